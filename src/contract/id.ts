@@ -1,0 +1,15 @@
+/** Identifiers: made in one place, each with the prefix that the wire promises. */
+
+const PREFIXES = {
+  request: 'req_',
+  usage: 'usage_',
+  voice: 'tts-vc-voice_',
+} as const;
+
+export type IdKind = keyof typeof PREFIXES;
+export type Id<K extends IdKind> = `${(typeof PREFIXES)[K]}${string}`;
+
+/** A fresh identifier of 128 random bits, e.g. `req_5f0c…`. */
+export function newId<K extends IdKind>(kind: K): Id<K> {
+  return `${PREFIXES[kind]}${crypto.randomUUID().replaceAll('-', '')}` as Id<K>;
+}

@@ -1,0 +1,45 @@
+/** The seam between the core and its features. */
+
+import type { AnyElysia } from 'elysia';
+import type { Clock } from './clock.ts';
+import type { ReadyReport, TtsEngine } from './engine.ts';
+import type { Logger } from './logger.ts';
+import type { UsageWriter } from './usage.ts';
+
+/** Models of one capability, looked up by the id that clients send. */
+export interface ModelTable<Engine> {
+  /** Ids in the order of CONFIG. */
+  readonly ids: readonly string[];
+  /** The engine behind an id, or undefined when no such model is configured. */
+  get(id: string): Engine | undefined;
+}
+
+/** Everything that a plugin may ask for. The core fills these; later plugins offer more. */
+export interface Slots {
+  tts: ModelTable<TtsEngine>;
+  usage: UsageWriter;
+  clock: Clock;
+  log: Logger;
+}
+
+/** A feature: what it needs, what it offers, and how it is set up. */
+export interface FeaturePlugin<Needs extends keyof Slots = keyof Slots, Offers extends keyof Slots = never> {
+  /** Folder name, log field and route tag. */
+  readonly name: string;
+  /** Start order is computed from these; a missing one stops the boot with a message that names both. */
+  readonly needs: readonly Needs[];
+  readonly offers: readonly Offers[];
+  setup(slots: Pick<Slots, Needs>): Promise<PluginInstance<Offers>>;
+}
+
+export interface PluginInstance<Offers extends keyof Slots = never> {
+  readonly provides: Pick<Slots, Offers>;
+  /** A named Elysia instance, so that mounting it twice is harmless. */
+  readonly routes?: AnyElysia;
+  /** Cheap and honest; `/readyz` is the sum of these. */
+  ready(): ReadyReport;
+  /** Refuse new work and finish what is running, until the signal fires. */
+  drain(until: AbortSignal): Promise<void>;
+  /** Idempotent; frees every handle. */
+  close(): Promise<void>;
+}

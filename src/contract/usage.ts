@@ -1,0 +1,54 @@
+/** What a request consumed: one row per API call (spec 1.8, contract `GET /v1/usage`). */
+
+import type { Id } from './id.ts';
+
+/** Labels exactly as the spec prints them (spec 1, 4.3, 4.7). */
+export const ENDPOINT_LABELS = ['/v1/audio/speech'] as const;
+export type EndpointLabel = (typeof ENDPOINT_LABELS)[number];
+
+export type UsageStatus = 'completed' | 'cancelled' | 'failed';
+
+export interface UsageEntry {
+  readonly endpoint: EndpointLabel;
+  readonly organization: string;
+  readonly requestId: Id<'request'>;
+  readonly model: string;
+  readonly status: UsageStatus;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Unicode code points that were accepted for synthesis. */
+  readonly characters?: number;
+  /** Bytes of audio that were really made. */
+  readonly audioBytes?: number;
+  readonly audioSeconds?: number;
+}
+
+export interface UsageRecord extends UsageEntry {
+  readonly id: Id<'usage'>;
+  /** Unix seconds. */
+  readonly createdAt: number;
+}
+
+export interface UsagePage {
+  readonly records: readonly UsageRecord[];
+  readonly hasMore: boolean;
+}
+
+export interface UsageWriter {
+  /** Records one call. Resolves when the row is durable. */
+  write(entry: UsageEntry): Promise<void>;
+}
+
+export interface UsageReader {
+  /**
+   * Rows of one organization, newest first.
+   * @param after id of the last row of the previous page.
+   * @throws ServiceError `invalid_request` (param `after`) when no such row belongs to the organization.
+   */
+  list(query: {
+    organization: string;
+    limit: number;
+    after?: string | undefined;
+    endpoint?: string | undefined;
+  }): Promise<UsagePage>;
+}
