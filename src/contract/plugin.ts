@@ -4,6 +4,7 @@ import type { AnyElysia } from 'elysia';
 import type { Clock } from './clock.ts';
 import type { ReadyReport, TtsEngine } from './engine.ts';
 import type { Logger } from './logger.ts';
+import type { Metrics } from './metrics.ts';
 import type { UsageWriter } from './usage.ts';
 
 /** Models of one capability, looked up by the id that clients send. */
@@ -20,6 +21,7 @@ export interface Slots {
   usage: UsageWriter;
   clock: Clock;
   log: Logger;
+  metrics: Metrics;
 }
 
 /** A feature: what it needs, what it offers, and how it is set up. */

@@ -1,0 +1,40 @@
+/** What CONFIG says about models and inference, in the words that engines take. Parsed by src/config.ts. */
+
+import type { Secret } from './secret.ts';
+
+/** Where ONNX graphs run (`ORT_PROVIDER`). */
+export type OrtProvider = 'cpu' | 'cuda';
+
+/** Size of the worker pool that all embedded models share. */
+export interface InferenceSettings {
+  readonly provider: OrtProvider;
+  /** Worker threads, each with sessions of its own. */
+  readonly workers: number;
+  /** Threads of one ONNX session. */
+  readonly threads: number;
+  /** Passes that may wait for a worker; one more is refused as `overloaded`. */
+  readonly queueLimit: number;
+}
+
+/** A model that runs in this process, with the voice that a request without one gets. */
+export interface EmbeddedTtsSettings {
+  readonly kind: 'kokoro' | 'piper';
+  readonly voice: string;
+}
+
+/** A model behind another server that speaks OpenAI's `/v1/audio/speech`. */
+export interface UpstreamTtsSettings {
+  readonly kind: 'upstream';
+  /** Up to and including `/v1`, without a slash at the end. */
+  readonly baseUrl: string;
+  /** Absent when the upstream asks for none. */
+  readonly apiKey: Secret | undefined;
+  /** The upstream's own name of the model. */
+  readonly model: string;
+  readonly voice: string | undefined;
+}
+
+export type TtsModelSettings = EmbeddedTtsSettings | UpstreamTtsSettings;
+
+/** Model ids that clients send, in the order of CONFIG. */
+export type TtsModels = ReadonlyMap<string, TtsModelSettings>;
