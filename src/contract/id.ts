@@ -3,6 +3,7 @@
 const PREFIXES = {
   request: 'req_',
   usage: 'usage_',
+  key: 'key_',
   voice: 'tts-vc-voice_',
 } as const;
 

@@ -1,0 +1,53 @@
+import { type AnyElysia, Elysia } from 'elysia';
+import type { Clock } from './contract/clock.ts';
+import type { Logger } from './contract/logger.ts';
+import type { UsageReader } from './contract/usage.ts';
+import type { Authenticator } from './http/auth.ts';
+import { consoleRoute } from './http/console-route.ts';
+import { healthRoutes } from './http/health-routes.ts';
+import type { MetricsRegistry } from './http/metrics.ts';
+import { metricsRoutes } from './http/metrics-routes.ts';
+import { modelRoutes } from './http/model-routes.ts';
+import { openapiRoutes } from './http/openapi.ts';
+import { requestHooks } from './http/request-hooks.ts';
+import { type RouteTable, routeTable } from './http/route-table.ts';
+import type { Registry } from './registry.ts';
+import { usageRoutes } from './usage/usage-routes.ts';
+
+export interface AppParts {
+  readonly version: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: MetricsRegistry;
+  /** False when `/metrics` has a port of its own. */
+  readonly showMetrics: boolean;
+  readonly authenticate: Authenticator;
+  readonly requestBytes: number;
+  readonly modelIds: readonly string[];
+  readonly usage: UsageReader;
+  readonly registry: Pick<Registry, 'routes' | 'readiness'>;
+  readonly consoleHtml: string;
+  readonly draining: () => boolean;
+}
+
+/** The whole HTTP surface of the service: the core's routes and those of the started plugins. Never listens. */
+export function buildApp(parts: AppParts): AnyElysia {
+  const { clock, log, metrics, authenticate, requestBytes, draining, registry } = parts;
+  let table: RouteTable | undefined;
+  // Made at the first request that asks, when every route is mounted.
+  const routes = () => {
+    table ??= routeTable(app.routes);
+    return table;
+  };
+  // Schemas refuse unknown fields; the framework's default would drop them silently.
+  const app = new Elysia({ name: 'app', normalize: false })
+    .use(requestHooks({ clock, log, metrics, authenticate, requestBytes, draining, routes }))
+    .use(healthRoutes({ readiness: registry.readiness, draining }))
+    .use(consoleRoute(parts.consoleHtml))
+    .use(openapiRoutes(parts.version))
+    .use(modelRoutes(parts.modelIds, Math.floor(clock.now() / 1000)))
+    .use(usageRoutes(parts.usage));
+  if (parts.showMetrics) app.use(metricsRoutes(metrics));
+  for (const plugin of registry.routes) app.use(plugin);
+  return app;
+}

@@ -1,0 +1,329 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { availableParallelism, homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { parse as parseToml, TomlError } from 'smol-toml';
+import { Secret } from './contract/secret.ts';
+import type { InferenceSettings, OrtProvider, TtsModelSettings, TtsModels } from './contract/settings.ts';
+import { hashApiKey } from './kit/api-key.ts';
+import { oneOf, schemaFault } from './kit/schema-error.ts';
+
+/** A setting that cannot be used. The message says which, where it stands and what is allowed. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+}
+
+/** A key from `API_KEYS`; only its hash is kept. */
+export interface FixedKey {
+  readonly keyHash: string;
+  readonly organization: string;
+}
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
+
+/** Everything that can be set, frozen at start. */
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  /** Port of its own for `/metrics`; undefined leaves it on the main port. */
+  readonly metricsPort: number | undefined;
+  readonly shutdownGraceMs: number;
+  readonly logLevel: LogLevel;
+  readonly apiKeys: readonly FixedKey[];
+  readonly dataDir: string;
+  readonly modelsDir: string;
+  /** Names of the plugins to load; undefined means all. */
+  readonly plugins: readonly string[] | undefined;
+  readonly ttsModels: TtsModels;
+  readonly inference: InferenceSettings;
+  readonly limits: Limits;
+}
+
+export interface Limits {
+  /** Largest request body, in bytes. */
+  readonly requestBytes: number;
+  /** Most code points of a speech `input`; at most what the spec allows (8: 5000). */
+  readonly speechCharacters: number;
+}
+
+/** One line of the README's table; `fallback` is how the table shows the default. */
+export interface EnvironmentVariable {
+  readonly name: string;
+  readonly fallback: string;
+  readonly meaning: string;
+}
+
+/** Every environment variable that the service reads. */
+export const ENVIRONMENT = [
+  { name: 'HOST', fallback: '127.0.0.1', meaning: 'address to listen on; the container images set 0.0.0.0' },
+  { name: 'PORT', fallback: '8080', meaning: 'port to listen on; 0 takes a free one' },
+  {
+    name: 'API_KEYS',
+    fallback: '–',
+    meaning:
+      '`key:org,key2:org2`, fixed keys; with none here and none stored, the first start makes one and prints it once',
+  },
+  { name: 'DATA_DIR', fallback: './data', meaning: 'everything the service stores on disk' },
+  {
+    name: 'MODELS_DIR',
+    fallback: '`voice-service/models` in the user’s cache folder',
+    meaning: 'model files, shared by checkouts',
+  },
+  { name: 'PLUGINS', fallback: 'all', meaning: 'comma list of the plugins to load' },
+  {
+    name: 'DATABASE_URL',
+    fallback: 'SQLite under DATA_DIR',
+    meaning: '`postgres://…` for several machines; this build refuses it at start',
+  },
+  {
+    name: 'REDIS_URL',
+    fallback: '–',
+    meaning: 'jobs and limits across machines; this build refuses it at start',
+  },
+  {
+    name: 'S3_ENDPOINT',
+    fallback: '–',
+    meaning:
+      'blobs in S3, with S3_BUCKET, S3_REGION, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY; this build refuses it at start',
+  },
+  { name: 'ORT_PROVIDER', fallback: 'cpu', meaning: '`cpu` or `cuda`: where embedded models run' },
+  {
+    name: 'CONFIG',
+    fallback: './service.toml if it exists',
+    meaning: 'file with models, inference and limits',
+  },
+  {
+    name: 'METRICS_PORT',
+    fallback: 'the main port',
+    meaning: 'port of its own for /metrics, on the same HOST',
+  },
+  { name: 'SHUTDOWN_GRACE_MS', fallback: '30000', meaning: 'how long running work may go on after SIGTERM' },
+  { name: 'LOG_LEVEL', fallback: 'info', meaning: 'debug, info, warn, error or silent' },
+] as const satisfies readonly EnvironmentVariable[];
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const strict = { additionalProperties: false } as const;
+const name = Type.String({ minLength: 1, maxLength: 200 });
+
+const EmbeddedModel = Type.Object({ kind: oneOf(['kokoro', 'piper']), voice: Type.Optional(name) }, strict);
+const UpstreamModel = Type.Object(
+  {
+    kind: oneOf(['upstream']),
+    base_url: Type.String({ pattern: '^https?://.+' }),
+    api_key_env: Type.Optional(Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$' })),
+    model: name,
+    voice: Type.Optional(name),
+  },
+  strict,
+);
+const ModelKind = Type.Object({ kind: oneOf(['kokoro', 'piper', 'upstream']) });
+
+const ConfigFile = Type.Object(
+  {
+    models: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    inference: Type.Optional(
+      Type.Object(
+        {
+          workers: Type.Optional(Type.Integer({ minimum: 1, maximum: 64 })),
+          threads: Type.Optional(Type.Integer({ minimum: 1, maximum: 256 })),
+          queue_limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+        },
+        strict,
+      ),
+    ),
+    limits: Type.Optional(
+      Type.Object(
+        {
+          max_request_bytes: Type.Optional(Type.Integer({ minimum: 1024, maximum: 1_073_741_824 })),
+          speech_max_characters: Type.Optional(Type.Integer({ minimum: 1, maximum: 5000 })),
+        },
+        strict,
+      ),
+    ),
+  },
+  strict,
+);
+
+const DEFAULT_VOICES = { kokoro: 'af_heart', piper: 'en_US-joe-medium' } as const;
+/** Ids that exist without a word in the file; the file may map them elsewhere and add more. */
+const DEFAULT_MODELS = { 'svc-tts': { kind: 'kokoro' } } as const;
+
+/**
+ * Reads the environment and the file that `CONFIG` names.
+ * @throws ConfigError for anything unknown, of the wrong type or out of range. Values are never in the
+ *   message, because they may be keys.
+ */
+export function loadConfig(environment: Environment = process.env): Config {
+  const env = new EnvironmentReader(environment);
+  refuseUnbuilt(env);
+  const file = readConfigFile(env);
+  const cores = availableParallelism();
+  const workers = file.inference?.workers ?? Math.max(1, Math.floor(cores / 4));
+  return Object.freeze({
+    host: env.text('HOST') ?? '127.0.0.1',
+    port: env.integer('PORT', 0, 65_535) ?? 8080,
+    metricsPort: env.integer('METRICS_PORT', 0, 65_535),
+    shutdownGraceMs: env.integer('SHUTDOWN_GRACE_MS', 0, 3_600_000) ?? 30_000,
+    logLevel: env.choice<LogLevel>('LOG_LEVEL', ['debug', 'info', 'warn', 'error', 'silent']) ?? 'info',
+    apiKeys: parseApiKeys(env.text('API_KEYS')),
+    dataDir: resolve(env.text('DATA_DIR') ?? 'data'),
+    modelsDir: resolve(env.text('MODELS_DIR') ?? join(userCache(env), 'voice-service', 'models')),
+    plugins: parsePlugins(env.text('PLUGINS')),
+    ttsModels: parseModels({ ...DEFAULT_MODELS, ...file.models }, env, file.path),
+    inference: Object.freeze({
+      provider: env.choice<OrtProvider>('ORT_PROVIDER', ['cpu', 'cuda']) ?? 'cpu',
+      workers,
+      threads: file.inference?.threads ?? Math.min(4, Math.max(1, Math.floor(cores / workers))),
+      queueLimit: file.inference?.queue_limit ?? 256,
+    }),
+    limits: Object.freeze({
+      requestBytes: file.limits?.max_request_bytes ?? 8 * 1024 * 1024,
+      speechCharacters: file.limits?.speech_max_characters ?? 5000,
+    }),
+  });
+}
+
+/** Typed access to environment variables; an empty one counts as not set. */
+class EnvironmentReader {
+  readonly #environment: Environment;
+
+  constructor(environment: Environment) {
+    this.#environment = environment;
+  }
+
+  text(variable: string): string | undefined {
+    return this.#environment[variable]?.trim() || undefined;
+  }
+
+  integer(variable: string, minimum: number, maximum: number): number | undefined {
+    const text = this.text(variable);
+    if (text === undefined) return undefined;
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= minimum && value <= maximum) return value;
+    throw new ConfigError(
+      `Environment variable ${variable} must be an integer from ${minimum} to ${maximum}.`,
+    );
+  }
+
+  choice<T extends string>(variable: string, values: readonly T[]): T | undefined {
+    const text = this.text(variable);
+    if (text === undefined) return undefined;
+    const value = values.find((candidate) => candidate === text);
+    if (value !== undefined) return value;
+    throw new ConfigError(`Environment variable ${variable} must be one of ${values.join(', ')}.`);
+  }
+}
+
+/** Refuses settings of parts that this build lacks, so that nobody believes their data is elsewhere. */
+function refuseUnbuilt(env: EnvironmentReader): void {
+  const url = env.text('DATABASE_URL');
+  if (url !== undefined) {
+    throw new ConfigError(
+      'Environment variable DATABASE_URL is set, but this build stores its records in SQLite under DATA_DIR only. Unset it.',
+    );
+  }
+  const s3 = ['S3_ENDPOINT', 'S3_BUCKET', 'S3_REGION', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'];
+  for (const variable of ['REDIS_URL', ...s3]) {
+    if (env.text(variable) !== undefined) {
+      throw new ConfigError(
+        `Environment variable ${variable} is set, but this build runs on one machine only. Unset it.`,
+      );
+    }
+  }
+}
+
+/** `key:org,key2:org2`. The organization follows the last colon, so keys may hold colons. */
+function parseApiKeys(text: string | undefined): readonly FixedKey[] {
+  const keys = new Map<string, FixedKey>();
+  for (const [index, item] of (text?.split(',') ?? []).entries()) {
+    const match = /^(\S+):([A-Za-z0-9._-]{1,64})$/.exec(item.trim());
+    const key = match?.[1];
+    const organization = match?.[2];
+    if (key === undefined || organization === undefined) {
+      throw new ConfigError(
+        `Environment variable API_KEYS, entry ${index + 1}: must be key:organization, where the key has no space or comma and the organization is 1 to 64 of A-Z a-z 0-9 . _ -`,
+      );
+    }
+    const keyHash = hashApiKey(key);
+    if (keys.has(keyHash)) {
+      throw new ConfigError(`Environment variable API_KEYS, entry ${index + 1}: this key is listed twice.`);
+    }
+    keys.set(keyHash, { keyHash, organization });
+  }
+  return Object.freeze([...keys.values()]);
+}
+
+/** Names are checked against the real plugins by the registry, which knows them. */
+function parsePlugins(text: string | undefined): readonly string[] | undefined {
+  if (text === undefined || text === 'all') return undefined;
+  return text.split(',').map((item) => item.trim());
+}
+
+function userCache(env: EnvironmentReader): string {
+  return env.text('XDG_CACHE_HOME') ?? join(homedir(), '.cache');
+}
+
+function readConfigFile(env: EnvironmentReader): Static<typeof ConfigFile> & { path: string } {
+  const named = env.text('CONFIG');
+  const path = resolve(named ?? 'service.toml');
+  if (!existsSync(path)) {
+    if (named === undefined) return { path };
+    throw new ConfigError(`Environment variable CONFIG names a file that does not exist: ${path}`);
+  }
+  let parsed: unknown;
+  try {
+    parsed = parseToml(readFileSync(path, 'utf8'));
+  } catch (error) {
+    // A TOML error's own message quotes the line, which may hold a secret.
+    const where = error instanceof TomlError ? `, line ${error.line}, column ${error.column}` : '';
+    throw new ConfigError(`${path}${where}: this is not readable TOML.`);
+  }
+  return { ...checked(ConfigFile, parsed, path, ''), path };
+}
+
+function parseModels(models: Record<string, unknown>, env: EnvironmentReader, path: string): TtsModels {
+  const table = new Map<string, TtsModelSettings>();
+  for (const [id, value] of Object.entries(models)) {
+    if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(id)) {
+      throw new ConfigError(
+        `${path}: a model id must be 1 to 64 of A-Z a-z 0-9 . _ - and start with a letter or digit.`,
+      );
+    }
+    table.set(id, Object.freeze(parseModel(id, value, env, path)));
+  }
+  return table;
+}
+
+function parseModel(id: string, value: unknown, env: EnvironmentReader, path: string): TtsModelSettings {
+  const place = `models."${id}"`;
+  // The kind decides which keys are allowed, so it is looked at first.
+  const { kind } = checked(ModelKind, value, path, place);
+  if (kind !== 'upstream') {
+    const { voice } = checked(EmbeddedModel, value, path, place);
+    return { kind, voice: voice ?? DEFAULT_VOICES[kind] };
+  }
+  const model = checked(UpstreamModel, value, path, place);
+  const key = model.api_key_env === undefined ? undefined : env.text(model.api_key_env);
+  if (model.api_key_env !== undefined && key === undefined) {
+    throw new ConfigError(
+      `${path}: '${place}.api_key_env' names the environment variable ${model.api_key_env}, which is not set.`,
+    );
+  }
+  return {
+    kind,
+    baseUrl: model.base_url.replace(/\/+$/, ''),
+    apiKey: key === undefined ? undefined : new Secret(key),
+    model: model.model,
+    voice: model.voice,
+  };
+}
+
+function checked<S extends TSchema>(schema: S, value: unknown, path: string, place: string): Static<S> {
+  const error = Value.Errors(schema, value).First();
+  if (error === undefined) return value as Static<S>;
+  const fault = schemaFault(error);
+  const field = [place, fault.field].filter((part) => part !== '').join('.');
+  throw new ConfigError(`${path}: ${field === '' ? 'the file' : `'${field}'`} ${fault.problem}.`);
+}

@@ -1,0 +1,85 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { ApiKeyStore } from '../contract/api-key.ts';
+import { ServiceError } from '../contract/error.ts';
+import { hashApiKey } from '../kit/api-key.ts';
+
+/** Paths that answer without a key (contract); everything else needs one. */
+export const PUBLIC_PATHS: ReadonlySet<string> = new Set([
+  '/',
+  '/healthz',
+  '/readyz',
+  '/metrics',
+  '/swagger',
+  '/swagger/json',
+]);
+
+/** Headers that carry a key, interchangeable on every endpoint (spec 5, rule 3). */
+export const KEY_HEADERS = ['authorization', 'x-api-key', 'x-partner-secret'] as const;
+
+const MAX_KEY_LENGTH = 512;
+const HOW =
+  "Send it as 'Authorization: Bearer <API_KEY>', 'x-api-key: <API_KEY>' or 'x-partner-secret: <API_KEY>'.";
+
+/**
+ * The key that a request carries. Several of the headers may carry it, as long as they agree: a request
+ * with two different keys is refused, because either choice could bill the wrong organization.
+ * @throws ServiceError 401 `missing_api_key` when there is none, `invalid_api_key` when the headers
+ *   disagree or `Authorization` is not a bearer token.
+ */
+export function keyFrom(headers: Headers): string {
+  const keys = new Set<string>();
+  for (const header of KEY_HEADERS) {
+    const value = headers.get(header)?.trim();
+    if (value) keys.add(header === 'authorization' ? bearerToken(value) : value);
+  }
+  keys.delete('');
+  const [key, ...others] = keys;
+  if (key === undefined) {
+    throw new ServiceError('unauthenticated', `An API key is needed. ${HOW}`, { code: 'missing_api_key' });
+  }
+  if (others.length > 0) {
+    throw invalidKey(`The headers carry different API keys. ${HOW}`);
+  }
+  if (key.length > MAX_KEY_LENGTH) throw invalidKey(`This API key is not valid. ${HOW}`);
+  return key;
+}
+
+function bearerToken(value: string): string {
+  const match = /^bearer(?:\s+(.*))?$/is.exec(value);
+  if (match === null) throw invalidKey(`The Authorization header must be a bearer token. ${HOW}`);
+  return match[1]?.trim() ?? '';
+}
+
+function invalidKey(message: string): ServiceError {
+  return new ServiceError('unauthenticated', message, { code: 'invalid_api_key' });
+}
+
+/** Finds the organization behind a key. */
+export type Authenticator = (headers: Headers) => Promise<string>;
+
+/**
+ * Checks keys against the fixed ones of `API_KEYS` and the stored ones. Keys are compared by their
+ * SHA-256, each fixed one in constant time; a stored one is found by its hash, of which nobody can choose
+ * a prefix, so the time of the look-up tells nothing about a key.
+ */
+export function authenticator(
+  fixedKeys: readonly { readonly keyHash: string; readonly organization: string }[],
+  store: ApiKeyStore,
+): Authenticator {
+  const fixed = fixedKeys.map(({ keyHash, organization }) => ({
+    hash: Buffer.from(keyHash, 'hex'),
+    organization,
+  }));
+  return async (headers) => {
+    const keyHash = hashApiKey(keyFrom(headers));
+    const hash = Buffer.from(keyHash, 'hex');
+    let organization: string | undefined;
+    for (const candidate of fixed) {
+      // No early exit: the time must not tell which key matched.
+      if (timingSafeEqual(candidate.hash, hash)) organization = candidate.organization;
+    }
+    organization ??= (await store.findByHash(keyHash))?.organization;
+    if (organization === undefined) throw invalidKey(`This API key is not valid. ${HOW}`);
+    return organization;
+  };
+}

@@ -1,0 +1,43 @@
+import type { Id } from '../contract/id.ts';
+
+/** Who sent a request, and the name of that request on the wire and in the log. */
+export interface Caller {
+  readonly organization: string;
+  readonly requestId: Id<'request'>;
+}
+
+interface Visit {
+  readonly requestId: Id<'request'>;
+  readonly startedMs: number;
+  organization?: string;
+}
+
+/** What the core knows of each request while it is being answered; gone with the request. */
+const visits = new WeakMap<Request, Visit>();
+
+/** Notes the arrival of a request. Called once, by the core's first hook. */
+export function beginVisit(request: Request, requestId: Id<'request'>, startedMs: number): void {
+  visits.set(request, { requestId, startedMs });
+}
+
+/** The visit of a request, or undefined when the request never passed the core's first hook. */
+export function visitOf(request: Request): Readonly<Visit> | undefined {
+  return visits.get(request);
+}
+
+/** Notes to which organization the key of this request belongs. */
+export function identify(request: Request, organization: string): void {
+  const visit = visits.get(request);
+  if (visit === undefined) throw new Error('identify() before beginVisit()');
+  visit.organization = organization;
+}
+
+/**
+ * Who sent this request. For handlers of routes that need a key, which is all but the public ones:
+ * on a route without a check there is no caller, and this throws.
+ */
+export function callerOf(request: Request): Caller {
+  const visit = visits.get(request);
+  if (visit?.organization === undefined) throw new Error('callerOf() on a request without a checked key');
+  return { organization: visit.organization, requestId: visit.requestId };
+}

@@ -1,0 +1,125 @@
+import { Elysia } from 'elysia';
+import type { Clock } from '../contract/clock.ts';
+import { ServiceError } from '../contract/error.ts';
+import { newId } from '../contract/id.ts';
+import type { Logger } from '../contract/logger.ts';
+import type { Metrics } from '../contract/metrics.ts';
+import { type Authenticator, PUBLIC_PATHS } from './auth.ts';
+import { readBody, refuseDeclaredLength } from './body.ts';
+import { beginVisit, identify, visitOf } from './caller.ts';
+import { corsHeaders, isPreflight, preflightAnswer } from './cors.ts';
+import { errorBody, errorHeaders, toServiceError } from './error-body.ts';
+import type { RouteTable } from './route-table.ts';
+
+export interface HookParts {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly authenticate: Authenticator;
+  readonly requestBytes: number;
+  /** True from the moment the process was told to stop. */
+  readonly draining: () => boolean;
+  /** Known once all routes are mounted. */
+  readonly routes: () => RouteTable;
+}
+
+/** Still answered while draining: what watches the process must see it go. */
+const WATCH_PATHS: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/**
+ * What happens to every request, in this order: it gets its id, is refused while the process stops, shows
+ * its key, announces a body within the limit; at its end it is counted and logged. Failures anywhere
+ * become the one error body. All hooks are global, so no route can be mounted past them.
+ */
+export function requestHooks(parts: HookParts) {
+  const { clock, log, metrics } = parts;
+  const count = metrics.counter('http_requests_total', 'Answered requests.', ['method', 'route', 'status']);
+  const duration = metrics.histogram(
+    'http_request_seconds',
+    'Time from the arrival of a request to the head of its answer.',
+    ['method', 'route'],
+    SECONDS,
+  );
+
+  return new Elysia({ name: 'request-hooks' })
+    .onRequest(async ({ request, set }) => {
+      const requestId = newId('request');
+      beginVisit(request, requestId, clock.monotonicMs());
+      Object.assign(set.headers, { 'x-request-id': requestId }, corsHeaders(request));
+      if (isPreflight(request)) return preflightAnswer();
+
+      const path = pathOf(request);
+      if (parts.draining() && !WATCH_PATHS.has(path)) {
+        set.headers.connection = 'close';
+        throw new ServiceError('overloaded', 'This server is stopping. Send the request again.', {
+          code: 'server_overloaded',
+          retryAfterS: 1,
+        });
+      }
+      if (!PUBLIC_PATHS.has(path)) await checkKey(request, path);
+      refuseDeclaredLength(request.headers, parts.requestBytes);
+      return undefined;
+    })
+    .onParse({ as: 'global' }, ({ request }) => readBody(request, parts.requestBytes))
+    .onError({ as: 'global' }, ({ request, error, code, set }) => {
+      const failure =
+        code === 'NOT_FOUND' ? notFound(request, parts.routes(), set.headers) : toServiceError(error);
+      if (failure.status >= 500) {
+        log.error('request failed', failure.cause ?? failure, { request_id: visitOf(request)?.requestId });
+      }
+      set.status = failure.status;
+      Object.assign(set.headers, errorHeaders(failure));
+      return errorBody(failure);
+    })
+    .onAfterResponse({ as: 'global' }, ({ request, route, set, responseValue }) => {
+      const visit = visitOf(request);
+      if (visit === undefined) return;
+      const status = responseValue instanceof Response ? responseValue.status : Number(set.status ?? 200);
+      const method = METHODS.has(request.method) ? request.method : 'other';
+      // Never the path itself: it may hold ids, and labels must stay few.
+      const pattern = route || 'other';
+      const elapsedMs = clock.monotonicMs() - visit.startedMs;
+      count.add({ method, route: pattern, status: String(status) });
+      duration.observe({ method, route: pattern }, elapsedMs / 1000);
+      log.info('request', {
+        method,
+        route: pattern,
+        status,
+        ms: Math.round(elapsedMs * 10) / 10,
+        request_id: visit.requestId,
+        organization: visit.organization,
+      });
+    });
+
+  async function checkKey(request: Request, path: string): Promise<void> {
+    try {
+      identify(request, await parts.authenticate(request.headers));
+    } catch (error) {
+      // A path that does not exist is told to anybody, so that a typing error does not look like a bad key.
+      throw parts.routes().methodsOf(path).length > 0 ? error : nothingHere();
+    }
+  }
+}
+
+function notFound(
+  request: Request,
+  routes: RouteTable,
+  headers: Record<string, string | number>,
+): ServiceError {
+  const methods = routes.methodsOf(pathOf(request));
+  if (methods.length === 0) return nothingHere();
+  headers.allow = methods.join(', ');
+  return new ServiceError('method_not_allowed', `This address allows ${methods.join(', ')} only.`);
+}
+
+function nothingHere(): ServiceError {
+  return new ServiceError('not_found', 'There is nothing at this address.');
+}
+
+/** Path without the slash at the end that the router ignores too. */
+function pathOf(request: Request): string {
+  const { pathname } = new URL(request.url);
+  return pathname.length > 1 && pathname.endsWith('/') ? pathname.slice(0, -1) : pathname;
+}

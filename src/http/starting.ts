@@ -1,0 +1,30 @@
+import { ServiceError } from '../contract/error.ts';
+import { newId } from '../contract/id.ts';
+import { errorBody, errorHeaders } from './error-body.ts';
+
+/**
+ * Answers while plugins and models are being started, before there is an app: `/healthz` is fine,
+ * `/readyz` names the plugins that are awaited, everything else is asked to come again.
+ */
+export function startingAnswer(request: Request, plugins: readonly string[]): Response {
+  const headers = { 'x-request-id': newId('request') };
+  switch (new URL(request.url).pathname) {
+    case '/healthz':
+      return Response.json({ status: 'ok' }, { headers });
+    case '/readyz': {
+      const state = { ready: false, detail: 'starting' };
+      const states = Object.fromEntries(plugins.map((plugin) => [plugin, state]));
+      return Response.json({ status: 'starting', plugins: states }, { status: 503, headers });
+    }
+    default: {
+      const error = new ServiceError('overloaded', 'This server is starting. Send the request again.', {
+        code: 'server_overloaded',
+        retryAfterS: 1,
+      });
+      return Response.json(errorBody(error), {
+        status: error.status,
+        headers: { ...headers, ...errorHeaders(error) },
+      });
+    }
+  }
+}

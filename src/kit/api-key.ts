@@ -1,0 +1,11 @@
+import { createHash, randomBytes } from 'node:crypto';
+
+/** SHA-256 of a key in hex. Keys hold 256 random bits, so a fast hash without salt is enough. */
+export function hashApiKey(key: string): string {
+  return createHash('sha256').update(key, 'utf8').digest('hex');
+}
+
+/** A fresh key of 256 random bits, e.g. `sk-4fJ…` (46 characters, safe in URLs and subprotocols). */
+export function newApiKey(): string {
+  return `sk-${randomBytes(32).toString('base64url')}`;
+}
