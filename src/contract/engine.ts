@@ -28,6 +28,11 @@ export interface SynthesisRequest {
    * `whole`: nothing is heard before the end, so the engine takes its most efficient windows.
    */
   readonly delivery: 'stream' | 'whole';
+  /**
+   * Audio that this listener still has to hear from earlier requests, in ms; absent means none. A stream
+   * that is ahead can wait while others begin.
+   */
+  readonly aheadMs?: number | undefined;
 }
 
 /** Text to speech. */

@@ -1,0 +1,115 @@
+/**
+ * Cuts a Piper voice (VITS, Kim et al. 2021) in two, so that its audio can be made in windows:
+ *
+ * - front: `input` int64[1,n], `input_lengths` int64[1], `scales` f32[3] → `latent` f32[1,192,T];
+ * - decoder: `latent` f32[1,192,t] → `audio` f32[1,1,t·hop].
+ *
+ * The decoder is convolutions only, so a window with enough context gives the very samples of the whole.
+ * The two random sources of the front (stochastic durations, prior noise) become constants: the same text
+ * then always sounds the same, which a service that promises equal answers to equal requests needs.
+ */
+
+import { makeNode } from '../onnx/graph-builder.ts';
+import { decodeModel, encodeModel, type Graph, type Model, type Node } from '../onnx/onnx-proto.ts';
+import { extractSubgraph } from '../onnx/rewrite.ts';
+import { floatTensor, int64Tensor } from '../onnx/tensors.ts';
+
+/** Input of the first convolution of the generator in Piper's exports. */
+const LATENT = '/Mul_7_output_0';
+const LATENT_CHANNELS = 192;
+/** Length of the noise before it repeats: 12 s of latent frames, in steps of time. */
+const NOISE_STEPS = 1024;
+
+export interface PiperGraphs {
+  readonly front: Uint8Array;
+  readonly decoder: Uint8Array;
+}
+
+/** @throws Error when the file is not a Piper voice of the known layout. */
+export function cutPiperGraph(file: Uint8Array): PiperGraphs {
+  const model = decodeModel(file);
+  const graph = withFixedNoise(model.graph);
+  const front = extractSubgraph(graph, [{ name: 'latent', value: LATENT }]);
+  const decoder = extractSubgraph(
+    withoutProducer(graph, LATENT),
+    graph.output.slice(0, 1).map(({ name }) => ({ name: 'audio', value: name })),
+  );
+  decoder.input = [
+    {
+      name: LATENT,
+      type: {
+        tensorType: {
+          elemType: 1,
+          shape: { dim: [{ dimValue: 1 }, { dimValue: LATENT_CHANNELS }, { dimParam: 'frames' }] },
+        },
+      },
+    },
+  ];
+  return { front: encode(model, front), decoder: encode(model, decoder) };
+}
+
+/** Name of the decoder's input. */
+export const DECODER_INPUT = LATENT;
+
+function encode(model: Model, graph: Graph): Uint8Array {
+  return encodeModel({ ...model, graph });
+}
+
+function withoutProducer(graph: Graph, value: string): Graph {
+  const node = graph.node.filter((each) => !each.output.includes(value));
+  if (node.length !== graph.node.length - 1) throw new Error(`the graph does not make ${value}`);
+  return { ...graph, node };
+}
+
+/** Replaces every `RandomNormalLike` by constant noise, repeated and cut to the length that is needed. */
+function withFixedNoise(graph: Graph): Graph {
+  const random = graph.node.filter((node) => node.opType === 'RandomNormalLike');
+  if (random.length !== 2) throw new Error(`expected 2 random nodes, found ${random.length}`);
+  const node = graph.node.flatMap((each) =>
+    random.includes(each) ? fixedNoise(each, each.name.includes('/dp/') ? 2 : LATENT_CHANNELS) : [each],
+  );
+  const constants = [
+    floatTensor('noise_2', [1, 2, NOISE_STEPS], normalNoise(2 * NOISE_STEPS, 1)),
+    floatTensor(
+      `noise_${LATENT_CHANNELS}`,
+      [1, LATENT_CHANNELS, NOISE_STEPS],
+      normalNoise(LATENT_CHANNELS * NOISE_STEPS, 2),
+    ),
+    int64Tensor('noise_axis', [2]),
+    int64Tensor('noise_start', [0]),
+    int64Tensor('noise_ones', [1, 1]),
+    int64Tensor('noise_round_up', [NOISE_STEPS - 1]),
+    int64Tensor('noise_steps', [NOISE_STEPS]),
+  ];
+  return { ...graph, node, initializer: [...graph.initializer, ...constants] };
+}
+
+/** noise[..., 0 : length(like)], where noise repeats: Slice(Tile(noise, ceil(length / steps)), length). */
+function fixedNoise(random: Node, channels: number): Node[] {
+  const [like, output] = [random.input[0] ?? '', random.output[0] ?? ''];
+  const name = (part: string) => `${output}_${part}`;
+  return [
+    makeNode('Shape', [like], [name('shape')]),
+    makeNode('Gather', [name('shape'), 'noise_axis'], [name('length')]),
+    makeNode('Add', [name('length'), 'noise_round_up'], [name('padded')]),
+    makeNode('Div', [name('padded'), 'noise_steps'], [name('times')]),
+    makeNode('Concat', ['noise_ones', name('times')], [name('repeats')], { axis: 0 }),
+    makeNode('Tile', [`noise_${channels}`, name('repeats')], [name('tiled')]),
+    makeNode('Slice', [name('tiled'), 'noise_start', name('length'), 'noise_axis'], [output]),
+  ];
+}
+
+/** Gaussian noise of unit variance: Box-Muller over a 32-bit xorshift (Marsaglia 2003). */
+function normalNoise(count: number, seed: number): Float32Array {
+  let state = 0x9e3779b9 ^ seed;
+  const uniform = () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return ((state >>> 0) + 0.5) / 2 ** 32;
+  };
+  return Float32Array.from(
+    { length: count },
+    () => Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform()),
+  );
+}

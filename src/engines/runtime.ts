@@ -1,0 +1,124 @@
+/**
+ * The only importer of the ONNX runtime. Runs in inference processes alone: a run blocks its thread from
+ * start to end, and a fault in native code ends the process.
+ */
+
+import { existsSync, readdirSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { env, InferenceSession, Tensor } from 'onnxruntime-node';
+import type { Float32Samples } from '../contract/audio.ts';
+import type { RuntimeOptions } from './pass-model.ts';
+
+/** A tensor of a graph's input. */
+export type GraphInput =
+  | { readonly type: 'float32'; readonly dims: readonly number[]; readonly data: Float32Array }
+  | { readonly type: 'int64'; readonly dims: readonly number[]; readonly data: BigInt64Array };
+
+/** A float32 tensor that a graph made; `data` belongs to the caller. */
+export interface GraphOutput {
+  readonly dims: readonly number[];
+  readonly data: Float32Samples;
+}
+
+/** A graph in memory, ready to run. */
+export interface GraphSession {
+  /**
+   * Runs the graph once and blocks meanwhile.
+   * @throws Error when an output is missing or not float32, and what the runtime throws.
+   */
+  run<const Name extends string>(
+    inputs: Readonly<Record<string, GraphInput>>,
+    outputs: readonly Name[],
+  ): Promise<Readonly<Record<Name, GraphOutput>>>;
+  /** Frees the graph. Idempotent. */
+  close(): Promise<void>;
+}
+
+/**
+ * Loads a graph from a file or from its bytes.
+ * @throws Error that says what is missing, when `cuda` is asked for and cannot be had.
+ */
+export async function openGraph(model: string | Uint8Array, options: RuntimeOptions): Promise<GraphSession> {
+  const session = await createSession(model, options);
+  let released = false;
+  return {
+    async run(inputs, outputs) {
+      const feeds = Object.fromEntries(
+        Object.entries(inputs).map(([name, input]) => [name, toTensor(input)]),
+      );
+      const results = await session.run(feeds, [...outputs]);
+      return Object.fromEntries(outputs.map((name) => [name, toOutput(name, results[name])])) as never;
+    },
+    async close() {
+      if (released) return;
+      released = true;
+      await session.release();
+    },
+  };
+}
+
+async function createSession(model: string | Uint8Array, options: RuntimeOptions): Promise<InferenceSession> {
+  if (options.provider === 'cuda') requireCudaProvider();
+  const settings: InferenceSession.SessionOptions = {
+    executionProviders: [options.provider],
+    intraOpNumThreads: options.threads,
+    interOpNumThreads: 1,
+    executionMode: 'sequential',
+    graphOptimizationLevel: 'all',
+    // Shapes differ from run to run, so remembered memory plans would never be used again.
+    enableMemPattern: false,
+    // Threads that spin between operators take the core that the serving thread needs.
+    extra: { session: { intra_op: { allow_spinning: '0' } } },
+  };
+  try {
+    return typeof model === 'string'
+      ? await InferenceSession.create(model, settings)
+      : await InferenceSession.create(model, settings);
+  } catch (error) {
+    if (options.provider === 'cuda') throw cudaFailure(error);
+    throw error;
+  }
+}
+
+function toTensor(input: GraphInput): Tensor {
+  return input.type === 'float32'
+    ? new Tensor('float32', input.data, input.dims)
+    : new Tensor('int64', input.data, input.dims);
+}
+
+function toOutput(name: string, tensor: Tensor | undefined): GraphOutput {
+  if (tensor?.type !== 'float32') throw new Error(`graph output ${name} is not a float32 tensor`);
+  return { dims: tensor.dims, data: tensor.data as Float32Samples };
+}
+
+const CUDA_PROVIDER = 'libonnxruntime_providers_cuda.so';
+
+/** The npm package brings the CPU provider; CUDA's is put beside it by whoever builds for a GPU. */
+function requireCudaProvider(): void {
+  const folder = runtimeLibraryFolder();
+  const missing = [CUDA_PROVIDER, 'libonnxruntime_providers_shared.so'].filter(
+    (file) => !existsSync(join(folder, file)),
+  );
+  if (missing.length === 0) return;
+  throw new Error(
+    `ORT_PROVIDER=cuda, but ${missing.join(' and ')} cannot be found in ${folder}. Put it there from the ` +
+      `Python package onnxruntime-gpu ${env.versions.node}, which must be of this very version, or set ORT_PROVIDER=cpu.`,
+  );
+}
+
+function cudaFailure(cause: unknown): Error {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  const library = /(lib[\w.+-]+\.so[.\d]*): cannot open shared object/.exec(reason)?.[1];
+  const needs = library
+    ? `the library ${library} is missing. CUDA 13's cublas, cuda-runtime, cudnn, cufft and curand must be on the library path`
+    : reason;
+  return new Error(`ORT_PROVIDER=cuda, but the CUDA provider could not be started: ${needs}.`, { cause });
+}
+
+/** Where libonnxruntime lies: `bin/napi-v<N>/<platform>/<arch>` of the package. */
+function runtimeLibraryFolder(): string {
+  const bin = join(dirname(createRequire(import.meta.url).resolve('onnxruntime-node/package.json')), 'bin');
+  const abi = readdirSync(bin).find((name) => name.startsWith('napi-v')) ?? 'napi-v6';
+  return join(bin, abi, process.platform, process.arch);
+}

@@ -1,0 +1,224 @@
+/**
+ * The pool of inference processes that all embedded models share. Inference blocks the thread that calls
+ * it and a fault in native code ends the process it runs in, so neither happens in the serving process
+ * (docs/decisions/inference-in-child-processes.md). The pool decides, at every pass boundary, which job
+ * runs next (pass-schedule.ts).
+ */
+
+import type { Float32Samples } from '../contract/audio.ts';
+import type { Clock } from '../contract/clock.ts';
+import type { ReadyReport, SynthesisRequest } from '../contract/engine.ts';
+import { ServiceError } from '../contract/error.ts';
+import type { Logger } from '../contract/logger.ts';
+import type { Metrics } from '../contract/metrics.ts';
+import type { InferenceSettings } from '../contract/settings.ts';
+import { InferenceProcess, type ModelRates } from './inference-process.ts';
+import { PassJob } from './pass-job.ts';
+import { nextJob, type WholeServed } from './pass-schedule.ts';
+
+/** Far beyond the longest pass, which is a sentence of 600 characters on a busy machine. */
+const PASS_LIMIT_MS = 60_000;
+const PASS_SECONDS_BUCKETS = [0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8];
+const RETRY_AFTER_S = 2;
+
+export interface InferencePool {
+  /** Sample rate of a loaded model, in Hz. */
+  rateHz(model: string): number;
+  /**
+   * Runs one synthesis. Work begins with the first pull and runs ahead of the consumer by a bounded
+   * amount of audio; `return()` and abort stop it at the next pass boundary.
+   * @throws ServiceError `overloaded` when too many jobs are open or no process can load the models,
+   *   `internal` (`worker_crashed`) when its process died; the signal's reason after an abort.
+   */
+  run(
+    model: string,
+    request: SynthesisRequest,
+    signal: AbortSignal,
+  ): AsyncGenerator<Float32Samples, void, undefined>;
+  ready(): ReadyReport;
+  /** Ends every process; open jobs fail. Idempotent. */
+  close(): Promise<void>;
+}
+
+export interface InferencePoolOptions<Spec> {
+  /** Path of the processes' entry file, which calls `serveInference`. */
+  readonly entry: string;
+  /** What to load, by model id. */
+  readonly models: Readonly<Record<string, Spec>>;
+  readonly settings: InferenceSettings;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly passLimitMs?: number;
+}
+
+/**
+ * Starts the processes and waits until each has loaded every model.
+ * @throws what a load threw, after ending the other processes.
+ */
+export async function startInferencePool<Spec>(options: InferencePoolOptions<Spec>): Promise<InferencePool> {
+  const pool = new Pool(options);
+  try {
+    await pool.start();
+    return pool;
+  } catch (error) {
+    await pool.close();
+    throw error;
+  }
+}
+
+class Pool<Spec> implements InferencePool {
+  readonly #options: InferencePoolOptions<Spec>;
+  readonly #processes: readonly InferenceProcess<Spec>[];
+  /** Every job that has neither ended nor been dropped, in order of arrival. */
+  readonly #jobs = new Set<PassJob>();
+  readonly #wholeServed: WholeServed = {};
+  #rates: ModelRates = {};
+  #lastId = 0;
+  #closed = false;
+
+  constructor(options: InferencePoolOptions<Spec>) {
+    this.#options = options;
+    const { settings, metrics, entry, models, clock, log } = options;
+    const passSeconds = metrics.histogram(
+      'inference_pass_seconds',
+      'Length of one inference pass',
+      ['model'],
+      PASS_SECONDS_BUCKETS,
+    );
+    metrics.gauge('inference_open_jobs', 'Syntheses that wait or run', () => this.#jobs.size);
+    this.#processes = Array.from(
+      { length: settings.workers },
+      () =>
+        new InferenceProcess<Spec>({
+          entry,
+          models,
+          clock,
+          log,
+          runtime: { provider: settings.provider, threads: settings.threads },
+          passLimitMs: options.passLimitMs ?? PASS_LIMIT_MS,
+          changed: () => this.#dispatch(),
+          passed: (model, lengthMs) => passSeconds.observe({ model }, lengthMs / 1000),
+        }),
+    );
+  }
+
+  async start(): Promise<void> {
+    for (const rates of await Promise.all(this.#processes.map((each) => each.start()))) this.#rates = rates;
+  }
+
+  rateHz(model: string): number {
+    const rateHz = this.#rates[model];
+    if (rateHz === undefined) throw new Error(`no model '${model}' in the pool`);
+    return rateHz;
+  }
+
+  async *run(
+    model: string,
+    request: SynthesisRequest,
+    signal: AbortSignal,
+  ): AsyncGenerator<Float32Samples, void, undefined> {
+    signal.throwIfAborted();
+    const job = this.#admit(model, request);
+    const abort = () => {
+      job.fail(signal.reason);
+      this.#drop(job);
+    };
+    signal.addEventListener('abort', abort, { once: true });
+    try {
+      this.#dispatch();
+      for (let samples = await job.pull(); samples !== undefined; samples = await job.pull()) {
+        // The pull may have made room for the job's next pass.
+        this.#dispatch();
+        yield samples;
+        signal.throwIfAborted();
+      }
+    } finally {
+      signal.removeEventListener('abort', abort);
+      this.#drop(job);
+    }
+  }
+
+  ready(): ReadyReport {
+    const loaded = this.#processes.filter((each) => each.loaded).length;
+    const { settings } = this.#options;
+    return {
+      ready: loaded > 0,
+      detail: `${loaded} of ${settings.workers} inference processes loaded, ${settings.provider}, ${settings.threads} threads each`,
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#failAll(
+      new ServiceError('overloaded', 'The server is shutting down.', { retryAfterS: RETRY_AFTER_S }),
+    );
+    await Promise.all(this.#processes.map((each) => each.close()));
+  }
+
+  #admit(model: string, request: SynthesisRequest): PassJob {
+    const { queueLimit } = this.#options.settings;
+    if (this.#closed || this.#unable()) throw this.#noProcess();
+    if (this.#jobs.size >= queueLimit) {
+      throw new ServiceError(
+        'overloaded',
+        `The server is already working on ${queueLimit} syntheses, which is its limit. Try again shortly.`,
+        { code: 'server_overloaded', retryAfterS: RETRY_AFTER_S },
+      );
+    }
+    this.#lastId += 1;
+    const job = new PassJob(
+      this.#lastId,
+      model,
+      request,
+      this.rateHz(model),
+      this.#options.clock.monotonicMs(),
+    );
+    this.#jobs.add(job);
+    return job;
+  }
+
+  /** Gives every idle process the job that should run there: one of its own, or one that nobody began. */
+  #dispatch(): void {
+    if (this.#unable()) this.#failAll(this.#noProcess());
+    const nowMs = this.#options.clock.monotonicMs();
+    for (const process of this.#processes) {
+      if (!process.idle) continue;
+      const job = nextJob(this.#candidates(process), this.#wholeServed, nowMs);
+      if (job === undefined) continue;
+      if (job.delivery === 'whole') this.#wholeServed[job.priority] = nowMs;
+      process.run(job);
+    }
+  }
+
+  *#candidates(process: InferenceProcess<Spec>): Generator<PassJob> {
+    for (const job of this.#jobs) {
+      if (!job.runnable) continue;
+      if (process.has(job) || !this.#processes.some((other) => other.has(job))) yield job;
+    }
+  }
+
+  #drop(job: PassJob): void {
+    if (!this.#jobs.delete(job)) return;
+    for (const process of this.#processes) process.forget(job);
+  }
+
+  /** No process has its models and none is about to. */
+  #unable(): boolean {
+    return this.#processes.every((each) => each.failing);
+  }
+
+  #noProcess(): ServiceError {
+    return new ServiceError('overloaded', 'No inference process could load its models; it is tried again.', {
+      code: 'server_overloaded',
+      retryAfterS: RETRY_AFTER_S,
+    });
+  }
+
+  #failAll(error: ServiceError): void {
+    for (const job of [...this.#jobs]) {
+      job.fail(error);
+      this.#drop(job);
+    }
+  }
+}

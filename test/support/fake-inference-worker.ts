@@ -1,0 +1,51 @@
+/**
+ * An inference process without a model: the text of a request is a script in JSON. Every sample of a job
+ * has the value `mark`, so that mixed audio can be seen.
+ */
+
+import { serveInference } from '../../src/engines/worker-loop.ts';
+
+export interface FakeScript {
+  readonly mark: number;
+  /** Passes that yield samples. */
+  readonly passes: number;
+  /** Samples of one pass, at 24 kHz. */
+  readonly samples: number;
+  /** How long a pass blocks the process. */
+  readonly passMs?: number;
+  /** Index of the pass at which something else happens. */
+  readonly at?: number;
+  readonly fault?: 'throw' | 'exit' | 'hang';
+}
+
+export interface FakeSpec {
+  /** Makes the load fail with this message. */
+  readonly loadFailure?: string;
+  /** A file that must exist for the load to succeed. */
+  readonly needsFile?: string;
+}
+
+serveInference<FakeSpec>(async (spec) => {
+  if (spec.loadFailure !== undefined) throw new Error(spec.loadFailure);
+  if (spec.needsFile !== undefined && !(await Bun.file(spec.needsFile).exists())) {
+    throw new Error('the file is gone');
+  }
+  return {
+    rateHz: 24_000,
+    async *open(request) {
+      const script: FakeScript = JSON.parse(request.text);
+      for (let pass = 0; pass < script.passes; pass++) {
+        if (script.passMs) Bun.sleepSync(script.passMs);
+        if (pass === script.at) misbehave(script.fault);
+        yield new Float32Array(script.samples).fill(script.mark);
+      }
+    },
+    close: async () => undefined,
+  };
+});
+
+function misbehave(fault: FakeScript['fault']): void {
+  if (fault === 'throw') throw new Error('scripted failure');
+  if (fault === 'exit') process.kill(process.pid, 'SIGKILL');
+  if (fault === 'hang') Bun.sleepSync(3_600_000);
+}
