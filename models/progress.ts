@@ -1,0 +1,95 @@
+/** Shows how a download goes. */
+export interface Progress {
+  begin(label: string, totalBytes: number): void;
+  update(doneBytes: number): void;
+  /** Ends the line of the current download. */
+  end(): void;
+  /** A line of its own, between or during downloads. */
+  note(line: string): void;
+}
+
+interface Output {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  write(text: string): unknown;
+}
+
+const BAR_CELLS = 24;
+const REDRAW_MS = 100;
+const PLAIN_EVERY_MS = 10_000;
+
+/** A bar that is redrawn on a terminal, a plain line now and then elsewhere. */
+export function createProgress(output: Output, nowMs: () => number = () => performance.now()): Progress {
+  const bar = output.isTTY === true;
+  let label = '';
+  let totalBytes = 0;
+  let startBytes: number | undefined;
+  let doneBytes = 0;
+  let startMs = 0;
+  let shownMs = 0;
+
+  const draw = (last: boolean): void => {
+    shownMs = nowMs();
+    const seconds = Math.max((shownMs - startMs) / 1000, 0.001);
+    const rate = (doneBytes - (startBytes ?? 0)) / seconds;
+    const text = line({ label, doneBytes, totalBytes, rate, seconds, bar, last });
+    if (bar) output.write(`\r${text.slice(0, (output.columns ?? 100) - 1)}\u001b[K${last ? '\n' : ''}`);
+    else output.write(`${text}\n`);
+  };
+
+  return {
+    begin(name, bytes) {
+      label = name;
+      totalBytes = bytes;
+      startBytes = undefined;
+      doneBytes = 0;
+      startMs = nowMs();
+      // Plain output: the first line comes after a while, so that small files show one line only.
+      shownMs = bar ? Number.NEGATIVE_INFINITY : startMs;
+    },
+    update(bytes) {
+      doneBytes = bytes;
+      // What an earlier run left does not count as speed.
+      startBytes ??= bytes;
+      if (nowMs() - shownMs >= (bar ? REDRAW_MS : PLAIN_EVERY_MS)) draw(false);
+    },
+    end() {
+      draw(true);
+    },
+    note(text) {
+      output.write(bar ? `\r\u001b[K${text}\n` : `${text}\n`);
+    },
+  };
+}
+
+function line(state: {
+  label: string;
+  doneBytes: number;
+  totalBytes: number;
+  rate: number;
+  seconds: number;
+  bar: boolean;
+  last: boolean;
+}): string {
+  const share = state.totalBytes === 0 ? 1 : Math.min(1, state.doneBytes / state.totalBytes);
+  const amount = `${megabytes(state.doneBytes)} of ${megabytes(state.totalBytes)} MB`;
+  const speed = `${megabytes(state.rate)} MB/s`;
+  const left = state.last
+    ? `in ${duration(state.seconds)}`
+    : `${state.rate > 0 ? duration((state.totalBytes - state.doneBytes) / state.rate) : '–'} left`;
+  const percent = `${Math.floor(share * 100)} %`;
+  if (!state.bar) return `  ${state.label}: ${percent}, ${amount}, ${speed}, ${left}`;
+  const full = Math.round(share * BAR_CELLS);
+  const cells = '█'.repeat(full) + '░'.repeat(BAR_CELLS - full);
+  return `  ${state.label} ${cells} ${percent.padStart(5)}  ${amount}  ${speed}  ${left}`;
+}
+
+function megabytes(bytes: number): string {
+  return (bytes / 1e6).toFixed(1);
+}
+
+function duration(seconds: number): string {
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`;
+}

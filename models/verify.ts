@@ -1,0 +1,47 @@
+import { stat } from 'node:fs/promises';
+import { sha256File } from '../src/engines/content-hash.ts';
+import { type CatalogEntry, cachedFilePath, type ModelFile } from '../src/engines/model-files.ts';
+
+/** What lies in the cache for one file of the manifest. */
+export interface FileState {
+  readonly entry: CatalogEntry;
+  readonly file: ModelFile;
+  readonly path: string;
+  readonly state: 'good' | 'missing' | 'corrupt';
+  /** What is wrong with a corrupt file. */
+  readonly detail?: string;
+}
+
+/**
+ * Looks at one file of the cache; a file of the right size is read and hashed.
+ * @throws the signal's reason after an abort.
+ */
+export async function verifyFile(
+  modelsDir: string,
+  entry: CatalogEntry,
+  file: ModelFile,
+  signal: AbortSignal,
+): Promise<FileState> {
+  const path = cachedFilePath(modelsDir, file.sha256);
+  const found = await stat(path).catch(() => undefined);
+  if (found === undefined) return { entry, file, path, state: 'missing' };
+  if (found.size !== file.bytes) {
+    return { entry, file, path, state: 'corrupt', detail: `${found.size} bytes instead of ${file.bytes}` };
+  }
+  const digest = await sha256File(path, signal);
+  if (digest === file.sha256) return { entry, file, path, state: 'good' };
+  return { entry, file, path, state: 'corrupt', detail: `its sha256 is ${digest}` };
+}
+
+/** {@link verifyFile} for every file of some entries, in order. Reads them all. */
+export async function verifyEntries(
+  modelsDir: string,
+  entries: readonly CatalogEntry[],
+  signal: AbortSignal,
+): Promise<FileState[]> {
+  const states: FileState[] = [];
+  for (const entry of entries) {
+    for (const file of entry.files) states.push(await verifyFile(modelsDir, entry, file, signal));
+  }
+  return states;
+}
