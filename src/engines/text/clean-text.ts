@@ -1,0 +1,141 @@
+/** Brings typographic variety down to the few marks that the readers know. */
+
+/** Characters that become others before anything is read. Fullwidth forms are handled by their offset. */
+const REPLACEMENTS: ReadonlyMap<string, string> = new Map([
+  ...[...'‘’‛`´ʼ′＇'].map((c): [string, string] => [c, "'"]),
+  ...[...'„‟«″〝'].map((c): [string, string] => [c, '“']),
+  ...[...'»〞'].map((c): [string, string] => [c, '”']),
+  ...[...'‐‑⁃'].map((c): [string, string] => [c, '-']),
+  ...[...'―⸺⸻'].map((c): [string, string] => [c, '—']),
+  ['。', '. '],
+  ['、', ', '],
+  ['，', ', '],
+  ['！', '! '],
+  ['？', '? '],
+  ['：', ': '],
+  ['；', '; '],
+  ['「', ' “'],
+  ['」', '” '],
+  ['『', ' “'],
+  ['』', '” '],
+  ['【', ' ('],
+  ['】', ') '],
+  ['（', ' ('],
+  ['）', ') '],
+  ['؟', '?'],
+  ['،', ','],
+  ['؛', ';'],
+  ['¿', ''],
+  ['¡', ''],
+  ['•', '-'],
+  ['·', ' '],
+  ['﹣', '-'],
+  ['⁄', '/'],
+  ['∕', '/'],
+  ['ﬁ', 'fi'],
+  ['ﬂ', 'fl'],
+  ['æ', 'ae'],
+  ['Æ', 'Ae'],
+  ['œ', 'oe'],
+  ['Œ', 'Oe'],
+  ['ß', 'ss'],
+  ['ø', 'o'],
+  ['Ø', 'O'],
+  ['ł', 'l'],
+  ['Ł', 'L'],
+  ['đ', 'd'],
+  ['Đ', 'D'],
+  ['ð', 'th'],
+  ['þ', 'th'],
+  ['ı', 'i'],
+  ['\u00ad', ''],
+  ['\ufeff', ''],
+]);
+
+/** Symbols without a reading: emoji, joiners, control characters, private use. */
+const UNSPOKEN =
+  /[\p{Extended_Pictographic}\p{Emoji_Modifier}\p{Regional_Indicator}\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Cn}\p{Variation_Selector}]|\u20e3/u;
+/** Pictographic by Unicode, but signs with a reading of their own. */
+const SPOKEN_PICTOGRAPHS = new Set([...'©®™']);
+
+/**
+ * Maps quotes, dashes, full-width and CJK punctuation to plain marks, drops emoji and control
+ * characters (each leaves a space), takes accents off Latin letters and reads line structure (bullets,
+ * headings, blank lines) as pauses. Linear in the length of `text`.
+ */
+export function cleanText(text: string): string {
+  const lines = text.split(/\r\n|[\n\r\u2028\u2029\v\f]/u);
+  const cleaned: string[] = [];
+  for (let i = 0; i < lines.length; i++) {
+    const line = cleanLine(lines[i] ?? '');
+    if (line === '') continue;
+    const last = i === lines.length - 1;
+    cleaned.push(!last && endsParagraph(lines, i) && !/[.,;:!?…”")]$/u.test(line) ? `${line}.` : line);
+  }
+  return cleaned.join(' ');
+}
+
+/** A line ends like a sentence before a blank line, at a heading and between list items. */
+function endsParagraph(lines: readonly string[], at: number): boolean {
+  const marker = /^\s{0,12}(?:[-*+•#>]|[0-9]{1,3}[.)])/u;
+  const next = lines[at + 1] ?? '';
+  return next.trim() === '' || marker.test(lines[at] ?? '') || marker.test(next);
+}
+
+function cleanLine(line: string): string {
+  const chars: string[] = [];
+  for (const char of line) {
+    const replacement = REPLACEMENTS.get(char);
+    if (replacement !== undefined) chars.push(replacement);
+    else if (char <= '\u007e') chars.push(char >= ' ' ? char : ' ');
+    else chars.push(cleanWideChar(char));
+  }
+  return stripMarkup(chars.join(''));
+}
+
+function cleanWideChar(char: string): string {
+  const code = char.codePointAt(0) ?? 0;
+  if (code >= 0xff01 && code <= 0xff5e) return String.fromCodePoint(code - 0xfee0);
+  if (/\s/u.test(char)) return ' ';
+  if (UNSPOKEN.test(char) && !SPOKEN_PICTOGRAPHS.has(char)) return ' ';
+  if (/\p{Script=Latin}/u.test(char)) return char.normalize('NFD').replace(/\p{M}/gu, '');
+  // A combining accent that follows its Latin letter separately.
+  if (code >= 0x0300 && code <= 0x036f) return '';
+  return char;
+}
+
+/** Takes Markdown marks off one line; the words between them stay. */
+function stripMarkup(line: string): string {
+  const body = line
+    .trim()
+    .replace(/^#{1,6}\s+|^[-*+]\s+|^>\s?|^(?:-{3,}|\*{3,}|_{3,}|={3,})$/u, '')
+    .replace(/\*\*|__|~~|'{3}/gu, '');
+  return unwrapPairs(linkText(body));
+}
+
+/** "[words](address)" → "words", "![words](address)" too. One pass, so that "](](](" stays linear. */
+function linkText(line: string): string {
+  let out = '';
+  let from = 0;
+  let openAt = -1;
+  for (let i = 0; i < line.length; i++) {
+    if (line[i] === '[') openAt = i;
+    if (line[i] !== ']' || line[i + 1] !== '(' || openAt === -1) continue;
+    const endAt = line.indexOf(')', i);
+    if (endAt === -1) break;
+    const imageMark = openAt > from && line[openAt - 1] === '!' ? 1 : 0;
+    out += line.slice(from, openAt - imageMark) + line.slice(openAt + 1, i);
+    from = endAt + 1;
+    i = endAt;
+    openAt = -1;
+  }
+  return out + line.slice(from);
+}
+
+/** Removes `*` and `_` that hug a word as emphasis: "*bold*" → "bold"; "2 * 3" and snake_case stay. */
+function unwrapPairs(line: string): string {
+  return line.replace(
+    /(?<![\p{L}\p{N}*_])[*_](?=[\p{L}\p{N}“"'(])|(?<=[\p{L}\p{N}.,!?”"')])[*_](?![\p{L}\p{N}*_])/gu,
+    '',
+  );
+}

@@ -1,0 +1,119 @@
+/**
+ * eSpeak NG (in WebAssembly, npm `phonemizer`) for words that no dictionary has and for voices that were
+ * trained on its phonemes. It is loaded on first use and only through this file, so that it can be
+ * replaced or left out (its licence is GPL-3).
+ */
+
+import type { Fallback } from './fallback.ts';
+
+/** Phonemes of a text in IPA: one line for each clause. */
+export type Espeak = (text: string) => Promise<readonly string[]>;
+
+/** Most words whose pronunciation is remembered. */
+const CACHE_WORDS = 4096;
+/** A longer "word" is noise; it is cut rather than refused. */
+const MAX_WORD_LETTERS = 60;
+/** Scripts for which the English voice only says "letter". */
+const UNREADABLE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]/u;
+
+/**
+ * Loads eSpeak and warms its English voice. About 0.3 s, once a process.
+ * The package adds process-wide handlers for uncaught errors that rethrow; they are taken off again, since
+ * they would end the process on any rejected promise.
+ */
+export async function loadEspeak(voice = 'en-us'): Promise<Espeak> {
+  const events = ['uncaughtException', 'unhandledRejection'] as const;
+  const before = events.map((event) => new Set<unknown>(process.listeners(event as 'uncaughtException')));
+  const { phonemize } = await import('phonemizer');
+  await phonemize('ready', voice);
+  events.forEach((event, i) => {
+    for (const listener of process.listeners(event as 'uncaughtException')) {
+      if (before[i]?.has(listener) === false) process.off(event, listener);
+    }
+  });
+  return (text) => phonemize(text, voice);
+}
+
+/** eSpeak as fallback of the dictionary: words in, Kokoro's symbols out, remembered. */
+export function espeakFallback(espeak: Espeak): Fallback {
+  const cache = new Map<string, string>();
+  return {
+    async phonemes(words) {
+      const missing = [...new Set(words)].filter((word) => !cache.has(word));
+      const spoken = await speakWords(espeak, missing);
+      const found = new Map(missing.map((word, i): [string, string] => [word, spoken[i] ?? '']));
+      const result = words.map((word) => found.get(word) ?? recall(cache, word));
+      for (const [word, phonemes] of found) remember(cache, word, phonemes);
+      return result;
+    },
+  };
+}
+
+/** One call for all words, since a call costs far more than a word; one by one if the lines do not match. */
+async function speakWords(espeak: Espeak, words: readonly string[]): Promise<string[]> {
+  const readable = words.map((word) => (UNREADABLE.test(word) ? '' : word.slice(0, MAX_WORD_LETTERS)));
+  const asked = readable.filter((word) => word !== '');
+  if (asked.length === 0) return readable.map(() => '');
+  let lines = await espeak(asked.join('.\n'));
+  if (lines.length !== asked.length) {
+    lines = [];
+    const apart: string[] = [];
+    for (const word of asked) apart.push((await espeak(word)).join(' '));
+    lines = apart;
+  }
+  let next = 0;
+  return readable.map((word) => (word === '' ? '' : kokoroSymbols(lines[next++] ?? '')));
+}
+
+/** The least recently used word leaves when the cache is full. */
+function remember(cache: Map<string, string>, word: string, phonemes: string): void {
+  cache.set(word, phonemes);
+  if (cache.size <= CACHE_WORDS) return;
+  const oldest = cache.keys().next();
+  if (oldest.done !== true) cache.delete(oldest.value);
+}
+
+function recall(cache: Map<string, string>, word: string): string {
+  const phonemes = cache.get(word) ?? '';
+  cache.delete(word);
+  cache.set(word, phonemes);
+  return phonemes;
+}
+
+/** eSpeak's American IPA → the symbols that Kokoro was trained with; longer sequences first. */
+const SYMBOLS: readonly (readonly [string, string])[] = [
+  ['aɪ', 'I'],
+  ['aʊ', 'W'],
+  ['dʒ', 'ʤ'],
+  ['eɪ', 'A'],
+  ['tʃ', 'ʧ'],
+  ['ɔɪ', 'Y'],
+  ['oʊ', 'O'],
+  ['əl', 'ᵊl'],
+  ['ʲo', 'jo'],
+  ['ʲə', 'jə'],
+  ['ʲ', ''],
+  ['ɚ', 'əɹ'],
+  ['ɜːɹ', 'ɜɹ'],
+  ['ɜː', 'ɜɹ'],
+  ['ɪə', 'iə'],
+  ['e', 'A'],
+  ['r', 'ɹ'],
+  ['x', 'k'],
+  ['ç', 'k'],
+  ['ɐ', 'ə'],
+  ['ɬ', 'l'],
+  ['ː', ''],
+  ['o', 'ɔ'],
+  ['n\u0329', 'ᵊn'],
+  ['l\u0329', 'ᵊl'],
+  ['\u0329', ''],
+  ['\u0303', ''],
+];
+
+/** "kˌuːbɚnˈɛɾiːz" → "kˌubəɹnˈɛɾiz". Language switch marks such as "(en)" are dropped. */
+export function kokoroSymbols(ipa: string): string {
+  let phonemes = ipa.replace(/\([a-z-]{2,8}\)/g, '');
+  for (const [from, to] of SYMBOLS) phonemes = phonemes.replaceAll(from, to);
+  return phonemes.trim();
+}
