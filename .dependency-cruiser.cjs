@@ -1,0 +1,119 @@
+/**
+ * Who may import whom. Each folder of src names the folders it may use; whatever is not named is
+ * forbidden, in both directions, types too. Tests and benches may look anywhere.
+ */
+
+const base = ['contract', 'kit'];
+const allowed = {
+  contract: ['contract'],
+  kit: ['contract', 'kit'],
+  audio: [...base, 'audio'],
+  engines: [...base, 'audio', 'engines'],
+  http: [...base, 'http'],
+  records: [...base, 'records'],
+  usage: [...base, 'http', 'usage'],
+  listen: [...base, 'audio', 'listen'],
+  speak: [...base, 'audio', 'speak'],
+};
+
+const TEST = '\\.(test|cases)\\.ts$';
+const ours = '^(src|plugins)/';
+
+const folderRules = Object.entries(allowed).map(([folder, targets]) => ({
+  name: `${folder}-uses-${targets.join('-')}`,
+  comment: `src/${folder} may import only: ${targets.join(', ')}`,
+  severity: 'error',
+  from: { path: `^src/${folder}/`, pathNot: TEST },
+  to: { path: ours, pathNot: `^src/(${targets.join('|')})/` },
+}));
+
+/** The one module (or folder) that may import an outside thing; the rest goes through it. */
+const importers = [
+  ['sqlite', '^bun:sqlite$', '^src/records/'],
+  ['onnxruntime', 'node_modules/onnxruntime-node/', '^src/engines/runtime\\.ts$'],
+  ['protobuf', 'node_modules/protobufjs/', '^src/engines/'],
+  ['toml', 'node_modules/smol-toml/', '^src/config\\.ts$'],
+  ['pino', 'node_modules/pino/', '^src/kit/json-logger\\.ts$'],
+  ['prometheus', 'node_modules/prom-client/', '^src/http/metrics\\.ts$'],
+  ['redis', 'node_modules/ioredis/', '^src/jobs/'],
+  ['s3', 'node_modules/@aws-sdk/', '^src/jobs/'],
+  [
+    'framework',
+    'node_modules/elysia/',
+    '^(src/contract/plugin\\.ts|src/http/|src/usage/|src/(registry|app|main)\\.ts|plugins/[^/]+/(routes|model|index)\\.ts)',
+  ],
+];
+
+module.exports = {
+  forbidden: [
+    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
+    { name: 'no-missing', severity: 'error', from: {}, to: { couldNotResolve: true, pathNot: '^bun' } },
+    ...folderRules,
+    {
+      name: 'plugin-uses',
+      comment: 'A plugin may import only itself and contract, kit, audio, http, listen, speak',
+      severity: 'error',
+      from: { path: '^plugins/([^/]+)/', pathNot: TEST },
+      to: { path: ours, pathNot: ['^src/(contract|kit|audio|http|listen|speak)/', '^plugins/$1/'] },
+    },
+    {
+      name: 'only-main-knows-plugins',
+      severity: 'error',
+      from: { path: '^(src|models|scripts)/', pathNot: ['^src/main\\.ts$', TEST] },
+      to: { path: '^plugins/' },
+    },
+    {
+      name: 'registry-and-app-know-no-engine-or-store',
+      severity: 'error',
+      from: { path: '^src/(registry|app)\\.ts$' },
+      to: { path: '^src/(engines|records|main|config)' },
+    },
+    {
+      name: 'registry-knows-no-app',
+      severity: 'error',
+      from: { path: '^src/registry\\.ts$' },
+      to: { path: '^src/(app|main)\\.ts$' },
+    },
+    {
+      name: 'config-uses-contract-and-kit',
+      severity: 'error',
+      from: { path: '^src/config\\.ts$' },
+      to: { path: ours, pathNot: '^src/(contract|kit)/' },
+    },
+    {
+      name: 'nothing-imports-main',
+      severity: 'error',
+      from: {},
+      to: { path: '^src/main\\.ts$' },
+    },
+    {
+      name: 'only-main-and-scripts-read-config',
+      severity: 'error',
+      from: { path: ours, pathNot: ['^src/main\\.ts$', TEST] },
+      to: { path: '^src/config\\.ts$' },
+    },
+    {
+      name: 'tests-stay-out-of-the-product',
+      severity: 'error',
+      from: { path: ours, pathNot: TEST },
+      to: { path: ['^(test|bench)/', TEST] },
+    },
+    ...importers.map(([thing, to, from]) => ({
+      name: `one-importer-of-${thing}`,
+      severity: 'error',
+      from: { path: ours, pathNot: [from, TEST] },
+      to: { path: to },
+    })),
+  ],
+  options: {
+    // TypeScript 7 has no parser that a library could call.
+    parser: 'swc',
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: 'node_modules/.*/node_modules' },
+    enhancedResolveOptions: {
+      extensions: ['.ts', '.js', '.json'],
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'require', 'node', 'default'],
+    },
+  },
+};

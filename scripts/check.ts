@@ -1,0 +1,57 @@
+import { resolve } from 'node:path';
+import { docsFaults, environmentTable } from './checks/docs-true.ts';
+import { sourceFaults } from './checks/source-rules.ts';
+
+/**
+ * `bun run check`: types, lint and format, dependency directions, source rules, and whether the documents
+ * are true. `--environment-table` prints the table that the README must hold.
+ */
+
+const ROOT = resolve(import.meta.dir, '..');
+
+interface Check {
+  readonly name: string;
+  /** Empty when all is well, else what is wrong. */
+  run(): Promise<string>;
+}
+
+const CHECKS: readonly Check[] = [
+  command('types', ['node_modules/typescript/lib/tsc.js', '--project', 'tsconfig.json']),
+  command('lint and format', ['node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings']),
+  command('dependency directions', [
+    'node_modules/dependency-cruiser/bin/dependency-cruiser.mjs',
+    '--config',
+    '.dependency-cruiser.cjs',
+    ...['src', 'plugins', 'models', 'scripts', 'test', 'bench'],
+  ]),
+  { name: 'source rules', run: async () => (await sourceFaults(ROOT)).join('\n') },
+  { name: 'documents are true', run: async () => (await docsFaults(ROOT)).join('\n') },
+];
+
+/** A tool of node_modules, run by this same Bun. */
+function command(name: string, args: readonly string[]): Check {
+  return {
+    name,
+    async run() {
+      const tool = Bun.spawn([process.execPath, ...args], { cwd: ROOT, stdout: 'pipe', stderr: 'pipe' });
+      const [out, err, code] = await Promise.all([
+        new Response(tool.stdout).text(),
+        new Response(tool.stderr).text(),
+        tool.exited,
+      ]);
+      return code === 0 ? '' : `${out}${err}`.trim() || `exit code ${code}`;
+    },
+  };
+}
+
+if (process.argv.includes('--environment-table')) {
+  console.log(environmentTable());
+} else {
+  let failed = 0;
+  for (const check of CHECKS) {
+    const faults = await check.run();
+    if (faults !== '') failed += 1;
+    console.log(faults === '' ? `ok      ${check.name}` : `FAILED  ${check.name}\n${faults}\n`);
+  }
+  process.exit(failed === 0 ? 0 : 1);
+}

@@ -1,0 +1,49 @@
+import { existsSync } from 'node:fs';
+import { Glob } from 'bun';
+import packageJson from '../../package.json' with { type: 'json' };
+import { ENVIRONMENT } from '../../src/config.ts';
+
+const PAGES = '{README.md,docs/**/*.md,plugins/*/README.md,bench/README.md}';
+const FOLDERS = 'src|plugins|native|models|scripts|test|bench|web|docs|docker|\\.ci';
+/** A path as prose names it, such as src/kit/clock.ts or docs/decisions; placeholders and globs are left out. */
+const PATH = new RegExp(`(?<![\\w./-])(?:${FOLDERS})/[\\w./-]*[\\w/-]`, 'g');
+const SCRIPT = /\bbun(?:@1\.4)? run ([\w:-]+)/g;
+
+/** Whatever a page says that is not so: paths and scripts that do not exist, a wrong table of variables. */
+export async function docsFaults(root: string): Promise<string[]> {
+  const faults: string[] = [];
+  for await (const page of new Glob(PAGES).scan(root)) {
+    const text = await Bun.file(`${root}/${page}`).text();
+    for (const [path] of text.matchAll(PATH)) {
+      const made = path.startsWith('native/build') || path.startsWith('bench/results/');
+      if (!made && !existsSync(`${root}/${path}`))
+        faults.push(`${page}: names ${path}, which does not exist`);
+    }
+    for (const [, script = ''] of text.matchAll(SCRIPT)) {
+      if (!Object.hasOwn(packageJson.scripts, script)) faults.push(`${page}: names the script ${script}`);
+    }
+  }
+  return [...faults, ...(await environmentFaults(root))];
+}
+
+/** The README's rows of variables against those that src/config.ts reads. */
+async function environmentFaults(root: string): Promise<string[]> {
+  const readme = Bun.file(`${root}/README.md`);
+  if (!(await readme.exists())) return ['README.md is missing'];
+  const text = await readme.text();
+  const faults = environmentTable()
+    .split('\n')
+    .filter((row) => !text.includes(row))
+    .map((row) => `README.md: this row of the environment table is missing or differs: ${row}`);
+  const known = new Set<string>(ENVIRONMENT.map(({ name }) => name));
+  for (const [, name = ''] of text.matchAll(/^\| ([A-Z][A-Z0-9_]+) \|/gm)) {
+    if (!known.has(name)) faults.push(`README.md: the environment table names ${name}, which nothing reads`);
+  }
+  return faults;
+}
+
+/** The table of environment variables as the README shows it. */
+export function environmentTable(): string {
+  const rows = ENVIRONMENT.map(({ name, fallback, meaning }) => `| ${name} | ${fallback} | ${meaning} |`);
+  return ['| variable | default | meaning |', '|---|---|---|', ...rows].join('\n');
+}

@@ -1,0 +1,43 @@
+import { Glob } from 'bun';
+
+/** A rule that a search through the text can hold. */
+interface SourceRule {
+  readonly pattern: RegExp;
+  readonly why: string;
+  /** The one place where it is right. */
+  readonly home: string;
+}
+
+const RULES: readonly SourceRule[] = [
+  {
+    pattern: /\bprocess\.env\b|\bBun\.env\b|\bimport\.meta\.env\b/,
+    why: 'only src/config.ts reads the environment',
+    home: 'src/config.ts',
+  },
+  {
+    pattern: /\bDate\.now\(|\bperformance\.now\(|\bnew Date\(\)/,
+    why: 'only src/kit/clock.ts reads the time; take a Clock',
+    home: 'src/kit/clock.ts',
+  },
+  {
+    pattern: /\bconsole\.(log|info|warn|error|debug)\(/,
+    why: 'the product logs through Logger; only src/main.ts speaks to the console',
+    home: 'src/main.ts',
+  },
+];
+
+/** Faults in the sources of the product, one line each. */
+export async function sourceFaults(root: string): Promise<string[]> {
+  const faults: string[] = [];
+  for await (const path of new Glob('{src,plugins}/**/*.ts').scan(root)) {
+    if (path.endsWith('.test.ts')) continue;
+    const lines = (await Bun.file(`${root}/${path}`).text()).split('\n');
+    for (const [index, line] of lines.entries()) {
+      const code = line.replace(/^\s*(\*|\/\/|\/\*).*/, '');
+      for (const { pattern, why, home } of RULES) {
+        if (path !== home && pattern.test(code)) faults.push(`${path}:${index + 1}: ${why}`);
+      }
+    }
+  }
+  return faults;
+}

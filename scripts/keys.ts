@@ -1,0 +1,76 @@
+import { join } from 'node:path';
+import { ConfigError, loadConfig } from '../src/config.ts';
+import type { ApiKeyStore } from '../src/contract/api-key.ts';
+import { systemClock } from '../src/kit/clock.ts';
+import { issueKey } from '../src/records/issue-key.ts';
+import { sqliteApiKeyStore } from '../src/records/sqlite-api-key-store.ts';
+import { DatabaseError, openDatabase } from '../src/records/sqlite-database.ts';
+
+/** `bun run keys …`: API keys in the database under DATA_DIR. A running service sees changes at once. */
+
+const USAGE = `Usage:
+  bun run keys create --org NAME   make a key for an organization and print it once
+  bun run keys list                all keys, without the keys themselves
+  bun run keys revoke ID           end a key at once`;
+
+/** What the command line asked for cannot be done. */
+class UsageError extends Error {}
+
+async function run(args: readonly string[]): Promise<void> {
+  const action = parse(args);
+  const database = openDatabase(join(loadConfig().dataDir, 'service.sqlite'));
+  try {
+    await action(sqliteApiKeyStore(database, systemClock));
+  } finally {
+    database.close();
+  }
+}
+
+/** The arguments as an action, so that wrong ones are refused before anything is opened. */
+function parse([command, ...rest]: readonly string[]): (store: ApiKeyStore) => Promise<void> {
+  if (command === 'create' && rest.length === 2 && rest[0] === '--org') {
+    const organization = rest[1] ?? '';
+    if (!/^[A-Za-z0-9._-]{1,64}$/.test(organization)) {
+      throw new UsageError('An organization is 1 to 64 of A-Z a-z 0-9 . _ -');
+    }
+    return (store) => create(store, organization);
+  }
+  if (command === 'list' && rest.length === 0) return list;
+  const [id] = rest;
+  if (command === 'revoke' && rest.length === 1 && id !== undefined) return (store) => revoke(store, id);
+  throw new UsageError(USAGE);
+}
+
+async function create(store: ApiKeyStore, organization: string): Promise<void> {
+  const { key, record } = await issueKey(store, organization);
+  console.log(`${record.id} for '${organization}'. It is shown only now:\n\n    ${key}\n`);
+}
+
+async function list(store: ApiKeyStore): Promise<void> {
+  const rows = (await store.list()).map(({ id, organization, hint, createdAt, revokedAt }) => [
+    id,
+    organization,
+    hint,
+    day(createdAt),
+    revokedAt === null ? 'good' : `revoked ${day(revokedAt)}`,
+  ]);
+  for (const row of rows) console.log(row.join('  '));
+  if (rows.length === 0) console.log('No keys are stored.');
+}
+
+async function revoke(store: ApiKeyStore, id: string): Promise<void> {
+  if (!(await store.revoke(id))) throw new UsageError(`There is no good key with the id ${id}.`);
+  console.log(`${id} is revoked.`);
+}
+
+function day(unixSeconds: number): string {
+  return new Date(unixSeconds * 1000).toISOString().slice(0, 10);
+}
+
+try {
+  await run(process.argv.slice(2));
+} catch (error) {
+  const expected = [UsageError, ConfigError, DatabaseError].some((kind) => error instanceof kind);
+  console.error(expected && error instanceof Error ? error.message : error);
+  process.exit(1);
+}
