@@ -1,0 +1,71 @@
+#include "fir_table.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+#include "dot_kernels.h"
+
+namespace voice {
+namespace {
+
+constexpr double kStopBandDb = 110.0;
+/** Middle of the transition band, which spans 0.9 to 1.0 of the lower Nyquist frequency. */
+constexpr double kCutOff = 0.95;
+constexpr double kTransition = 0.1;
+
+/** I0(x) / exp(0): power series in (x/2)^2, whose 40 terms are exact to a double for x below 15. */
+double bessel_i0(double x) {
+  static constexpr auto kInverseSquares = [] {
+    std::array<double, 41> values{};
+    for (size_t k = 1; k < values.size(); k++) values[k] = 1.0 / static_cast<double>(k * k);
+    return values;
+  }();
+  const double quarter = x * x / 4.0;
+  double sum = 1.0;
+  for (size_t k = kInverseSquares.size() - 1; k > 0; k--) sum = 1.0 + sum * quarter * kInverseSquares[k];
+  return sum;
+}
+
+/** Half length of the filter in samples of the lower rate, by Kaiser's formula. */
+double half_length() { return (kStopBandDb - 7.95) / (2.285 * std::numbers::pi * kTransition) / 2.0; }
+
+}  // namespace
+
+FirTable::FirTable(uint32_t in_hz, uint32_t out_hz) {
+  const uint64_t divisor = std::gcd(in_hz, out_hz);
+  phases_ = out_hz / divisor;
+  step_ = in_hz / divisor;
+  // Input samples per sample of the lower rate.
+  const double stretch = std::max(1.0, static_cast<double>(in_hz) / static_cast<double>(out_hz));
+  const auto needed = static_cast<size_t>(std::ceil(2.0 * half_length() * stretch));
+  taps_ = (needed + kTapBlock - 1) / kTapBlock * kTapBlock;
+  exact_ = phases_ * taps_ <= kMaxExactFloats;
+
+  const double beta = 0.1102 * (kStopBandDb - 8.7);
+  const double window_gain = 1.0 / bessel_i0(beta);
+  const double half_taps = static_cast<double>(taps_) / 2.0;
+  const double bandwidth = kCutOff / stretch;
+  const auto response = [&](double time) {
+    const double at = time / half_taps;
+    if (at <= -1.0 || at >= 1.0) return 0.0;
+    const double window = bessel_i0(beta * std::sqrt(1.0 - at * at)) * window_gain;
+    const double angle = std::numbers::pi * bandwidth * time;
+    return bandwidth * (angle == 0.0 ? 1.0 : std::sin(angle) / angle) * window;
+  };
+
+  const uint64_t resolution = exact_ ? phases_ : kCoarsePhases;
+  const int64_t first = exact_ ? 0 : -1;
+  const int64_t last = exact_ ? static_cast<int64_t>(phases_) - 1 : static_cast<int64_t>(kCoarsePhases) + 1;
+  rows_.reserve(static_cast<size_t>(last - first + 1) * taps_);
+  for (int64_t row = first; row <= last; row++) {
+    const double offset = static_cast<double>(row) / static_cast<double>(resolution);
+    for (size_t k = 0; k < taps_; k++) {
+      rows_.push_back(static_cast<float>(response(offset + half_taps - 1.0 - static_cast<double>(k))));
+    }
+  }
+}
+
+}  // namespace voice

@@ -1,0 +1,121 @@
+#include "stop_words.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include "text_class.h"
+
+namespace voice {
+namespace {
+
+using Words = std::string_view;
+
+/** Titles and places that stand before a name; with a capital. */
+constexpr Words kTitles[] = {"adm",  "br",  "capt", "cmdr", "col",  "cpl",  "cpt",  "dr",   "fr",  "ft",
+                             "gen",  "gov", "hon",  "lt",   "maj",  "messrs", "mlle", "mme", "mr",  "mrs",
+                             "ms",   "msgr", "mt",  "mx",   "pres", "prof", "pt",   "rep",  "rev", "sen",
+                             "sgt",  "supt"};
+
+/** Words that go on, in any case. */
+constexpr Words kConnectors[] = {"approx", "bzw", "ca", "cf", "d.h", "e.g", "eg", "i.e", "ie",
+                                 "incl",   "resp", "viz", "vs", "z.b"};
+
+/** Words that stand before a number. */
+constexpr Words kNumbered[] = {"art", "ch",   "chap", "eq",  "eqs", "ex",  "fig", "figs", "no",  "nos", "nr",
+                               "op",  "para", "pg",   "p",   "pp",  "sec", "tel", "ver",  "vol", "vols"};
+
+/** Shortened names that also end sentences; with a capital. */
+constexpr Words kNames[] = {"apr", "assn", "aug", "ave",  "blvd", "bros", "co",  "corp", "dec", "dept", "est",
+                            "feb", "fri",  "inc", "jan",  "jr",   "jul",  "jun", "llc",  "ltd", "mar",  "mon",
+                            "nov", "oct",  "rd",  "sat",  "sep",  "sept", "sr",  "st",   "ste", "sun",  "thu",
+                            "thur", "thurs", "tue", "tues", "univ", "wed"};
+
+constexpr Words kStarters[] = {
+    "a",     "after", "all",   "although", "an",    "and",   "another", "are",   "as",    "at",    "because",
+    "before", "both", "but",   "by",       "can",   "could", "did",     "do",    "does",  "each",  "even",
+    "every", "finally", "first", "for",    "from",  "have",  "he",      "her",   "here",  "his",   "how",
+    "however", "i",   "if",    "in",       "is",    "it",    "its",     "let",   "many",  "maybe", "meanwhile",
+    "most",  "my",    "next",  "no",       "not",   "now",   "of",      "on",    "once",  "one",   "or",
+    "our",   "perhaps", "please", "she",   "should", "since", "so",     "some",  "such",  "that",  "the",
+    "their", "then",  "there", "these",    "they",  "this",  "those",   "though", "to",   "today", "was",
+    "we",    "were",  "what",  "when",     "where", "while", "who",     "why",   "with",  "would", "yes",
+    "yet",   "you",   "your"};
+
+/** Lower-case ASCII form, or an empty view when there are other characters or too many. */
+struct Folded {
+  std::array<char, ShortWord::kCapacity> letters{};
+  size_t size = 0;
+
+  explicit Folded(const ShortWord& word) {
+    if (!word.fits()) return;
+    for (size_t i = 0; i < word.size(); i++) {
+      const char32_t letter = word[i];
+      if (letter >= 0x80) return;
+      const bool upper = letter >= 'A' && letter <= 'Z';
+      letters[i] = static_cast<char>(upper ? letter - 'A' + 'a' : letter);
+    }
+    size = word.size();
+  }
+
+  std::string_view view() const { return {letters.data(), size}; }
+};
+
+template <size_t Size>
+bool contains(const Words (&words)[Size], std::string_view word) {
+  return !word.empty() && std::find(std::begin(words), std::end(words), word) != std::end(words);
+}
+
+bool is_upper(char32_t letter) { return class_of(letter) == CharClass::upper; }
+bool is_letter(char32_t letter) {
+  const CharClass kind = class_of(letter);
+  return kind == CharClass::upper || kind == CharClass::lower;
+}
+
+/** `U.S`, `p.m`, `Ph.D`: letters in groups of one or two between dots. */
+bool is_dotted(const ShortWord& word) {
+  size_t group = 0;
+  bool dotted = false;
+  for (size_t i = 0; i < word.size(); i++) {
+    if (word[i] == '.') {
+      if (group == 0) return false;
+      dotted = true;
+      group = 0;
+    } else if (!is_letter(word[i]) || ++group > 2) {
+      return false;
+    }
+  }
+  return dotted && group > 0;
+}
+
+/** `1`, `12`, `a`, `iv`: what numbers a list when it stands first. */
+bool is_enumerator(const ShortWord& word) {
+  if (word.size() == 1) return is_letter(word[0]) || class_of(word[0]) == CharClass::digit;
+  if (word.size() > 4) return false;
+  bool digits = word.size() <= 3;
+  bool roman = true;
+  for (size_t i = 0; i < word.size(); i++) {
+    digits = digits && class_of(word[i]) == CharClass::digit;
+    roman = roman && word[i] < 0x80 && std::string_view("ivxIVX").find(static_cast<char>(word[i])) != std::string_view::npos;
+  }
+  return digits || roman;
+}
+
+}  // namespace
+
+StopMeaning meaning_of_stop(const ShortWord& word, bool first) {
+  if (word.empty() || !word.fits()) return StopMeaning::sentence;
+  if (first && is_enumerator(word)) return StopMeaning::abbreviation;
+  const Folded folded(word);
+  if (contains(kConnectors, folded.view())) return StopMeaning::abbreviation;
+  if (contains(kNumbered, folded.view())) return StopMeaning::before_number;
+  if (is_dotted(word)) return StopMeaning::uncertain;
+  if (folded.view() == "al") return StopMeaning::uncertain;
+  if (!is_upper(word[0])) return StopMeaning::sentence;
+  if (contains(kTitles, folded.view())) return StopMeaning::abbreviation;
+  return word.size() == 1 || contains(kNames, folded.view()) ? StopMeaning::uncertain : StopMeaning::sentence;
+}
+
+bool starts_sentences(const ShortWord& word) { return contains(kStarters, Folded(word).view()); }
+
+}  // namespace voice

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace voice {
+
+/** What a single full stop after a word tells. */
+enum class StopMeaning {
+  sentence,    // a sentence may end here
+  abbreviation,  // never ends a sentence: Mr. e.g. vs.
+  before_number,  // No. 5, Fig. 3; otherwise like `sentence`
+  uncertain,   // U.S., a.m., Inc., initials: ends a sentence only before a word that usually starts one
+};
+
+/** The start of a word, as far as it matters: longer words are in none of the lists. */
+class ShortWord {
+ public:
+  void clear() { size_ = 0; }
+  void append(char32_t code_point) {
+    if (size_ < kCapacity) letters_[size_] = code_point;
+    if (size_ <= kCapacity) size_++;
+  }
+  bool empty() const { return size_ == 0; }
+  /** Characters, {@link kCapacity} + 1 when there were more. */
+  size_t size() const { return size_; }
+  bool fits() const { return size_ <= kCapacity; }
+  char32_t operator[](size_t at) const { return letters_[at]; }
+
+  static constexpr size_t kCapacity = 12;
+
+ private:
+  char32_t letters_[kCapacity] = {};
+  size_t size_ = 0;
+};
+
+/**
+ * Meaning of a stop after `word`, which holds everything since the last white space, bracket or dash,
+ * earlier dots included. `first` says that the sentence holds no word before it, so that `1.` and `a.`
+ * number a list.
+ */
+StopMeaning meaning_of_stop(const ShortWord& word, bool first);
+
+/** Whether a capitalised word is one that starts sentences far more often than it is a name: The, It, But. */
+bool starts_sentences(const ShortWord& word);
+
+}  // namespace voice

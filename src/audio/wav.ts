@@ -1,0 +1,46 @@
+/** WAV containers. */
+
+/** Length of the header that {@link wavHeader} writes. */
+export const WAV_HEADER_BYTES = 44;
+/** Most bytes of samples that a RIFF size field can announce, whole 16-bit samples. */
+export const MAX_WAV_DATA_BYTES = 0xffff_ffff - (WAV_HEADER_BYTES - 8) - 1;
+
+/**
+ * Header of a mono 16-bit PCM WAV file (RIFF: fmt chunk of 16 bytes, format tag 1, then the data chunk).
+ * The samples follow it, little-endian.
+ * @param dataBytes length of the samples in bytes: even, at most {@link MAX_WAV_DATA_BYTES}.
+ * @throws RangeError when a size or rate does not fit the header.
+ */
+export function wavHeader(dataBytes: number, rateHz: number): Uint8Array<ArrayBuffer> {
+  if (
+    !Number.isInteger(dataBytes) ||
+    dataBytes < 0 ||
+    dataBytes > MAX_WAV_DATA_BYTES ||
+    dataBytes % 2 !== 0
+  ) {
+    throw new RangeError(
+      `WAV data must be an even number of bytes up to ${MAX_WAV_DATA_BYTES}, got ${dataBytes}`,
+    );
+  }
+  if (!Number.isInteger(rateHz) || rateHz < 1 || rateHz > 0x7fff_ffff) {
+    throw new RangeError(`WAV rate must be a whole positive number of Hz, got ${rateHz}`);
+  }
+  const header = new Uint8Array(WAV_HEADER_BYTES);
+  const view = new DataView(header.buffer);
+  const ascii = (text: string, at: number) => {
+    for (let i = 0; i < text.length; i++) header[at + i] = text.charCodeAt(i);
+  };
+  ascii('RIFF', 0);
+  view.setUint32(4, WAV_HEADER_BYTES - 8 + dataBytes, true);
+  ascii('WAVEfmt ', 8);
+  view.setUint32(16, 16, true);
+  view.setUint16(20, 1, true); // PCM
+  view.setUint16(22, 1, true); // channels
+  view.setUint32(24, rateHz, true);
+  view.setUint32(28, rateHz * 2, true); // bytes per second
+  view.setUint16(32, 2, true); // bytes per frame
+  view.setUint16(34, 16, true); // bits per sample
+  ascii('data', 36);
+  view.setUint32(40, dataBytes, true);
+  return header;
+}
