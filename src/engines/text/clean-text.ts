@@ -1,5 +1,7 @@
 /** Brings typographic variety down to the few marks that the readers know. */
 
+import { asciiDigit, latinWord } from './scripts.ts';
+
 /** Characters that become others before anything is read. Fullwidth forms are handled by their offset. */
 const REPLACEMENTS: ReadonlyMap<string, string> = new Map([
   ...[...'‘’‛`´ʼ′＇'].map((c): [string, string] => [c, "'"]),
@@ -90,7 +92,11 @@ function cleanLine(line: string): string {
     else if (char <= '\u007e') chars.push(char >= ' ' ? char : ' ');
     else chars.push(cleanWideChar(char));
   }
-  return stripMarkup(chars.join(''));
+  return stripMarkup(
+    chars
+      .join('')
+      .replace(/[\p{L}\p{M}]+/gu, (word) => (/^\p{ASCII}+$/u.test(word) ? word : latinWord(word))),
+  );
 }
 
 function cleanWideChar(char: string): string {
@@ -98,7 +104,14 @@ function cleanWideChar(char: string): string {
   if (code >= 0xff01 && code <= 0xff5e) return String.fromCodePoint(code - 0xfee0);
   if (/\s/u.test(char)) return ' ';
   if (UNSPOKEN.test(char) && !SPOKEN_PICTOGRAPHS.has(char)) return ' ';
+  const digit = asciiDigit(char);
+  if (digit !== undefined) return digit;
   if (/\p{Script=Latin}/u.test(char)) return char.normalize('NFD').replace(/\p{M}/gu, '');
+  if (/[\p{L}\p{Nl}]/u.test(char)) {
+    // Styled and circled letters, Roman numeral signs.
+    const plain = char.normalize('NFKC');
+    return /^[A-Za-z]+$/.test(plain) ? plain : char;
+  }
   // A combining accent that follows its Latin letter separately.
   if (code >= 0x0300 && code <= 0x036f) return '';
   return char;

@@ -100,6 +100,7 @@ export function readCompound(core: string, isWord: IsWord): string {
 
 function readRun(runs: readonly string[], at: number, isWord: IsWord): string[] {
   const run = runs[at] ?? '';
+  if (/^[A-Z]{1,3}$/.test(run) && (runs[at - 1] === '&' || runs[at + 1] === '&')) return [...run];
   if (/^[\p{L}\p{M}]/u.test(run)) return readLetters(run, isWord);
   if (/^[0-9]/.test(run)) return readDigits(run);
   return readSign(runs, at, run);

@@ -13,8 +13,8 @@ export type Espeak = (text: string) => Promise<readonly string[]>;
 const CACHE_WORDS = 4096;
 /** A longer "word" is noise; it is cut rather than refused. */
 const MAX_WORD_LETTERS = 60;
-/** Scripts for which the English voice only says "letter". */
-const UNREADABLE = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]/u;
+/** For letters of other scripts the English voice only says what kind of letter they are. */
+const UNREADABLE = /[^\p{Script=Latin}\p{Script=Greek}\p{Script=Common}\p{Script=Inherited}]/u;
 
 /**
  * Loads eSpeak and warms its English voice. About 0.3 s, once a process.

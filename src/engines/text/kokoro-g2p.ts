@@ -114,13 +114,15 @@ function wordPhonemes(
 ): string {
   const whole = lexicon.phonemes(text, context) ?? unknown.get(text);
   if (whole !== undefined) return whole;
-  const parts = text.split('-').filter((part) => part !== '');
-  return joinCompound(
-    parts.map((letters) => ({
-      letters,
-      phonemes: lexicon.phonemes(letters, context) ?? unknown.get(letters) ?? '',
-    })),
-  );
+  const halves = text.split('-').filter((half) => half !== '');
+  const parts: { letters: string; phonemes: string }[] = [];
+  let { futureVowel } = context;
+  for (const letters of halves.reverse()) {
+    const phonemes = lexicon.phonemes(letters, { ...context, futureVowel }) ?? unknown.get(letters) ?? '';
+    futureVowel = startsWithVowel(phonemes) ?? futureVowel;
+    parts.push({ letters, phonemes });
+  }
+  return joinCompound(parts.reverse());
 }
 
 /** Whether the first sound is a vowel; undefined for a string without sounds. */

@@ -232,16 +232,16 @@ function find(dictionary: Dictionary, word: string): Entry | undefined {
 /** @returns null when the word in this use is said letter by letter */
 function useOf(entry: Entry, { tags, futureVowel }: WordContext): string | null {
   if (typeof entry === 'string') return entry;
-  if (futureVowel === undefined && typeof entry['None'] === 'string') return entry['None'];
+  if (futureVowel === undefined && typeof entry.None === 'string') return entry.None;
   for (const tag of tags) {
     const use = entry[tag] === undefined ? parentOf(tag) : tag;
     const phonemes = entry[use];
     if (phonemes !== undefined) return phonemes;
   }
-  return entry['DEFAULT'] ?? null;
+  return entry.DEFAULT ?? null;
 }
 
 function parentOf(tag: Tag): Tag {
   if (tag === 'NNP') return 'NOUN';
-  return tag === 'VBD' || tag === 'VBN' || tag === 'VBP' ? 'VERB' : tag;
+  return tag === 'VBD' || tag === 'VBP' ? 'VERB' : tag;
 }

@@ -54,6 +54,18 @@ const SCALE_WORDS = new Set(['hundred', 'thousand', 'million', 'billion', 'trill
 /** Words before which the currency stays singular: "a five dollar bill". */
 const COUNTED_IN_ONE = new Set(['bill', 'bills', 'note', 'notes', 'coin', 'coins']);
 
+const PERIODS: Readonly<Record<string, string>> = {
+  h: 'hour',
+  hr: 'hour',
+  wk: 'week',
+  mo: 'month',
+  yr: 'year',
+  kg: 'kilogram',
+  lb: 'pound',
+  gb: 'gigabyte',
+  m: 'meter',
+};
+
 const SIGN_FIRST =
   /^([-−]?)(?:US|CA|AU|C|A|NZ|HK)?([$£€¥₹₩₿])([0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)([A-Za-z]{0,2})$/u;
 const SIGN_LAST = /^([0-9][0-9,]*(?:\.[0-9]+)?)([$£€¥₹₩₿¢])$/u;
@@ -68,6 +80,8 @@ export function readMoney(chunks: readonly Chunk[], at: number): Reading | undef
   if (cent !== null) return { spoken: countOf(cent[1] ?? '', { one: 'cent', many: 'cents' }), used: 1 };
   const next = coreAt(chunks, at + 1);
   const scaled = joined(chunks, at) && SCALE_WORDS.has(next.toLowerCase());
+  const per = perPeriod(core);
+  if (per !== undefined) return per;
   const spoken = amountOrRange(core, scaled ? next.toLowerCase() : '');
   if (spoken === undefined) return undefined;
   if (scaled) return { spoken, used: 2 };
@@ -85,6 +99,16 @@ function currencyCode(chunks: readonly Chunk[], at: number): Reading | undefined
   if (currency === undefined || !/^[0-9][0-9,.]*$/.test(amount)) return undefined;
   const spoken = amountOf(amount, '', currency);
   return spoken === undefined ? undefined : { spoken, used: 2 };
+}
+
+/** "$20/month" → "twenty dollars per month". */
+function perPeriod(core: string): Reading | undefined {
+  const slash = core.indexOf('/');
+  const period = core.slice(slash + 1);
+  if (slash <= 0 || !/^[A-Za-z]{1,12}$/.test(period)) return undefined;
+  const spoken = amountOrRange(core.slice(0, slash), '');
+  if (spoken === undefined) return undefined;
+  return { spoken: `${spoken} per ${PERIODS[period.toLowerCase()] ?? period}`, used: 1 };
 }
 
 function amountOrRange(core: string, scale: string): string | undefined {

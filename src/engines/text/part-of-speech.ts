@@ -99,7 +99,8 @@ function isArticle(words: readonly WordInText[], at: number, shouting: boolean):
   if (word === undefined) return false;
   if (word.text === 'a') return !word.beforePause;
   if (shouting) return !word.beforePause;
-  return word.afterPause && !word.beforePause && !set('is and or was').has(nextOf(words, at));
+  const next = nextOf(words, at);
+  return word.afterPause && !word.beforePause && next.length > 1 && !set('is and or was').has(next);
 }
 
 function previousOf(words: readonly WordInText[], at: number): string {
@@ -131,7 +132,8 @@ function usual(words: readonly WordInText[], at: number): readonly Tag[] {
   }
   if (BE.has(previous)) return ['ADJ', 'VBN'];
   if (HAVE.has(previous)) return ['VBN', 'NOUN'];
-  if (BEFORE_VERB.has(previous) || SUBJECTS.has(previous)) return ['VERB'];
+  if (BEFORE_VERB.has(previous)) return ['VERB'];
+  if (SUBJECTS.has(previous)) return ['VERB', 'VBD'];
   if (DETERMINERS.has(direct) || isPossessive(direct)) {
     return next !== '' && !FUNCTION_WORDS.has(next) ? ['ADJ', 'NOUN'] : ['NOUN'];
   }
@@ -213,8 +215,16 @@ const used: Rule = (words, at) => {
 const that: Rule = (words, at) => {
   const previous = previousOf(words, at);
   const alone = nextOf(words, at) === '';
-  return previous === '' || alone || PREPOSITIONS.has(previous) ? ['DT'] : [];
+  if (previous === '' || alone || PREPOSITIONS.has(previous)) return ['DT'];
+  return BEFORE_CLAUSE.has(previous) && STARTS_PREDICATE.has(nextOf(words, at)) ? ['DT'] : [];
 };
+
+const BEFORE_CLAUSE = set(
+  'and but so or because if when that think know say said says believe hope guess like',
+);
+const STARTS_PREDICATE = set(
+  'is was will would has had can could should might may does did means makes sounds',
+);
 
 /** Noun unless the words around it are those of a verb. */
 const mostlyNoun: Rule = (words, at) => {
@@ -222,8 +232,31 @@ const mostlyNoun: Rule = (words, at) => {
   return tags[0] === 'VERB' ? tags : ['NOUN'];
 };
 
-/** The particle of a verb: "come in" is handled by the pause after it. */
-const particle: Rule = () => [];
+/** "come in and sit down": a particle of the verb, not a preposition. Before a pause it is stressed anyway. */
+const particle: Rule = (words, at) => {
+  const moved = MOTION.has(previousOf(words, at));
+  return moved && set('and or for to from with on').has(nextOf(words, at)) ? ['ADV'] : [];
+};
+const MOTION = set(
+  'come comes came coming go goes went going bring brought get got let check log sign step move walk drop stop ' +
+    'turn give call join fill',
+);
+
+/** Tiny only with what can be tiny; else the sixty seconds. */
+const minute: Rule = (words, at) =>
+  set(
+    'detail details amount amounts quantity quantities trace traces particle particles difference differences',
+  ).has(nextOf(words, at))
+    ? ['ADJ']
+    : ['NOUN'];
+
+/** The instrument and the voice; the fish with its own company. */
+const bass: Rule = (words, at) => {
+  const around = [previousOf(words, at), nextOf(words, at)];
+  return around.some((word) => set('sea striped largemouth caught catch fishing fish lake').has(word))
+    ? []
+    : ['ADJ'];
+};
 
 const SPECIAL: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ['read', read],
@@ -236,6 +269,8 @@ const SPECIAL: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ['invalid', () => ['ADJ']],
   ['in', particle],
   ['by', particle],
+  ['minute', minute],
+  ['bass', bass],
   ['contents', () => ['NOUN']],
   ['progress', mostlyNoun],
   ['process', mostlyNoun],

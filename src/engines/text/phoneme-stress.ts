@@ -5,7 +5,8 @@
 
 export const PRIMARY_STRESS = 'ˈ';
 export const SECONDARY_STRESS = 'ˌ';
-const VOWELS = new Set([...'AIOQWYaiuæɑɒɔəɛɜɪʊʌᵻɐ']);
+/** Without ɐ, the article "a": "to a" takes its form from the word after it, as in the training data. */
+const VOWELS = new Set([...'AIOQWYaiuæɑɒɔəɛɜɪʊʌᵻ']);
 const CONSONANTS = new Set([...'bdfhjklmnpstvwzðŋɡɹɾʃʒʤʧθ']);
 /** Sounds that count double when the weight of a word is compared with its neighbour's. */
 const HEAVY = new Set([...'AIOQWYʤʧ']);

@@ -23,7 +23,7 @@ const BEGIN = '^';
 const END = '$';
 const PAD = '_';
 /** Marks that Piper voices lack, in those that they have. */
-const MARKS: Readonly<Record<string, string>> = { '…': '.', '—': ',', '“': '', '”': '' };
+const MARKS: Readonly<Record<string, string>> = { '…': '.', '—': ',', '“': '', '”': '', '(': ',', ')': ',' };
 const SENTENCE_END = /[.!?…]/u;
 
 /** A run of words and the marks after it. */
@@ -75,13 +75,18 @@ function sentencesOf(clauses: readonly Clause[], spoken: readonly string[]): str
   let sentence = '';
   clauses.forEach(({ marks }, i) => {
     const phonemes = (spoken[i] ?? '').replace(/\([a-z-]{2,8}\)/g, '');
-    const kept = [...marks.trim()].map((mark) => MARKS[mark] ?? mark).join('');
+    const kept = strongest([...marks].map((mark) => MARKS[mark] ?? mark));
     sentence += `${sentence === '' || phonemes === '' ? '' : ' '}${phonemes}${kept}`;
     if (!SENTENCE_END.test(marks)) return;
     sentences.push(sentence);
     sentence = '';
   });
   return [...sentences, sentence];
+}
+
+/** One mark of a run of them; a stop before a comma. */
+function strongest(marks: readonly string[]): string {
+  return ['?', '!', '.', ';', ':', ','].find((mark) => marks.includes(mark)) ?? '';
 }
 
 /** Begin, each known symbol and a pad after it, end. Symbols that the voice lacks are dropped. */
