@@ -72,8 +72,8 @@ function line(state: {
   last: boolean;
 }): string {
   const share = state.totalBytes === 0 ? 1 : Math.min(1, state.doneBytes / state.totalBytes);
-  const amount = `${megabytes(state.doneBytes)} of ${megabytes(state.totalBytes)} MB`;
-  const speed = `${megabytes(state.rate)} MB/s`;
+  const amount = `${size(state.doneBytes)} of ${size(state.totalBytes)}`;
+  const speed = `${size(state.rate)}/s`;
   const left = state.last
     ? `in ${duration(state.seconds)}`
     : `${state.rate > 0 ? duration((state.totalBytes - state.doneBytes) / state.rate) : '–'} left`;
@@ -84,8 +84,8 @@ function line(state: {
   return `  ${state.label} ${cells} ${percent.padStart(5)}  ${amount}  ${speed}  ${left}`;
 }
 
-function megabytes(bytes: number): string {
-  return (bytes / 1e6).toFixed(1);
+function size(bytes: number): string {
+  return bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
 function duration(seconds: number): string {

@@ -60,9 +60,9 @@ async function acquire(
     const state = `${holder} ${changed}`;
     if (state !== seen) {
       seen = state;
-      seenAt = performance.now();
+      seenAt = systemClock.monotonicMs();
     }
-    if (ownerIsGone(holder) || performance.now() - seenAt > staleMs) {
+    if (ownerIsGone(holder) || systemClock.monotonicMs() - seenAt > staleMs) {
       await takeAway(path, holder);
       continue;
     }

@@ -1,0 +1,133 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { zipSync } from 'fflate';
+import { Header } from 'tar';
+import { describe, expect, test } from 'vitest';
+import { tempDir } from '../test/support/temp-dir.ts';
+import { type ArchiveFormat, readMembers } from './archive.ts';
+
+const text = (value: string) => new TextEncoder().encode(value);
+
+interface TarMember {
+  readonly path: string;
+  readonly data?: Uint8Array;
+  readonly type?: 'File' | 'SymbolicLink';
+  readonly linkpath?: string;
+}
+
+function tgz(members: readonly TarMember[]): Uint8Array {
+  const blocks: Buffer[] = [];
+  for (const { path, data = new Uint8Array(), type = 'File', linkpath } of members) {
+    const header = new Header({
+      path,
+      size: data.length,
+      type,
+      mode: 0o644,
+      ...(linkpath === undefined ? {} : { linkpath }),
+    });
+    const block = Buffer.alloc(512);
+    header.encode(block);
+    blocks.push(block, Buffer.from(data), Buffer.alloc((512 - (data.length % 512)) % 512));
+  }
+  return gzipSync(Buffer.concat([...blocks, Buffer.alloc(1024)]));
+}
+
+function zip(members: readonly TarMember[]): Uint8Array {
+  return zipSync(Object.fromEntries(members.map(({ path, data }) => [path, data ?? new Uint8Array()])));
+}
+
+async function read(
+  format: ArchiveFormat,
+  packed: Uint8Array,
+  limits: Record<string, number>,
+  unpackedLimit?: number,
+) {
+  const dir = await tempDir();
+  const path = join(dir, 'archive');
+  await writeFile(path, packed);
+  return await readMembers(path, format, new Map(Object.entries(limits)), unpackedLimit);
+}
+
+const makers = { zip, tgz } as const;
+
+describe.each(['zip', 'tgz'] as const)('readMembers of a %s', (format) => {
+  const make = makers[format];
+
+  test('gives the wanted members and only those', async () => {
+    const large = new Uint8Array(200_000).map((_, index) => index % 251);
+    const packed = make([
+      { path: 'package/a.bin', data: text('one') },
+      { path: 'package/other.bin', data: text('not wanted') },
+      { path: 'package/b.bin', data: large },
+    ]);
+    const members = await read(format, packed, { 'package/a.bin': 3, 'package/b.bin': 200_000 });
+    expect([...members.keys()].sort()).toEqual(['package/a.bin', 'package/b.bin']);
+    expect(Buffer.from(members.get('package/a.bin') ?? []).toString()).toBe('one');
+    expect(Buffer.compare(members.get('package/b.bin') ?? new Uint8Array(), large)).toBe(0);
+  });
+
+  test('says which member is missing', async () => {
+    const packed = make([{ path: 'a', data: text('one') }]);
+    await expect(read(format, packed, { a: 3, b: 3 })).rejects.toThrow('It holds no file b.');
+  });
+
+  test('refuses a member that passes its limit, without unpacking it', async () => {
+    const packed = make([{ path: 'bomb', data: new Uint8Array(5_000_000) }]);
+    expect(packed.length).toBeLessThan(50_000);
+    await expect(read(format, packed, { bomb: 4_999_999 })).rejects.toThrow(
+      /bomb unpacks to 5000000 bytes, at most 4999999/,
+    );
+  });
+
+  test('does not care for hostile names of members nobody asked for', async () => {
+    const packed = make([
+      { path: '../../climbing', data: text('x') },
+      { path: '/absolute', data: text('x') },
+      { path: 'wanted', data: text('yes') },
+    ]);
+    const members = await read(format, packed, { wanted: 3 });
+    expect([...members.keys()]).toEqual(['wanted']);
+  });
+
+  test.each([
+    ['cut short', (packed: Uint8Array) => packed.subarray(0, packed.length >> 1)],
+    ['no archive at all', () => text('Not found')],
+    ['empty', () => new Uint8Array()],
+  ])('refuses a file that is %s', async (_name, damage) => {
+    const packed = make([{ path: 'a', data: crypto.getRandomValues(new Uint8Array(20_000)) }]);
+    await expect(read(format, damage(packed), { a: 20_000 })).rejects.toMatchObject({ name: 'ArchiveError' });
+  });
+});
+
+describe('readMembers', () => {
+  test('is not misled by a declared size that is too small', async () => {
+    const packed = zip([{ path: 'liar', data: new Uint8Array(1_000_000) }]);
+    const directory = Buffer.from(packed).indexOf(Buffer.from('PK\u0001\u0002', 'latin1'));
+    new DataView(packed.buffer, packed.byteOffset).setUint32(directory + 24, 10, true);
+    const members = await read('zip', packed, { liar: 10 });
+    expect(members.get('liar')?.length).toBe(10);
+  });
+
+  test('refuses a tarball that unpacks to too much, even in members nobody asked for', async () => {
+    const packed = tgz([
+      { path: 'bomb', data: new Uint8Array(5_000_000) },
+      { path: 'wanted', data: text('yes') },
+    ]);
+    await expect(read('tgz', packed, { wanted: 3 }, 1_000_000)).rejects.toThrow(
+      /more than the 1000000 bytes/,
+    );
+  });
+
+  test('refuses a tarball that is compressed twice', async () => {
+    const packed = gzipSync(tgz([{ path: 'wanted', data: text('yes') }]));
+    await expect(read('tgz', packed, { wanted: 3 })).rejects.toThrow('It is compressed twice.');
+  });
+
+  test('refuses a link in the place of a wanted member', async () => {
+    const packed = tgz([{ path: 'wanted', type: 'SymbolicLink', linkpath: '/etc/hostname' }]);
+    await expect(read('tgz', packed, { wanted: 100 })).rejects.toThrow(
+      'wanted is a SymbolicLink, not a plain file.',
+    );
+  });
+});

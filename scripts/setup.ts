@@ -1,0 +1,113 @@
+/**
+ * What `start`, `dev`, `test` and `bench` run first: the locked packages, the native addon, the model files.
+ * Each step is skipped when its result is already there, so a second run only checks. Until the packages are
+ * installed, only modules without packages may be loaded: everything else is imported inside the steps.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { sha256 } from '../src/engines/content-hash.ts';
+import { withFileLock } from '../src/engines/file-lock.ts';
+
+const root = join(import.meta.dir, '..');
+const stop = new AbortController();
+process.once('SIGINT', () => stop.abort(new Error('Stopped.')));
+process.once('SIGTERM', () => stop.abort(new Error('Stopped.')));
+
+/** Engines whose models a purpose needs beside those of the configured models. */
+const EXTRA_ENGINES: Readonly<Record<string, readonly string[]>> = {
+  start: [],
+  test: ['kokoro', 'piper'],
+  bench: ['kokoro', 'piper', 'bench'],
+};
+
+/** A step that failed, with a message for the person who typed the command. */
+class SetupError extends Error {
+  override readonly name = 'SetupError';
+}
+
+async function main(args: readonly string[]): Promise<void> {
+  const purpose = args.find((arg) => arg.startsWith('--for='))?.slice('--for='.length) ?? 'start';
+  const extraEngines = EXTRA_ENGINES[purpose];
+  if (extraEngines === undefined || args.some((arg) => !arg.startsWith('--for='))) {
+    throw new SetupError(`Usage: bun scripts/setup.ts [--for=${Object.keys(EXTRA_ENGINES).join('|')}]`);
+  }
+  const onWait = () => log('another set-up is running in this checkout; waiting for it …');
+  await withFileLock(join(root, '.cache', 'setup.lock'), { signal: stop.signal, onWait }, async () => {
+    await step('packages', installPackages);
+    await step('native addon', buildAddon);
+  });
+  await step('models', () => bringModels(extraEngines));
+}
+
+/** Runs one step and says how long it took and what it did. */
+async function step(name: string, work: () => Promise<string>): Promise<void> {
+  stop.signal.throwIfAborted();
+  const startMs = performance.now();
+  const outcome = await work();
+  log(`${name}: ${outcome} (${((performance.now() - startMs) / 1000).toFixed(2)} s)`);
+}
+
+/** Installs when the lock file, the package file or the runtime changed since the last time. */
+async function installPackages(): Promise<string> {
+  const stampPath = join(root, 'node_modules', '.setup-stamp');
+  const inputs = ['bun.lock', 'package.json'].map((name) => readFileSync(join(root, name), 'utf8'));
+  const stamp = sha256([Bun.version, process.platform, process.arch, ...inputs].join('\n'));
+  if (existsSync(stampPath) && readFileSync(stampPath, 'utf8') === stamp) return 'as locked';
+  log('packages: installing what bun.lock names …');
+  const install = Bun.spawn([process.execPath, 'install', '--frozen-lockfile'], {
+    cwd: root,
+    stdin: 'ignore',
+    stdout: process.stderr.fd,
+    stderr: 'inherit',
+    signal: stop.signal,
+  });
+  const exitCode = await install.exited;
+  stop.signal.throwIfAborted();
+  if (exitCode !== 0) {
+    throw new SetupError(
+      `Installing the packages failed (exit code ${exitCode}); the lines above say why. If they name the network, check the registry and proxy settings; if they name the lock file, package.json and bun.lock do not belong together.`,
+    );
+  }
+  writeFileSync(stampPath, stamp);
+  return 'installed';
+}
+
+async function buildAddon(): Promise<string> {
+  const { buildNative } = await import('./build-native.ts');
+  try {
+    return (await buildNative((line) => log(`native addon: ${line}`))) ? 'built' : 'up to date';
+  } catch (error) {
+    throw new SetupError(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}
+
+/** The files of every embedded model that CONFIG maps to, checked by sha256 and fetched where needed. */
+async function bringModels(extraEngines: readonly string[]): Promise<string> {
+  const { loadConfig } = await import('../src/config.ts');
+  const { entriesForEngines } = await import('../src/engines/model-files.ts');
+  const { fetchEntries } = await import('../models/fetch.ts');
+  const { createProgress } = await import('../models/progress.ts');
+  const config = loadConfig();
+  const configured = [...config.ttsModels.values()].map((model) => model.kind);
+  const entries = entriesForEngines([...configured, ...extraEngines]);
+  const progress = createProgress(process.stderr);
+  const fetched = await fetchEntries(config.modelsDir, entries, { signal: stop.signal, progress });
+  const files = entries.reduce((count, entry) => count + entry.files.length, 0);
+  return `${files} files in ${config.modelsDir} have their sha256, ${fetched} fetched`;
+}
+
+function log(line: string): void {
+  process.stderr.write(`setup: ${line}\n`);
+}
+
+try {
+  await main(process.argv.slice(2));
+} catch (error) {
+  // Errors of the steps are written for people; anything else is a fault here and shows its stack.
+  const forPeople = ['SetupError', 'ConfigError', 'ModelFetchError'];
+  const known = stop.signal.aborted || (error instanceof Error && forPeople.includes(error.name));
+  const text =
+    error instanceof Error ? (known ? error.message : (error.stack ?? error.message)) : String(error);
+  process.stderr.write(`setup failed: ${text}\n`);
+  process.exitCode = stop.signal.aborted ? 130 : 1;
+}
