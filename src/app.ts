@@ -39,8 +39,13 @@ export function buildApp(parts: AppParts): AnyElysia {
     table ??= routeTable(app.routes);
     return table;
   };
-  // Schemas refuse unknown fields; the framework's default would drop them silently.
-  const app = new Elysia({ name: 'app', normalize: false })
+  const app = new Elysia({
+    name: 'app',
+    // Schemas refuse unknown fields; the framework's default would drop them silently.
+    normalize: false,
+    // Otherwise the framework finds the path by counting on a host name of four letters or more.
+    handler: { standardHostname: false },
+  })
     .use(requestHooks({ clock, log, metrics, authenticate, requestBytes, draining, routes }))
     .use(healthRoutes({ readiness: registry.readiness, draining }))
     .use(consoleRoute(parts.consoleHtml))

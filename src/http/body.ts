@@ -12,12 +12,12 @@ const MAX_DEPTH = 8;
 const MAX_NAME = 100;
 
 /**
- * Reads a request body by its content type: JSON gives its value, a multipart form an object in which
+ * Reads a request body by its content type: JSON gives its object, a multipart form an object in which
  * `a[b]` became nested and `a[]` a list (openai-wire 1.2); its scalars stay strings. No body gives null.
  * Bytes are counted while they arrive, so a body without a length is held to the limit too.
  * @throws ServiceError 413 over the limit, 415 for other types, 400 `invalid_json` and for broken forms.
  */
-export async function readBody(request: Request, limitBytes: number): Promise<unknown> {
+export async function readBody(request: Request, limitBytes: number): Promise<object | null> {
   refuseDeclaredLength(request.headers, limitBytes);
   const bytes = await readLimited(request.body, limitBytes);
   if (bytes.length === 0) return null;
@@ -56,13 +56,16 @@ function tooLarge(limitBytes: number): ServiceError {
   });
 }
 
-function parseJson(bytes: Uint8Array): unknown {
+function parseJson(bytes: Uint8Array): object {
+  let value: unknown;
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
     // The parser's own message quotes the body, which is private.
     throw invalidRequest('The request body is not valid JSON in UTF-8.', undefined, 'invalid_json');
   }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  throw invalidRequest('The request body must be a JSON object.', undefined, 'invalid_type');
 }
 
 async function parseForm(

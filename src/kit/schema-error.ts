@@ -50,8 +50,8 @@ export function allowed(schema: TSchema): string {
 
 function describe(schema: TSchema): string {
   if (schema.const !== undefined) return JSON.stringify(schema.const);
-  const branches: TSchema[] | undefined = schema.anyOf;
-  if (branches !== undefined) {
+  if (schema.anyOf !== undefined) {
+    const branches = branchesOf(schema);
     const literals = branches.every((branch) => branch.const !== undefined);
     const words = branches.map(describe);
     return literals ? `one of ${words.join(', ')}` : words.join(' or ');
@@ -89,13 +89,20 @@ function lengths({ minLength, maxLength }: TSchema): string {
 }
 
 function isOfType(schema: TSchema, value: unknown): boolean {
-  const branches: TSchema[] = schema.anyOf ?? [schema];
-  return branches.some(({ type, const: literal }) => {
+  return branchesOf(schema).some(({ type, const: literal }) => {
     const wanted = literal === undefined ? type : typeof literal;
     if (wanted === 'array') return Array.isArray(value);
     if (wanted === 'integer') return typeof value === 'number';
     return typeof value === wanted && value !== null && !Array.isArray(value);
   });
+}
+
+/** Elysia lets numbers arrive as text, by a branch of this form; it is not worth a word to the reader. */
+const COERCED: ReadonlySet<unknown> = new Set(['integer', 'numeric', 'boolean']);
+
+function branchesOf(schema: TSchema): readonly TSchema[] {
+  const branches: TSchema[] = schema.anyOf ?? [schema];
+  return branches.filter((branch) => branch.type !== 'string' || !COERCED.has(branch.format));
 }
 
 function siblingsOf(schema: TSchema): string[] {

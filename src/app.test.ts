@@ -1,0 +1,449 @@
+import { Elysia, t } from 'elysia';
+import { afterEach, describe, expect, test } from 'vitest';
+import { KEY_A, KEY_B, type TestApp, type TestAppOptions, testApp } from '../test/support/test-app.ts';
+import { ServiceError } from './contract/error.ts';
+import { PUBLIC_PATHS } from './http/auth.ts';
+import { callerOf } from './http/caller.ts';
+
+const opened: TestApp[] = [];
+function open(options?: TestAppOptions): TestApp {
+  const app = testApp(options);
+  opened.push(app);
+  return app;
+}
+afterEach(() => {
+  for (const app of opened.splice(0)) app.close();
+});
+
+const feature = new Elysia({ name: 'feature' })
+  .post('/v1/things/:thing', ({ request, body }) => ({ ...callerOf(request), body }), {
+    body: t.Object(
+      {
+        name: t.String({ minLength: 1, maxLength: 5 }),
+        size: t.Optional(t.Object({ width: t.Integer({ minimum: 1, maximum: 9 }) })),
+        kind: t.Optional(t.Union([t.Literal('round'), t.Literal('square')])),
+      },
+      { additionalProperties: false },
+    ),
+  })
+  .get('/v1/broken', () => {
+    throw new Error('the text of a caller');
+  })
+  .get('/v1/stream', () => {
+    const body = new ReadableStream({
+      start(controller) {
+        controller.enqueue(new TextEncoder().encode('audio'));
+        controller.close();
+      },
+    });
+    return new Response(body, { headers: { 'content-type': 'audio/pcm' } });
+  })
+  .get('/v1/conflict', () => {
+    throw new ServiceError('conflict', 'It was cancelled already.');
+  })
+  .get('/v1/files/*', () => 'file');
+
+function json(body: unknown): RequestInit {
+  return {
+    method: 'POST',
+    headers: { 'x-api-key': KEY_A, 'content-type': 'application/json' },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  };
+}
+
+interface WireError {
+  readonly message: string;
+  readonly type: string;
+  readonly param: string | null;
+  readonly code: string | null;
+}
+
+async function errorOf(response: Response): Promise<WireError> {
+  const body = (await response.json()) as { error: WireError };
+  expect(Object.keys(body)).toEqual(['error']);
+  expect(Object.keys(body.error).sort()).toEqual(['code', 'message', 'param', 'type']);
+  expect(response.headers.get('content-type')).toContain('application/json');
+  return body.error;
+}
+
+describe('every answer', () => {
+  test.each([
+    ['GET', '/', 200],
+    ['GET', '/healthz', 200],
+    ['GET', '/readyz', 200],
+    ['GET', '/metrics', 200],
+    ['GET', '/swagger', 200],
+    ['GET', '/swagger/json', 200],
+    ['GET', '/v1/models', 200],
+    ['GET', '/v1/models/', 200],
+    ['HEAD', '/v1/models', 200],
+    ['GET', '/v1/stream', 200],
+    ['GET', '/v1/broken', 500],
+    ['GET', '/v1/nothing', 404],
+    ['GET', '/v1/models/%E0%A4%A', 400],
+    ['GET', '/v1/models/a%2Fb', 404],
+    ['POST', '/v1/models', 405],
+    ['PUT', '/v1/things/x', 405],
+    ['OPTIONS', '/v1/models', 405],
+    ['DELETE', '/v1/files/a/b', 405],
+    ['PROPFIND', '/v1/models', 405],
+  ])('%s %s has a request id and status %i', async (method, path, status) => {
+    const response = await open({ routes: [feature] }).send(path, {
+      method,
+      headers: { 'x-api-key': KEY_A },
+    });
+    expect(response.status).toBe(status);
+    expect(response.headers.get('x-request-id')).toMatch(/^req_[0-9a-f]{32}$/);
+    if (status >= 400) await errorOf(response);
+  });
+
+  test('request ids are never the same twice', async () => {
+    const app = open();
+    const ids = await Promise.all(Array.from({ length: 50 }, () => app.send('/healthz')));
+    expect(new Set(ids.map((answer) => answer.headers.get('x-request-id'))).size).toBe(50);
+  });
+
+  test('405 names the methods that exist', async () => {
+    const response = await open().send('/v1/models', { method: 'POST', headers: { 'x-api-key': KEY_A } });
+    expect(response.headers.get('allow')).toBe('GET');
+    expect((await errorOf(response)).message).toContain('GET');
+  });
+});
+
+describe('keys', () => {
+  test('without one, every route but the public ones answers 401 missing_api_key', async () => {
+    const { app, send } = open({ routes: [feature] });
+    expect(app.routes.length).toBeGreaterThan(8);
+    for (const { method, path } of app.routes) {
+      const real = path.replace(':thing', 'x').replace(':model', 'svc-tts').replace('*', 'a/b');
+      const response = await send(real, { method, headers: {} });
+      if (PUBLIC_PATHS.has(path)) expect(response.status, `${method} ${path}`).toBe(200);
+      else {
+        expect(response.status, `${method} ${path}`).toBe(401);
+        expect(await errorOf(response)).toMatchObject({
+          type: 'invalid_request_error',
+          code: 'missing_api_key',
+        });
+      }
+    }
+  });
+
+  test.each([
+    { authorization: `Bearer ${KEY_A}` },
+    { AUTHORIZATION: `bearer   ${KEY_A} ` },
+    { 'X-Api-Key': KEY_A },
+    { 'x-partner-secret': KEY_A },
+    { authorization: `Bearer ${KEY_A}`, 'x-api-key': KEY_A, 'x-partner-secret': KEY_A },
+    { authorization: '', 'x-api-key': KEY_A },
+  ])('%o is accepted', async (headers) => {
+    expect((await open().send('/v1/models', { headers })).status).toBe(200);
+  });
+
+  test.each([
+    [{ authorization: 'Bearer wrong' }, 'invalid_api_key'],
+    [{ 'x-api-key': 'wrong' }, 'invalid_api_key'],
+    [{ authorization: `Basic ${btoa(`a:${KEY_A}`)}` }, 'invalid_api_key'],
+    [{ authorization: KEY_A }, 'invalid_api_key'],
+    [{ authorization: `Bearer ${KEY_A}`, 'x-api-key': KEY_B }, 'invalid_api_key'],
+    [{ 'x-api-key': 'k'.repeat(600) }, 'invalid_api_key'],
+    [{ 'x-api-key': `${KEY_A}, ${KEY_A}` }, 'invalid_api_key'],
+    [{ authorization: 'Bearer ' }, 'missing_api_key'],
+    [{ 'x-api-key': '  ' }, 'missing_api_key'],
+    [{}, 'missing_api_key'],
+  ])('%o answers 401 %s', async (headers, code) => {
+    const response = await open().send('/v1/models', { headers });
+    expect(response.status).toBe(401);
+    expect(await errorOf(response)).toMatchObject({ type: 'invalid_request_error', param: null, code });
+  });
+
+  test('a path written in another way is never a way around the key', async () => {
+    const app = open({ routes: [feature] });
+    for (const path of [
+      '/v1/%6dodels',
+      '/v1//models',
+      '/%76%31/models',
+      '/healthz/../v1/models',
+      '/v1/models?/healthz',
+    ]) {
+      const { status } = await app.send(path, { headers: {} });
+      expect([401, 404], path).toContain(status);
+    }
+  });
+
+  test('the name by which the host is called does not matter', async () => {
+    const { app } = open();
+    for (const host of ['x', 'api', 'localhost', '127.0.0.1:1', '[::1]:8080']) {
+      const request = new Request(`http://${host}/v1/models`, { headers: { 'x-api-key': KEY_A } });
+      expect((await app.handle(request)).status, host).toBe(200);
+    }
+  });
+
+  test('a path that does not exist is 404 to anybody', async () => {
+    expect((await open().send('/v1/nothing', { headers: {} })).status).toBe(404);
+  });
+
+  test('the body of a request without a key is not read', async () => {
+    let pulled = 0;
+    const body = new ReadableStream(
+      {
+        pull(controller) {
+          pulled += 1;
+          controller.enqueue(new Uint8Array(1024));
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    const response = await open({ routes: [feature] }).send('/v1/things/x', {
+      method: 'POST',
+      headers: {},
+      body,
+    });
+    expect(response.status).toBe(401);
+    expect(pulled).toBe(0);
+  });
+});
+
+describe('bodies', () => {
+  const app = () => open({ routes: [feature] });
+
+  test('a handler gets the caller and the body', async () => {
+    const response = await app().send('/v1/things/x', json({ name: 'ab' }));
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({
+      organization: 'a',
+      requestId: response.headers.get('x-request-id'),
+      body: { name: 'ab' },
+    });
+  });
+
+  test.each([
+    [{}, 'name', 'missing_required_parameter', 'a string of 1 to 5 characters'],
+    [{ name: 5 }, 'name', 'invalid_type', 'a string of 1 to 5 characters'],
+    [{ name: null }, 'name', 'invalid_type', 'a string'],
+    [{ name: 'abcdef' }, 'name', 'string_above_max_length', '1 to 5 characters'],
+    [{ name: '' }, 'name', 'invalid_value', '1 to 5 characters'],
+    [{ name: 'a', extra: 1 }, 'extra', 'unknown_parameter', 'allowed here: name, size, kind'],
+    [{ name: 'a', size: { width: 10 } }, 'size.width', 'invalid_value', 'an integer from 1 to 9'],
+    [{ name: 'a', size: { width: 'wide' } }, 'size.width', 'invalid_type', 'an integer from 1 to 9'],
+    [{ name: 'a', size: [] }, 'size', 'invalid_type', 'an object'],
+    [{ name: 'a', kind: 'oval' }, 'kind', 'invalid_value', 'one of "round", "square"'],
+    [[], null, 'invalid_type', 'a JSON object'],
+    ['"text"', null, 'invalid_type', 'a JSON object'],
+    ['null', null, 'invalid_type', 'a JSON object'],
+    ['', 'name', 'missing_required_parameter', 'is required'],
+    ['{"name":"a"', null, 'invalid_json', 'valid JSON'],
+    ['{"name":"a"}}', null, 'invalid_json', 'valid JSON'],
+    [`${'['.repeat(30_000)}`, null, 'invalid_json', 'valid JSON'],
+  ])('%j answers 400 with param %s, code %s and says: %s', async (body, param, code, words) => {
+    const response = await app().send('/v1/things/x', json(body));
+    expect(response.status).toBe(400);
+    const error = await errorOf(response);
+    expect(error).toMatchObject({ type: 'invalid_request_error', param, code });
+    expect(error.message).toContain(words);
+  });
+
+  test('messages never repeat what was sent', async () => {
+    const secret = 'my private words';
+    for (const body of [{ name: secret }, { name: 'a', kind: secret }, `{"name": "${secret}`]) {
+      const response = await app().send('/v1/things/x', json(body));
+      expect(JSON.stringify(await response.json())).not.toContain('private');
+    }
+  });
+
+  test('bytes that are not UTF-8 are invalid_json', async () => {
+    const body = new Uint8Array([...new TextEncoder().encode('{"name":"'), 0xff, 0xfe, 0x22, 0x7d]);
+    const init = { ...json(''), body };
+    expect((await errorOf(await app().send('/v1/things/x', init))).code).toBe('invalid_json');
+  });
+
+  test.each(['text/plain', 'application/x-www-form-urlencoded', ''])(
+    'content type %j answers 415',
+    async (type) => {
+      const headers = { 'x-api-key': KEY_A, 'content-type': type };
+      const response = await app().send('/v1/things/x', { method: 'POST', headers, body: 'name=a' });
+      expect(response.status).toBe(415);
+      expect((await errorOf(response)).message).toContain("'application/json' or 'multipart/form-data'");
+    },
+  );
+
+  test('a body over the limit answers 413, announced or not', async () => {
+    const { send } = open({ routes: [feature], requestBytes: 2048 });
+    const announced = await send('/v1/things/x', {
+      method: 'POST',
+      headers: { 'x-api-key': KEY_A, 'content-type': 'application/json', 'content-length': '2049' },
+    });
+    const chunked = await send('/v1/things/x', {
+      ...json(''),
+      body: new ReadableStream({
+        pull: (controller) => controller.enqueue(new Uint8Array(600).fill(32)),
+      }),
+    });
+    for (const response of [announced, chunked]) {
+      expect(response.status).toBe(413);
+      expect(await errorOf(response)).toMatchObject({ code: 'payload_too_large' });
+    }
+    const exact = await send('/v1/things/x', json(`{"name":"a"}${' '.repeat(2048 - 12)}`));
+    expect(exact.status).toBe(200);
+  });
+});
+
+describe('failures', () => {
+  test('an unexpected one answers 500 without its message, and logs its class only', async () => {
+    const app = open({ routes: [feature] });
+    const response = await app.send('/v1/broken');
+    const error = await errorOf(response);
+    expect(error).toMatchObject({ type: 'server_error', code: 'server_error', param: null });
+    expect(error.message).not.toContain('caller');
+    const line = app.log.lines.find(({ level }) => level === 'error');
+    expect(line?.fields.request_id).toBe(response.headers.get('x-request-id'));
+  });
+
+  test('a permanent conflict tells SDKs not to retry', async () => {
+    const response = await open({ routes: [feature] }).send('/v1/conflict');
+    expect(response.status).toBe(409);
+    expect(response.headers.get('x-should-retry')).toBe('false');
+  });
+
+  test('while stopping, new work is turned away and watchers are still told', async () => {
+    const { send } = open({ draining: () => true });
+    const refused = await send('/v1/models');
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get('retry-after')).toBe('1');
+    expect(refused.headers.get('connection')).toBe('close');
+    expect((await errorOf(refused)).code).toBe('server_overloaded');
+    expect((await send('/healthz')).status).toBe(200);
+    expect((await send('/metrics')).status).toBe(200);
+    const readyz = await send('/readyz');
+    expect(readyz.status).toBe(503);
+    expect(await readyz.json()).toMatchObject({ status: 'stopping' });
+  });
+});
+
+describe('readiness', () => {
+  test('shows each plugin and is 503 while one is not ready', async () => {
+    const states = new Map([
+      ['speech', { ready: false, detail: 'loading' }],
+      ['voices', { ready: true }],
+    ]);
+    const { send } = open({ readiness: () => states });
+    const starting = await send('/readyz', { headers: {} });
+    expect(starting.status).toBe(503);
+    expect(await starting.json()).toEqual({ status: 'starting', plugins: Object.fromEntries(states) });
+    states.set('speech', { ready: true, detail: 'cpu' });
+    const ready = await send('/readyz', { headers: {} });
+    expect(ready.status).toBe(200);
+    expect(await ready.json()).toMatchObject({ status: 'ready', plugins: { speech: { ready: true } } });
+  });
+});
+
+describe('log and metrics', () => {
+  test('one line a request, with the pattern of the route and never its query', async () => {
+    const app = open();
+    app.log.lines.length = 0;
+    const response = await app.send('/v1/models/private-id?secret=1');
+    await expect.poll(() => app.log.lines.length).toBe(1);
+    expect(app.log.lines[0]).toMatchObject({
+      level: 'info',
+      message: 'request',
+      fields: {
+        method: 'GET',
+        route: '/v1/models/:model',
+        status: 404,
+        request_id: response.headers.get('x-request-id'),
+        organization: 'a',
+      },
+    });
+    expect(JSON.stringify(app.log.lines)).not.toMatch(/private-id|secret|key-of/);
+  });
+
+  test('unknown paths and methods share one label', async () => {
+    const app = open();
+    for (const path of ['/x1', '/x2', '/v1/x3']) await app.send(path);
+    await app.send('/v1/models', { method: 'PROPFIND', headers: { 'x-api-key': KEY_A } });
+    await expect.poll(() => app.log.lines.length).toBe(4);
+    const text = await (await app.send('/metrics')).text();
+    expect(text).toContain('http_requests_total{method="GET",route="other",status="404"} 3');
+    expect(text).toContain('http_requests_total{method="other",route="other",status="405"} 1');
+    expect(text).not.toContain('x3');
+  });
+
+  test('/metrics can be left to another port', async () => {
+    const { send } = open({ showMetrics: false });
+    expect((await send('/metrics', { headers: {} })).status).toBe(404);
+  });
+});
+
+describe('browsers', () => {
+  test('a preflight is answered without a key and lists what the SDK sends', async () => {
+    const response = await open().send('/v1/models', {
+      method: 'OPTIONS',
+      headers: { origin: 'https://page.test', 'access-control-request-method': 'POST' },
+    });
+    expect(response.status).toBe(204);
+    expect(response.headers.get('access-control-allow-origin')).toBe('*');
+    const allowed = response.headers.get('access-control-allow-headers') ?? '';
+    for (const header of [
+      'authorization',
+      'x-api-key',
+      'x-partner-secret',
+      'content-type',
+      'x-stainless-os',
+    ]) {
+      expect(allowed.split(', ')).toContain(header);
+    }
+  });
+
+  test('answers and errors can be read by a page', async () => {
+    for (const headers of [
+      { origin: 'https://page.test', 'x-api-key': KEY_A },
+      { origin: 'https://page.test' },
+    ]) {
+      const response = await open().send('/v1/models', { headers });
+      expect(response.headers.get('access-control-allow-origin')).toBe('*');
+      expect(response.headers.get('access-control-expose-headers')).toContain('x-request-id');
+    }
+  });
+});
+
+interface OpenApi {
+  readonly security: unknown;
+  readonly paths: Record<
+    string,
+    Record<string, { security?: unknown; parameters?: { name: string; schema: unknown }[] }>
+  >;
+}
+
+describe('swagger', () => {
+  test('lists every route, says which need a key, and gives the rules of fields', async () => {
+    const { app, send } = open({ routes: [feature] });
+    const document = (await (await send('/swagger/json', { headers: {} })).json()) as OpenApi;
+    for (const { method, path } of app.routes) {
+      if (path === '/v1/files/*') continue;
+      const documented = document.paths[path.replaceAll(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()];
+      expect(documented, `${method} ${path}`).toBeDefined();
+      if (PUBLIC_PATHS.has(path)) expect(documented?.security, path).toEqual([]);
+      else expect(documented?.security, path).toBeUndefined();
+    }
+    expect(document.security).toEqual([{ bearer: [] }, { apiKey: [] }, { partnerSecret: [] }]);
+    const limit = document.paths['/v1/usage']?.get?.parameters?.find(({ name }) => name === 'limit');
+    expect(limit?.schema).toMatchObject({ type: 'integer', minimum: 1, maximum: 100, default: 20 });
+  });
+});
+
+describe('models', () => {
+  test('are listed in the order of CONFIG and found by id', async () => {
+    const { send } = open();
+    const list = await (await send('/v1/models')).json();
+    expect(list).toMatchObject({ object: 'list', data: [{ id: 'svc-tts' }, { id: 'svc-tts-fast' }] });
+    const model = await (await send('/v1/models/svc-tts')).json();
+    expect(model).toEqual({ id: 'svc-tts', object: 'model', created: 1_767_323_045, owned_by: 'system' });
+  });
+
+  test('an unknown one is 404 model_not_found', async () => {
+    const response = await open().send('/v1/models/gpt-9');
+    expect(response.status).toBe(404);
+    const error = await errorOf(response);
+    expect(error).toMatchObject({ code: 'model_not_found', param: 'model' });
+    expect(error.message).toContain('svc-tts');
+  });
+});

@@ -1,0 +1,228 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { inspect } from 'node:util';
+import { afterAll, describe, expect, test } from 'vitest';
+import { ConfigError, ENVIRONMENT, loadConfig } from './config.ts';
+import { hashApiKey } from './kit/api-key.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'config-test-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let files = 0;
+function file(toml: string): string {
+  files += 1;
+  const path = join(folder, `${files}.toml`);
+  writeFileSync(path, toml);
+  return path;
+}
+
+/** The message with which a configuration is refused. */
+function refusal(environment: Record<string, string>): string {
+  try {
+    loadConfig(environment);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+  throw new Error('the configuration was accepted');
+}
+
+describe('defaults', () => {
+  test('are those of the contract', () => {
+    const config = loadConfig({ HOME: '/home/somebody' });
+    expect(config).toMatchObject({ host: '127.0.0.1', port: 8080, apiKeys: [], plugins: undefined });
+    expect(config.metricsPort).toBeUndefined();
+    expect(config.dataDir).toBe(resolve('data'));
+    expect(config.modelsDir).toMatch(/\/voice-service\/models$/);
+    expect(config.inference.provider).toBe('cpu');
+    expect([...config.ttsModels]).toEqual([['svc-tts', { kind: 'kokoro', voice: 'af_heart' }]]);
+    expect(config.limits).toEqual({ requestBytes: 8_388_608, speechCharacters: 5000 });
+  });
+
+  test('the result is frozen', () => {
+    const config = loadConfig({});
+    expect(
+      Object.isFrozen(config) && Object.isFrozen(config.limits) && Object.isFrozen(config.inference),
+    ).toBe(true);
+  });
+
+  test('an empty variable counts as not set', () => {
+    const empty = Object.fromEntries(ENVIRONMENT.map(({ name }) => [name, ' ']));
+    expect(loadConfig(empty)).toEqual(loadConfig({}));
+  });
+});
+
+describe('environment', () => {
+  test('is read', () => {
+    const config = loadConfig({
+      HOST: '0.0.0.0',
+      PORT: '0',
+      METRICS_PORT: '9100',
+      SHUTDOWN_GRACE_MS: '50',
+      LOG_LEVEL: 'error',
+      DATA_DIR: '/data',
+      MODELS_DIR: '/models',
+      PLUGINS: 'speech, voices',
+      ORT_PROVIDER: 'cuda',
+      API_KEYS: 'k1:acme, k:2:acme ,k3:Other.Org_1-x',
+    });
+    expect(config).toMatchObject({
+      host: '0.0.0.0',
+      port: 0,
+      metricsPort: 9100,
+      shutdownGraceMs: 50,
+      logLevel: 'error',
+      dataDir: '/data',
+      modelsDir: '/models',
+      plugins: ['speech', 'voices'],
+      inference: { provider: 'cuda' },
+    });
+    expect(config.apiKeys).toEqual([
+      { keyHash: hashApiKey('k1'), organization: 'acme' },
+      { keyHash: hashApiKey('k:2'), organization: 'acme' },
+      { keyHash: hashApiKey('k3'), organization: 'Other.Org_1-x' },
+    ]);
+    expect(loadConfig({ PLUGINS: 'all' }).plugins).toBeUndefined();
+    expect(loadConfig({ XDG_CACHE_HOME: '/cache' }).modelsDir).toBe('/cache/voice-service/models');
+  });
+
+  test.each([
+    [{ PORT: '80 80' }, 'PORT must be an integer from 0 to 65535'],
+    [{ PORT: '-1' }, 'PORT'],
+    [{ PORT: '65536' }, 'PORT'],
+    [{ PORT: '1e3' }, 'PORT'],
+    [{ PORT: '0x50' }, 'PORT'],
+    [{ METRICS_PORT: 'yes' }, 'METRICS_PORT'],
+    [{ SHUTDOWN_GRACE_MS: '1.5' }, 'SHUTDOWN_GRACE_MS'],
+    [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL must be one of debug, info, warn, error, silent'],
+    [{ ORT_PROVIDER: 'CUDA' }, 'ORT_PROVIDER must be one of cpu, cuda'],
+    [{ API_KEYS: 'nokey' }, 'API_KEYS, entry 1: must be key:organization'],
+    [{ API_KEYS: 'a:b,:org' }, 'API_KEYS, entry 2'],
+    [{ API_KEYS: 'a:b,' }, 'API_KEYS, entry 2'],
+    [{ API_KEYS: 'a:o/g' }, 'API_KEYS, entry 1'],
+    [{ API_KEYS: 'a:b,a:c' }, 'API_KEYS, entry 2: this key is listed twice'],
+    [
+      { DATABASE_URL: 'postgres://u:hunter2@db/x' },
+      'DATABASE_URL is set, but this build stores its records in SQLite',
+    ],
+    [{ REDIS_URL: 'redis://:hunter2@r' }, 'REDIS_URL'],
+    [{ S3_SECRET_ACCESS_KEY: 'hunter2' }, 'S3_SECRET_ACCESS_KEY'],
+    [{ CONFIG: '/no/such/file.toml' }, 'CONFIG names a file that does not exist: /no/such/file.toml'],
+  ])('%j is refused: %s', (environment, words) => {
+    const message = refusal(environment as Record<string, string>);
+    expect(message).toContain(words);
+    expect(message).not.toContain('hunter2');
+  });
+});
+
+describe('file', () => {
+  const load = (toml: string, environment: Record<string, string> = {}) =>
+    loadConfig({ ...environment, CONFIG: file(toml) });
+
+  test('maps models, adds to the defaults, and keeps its order', () => {
+    const config = load(
+      `
+      [models."svc-tts-fast"]
+      kind = "piper"
+      [models."remote"]
+      kind = "upstream"
+      base_url = "https://tts.example/v1/"
+      api_key_env = "TTS_KEY"
+      model = "big"
+      voice = "anna"
+      [models.open]
+      kind = "upstream"
+      base_url = "http://127.0.0.1:1/v1"
+      model = "small"
+    `,
+      { TTS_KEY: 'hunter2' },
+    );
+    expect([...config.ttsModels.keys()]).toEqual(['svc-tts', 'svc-tts-fast', 'remote', 'open']);
+    expect(config.ttsModels.get('svc-tts-fast')).toEqual({ kind: 'piper', voice: 'en_US-joe-medium' });
+    const remote = config.ttsModels.get('remote');
+    expect(remote).toMatchObject({ baseUrl: 'https://tts.example/v1', model: 'big', voice: 'anna' });
+    expect(remote?.kind === 'upstream' && remote.apiKey?.reveal()).toBe('hunter2');
+    expect(config.ttsModels.get('open')).toMatchObject({ apiKey: undefined, voice: undefined });
+  });
+
+  test('may give svc-tts another engine', () => {
+    expect(load('[models.svc-tts]\nkind = "piper"\nvoice = "x"').ttsModels.get('svc-tts')).toEqual({
+      kind: 'piper',
+      voice: 'x',
+    });
+  });
+
+  test('sets inference and limits', () => {
+    const config = load(`
+      [inference]
+      workers = 3
+      threads = 5
+      queue_limit = 7
+      [limits]
+      max_request_bytes = 2048
+      speech_max_characters = 100
+    `);
+    expect(config.inference).toEqual({ provider: 'cpu', workers: 3, threads: 5, queueLimit: 7 });
+    expect(config.limits).toEqual({ requestBytes: 2048, speechCharacters: 100 });
+  });
+
+  test.each([
+    ['model = 1', "'model' is not known; allowed here: models, inference, limits"],
+    [
+      '[limits]\nspeech = 1',
+      "'limits.speech' is not known; allowed here: max_request_bytes, speech_max_characters",
+    ],
+    [
+      '[limits]\nspeech_max_characters = 5001',
+      "'limits.speech_max_characters' must be an integer from 1 to 5000",
+    ],
+    ['[limits]\nspeech_max_characters = "5"', "'limits.speech_max_characters' must be an integer"],
+    ['[limits]\nmax_request_bytes = 1.5', "'limits.max_request_bytes' must be an integer"],
+    ['[inference]\nworkers = 0', "'inference.workers' must be an integer from 1 to 64"],
+    ['inference = 3', "'inference' must be an object"],
+    ['models = []', "'models' must be an object"],
+    ['[models.x]\nkind = "cocoro"', `'models."x".kind' must be one of "kokoro", "piper", "upstream"`],
+    ['[models.x]\nvoice = "a"', `'models."x".kind' is required`],
+    ['[models]\nx = 1', `'models."x"' must be an object`],
+    [
+      '[models.x]\nkind = "kokoro"\nbase_url = "y"',
+      `'models."x".base_url' is not known; allowed here: kind, voice`,
+    ],
+    ['[models.x]\nkind = "kokoro"\nvoice = 3', `'models."x".voice' must be a string`],
+    ['[models.x]\nkind = "kokoro"\nvoice = ""', `'models."x".voice' must be a string of 1 to 200 characters`],
+    ['[models.x]\nkind = "upstream"\nmodel = "m"', `'models."x".base_url' is required`],
+    [
+      '[models.x]\nkind = "upstream"\nmodel = "m"\nbase_url = "ftp://x"',
+      `'models."x".base_url' must be a string of the form ^https?://`,
+    ],
+    ['[models."a b"]\nkind = "kokoro"', 'a model id must be 1 to 64 of'],
+    ['[models.x\nkind = "hunter2"', 'line 1'],
+    ['api_key = "hunter2', 'is not readable TOML'],
+  ])('%j is refused: %s', (toml, words) => {
+    const message = refusal({ CONFIG: file(toml) });
+    expect(message).toContain(words);
+    expect(message).toContain('.toml');
+    expect(message).not.toContain('hunter2');
+  });
+
+  test('a key variable that is not set is named', () => {
+    const toml =
+      '[models.x]\nkind = "upstream"\nmodel = "m"\nbase_url = "http://h/v1"\napi_key_env = "NO_SUCH"';
+    expect(refusal({ CONFIG: file(toml) })).toContain('NO_SUCH, which is not set');
+  });
+
+  test('secrets cannot be printed by accident', () => {
+    const toml = '[models.x]\nkind = "upstream"\nmodel = "m"\nbase_url = "http://h/v1"\napi_key_env = "K"';
+    const config = loadConfig({ CONFIG: file(toml), K: 'hunter2', API_KEYS: 'hunter2:org' });
+    const model = config.ttsModels.get('x');
+    for (const text of [
+      JSON.stringify([model, config]),
+      inspect(config, { depth: 9 }),
+      inspect(model),
+      `${model?.kind === 'upstream' && model.apiKey}`,
+    ]) {
+      expect(text).not.toContain('hunter2');
+    }
+  });
+});

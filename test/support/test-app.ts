@@ -1,0 +1,78 @@
+import type { AnyElysia } from 'elysia';
+import { buildApp } from '../../src/app.ts';
+import type { ReadyReport } from '../../src/contract/engine.ts';
+import type { UsageWriter } from '../../src/contract/usage.ts';
+import { authenticator } from '../../src/http/auth.ts';
+import { createMetrics, type MetricsRegistry } from '../../src/http/metrics.ts';
+import { hashApiKey } from '../../src/kit/api-key.ts';
+import { sqliteApiKeyStore } from '../../src/records/sqlite-api-key-store.ts';
+import { openDatabase } from '../../src/records/sqlite-database.ts';
+import { sqliteUsageStore } from '../../src/records/sqlite-usage-store.ts';
+import { usageLedger } from '../../src/usage/usage-ledger.ts';
+import { ManualClock } from './manual-clock.ts';
+import { RecordingLogger } from './recording-logger.ts';
+
+/** Keys of {@link testApp}, one for each of two organizations. */
+export const KEY_A = 'key-of-a';
+export const KEY_B = 'key-of-b';
+
+export interface TestAppOptions {
+  readonly routes?: readonly AnyElysia[];
+  readonly readiness?: () => ReadonlyMap<string, ReadyReport>;
+  readonly requestBytes?: number;
+  readonly draining?: () => boolean;
+  readonly showMetrics?: boolean;
+}
+
+export interface TestApp {
+  readonly app: AnyElysia;
+  readonly clock: ManualClock;
+  readonly log: RecordingLogger;
+  readonly metrics: MetricsRegistry;
+  readonly usage: UsageWriter;
+  /** Sends a request with the key of organization `a`, unless `init` names its own headers. */
+  send(path: string, init?: RequestInit): Promise<Response>;
+  close(): void;
+}
+
+/** The real app over a database in memory, without a socket. */
+export function testApp(options: TestAppOptions = {}): TestApp {
+  const clock = new ManualClock();
+  const log = new RecordingLogger();
+  const metrics = createMetrics(clock);
+  const database = openDatabase(':memory:');
+  const usage = sqliteUsageStore(database);
+  const fixedKeys = [
+    { keyHash: hashApiKey(KEY_A), organization: 'a' },
+    { keyHash: hashApiKey(KEY_B), organization: 'b' },
+  ];
+  const app = buildApp({
+    version: '0.0.0',
+    clock,
+    log,
+    metrics,
+    showMetrics: options.showMetrics ?? true,
+    authenticate: authenticator(fixedKeys, sqliteApiKeyStore(database, clock)),
+    requestBytes: options.requestBytes ?? 64 * 1024,
+    modelIds: ['svc-tts', 'svc-tts-fast'],
+    usage,
+    registry: { routes: options.routes ?? [], readiness: options.readiness ?? (() => new Map()) },
+    consoleHtml: '<!doctype html><title>console</title>',
+    draining: options.draining ?? (() => false),
+  });
+  return {
+    app,
+    clock,
+    log,
+    metrics,
+    usage: usageLedger(usage, clock, metrics),
+    send: (path, init = {}) =>
+      Promise.resolve(
+        app.handle(new Request(`http://service.test${path}`, { headers: { 'x-api-key': KEY_A }, ...init })),
+      ),
+    close() {
+      metrics.close();
+      database.close();
+    },
+  };
+}
