@@ -1,0 +1,59 @@
+/** Kokoro's front on the ONNX runtime: phonemes to everything that is computed once for an utterance. */
+
+import type { GraphOutput, GraphSession } from '../runtime.ts';
+import { MAX_PASS_TOKENS, tokensOf, type Vocabulary } from '../text/kokoro-tokens.ts';
+import { HIDDEN_FRAMES } from './generator-graph.ts';
+
+/** Length of a style vector; a voice has one for each number of tokens. */
+export const STYLE_LENGTH = 256;
+
+/** What the front knows of an utterance of T text frames. */
+export interface Utterance {
+  /** T; a frame lasts 25 ms. */
+  readonly frames: number;
+  /** [1, 2T, 512] */
+  readonly hidden: GraphOutput;
+  /** [1, 120T + 1, 22] */
+  readonly source: GraphOutput;
+  /** Gain-1 and offset of each norm, [1, 2 x STATISTICS_LENGTH]. */
+  readonly affine: GraphOutput;
+  /** In Hz, [1, 2T]. */
+  readonly pitch: GraphOutput;
+  /** Logarithmic, [1, 2T]. */
+  readonly energy: GraphOutput;
+}
+
+export class KokoroFront {
+  readonly #graph: GraphSession;
+  readonly #vocabulary: Vocabulary;
+
+  constructor(graph: GraphSession, vocabulary: Vocabulary) {
+    this.#graph = graph;
+    this.#vocabulary = vocabulary;
+  }
+
+  /**
+   * @param phonemes at most {@link MAX_PASS_TOKENS} symbols.
+   * @param styles a voice: [510 x STYLE_LENGTH], the row for n tokens at n.
+   * @param speed 1 is natural, 2 twice as fast.
+   */
+  async speak(phonemes: string, styles: Float32Array, speed: number): Promise<Utterance> {
+    const tokens = tokensOf(phonemes, this.#vocabulary).slice(0, MAX_PASS_TOKENS);
+    const row = Math.min(tokens.length, styles.length / STYLE_LENGTH - 1) * STYLE_LENGTH;
+    // The model was trained with a pad, id 0, at both ends; styles count tokens without them.
+    const padded = BigInt64Array.from([0, ...tokens, 0], BigInt);
+    const outputs = await this.#graph.run(
+      {
+        tokens: { type: 'int64', dims: [1, padded.length], data: padded },
+        style: { type: 'float32', dims: [1, STYLE_LENGTH], data: styles.slice(row, row + STYLE_LENGTH) },
+        speed: { type: 'float32', dims: [1], data: Float32Array.of(speed) },
+      },
+      ['hidden', 'source', 'affine', 'pitch', 'energy'],
+    );
+    return { ...outputs, frames: (outputs.hidden.dims[1] ?? 0) / HIDDEN_FRAMES };
+  }
+
+  close(): Promise<void> {
+    return this.#graph.close();
+  }
+}

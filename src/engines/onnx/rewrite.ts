@@ -1,0 +1,164 @@
+/** Taking a finished graph apart: cutting out a part, and replacing integer arithmetic by float. */
+
+import { makeNode } from './graph-builder.ts';
+import type { Graph, Node, Tensor } from './onnx-proto.ts';
+import { floatsOf } from './tensors.ts';
+
+/** Nodes and constants by the names of their outputs, and who consumes a value. */
+export class GraphIndex {
+  readonly #producers = new Map<string, Node>();
+  readonly #consumers = new Map<string, Node[]>();
+  readonly #initializers = new Map<string, Tensor>();
+  readonly #nodes = new Map<string, Node>();
+
+  constructor(graph: Graph) {
+    for (const tensor of graph.initializer) this.#initializers.set(tensor.name, tensor);
+    for (const node of graph.node) {
+      this.#nodes.set(node.name, node);
+      for (const output of node.output) this.#producers.set(output, node);
+      for (const input of node.input) {
+        const list = this.#consumers.get(input);
+        if (list) list.push(node);
+        else this.#consumers.set(input, [node]);
+      }
+    }
+  }
+
+  /** @throws Error when the graph has no node of this name. */
+  node(name: string): Node {
+    return found(this.#nodes.get(name), `node ${name}`);
+  }
+
+  /** @throws Error when the value is not a constant of the graph. */
+  initializer(name: string | undefined): Tensor {
+    return found(this.#initializers.get(name ?? ''), `constant ${name}`);
+  }
+
+  /** The node that makes a value. @throws Error when none does. */
+  producer(value: string | undefined): Node {
+    return found(this.#producers.get(value ?? ''), `producer of ${value}`);
+  }
+
+  producerIfAny(value: string): Node | undefined {
+    return this.#producers.get(value);
+  }
+
+  initializerIfAny(name: string): Tensor | undefined {
+    return this.#initializers.get(name);
+  }
+
+  /** The only consumer of a node's first output. @throws Error when there are none or several. */
+  consumer(node: Node): Node {
+    const list = this.#consumers.get(node.output[0] ?? '') ?? [];
+    if (list.length !== 1) throw new Error(`${node.name}: expected one consumer, found ${list.length}`);
+    return list[0] as Node;
+  }
+}
+
+function found<T>(value: T | undefined, what: string): T {
+  if (value === undefined) throw new Error(`the graph has no ${what}`);
+  return value;
+}
+
+/**
+ * The part of a graph that computes `outputs`. Inputs of the whole graph that the part does not reach are
+ * left out. Node order, which ONNX requires to be topological, is kept.
+ */
+export function extractSubgraph(graph: Graph, outputs: readonly { name: string; value: string }[]): Graph {
+  const index = new GraphIndex(graph);
+  const needed = new Set<string>();
+  const kept = new Set<Node>();
+  const pending = outputs.map((output) => output.value);
+  for (let value = pending.pop(); value !== undefined; value = pending.pop()) {
+    if (needed.has(value)) continue;
+    needed.add(value);
+    const node = index.producerIfAny(value);
+    if (!node || kept.has(node)) continue;
+    kept.add(node);
+    pending.push(...node.input.filter((name) => name !== ''));
+  }
+  return {
+    name: graph.name,
+    node: [
+      ...graph.node.filter((node) => kept.has(node)),
+      ...outputs.map(({ name, value }) => makeNode('Identity', [value], [name])),
+    ],
+    initializer: graph.initializer.filter((tensor) => needed.has(tensor.name)),
+    input: graph.input.filter((input) => needed.has(input.name)),
+    output: outputs.map(({ name }) => ({ name, type: { tensorType: { elemType: 1 } } })),
+  };
+}
+
+/** A layer of a dynamically quantised graph: the float layer that it was made from, still in integers. */
+export interface QuantizedLayer {
+  /** Value that enters, before quantisation. */
+  readonly input: string;
+  /** Value that leaves, after the scale was applied. */
+  readonly output: string;
+  /** Convolution `[out, in, taps]` or matrix `[in, out]`, 8 bits. */
+  readonly weight: Tensor;
+  /** One value, or one for each output channel. */
+  readonly scale: Tensor;
+  readonly zeroPoint: Tensor;
+  /** Axis of `weight` that counts output channels. */
+  readonly channelAxis: number;
+  readonly bias: Float32Array | undefined;
+}
+
+/**
+ * Reads `DynamicQuantizeLinear → ConvInteger | MatMulInteger [→ Add(bias)] → Cast → Mul(scale)` back into
+ * the layer it stands for. Naming rules are those of onnxruntime's quantizer: weight `X_quantized` has its
+ * scale in `X_scale`; a convolution's bias is `Reshape(Cast(Floor(Div(bias, scale))))`.
+ */
+export function readQuantizedLayer(index: GraphIndex, node: Node): QuantizedLayer {
+  const quantize = index.producer(node.input[0]);
+  const weight = index.initializer(node.input[1]);
+  const scale = index.initializer(weight.name.replace(/_quantized$/, '_scale'));
+  const zeroPoint = index.initializer(node.input[3]);
+  const channelAxis = node.opType === 'ConvInteger' ? 0 : weight.dims.length - 1;
+  let next = index.consumer(node);
+  let bias: Float32Array | undefined;
+  if (next.opType === 'Add') {
+    const reshape = index.producer(next.input[1]);
+    const floor = index.producer(index.producer(reshape.input[0]).input[0]);
+    bias = floatsOf(index.initializer(index.producer(floor.input[0]).input[0]));
+    next = index.consumer(next);
+  }
+  const rescale = index.consumer(next);
+  if (quantize.opType !== 'DynamicQuantizeLinear' || next.opType !== 'Cast' || rescale.opType !== 'Mul') {
+    throw new Error(`${node.name}: not the chain that dynamic quantisation writes`);
+  }
+  return {
+    input: quantize.input[0] as string,
+    output: rescale.output[0] as string,
+    weight,
+    scale,
+    zeroPoint,
+    channelAxis,
+    bias,
+  };
+}
+
+/**
+ * Copies a graph with some of its nodes replaced: `replace` returns the nodes and constants that stand in
+ * for a node and make values of the same names as its outputs, or undefined to keep it. What nothing needs
+ * any more falls away.
+ */
+export function replaceNodes(
+  graph: Graph,
+  outputs: readonly { name: string; value: string }[],
+  replace: (node: Node) => { node: readonly Node[]; initializer: readonly Tensor[] } | undefined,
+): Graph {
+  const initializer = new Map(graph.initializer.map((tensor) => [tensor.name, tensor]));
+  const node: Node[] = [];
+  for (const old of graph.node) {
+    const replacement = replace(old);
+    if (!replacement) {
+      node.push(old);
+      continue;
+    }
+    node.push(...replacement.node);
+    for (const tensor of replacement.initializer) initializer.set(tensor.name, tensor);
+  }
+  return extractSubgraph({ ...graph, node, initializer: [...initializer.values()] }, outputs);
+}

@@ -1,0 +1,76 @@
+/** Constants of ONNX graphs: making them, reading them, undoing their quantisation. */
+
+import { DataType, type Tensor } from './onnx-proto.ts';
+
+/** Bytes of a typed array as they lie in memory; every platform that runs this is little-endian. */
+function bytesOf(array: ArrayBufferView): Uint8Array {
+  return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+}
+
+/** A float32 tensor; `values` is not copied. */
+export function floatTensor(name: string, dims: readonly number[], values: Float32Array): Tensor {
+  return { name, dims: [...dims], dataType: DataType.FLOAT, rawData: bytesOf(values) };
+}
+
+/** A float16 tensor; values are rounded to the nearest. */
+export function float16Tensor(name: string, dims: readonly number[], values: Float32Array): Tensor {
+  return { name, dims: [...dims], dataType: DataType.FLOAT16, rawData: bytesOf(Float16Array.from(values)) };
+}
+
+/** A one-dimensional int64 tensor, or a scalar if `dims` is empty. */
+export function int64Tensor(name: string, values: readonly number[], dims = [values.length]): Tensor {
+  return {
+    name,
+    dims: [...dims],
+    dataType: DataType.INT64,
+    rawData: bytesOf(BigInt64Array.from(values, (value) => BigInt(value))),
+  };
+}
+
+/**
+ * Elements of a float32, int8 or uint8 tensor as numbers, whichever field of the message they are in.
+ * @throws Error for another element type.
+ */
+export function valuesOf(tensor: Tensor): ArrayLike<number> {
+  const { rawData } = tensor;
+  switch (tensor.dataType) {
+    case DataType.FLOAT:
+      if (!rawData?.length) return tensor.floatData ?? [];
+      return new Float32Array(rawData.slice().buffer);
+    case DataType.UINT8:
+      return rawData?.length ? rawData : (tensor.int32Data ?? []);
+    case DataType.INT8:
+      if (!rawData?.length) return tensor.int32Data ?? [];
+      return new Int8Array(rawData.buffer, rawData.byteOffset, rawData.byteLength);
+    default:
+      throw new Error(`tensor ${tensor.name}: element type ${tensor.dataType} is not float32, int8 or uint8`);
+  }
+}
+
+/** Values of a float32 tensor. */
+export function floatsOf(tensor: Tensor): Float32Array {
+  return Float32Array.from(valuesOf(tensor));
+}
+
+/**
+ * Undoes linear quantisation: `(q - zeroPoint) * scale`. Scale and zero point hold one value for the whole
+ * tensor or one per index of `axis`.
+ */
+export function dequantize(quantized: Tensor, scale: Tensor, zeroPoint: Tensor, axis: number): Float32Array {
+  const q = valuesOf(quantized);
+  const scales = valuesOf(scale);
+  const zeroPoints = valuesOf(zeroPoint);
+  const perIndex = scales.length > 1;
+  const inner = quantized.dims.slice(axis + 1).reduce((a, b) => a * b, 1);
+  const size = quantized.dims[axis] ?? 1;
+  if (perIndex && scales.length !== size) {
+    throw new Error(`${scale.name}: ${scales.length} scales for axis ${axis} of ${quantized.dims.join('x')}`);
+  }
+  const values = new Float32Array(q.length);
+  for (let i = 0; i < values.length; i++) {
+    const index = perIndex ? Math.floor(i / inner) % size : 0;
+    const zero = zeroPoints[zeroPoints.length > 1 ? index : 0] ?? 0;
+    values[i] = ((q[i] ?? 0) - zero) * (scales[index] ?? 1);
+  }
+  return values;
+}
