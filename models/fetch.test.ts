@@ -1,0 +1,316 @@
+import { mkdir, readdir, readFile, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { zipSync } from 'fflate';
+import { describe, expect, test } from 'vitest';
+import { sha256 } from '../src/engines/content-hash.ts';
+import { type CatalogEntry, cachedFilePath, type PackagePart } from '../src/engines/model-files.ts';
+import {
+  properReply,
+  type Reply,
+  type SeenRequest,
+  startFaultyServer,
+} from '../test/support/faulty-server.ts';
+import { tempDir } from '../test/support/temp-dir.ts';
+import { fetchEntries } from './fetch.ts';
+import type { CommandResult, RunCommand } from './package-source.ts';
+import type { Progress } from './progress.ts';
+
+const front = new Uint8Array(70_000).map((_, index) => (index * 7) % 253);
+const back = new Uint8Array(30_000).map((_, index) => (index * 11) % 241);
+const model = new Uint8Array(Buffer.concat([front, back]));
+const voice = new Uint8Array(5_000).fill(3);
+
+const wheels = {
+  'weights-1': zipSync({ 'weights_1/part.bin': front, 'weights_1/other.txt': voice }),
+  'weights-2': zipSync({ 'weights_2/part.bin': back }),
+} as const;
+
+function part(name: keyof typeof wheels): PackagePart {
+  const bytes = wheels[name];
+  const member = `${name.replace('-', '_')}/part.bin`;
+  return { ecosystem: 'pypi', name, version: '1.0.0', bytes: bytes.length, sha256: sha256(bytes), member };
+}
+
+function entryOf(origin: string, changes: Partial<CatalogEntry> = {}): CatalogEntry {
+  return {
+    id: 'test-model',
+    role: 'tts',
+    engines: ['test'],
+    licence: 'MIT',
+    upstream: { name: 'nobody/test-model', home: 'https://models.invalid/test-model' },
+    files: [{ name: 'model.onnx', bytes: model.length, sha256: sha256(model) }],
+    sources: [
+      { kind: 'package', parts: [part('weights-1'), part('weights-2')] },
+      { kind: 'url', url: `${origin}/home/{name}` },
+    ],
+    ...changes,
+  };
+}
+
+/** Package clients that know the test's wheels, and note how they were called. */
+function clients(origin: () => string, faults: { resolve?: CommandResult } = {}) {
+  const calls: string[] = [];
+  const run: RunCommand = async (argv) => {
+    calls.push(argv.slice(2, 4).join(' '));
+    const ok = (stdout: string) => ({ exitCode: 0, stdout, stderr: '' });
+    if (argv.includes('--report')) {
+      if (faults.resolve !== undefined) return faults.resolve;
+      const install = argv
+        .filter((arg) => arg.includes('=='))
+        // The index may write a name in another way.
+        .map((arg) => arg.split('==')[0] ?? '')
+        .map((name) => ({
+          download_info: { url: `${origin()}/wheels/${name}.whl` },
+          metadata: { name: name.replace('-', '_').toUpperCase() },
+        }));
+      return ok(JSON.stringify({ install }));
+    }
+    const dir = argv[argv.indexOf('--dest') + 1] ?? '';
+    const name = argv.at(-1)?.split('==')[0] as keyof typeof wheels;
+    await writeFile(join(dir, `${name}-1.0.0-py3-none-any.whl`), wheels[name]);
+    return ok('');
+  };
+  return { calls, run };
+}
+
+const files: Readonly<Record<string, Uint8Array>> = {
+  '/wheels/weights-1.whl': wheels['weights-1'],
+  '/wheels/weights-2.whl': wheels['weights-2'],
+  '/home/model.onnx': model,
+  '/home/voice.bin': voice,
+};
+
+function serve(request: SeenRequest): Reply {
+  const file = files[request.path];
+  return file === undefined ? { status: 404 } : properReply(request, file);
+}
+
+interface World {
+  readonly answer?: (request: SeenRequest, index: number) => Reply;
+  readonly resolve?: CommandResult;
+  readonly change?: (origin: string) => Partial<CatalogEntry>;
+  readonly prepare?: (modelsDir: string) => Promise<void>;
+}
+
+/** Fetches the test's entry into an empty cache in a world with the given faults. */
+async function run({ answer = serve, resolve, change, prepare }: World) {
+  const modelsDir = await tempDir();
+  const server = await startFaultyServer(answer);
+  await prepare?.(modelsDir);
+  const { calls, run: runCommand } = clients(() => server.origin, resolve === undefined ? {} : { resolve });
+  const notes: string[] = [];
+  const progress: Progress = { begin() {}, update() {}, end() {}, note: (line) => notes.push(line) };
+  const options = {
+    signal: new AbortController().signal,
+    progress,
+    run: runCommand,
+    timing: { attempts: 2, backoffMs: 1, stallMs: 2000 },
+  };
+  const entry = entryOf(server.origin, change?.(server.origin));
+  const again = () => fetchEntries(modelsDir, [entry], options);
+  const outcome = await again().catch((error: unknown) => error);
+  const path = cachedFilePath(modelsDir, sha256(model));
+  const cached = await readFile(path).catch(() => undefined);
+  return {
+    outcome,
+    again,
+    path,
+    modelsDir,
+    notes,
+    calls,
+    good: cached !== undefined && Buffer.compare(cached, model) === 0,
+    paths: server.requests.map((request) => request.path),
+    leftovers: await readdir(join(modelsDir, 'partial')).catch(() => []),
+  };
+}
+
+const failedClient: CommandResult = {
+  exitCode: 1,
+  stdout: '',
+  stderr: 'noise\nERROR: no such package\nnotice',
+};
+
+describe('fetchEntries', () => {
+  test('joins the parts of a package and leaves no archive', async () => {
+    const { outcome, good, paths, leftovers, calls } = await run({});
+    expect(outcome).toBe(1);
+    expect(good).toBe(true);
+    expect(paths).toEqual(['/wheels/weights-1.whl', '/wheels/weights-2.whl']);
+    expect(calls).toEqual(['pip install']);
+    expect(leftovers).toEqual([]);
+  });
+
+  test('asks nobody when everything is there', async () => {
+    const { again, calls } = await run({});
+    expect(await again()).toBe(0);
+    expect(calls).toHaveLength(1);
+  });
+
+  test.each<[string, (path: string) => Promise<void>, RegExp]>([
+    [
+      'a flipped byte',
+      (path) => writeFile(path, Uint8Array.from(model).fill(9, 10, 11)),
+      /corrupt \(its sha256 is/,
+    ],
+    ['a truncated file', (path) => truncate(path, 10), /corrupt \(10 bytes instead of 100000\)/],
+  ])('fetches again after %s', async (_name, damage, note) => {
+    const { again, path, notes } = await run({});
+    await damage(path);
+    expect(await again()).toBe(1);
+    expect(Buffer.compare(await readFile(path), model)).toBe(0);
+    expect(notes.join('\n')).toMatch(note);
+  });
+
+  test('goes on with an archive that an earlier run had received in part', async () => {
+    const { outcome, paths } = await run({
+      prepare: async (modelsDir) => {
+        const path = join(modelsDir, 'partial', `${part('weights-1').sha256}.part`);
+        await mkdir(dirname(path));
+        await writeFile(path, wheels['weights-1']);
+      },
+    });
+    expect(outcome).toBe(1);
+    expect(paths).toEqual(['/wheels/weights-2.whl']);
+  });
+
+  test('lets the client fetch where the index does not let us', async () => {
+    const { outcome, good, calls, notes, leftovers } = await run({
+      answer: (request) => (request.path.startsWith('/wheels') ? { status: 401 } : { status: 404 }),
+    });
+    expect(outcome).toBe(1);
+    expect(good).toBe(true);
+    expect(calls).toEqual(['pip install', 'pip download', 'pip download']);
+    expect(notes.join('\n')).toMatch(
+      /Source failed: pypi weights-1==1\.0\.0 .*weights-1\.whl: it answered HTTP 401/,
+    );
+    expect(leftovers).toEqual([]);
+  });
+
+  test.each<[string, World, RegExp]>([
+    ['the client fails', { resolve: failedClient }, /pip failed with exit code 1: ERROR: no such package/],
+    [
+      'the client prints nonsense',
+      { resolve: { exitCode: 0, stdout: 'hello', stderr: '' } },
+      /pip printed no readable report/,
+    ],
+    [
+      'the client forgets a package',
+      { resolve: { exitCode: 0, stdout: '{}', stderr: '' } },
+      /pip did not say where weights-1==1\.0\.0 lies/,
+    ],
+  ])('tries the next way when %s', async (_name, world, note) => {
+    const { outcome, good, notes } = await run(world);
+    expect(outcome).toBe(1);
+    expect(good).toBe(true);
+    expect(notes.join('\n')).toMatch(note);
+  });
+
+  test('goes to the upstream home when the package holds other bytes', async () => {
+    const { outcome, good, notes, paths, leftovers } = await run({
+      change: (origin) => ({
+        sources: [
+          // The parts in the wrong order: each archive is right, their sum is not.
+          { kind: 'package', parts: [part('weights-2'), part('weights-1')] },
+          { kind: 'url', url: `${origin}/home/{name}` },
+        ],
+      }),
+    });
+    expect(outcome).toBe(1);
+    expect(good).toBe(true);
+    expect(notes.join('\n')).toMatch(/Source failed: .*its model\.onnx has sha256 [0-9a-f]{64}, expected/);
+    expect(paths.at(-1)).toBe('/home/model.onnx');
+    // The archives wait for the sweep: they were what the manifest names.
+    expect(leftovers.every((name) => name.endsWith('.part'))).toBe(true);
+  });
+
+  test('goes to the upstream home when a member is missing', async () => {
+    const { good, notes } = await run({
+      change: (origin) => ({
+        sources: [
+          { kind: 'package', parts: [{ ...part('weights-1'), member: 'weights_1/gone.bin' }] },
+          { kind: 'url', url: `${origin}/home/{name}` },
+        ],
+      }),
+    });
+    expect(good).toBe(true);
+    expect(notes.join('\n')).toMatch(/weights-1==1\.0\.0: It holds no file weights_1\/gone\.bin\./);
+  });
+
+  test('fetches only the files that are missing', async () => {
+    const { outcome, paths } = await run({
+      change: (origin) => ({
+        files: [
+          { name: 'model.onnx', bytes: model.length, sha256: sha256(model) },
+          { name: 'voice.bin', bytes: voice.length, sha256: sha256(voice) },
+        ],
+        sources: [{ kind: 'url', url: `${origin}/home/{name}` }],
+      }),
+      prepare: async (modelsDir) => {
+        const path = cachedFilePath(modelsDir, sha256(model));
+        await mkdir(dirname(path));
+        await writeFile(path, model);
+      },
+    });
+    expect(outcome).toBe(1);
+    expect(paths).toEqual(['/home/voice.bin']);
+  });
+
+  test('says what each source did and what a person can do', async () => {
+    const { outcome, modelsDir } = await run({
+      answer: () => ({ body: Buffer.from('Not found') }),
+      change: (origin) => ({
+        sources: [
+          { kind: 'package', parts: [{ ...part('weights-1'), sha256: '0'.repeat(64) }] },
+          { kind: 'url', url: `${origin.replace('//', '//user:secret@')}/home/{name}?token=secret` },
+        ],
+      }),
+    });
+    expect(outcome).toMatchObject({ name: 'ModelFetchError' });
+    const message = String(outcome);
+    expect(message).toMatch(/weights-1\.whl: it offers 9 bytes, \d+ are expected/);
+    expect(message).toMatch(/through its client\): weights-1==1\.0\.0 has sha256/);
+    expect(message).toMatch(/home\/model\.onnx: it offers 9 bytes, 100000 are expected/);
+    expect(message).toContain(`model.onnx (100000 bytes) as ${cachedFilePath(modelsDir, sha256(model))}`);
+    expect(message).toContain('https://models.invalid/test-model');
+    expect(message).toContain('MODELS_DIR');
+    expect(message).not.toContain('secret');
+  });
+
+  test('removes what a dead process left long ago, and nothing younger', async () => {
+    const { leftovers } = await run({
+      prepare: async (modelsDir) => {
+        const partial = join(modelsDir, 'partial');
+        await mkdir(partial);
+        for (const name of ['old.draft', 'young.part']) await writeFile(join(partial, name), 'x');
+        await utimes(join(partial, 'old.draft'), new Date(2001, 1), new Date(2001, 1));
+      },
+    });
+    expect(leftovers).toEqual(['young.part']);
+  });
+
+  test.skipIf(process.platform !== 'linux')('explains a full disk (/dev/full is of Linux)', async () => {
+    const { outcome, modelsDir } = await run({
+      prepare: async (dir) => {
+        await mkdir(join(dir, 'partial'));
+        await symlink('/dev/full', join(dir, 'partial', `${part('weights-1').sha256}.part`));
+      },
+    });
+    expect(outcome).toMatchObject({ name: 'ModelFetchError' });
+    expect(String(outcome)).toContain(`The disk that holds ${modelsDir} is full`);
+    expect(String(outcome)).toContain('MODELS_DIR');
+  });
+
+  test('stops with the reason of an abort and tries no other source', async () => {
+    const modelsDir = await tempDir();
+    const stop = new AbortController();
+    const stopped = new Error('stopped by the test');
+    const server = await startFaultyServer(() => {
+      stop.abort(stopped);
+      return { body: model, stallAfterBytes: 10 };
+    });
+    const progress: Progress = { begin() {}, update() {}, end() {}, note() {} };
+    const options = { signal: stop.signal, progress, run: clients(() => server.origin).run };
+    await expect(fetchEntries(modelsDir, [entryOf(server.origin)], options)).rejects.toBe(stopped);
+    expect(server.requests).toHaveLength(1);
+  });
+});

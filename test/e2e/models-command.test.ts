@@ -1,0 +1,71 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { cachedFilePath, catalog, catalogEntry } from '../../src/engines/model-files.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+
+/** Runs a script with an empty (or prepared) cache. */
+async function run(script: string, args: readonly string[], modelsDir: string) {
+  const child = Bun.spawn([process.execPath, join(root, 'scripts', script), ...args], {
+    cwd: root,
+    env: { ...process.env, MODELS_DIR: modelsDir },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const [stdout, stderr, exitCode] = await Promise.all([
+    child.stdout.text(),
+    child.stderr.text(),
+    child.exited,
+  ]);
+  return { stdout, stderr, exitCode };
+}
+
+describe('bun run models', () => {
+  test('lists every entry with its licence and state', async () => {
+    const { stdout, exitCode } = await run('models.ts', ['list'], await tempDir());
+    expect(exitCode).toBe(0);
+    for (const { id, licence } of catalog) {
+      expect(stdout).toContain(`${id}: `);
+      expect(stdout).toContain(licence);
+    }
+    expect(stdout.match(/^ {2}not in the cache$/gm)).toHaveLength(catalog.length);
+  });
+
+  test('says which command brings a file that is missing', async () => {
+    const { stderr, exitCode } = await run('models.ts', ['path', 'kokoro-vocabulary'], await tempDir());
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/config\.json .* is missing .*bun run models fetch kokoro-vocabulary/);
+  });
+
+  test('verify names a corrupt file and fails', async () => {
+    const modelsDir = await tempDir();
+    const [file] = catalogEntry('kokoro-vocabulary').files;
+    if (file === undefined) throw new Error('The entry has no file.');
+    const path = cachedFilePath(modelsDir, file.sha256);
+    await mkdir(dirname(path));
+    await writeFile(path, new Uint8Array(file.bytes));
+    const { stdout, exitCode } = await run('models.ts', ['verify'], modelsDir);
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(/^corrupt: config\.json of kokoro-vocabulary: its sha256 is/m);
+    expect(stdout).toMatch(/^0 good, 1 corrupt, \d+ not in the cache\.$/m);
+  });
+
+  test.each([
+    [[], 2, /Usage/],
+    [['nonsense'], 2, /Usage/],
+    [['path'], 2, /Usage/],
+    [['fetch', 'nonsense'], 1, /no model entry 'nonsense'\. Known entries: kokoro-82m-int8/],
+  ])('refuses %j', async (args, code, message) => {
+    const { stderr, exitCode } = await run('models.ts', args, await tempDir());
+    expect(exitCode).toBe(code);
+    expect(stderr).toMatch(message);
+  });
+});
+
+test('the set-up refuses an unknown purpose before it does anything', async () => {
+  const { stderr, exitCode } = await run('setup.ts', ['--for=nonsense'], await tempDir());
+  expect(exitCode).toBe(1);
+  expect(stderr).toBe('setup failed: Usage: bun scripts/setup.ts [--for=start|test|bench]\n');
+});
