@@ -6,7 +6,7 @@ import { buildApp } from './app.ts';
 import { type Config, ConfigError, loadConfig } from './config.ts';
 import type { ApiKeyStore } from './contract/api-key.ts';
 import { authenticator } from './http/auth.ts';
-import { createMetrics, type MetricsRegistry } from './http/metrics.ts';
+import { createMetrics } from './http/metrics.ts';
 import { metricsRoutes } from './http/metrics-routes.ts';
 import { startingAnswer } from './http/starting.ts';
 import { systemClock } from './kit/clock.ts';
@@ -49,10 +49,7 @@ async function start(config: Config, log: RootLogger): Promise<Service> {
 
     let app: AnyElysia | undefined;
     let stopping = false;
-    const server = Bun.serve({
-      hostname: config.host,
-      port: config.port,
-      development: false,
+    const server = listen(config.host, config.port, {
       idleTimeout: IDLE_TIMEOUT_S,
       // http/body.ts holds the limit, with an error body; Bun's own refusal has none.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
@@ -60,8 +57,12 @@ async function start(config: Config, log: RootLogger): Promise<Service> {
     });
     opened.defer(() => server.stop(true));
     if (config.metricsPort !== undefined) {
-      const metricsServer = serveMetrics(config.host, config.metricsPort, metrics);
+      const routes = metricsRoutes(metrics);
+      const metricsServer = listen(config.host, config.metricsPort, {
+        fetch: (request) => routes.fetch(request),
+      });
       opened.defer(() => metricsServer.stop(true));
+      log.info('metrics listening', { host: config.host, port: metricsServer.port });
     }
     log.info('listening', { host: config.host, port: server.port });
 
@@ -113,9 +114,25 @@ async function printFirstKey(keys: ApiKeyStore): Promise<void> {
   );
 }
 
-function serveMetrics(hostname: string, port: number, metrics: MetricsRegistry) {
-  const routes = metricsRoutes(metrics);
-  return Bun.serve({ hostname, port, development: false, fetch: (request) => routes.fetch(request) });
+/** A port that cannot be had. */
+class ListenError extends Error {}
+
+interface Answering {
+  fetch(request: Request): Response | Promise<Response>;
+  readonly idleTimeout?: number;
+  readonly maxRequestBodySize?: number;
+}
+
+function listen(hostname: string, port: number, answering: Answering) {
+  try {
+    // Outside of development Bun shares ports: a second service would take half of the first one's calls.
+    return Bun.serve({ hostname, port, development: false, reusePort: false, ...answering });
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const reason =
+      code === 'EADDRINUSE' ? 'is in use' : `cannot be listened on (${code ?? 'unknown reason'})`;
+    throw new ListenError(`port ${port} of ${hostname} ${reason}.`);
+  }
 }
 
 function aborted(signal: AbortSignal): Promise<void> {
@@ -153,7 +170,9 @@ async function run(): Promise<void> {
 try {
   await run();
 } catch (error) {
-  const expected = [ConfigError, RegistryError, DatabaseError].some((kind) => error instanceof kind);
+  const expected = [ConfigError, RegistryError, DatabaseError, ListenError].some(
+    (kind) => error instanceof kind,
+  );
   console.error(expected && error instanceof Error ? `Cannot start: ${error.message}` : error);
   process.exit(1);
 }

@@ -1,0 +1,164 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import {
+  LaunchError,
+  type LaunchedService,
+  type LaunchOptions,
+  launchService,
+  NO_MODELS,
+} from '../support/launcher.ts';
+
+const running: LaunchedService[] = [];
+const folders: string[] = [];
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((service) => service.stop()));
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+async function launch(options: LaunchOptions = {}): Promise<LaunchedService> {
+  const service = await launchService({ config: NO_MODELS, ...options });
+  running.push(service);
+  return service;
+}
+
+function dataFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'service-data-'));
+  folders.push(folder);
+  return folder;
+}
+
+/** How a start was refused. */
+async function refusal(options: LaunchOptions): Promise<LaunchError> {
+  const outcome = await launch(options).catch((error: unknown) => error);
+  if (outcome instanceof LaunchError) return outcome;
+  throw new Error('the service started');
+}
+
+describe('start', () => {
+  test('serves, is ready, and says so in JSON lines', async () => {
+    const service = await launch();
+    expect((await service.fetch('/healthz')).status).toBe(200);
+    const readyz = await service.fetch('/readyz');
+    expect(await readyz.json()).toMatchObject({ status: 'ready' });
+    expect(service.log().map(({ msg }) => msg)).toEqual(expect.arrayContaining(['listening', 'started']));
+    expect(await service.stop()).toBe(0);
+  });
+
+  test.each([
+    [{ PORT: 'eighty' }, 'PORT must be an integer from 0 to 65535'],
+    [{ DATABASE_URL: 'postgres://db/x' }, 'DATABASE_URL'],
+    [{ PLUGINS: 'telepathy' }, "PLUGINS names 'telepathy', which is no plugin of this build; allowed: "],
+    [{ CONFIG: '/no/such.toml' }, '/no/such.toml'],
+  ])('%j ends with one clear line and code 1', async (env, words) => {
+    const { exitCode, output } = await refusal({ env });
+    expect(exitCode).toBe(1);
+    const lines = output.split('\n').filter((line) => line !== '' && !line.startsWith('{'));
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(/^Cannot start: /);
+    expect(lines[0]).toContain(words);
+  });
+
+  test('a port in use is told by its number', async () => {
+    const first = await launch();
+    const port = new URL(first.baseUrl).port;
+    const { exitCode, output } = await refusal({ env: { PORT: port } });
+    expect(exitCode).toBe(1);
+    expect(output).toContain(`Cannot start: port ${port} of 127.0.0.1 is in use`);
+  });
+
+  test('an unknown key in CONFIG is named with the allowed ones', async () => {
+    const { output } = await refusal({ config: `${NO_MODELS}\n[limit]\nspeech_max_characters = 1` });
+    expect(output).toContain("'limit' is not known; allowed here: models, inference, limits");
+  });
+});
+
+describe('keys', () => {
+  const noKeys = { API_KEYS: undefined };
+
+  test('a first start prints one once, and it works until it is revoked', async () => {
+    const dataDir = dataFolder();
+    const first = await launch({ dataDir, env: noKeys });
+    const key = /^ {4}(sk-\S+)$/m.exec(first.output())?.[1] ?? '';
+    expect(key).not.toBe('');
+    const withKey = { headers: { 'x-api-key': key } };
+    expect((await first.fetch('/v1/models', withKey)).status).toBe(200);
+    await first.stop();
+    expect(first.log().some((line) => JSON.stringify(line).includes(key))).toBe(false);
+
+    const second = await launch({ dataDir, env: noKeys });
+    expect(second.output()).not.toContain('sk-');
+    expect((await second.fetch('/v1/models', withKey)).status).toBe(200);
+
+    const list = await keys(dataDir, 'list');
+    expect(list.output).toMatch(/^key_[0-9a-f]{32} {2}default {2}sk-/);
+    expect(list.output).not.toContain(key);
+    const id = list.output.split(' ')[0] ?? '';
+    expect(await keys(dataDir, 'revoke', id)).toMatchObject({ exitCode: 0 });
+    expect((await second.fetch('/v1/models', withKey)).status).toBe(401);
+    expect(await keys(dataDir, 'revoke', id)).toMatchObject({ exitCode: 1 });
+  });
+
+  test('one made while the service runs works at once, and its file never holds it', async () => {
+    const dataDir = dataFolder();
+    const service = await launch({ dataDir });
+    const made = await keys(dataDir, 'create', '--org', 'acme');
+    const key = /^ {4}(sk-\S+)$/m.exec(made.output)?.[1] ?? '';
+    expect((await service.fetch('/v1/usage', { headers: { 'x-api-key': key } })).status).toBe(200);
+    for (const file of ['service.sqlite', 'service.sqlite-wal']) {
+      expect(readFileSync(join(dataDir, file)).includes(key)).toBe(false);
+    }
+  });
+
+  test.each([
+    [[]],
+    [['create']],
+    [['create', '--org', 'a b']],
+    [['create', '--org']],
+    [['drop']],
+    [['revoke']],
+    [['list', 'x']],
+  ])('keys %j is refused with a message', async (args) => {
+    const { exitCode, output } = await keys(dataFolder(), ...args);
+    expect(exitCode).toBe(1);
+    expect(output).toMatch(/Usage:|An organization is/);
+    expect(output).not.toContain('    at ');
+  });
+
+  async function keys(dataDir: string, ...args: string[]) {
+    const tool = Bun.spawn([process.execPath, join(import.meta.dirname, '../../scripts/keys.ts'), ...args], {
+      env: { PATH: process.env.PATH, HOME: process.env.HOME, DATA_DIR: dataDir },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const output = (await new Response(tool.stdout).text()) + (await new Response(tool.stderr).text());
+    return { exitCode: await tool.exited, output };
+  }
+});
+
+describe('stop', () => {
+  test.each(['SIGTERM', 'SIGINT'] as const)('%s ends an idle service at once with code 0', async (signal) => {
+    const service = await launch();
+    // An idle connection that is kept open must not hold the process.
+    const socket = connect(Number(new URL(service.baseUrl).port), '127.0.0.1');
+    socket.write('GET /healthz HTTP/1.1\r\nhost: test\r\n\r\n');
+    await new Promise((resolve) => socket.once('data', resolve));
+    service.signal(signal);
+    expect(await service.exited).toBe(0);
+    expect(service.log().at(-1)).toMatchObject({ msg: 'stopped' });
+    socket.destroy();
+  });
+});
+
+describe('metrics', () => {
+  test('have a port of their own when METRICS_PORT says so', async () => {
+    const service = await launch({ env: { METRICS_PORT: '0' } });
+    expect((await service.fetch('/metrics')).status).toBe(404);
+    const port = service.log().find(({ msg }) => msg === 'metrics listening')?.port;
+    const answer = await fetch(`http://127.0.0.1:${port}/metrics`);
+    expect(answer.status).toBe(200);
+    expect(await answer.text()).toContain('process_resident_memory_bytes');
+    expect((await fetch(`http://127.0.0.1:${port}/v1/models`)).status).toBe(404);
+  });
+});
