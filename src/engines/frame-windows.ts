@@ -20,20 +20,27 @@ export interface FrameWindow {
   readonly contextEnd: number;
 }
 
+/** Which frames of an utterance are to be heard: [from, to) of `frames`. */
+export interface AudibleFrames {
+  readonly frames: number;
+  readonly from: number;
+  readonly to: number;
+}
+
 /**
- * Windows that cover `frames` without gap or overlap. A stream's start short and double; a last window that
- * would be shorter than the context joins the one before.
+ * Windows that cover the audible frames without gap or overlap. A stream's start short and double; a last
+ * window that would be shorter than the context joins the one before.
  */
 export function* frameWindows(
-  frames: number,
+  { frames, from, to }: AudibleFrames,
   plan: WindowPlan,
   delivery: SynthesisRequest['delivery'],
 ): Generator<FrameWindow> {
   let length = delivery === 'stream' ? plan.first : plan.longest;
-  let end = 0;
-  for (let start = 0; start < frames; start = end) {
+  let end = from;
+  for (let start = from; start < to; start = end) {
     end = start + length;
-    if (frames - end < plan.context) end = frames;
+    if (to - end < plan.context) end = to;
     yield {
       start,
       end,

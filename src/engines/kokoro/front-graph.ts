@@ -21,7 +21,8 @@ const SOURCE = `${GENERATOR}Concat_3_output_0`;
  * Builds the front graph. Inputs as shipped: `tokens` int64 [1, n], `style` [1, 256], `speed` [1].
  * Outputs for an utterance of T text frames (25 ms each): `hidden` [1, 2T, 512], `source`
  * [1, 120T + 1, 22], `affine` [1, 2 x channels of all norms], gain-1 and offset in the order of
- * {@link normSlots}, and `pitch` (Hz), `energy` (log) [1, 2T].
+ * {@link normSlots}, and `pitch` (Hz), `energy` (log) [1, 2T] and
+ * `durations`, the frames of each token.
  */
 export function buildFront(shipped: Graph, arithmetic: Arithmetic): Graph {
   const index = new GraphIndex(shipped);
@@ -44,6 +45,7 @@ export function buildFront(shipped: Graph, arithmetic: Arithmetic): Graph {
     { name: 'affine', value: 'affine_of_norms' },
     { name: 'pitch', value: '/encoder/Reshape_output_0' },
     { name: 'energy', value: '/encoder/Reshape_1_output_0' },
+    { name: 'durations', value: '/encoder/Clip_output_0' },
   ];
   return replaceNodes(graph, outputs, (node) => {
     if (node.opType === 'STFT') return stftAsConvolution(index, node);

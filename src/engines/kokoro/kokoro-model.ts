@@ -82,7 +82,7 @@ class KokoroModel implements PassModel {
       const utterance = await this.front.speak(pass, voice.styles, request.speed);
       const norms = predictNorms(voice.profile, prosodyOf(utterance), utterance.affine.data, NORM_CHANNELS);
       yield null;
-      for (const window of frameWindows(utterance.frames, WINDOWS, request.delivery)) {
+      for (const window of frameWindows(utterance, WINDOWS, request.delivery)) {
         yield await this.#decode(utterance, norms, window);
       }
     }
