@@ -187,7 +187,9 @@ SentenceChunker& chunker_arg(const Napi::CallbackInfo& info) {
 Napi::Value strings_of(Napi::Env env, const std::vector<std::u16string>& strings) {
   auto array = Napi::Array::New(env, strings.size());
   for (size_t i = 0; i < strings.size(); i++) {
-    array.Set(static_cast<uint32_t>(i), Napi::String::New(env, strings[i]));
+    // As a plain Value: Set would turn a Napi::String into UTF-8 and back, which loses lone surrogates.
+    const Napi::Value string = Napi::String::New(env, strings[i]);
+    array.Set(static_cast<uint32_t>(i), string);
   }
   return array;
 }

@@ -87,7 +87,11 @@ void SentenceChunker::on_space(char32_t code_point, CharClass kind) {
     phase_ = Phase::gap;
     breaks_ = 0;
   }
-  if (kind == CharClass::space || (code_point == '\n' && previous_ == '\r')) return;
+  if (kind == CharClass::space) {
+    line_++;
+    return;
+  }
+  if (code_point == '\n' && previous_ == '\r') return;
   if (breaks_ == 0) broken_line_ = line_;
   breaks_++;
   line_ = 0;

@@ -130,6 +130,8 @@ constexpr Span kViramas[] = {
 };
 
 constexpr char32_t kZeroWidthJoiner = 0x200D;
+/** Nothing before the combining marks binds its neighbours, CR and LF apart. */
+constexpr char32_t kFirstBinding = 0x300;
 
 bool within(char32_t code_point, char32_t first, char32_t last) { return code_point >= first && code_point <= last; }
 bool is_leading_jamo(char32_t code_point) {
@@ -163,11 +165,15 @@ bool GraphemeCursor::may_cut_before(char32_t code_point, CharClass kind) const {
 }
 
 void GraphemeCursor::advance(char32_t code_point, CharClass kind) {
+  previous_ = code_point;
+  if (code_point < kFirstBinding) {
+    half_flag_ = after_virama_ = binds_next_ = false;
+    return;
+  }
   half_flag_ = is_regional_indicator(code_point) && !half_flag_;
   after_virama_ = find(kViramas, code_point) != nullptr || (after_virama_ && kind == CharClass::mark);
   binds_next_ = after_virama_ || code_point == kZeroWidthJoiner || is_leading_jamo(code_point) ||
                 find(kPrefixes, code_point) != nullptr;
-  previous_ = code_point;
 }
 
 }  // namespace voice

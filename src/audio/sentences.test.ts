@@ -1,0 +1,411 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { splitByDefinition } from '../../test/reference/sentences.ts';
+import { SentenceChunker, splitSentences } from './sentences.ts';
+
+/** Sentences are written with `|` between them. */
+const CASES: Readonly<Record<string, readonly string[]>> = {
+  'plain sentences': ['Hello there. |How are you? |Fine!'],
+  titles: ['Mr. Smith met Mrs. Jones and Dr. Who. |They left.', 'Prof. Gray and Lt. Col. Brown agree. |Yes.'],
+  initials: [
+    'J. R. R. Tolkien wrote it. |He was born in 1892.',
+    'It was by J. D. Salinger. |George W. Bush read it.',
+  ],
+  'Latin and company': [
+    'Use fruit, e.g. Apples, i.e. the red ones. |Cf. Plato.',
+    'Smith et al. Found it? |No.',
+  ],
+  'etc.': ['Pears, plums, etc. are fruit. |Pears, plums, etc. |Bob came.'],
+  'states and times': [
+    'The U.S. Government said so. |He lives in the U.S. |He likes it.',
+    'Come at 5 p.m. Eastern time. |At 9 a.m. |We start.',
+    'A Ph.D. thesis. |Washington D.C. |It rains.',
+  ],
+  'streets and saints': ['St. Louis is far. |We walked down Main St. |The shop was shut.'],
+  companies: ['Acme Inc. Bought it? |Acme Inc. |It was old.', 'Smith & Co. Ltd. |They pay.'],
+  months: ['On Jan. 5 it snowed. |It ended in Feb. |We went home.'],
+  numbers: [
+    'Pi is 3.14159. |See No. 5 and Fig. 3. |I said no. |Then I left.',
+    'Version 1.2.3 is out. |It costs $4.50. |In 2020. |Good.',
+  ],
+  addresses: [
+    'See https://a.example/b.c?d=e.f!g. |Then write to a.b@c.example. |Done.',
+    'Open file.txt or node.js now. |Use www.example.com.',
+  ],
+  ellipses: ['Well... maybe so. |Wait... |What? |Hm… |Yes… but no.', '...and so it began. |It ended...'],
+  quotes: [
+    'He said "stop." |Then he left. |“Why?” |“Because.” |She ‘knew.’ |Really.',
+    '"Stop!" he said. |"Go?" she asked. |(It was late.) |They slept.',
+    'She asked, "Is it 5 p.m.?" |"No."',
+  ],
+  'runs of marks': ['What?! |No!!! |Really?.. |Yes!', 'A question ?! |An answer !'],
+  'lower case goes on after a full stop': ['The max. value of approx. five. |The rest vs. them.'],
+  'Chinese and Japanese': [
+    '今天很好。|我们走吧！|好吗？|好',
+    '彼は「行こう。」|私は「はい！」と言った。|終わり。',
+    '「すごい！？」って言った。|次。',
+    '他说：“好。”|然后走了。|OK。|Yes.',
+  ],
+  'other scripts': ['यह ठीक है। |वह गया। |हाँ', 'كيف حالك؟ |بخير. |شكرا', 'Привет. |А. С. Пушкин тут. |Да.'],
+  'lists and lines': [
+    '1. First item\n|2. Second item\n|3. Third',
+    'A. one\n|B. two\n|Heading\n|The text follows',
+    'Heading\n\n|text in small letters\n\n\n|More',
+    'The first line of a paragraph that is wrapped at a usual width of\nSeventy goes on here. |Done',
+    'Wrapped here\nin small letters. |Windows\r\n|Lines\r\n\r\n|here',
+    'Things:\n|- one\n|- two',
+  ],
+  emoji: ['Great!😀 |Next 👩‍👩‍👧‍👦 one. |👍🏽 Yes.', 'Hi 🇯🇵🇫🇷. |🇯🇵 Hi.', '最高！😀|次。|おわり'],
+  'combining characters': ['Cafe\u0301. |E\u0301. \u0301Next', 'Ok.\u0301 |So'],
+  Markdown: ['**Bold.** |Then *this.* |_Yes!_ |End'],
+};
+
+describe('sentences', () => {
+  for (const [name, texts] of Object.entries(CASES)) {
+    test.each(texts)(`${name}: %s`, (marked) => {
+      const expected = marked.split('|').filter((chunk) => chunk !== '');
+      expect(splitSentences(marked.replaceAll('|', ''))).toEqual(expected);
+    });
+  }
+});
+
+/** Pieces that texts are made of, so that random ones meet every rule. */
+const fragments = fc.constantFrom(
+  ...[
+    '. ',
+    '.',
+    '... ',
+    '…',
+    '? ',
+    '!',
+    '?!',
+    '。',
+    '！',
+    '」',
+    '「',
+    '"',
+    "'",
+    '” ',
+    '“',
+    '(',
+    ') ',
+    ', ',
+    '; ',
+    ': ',
+    ':',
+  ],
+  ...[' ', '  ', '\n', '\r\n', '\n\n', '\u00a0', '-', ' — ', '*', '、', '，', '/', '@', '$'],
+  ...[
+    'Mr',
+    'Dr',
+    'U.S',
+    'e.g',
+    'i.e',
+    'a.m',
+    'No',
+    'Fig',
+    'Inc',
+    'etc',
+    'St',
+    'J',
+    'R',
+    'vs',
+    'al',
+    'I',
+    'A',
+    'iv',
+  ],
+  ...[
+    'The',
+    'the',
+    'It',
+    'He',
+    'Bob',
+    'word',
+    'x',
+    'Extraordinarily',
+    "don't",
+    'is',
+    '3',
+    '42',
+    '3.14',
+    '1892',
+  ],
+  ...[
+    '彼',
+    'と',
+    'っ',
+    '今天',
+    'アイ',
+    '한국',
+    'é',
+    'E\u0301',
+    '\u0301',
+    '😀',
+    '👩‍👩‍👧‍👦',
+    '👍🏽',
+    '🇯🇵',
+    '#️⃣',
+    'क्षि',
+    'नमस्ते',
+    '।',
+  ],
+  ...['\ud83d', '\ude00', '\ud800', '\u200b', '\u0000'],
+);
+const texts = fc.array(fragments, { maxLength: 60, size: 'max' }).map((parts) => parts.join(''));
+/** Few stops and many words, so that the limits of length are met. */
+const longTexts = fc
+  .array(
+    fc.oneof(
+      {
+        weight: 12,
+        arbitrary: fc.constantFrom('word', ' ', 'another', '漢字', 'e\u0301', '👩‍👩‍👧‍👦', 'x'.repeat(90)),
+      },
+      fragments,
+    ),
+    {
+      minLength: 100,
+      maxLength: 400,
+      size: 'max',
+    },
+  )
+  .map((parts) => parts.join(''));
+
+const codePoints = (text: string) => [...text].length;
+
+describe('any text', () => {
+  test('has the chunks that the rules define', () => {
+    // The reference leaves the half of a surrogate pair and a control character to the other properties.
+    const plain = (text: string) =>
+      text.replace(/[\p{Surrogate}\p{Cc}\u200b]/gu, (c) => (/\s/.test(c) ? c : ''));
+    fc.assert(
+      fc.property(fc.oneof(texts, longTexts).map(plain), (text) => {
+        expect(splitSentences(text)).toEqual(splitByDefinition(text));
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  test('is whole in its chunks, none of them empty', () => {
+    fc.assert(
+      fc.property(fc.oneof(texts, longTexts, fc.string({ unit: 'binary' })), (text) => {
+        const chunks = splitSentences(text);
+        expect(chunks.join('') === text).toBe(true);
+        expect(chunks.includes('')).toBe(false);
+        if (text.trim() !== '') expect(chunks.every((chunk) => chunk.trim() !== '')).toBe(true);
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  test('has the same chunks in any split, between the halves of a pair too', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(texts, longTexts),
+        fc.array(fc.integer({ min: 0, max: 9 }), { minLength: 1 }),
+        (text, steps) => {
+          const chunker = new SentenceChunker();
+          const chunks: string[] = [];
+          let at = 0;
+          for (let i = 0; at < text.length; i++) {
+            // A step of 0 is an empty push; the 1 keeps a list of zeros from going on for ever.
+            const step = i % 2 === 0 ? (steps[i % steps.length] ?? 1) : 1;
+            chunks.push(...chunker.push(text.slice(at, at + step)));
+            at += step;
+          }
+          chunks.push(...chunker.flush());
+          expect(chunks).toEqual(splitSentences(text));
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  test('keeps grapheme clusters whole and passes short enough', () => {
+    const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
+    fc.assert(
+      fc.property(fc.oneof(texts, longTexts), (text) => {
+        const chunks = splitSentences(text);
+        for (const chunk of chunks) expect(codePoints(chunk.trim())).toBeLessThanOrEqual(600);
+        const starts = new Set([...segmenter.segment(text)].map(({ index }) => index));
+        let at = 0;
+        for (const chunk of chunks) {
+          expect(starts.has(at)).toBe(true);
+          at += chunk.length;
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe('long sentences (spec 4.3, rule 2)', () => {
+  const words = (count: number) => Array.from({ length: count }, (_, i) => `word${i % 10}`).join(' ');
+
+  test('400 characters stay whole, one more falls back to clauses', () => {
+    const clause = `${'a'.repeat(99)}, `;
+    const exact = clause.repeat(3) + 'b'.repeat(97); // 3 × 101 + 97
+    expect(codePoints(exact)).toBe(400);
+    expect(splitSentences(`${exact} `)).toEqual([`${exact} `]);
+    expect(splitSentences(`${exact}b`)).toEqual([clause.repeat(3), `${'b'.repeat(98)}`]);
+  });
+
+  test.each([',', ';', ':', '，', '、', '；', '：'])('the clause mark %s', (mark) => {
+    const space = /[,;:]/.test(mark) ? ' ' : '';
+    const first = `${words(50)}${mark}${space}`;
+    expect(splitSentences(first + words(50))).toEqual([first, words(50)]);
+  });
+
+  test('a clause mark inside a number, a time or an address is none', () => {
+    const text = `${words(30)} 1,000,000 at 12:30 https://a.example:80/;b ${words(38)}`;
+    expect(codePoints(text)).toBeGreaterThan(400);
+    expect(splitSentences(text)).toEqual([text]);
+  });
+
+  test('the last clause within 400, or else the first one within 600', () => {
+    const text = `${words(20)}, ${words(20)}; ${words(30)}`;
+    expect(splitSentences(text)).toEqual([`${words(20)}, ${words(20)}; `, words(30)]);
+    const late = `${words(64)}, ${words(10)}, ${words(10)}`;
+    expect(splitSentences(late)).toEqual([`${words(64)}, `, `${words(10)}, ${words(10)}`]);
+  });
+
+  test('600 characters without a clause stay whole, one more is cut at the nearest word', () => {
+    const exact = `${'word '.repeat(119)}words`;
+    expect(codePoints(exact)).toBe(600);
+    expect(splitSentences(exact)).toEqual([exact]);
+    expect(splitSentences(`${exact}x`)).toEqual(['word '.repeat(119), 'wordsx']);
+  });
+
+  test('without a space, between characters as people see them', () => {
+    expect(splitSentences('x'.repeat(1_500)).map(codePoints)).toEqual([600, 600, 300]);
+    const family = '👩‍👩‍👧‍👦'; // 7 code points: 85 of them are 595
+    expect(splitSentences(family.repeat(100))).toEqual([family.repeat(85), family.repeat(15)]);
+    expect(splitSentences('e\u0301'.repeat(301)).map(codePoints)).toEqual([600, 2]);
+    expect(splitSentences('🇯🇵'.repeat(301)).map(codePoints)).toEqual([600, 2]);
+    expect(splitSentences('\u{20000}'.repeat(601)).map(codePoints)).toEqual([600, 1]);
+  });
+
+  test('a cluster of more than 600 is cut between code points', () => {
+    expect(splitSentences(`e${'\u0301'.repeat(900)}`).map(codePoints)).toEqual([600, 301]);
+  });
+
+  test('white space behind a chunk does not count and never stands alone', () => {
+    const spaces = ' '.repeat(2_000);
+    expect(splitSentences(`${spaces}Yes.${spaces}No${spaces}`)).toEqual([
+      `${spaces}Yes.${spaces}`,
+      `No${spaces}`,
+    ]);
+    expect(splitSentences(`yes${spaces}no`)).toEqual([`yes${spaces}`, 'no']);
+    expect(splitSentences(spaces)).toEqual([spaces]);
+  });
+
+  test('pieces come before the sentence has ended', () => {
+    const chunker = new SentenceChunker();
+    expect(chunker.push(`${words(50)}, ${words(30)}`)).toEqual([`${words(50)}, `]);
+    chunker.close();
+  });
+});
+
+describe('streaming', () => {
+  test('a sentence is given once later text confirms it', () => {
+    const chunker = new SentenceChunker();
+    const steps = [
+      ['It is 3', []],
+      ['.', []],
+      ['14. ', []],
+      ['Then', ['It is 3.14. ']],
+      [' he left the U.S', []],
+      ['. Th', []],
+      ['ey stayed! ', ['Then he left the U.S. ']],
+      ['y', ['They stayed! ']],
+    ] as const;
+    for (const [text, chunks] of steps) expect(chunker.push(text)).toEqual([...chunks]);
+    expect(chunker.flush()).toEqual(['y']);
+    expect(chunker.flush()).toEqual([]);
+  });
+
+  test('reset forgets, flush starts anew', () => {
+    const chunker = new SentenceChunker();
+    chunker.push('Lost. lost');
+    chunker.reset();
+    expect([...chunker.push('1. One'), ...chunker.flush()]).toEqual(['1. One']);
+    expect([...chunker.push('1. One'), ...chunker.flush()]).toEqual(['1. One']);
+  });
+
+  test('lone surrogates come back as they went in', () => {
+    const text = 'A \ud800 b. \udc00\ud83d Next. \ude00\ud83d';
+    expect(splitSentences(text).join('') === text).toBe(true);
+    expect(splitSentences('\ud83d\ude00. Yes \ud83d')).toEqual(['😀. ', 'Yes \ud83d']);
+  });
+
+  test('what waits has a limit', () => {
+    const chunker = new SentenceChunker();
+    const spaces = ' '.repeat(2 ** 23);
+    chunker.push(spaces);
+    chunker.push(spaces);
+    expect(() => chunker.push(' ')).toThrow(
+      new RangeError('more than 16777216 UTF-16 units would wait for the end of a sentence'),
+    );
+    expect(chunker.flush().join('').length).toBe(2 ** 24);
+    chunker.close();
+  });
+
+  test('after close every call is refused, and close may be called again', () => {
+    const chunker = new SentenceChunker();
+    chunker.close();
+    chunker.close();
+    expect(() => chunker.push('a')).toThrow(new TypeError('the sentence chunker is closed'));
+    expect(() => chunker.flush()).toThrow(TypeError);
+    expect(() => chunker.reset()).toThrow(TypeError);
+  });
+});
+
+describe('linear time', () => {
+  const HOSTILE = [
+    'x',
+    'a.a.a.',
+    '"',
+    '. ',
+    '.',
+    'a. ',
+    '( ',
+    '"" ',
+    '\u0301',
+    'a\n',
+    '\n',
+    ' ',
+    'Mr. ',
+    'U.S. (',
+    '。',
+    ', ',
+    'A.',
+    '\u200d😀',
+  ];
+
+  /** The best of some runs, in ms. */
+  function bestMs(runs: number, work: () => void): number {
+    const times = Array.from({ length: runs }, () => {
+      const start = performance.now();
+      work();
+      return performance.now() - start;
+    });
+    return Math.min(...times);
+  }
+
+  test('5,000 characters without a space take less than 1 ms', () => {
+    const text = 'x'.repeat(5_000);
+    expect(bestMs(10, () => splitSentences(text))).toBeLessThan(1);
+  });
+
+  test.each(HOSTILE)('a quarter of a million of %j, at once and bit by bit', (part) => {
+    const text = part.repeat(250_000 / part.length);
+    // A quadratic step would take minutes; the bound only tells that apart.
+    expect(bestMs(1, () => splitSentences(text))).toBeLessThan(1_000);
+    const chunker = new SentenceChunker();
+    const start = performance.now();
+    for (let at = 0; at < text.length; at += 10) chunker.push(text.slice(at, at + 10));
+    chunker.flush();
+    expect(performance.now() - start).toBeLessThan(2_000);
+    chunker.close();
+  });
+});
