@@ -40,7 +40,7 @@ const importers = [
   [
     'framework',
     'node_modules/elysia/',
-    '^(src/contract/plugin\\.ts|src/http/|src/usage/|src/(registry|app|main)\\.ts|plugins/[^/]+/(routes|model|index)\\.ts)',
+    '^(src/contract/plugin\\.ts|src/http/|src/usage/|src/(registry|app|process)\\.ts|plugins/[^/]+/(routes|model|index)\\.ts)',
   ],
 ];
 
@@ -66,13 +66,13 @@ module.exports = {
       name: 'registry-and-app-know-no-engine-or-store',
       severity: 'error',
       from: { path: '^src/(registry|app)\\.ts$' },
-      to: { path: '^src/(engines|records|main|config)' },
+      to: { path: '^src/(engines|records|process|main|config)' },
     },
     {
       name: 'registry-knows-no-app',
       severity: 'error',
       from: { path: '^src/registry\\.ts$' },
-      to: { path: '^src/(app|main)\\.ts$' },
+      to: { path: '^src/(app|process|main)\\.ts$' },
     },
     {
       name: 'config-uses-contract-and-kit',
@@ -81,15 +81,28 @@ module.exports = {
       to: { path: ours, pathNot: '^src/(contract|kit)/' },
     },
     {
+      name: 'process-knows-no-feature',
+      comment: 'src/main.ts hands it the plugins and the engines',
+      severity: 'error',
+      from: { path: '^src/process\\.ts$' },
+      to: { path: ['^src/engines/', '^plugins/'] },
+    },
+    {
       name: 'nothing-imports-main',
       severity: 'error',
       from: {},
       to: { path: '^src/main\\.ts$' },
     },
     {
-      name: 'only-main-and-scripts-read-config',
+      name: 'only-main-runs-the-process',
       severity: 'error',
       from: { path: ours, pathNot: ['^src/main\\.ts$', TEST] },
+      to: { path: '^src/process\\.ts$' },
+    },
+    {
+      name: 'only-the-process-and-scripts-read-config',
+      severity: 'error',
+      from: { path: ours, pathNot: ['^src/process\\.ts$', TEST] },
       to: { path: '^src/config\\.ts$' },
     },
     {

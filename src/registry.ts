@@ -2,6 +2,7 @@ import type { AnyElysia } from 'elysia';
 import type { ReadyReport } from './contract/engine.ts';
 import type { Logger } from './contract/logger.ts';
 import type { PluginInstance, Slots } from './contract/plugin.ts';
+import { aborted } from './kit/aborted.ts';
 
 type SlotName = keyof Slots;
 
@@ -207,9 +208,4 @@ function readyOf(instance: AnyInstance): ReadyReport {
   } catch {
     return { ready: false, detail: 'its state could not be read' };
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

@@ -21,8 +21,8 @@ const RULES: readonly SourceRule[] = [
   },
   {
     pattern: /\bconsole\.(log|info|warn|error|debug)\(/,
-    why: 'the product logs through Logger; only src/main.ts speaks to the console',
-    home: 'src/main.ts',
+    why: 'the product logs through Logger; only src/process.ts speaks to the console',
+    home: 'src/process.ts',
   },
 ];
 

@@ -151,6 +151,56 @@ describe('stop', () => {
   });
 });
 
+describe('stop with work running', () => {
+  const main = join(import.meta.dirname, '../support/slow-main.ts');
+  const messages = (service: LaunchedService) => service.log().map(({ msg }) => msg);
+
+  test('lets it finish, turns new work away, and exits with 0', async () => {
+    const dataDir = dataFolder();
+    const service = await launch({ main, dataDir });
+    const work = await service.fetch('/v1/slow/8');
+    expect(work.status).toBe(200);
+    service.signal('SIGTERM');
+    await expect.poll(() => messages(service)).toContain('draining');
+
+    const refused = await service.fetch('/v1/models');
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get('retry-after')).toBe('1');
+    expect(refused.headers.get('connection')).toBe('close');
+    expect((await service.fetch('/readyz')).status).toBe(503);
+    expect((await service.fetch('/healthz')).status).toBe(200);
+
+    expect(await work.text()).toBe('0\n1\n2\n3\n4\n5\n6\n7\n');
+    expect(await service.exited).toBe(0);
+    expect(messages(service).slice(-2)).toEqual(['closing', 'stopped']);
+
+    // The row of the work that ended last was stored before the database was closed.
+    const next = await launch({ main, dataDir });
+    expect(await (await next.fetch('/v1/usage')).json()).toMatchObject({ data: [{ model: 'slow' }] });
+  });
+
+  test('cuts it off when the grace time is over, and still exits with 0', async () => {
+    const service = await launch({ main, env: { SHUTDOWN_GRACE_MS: '300' } });
+    const work = await service.fetch('/v1/slow/600');
+    const text = work.text().catch(() => 'cut off');
+    service.signal('SIGTERM');
+    expect(await service.exited).toBe(0);
+    expect(await text).not.toContain('599');
+    expect(messages(service)).toContain('grace time is over');
+  });
+
+  test('a second signal ends it at once', async () => {
+    const service = await launch({ main });
+    const work = await service.fetch('/v1/slow/600');
+    const text = work.text().catch(() => 'cut off');
+    service.signal('SIGTERM');
+    await expect.poll(() => messages(service)).toContain('draining');
+    service.signal('SIGTERM');
+    expect(await service.exited).toBe(1);
+    await text;
+  });
+});
+
 describe('metrics', () => {
   test('have a port of their own when METRICS_PORT says so', async () => {
     const service = await launch({ env: { METRICS_PORT: '0' } });

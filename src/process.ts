@@ -1,0 +1,202 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { AnyElysia } from 'elysia';
+import packageJson from '../package.json' with { type: 'json' };
+import { buildApp } from './app.ts';
+import { type Config, ConfigError, loadConfig } from './config.ts';
+import type { ApiKeyStore } from './contract/api-key.ts';
+import type { TtsEngine } from './contract/engine.ts';
+import type { ModelTable, Slots } from './contract/plugin.ts';
+import { authenticator } from './http/auth.ts';
+import { createMetrics } from './http/metrics.ts';
+import { metricsRoutes } from './http/metrics-routes.ts';
+import { startingAnswer } from './http/starting.ts';
+import { aborted } from './kit/aborted.ts';
+import { systemClock } from './kit/clock.ts';
+import { jsonLogger, type RootLogger } from './kit/json-logger.ts';
+import { issueFirstKey } from './records/issue-key.ts';
+import { sqliteApiKeyStore } from './records/sqlite-api-key-store.ts';
+import { DatabaseError, openDatabase } from './records/sqlite-database.ts';
+import { sqliteUsageStore } from './records/sqlite-usage-store.ts';
+import { type AnyPlugin, RegistryError, selectPlugins, startPlugins } from './registry.ts';
+import { usageLedger } from './usage/usage-ledger.ts';
+
+/** What a build of the service consists of; src/main.ts names the real one. */
+export interface Build {
+  /** Every feature, in the order of the contract's PLUGINS. */
+  readonly plugins: readonly AnyPlugin[];
+  /** Starts the engines that CONFIG maps model ids to. Called only when a loaded plugin needs them. */
+  openTts(config: Config, words: Pick<Slots, 'clock' | 'log' | 'metrics'>): Promise<OpenTts>;
+}
+
+export interface OpenTts {
+  readonly table: ModelTable<TtsEngine>;
+  close(): Promise<void>;
+}
+
+/** A running service. */
+interface Service {
+  /** Turns new work away, lets running work finish within the grace time, then frees everything. */
+  stop(): Promise<void>;
+}
+
+/** Seconds without a byte in either direction after which a connection is dropped. */
+const IDLE_TIMEOUT_S = 120;
+
+/**
+ * Runs the process until a signal ends it: the first SIGTERM or SIGINT gently, a second one at once.
+ * Exits with 0 after a gentle stop, with 1 and one line on standard error when it cannot start.
+ */
+export async function runProcess(build: Build): Promise<void> {
+  try {
+    const config = loadConfig();
+    const log = jsonLogger(config.logLevel);
+    const starting = start(build, config, log);
+    endOnSignals(starting, log);
+    await starting;
+  } catch (error) {
+    const expected = [ConfigError, RegistryError, DatabaseError, ListenError];
+    const known = error instanceof Error && expected.some((kind) => error instanceof kind);
+    process.stderr.write(
+      known ? `Cannot start: ${error.message}\n` : `Cannot start: ${Bun.inspect(error)}\n`,
+    );
+    process.exit(1);
+  }
+}
+
+function endOnSignals(starting: Promise<Service>, log: RootLogger): void {
+  let ending = false;
+  const end = async (exitCode: number) => {
+    if (ending) process.exit(1);
+    ending = true;
+    // A stop during the start waits for it: half-opened parts could not be closed in order.
+    const service = await starting;
+    await service.stop();
+    log.flush();
+    process.exit(exitCode);
+  };
+  process.on('SIGTERM', () => end(0));
+  process.on('SIGINT', () => end(0));
+  const crash = (error: unknown) => {
+    // Logged without its message, which may be private; nobody knows what state is left, so it ends.
+    log.error('unexpected failure, stopping', error);
+    void end(1);
+  };
+  starting.then(
+    () => {
+      process.on('uncaughtException', crash);
+      process.on('unhandledRejection', crash);
+    },
+    () => {},
+  );
+}
+
+/**
+ * Starts the service. The port answers before plugins and models are ready, so that `/healthz` and
+ * `/readyz` tell of the start.
+ */
+async function start(build: Build, config: Config, log: RootLogger): Promise<Service> {
+  const clock = systemClock;
+  const plugins = selectPlugins(build.plugins, config.plugins);
+  const pluginNames = plugins.map((plugin) => plugin.name);
+  // Whatever was opened is closed in reverse, at the end as after a failed start.
+  const opened = new AsyncDisposableStack();
+  try {
+    const database = opened.adopt(openDatabase(join(config.dataDir, 'service.sqlite')), (it) => it.close());
+    const keys = sqliteApiKeyStore(database, clock);
+    const usage = sqliteUsageStore(database);
+    if (config.apiKeys.length === 0) await printFirstKey(keys);
+    const metrics = opened.adopt(createMetrics(clock), (it) => it.close());
+
+    let app: AnyElysia | undefined;
+    let stopping = false;
+    const server = listen(config.host, config.port, {
+      idleTimeout: IDLE_TIMEOUT_S,
+      // http/body.ts holds the limit, with an error body; Bun's own refusal has none.
+      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+      fetch: (request) => app?.fetch(request) ?? startingAnswer(request, pluginNames),
+    });
+    opened.defer(() => server.stop(true));
+    if (config.metricsPort !== undefined) {
+      const routes = metricsRoutes(metrics);
+      const metricsServer = listen(config.host, config.metricsPort, {
+        fetch: (request) => routes.fetch(request),
+      });
+      opened.defer(() => metricsServer.stop(true));
+      log.info('metrics listening', { host: config.host, port: metricsServer.port });
+    }
+    log.info('listening', { host: config.host, port: server.port });
+
+    const words = { clock, log, metrics };
+    const slots: Partial<Slots> = { ...words, usage: usageLedger(usage, clock, metrics) };
+    if (plugins.some((plugin) => plugin.needs.includes('tts'))) {
+      const tts = opened.adopt(await build.openTts(config, words), (it) => it.close());
+      slots.tts = tts.table;
+    }
+    const registry = opened.adopt(await startPlugins(plugins, slots, log), (it) => it.close());
+    app = buildApp({
+      version: packageJson.version,
+      clock,
+      log,
+      metrics,
+      showMetrics: config.metricsPort === undefined,
+      authenticate: authenticator(config.apiKeys, keys),
+      requestBytes: config.limits.requestBytes,
+      modelIds: [...config.ttsModels.keys()],
+      usage,
+      registry,
+      consoleHtml: readFileSync(new URL('../web/index.html', import.meta.url), 'utf8'),
+      draining: () => stopping,
+    });
+    app.server = server;
+    log.info('started', { plugins: pluginNames.join(',') });
+
+    return {
+      async stop() {
+        stopping = true;
+        log.info('stopping', { graceMs: config.shutdownGraceMs, requests: server.pendingRequests });
+        const deadline = AbortSignal.timeout(config.shutdownGraceMs);
+        await registry.drain(deadline);
+        // Closes idle connections and waits for answers that are still being sent.
+        await Promise.race([server.stop(), aborted(deadline)]);
+        if (server.pendingRequests > 0) log.warn('grace time is over', { requests: server.pendingRequests });
+        await opened.disposeAsync();
+        log.info('stopped');
+      },
+    };
+  } catch (error) {
+    await opened.disposeAsync();
+    throw error;
+  }
+}
+
+/** The key of a first start goes to the console, not through the log: this is the one time it is shown. */
+async function printFirstKey(keys: ApiKeyStore): Promise<void> {
+  const issued = await issueFirstKey(keys);
+  if (issued === undefined) return;
+  process.stdout.write(
+    `\nFirst start: this API key was made for the organization '${issued.record.organization}'. ` +
+      `It is shown only now.\n\n    ${issued.key}\n\n`,
+  );
+}
+
+/** A port that cannot be had. */
+class ListenError extends Error {}
+
+interface Answering {
+  fetch(request: Request): Response | Promise<Response>;
+  readonly idleTimeout?: number;
+  readonly maxRequestBodySize?: number;
+}
+
+function listen(hostname: string, port: number, answering: Answering) {
+  try {
+    // Outside of development Bun shares ports: a second service would take half of the first one's calls.
+    return Bun.serve({ hostname, port, development: false, reusePort: false, ...answering });
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const reason =
+      code === 'EADDRINUSE' ? 'is in use' : `cannot be listened on (${code ?? 'unknown reason'})`;
+    throw new ListenError(`port ${port} of ${hostname} ${reason}.`);
+  }
+}

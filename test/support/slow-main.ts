@@ -1,0 +1,59 @@
+import { Elysia } from 'elysia';
+import { callerOf } from '../../src/http/caller.ts';
+import { runProcess } from '../../src/process.ts';
+
+/**
+ * A build with one plugin that works slowly, for tests of stopping. `GET /v1/slow/:pieces` streams pieces
+ * 100 ms apart and ends its usage row when it is done.
+ */
+const PIECE_MS = 100;
+
+await runProcess({
+  plugins: [
+    {
+      name: 'slow',
+      needs: ['log', 'usage'],
+      offers: [],
+      async setup({ log, usage }) {
+        let running = 0;
+        let idle = Promise.withResolvers<void>();
+        const routes = new Elysia({ name: 'slow' }).get('/v1/slow/:pieces', ({ params, request }) => {
+          const { organization, requestId } = callerOf(request);
+          running += 1;
+          async function* pieces() {
+            for (let piece = 0; piece < Number(params.pieces); piece += 1) {
+              yield new TextEncoder().encode(`${piece}\n`);
+              await Bun.sleep(PIECE_MS);
+            }
+            await usage.write({
+              endpoint: '/v1/audio/speech',
+              organization,
+              requestId,
+              model: 'slow',
+              status: 'completed',
+              inputTokens: 0,
+              outputTokens: 0,
+            });
+            running -= 1;
+            if (running === 0) idle.resolve();
+          }
+          return new Response(pieces());
+        });
+        return {
+          provides: {},
+          routes,
+          ready: () => ({ ready: true }),
+          async drain() {
+            log.info('draining', { running });
+            idle = Promise.withResolvers<void>();
+            if (running > 0) await idle.promise;
+          },
+          async close() {
+            log.info('closing', { running });
+          },
+        };
+      },
+    },
+  ],
+  openTts: () => Promise.reject(new Error('no plugin here needs tts')),
+});
