@@ -137,6 +137,7 @@ export function readAbbreviation(chunks: readonly Chunk[], at: number): Reading 
   if (chunk === undefined || chunk.core.length > 12) return undefined;
   const { core } = chunk;
   return (
+    clipped(chunk) ??
     initials(chunks, at) ??
     nameOrStreet(chunks, at) ??
     beforeFigure(chunks, at) ??
@@ -144,11 +145,23 @@ export function readAbbreviation(chunks: readonly Chunk[], at: number): Reading 
   );
 }
 
+/** Words that begin with an apostrophe: "'em", "'tis", "rock 'n' roll". */
+function clipped({ before, core, after }: Chunk): Reading | undefined {
+  if (!before.endsWith("'")) return undefined;
+  if (core.toLowerCase() === 'n') return { spoken: 'and', used: 1, after: withoutApostrophe(after) };
+  if (!/^(?:tis|twas|em|cause)$/i.test(core) || after.startsWith("'")) return undefined;
+  return { spoken: `'${core}`, used: 1 };
+}
+
+function withoutApostrophe(after: string): string {
+  return after.startsWith("'") ? after.slice(1) : after;
+}
+
 /** "U.S", "Ph.D", "J" before a dot: letters, said one by one. */
 function initials(chunks: readonly Chunk[], at: number): Reading | undefined {
   const core = coreAt(chunks, at);
   if (/^(?:e\.g|i\.e|a\.k\.a)$/i.test(core)) return undefined;
-  if (/^Ph\.?D$/.test(core)) return { spoken: 'P H D', used: 1, after: keptDot(chunks, at, true) };
+  if (/^Ph\.?D$/.test(core)) return { spoken: 'PHD', used: 1, after: keptDot(chunks, at, true) };
   const parts = core.split('.');
   const dotted = parts.length > 1 && parts.every((part) => /^\p{L}$/u.test(part));
   if (dotted) return { spoken: parts.join('').toUpperCase(), used: 1, after: keptDot(chunks, at, true) };
@@ -168,8 +181,11 @@ function nameOrStreet(chunks: readonly Chunk[], at: number): Reading | undefined
   const next = chunks[at + 1];
   const open = chunks[at]?.after === '' || chunks[at]?.after === '.';
   const beforeName = open && next !== undefined && /^\p{Lu}/u.test(next.core);
-  if (title !== undefined && beforeName && !endsAddress(chunks, at))
+  const coupled =
+    /^(?:and|&)$/.test(coreAt(chunks, at + 1)) && own(TITLES, coreAt(chunks, at + 2)) !== undefined;
+  if (title !== undefined && (coupled || (beforeName && !endsAddress(chunks, at)))) {
     return { spoken: title, used: 1, after: '' };
+  }
   const previous = chunks[at - 1];
   const afterName = previous !== undefined && /^(?:\p{Lu}|[0-9])/u.test(previous.core);
   if (street === undefined || !afterName || (previous.after !== '' && previous.after !== ','))

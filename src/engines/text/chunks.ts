@@ -42,7 +42,12 @@ function chunkOf(piece: string): Chunk {
   let start = 0;
   let end = piece.length;
   while (start < end && OPENING.has(piece[start] ?? '')) start++;
-  while (end > start && CLOSING.has(piece[end - 1] ?? '')) end--;
+  // A bracket that opens inside the core closes there: "item(s)", "call()".
+  let open = piece.slice(start).split('(').length - piece.slice(start).split(')').length;
+  while (end > start && CLOSING.has(piece[end - 1] ?? '')) {
+    if (piece[end - 1] === ')' && ++open > 0) break;
+    end--;
+  }
   return { before: piece.slice(0, start), core: piece.slice(start, end), after: piece.slice(end) };
 }
 

@@ -51,6 +51,7 @@ const REPLACEMENTS: ReadonlyMap<string, string> = new Map([
   ['þ', 'th'],
   ['ı', 'i'],
   ['\u00ad', ''],
+  ...[...'\u200c\u200d\u200e\u200f\u2060'].map((c): [string, string] => [c, '']),
   ['\ufeff', ''],
 ]);
 
@@ -106,9 +107,10 @@ function cleanWideChar(char: string): string {
   if (UNSPOKEN.test(char) && !SPOKEN_PICTOGRAPHS.has(char)) return ' ';
   const digit = asciiDigit(char);
   if (digit !== undefined) return digit;
+  if (/\p{Nl}/u.test(char)) return char.normalize('NFKC');
   if (/\p{Script=Latin}/u.test(char)) return char.normalize('NFD').replace(/\p{M}/gu, '');
-  if (/[\p{L}\p{Nl}]/u.test(char)) {
-    // Styled and circled letters, Roman numeral signs.
+  if (/\p{L}/u.test(char)) {
+    // Styled letters of mathematics.
     const plain = char.normalize('NFKC');
     return /^[A-Za-z]+$/.test(plain) ? plain : char;
   }
@@ -122,6 +124,8 @@ function stripMarkup(line: string): string {
   const body = line
     .trim()
     .replace(/^#{1,6}\s+|^[-*+]\s+|^>\s?|^(?:-{3,}|\*{3,}|_{3,}|={3,})$/u, '')
+    .replace(/<\/?[a-z][^<>]{0,100}>/gi, ' ')
+    .replace(/\b(Mr|Mrs|Ms|Dr|Prof|e\.g|i\.e)\.(?=\p{L}{2})/gu, '$1. ')
     .replace(/\*\*|__|~~|'{3}/gu, '');
   return unwrapPairs(linkText(body));
 }

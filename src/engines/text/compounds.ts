@@ -92,7 +92,12 @@ export type IsWord = (word: string) => boolean;
 export function readCompound(core: string, isWord: IsWord): string {
   const fixed = Object.hasOwn(FIXED, core.toLowerCase()) ? FIXED[core.toLowerCase()] : undefined;
   if (fixed !== undefined) return fixed;
-  const runs = core.match(/[\p{L}\p{M}]+(?:'[\p{L}\p{M}]+)*|[0-9][0-9.,]*|[^\p{L}\p{M}0-9]/gu) ?? [];
+  const runs =
+    core
+      .replace(/\((e?s)\)/g, '$1')
+      .match(
+        /[\p{L}\p{M}]+(?:'[\p{L}\p{M}]+)*|[0-9][0-9.,]*(?:(?:st|nd|rd|th|s)(?!\p{L}))?|[^\p{L}\p{M}0-9]/gu,
+      ) ?? [];
   const out: string[] = [];
   for (let i = 0; i < runs.length; i++) out.push(...readRun(runs, i, isWord));
   return assemble(out);
@@ -133,9 +138,10 @@ function readSign(runs: readonly string[], at: number, sign: string): string[] {
   if (sign === '–') return wordBefore && wordAfter ? ['—'] : [];
   if (sign === '.') return dotBetween(before, after);
   if (sign === '*') return /[0-9)]$/.test(before) && /^[0-9(]/.test(after) ? ['times'] : [];
+  if (sign === '#' && wordAfter) return ['hashtag'];
   if (sign === '~') return /^[0-9]/.test(after) ? ['about'] : [];
-  if (sign === '(') return after === ')' || wordBefore ? [] : ['('];
-  if (sign === ')') return before === '(' || wordAfter ? [] : [')'];
+  // Brackets inside a word are notation, not an aside: "f(x)".
+  if (sign === '(' || sign === ')') return [];
   if (PAUSES.has(sign)) return sign === ':' && before === '' ? [] : [sign];
   const named = Object.hasOwn(SIGNS, sign) ? SIGNS[sign] : undefined;
   return named === undefined ? [] : [named];
@@ -160,13 +166,13 @@ function readLetters(run: string, isWord: IsWord): string[] {
 
 /** Puts blanks between words, none before a pause and around a hyphen. */
 function assemble(pieces: readonly string[]): string {
-  let out = '';
-  for (const piece of pieces) {
-    const tight = out === '' || piece === '-' || out.endsWith('-') || out.endsWith('(');
-    const closing = piece === ')' || piece === '.' || (PAUSES.has(piece) && piece !== '—');
-    out += tight || closing ? piece : ` ${piece}`;
-  }
-  return out;
+  const out: string[] = [];
+  pieces.forEach((piece, i) => {
+    const tight = i === 0 || piece === '-' || pieces[i - 1] === '-';
+    const closing = piece === '.' || (PAUSES.has(piece) && piece !== '—');
+    out.push(tight || closing ? piece : ` ${piece}`);
+  });
+  return out.join('');
 }
 
 function pairsOf(list: readonly string[]): ReadonlyMap<string, string> {

@@ -89,7 +89,7 @@ export function quantity(core: string): string | undefined {
 /** A written number, where four digits may be a year and ten or more are a code. */
 function bareNumber(core: string): string | undefined {
   if (/^[0-9]+$/.test(core)) {
-    if (core.length === 4 && core >= '1100' && core <= '2099') return year(core);
+    if (core.length === 4 && core >= '1010' && core <= '2099') return year(core);
     if (core.length >= CODE_DIGITS) return digitByDigit(core);
   }
   return writtenNumber(core);
@@ -102,6 +102,7 @@ function slashPair(core: string): string | undefined {
   const parts = /^([0-9]{1,6})\/([0-9]{1,6})$/.exec(core);
   if (parts === null) return undefined;
   const [, top = '', bottom = ''] = parts;
+  if (top === bottom) return `${cardinal(top)} out of ${cardinal(bottom)}`;
   return fraction(top, bottom) ?? `${cardinal(top)} over ${cardinal(bottom)}`;
 }
 

@@ -211,7 +211,7 @@ export class Lexicon {
   }
 
   #goldEntry(word: string): Entry | undefined {
-    return find(this.#gold, word) ?? find(ADDITIONS, word);
+    return find(this.#gold, word) ?? find(ADDITIONS, word.toLowerCase());
   }
 
   #silverEntry(word: string): Entry | undefined {

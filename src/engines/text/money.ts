@@ -29,7 +29,7 @@ const SIGNS: Readonly<Record<string, Currency>> = {
   '₿': BITCOIN,
 };
 const CODES: Readonly<Record<string, Currency>> = {
-  USD: { one: 'U.S. dollar', many: 'U.S. dollars', part: { one: 'cent', many: 'cents' } },
+  USD: { one: 'US dollar', many: 'US dollars', part: { one: 'cent', many: 'cents' } },
   EUR: EURO,
   GBP: POUND,
   JPY: YEN,

@@ -61,45 +61,63 @@ function readChunk(chunks: readonly Chunk[], at: number, isWord: IsWord): Readin
       if (reading !== undefined) return reading;
     }
   }
-  return { spoken: bareDash(chunks, at) ?? readCompound(core, isWord), used: 1 };
+  return { spoken: bareSign(chunks, at) ?? readCompound(core, isWord), used: 1 };
 }
 
-/** A dash on its own is a pause between words and a minus between figures. */
-function bareDash(chunks: readonly Chunk[], at: number): string | undefined {
+/** A sign on its own between figures is a sum; a dash is a pause elsewhere. */
+function bareSign(chunks: readonly Chunk[], at: number): string | undefined {
   const core = chunks[at]?.core ?? '';
-  if (!/^[-–—]{1,3}$/u.test(core)) return undefined;
   const figure = /^[0-9]/;
   const sum = figure.test(chunks[at - 1]?.core ?? '') && figure.test(chunks[at + 1]?.core ?? '');
-  return sum && core !== '—' ? 'minus' : '—';
+  const operator = sum && Object.hasOwn(OPERATORS, core) ? OPERATORS[core] : undefined;
+  return operator ?? (/^[-–—]{1,3}$/u.test(core) ? '—' : undefined);
 }
+
+const OPERATORS: Readonly<Record<string, string>> = {
+  '-': 'minus',
+  '–': 'minus',
+  '*': 'times',
+  x: 'by',
+  '/': 'divided by',
+};
 
 /** Collects words and marks, keeping one mark where several meet. */
 class Sentence {
-  #out = '';
+  /** Words with the marks around them; joined once at the end, so that the whole stays linear. */
+  readonly #words: string[] = [];
+  /** The last of them, whose closing marks may still grow. */
+  #last = '';
 
   add(before: string, spoken: string, after: string): void {
-    const opening = openingMarks(before);
     const closing = closingMarks(after);
     if (spoken === '' || spoken === '—') {
-      if (this.#out !== '' && !/[—,;:.!?…]$/u.test(this.#out)) this.#out += spoken === '' ? '' : ' —';
-      this.#close(closing.replace(/[”)"]/gu, ''));
+      if (spoken !== '' && this.#last !== '' && !ENDS_IN_MARK.test(this.#last.slice(-1))) this.#last += ' —';
+      this.#close(closing.replace(/[”)]/gu, ''));
       return;
     }
-    this.#out += `${this.#out === '' ? '' : ' '}${opening}${spoken}`;
+    if (this.#last !== '') this.#words.push(this.#last);
+    this.#last = openingMarks(before) + spoken;
     this.#close(closing);
   }
 
+  /** One of several marks in a row is enough: the later one stands. */
   #close(marks: string): void {
-    if (marks === '' || this.#out === '') return;
-    // One of several marks in a row is enough: the stronger one wins.
-    const stop = /[.,;:]$/.test(this.#out) && /^[.,;:!?…]/u.test(marks);
-    this.#out = (stop ? this.#out.slice(0, -1) : this.#out) + marks;
+    if (marks === '' || this.#last === '') return;
+    const replaced = /[.,;:]/.test(this.#last.slice(-1)) && STOPS.has(marks.charAt(0));
+    this.#last = (replaced ? this.#last.slice(0, -1) : this.#last) + marks;
   }
 
   text(): string {
-    return this.#out.replace(/^[—,;:.!?… )”]+/u, '').trim();
+    if (this.#last !== '') this.#words.push(this.#last);
+    this.#last = '';
+    return this.#words
+      .join(' ')
+      .replace(/^[—,;:.!?… )”]+/u, '')
+      .trim();
   }
 }
+
+const ENDS_IN_MARK = /[—,;:.!?…]/u;
 
 function openingMarks(before: string): string {
   let marks = '';
@@ -110,21 +128,24 @@ function openingMarks(before: string): string {
   return marks.slice(0, 2);
 }
 
-/** At most one stop and the closing brackets and quotes around it: '!!!)"' → "!)”". */
+/** One stop of several, the strongest, between the brackets and quotes around it: '!?!)"' → "?)”". */
 function closingMarks(after: string): string {
-  let stop = '';
-  let dots = 0;
-  let wraps = '';
-  let wrapsFirst = false;
+  const dots = after.split('.').length - 1;
+  const stop = ['?', '!', '…', '.', ';', ':', ','].find((mark) => after.includes(mark)) ?? '';
+  let marks = '';
+  let stopped = false;
   for (const char of after) {
-    if (char === '.') dots++;
-    if (char === '?' || (char === '!' && stop !== '?')) stop = char;
-    else if (stop === '' && '.,;:…'.includes(char)) stop = char;
-    else if (char === ')' || char === ']') wraps += ')';
-    else if (char === '"' || char === '”') wraps += '”';
-    if (wraps !== '' && stop === '') wrapsFirst = true;
+    if (char === ')' || char === ']') marks += ')';
+    else if (char === '"' || char === '”') marks += '”';
+    else if (STOPS.has(char) && !stopped) {
+      marks += stop === '.' && dots > 1 ? '…' : stop;
+      stopped = true;
+    }
+    if (marks.length === MAX_CLOSING_MARKS) break;
   }
-  if (dots > 1 && (stop === '.' || stop === '')) stop = '…';
-  const closing = wraps.slice(0, 2);
-  return wrapsFirst ? closing + stop : stop + closing;
+  return marks;
 }
+
+const STOPS = new Set([...'.,;:!?…']);
+/** More than `.”)”` after one word means nothing. */
+const MAX_CLOSING_MARKS = 4;

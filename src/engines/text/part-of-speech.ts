@@ -252,7 +252,7 @@ const minute: Rule = (words, at) =>
 
 /** The instrument and the voice; the fish with its own company. */
 const bass: Rule = (words, at) => {
-  const around = [previousOf(words, at), nextOf(words, at)];
+  const around = [previousOf(words, at - 1), previousOf(words, at), nextOf(words, at)];
   return around.some((word) => set('sea striped largemouth caught catch fishing fish lake').has(word))
     ? []
     : ['ADJ'];

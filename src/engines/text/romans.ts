@@ -19,6 +19,8 @@ const RULERS = new Set(
     'ramses rameses darius xerxes constantine leopold otto stephen'
   ).split(' '),
 );
+/** Capitalised words that a sentence may start with before an abbreviation: "The IV". */
+const NOT_COUNTED = new Set('the an in on at my your his her this that use with via no any each'.split(' '));
 const VALUES: Readonly<Record<string, number>> = { I: 1, V: 5, X: 10, L: 50, C: 100 };
 /** Canonical numerals below 90, to refuse "IIX" and words such as "MIX". */
 const ONES = ['', 'I', 'II', 'III', 'IV', 'V', 'VI', 'VII', 'VIII', 'IX'] as const;
@@ -45,9 +47,17 @@ export function readRoman(chunks: readonly Chunk[], at: number): Reading | undef
   const previous = coreAt(chunks, at - 1);
   if (!/^\p{Lu}/u.test(previous)) return undefined;
   const word = previous.toLowerCase();
+  if (NOT_COUNTED.has(word)) return undefined;
   if (COUNTED.has(word)) return { spoken: cardinal(String(value)), used: 1 };
-  if (!RULERS.has(word) || (value === 1 && !standsAlone(chunks, at))) return undefined;
+  if (!RULERS.has(word))
+    return isPlainNumeral(coreAt(chunks, at)) ? { spoken: cardinal(String(value)), used: 1 } : undefined;
+  if (value === 1 && !standsAlone(chunks, at)) return undefined;
   return { spoken: `the ${ordinal(String(value))}`, used: 1 };
+}
+
+/** "Apollo XI", "Rocky IV": two letters or more, none of which makes an everyday abbreviation. */
+function isPlainNumeral(letters: string): boolean {
+  return letters.length > 1 && /^[IVX]+$/.test(letters) && letters !== 'XX' && letters !== 'XXX';
 }
 
 function standsAlone(chunks: readonly Chunk[], at: number): boolean {

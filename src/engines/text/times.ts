@@ -7,10 +7,15 @@ import { cardinal } from './numbers.ts';
 export function readTime(chunks: readonly Chunk[], at: number): Reading | undefined {
   const core = coreAt(chunks, at);
   if (!/^[0-9]{1,2}(?![0-9])/.test(core)) return undefined;
-  const attached = /^([0-9:]{1,8}(?:[-–][0-9:]{1,8})?)([ap])\.?m$/iu.exec(core);
+  const attached = /^([0-9:.]{1,8}(?:[-–][0-9:.]{1,8})?)([ap])\.?m$/iu.exec(core);
   if (attached !== null) {
     const spoken = timeOrRange(attached[1] ?? '', halfOfDay(attached[2] ?? ''));
     return spoken === undefined ? undefined : { spoken, used: 1, after: afterDot(chunks, at, core) };
+  }
+  const both = /^([0-9:.]{1,8}[ap]\.?m)[-–]([0-9:.]{1,8}[ap]\.?m)$/iu.exec(core);
+  if (both !== null) {
+    const [from, to] = [attachedTime(both[1] ?? ''), attachedTime(both[2] ?? '')];
+    return from === undefined || to === undefined ? undefined : { spoken: `${from} to ${to}`, used: 1 };
   }
   const next = /^([ap])\.?m$/i.exec(coreAt(chunks, at + 1));
   if (next !== null && joined(chunks, at)) {
@@ -20,6 +25,12 @@ export function readTime(chunks: readonly Chunk[], at: number): Reading | undefi
   }
   const spoken = core.includes(':') ? (timeOrRange(core, '') ?? ratio(core)) : undefined;
   return spoken === undefined ? undefined : { spoken, used: 1 };
+}
+
+/** "9am" → "nine AM". */
+function attachedTime(written: string): string | undefined {
+  const parts = /^([0-9:.]{1,8})([ap])/i.exec(written);
+  return parts === null ? undefined : clockTime(parts[1] ?? '', halfOfDay(parts[2] ?? ''));
 }
 
 /** "a.m." ends in a dot of its own; it closes the sentence only before a capital or at the end. */
@@ -48,7 +59,9 @@ function timeOrRange(core: string, half: string): string | undefined {
  * @returns undefined when `core` is not a time of day
  */
 export function clockTime(core: string, half = ''): string | undefined {
-  const parts = /^([0-9]{1,2})(?::([0-9]{2}))?(?::([0-9]{2}))?$/.exec(core);
+  // "7.45 pm" is how some write it; without its half of the day that would be a decimal.
+  const written = half.trim() === '' ? core : core.replace('.', ':');
+  const parts = /^([0-9]{1,2})(?::([0-9]{2}))?(?::([0-9]{2}))?$/.exec(written);
   if (parts === null) return undefined;
   const [, hours = '', minutes, seconds] = parts;
   if (minutes === undefined && (half === '' || Number(hours) > 12)) return undefined;
