@@ -36,7 +36,8 @@ export function valuesOf(tensor: Tensor): ArrayLike<number> {
   switch (tensor.dataType) {
     case DataType.FLOAT:
       if (!rawData?.length) return tensor.floatData ?? [];
-      return new Float32Array(rawData.slice().buffer);
+      // A copy, for alignment. Not rawData.slice(): a Node Buffer's is a view.
+      return new Float32Array(new Uint8Array(rawData).buffer);
     case DataType.UINT8:
       return rawData?.length ? rawData : (tensor.int32Data ?? []);
     case DataType.INT8:
