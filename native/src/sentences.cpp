@@ -141,6 +141,7 @@ bool SentenceChunker::on_stop(char32_t code_point, CharClass kind, std::vector<s
   if (kind == CharClass::closer || kind == CharClass::quote || emoji) {
     line_++;
     stop_.closed = stop_.closed || !emoji;
+    stop_.followed = true;
     has_word_ = has_word_ || emoji;
     return true;
   }
@@ -152,7 +153,7 @@ bool SentenceChunker::on_stop(char32_t code_point, CharClass kind, std::vector<s
     settle(true, chunks);
     return false;
   }
-  if (stop_.dots == 1 && !stop_.closed && !stop_.hard && !stop_.wide) {
+  if (stop_.dots == 1 && !stop_.followed && !stop_.hard && !stop_.wide) {
     word_.append('.');  // 3.14, e.g, example.com
   } else {
     word_.clear();

@@ -53,7 +53,8 @@ class SentenceChunker {
     uint32_t dots = 0;
     bool hard = false;  // ? or !
     bool wide = false;
-    bool closed = false;  // a quote or bracket closed behind it
+    bool closed = false;    // a quote or bracket closed behind it
+    bool followed = false;  // so it did, or an emoji stands there
     StopMeaning meaning = StopMeaning::sentence;
     bool any() const { return dots > 0 || hard || wide; }
   };
