@@ -74,6 +74,8 @@ describe('every answer', () => {
     ['GET', '/metrics', 200],
     ['GET', '/swagger', 200],
     ['GET', '/swagger/json', 200],
+    ['GET', '/swagger/swagger-ui.css', 200],
+    ['GET', '/swagger/swagger-ui-bundle.js', 200],
     ['GET', '/v1/models', 200],
     ['GET', '/v1/models/', 200],
     ['HEAD', '/v1/models', 200],
@@ -418,7 +420,7 @@ describe('swagger', () => {
     const { app, send } = open({ routes: [feature] });
     const document = (await (await send('/swagger/json', { headers: {} })).json()) as OpenApi;
     for (const { method, path } of app.routes) {
-      if (path === '/v1/files/*') continue;
+      if (path === '/v1/files/*' || path.startsWith('/swagger/swagger-ui')) continue;
       const documented = document.paths[path.replaceAll(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()];
       expect(documented, `${method} ${path}`).toBeDefined();
       if (PUBLIC_PATHS.has(path)) expect(documented?.security, path).toEqual([]);
@@ -428,6 +430,15 @@ describe('swagger', () => {
     const limit = document.paths['/v1/usage']?.get?.parameters?.find(({ name }) => name === 'limit');
     expect(limit?.schema).toMatchObject({ type: 'integer', minimum: 1, maximum: 100, default: 20 });
   });
+});
+
+test('the Swagger page loads nothing from another host', async () => {
+  const { send } = open();
+  const page = await (await send('/swagger', { headers: {} })).text();
+  expect(page).toContain('SwaggerUIBundle');
+  expect(page).not.toMatch(/https?:/);
+  const script = await send('/swagger/swagger-ui-bundle.js', { headers: {} });
+  expect(script.headers.get('content-type')).toContain('javascript');
 });
 
 describe('models', () => {

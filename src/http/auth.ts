@@ -2,6 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { ApiKeyStore } from '../contract/api-key.ts';
 import { ServiceError } from '../contract/error.ts';
 import { hashApiKey } from '../kit/api-key.ts';
+import { SWAGGER_FILES } from './openapi.ts';
 
 /** Paths that answer without a key (contract); everything else needs one. */
 export const PUBLIC_PATHS: ReadonlySet<string> = new Set([
@@ -11,6 +12,7 @@ export const PUBLIC_PATHS: ReadonlySet<string> = new Set([
   '/metrics',
   '/swagger',
   '/swagger/json',
+  ...SWAGGER_FILES,
 ]);
 
 /** Headers that carry a key, interchangeable on every endpoint (spec 5, rule 3). */

@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest';
+import { ServiceError } from '../contract/error.ts';
+import { jsonLogger } from './json-logger.ts';
+
+function record(level = 'info') {
+  const text: string[] = [];
+  const log = jsonLogger(level, { write: (line) => void text.push(line) });
+  return { log, lines: () => text.map((line) => JSON.parse(line) as Record<string, unknown>), text };
+}
+
+describe('a line', () => {
+  test('is one JSON object with level, time, fields and message', () => {
+    const { log, lines, text } = record();
+    log.info('listening', { port: 1, host: undefined });
+    expect(text).toHaveLength(1);
+    expect(text[0]).toMatch(/^\{.*\}\n$/);
+    expect(lines()[0]).toEqual({
+      level: 'info',
+      time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      port: 1,
+      msg: 'listening',
+    });
+  });
+
+  test('of a child has the fields of both', () => {
+    const { log, lines } = record();
+    log.child({ plugin: 'speech' }).child({ worker: 2 }).warn('slow', { ms: 5 });
+    expect(lines()[0]).toMatchObject({ level: 'warn', plugin: 'speech', worker: 2, ms: 5 });
+  });
+
+  test('below the level is not written', () => {
+    const { log, lines } = record('error');
+    log.info('x');
+    log.warn('x');
+    log.error('y', new Error());
+    expect(lines().map(({ msg }) => msg)).toEqual(['y']);
+  });
+});
+
+describe('an error', () => {
+  test('shows class and frames, and its message only when it is ours', () => {
+    const { log, lines, text } = record();
+    log.error('request failed', new TypeError('a private text\nover two lines'), { request_id: 'req_1' });
+    log.error(
+      'request failed',
+      new ServiceError('upstream', 'the engine is gone', { code: 'upstream_error' }),
+    );
+    const [foreign, ours] = lines().map(({ error }) => error as Record<string, unknown>);
+    expect(foreign).toMatchObject({
+      class: 'TypeError',
+      stack: expect.arrayContaining([expect.stringMatching(/^at /)]),
+    });
+    expect(ours).toMatchObject({
+      class: 'ServiceError',
+      code: 'upstream_error',
+      message: 'the engine is gone',
+    });
+    expect(text.join('')).not.toMatch(/private|two lines/);
+  });
+
+  test('shows its causes without their messages', () => {
+    const { log, lines, text } = record();
+    const cause = Object.assign(new Error('private'), { code: 'ECONNRESET' });
+    log.error('x', new ServiceError('upstream', 'failed', { cause }));
+    expect(lines()[0]?.error).toMatchObject({ cause: { class: 'Error', code: 'ECONNRESET' } });
+    expect(text.join('')).not.toContain('private');
+  });
+
+  test('that causes itself ends', () => {
+    const { log, lines } = record();
+    const error = new Error('x');
+    error.cause = error;
+    log.error('x', error);
+    expect(JSON.stringify(lines()[0]).match(/"class"/g)).toHaveLength(5);
+  });
+
+  test.each(['private text', undefined, null, 5, { message: 'private' }])('may be anything: %j', (thrown) => {
+    const { log, lines, text } = record();
+    log.error('x', thrown);
+    expect(lines()[0]).toMatchObject({ error: { class: typeof thrown } });
+    expect(text.join('')).not.toContain('private');
+  });
+});
