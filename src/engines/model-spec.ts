@@ -8,4 +8,11 @@ export interface PiperSpec {
   readonly settings: string;
 }
 
-export type ModelSpec = PiperSpec;
+export interface KokoroSpec {
+  readonly kind: 'kokoro';
+  readonly modelsDir: string;
+  /** Voice of requests that name none. */
+  readonly voice: string;
+}
+
+export type ModelSpec = PiperSpec | KokoroSpec;

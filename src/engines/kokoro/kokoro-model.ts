@@ -5,7 +5,7 @@ import { arithmeticFor } from '../cpu-arithmetic.ts';
 import { type FrameWindow, frameWindows, type WindowPlan } from '../frame-windows.ts';
 import type { PassModel, PassRequest, RuntimeOptions } from '../pass-model.ts';
 import { type GraphOutput, type GraphSession, openGraph } from '../runtime.ts';
-import { splitPhonemes, type Vocabulary } from '../text/kokoro-tokens.ts';
+import { splitPhonemes } from '../text/kokoro-tokens.ts';
 import {
   HIDDEN_FRAMES,
   HOP_SAMPLES,
@@ -15,6 +15,7 @@ import {
 } from './generator-graph.ts';
 import { KokoroFront, type Utterance } from './kokoro-front.ts';
 import { importKokoro } from './kokoro-import.ts';
+import { loadKokoroText } from './kokoro-text.ts';
 import { type KokoroVoice, loadVoice, prosodyOf } from './kokoro-voices.ts';
 import { type NormAffine, predictNorms } from './norm-statistics.ts';
 
@@ -34,9 +35,6 @@ export interface KokoroOptions {
   /** Voice of requests that name none, e.g. `af_heart`. */
   readonly voice: string;
   readonly runtime: RuntimeOptions;
-  readonly vocabulary: Vocabulary;
-  /** Text to the model's phonemes, with punctuation; empty when nothing can be spoken. */
-  readonly toPhonemes: (text: string) => Promise<string>;
 }
 
 /**
@@ -44,9 +42,12 @@ export interface KokoroOptions {
  * everything warm.
  * @throws Error when a file is missing, or the default voice does not exist.
  */
-export async function loadKokoro(options: KokoroOptions): Promise<PassModel> {
-  const { modelsDir, runtime, vocabulary, toPhonemes } = options;
-  const arithmetic = arithmeticFor(runtime.provider);
+export async function loadKokoro(
+  options: KokoroOptions,
+  arithmetic = arithmeticFor(options.runtime.provider),
+): Promise<PassModel> {
+  const { modelsDir, runtime } = options;
+  const { vocabulary, toPhonemes } = await loadKokoroText(modelsDir);
   const graphs = await importKokoro(modelsDir, arithmetic);
   const front = new KokoroFront(await openGraph(graphs.front, runtime), vocabulary);
   const generator = await openGraph(graphs.generator, runtime);
@@ -58,7 +59,7 @@ export async function loadKokoro(options: KokoroOptions): Promise<PassModel> {
       openMeasuring: () => openGraph(graphs.measuring, runtime),
       toPhonemes,
     });
-  const model = new KokoroModel(options, front, generator, openVoice);
+  const model = new KokoroModel(options.voice, toPhonemes, front, generator, openVoice);
   for await (const _ of model.open({ text: 'Ready when you are.', speed: 1, delivery: 'stream' }));
   return model;
 }
@@ -69,15 +70,16 @@ class KokoroModel implements PassModel {
   readonly #voices = new Map<string, Promise<KokoroVoice>>();
 
   constructor(
-    private readonly options: KokoroOptions,
+    private readonly defaultVoice: string,
+    private readonly toPhonemes: (text: string) => Promise<string>,
     private readonly front: KokoroFront,
     private readonly generator: GraphSession,
     private readonly openVoice: (name: string) => Promise<KokoroVoice>,
   ) {}
 
   async *open(request: PassRequest): AsyncGenerator<Float32Samples | null, void, undefined> {
-    const voice = await this.#voice(request.voice ?? this.options.voice);
-    const phonemes = await this.options.toPhonemes(request.text);
+    const voice = await this.#voice(request.voice ?? this.defaultVoice);
+    const phonemes = await this.toPhonemes(request.text);
     for (const pass of splitPhonemes(phonemes)) {
       const utterance = await this.front.speak(pass, voice.styles, request.speed);
       const norms = predictNorms(voice.profile, prosodyOf(utterance), utterance.affine.data, NORM_CHANNELS);

@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  clickRatio,
+  envelopeCorrelation,
+  loudnessDb,
+  silentEdges,
+} from '../../../test/support/audio-checks.ts';
+import { openKokoro, type RealKokoro } from '../../../test/support/real-kokoro.ts';
+
+/** The shipped weights on the real runtime, in this process. */
+let kokoro: RealKokoro;
+beforeAll(async () => {
+  kokoro = await openKokoro();
+}, 120_000);
+afterAll(() => kokoro?.close());
+
+const SENTENCE =
+  'Long inputs are split internally at sentence boundaries and returned as one audio response, and the audio length scales linearly with the input length.';
+const TEXTS = [
+  'No.',
+  'Hello there, how can I help you today?',
+  'It was the best of times, it was the worst of times.',
+  SENTENCE,
+];
+
+describe('windows', () => {
+  test.each(TEXTS)('match one-shot synthesis in loudness: %s', async (text) => {
+    const streamed = await kokoro.speak({ text, speed: 1, delivery: 'stream' });
+    const exact = await kokoro.speakExactly(text);
+    expect(streamed.length).toBe(exact.length);
+    expect(envelopeCorrelation(streamed, exact, 24_000)).toBeGreaterThan(0.98);
+  });
+
+  test('may be cut anywhere: a stream and a whole are the same sound, without clicks at the seams', async () => {
+    const runs = await kokoro.runs({ text: SENTENCE, speed: 1, delivery: 'stream' });
+    const whole = await kokoro.speak({ text: SENTENCE, speed: 1, delivery: 'whole' });
+    const streamed = Float32Array.from(runs.flatMap((run) => Array.from(run)));
+    expect(streamed.length).toBe(whole.length);
+    expect(envelopeCorrelation(streamed, whole, 24_000)).toBeGreaterThan(0.999);
+    expect(runs.length).toBeGreaterThan(4);
+    let seam = 0;
+    for (const run of runs.slice(0, -1)) {
+      seam += run.length;
+      expect(clickRatio(streamed, seam)).toBeLessThan(2);
+    }
+  });
+
+  test('the first is short', async () => {
+    const [first] = await kokoro.runs({ text: SENTENCE, speed: 1, delivery: 'stream' });
+    expect(first?.length).toBe(0.3 * 24_000);
+  });
+});
+
+describe('speech', () => {
+  test('has the loudness of speech, little silence around it, and an end that fades', async () => {
+    for (const text of TEXTS) {
+      const samples = await kokoro.speak({ text, speed: 1, delivery: 'whole' });
+      expect(loudnessDb(samples)).toBeGreaterThan(-35);
+      expect(loudnessDb(samples)).toBeLessThan(-15);
+      const { leadMs, trailMs } = silentEdges(samples, 24_000);
+      expect(leadMs).toBeLessThan(200);
+      expect(trailMs).toBeGreaterThan(80);
+      expect(trailMs).toBeLessThan(700);
+    }
+  });
+
+  test('is the same for the same request', async () => {
+    const request = { text: TEXTS[1] ?? '', speed: 1, delivery: 'stream' } as const;
+    expect(await kokoro.speak(request)).toEqual(await kokoro.speak(request));
+  });
+
+  test('follows the speed', async () => {
+    const seconds = async (speed: number) =>
+      (await kokoro.speak({ text: TEXTS[2] ?? '', speed, delivery: 'whole' })).length / 24_000;
+    const [slow, natural, fast] = [await seconds(0.5), await seconds(1), await seconds(2)];
+    expect(slow / natural).toBeGreaterThan(1.6);
+    expect(natural / fast).toBeGreaterThan(1.5);
+  });
+
+  test('of more tokens than one pass holds loses nothing', async () => {
+    const sentence = 'Seven silver swans swam silently seaward. ';
+    const once = await kokoro.speak({ text: sentence, speed: 1, delivery: 'whole' });
+    const many = await kokoro.speak({ text: sentence.repeat(16), speed: 1, delivery: 'whole' });
+    expect(many.length / once.length).toBeGreaterThan(12);
+    expect(many.length / once.length).toBeLessThan(20);
+  });
+
+  test('of nothing that can be spoken is nothing', async () => {
+    expect((await kokoro.speak({ text: '… — !', speed: 1, delivery: 'stream' })).length).toBe(0);
+  });
+
+  test('takes other voices, and names those that there are', async () => {
+    const request = { text: TEXTS[1] ?? '', speed: 1, delivery: 'whole' } as const;
+    const other = await kokoro.speak({ ...request, voice: 'am_adam' });
+    expect(loudnessDb(other)).toBeGreaterThan(-35);
+    await expect(kokoro.speak({ ...request, voice: 'nobody' })).rejects.toThrow(
+      /no voice 'nobody'.*af_heart/,
+    );
+  }, 60_000);
+});
+
+test('graphs for a GPU speak as those for the CPU do', async () => {
+  // float16 products run on the CPU as well, only slowly: this proves the graphs, not the provider.
+  const text = TEXTS[1] ?? '';
+  const other = await kokoro.speakWith('float16', text);
+  const here = await kokoro.speak({ text, speed: 1, delivery: 'whole' });
+  expect(Math.abs(other.length - here.length) / here.length).toBeLessThan(0.1);
+  expect(Math.abs(loudnessDb(other) - loudnessDb(here))).toBeLessThan(3);
+}, 120_000);

@@ -1,0 +1,23 @@
+/** Text to Kokoro's phonemes with the files of the model cache. */
+
+import { resolveModelFiles } from '../model-files.ts';
+import { espeakFallback, loadEspeak } from '../text/espeak.ts';
+import { createKokoroG2p } from '../text/kokoro-g2p.ts';
+import { type Vocabulary, vocabularyOf } from '../text/kokoro-tokens.ts';
+import { loadLexicon } from '../text/lexicon.ts';
+
+export interface KokoroText {
+  readonly vocabulary: Vocabulary;
+  /** Phonemes with punctuation; empty when nothing in the text can be spoken. */
+  readonly toPhonemes: (text: string) => Promise<string>;
+}
+
+/** @throws Error that names the missing or damaged file. */
+export async function loadKokoroText(modelsDir: string): Promise<KokoroText> {
+  const { 'config.json': config = '' } = resolveModelFiles(modelsDir, 'kokoro-vocabulary');
+  const vocabulary = vocabularyOf((await Bun.file(config).json()).vocab);
+  const files = resolveModelFiles(modelsDir, 'misaki-en-us');
+  const lexicon = await loadLexicon(files['us_gold.json'] ?? '', files['us_silver.json'] ?? '');
+  const g2p = createKokoroG2p({ lexicon, vocabulary, fallback: espeakFallback(await loadEspeak()) });
+  return { vocabulary, toPhonemes: (text) => g2p.phonemize(text) };
+}

@@ -1,0 +1,78 @@
+/** Measures of real audio, for tests that listen to numbers. Samples are mono, full scale ±1. */
+
+const ENVELOPE_MS = 20;
+
+/** Root mean square of each run of `ms`, the last partial one left out. */
+function envelope(samples: Float32Array, rateHz: number, ms = ENVELOPE_MS): Float64Array {
+  const size = Math.round((rateHz * ms) / 1000);
+  return Float64Array.from({ length: Math.floor(samples.length / size) }, (_, i) =>
+    rootMeanSquare(samples.subarray(i * size, (i + 1) * size)),
+  );
+}
+
+function rootMeanSquare(samples: Float32Array): number {
+  let sum = 0;
+  for (const sample of samples) sum += sample * sample;
+  return Math.sqrt(sum / Math.max(1, samples.length));
+}
+
+/** Pearson correlation of the loudness envelopes (20 ms) of two signals of one length. */
+export function envelopeCorrelation(a: Float32Array, b: Float32Array, rateHz: number): number {
+  return correlation(envelope(a, rateHz), envelope(b, rateHz));
+}
+
+function correlation(a: Float64Array, b: Float64Array): number {
+  const length = Math.min(a.length, b.length);
+  const mean = (values: Float64Array) => values.subarray(0, length).reduce((x, y) => x + y, 0) / length;
+  const [meanA, meanB] = [mean(a), mean(b)];
+  let [ab, aa, bb] = [0, 0, 0];
+  for (let i = 0; i < length; i++) {
+    const [x, y] = [(a[i] ?? 0) - meanA, (b[i] ?? 0) - meanB];
+    ab += x * y;
+    aa += x * x;
+    bb += y * y;
+  }
+  return ab / Math.sqrt(aa * bb);
+}
+
+/** Loudness of the whole signal in dB below full scale. */
+export function loudnessDb(samples: Float32Array): number {
+  return 20 * Math.log10(rootMeanSquare(samples) + 1e-9);
+}
+
+/** Silence before the first and after the last 10 ms that are louder than -46 dB. */
+export function silentEdges(samples: Float32Array, rateHz: number): { leadMs: number; trailMs: number } {
+  const runs = envelope(samples, rateHz, 10);
+  const first = runs.findIndex((level) => level > 0.005);
+  const last = runs.findLastIndex((level) => level > 0.005);
+  return { leadMs: first * 10, trailMs: (runs.length - 1 - last) * 10 };
+}
+
+/** Longest silence inside the signal, edges left out, in ms; quieter than -60 dB counts. */
+export function longestGapMs(samples: Float32Array, rateHz: number): number {
+  const { leadMs, trailMs } = silentEdges(samples, rateHz);
+  const runs = envelope(samples, rateHz, 10);
+  let longest = 0;
+  let gap = 0;
+  for (const level of runs.subarray(leadMs / 10, runs.length - trailMs / 10)) {
+    gap = level < 0.001 ? gap + 1 : 0;
+    longest = Math.max(longest, gap);
+  }
+  return longest * 10;
+}
+
+/**
+ * How much a click would stand out at a place: the second difference there against the largest within
+ * 10 ms around it. A seam that cannot be seen has about 1 or less.
+ * @param at index of the first sample after the seam.
+ */
+export function clickRatio(samples: Float32Array, at: number, rateHz = 24_000): number {
+  const bend = (i: number) => Math.abs((samples[i - 1] ?? 0) - 2 * (samples[i] ?? 0) + (samples[i + 1] ?? 0));
+  const seam = Math.max(bend(at - 1), bend(at));
+  let around = 1e-4;
+  const reach = rateHz / 100;
+  for (let i = at - reach; i <= at + reach; i++) {
+    if (Math.abs(i - at) > 2) around = Math.max(around, bend(i));
+  }
+  return seam / around;
+}

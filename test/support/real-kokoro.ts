@@ -1,0 +1,71 @@
+import { loadConfig } from '../../src/config.ts';
+import { arithmeticFor } from '../../src/engines/cpu-arithmetic.ts';
+import { KokoroFront } from '../../src/engines/kokoro/kokoro-front.ts';
+import { importKokoro } from '../../src/engines/kokoro/kokoro-import.ts';
+import { loadKokoro } from '../../src/engines/kokoro/kokoro-model.ts';
+import { loadKokoroText } from '../../src/engines/kokoro/kokoro-text.ts';
+import { decodeExactly, loadVoice, prosodyOf } from '../../src/engines/kokoro/kokoro-voices.ts';
+import { frameKinds } from '../../src/engines/kokoro/norm-statistics.ts';
+import type { Arithmetic } from '../../src/engines/onnx/convolution-product.ts';
+import type { PassRequest } from '../../src/engines/pass-model.ts';
+import { openGraph } from '../../src/engines/runtime.ts';
+
+const FRAME_SAMPLES = 600;
+const VOICE = 'af_heart';
+
+export type RealKokoro = Awaited<ReturnType<typeof openKokoro>>;
+
+/** The shipped Kokoro in this process, beside the one-shot decoder that its windows are compared with. */
+export async function openKokoro() {
+  const { modelsDir } = loadConfig(process.env);
+  const runtime = { provider: 'cpu', threads: 2 } as const;
+  const { vocabulary, toPhonemes } = await loadKokoroText(modelsDir);
+  const options = { modelsDir, voice: VOICE, runtime };
+  const model = await loadKokoro(options);
+
+  const runs = async (request: PassRequest, from = model): Promise<Float32Array[]> => {
+    const all: Float32Array[] = [];
+    for await (const run of from.open(request)) if (run) all.push(run);
+    return all;
+  };
+  const speak = async (request: PassRequest, from = model): Promise<Float32Array> => {
+    const all = await runs(request, from);
+    const samples = new Float32Array(all.reduce((sum, run) => sum + run.length, 0));
+    let at = 0;
+    for (const run of all) {
+      samples.set(run, at);
+      at += run.length;
+    }
+    return samples;
+  };
+  return {
+    runs,
+    speak,
+    /** One pass over the whole utterance with exact norms, cut to what is heard. */
+    async speakExactly(text: string): Promise<Float32Array> {
+      const arithmetic = arithmeticFor('cpu');
+      const graphs = await importKokoro(modelsDir, arithmetic);
+      const front = new KokoroFront(await openGraph(graphs.front, runtime), vocabulary);
+      const openMeasuring = () => openGraph(graphs.measuring, runtime);
+      const voice = await loadVoice(VOICE, { modelsDir, arithmetic, front, openMeasuring, toPhonemes });
+      const utterance = await front.speak(await toPhonemes(text), voice.styles, 1);
+      const measuring = await openMeasuring();
+      const kinds = frameKinds(prosodyOf(utterance), voice.profile.energyThresholds);
+      const { audio } = await decodeExactly(measuring, utterance, kinds);
+      await measuring.close();
+      await front.close();
+      const samples = new Float32Array(utterance.frames * FRAME_SAMPLES);
+      samples.set(audio, 5);
+      return samples.slice(utterance.from * FRAME_SAMPLES, utterance.to * FRAME_SAMPLES);
+    },
+    async speakWith(arithmetic: Arithmetic, text: string): Promise<Float32Array> {
+      const other = await loadKokoro(options, arithmetic);
+      try {
+        return await speak({ text, speed: 1, delivery: 'whole' }, other);
+      } finally {
+        await other.close();
+      }
+    },
+    close: () => model.close(),
+  };
+}
