@@ -300,6 +300,20 @@ describe('fetchEntries', () => {
     expect(String(outcome)).toContain('MODELS_DIR');
   });
 
+  test('explains a folder that cannot be written', async () => {
+    const file = join(await tempDir(), 'file');
+    await writeFile(file, 'not a folder');
+    const progress: Progress = { begin() {}, update() {}, end() {}, note() {} };
+    const failure = fetchEntries(join(file, 'models'), [entryOf('http://127.0.0.1:1')], {
+      signal: new AbortController().signal,
+      progress,
+    });
+    await expect(failure).rejects.toMatchObject({
+      name: 'ModelFetchError',
+      message: expect.stringMatching(/file\/models, cannot be written: ENOTDIR.*MODELS_DIR/),
+    });
+  });
+
   test('stops with the reason of an abort and tries no other source', async () => {
     const modelsDir = await tempDir();
     const stop = new AbortController();

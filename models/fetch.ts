@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { appendFile, copyFile, mkdir, readdir, rename, rm, stat, statfs, writeFile } from 'node:fs/promises';
+import { appendFile, copyFile, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sha256File } from '../src/engines/content-hash.ts';
 import { withFileLock } from '../src/engines/file-lock.ts';
@@ -21,7 +21,7 @@ import {
   runCommand,
 } from './package-source.ts';
 import type { Progress } from './progress.ts';
-import { isDiskFull, reason, SourceError } from './source-error.ts';
+import { isDiskFull, isUnwritable, SourceError } from './source-error.ts';
 import { type FileState, verifyFile } from './verify.ts';
 
 export interface FetchOptions {
@@ -62,6 +62,8 @@ export async function fetchEntries(
     } catch (error) {
       if (isDiskFull(error))
         throw new ModelFetchError(await diskFullMessage(modelsDir, entry), { cause: error });
+      if (isUnwritable(error))
+        throw new ModelFetchError(unwritableMessage(modelsDir, error), { cause: error });
       throw error;
     }
   }
@@ -122,12 +124,9 @@ interface Way {
 function waysToGet(entry: CatalogEntry, options: FetchOptions): Way[] {
   return entry.sources.flatMap((source): Way[] => {
     if (source.kind === 'url') {
-      const label = displayUrl(
-        source.url.replace('{name}', entry.files.length === 1 ? (entry.files[0]?.name ?? '') : '…'),
-      );
       return [
         {
-          label,
+          label: `its home ${entry.upstream.home}`,
           get: (models, partial, missing) => getFromUrl(models, partial, missing, source.url, options),
         },
       ];
@@ -244,11 +243,10 @@ async function downloadShown(
       onBytes: (done) => progress.update(done),
       onRetry: (message) => progress.note(`  ${label}: ${message}.`),
     });
+    progress.end();
   } catch (error) {
     if (!(error instanceof SourceError)) throw error;
     throw new SourceError(`${displayUrl(url)}: ${error.message}`, { cause: error });
-  } finally {
-    progress.end();
   }
 }
 
@@ -266,16 +264,6 @@ async function checkBytes(
     throw new SourceError(`${label} has sha256 ${digest}, expected ${expected.sha256}`);
 }
 
-/** An address without credentials and query, which may hold secrets. */
-function displayUrl(url: string): string {
-  try {
-    const { protocol, host, pathname } = new URL(url);
-    return `${protocol}//${host}${decodeURI(pathname)}`;
-  } catch (error) {
-    return `an unreadable address (${reason(error)})`;
-  }
-}
-
 async function removeLeftovers(partialDir: string): Promise<void> {
   const oldestMs = systemClock.now() - LEFTOVER_MS;
   for (const name of await readdir(partialDir)) {
@@ -283,33 +271,4 @@ async function removeLeftovers(partialDir: string): Promise<void> {
     const found = await stat(path).catch(() => undefined);
     if (found !== undefined && found.mtimeMs < oldestMs) await rm(path, { recursive: true, force: true });
   }
-}
-
-function failureMessage(
-  modelsDir: string,
-  entry: CatalogEntry,
-  missing: readonly ModelFile[],
-  failures: readonly string[],
-): string {
-  const shown = missing
-    .slice(0, 5)
-    .map((file) => `  ${file.name} (${file.bytes} bytes) as ${cachedFilePath(modelsDir, file.sha256)}`);
-  if (missing.length > shown.length)
-    shown.push(`  … and ${missing.length - shown.length} more, see models/catalog.json`);
-  return [
-    `The model files of '${entry.id}' could not be fetched. What was tried:`,
-    ...failures.map((failure) => `  ${failure}`),
-    `What helps: try again (a download continues where it stopped), check the network and proxy settings of pip, npm and this shell, or bring the files by hand. Their home is ${entry.upstream.home}; a file's name in the cache is its sha256:`,
-    ...shown,
-    'A folder that already holds them can be named with MODELS_DIR.',
-  ].join('\n');
-}
-
-async function diskFullMessage(modelsDir: string, entry: CatalogEntry): Promise<string> {
-  const needed = entry.files.reduce((sum, file) => sum + file.bytes, 0);
-  const free = await statfs(modelsDir)
-    .then((disk) => disk.bavail * disk.bsize)
-    .catch(() => undefined);
-  const left = free === undefined ? '' : `, ${Math.floor(free / 1e6)} MB are free`;
-  return `The disk that holds ${modelsDir} is full: '${entry.id}' takes ${Math.ceil(needed / 1e6)} MB and about as much again while it is unpacked${left}. Free some space, or name another folder with MODELS_DIR.`;
 }

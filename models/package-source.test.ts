@@ -50,7 +50,7 @@ describe('resolveArchives', () => {
   test('asks npm for the address', async () => {
     const { seen, run } = client({ stdout: '"https://mirror.invalid/v.tgz"\n' });
     expect(await resolveArchives([tarball], signal, run)).toEqual(['https://mirror.invalid/v.tgz']);
-    expect(seen).toEqual([['npm', 'view', '@scope/voices@1.2.0', 'dist.tarball', '--json']]);
+    expect(seen[0]?.slice(0, 5)).toEqual(['npm', 'view', '@scope/voices@1.2.0', 'dist.tarball', '--json']);
   });
 
   test.each([
@@ -113,8 +113,8 @@ describe('runCommand', () => {
   });
 
   test('ends a program that takes too long', async () => {
-    const result = await runCommand(script('setInterval(() => {}, 1000)'), { ...options, timeoutMs: 50 });
-    expect(result.exitCode).not.toBe(0);
+    const endless = runCommand(script('setInterval(() => {}, 1000)'), { ...options, timeoutMs: 50 });
+    await expect(endless).rejects.toThrow('it took longer than 0.05 s');
   });
 
   test('rejects for a program that is not there', async () => {

@@ -20,12 +20,13 @@ const FETCH_TIMEOUT_MS = 3_600_000;
 
 /** {@link RunCommand} by a child process without input. */
 export const runCommand: RunCommand = async (argv, { cwd, timeoutMs, signal }) => {
+  const timeout = AbortSignal.timeout(timeoutMs);
   const child = Bun.spawn([...argv], {
     ...(cwd === undefined ? {} : { cwd }),
     stdin: 'ignore',
     stdout: 'pipe',
     stderr: 'pipe',
-    signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+    signal: AbortSignal.any([signal, timeout]),
   });
   const [stdout, stderr, exitCode] = await Promise.all([
     child.stdout.text(),
@@ -33,6 +34,8 @@ export const runCommand: RunCommand = async (argv, { cwd, timeoutMs, signal }) =
     child.exited,
   ]);
   signal.throwIfAborted();
+  if (timeout.aborted && child.signalCode !== null)
+    throw new Error(`it took longer than ${timeoutMs / 1000} s`);
   return { exitCode, stdout, stderr };
 };
 
@@ -117,8 +120,12 @@ const PIP_OPTIONS = [
   '--quiet',
 ];
 
+// A published version never changes, so npm's cache is as good as its index. With npm's own retries a machine
+// without network would wait for minutes before the next source gets its turn.
+const NPM_OPTIONS = ['--prefer-offline', '--fetch-retries=1', '--fetch-retry-mintimeout=1000'];
+
 async function resolveNpm(part: PackagePart, signal: AbortSignal, run: RunCommand): Promise<string> {
-  const argv = ['npm', 'view', packageLabel(part), 'dist.tarball', '--json'];
+  const argv = ['npm', 'view', packageLabel(part), 'dist.tarball', '--json', ...NPM_OPTIONS];
   const { stdout } = await runClient('npm', argv, RESOLVE_TIMEOUT_MS, signal, run);
   try {
     const url: unknown = JSON.parse(stdout);
@@ -146,7 +153,7 @@ export async function fetchWithClient(
     const argv = ['python3', '-m', 'pip', 'download', '--dest', dir, ...PIP_OPTIONS, packageLabel(part)];
     await runClient('pip', argv, FETCH_TIMEOUT_MS, signal, run);
   } else {
-    const argv = ['npm', 'pack', packageLabel(part), '--pack-destination', dir, '--silent'];
+    const argv = ['npm', 'pack', packageLabel(part), '--pack-destination', dir, '--silent', ...NPM_OPTIONS];
     await runClient('npm', argv, FETCH_TIMEOUT_MS, signal, run);
   }
   const [archive] = await readdir(dir);

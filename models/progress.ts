@@ -2,7 +2,7 @@
 export interface Progress {
   begin(label: string, totalBytes: number): void;
   update(doneBytes: number): void;
-  /** Ends the line of the current download. */
+  /** The current download is complete. */
   end(): void;
   /** A line of its own, between or during downloads. */
   note(line: string): void;

@@ -11,10 +11,19 @@ export class SourceError extends Error {
 
 /** True when the system says that no space (or quota) is left; then no other source can help. */
 export function isDiskFull(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
+  return hasCode(error, ['ENOSPC', 'EDQUOT']);
+}
+
+/** True when a folder cannot be made or written because of access, its kind or its file system. */
+export function isUnwritable(error: unknown): boolean {
+  return hasCode(error, ['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EISDIR']);
 }
 
 /** One line about any failure, for people. */
 export function reason(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+function hasCode(error: unknown, codes: readonly string[]): boolean {
+  return error instanceof Error && 'code' in error && codes.some((code) => code === error.code);
 }
