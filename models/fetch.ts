@@ -13,6 +13,7 @@ import {
 import { systemClock } from '../src/kit/clock.ts';
 import { ArchiveError, readMembers } from './archive.ts';
 import { type DownloadOptions, download, type ExpectedBytes } from './download.ts';
+import { diskFullMessage, displayUrl, failureMessage, unwritableMessage } from './fetch-messages.ts';
 import {
   fetchWithClient,
   packageLabel,
