@@ -157,6 +157,13 @@ function withoutApostrophe(after: string): string {
   return after.startsWith("'") ? after.slice(1) : after;
 }
 
+/** Words that a letter labels, so that its dot ends the sentence: "Plan B. Then". */
+const LABELS = new Set(
+  'plan vitamin option group type class grade part section appendix exhibit hepatitis team gate building room'.split(
+    ' ',
+  ),
+);
+
 /** "U.S", "Ph.D", "J" before a dot: letters, said one by one. */
 function initials(chunks: readonly Chunk[], at: number): Reading | undefined {
   const core = coreAt(chunks, at);
@@ -168,6 +175,7 @@ function initials(chunks: readonly Chunk[], at: number): Reading | undefined {
   // The initial of a name: "J. Smith", "George W. Bush".
   const initial =
     /^[A-Z]$/.test(core) && chunks[at]?.after === '.' && /^\p{Lu}/u.test(coreAt(chunks, at + 1));
+  if (LABELS.has(coreAt(chunks, at - 1).toLowerCase())) return undefined;
   if (!initial || (core === 'I' && at > 0 && !/^\p{Lu}/u.test(coreAt(chunks, at - 1)))) return undefined;
   return { spoken: core, used: 1, after: '' };
 }

@@ -89,7 +89,6 @@ const SYMBOLS: readonly (readonly [string, string])[] = [
   ['tʃ', 'ʧ'],
   ['ɔɪ', 'Y'],
   ['oʊ', 'O'],
-  ['əl', 'ᵊl'],
   ['ʲo', 'jo'],
   ['ʲə', 'jə'],
   ['ʲ', ''],
@@ -114,6 +113,8 @@ const SYMBOLS: readonly (readonly [string, string])[] = [
 /** "kˌuːbɚnˈɛɾiːz" → "kˌubəɹnˈɛɾiz". Language switch marks such as "(en)" are dropped. */
 export function kokoroSymbols(ipa: string): string {
   let phonemes = ipa.replace(/\([a-z-]{2,8}\)/g, '');
+  // A syllabic l closes its syllable: "little", not "hello".
+  phonemes = phonemes.replace(/əl(?![ˈˌaeiouæɐɑɒɔəɚɛɜɪʊʌᵻ])/gu, 'ᵊl');
   for (const [from, to] of SYMBOLS) phonemes = phonemes.replaceAll(from, to);
   return phonemes.trim();
 }

@@ -89,6 +89,8 @@ function compose(
   const shouting = isShouting(words);
   const pieces: string[] = [];
   let futureVowel: boolean | undefined;
+  // Marks after words that turned out to be silent: they go to the word before.
+  let orphans = '';
   for (let at = words.length - 1; at >= 0; at--) {
     const word = words[at];
     if (word === undefined) continue;
@@ -97,10 +99,11 @@ function compose(
     const context: WordContext = { tags: tagsOf(words, at, shouting), futureVowel, futureTo };
     const phonemes = wordPhonemes(word.text, context, lexicon, unknown);
     if (phonemes === '') {
-      if (word.after !== '' && pieces.length > 0) pieces.push(word.after);
+      orphans = word.after === '' ? orphans : word.after;
       continue;
     }
-    pieces.push(word.before + phonemes + word.after);
+    pieces.push(word.before + phonemes + (word.after === '' ? orphans : word.after));
+    orphans = '';
     futureVowel = startsWithVowel(phonemes) ?? futureVowel;
   }
   return pieces.reverse().join(' ');

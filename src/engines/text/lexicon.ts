@@ -128,9 +128,7 @@ export class Lexicon {
     if (word.endsWith("s'") && this.#isKnown(`${word.slice(0, -2)}'s`)) {
       return this.#lookUp(`${word.slice(0, -2)}'s`, stress, context);
     }
-    if (word.endsWith("'") && this.#isKnown(word.slice(0, -1))) {
-      return this.#lookUp(word.slice(0, -1), stress, context);
-    }
+    if (word.length > 1 && word.endsWith("'")) return this.#word(word.slice(0, -1), stress, context);
     return this.#inflected(word, stress, context);
   }
 
@@ -236,6 +234,8 @@ function useOf(entry: Entry, { tags, futureVowel }: WordContext): string | null 
   for (const tag of tags) {
     const use = entry[tag] === undefined ? parentOf(tag) : tag;
     const phonemes = entry[use];
+    // Only initials are spelled: "US" as a name, not "this OR that".
+    if (phonemes === null && tag !== 'NNP') continue;
     if (phonemes !== undefined) return phonemes;
   }
   return entry.DEFAULT ?? null;

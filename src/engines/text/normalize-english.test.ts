@@ -200,15 +200,11 @@ describe('hostile text', () => {
     expect(fastestMs(() => normalizeEnglish(text))).toBeLessThan(100);
   });
 
-  test.each(HOSTILE)('the reading of many %j grows in step with the text', (unit) => {
-    const short = unit.repeat(Math.ceil(4000 / unit.length));
-    const ratio = normalizeEnglish(short.repeat(10)).length / Math.max(1, normalizeEnglish(short).length);
-    expect(ratio).toBeLessThan(12);
-    const shortMs = Math.max(
-      0.5,
-      fastestMs(() => normalizeEnglish(short)),
-    );
-    expect(fastestMs(() => normalizeEnglish(short.repeat(10))) / shortMs).toBeLessThan(30);
+  // A quadratic step anywhere takes seconds here.
+  test.each(HOSTILE)('the reading of 40,000 characters of %j stays in step with the text', (unit) => {
+    const text = unit.repeat(Math.ceil(40_000 / unit.length));
+    expect(fastestMs(() => normalizeEnglish(text))).toBeLessThan(800);
+    expect(normalizeEnglish(text).length).toBeLessThan(text.length * 12);
   });
 });
 

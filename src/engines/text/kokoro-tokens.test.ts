@@ -1,0 +1,55 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { MAX_PASS_TOKENS, splitPhonemes, tokensOf, vocabularyOf } from './kokoro-tokens.ts';
+
+const vocabulary = vocabularyOf({ ' ': 16, a: 43, b: 44, '.': 4 });
+
+describe('tokens', () => {
+  test('each symbol becomes its id, others are passed over', () => {
+    expect(tokensOf('ab. ✂a', vocabulary)).toEqual([43, 44, 4, 16, 43]);
+    expect(tokensOf('', vocabulary)).toEqual([]);
+  });
+
+  test('an empty vocabulary is refused', () => {
+    expect(() => vocabularyOf({})).toThrow('vocabulary');
+    expect(() => vocabularyOf({ ab: 1 })).toThrow('vocabulary');
+  });
+});
+
+describe('passes', () => {
+  const sentence = (symbols: number) => `${'a'.repeat(symbols - 1)}.`;
+
+  test('a short text is one pass, an empty one none', () => {
+    expect(splitPhonemes('a'.repeat(MAX_PASS_TOKENS))).toEqual(['a'.repeat(MAX_PASS_TOKENS)]);
+    expect(splitPhonemes('')).toEqual([]);
+  });
+
+  test('a sentence end is preferred to a later comma, a comma to a later blank', () => {
+    expect(splitPhonemes(`${sentence(8)} bb, bb bb`, 12)).toEqual([sentence(8), ' bb, bb bb']);
+    expect(splitPhonemes('aaaaaa, bb bbbbbb', 12)).toEqual(['aaaaaa,', ' bb bbbbbb']);
+    expect(splitPhonemes('aaa aaa bbbbbbbb', 12)).toEqual(['aaa aaa ', 'bbbbbbbb']);
+  });
+
+  test('a break near the start would leave a stub and is not taken', () => {
+    expect(splitPhonemes('a. bbbb bbbb bbbb', 12)).toEqual(['a. bbbb ', 'bbbb bbbb']);
+  });
+
+  test('an unbroken run is cut at the limit', () => {
+    expect(splitPhonemes('a'.repeat(25), 10).map((part) => part.length)).toEqual([10, 10, 5]);
+  });
+
+  test('nothing is lost and no pass is too long', () => {
+    const symbols = fc.string({
+      unit: fc.constantFrom('a', 'ˈ', 'ʧ', ' ', ',', '.', '—', '”'),
+      maxLength: 3000,
+    });
+    fc.assert(
+      fc.property(symbols, fc.integer({ min: 1, max: MAX_PASS_TOKENS }), (phonemes, limit) => {
+        const parts = splitPhonemes(phonemes, limit);
+        expect(parts.join('')).toBe(phonemes);
+        for (const part of parts) expect([...part].length).toBeLessThanOrEqual(limit);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
