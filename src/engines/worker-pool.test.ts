@@ -1,0 +1,286 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import { noMetrics, silentLog } from '../../test/support/doubles.ts';
+import type { FakeScript, FakeSpec } from '../../test/support/fake-inference-worker.ts';
+import type { SynthesisRequest } from '../contract/engine.ts';
+import { systemClock } from '../kit/clock.ts';
+import { PREFETCH_MS } from './pass-job.ts';
+import { type InferencePool, type InferencePoolOptions, startInferencePool } from './worker-pool.ts';
+
+const entry = new URL('../../test/support/fake-inference-worker.ts', import.meta.url).pathname;
+const never = new AbortController().signal;
+const RATE_HZ = 24_000;
+
+let pools: InferencePool[] = [];
+afterEach(async () => {
+  await Promise.all(pools.map((pool) => pool.close()));
+  pools = [];
+});
+
+async function startPool(
+  options: Partial<InferencePoolOptions<FakeSpec>> & { workers?: number; queueLimit?: number } = {},
+): Promise<InferencePool> {
+  const { workers = 1, queueLimit = 256, ...rest } = options;
+  const pool = await startInferencePool<FakeSpec>({
+    entry,
+    models: { fake: {} },
+    settings: { provider: 'cpu', workers, threads: 1, queueLimit },
+    clock: systemClock,
+    log: silentLog,
+    metrics: noMetrics,
+    ...rest,
+  });
+  pools.push(pool);
+  return pool;
+}
+
+function request(script: FakeScript, fields: Partial<SynthesisRequest> = {}): SynthesisRequest {
+  return { text: JSON.stringify(script), speed: 1, priority: 'interactive', delivery: 'stream', ...fields };
+}
+
+/** All samples of a synthesis. */
+async function collect(
+  pool: InferencePool,
+  script: FakeScript,
+  signal = never,
+  fields: Partial<SynthesisRequest> = {},
+): Promise<number[]> {
+  const samples: number[] = [];
+  for await (const run of pool.run('fake', request(script, fields), signal)) samples.push(...run);
+  return samples;
+}
+
+describe('one job', () => {
+  it('gives the samples of every pass in order', async () => {
+    const pool = await startPool();
+    expect(pool.rateHz('fake')).toBe(RATE_HZ);
+    expect(await collect(pool, { mark: 7, passes: 3, samples: 30_000 })).toEqual(new Array(90_000).fill(7));
+  });
+
+  it('ends without samples when there is nothing to say', async () => {
+    const pool = await startPool();
+    expect(await collect(pool, { mark: 1, passes: 0, samples: 0 })).toEqual([]);
+  });
+
+  it('fails without its cause when a pass throws, and the pool goes on', async () => {
+    const pool = await startPool();
+    await expect(
+      collect(pool, { mark: 1, passes: 2, samples: 10, at: 1, fault: 'throw' }),
+    ).rejects.toMatchObject({ kind: 'internal', message: 'The model failed on this input.' });
+    expect(await collect(pool, { mark: 2, passes: 1, samples: 2 })).toEqual([2, 2]);
+  });
+
+  it('does nothing when its signal has fired before', async () => {
+    const pool = await startPool();
+    const reason = new Error('gone');
+    await expect(collect(pool, { mark: 1, passes: 1, samples: 1 }, AbortSignal.abort(reason))).rejects.toBe(
+      reason,
+    );
+  });
+});
+
+describe('many jobs', () => {
+  it('mixes no audio and lets none hang among 100 of which some are cancelled', async () => {
+    const pool = await startPool({ workers: 2 });
+    const outcomes = await Promise.all(
+      Array.from({ length: 100 }, async (_, index) => {
+        const controller = new AbortController();
+        const script = { mark: index, passes: 5, samples: 500, passMs: 1 };
+        const delivery = index % 2 === 0 ? 'stream' : 'whole';
+        const priority = (['realtime', 'interactive', 'batch'] as const)[index % 3] ?? 'batch';
+        const samples: number[] = [];
+        try {
+          const runs = pool.run('fake', request(script, { delivery, priority }), controller.signal);
+          for await (const run of runs) {
+            samples.push(...run);
+            if (index % 5 === 0) controller.abort(new Error('cancelled'));
+          }
+          return { index, samples, ended: 'done' };
+        } catch (error) {
+          return { index, samples, ended: (error as Error).message };
+        }
+      }),
+    );
+    for (const { index, samples, ended } of outcomes) {
+      expect(ended).toBe(index % 5 === 0 ? 'cancelled' : 'done');
+      expect(samples).toEqual(new Array(index % 5 === 0 ? 500 : 2500).fill(index));
+    }
+  });
+
+  it('runs a higher class first at the next pass boundary', async () => {
+    const pool = await startPool();
+    const order: string[] = [];
+    const run = async (name: string, priority: SynthesisRequest['priority'], passes: number) => {
+      for await (const _ of pool.run(
+        'fake',
+        request({ mark: 1, passes, samples: 10, passMs: 20 }, { priority }),
+        never,
+      )) {
+        order.push(name);
+      }
+    };
+    const batch = run('batch', 'batch', 4);
+    await expect.poll(() => order.length).toBeGreaterThan(0);
+    await Promise.all([batch, run('live', 'realtime', 2)]);
+    const firstLive = order.indexOf('live');
+    expect(order.slice(firstLive, firstLive + 2)).toEqual(['live', 'live']);
+    expect(firstLive).toBeLessThan(4);
+  });
+
+  it('refuses one more than its limit and takes it when a place is free', async () => {
+    const pool = await startPool({ queueLimit: 3 });
+    const controller = new AbortController();
+    const slow = { mark: 1, passes: 50, samples: 100, passMs: 5 };
+    const held = Array.from({ length: 3 }, () => pool.run('fake', request(slow), controller.signal));
+    await Promise.all(held.map((run) => run.next()));
+    await expect(collect(pool, { mark: 2, passes: 1, samples: 1 })).rejects.toMatchObject({
+      kind: 'overloaded',
+      code: 'server_overloaded',
+      retryAfterS: expect.any(Number),
+    });
+    controller.abort();
+    expect(await collect(pool, { mark: 2, passes: 1, samples: 1 })).toEqual([2]);
+  });
+});
+
+describe('cancellation', () => {
+  it('ends a job that waits in the queue at once', async () => {
+    const pool = await startPool();
+    const blocker = pool.run('fake', request({ mark: 1, passes: 1, samples: 1, passMs: 300 }), never);
+    const first = blocker.next();
+    const controller = new AbortController();
+    const waiting = collect(pool, { mark: 2, passes: 1, samples: 1 }, controller.signal);
+    const outcome = expect(waiting).rejects.toThrow('hung up');
+    const startedMs = performance.now();
+    controller.abort(new Error('hung up'));
+    await outcome;
+    expect(performance.now() - startedMs).toBeLessThan(100);
+    await first;
+  });
+
+  it.each(['abort', 'return'] as const)('runs no further pass after %s', async (how) => {
+    const passes: string[] = [];
+    const metrics = {
+      ...noMetrics,
+      histogram: () => ({
+        observe: ({ model }: Readonly<Record<string, string>>) => passes.push(model ?? ''),
+      }),
+    };
+    const pool = await startPool({ metrics });
+    const controller = new AbortController();
+    const runs = pool.run(
+      'fake',
+      request({ mark: 1, passes: 1000, samples: 10, passMs: 5 }),
+      controller.signal,
+    );
+    await runs.next();
+    if (how === 'abort') controller.abort();
+    else await runs.return();
+    const before = passes.length;
+    await collect(pool, { mark: 2, passes: 1, samples: 1 });
+    // The pass that was running, then the two of the second job: its only one and its end.
+    expect(passes.length - before).toBeLessThanOrEqual(3);
+  });
+});
+
+describe('a slow reader', () => {
+  it('holds a bounded amount of audio', async () => {
+    let passes = 0;
+    const pool = await startPool({
+      metrics: { ...noMetrics, histogram: () => ({ observe: () => (passes += 1) }) },
+    });
+    const runs = pool.run('fake', request({ mark: 1, passes: 1000, samples: RATE_HZ / 2 }), never);
+    await runs.next();
+    await expect.poll(() => passes).toBeGreaterThanOrEqual(PREFETCH_MS / 500);
+    // Another job gets all its turns while the first waits for its reader.
+    await collect(pool, { mark: 2, passes: 30, samples: RATE_HZ });
+    expect(passes - 31).toBeLessThanOrEqual(PREFETCH_MS / 500 + 1);
+    await runs.return();
+  });
+
+  it('hears everything when it reads on', async () => {
+    const pool = await startPool();
+    let samples = 0;
+    for await (const run of pool.run('fake', request({ mark: 1, passes: 20, samples: RATE_HZ }), never)) {
+      samples += run.length;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(samples).toBe(20 * RATE_HZ);
+  });
+});
+
+describe('a process that dies', () => {
+  it('fails its requests, lets the waiting ones live, and is replaced', async () => {
+    const pool = await startPool();
+    const dying = collect(pool, { mark: 1, passes: 2, samples: 10, passMs: 20, at: 1, fault: 'exit' });
+    const waiting = collect(pool, { mark: 2, passes: 1, samples: 3 }, never, { priority: 'batch' });
+    await expect(dying).rejects.toMatchObject({ kind: 'internal', code: 'worker_crashed' });
+    expect(pool.ready().ready).toBe(false);
+    expect(await waiting).toEqual([2, 2, 2]);
+    expect(pool.ready().ready).toBe(true);
+  });
+
+  it('leaves the other processes alone', async () => {
+    const pool = await startPool({ workers: 2 });
+    const steady = collect(pool, { mark: 1, passes: 10, samples: 10, passMs: 10 });
+    await expect(
+      collect(pool, { mark: 2, passes: 1, samples: 1, at: 0, fault: 'exit' }),
+    ).rejects.toMatchObject({ code: 'worker_crashed' });
+    expect(pool.ready().ready).toBe(true);
+    expect(await steady).toHaveLength(100);
+  });
+
+  it('is killed when a pass hangs', async () => {
+    const pool = await startPool({ passLimitMs: 150 });
+    await expect(
+      collect(pool, { mark: 1, passes: 1, samples: 1, at: 0, fault: 'hang' }),
+    ).rejects.toMatchObject({ code: 'worker_crashed' });
+    expect(await collect(pool, { mark: 2, passes: 1, samples: 1 })).toEqual([2]);
+  });
+
+  it('turns requests away while its models cannot be loaded, and comes back', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'pool-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const needsFile = join(folder, 'model');
+    await Bun.write(needsFile, '');
+    const pool = await startPool({ models: { fake: { needsFile } } });
+    await rm(needsFile);
+    const dying = collect(pool, { mark: 1, passes: 1, samples: 1, passMs: 20, at: 0, fault: 'exit' });
+    const waiting = collect(pool, { mark: 2, passes: 1, samples: 1 });
+    const outcomes = await Promise.allSettled([dying, waiting]);
+    expect(outcomes).toMatchObject([
+      { reason: { code: 'worker_crashed' } },
+      { reason: { kind: 'overloaded' } },
+    ]);
+    expect(pool.ready().ready).toBe(false);
+    await expect(collect(pool, { mark: 2, passes: 1, samples: 1 })).rejects.toMatchObject({
+      kind: 'overloaded',
+    });
+    await Bun.write(needsFile, '');
+    await expect.poll(() => pool.ready().ready, { timeout: 5000 }).toBe(true);
+    expect(await collect(pool, { mark: 3, passes: 1, samples: 1 })).toEqual([3]);
+  });
+});
+
+describe('start and end', () => {
+  it('does not start when a model cannot be loaded, and says why', async () => {
+    await expect(startPool({ models: { fake: { loadFailure: 'no such provider' } } })).rejects.toThrow(
+      'no such provider',
+    );
+  });
+
+  it('fails what is running when it is closed, and refuses what comes later', async () => {
+    const pool = await startPool();
+    const running = collect(pool, { mark: 1, passes: 100, samples: 10, passMs: 5 });
+    const outcome = expect(running).rejects.toMatchObject({ kind: 'overloaded' });
+    await Bun.sleep(0);
+    await pool.close();
+    await outcome;
+    await expect(collect(pool, { mark: 1, passes: 1, samples: 1 })).rejects.toMatchObject({
+      kind: 'overloaded',
+    });
+    await pool.close();
+  });
+});

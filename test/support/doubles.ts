@@ -1,0 +1,19 @@
+/** Stand-ins for what the core gives to engines and plugins. */
+
+import type { Logger } from '../../src/contract/logger.ts';
+import type { Metrics } from '../../src/contract/metrics.ts';
+
+/** Logs nothing. */
+export const silentLog: Logger = {
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  child: () => silentLog,
+};
+
+/** Counts nothing. */
+export const noMetrics: Metrics = {
+  counter: () => ({ add: () => undefined }),
+  histogram: () => ({ observe: () => undefined }),
+  gauge: () => undefined,
+};
