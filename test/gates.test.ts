@@ -1,0 +1,162 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { docsFaults, environmentTable } from '../scripts/checks/docs-true.ts';
+import { sourceFaults } from '../scripts/checks/source-rules.ts';
+
+const ROOT = resolve(import.meta.dirname, '..');
+
+const folders: string[] = [];
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
+});
+
+/** A small tree of files, thrown away after the test. */
+function tree(files: Readonly<Record<string, string>>): string {
+  const folder = mkdtempSync(join(tmpdir(), 'gates-test-'));
+  folders.push(folder);
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
+  return folder;
+}
+
+async function run(args: readonly string[], cwd: string) {
+  const tool = Bun.spawn([process.execPath, ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+  const [out, err] = await Promise.all([new Response(tool.stdout).text(), new Response(tool.stderr).text()]);
+  return { exitCode: await tool.exited, output: `${err}${out}` };
+}
+
+test('every gate is green: types, lint, directions, source rules, documents', async () => {
+  const { exitCode, output } = await run(['scripts/check.ts'], ROOT);
+  expect(exitCode, output).toBe(0);
+});
+
+describe('dependency directions', () => {
+  const cruise = (folder: string) =>
+    run(
+      [
+        join(ROOT, 'node_modules/dependency-cruiser/bin/dependency-cruiser.mjs'),
+        '--config',
+        join(ROOT, '.dependency-cruiser.cjs'),
+        'src',
+        'plugins',
+      ],
+      folder,
+    );
+  const right = {
+    'src/contract/word.ts': 'export type Word = string;',
+    'src/kit/tool.ts': "import type { Word } from '../contract/word.ts';\nexport const tool: Word = 'x';",
+    'src/config.ts': "import { tool } from './kit/tool.ts';\nexport const config = tool;",
+    'src/engines/engine.ts': "import { tool } from '../kit/tool.ts';\nexport const engine = tool;",
+    'plugins/a/index.ts': "import { tool } from '../../src/kit/tool.ts';\nexport const a = tool;",
+    'plugins/b/index.ts': 'export const b = 1;',
+  };
+
+  test('a tree that keeps them passes', async () => {
+    const { exitCode, output } = await cruise(tree(right));
+    expect(exitCode, output).toBe(0);
+  });
+
+  test.each([
+    [
+      'src/kit/wrong.ts',
+      "import type { Config } from '../config.ts';\nexport type X = Config;",
+      'kit-uses-contract-kit',
+    ],
+    ['src/contract/wrong.ts', "import '../kit/tool.ts';", 'contract-uses-contract'],
+    ['src/http/wrong.ts', "import '../engines/engine.ts';", 'http-uses-contract-kit-http'],
+    ['src/http/wrong.ts', "import 'bun:sqlite';", 'one-importer-of-sqlite'],
+    ['src/engines/wrong.ts', "import '../config.ts';", 'only-the-process-and-scripts-read-config'],
+    ['src/app.ts', "import './engines/engine.ts';", 'registry-and-app-know-no-engine-or-store'],
+    ['plugins/a/wrong.ts', "import '../b/index.ts';", 'plugin-uses'],
+    ['plugins/a/wrong.ts', "import '../../src/engines/engine.ts';", 'plugin-uses'],
+    ['src/engines/wrong.ts', "import '../../plugins/a/index.ts';", 'only-main-knows-plugins'],
+    ['src/kit/wrong.ts', "import './gone.ts';", 'no-missing'],
+    ['src/kit/wrong.ts', "export * from './wrong.ts';", 'no-cycles'],
+  ])('%s with %j breaks %s', async (path, text, rule) => {
+    const { exitCode, output } = await cruise(tree({ ...right, [path]: text }));
+    expect(exitCode).not.toBe(0);
+    expect(output).toContain(rule);
+  });
+});
+
+describe('source rules', () => {
+  test.each([
+    ['src/kit/a.ts', 'const home = process.env.HOME;', 'src/config.ts reads the environment'],
+    ['plugins/a/b.ts', 'const now = Date.now();', 'src/kit/clock.ts reads the time'],
+    ['src/http/a.ts', "console.log('text');", 'logs through Logger'],
+  ])('%s: %s', async (path, text, why) => {
+    const faults = await sourceFaults(tree({ [path]: `// a comment\n${text}` }));
+    expect(faults).toEqual([expect.stringContaining(`${path}:2: `)]);
+    expect(faults[0]).toContain(why);
+  });
+
+  test('comments, tests and the one right place may say so', async () => {
+    const folder = tree({
+      'src/config.ts': 'export const home = process.env.HOME;',
+      'src/kit/clock.ts': 'export const now = () => Date.now();',
+      'src/kit/a.ts': '/** Not process.env. */\n// nor Date.now()',
+      'src/kit/a.test.ts': 'console.log(Date.now());',
+    });
+    expect(await sourceFaults(folder)).toEqual([]);
+  });
+});
+
+describe('documents', () => {
+  const readme = `# Service\n\n${environmentTable()}\n`;
+
+  test('that are true pass', async () => {
+    const folder = tree({
+      'README.md': `${readme}\nSee \`src/main.ts\` and \`bun run check\`.`,
+      'src/main.ts': '',
+    });
+    expect(await docsFaults(folder)).toEqual([]);
+  });
+
+  test.each([
+    ['a path', `${readme}\nSee src/gone.ts.`, 'names src/gone.ts, which does not exist'],
+    ['a script', `${readme}\nType \`npx -y bun@1.4 run fly\`.`, 'names the script fly'],
+    ['a default', readme.replace('8080', '8081'), 'differs: | PORT |'],
+    ['a variable too few', readme.replace(/^\| HOST .*\n/m, ''), 'differs: | HOST |'],
+    ['a variable too many', `${readme}| COLOUR | red | – |\n`, 'names COLOUR, which nothing reads'],
+  ])('with a wrong %s do not', async (_, text, words) => {
+    const faults = await docsFaults(tree({ 'README.md': text }));
+    expect(faults.join('\n')).toContain(words);
+  });
+
+  test('a missing README is told', async () => {
+    expect(await docsFaults(tree({}))).toEqual(['README.md is missing']);
+  });
+});
+
+describe('the test command', () => {
+  const suite = (text: string) => {
+    const folder = tree({ 'scratch.test.ts': text });
+    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+    return run(['scripts/test.ts', '--root', folder], ROOT);
+  };
+  const head = "import { expect, test } from 'vitest';\n";
+  const lastLine = (output: string) => output.trimEnd().split('\n').at(-1);
+
+  test.each([
+    [
+      `${head}test('a', () => expect(1).toBe(1));\ntest.skip('b', () => {});`,
+      0,
+      '1 passed, 0 failed, 1 skipped',
+    ],
+    [
+      `${head}test('a', () => expect(1).toBe(1));\ntest('b', () => expect(1).toBe(2));`,
+      1,
+      '1 passed, 1 failed, 0 skipped',
+    ],
+    ["import './gone.ts';", 1, '0 passed, 1 failed, 0 skipped'],
+    [`${head}test.skip('a', () => {});`, 1, '0 passed, 1 failed, 1 skipped'],
+  ])('closes with its count: %j', async (text, exitCode, line) => {
+    const outcome = await suite(text);
+    expect(lastLine(outcome.output)).toBe(line);
+    expect(outcome.exitCode).toBe(exitCode);
+  });
+});
