@@ -121,9 +121,8 @@ Napi::Value create_resampler(const Napi::CallbackInfo& info) {
   const auto kernels =
       voice::boolean_arg(info, 3, "portable") ? voice::KernelChoice::portable : voice::KernelChoice::best;
   auto table = env.GetInstanceData<AddonState>()->table(from_hz, to_hz);
-  auto resampler = format == 0
-                       ? std::make_unique<AnyResampler>(std::in_place_type<Resampler<int16_t>>, table, kernels)
-                       : std::make_unique<AnyResampler>(std::in_place_type<Resampler<float>>, table, kernels);
+  auto resampler = format == 0 ? std::make_unique<AnyResampler>(std::in_place_type<Resampler<int16_t>>, table, kernels)
+                               : std::make_unique<AnyResampler>(std::in_place_type<Resampler<float>>, table, kernels);
   return voice::wrap(env, std::move(resampler), kResamplerTag);
 }
 

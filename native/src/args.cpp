@@ -94,8 +94,8 @@ uint32_t integer_arg(const Napi::CallbackInfo& info, size_t index, const char* n
   if (!value.IsNumber()) throw_type_error(info.Env(), std::string(name) + " must be a number");
   const double number = value.As<Napi::Number>().DoubleValue();
   if (!(number >= low && number <= high) || number != std::floor(number)) {
-    throw_range_error(info.Env(), std::string(name) + " must be a whole number from " + std::to_string(low) +
-                                      " to " + std::to_string(high));
+    throw_range_error(info.Env(), std::string(name) + " must be a whole number from " + std::to_string(low) + " to " +
+                                      std::to_string(high));
   }
   return static_cast<uint32_t>(number);
 }

@@ -12,35 +12,34 @@ namespace {
 using Words = std::string_view;
 
 /** Titles and places that stand before a name; with a capital. */
-constexpr Words kTitles[] = {"adm",  "br",  "capt", "cmdr", "col",  "cpl",  "cpt",  "dr",   "fr",  "ft",
-                             "gen",  "gov", "hon",  "lt",   "maj",  "messrs", "mlle", "mme", "mr",  "mrs",
-                             "ms",   "msgr", "mt",  "mx",   "pres", "prof", "pt",   "rep",  "rev", "sen",
-                             "sgt",  "supt"};
+constexpr Words kTitles[] = {"adm", "br",  "capt", "cmdr", "col",    "cpl",  "cpt", "dr",  "fr",  "ft",  "gen",
+                             "gov", "hon", "lt",   "maj",  "messrs", "mlle", "mme", "mr",  "mrs", "ms",  "msgr",
+                             "mt",  "mx",  "pres", "prof", "pt",     "rep",  "rev", "sen", "sgt", "supt"};
 
 /** Words that go on, in any case. */
-constexpr Words kConnectors[] = {"approx", "bzw", "ca", "cf", "d.h", "e.g", "eg", "i.e", "ie",
-                                 "incl",   "resp", "viz", "vs", "z.b"};
+constexpr Words kConnectors[] = {"approx", "bzw", "ca",   "cf",   "d.h", "e.g", "eg",
+                                 "i.e",    "ie",  "incl", "resp", "viz", "vs",  "z.b"};
 
 /** Words that stand before a number. */
-constexpr Words kNumbered[] = {"art", "ch",   "chap", "eq",  "eqs", "ex",  "fig", "figs", "no",  "nos", "nr",
-                               "op",  "para", "pg",   "p",   "pp",  "sec", "tel", "ver",  "vol", "vols"};
+constexpr Words kNumbered[] = {"art", "ch",   "chap", "eq", "eqs", "ex",  "fig", "figs", "no",  "nos", "nr",
+                               "op",  "para", "pg",   "p",  "pp",  "sec", "tel", "ver",  "vol", "vols"};
 
 /** Shortened names that also end sentences; with a capital. */
-constexpr Words kNames[] = {"apr", "assn", "aug", "ave",  "blvd", "bros", "co",  "corp", "dec", "dept", "est",
-                            "feb", "fri",  "inc", "jan",  "jr",   "jul",  "jun", "llc",  "ltd", "mar",  "mon",
-                            "nov", "oct",  "rd",  "sat",  "sep",  "sept", "sr",  "st",   "ste", "sun",  "thu",
-                            "thur", "thurs", "tue", "tues", "univ", "wed"};
+constexpr Words kNames[] = {"apr", "assn", "aug", "ave",  "blvd",  "bros", "co",   "corp", "dec", "dept",
+                            "est", "feb",  "fri", "inc",  "jan",   "jr",   "jul",  "jun",  "llc", "ltd",
+                            "mar", "mon",  "nov", "oct",  "rd",    "sat",  "sep",  "sept", "sr",  "st",
+                            "ste", "sun",  "thu", "thur", "thurs", "tue",  "tues", "univ", "wed"};
 
 constexpr Words kStarters[] = {
-    "a",     "after", "all",   "although", "an",    "and",   "another", "are",   "as",    "at",    "because",
-    "before", "both", "but",   "by",       "can",   "could", "did",     "do",    "does",  "each",  "even",
-    "every", "finally", "first", "for",    "from",  "have",  "he",      "her",   "here",  "his",   "how",
-    "however", "i",   "if",    "in",       "is",    "it",    "its",     "let",   "many",  "maybe", "meanwhile",
-    "most",  "my",    "next",  "no",       "not",   "now",   "of",      "on",    "once",  "one",   "or",
-    "our",   "perhaps", "please", "she",   "should", "since", "so",     "some",  "such",  "that",  "the",
-    "their", "then",  "there", "these",    "they",  "this",  "those",   "though", "to",   "today", "was",
-    "we",    "were",  "what",  "when",     "where", "while", "who",     "why",   "with",  "would", "yes",
-    "yet",   "you",   "your"};
+    "a",       "after",   "all",    "although", "an",     "and",   "another", "are",    "as",   "at",    "because",
+    "before",  "both",    "but",    "by",       "can",    "could", "did",     "do",     "does", "each",  "even",
+    "every",   "finally", "first",  "for",      "from",   "have",  "he",      "her",    "here", "his",   "how",
+    "however", "i",       "if",     "in",       "is",     "it",    "its",     "let",    "many", "maybe", "meanwhile",
+    "most",    "my",      "next",   "no",       "not",    "now",   "of",      "on",     "once", "one",   "or",
+    "our",     "perhaps", "please", "she",      "should", "since", "so",      "some",   "such", "that",  "the",
+    "their",   "then",    "there",  "these",    "they",   "this",  "those",   "though", "to",   "today", "was",
+    "we",      "were",    "what",   "when",     "where",  "while", "who",     "why",    "with", "would", "yes",
+    "yet",     "you",     "your"};
 
 /** Lower-case ASCII form, or an empty view when there are other characters or too many. */
 struct Folded {
@@ -96,7 +95,8 @@ bool is_enumerator(const ShortWord& word) {
   bool roman = true;
   for (size_t i = 0; i < word.size(); i++) {
     digits = digits && class_of(word[i]) == CharClass::digit;
-    roman = roman && word[i] < 0x80 && std::string_view("ivxIVX").find(static_cast<char>(word[i])) != std::string_view::npos;
+    roman = roman && word[i] < 0x80 &&
+            std::string_view("ivxIVX").find(static_cast<char>(word[i])) != std::string_view::npos;
   }
   return digits || roman;
 }

@@ -7,10 +7,10 @@ namespace voice {
 
 /** What a single full stop after a word tells. */
 enum class StopMeaning {
-  sentence,    // a sentence may end here
-  abbreviation,  // never ends a sentence: Mr. e.g. vs.
+  sentence,       // a sentence may end here
+  abbreviation,   // never ends a sentence: Mr. e.g. vs.
   before_number,  // No. 5, Fig. 3; otherwise like `sentence`
-  uncertain,   // U.S., a.m., Inc., initials: ends a sentence only before a word that usually starts one
+  uncertain,      // U.S., a.m., Inc., initials: ends a sentence only before a word that usually starts one
 };
 
 /** The start of a word, as far as it matters: longer words are in none of the lists. */

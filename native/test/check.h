@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <source_location>
+#include <string>
+
+/** The little that these tests need; no framework has to be installed. */
+namespace voice::test {
+
+/** Counts a check; a failed one is printed with its place, and makes the program fail. */
+void check(bool passed, const std::string& what, std::source_location where = std::source_location::current());
+
+/** Groups of checks, one per file, called by main.cpp. */
+void test_g711();
+void test_resampler();
+void test_sentences();
+
+/** Numbers that are the same in every run (Knuth's MMIX generator, upper bits). */
+class Random {
+ public:
+  explicit Random(uint64_t seed) : state_(seed) {}
+  /** 0…bound - 1. */
+  uint32_t below(uint32_t bound) {
+    state_ = state_ * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<uint32_t>(((state_ >> 32u) * bound) >> 32u);
+  }
+
+ private:
+  uint64_t state_;
+};
+
+}  // namespace voice::test
