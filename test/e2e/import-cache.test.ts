@@ -1,0 +1,36 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { tempDir } from '../support/temp-dir.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+
+/** Imports 4 MB; says on standard output when it has to build, and where the result lies. */
+const worker = `
+  import { imported } from '${join(root, 'src/engines/import-cache.ts')}';
+  const key = { sources: ['0'.repeat(64)], importer: 'fill', version: 1, provider: 'cpu' };
+  const build = (dir) => Bun.write(dir + '/graph.onnx', new Uint8Array(4_000_000).fill(7));
+  console.log(await imported(process.env.FETCH_DIR, key, build, { onBuild: () => console.log('building') }));
+`;
+
+test('processes that need the same import build it once', async () => {
+  const modelsDir = await tempDir();
+  const children = [1, 2, 3].map(() => {
+    const child = Bun.spawn([process.execPath, '-e', worker], {
+      env: { ...process.env, FETCH_DIR: modelsDir },
+      stdout: 'pipe',
+      stderr: 'inherit',
+    });
+    onTestFinished(() => child.kill());
+    return child;
+  });
+  const outputs = await Promise.all(children.map((child) => child.stdout.text()));
+  const lines = outputs.flatMap((output) => output.trim().split('\n'));
+  expect(lines.filter((line) => line === 'building')).toHaveLength(1);
+  const folders = new Set(lines.filter((line) => line !== 'building'));
+  expect(folders.size).toBe(1);
+  const [folder = ''] = folders;
+  expect(await readFile(join(folder, 'graph.onnx'))).toEqual(Buffer.alloc(4_000_000, 7));
+  // Neither a lock nor a draft stays.
+  expect(await readdir(join(modelsDir, 'imports', 'fill'))).toHaveLength(1);
+});
