@@ -1,6 +1,6 @@
 /**
  * Browser clients of any origin may call the service: what protects it is the key in a header, never a
- * cookie, so another site gains nothing from a visitor's browser (docs/decisions/0004-cors.md).
+ * cookie, so another site gains nothing from a visitor's browser (docs/decisions/browsers-of-any-origin.md).
  */
 
 /** Headers that OpenAI's SDK sends from a browser (openai-wire 1.1), and our own. */

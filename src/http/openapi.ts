@@ -43,7 +43,7 @@ export function openapiRoutes(version: string) {
         info: {
           title: 'Voice service',
           version,
-          description: 'Speech, realtime audio, batch, responses and video over the OpenAI wire.',
+          description: 'A company’s own voice-AI back end over the OpenAI wire.',
         },
         components: {
           securitySchemes: {

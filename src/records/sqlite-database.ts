@@ -57,7 +57,7 @@ export function openDatabase(path: string): Database {
       database.run('PRAGMA journal_mode = WAL');
       // WAL with NORMAL: a row survives the death of the process at once, and a power cut may take the last
       // moments but never tears the file. FULL would sync the disk under every request, on the serving
-      // thread (docs/decisions/0003-sqlite.md).
+      // thread (docs/decisions/sqlite-with-normal-sync.md).
       database.run('PRAGMA synchronous = NORMAL');
       migrate(database);
       return database;

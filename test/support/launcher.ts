@@ -32,6 +32,7 @@ export interface LaunchOptions {
 export interface LaunchedService {
   readonly baseUrl: string;
   readonly dataDir: string;
+  readonly pid: number;
   /** The exit code, once the process has ended. */
   readonly exited: Promise<number>;
   /** Everything on standard output so far: log lines, and the key of a first start. */
@@ -113,6 +114,7 @@ export async function launchService(options: LaunchOptions = {}): Promise<Launch
   return {
     baseUrl,
     dataDir,
+    pid: child.pid,
     exited: child.exited.then(async (exitCode) => {
       await reading;
       return exitCode;
