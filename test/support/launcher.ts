@@ -31,6 +31,7 @@ export interface LaunchOptions {
 
 export interface LaunchedService {
   readonly baseUrl: string;
+  readonly pid: number;
   readonly dataDir: string;
   readonly pid: number;
   /** The exit code, once the process has ended. */
@@ -113,6 +114,7 @@ export async function launchService(options: LaunchOptions = {}): Promise<Launch
   let stopped: Promise<number> | undefined;
   return {
     baseUrl,
+    pid: child.pid,
     dataDir,
     pid: child.pid,
     exited: child.exited.then(async (exitCode) => {

@@ -1,0 +1,74 @@
+/** Memory of the whole service (serving and inference processes) over many requests. */
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { report } from '../report.ts';
+import { launchBenchService, speak } from '../service.ts';
+
+const WARM_UP = 100;
+const REQUESTS = 500;
+const SLOPE_TARGET_KB = 20;
+const WORDS = 'one two three four five six seven eight nine ten eleven twelve'.split(' ');
+
+/** Resident memory of a process and everything it started, in kB (Linux). */
+function residentKb(root: number): number {
+  const parents = new Map<number, number>();
+  const resident = new Map<number, number>();
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const status = readFileSync(`/proc/${name}/status`, 'utf8');
+      parents.set(Number(name), Number(/^PPid:\s*(\d+)/m.exec(status)?.[1]));
+      resident.set(Number(name), Number(/^VmRSS:\s*(\d+)/m.exec(status)?.[1] ?? 0));
+    } catch {
+      // It ended meanwhile.
+    }
+  }
+  const family = new Set([root]);
+  for (let grown = true; grown; ) {
+    grown = false;
+    for (const [pid, parent] of parents) {
+      if (!family.has(pid) && family.has(parent)) grown = !!family.add(pid);
+    }
+  }
+  return [...family].reduce((sum, pid) => sum + (resident.get(pid) ?? 0), 0);
+}
+
+/** Least-squares slope of evenly spaced values. */
+function slope(values: readonly number[]): number {
+  const middle = (values.length - 1) / 2;
+  const mean = values.reduce((a, b) => a + b, 0) / values.length;
+  let [above, below] = [0, 0];
+  values.forEach((value, i) => {
+    above += (i - middle) * (value - mean);
+    below += (i - middle) ** 2;
+  });
+  return above / below;
+}
+
+export async function benchMemory(): Promise<void> {
+  const service = await launchBenchService();
+  const sizes: number[] = [];
+  try {
+    for (let i = 0; i < WARM_UP + REQUESTS; i++) {
+      // Lengths vary as real ones do, from one word to twelve.
+      const text = `${WORDS.slice(0, 1 + (i % WORDS.length)).join(' ')}.`;
+      await speak(service, text, i % 2 === 0 ? 'pcm' : 'wav', i % 4 === 3 ? 'svc-tts-fast' : 'svc-tts');
+      if (i >= WARM_UP) sizes.push(residentKb(service.pid));
+    }
+  } finally {
+    await service.stop();
+  }
+  await report(
+    'memory',
+    'Memory over 500 speech requests',
+    [
+      { measure: 'growth after warm-up', ours: slope(sizes), unit: 'kB a request', target: SLOPE_TARGET_KB },
+      {
+        measure: 'resident memory, all processes, at the end',
+        ours: (sizes.at(-1) ?? 0) / 1024,
+        unit: 'MiB',
+      },
+    ],
+    [`${WARM_UP} requests of warm-up, then ${REQUESTS}: pcm and wav, kokoro and piper, one word to twelve.`],
+  );
+}

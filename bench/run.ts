@@ -1,0 +1,21 @@
+/** `bun run bench [case …]`: measures, and writes tables to bench/results. Not part of the tests. */
+
+import { benchIntelligibility } from './cases/intelligibility.ts';
+import { benchMemory } from './cases/memory.ts';
+import { benchSpeech } from './cases/speech.ts';
+
+const CASES: Readonly<Record<string, () => Promise<void>>> = {
+  speech: benchSpeech,
+  intelligibility: benchIntelligibility,
+  memory: benchMemory,
+};
+
+const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(CASES);
+for (const name of wanted) {
+  const run = CASES[name];
+  if (!run) {
+    console.error(`There is no bench '${name}'. Benches: ${Object.keys(CASES).join(', ')}.`);
+    process.exit(1);
+  }
+  await run();
+}

@@ -1,0 +1,50 @@
+/** The real service under measurement, and what a client sees of it. */
+
+import { launchService } from '../test/support/launcher.ts';
+
+/** Both speech tiers under ids of their own. */
+export const BENCH_CONFIG = `
+[models."svc-tts"]
+kind = "kokoro"
+
+[models."svc-tts-fast"]
+kind = "piper"
+`;
+
+export type Service = Awaited<ReturnType<typeof launchService>>;
+
+export const launchBenchService = () => launchService({ config: BENCH_CONFIG });
+
+export interface Heard {
+  /** From sending the request to the first bytes of audio. */
+  readonly firstAudioS: number;
+  readonly totalS: number;
+  readonly audioS: number;
+  readonly body: Uint8Array;
+}
+
+/** Sends one speech request and times what comes back. `wav` bodies count without their header. */
+export async function speak(
+  service: Service,
+  text: string,
+  format: 'pcm' | 'wav' = 'pcm',
+  model = 'svc-tts',
+): Promise<Heard> {
+  const start = performance.now();
+  const response = await service.fetch('/v1/audio/speech', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: 'Bearer test-key-of-a' },
+    body: JSON.stringify({ model, input: text, response_format: format }),
+  });
+  if (!response.ok || !response.body) throw new Error(`${response.status}: ${await response.text()}`);
+  let firstAudioS: number | undefined;
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of response.body) {
+    firstAudioS ??= (performance.now() - start) / 1000;
+    chunks.push(chunk);
+  }
+  const totalS = (performance.now() - start) / 1000;
+  const body = new Uint8Array(Buffer.concat(chunks));
+  const bytes = body.length - (format === 'wav' ? 44 : 0);
+  return { firstAudioS: firstAudioS ?? totalS, totalS, audioS: bytes / 2 / 24_000, body };
+}
