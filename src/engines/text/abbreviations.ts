@@ -29,6 +29,8 @@ const TITLES: Readonly<Record<string, string>> = {
   Ft: 'Fort',
   Messrs: 'Messieurs',
 };
+/** Titles that many write without a dot; the others are words of their own then ("Gen Z"). */
+const DOTLESS_TITLES = new Set(['Mr', 'Mrs', 'Ms', 'Mx', 'Dr', 'Prof', 'St', 'Mt', 'Sgt', 'Lt', 'Capt']);
 /** Read after a name. */
 const STREETS: Readonly<Record<string, string>> = {
   Dr: 'Drive',
@@ -70,7 +72,7 @@ const BEFORE_FIGURES: Readonly<Record<string, string>> = {
   '§§': 'sections',
   '№': 'number',
 };
-/** Read anywhere, by lower case; the value of `dot` says whether the dot is part of the abbreviation. */
+/** Read anywhere, in any case, with or without their dot. */
 const ANYWHERE: Readonly<Record<string, string>> = {
   'e.g': 'for example',
   eg: 'for example',
@@ -86,7 +88,7 @@ const ANYWHERE: Readonly<Record<string, string>> = {
   'c/o': 'care of',
   'n/a': 'not applicable',
 };
-/** Read only with their dot, which would otherwise be a word of its own ("in Mar." but "mar"). */
+/** Read only with their dot, since without it many are words of their own ("Mar." but "mar"). */
 const DOTTED: Readonly<Record<string, string>> = {
   approx: 'approximately',
   dept: 'department',
@@ -103,8 +105,14 @@ const DOTTED: Readonly<Record<string, string>> = {
   min: 'minimum',
   max: 'maximum',
   avg: 'average',
-  temp: 'temperature',
   al: 'al',
+  Approx: 'approximately',
+  Dept: 'Department',
+  Est: 'established',
+  Tel: 'telephone',
+  Incl: 'including',
+  Avg: 'average',
+  Univ: 'University',
   Jan: 'January',
   Feb: 'February',
   Mar: 'March',
@@ -128,7 +136,7 @@ const DOTTED: Readonly<Record<string, string>> = {
   Sat: 'Saturday',
   Sun: 'Sunday',
 };
-/** Words after which "Sat." or "Sun." closes a sentence rather than naming a day. */
+/** Days and months that are words too: alone at the start they are no abbreviation. */
 const DAY_AND_WORD = new Set(['Sat', 'Sun', 'Mar']);
 
 /** Reads an abbreviation with what stands before and after it. */
@@ -187,7 +195,8 @@ function nameOrStreet(chunks: readonly Chunk[], at: number): Reading | undefined
   const street = own(STREETS, core);
   if (title === undefined && street === undefined) return undefined;
   const next = chunks[at + 1];
-  const open = chunks[at]?.after === '' || chunks[at]?.after === '.';
+  const after = chunks[at]?.after;
+  const open = after === '.' || (after === '' && DOTLESS_TITLES.has(core));
   const beforeName = open && next !== undefined && /^\p{Lu}/u.test(next.core);
   const coupled =
     /^(?:and|&)$/.test(coreAt(chunks, at + 1)) && own(TITLES, coreAt(chunks, at + 2)) !== undefined;
@@ -207,17 +216,15 @@ function endsAddress(chunks: readonly Chunk[], at: number): boolean {
   return ordinalStreet || (/^[0-9]/.test(coreAt(chunks, at - 2)) && /^\p{Lu}/u.test(coreAt(chunks, at - 1)));
 }
 
-function beforeFigure(chunks: readonly Chunk[], at: number): Reading | undefined {
-  const word = own(BEFORE_FIGURES, coreAt(chunks, at).toLowerCase());
-  if (word === undefined || !/^#?[0-9]/.test(coreAt(chunks, at + 1))) return undefined;
-  const sign = /^[§№]/u.test(coreAt(chunks, at));
-  return sign || joined(chunks, at, '.') ? dotRequired(chunks, at, word, sign) : undefined;
-}
-
 /** "No. 5" needs its dot, because "no 5" may mean none; "§ 5" has none. */
-function dotRequired(chunks: readonly Chunk[], at: number, word: string, sign: boolean): Reading | undefined {
-  const after = chunks[at]?.after ?? '';
-  return sign || after === '.' ? { spoken: word, used: 1, after: '' } : undefined;
+function beforeFigure(chunks: readonly Chunk[], at: number): Reading | undefined {
+  const core = coreAt(chunks, at);
+  const word = own(BEFORE_FIGURES, core.toLowerCase());
+  if (word === undefined || !/^#?[0-9]/.test(coreAt(chunks, at + 1))) return undefined;
+  const marked = /^[§№]/u.test(core)
+    ? joined(chunks, at)
+    : chunks[at]?.after === '.' && joined(chunks, at, '.');
+  return marked ? { spoken: word, used: 1, after: '' } : undefined;
 }
 
 function plainOrDotted(chunks: readonly Chunk[], at: number, core: string): Reading | undefined {
@@ -230,10 +237,11 @@ function plainOrDotted(chunks: readonly Chunk[], at: number, core: string): Read
     const introduces = /^(?:for|that|versus|also)/.test(anywhere);
     return { spoken: anywhere, used: 1, after: introduces ? withoutDot(after) : keptDot(chunks, at, true) };
   }
-  const dotted = own(DOTTED, core) ?? own(DOTTED, core.toLowerCase());
+  const dotted = own(DOTTED, core);
   if (dotted === undefined || !after.startsWith('.')) return undefined;
-  const capital = /^\p{Lu}/u.test(dotted);
-  if (capital && (!/^\p{Lu}/u.test(core) || (DAY_AND_WORD.has(core) && at === 0))) return undefined;
+  if (DAY_AND_WORD.has(core) && at === 0) return undefined;
+  // "to the max." ends a sentence; "max. 5" does not.
+  if (/^\p{Ll}/u.test(core) && chunks[at + 1] === undefined) return undefined;
   if (core === 'al' && coreAt(chunks, at - 1).toLowerCase() !== 'et') return undefined;
   return { spoken: dotted, used: 1, after: keptDot(chunks, at, true) };
 }

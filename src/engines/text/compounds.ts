@@ -113,8 +113,9 @@ function readRun(runs: readonly string[], at: number, isWord: IsWord): string[] 
 
 /** Figures inside a word: numbers where they are, codes digit by digit. */
 function readDigits(run: string): string[] {
-  const tail = /[.,]+$/.exec(run)?.[0] ?? '';
-  const digits = run.slice(0, run.length - tail.length);
+  let end = run.length;
+  while (end > 0 && /[.,]/.test(run[end - 1] ?? '')) end--;
+  const [digits, tail] = [run.slice(0, end), run.slice(end)];
   const spoken =
     figures(digits) ??
     digits

@@ -83,7 +83,8 @@ export function quantity(core: string): string | undefined {
   if (/^[0-9]{3}$/.test(left) && /^[0-9]{4}$/.test(right)) return undefined;
   const from = bareNumber(left);
   const to = bareNumber(right);
-  return from === undefined || to === undefined ? undefined : `${from} to ${to}`;
+  if (from === undefined || to === undefined) return undefined;
+  return from === to ? `${from}-${to}` : `${from} to ${to}`;
 }
 
 /** A written number, where four digits may be a year and ten or more are a code. */

@@ -34,6 +34,8 @@ const UNITS: Readonly<Record<string, string>> = {
   l: 'liter',
   L: 'liter',
   gal: 'gallon',
+  tbsp: 'tablespoon',
+  tsp: 'teaspoon',
   s: 'second',
   sec: 'second',
   secs: 'second',

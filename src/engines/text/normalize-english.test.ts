@@ -195,6 +195,12 @@ const HOSTILE = [
 ];
 
 describe('hostile text', () => {
+  test.each(['1,', 'a.', '(a', '“a', '[a](', '<a'])('one long run inside %j is read in time', (ends) => {
+    const [head = '', mark = ''] = ends;
+    const text = `${head}${mark.repeat(40_000)}${head}`;
+    expect(fastestMs(() => normalizeEnglish(text))).toBeLessThan(800);
+  });
+
   test.each(HOSTILE)('5,000 characters of %j are read in well under 0.1 s', (unit) => {
     const text = unit.repeat(Math.ceil(5000 / unit.length));
     expect(fastestMs(() => normalizeEnglish(text))).toBeLessThan(100);
