@@ -21,6 +21,9 @@ bool is_word(CharClass kind) {
          kind == CharClass::emoji;
 }
 bool opens(CharClass kind) { return kind == CharClass::quote || kind == CharClass::opener; }
+constexpr char32_t kLeftGuillemet = 0xAB;
+constexpr char32_t kRightGuillemet = 0xBB;
+bool points_left(char32_t quote) { return quote == 0x2018 || quote == 0x201C; }
 bool is_ascii_letter(char32_t code_point) {
   return (code_point >= 'a' && code_point <= 'z') || (code_point >= 'A' && code_point <= 'Z');
 }
@@ -118,7 +121,10 @@ void SentenceChunker::on_body(char32_t code_point, CharClass kind) {
     return on_space(code_point, kind);
   }
   line_++;
-  if (is_word(kind) || (kind == CharClass::quote && !word_.empty())) {
+  if (code_point == kLeftGuillemet || code_point == kRightGuillemet) in_guillemets_ = code_point == kLeftGuillemet;
+  // Inside a word these are an apostrophe, a time or a part of an address.
+  const bool inner = (kind == CharClass::quote || kind == CharClass::clause) && !word_.empty();
+  if (is_word(kind) || inner) {
     if (word_.empty()) word_is_first_ = !has_word_;
     word_.append(code_point);
     has_word_ = has_word_ || is_word(kind);
@@ -138,8 +144,11 @@ bool SentenceChunker::on_stop(char32_t code_point, CharClass kind, std::vector<s
     return true;
   }
   const bool emoji = kind == CharClass::emoji;
-  if (kind == CharClass::closer || kind == CharClass::quote || emoji) {
+  // In Chinese a left quote behind a stop opens; in German it closes.
+  const bool opens_next = stop_.wide && points_left(code_point);
+  if (kind == CharClass::closer || (kind == CharClass::quote && !opens_next) || emoji) {
     line_++;
+    if (code_point == kLeftGuillemet || code_point == kRightGuillemet) in_guillemets_ = code_point == kLeftGuillemet;
     stop_.closed = stop_.closed || !emoji;
     stop_.followed = true;
     has_word_ = has_word_ || emoji;
@@ -153,7 +162,10 @@ bool SentenceChunker::on_stop(char32_t code_point, CharClass kind, std::vector<s
     settle(true, chunks);
     return false;
   }
-  if (stop_.dots == 1 && !stop_.followed && !stop_.hard && !stop_.wide) {
+  const bool bare = !stop_.followed && !stop_.wide;
+  if (bare && stop_.hard && !word_.empty()) {
+    word_.append('!');  // a?b=c in an address
+  } else if (bare && stop_.dots == 1 && !stop_.hard) {
     word_.append('.');  // 3.14, e.g, example.com
   } else {
     word_.clear();
@@ -178,6 +190,10 @@ bool SentenceChunker::on_gap(char32_t code_point, CharClass kind, std::vector<st
     settle(ends, chunks);
     return false;
   };
+  if (code_point == kRightGuillemet && in_guillemets_ && stop_.any() && breaks_ < 2) {
+    phase_ = Phase::stop;
+    return false;
+  }
   if (!has_word_) return decide(false);
   if (breaks_ > 1) return decide(true);
   if (is_stop(kind) || kind == CharClass::closer || kind == CharClass::clause || kind == CharClass::wide_clause) {

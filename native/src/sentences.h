@@ -26,8 +26,8 @@ namespace voice {
  * - `.` and an ellipsis also need something else than a small letter behind the white space, and a word
  *   before them that is not an abbreviation ({@link meaning_of_stop});
  * - `。`, `！`, `？` end it with the brackets that close behind them, without white space;
- * - an empty line ends it; a single line break does when the line is short, a bullet follows, or both
- *   lines look like items: what wraps inside a paragraph goes on;
+ * - an empty line ends it; so does a single line break when the line was short or a dash follows, but never
+ *   before a small letter: paragraphs that are wrapped at a usual width stay whole;
  * - before the first letter, digit or emoji nothing ends.
  */
 class SentenceChunker {
@@ -82,6 +82,8 @@ class SentenceChunker {
   ShortWord word_;
   bool word_is_first_ = false;
   char32_t previous_ = 0;
+  /** A French quote is open, so that a » behind white space closes it. */
+  bool in_guillemets_ = false;
   Stop stop_;
 
   /** Code points of the line so far, and of the line that the gap's first break ended. */

@@ -12,17 +12,19 @@ namespace {
 using Words = std::string_view;
 
 /** Titles and places that stand before a name; with a capital. */
-constexpr Words kTitles[] = {"adm", "br",  "capt", "cmdr", "col",    "cpl",  "cpt", "dr",  "fr",  "ft",  "gen",
-                             "gov", "hon", "lt",   "maj",  "messrs", "mlle", "mme", "mr",  "mrs", "ms",  "msgr",
-                             "mt",  "mx",  "pres", "prof", "pt",     "rep",  "rev", "sen", "sgt", "supt"};
+constexpr Words kTitles[] = {"adm", "brig", "br",   "capt", "cmdr", "col",  "cpl",    "cpt",  "dr",  "fr",
+                             "ft",  "gen",  "gov",  "hon",  "lt",   "maj",  "messrs", "mlle", "mme", "mr",
+                             "mrs", "ms",   "msgr", "mt",   "mx",   "pres", "prof",   "pt",   "pvt", "rep",
+                             "rev", "rt",   "sen",  "sgt",  "sra",  "srta", "supt"};
 
 /** Words that go on, in any case. */
 constexpr Words kConnectors[] = {"approx", "bzw", "ca",   "cf",   "d.h", "e.g", "eg",
                                  "i.e",    "ie",  "incl", "resp", "viz", "vs",  "z.b"};
 
 /** Words that stand before a number. */
-constexpr Words kNumbered[] = {"art", "ch",   "chap", "eq", "eqs", "ex",  "fig", "figs", "no",  "nos", "nr",
-                               "op",  "para", "pg",   "p",  "pp",  "sec", "tel", "ver",  "vol", "vols"};
+constexpr Words kNumbered[] = {"apt",  "art", "ch",  "chap", "eq",  "eqs", "ex",  "ext", "fig",
+                               "figs", "hwy", "max", "min",  "no",  "nos", "nr",  "op",  "para",
+                               "pg",   "p",   "pp",  "rte",  "sec", "tel", "ver", "vol", "vols"};
 
 /** Shortened names that also end sentences; with a capital. */
 constexpr Words kNames[] = {"apr", "assn", "aug", "ave",  "blvd",  "bros", "co",   "corp", "dec", "dept",
@@ -110,10 +112,11 @@ StopMeaning meaning_of_stop(const ShortWord& word, bool first) {
   if (contains(kConnectors, folded.view())) return StopMeaning::abbreviation;
   if (contains(kNumbered, folded.view())) return StopMeaning::before_number;
   if (is_dotted(word)) return StopMeaning::uncertain;
-  if (folded.view() == "al") return StopMeaning::uncertain;
+  // A single letter: an initial, or the v. of a law case.
+  if ((word.size() == 1 && is_letter(word[0])) || folded.view() == "al") return StopMeaning::uncertain;
   if (!is_upper(word[0])) return StopMeaning::sentence;
   if (contains(kTitles, folded.view())) return StopMeaning::abbreviation;
-  return word.size() == 1 || contains(kNames, folded.view()) ? StopMeaning::uncertain : StopMeaning::sentence;
+  return contains(kNames, folded.view()) ? StopMeaning::uncertain : StopMeaning::sentence;
 }
 
 bool starts_sentences(const ShortWord& word) { return contains(kStarters, Folded(word).view()); }

@@ -36,10 +36,11 @@ struct Special {
   CharClass kind;
 };
 
-/** Punctuation outside ASCII, sorted. */
+/** Punctuation outside ASCII, sorted. Raised digits mark footnotes and close like a bracket. */
 constexpr Special kSpecials[] = {
     {0x85, 0x85, CharClass::newline},         {0xA0, 0xA0, CharClass::space},
     {0xA1, 0xA1, CharClass::opener},          {0xAB, 0xAB, CharClass::quote},
+    {0xB2, 0xB3, CharClass::closer},          {0xB9, 0xB9, CharClass::closer},
     {0xBB, 0xBB, CharClass::quote},           {0xBF, 0xBF, CharClass::opener},
     {0x589, 0x589, CharClass::stop},          {0x60C, 0x60C, CharClass::clause},
     {0x61B, 0x61B, CharClass::clause},        {0x61F, 0x61F, CharClass::stop},
@@ -52,7 +53,8 @@ constexpr Special kSpecials[] = {
     {0x2028, 0x2029, CharClass::newline},     {0x202F, 0x202F, CharClass::space},
     {0x2039, 0x203A, CharClass::quote},       {0x203C, 0x203D, CharClass::stop},
     {0x2043, 0x2043, CharClass::dash},        {0x2047, 0x2049, CharClass::stop},
-    {0x205F, 0x205F, CharClass::space},       {0x2212, 0x2212, CharClass::dash},
+    {0x205F, 0x205F, CharClass::space},       {0x2070, 0x2070, CharClass::closer},
+    {0x2074, 0x2079, CharClass::closer},      {0x2212, 0x2212, CharClass::dash},
     {0x25E6, 0x25E6, CharClass::dash},        {0x3000, 0x3000, CharClass::space},
     {0x3001, 0x3001, CharClass::wide_clause}, {0x3002, 0x3002, CharClass::wide_stop},
     {0x3008, 0x3008, CharClass::opener},      {0x3009, 0x3009, CharClass::closer},

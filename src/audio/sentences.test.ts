@@ -29,7 +29,7 @@ const CASES: Readonly<Record<string, readonly string[]>> = {
     'Version 1.2.3 is out. |It costs $4.50. |In 2020. |Good.',
   ],
   addresses: [
-    'See https://a.example/b.c?d=e.f!g. |Then write to a.b@c.example. |Done.',
+    'See https://a.example/b.c?d. |Wait. |Look at https://a.example/b.c?d=e.f!g. |Then write to a.b@c.example. |Done.',
     'Open file.txt or node.js now. |Use www.example.com.',
   ],
   ellipses: ['Well... maybe so. |Wait... |What? |Hm… |Yes… but no.', '...and so it began. |It ended...'],
@@ -40,7 +40,12 @@ const CASES: Readonly<Record<string, readonly string[]>> = {
   ],
   'runs of marks': ['What?! |No!!! |Really?.. |Yes!', 'A question ?! |An answer !'],
   'lower case goes on after a full stop': ['The max. value of approx. five. |The rest vs. them.'],
+  'law cases and years': ['In Roe v. Wade it was so. |Built c. 1900 or so. |Solve for x. |Then stop.'],
+  French: ['« Bonjour ! » dit-il. |Quoi ? |Il a dit : « Oui. » |Puis rien. |« Un. |Deux ? » |Fin.'],
+  German: ['Er sagte: „Ja.“ |Dann ging er. |Das ist z.B. Berlin.'],
+  footnotes: ['The end.¹ |Next one.²³ |Last.'],
   'Chinese and Japanese': [
+    '你呢？|“很好。”|他说。|‘是吗？’|好',
     '今天很好。|我们走吧！|好吗？|好',
     '彼は「行こう。」|私は「はい！」と言った。|終わり。',
     '「すごい！？」って言った。|次。',

@@ -16,7 +16,7 @@ function classLetter(character: string): string {
   if (/^[、，：；､]$/u.test(character)) return 'C';
   if (/^["'`*_~«»‘-‟‹›＂＇]$/u.test(character)) return 'q';
   if (/^[([{¡¿〈《「『【〔〖〘〚〝（［｛｟｢]$/u.test(character)) return 'o';
-  if (/^[)\]}〉》」』】〕〗〙〛〞〟）］｝｠｣]$/u.test(character)) return 'x';
+  if (/^[)\]}²³¹⁰⁴-⁹〉》」』】〕〗〙〛〞〟）］｝｠｣]$/u.test(character)) return 'x';
   if (/^[-‐-―•‣⁃−◦]$/u.test(character)) return 'd';
   if (/^[\p{M}\p{Cf}\p{Emoji_Modifier}\uFF9E\uFF9F]$/u.test(character)) return 'm';
   if (/^[\p{Lu}\p{Lt}]$/u.test(character)) return 'U';
@@ -28,9 +28,10 @@ function classLetter(character: string): string {
 }
 
 const TITLES =
-  /^(Adm|Br|Capt|Cmdr|Col|Cpl|Cpt|Dr|Fr|Ft|Gen|Gov|Hon|Lt|Maj|Messrs|Mlle|Mme|Mr|Mrs|Ms|Msgr|Mt|Mx|Pres|Prof|Pt|Rep|Rev|Sen|Sgt|Supt)$/i;
+  /^(Adm|Brig|Br|Capt|Cmdr|Col|Cpl|Cpt|Dr|Fr|Ft|Gen|Gov|Hon|Lt|Maj|Messrs|Mlle|Mme|Mr|Mrs|Ms|Msgr|Mt|Mx|Pres|Prof|Pt|Pvt|Rep|Rev|Rt|Sen|Sgt|Sra|Srta|Supt)$/i;
 const CONNECTORS = /^(approx|bzw|ca|cf|d\.h|e\.g|eg|i\.e|ie|incl|resp|viz|vs|z\.b)$/i;
-const NUMBERED = /^(art|ch|chap|eq|eqs|ex|fig|figs|no|nos|nr|op|para|pg|p|pp|sec|tel|ver|vol|vols)$/i;
+const NUMBERED =
+  /^(apt|art|ch|chap|eq|eqs|ex|ext|fig|figs|hwy|max|min|no|nos|nr|op|para|pg|p|pp|rte|sec|tel|ver|vol|vols)$/i;
 const NAMES =
   /^(Apr|Assn|Aug|Ave|Blvd|Bros|Co|Corp|Dec|Dept|Est|Feb|Fri|Inc|Jan|Jr|Jul|Jun|LLC|Ltd|Mar|Mon|Nov|Oct|Rd|Sat|Sep|Sept|Sr|St|Ste|Sun|Thu|Thur|Thurs|Tue|Tues|Univ|Wed)$/i;
 const STARTERS = new RegExp(
@@ -57,9 +58,10 @@ function meaningOfStop(word: string, first: boolean): Meaning {
   if (NUMBERED.test(word)) return 'number';
   if (/^([\p{Lu}\p{Lt}\p{Ll}]{1,2}\.)+[\p{Lu}\p{Lt}\p{Ll}]{1,2}$/u.test(word) || /^al$/i.test(word))
     return 'uncertain';
+  if (/^[\p{Lu}\p{Lt}\p{Ll}]$/u.test(word)) return 'uncertain';
   if (!/^[\p{Lu}\p{Lt}]/u.test(word)) return 'sentence';
   if (TITLES.test(word)) return 'abbreviation';
-  return length === 1 || NAMES.test(word) ? 'uncertain' : 'sentence';
+  return NAMES.test(word) ? 'uncertain' : 'sentence';
 }
 
 interface Text {
@@ -67,6 +69,8 @@ interface Text {
   /** Class letters, one per character. */
   readonly classes: string;
 }
+
+const LINE_BREAKS = /[\n\r\v\f\u0085\u2028\u2029]/g;
 
 /** Length of the line before index `at`, combining characters not counted. */
 function lineLength({ classes }: Text, at: number): number {
@@ -85,13 +89,13 @@ function skipMarks(classes: string, at: number): number {
 function endsInGap(text: Text, run: string, word: string, first: boolean, from: number, to: number): boolean {
   const { characters, classes } = text;
   const gap = characters.slice(from, to).join('');
-  const breaks = gap.replaceAll('\r\n', '\n').match(/[\n\r\v\f\u0085\u2028\u2029]/g)?.length ?? 0;
+  const breaks = gap.replaceAll('\r\n', '\n').match(LINE_BREAKS)?.length ?? 0;
   const next = classes[to] ?? '';
   if (breaks > 1) return true;
   if (/[.e!WxcC]/.test(next)) return false;
   if (run === '') {
     if (breaks === 0 || next === 'l') return false;
-    return next === 'd' || lineLength(text, from + gap.search(/[\n\r\v\f\u0085\u2028\u2029]/)) < 60;
+    return next === 'd' || lineLength(text, from + gap.search(LINE_BREAKS)) < 60;
   }
   const closed = /[qx]/.test(run);
   const hard = run.includes('!');
@@ -118,6 +122,37 @@ function endsInGap(text: Text, run: string, word: string, first: boolean, from: 
   return STARTERS.test(follower);
 }
 
+/** Whether a guillemet is open before `at`: the last one there points left. */
+function inGuillemets({ characters }: Text, at: number): boolean {
+  const before = characters.slice(0, at);
+  return before.lastIndexOf('«') > before.lastIndexOf('»');
+}
+
+/**
+ * Classes of the stop at `at`, and of the quotes, brackets and emoji behind it. Behind a wide stop, a quote
+ * that points left opens the next sentence. A » may stand behind white space when a « is open.
+ */
+function stopRun(text: Text, at: number): string {
+  const { characters, classes } = text;
+  let end = at;
+  while (end < classes.length) {
+    const wide = classes.slice(at, end).includes('W');
+    if (/[.e!WqxEm]/.test(classes[end] ?? '') && !(wide && /^[“‘]$/.test(characters[end] ?? ''))) {
+      end++;
+      continue;
+    }
+    const gap = /^[sn][snm]*/.exec(classes.slice(end))?.[0].length ?? 0;
+    const breaks = characters
+      .slice(end, end + gap)
+      .join('')
+      .replaceAll('\r\n', '\n');
+    if (gap === 0 || characters[end + gap] !== '»') break;
+    if (!inGuillemets(text, end) || (breaks.match(LINE_BREAKS)?.length ?? 0) > 1) break;
+    end += gap + 1;
+  }
+  return classes.slice(at, end);
+}
+
 /** End of the sentence that starts at `start`. */
 function sentenceEnd(text: Text, start: number): number {
   const { characters, classes } = text;
@@ -129,15 +164,15 @@ function sentenceEnd(text: Text, start: number): number {
     const kind = classes[at] ?? '';
     let run = '';
     if (/[.e!W]/.test(kind)) {
-      run = /^[.e!WqxEm]+/.exec(classes.slice(at))?.[0] ?? '';
+      run = stopRun(text, at);
       at += run.length;
-      run = run.replaceAll('m', '');
+      run = run.replace(/[msn]/g, '');
       hasWord ||= run.includes('E');
     } else if (!/[sn]/.test(kind)) {
-      if (/[DULlyE]/.test(kind) || (kind === 'q' && word !== '')) {
+      if (/[DULlyE]/.test(kind) || (/[qc]/.test(kind) && word !== '')) {
         if (word === '') first = !hasWord;
         word += characters[at];
-        hasWord ||= kind !== 'q';
+        hasWord ||= !/[qc]/.test(kind);
       } else if (kind !== 'm') word = '';
       at++;
       continue;
@@ -153,7 +188,8 @@ function sentenceEnd(text: Text, start: number): number {
     }
     const particle = /[qx]/.test(run) && /^[とっ]$/u.test(characters[at] ?? '');
     if (run.includes('W') && hasWord && !particle && classes[at] !== 'C') return at;
-    word = run === '.' ? `${word}.` : '';
+    if (word !== '' && /^[.e!]*!/.test(run) && !/[WqxE]/.test(run)) word += '!';
+    else word = run === '.' ? `${word}.` : '';
   }
   return at;
 }
