@@ -138,7 +138,7 @@ function usual(words: readonly WordInText[], at: number): readonly Tag[] {
     return next !== '' && !FUNCTION_WORDS.has(next) ? ['ADJ', 'NOUN'] : ['NOUN'];
   }
   if (PREPOSITIONS.has(direct)) return ['NOUN'];
-  if (base !== at && BEFORE_VERB.has(direct)) return ['VERB'];
+  if (base !== at && previous !== '' && BEFORE_VERB.has(direct)) return ['VERB'];
   if (OBJECTS.has(next) && (previous === '' || !FUNCTION_WORDS.has(previous) || CONJUNCTIONS.has(previous))) {
     return ['VERB'];
   }
