@@ -61,11 +61,12 @@ function joinRanges(): Range[] {
   return ranges;
 }
 
-const rows = joinRanges().map(
-  ({ first, last, kind }) => `    {0x${first.toString(16)}, 0x${last.toString(16)}, RangeKind::${kind}},`,
-);
-
-console.log(`#pragma once
+/** The header's text. */
+export function unicodeHeader(): string {
+  const rows = joinRanges().map(
+    ({ first, last, kind }) => `    {0x${first.toString(16)}, 0x${last.toString(16)}, RangeKind::${kind}},`,
+  );
+  return `#pragma once
 
 // Made by native/unicode-tables.ts from Unicode ${process.versions.unicode}; do not edit.
 
@@ -86,4 +87,8 @@ inline constexpr UnicodeRange kUnicodeRanges[] = {
 ${rows.join('\n')}
 };
 
-}  // namespace voice`);
+}  // namespace voice
+`;
+}
+
+if (import.meta.main) process.stdout.write(unicodeHeader());
