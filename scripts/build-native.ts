@@ -18,8 +18,6 @@ const BUILD = join(NATIVE, 'build');
 const ADDON = join(BUILD, 'Release', 'voice_native.node');
 const STAMP = join(BUILD, 'Release', 'voice_native.stamp');
 const TESTS = join(BUILD, 'sanitize');
-/** Packages whose code ends up in the addon or decides how it is built. */
-const BUILD_PACKAGES = ['cmake-js', 'node-addon-api', 'node-api-headers'];
 
 type Log = (line: string) => void;
 
@@ -47,8 +45,11 @@ function inputDigest(): string {
       .update(readFileSync(path))
       .update('\0');
   }
-  for (const name of BUILD_PACKAGES) {
-    const { version } = require(`${name}/package.json`) as { version: string };
+  // Packages whose code ends up in the addon or decides how it is built; cmake-js brings the headers.
+  const requireInCmakeJs = createRequire(require.resolve('cmake-js/package.json'));
+  for (const name of ['cmake-js', 'node-addon-api', 'node-api-headers']) {
+    const from = name === 'node-api-headers' ? requireInCmakeJs : require;
+    const { version } = from(`${name}/package.json`) as { version: string };
     hash.update(`${name}@${version}\0`);
   }
   return hash.update(`${process.platform}-${process.arch}`).digest('hex');
