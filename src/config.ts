@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { parse as parseToml, TomlError } from 'smol-toml';
+import { MAX_RATE_HZ, MIN_RATE_HZ, SPEECH_RATE_HZ } from './contract/audio.ts';
 import { Secret } from './contract/secret.ts';
 import type { InferenceSettings, OrtProvider, TtsModelSettings, TtsModels } from './contract/settings.ts';
 import { hashApiKey } from './kit/api-key.ts';
@@ -115,6 +116,7 @@ const UpstreamModel = Type.Object(
     api_key_env: Type.Optional(Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$' })),
     model: name,
     voice: Type.Optional(name),
+    rate_hz: Type.Optional(Type.Integer({ minimum: MIN_RATE_HZ, maximum: MAX_RATE_HZ })),
   },
   strict,
 );
@@ -317,6 +319,7 @@ function parseModel(id: string, value: unknown, env: EnvironmentReader, path: st
     apiKey: key === undefined ? undefined : new Secret(key),
     model: model.model,
     voice: model.voice,
+    rateHz: model.rate_hz ?? SPEECH_RATE_HZ,
   };
 }
 

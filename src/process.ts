@@ -24,7 +24,7 @@ import { usageLedger } from './usage/usage-ledger.ts';
 /** What a build of the service consists of; src/main.ts names the real one. */
 export interface Build {
   /** Every feature, in the order of the contract's PLUGINS. */
-  readonly plugins: readonly AnyPlugin[];
+  plugins(config: Config): readonly AnyPlugin[];
   /** Starts the engines that CONFIG maps model ids to. Called only when a loaded plugin needs them. */
   openTts(config: Config, words: Pick<Slots, 'clock' | 'log' | 'metrics'>): Promise<OpenTts>;
 }
@@ -48,47 +48,49 @@ const IDLE_TIMEOUT_S = 120;
  * Exits with 0 after a gentle stop, with 1 and one line on standard error when it cannot start.
  */
 export async function runProcess(build: Build): Promise<void> {
+  let log: RootLogger | undefined;
   try {
     const config = loadConfig();
-    const log = jsonLogger(config.logLevel);
-    const starting = start(build, config, log);
-    endOnSignals(starting, log);
-    await starting;
+    log = jsonLogger(config.logLevel);
+    const signals = endOnSignals(log);
+    signals.started(await start(build, config, log));
   } catch (error) {
-    const expected = [ConfigError, RegistryError, DatabaseError, ListenError];
-    const known = error instanceof Error && expected.some((kind) => error instanceof kind);
-    process.stderr.write(
-      known ? `Cannot start: ${error.message}\n` : `Cannot start: ${Bun.inspect(error)}\n`,
-    );
+    const forPeople = [ConfigError, RegistryError, DatabaseError, ListenError];
+    // No caller was heard yet, so the message is shown whatever was thrown; the stack of a fault that
+    // nobody foresaw goes to the log.
+    if (!forPeople.some((kind) => error instanceof kind)) log?.error('start failed', error);
+    log?.flush();
+    process.stderr.write(`Cannot start: ${error instanceof Error ? error.message : String(error)}\n`);
     process.exit(1);
   }
 }
 
-function endOnSignals(starting: Promise<Service>, log: RootLogger): void {
+/** Ends the process on SIGTERM and SIGINT, and on failures that nobody caught. */
+function endOnSignals(log: RootLogger): { started(service: Service): void } {
+  let service: Service | undefined;
   let ending = false;
   const end = async (exitCode: number) => {
     if (ending) process.exit(1);
     ending = true;
-    // A stop during the start waits for it: half-opened parts could not be closed in order.
-    const service = await starting;
-    await service.stop();
+    // During the start there is no work to finish.
+    await service?.stop();
     log.flush();
     process.exit(exitCode);
   };
   process.on('SIGTERM', () => end(0));
   process.on('SIGINT', () => end(0));
-  const crash = (error: unknown) => {
-    // Logged without its message, which may be private; nobody knows what state is left, so it ends.
-    log.error('unexpected failure, stopping', error);
-    void end(1);
-  };
-  starting.then(
-    () => {
+  return {
+    started(running) {
+      service = running;
+      const crash = (error: unknown) => {
+        // Logged without its message, which may be private; nobody knows what state is left, so it ends.
+        log.error('unexpected failure, stopping', error);
+        void end(1);
+      };
       process.on('uncaughtException', crash);
       process.on('unhandledRejection', crash);
     },
-    () => {},
-  );
+  };
 }
 
 /**
@@ -97,7 +99,7 @@ function endOnSignals(starting: Promise<Service>, log: RootLogger): void {
  */
 async function start(build: Build, config: Config, log: RootLogger): Promise<Service> {
   const clock = systemClock;
-  const plugins = selectPlugins(build.plugins, config.plugins);
+  const plugins = selectPlugins(build.plugins(config), config.plugins);
   const pluginNames = plugins.map((plugin) => plugin.name);
   // Whatever was opened is closed in reverse, at the end as after a failed start.
   const opened = new AsyncDisposableStack();

@@ -32,6 +32,8 @@ export interface UpstreamTtsSettings {
   /** The upstream's own name of the model. */
   readonly model: string;
   readonly voice: string | undefined;
+  /** Rate of the raw PCM that it sends, in Hz. */
+  readonly rateHz: number;
 }
 
 export type TtsModelSettings = EmbeddedTtsSettings | UpstreamTtsSettings;

@@ -9,7 +9,7 @@ import { runProcess } from '../../src/process.ts';
 const PIECE_MS = 100;
 
 await runProcess({
-  plugins: [
+  plugins: () => [
     {
       name: 'slow',
       needs: ['log', 'usage'],

@@ -1,0 +1,137 @@
+/** The body of POST /v1/audio/speech in wire names, its rules, and how a form becomes one (spec 4.3). */
+
+import { type Static, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { invalidRequest, type ServiceError } from '../../src/contract/error.ts';
+import { oneOf, schemaFault } from '../../src/kit/schema-error.ts';
+
+/** Fields of the removed inline voice cloning, and their types for the documentation. */
+const REMOVED = {
+  voice_ref_wav_b64: Type.String(),
+  voice_ref_wav_format: oneOf(['mp3', 'wav', 'pcm']),
+  ref_text: Type.String(),
+  x_vector_only_mode: Type.Boolean(),
+};
+
+const FIELDS = {
+  model: Type.String({ description: 'Id of a speech model.', examples: ['svc-tts'] }),
+  input: Type.String({
+    description: 'The text to speak. Characters are Unicode code points.',
+    examples: ['Hello there, how can I help you today?'],
+  }),
+  voice: Type.Optional(
+    Type.Union([Type.String(), Type.Object({ id: Type.String() }, { additionalProperties: false })], {
+      description: 'A stored voice: its id, or an object with its id. Left out: the configured voice.',
+    }),
+  ),
+  response_format: Type.Optional(oneOf(['wav', 'pcm'], { default: 'wav' })),
+  speed: Type.Optional(
+    Type.Number({
+      minimum: 0.25,
+      maximum: 4,
+      default: 1,
+      description: 'A hint; the duration does not follow it exactly.',
+    }),
+  ),
+  max_new_tokens: Type.Optional(Type.Integer({ description: 'Accepted and ignored.' })),
+  instructions: Type.Optional(Type.String({ description: 'Accepted and ignored.' })),
+  stream_format: Type.Optional(oneOf(['audio'], { default: 'audio' })),
+};
+
+const SpeechBody = Type.Object(FIELDS, { additionalProperties: false });
+type SpeechBody = Static<typeof SpeechBody>;
+
+/** A checked request. */
+export interface SpeechRequest {
+  readonly model: string;
+  readonly input: string;
+  /** Unicode code points of `input`. */
+  readonly characters: number;
+  readonly voice: string | undefined;
+  readonly format: 'wav' | 'pcm';
+  readonly speed: number;
+}
+
+/** What Swagger shows: the rules above, the removed fields, and the limit of this installation. */
+export function speechBodySchema(maxCharacters: number) {
+  const removed = Object.entries(REMOVED).map(([name, schema]) => [
+    name,
+    { ...schema, deprecated: true, description: 'No longer accepted; its presence is an error.' },
+  ]);
+  return {
+    ...SpeechBody,
+    properties: {
+      ...FIELDS,
+      input: { ...FIELDS.input, minLength: 1, maxLength: maxCharacters },
+      ...Object.fromEntries(removed),
+    },
+  };
+}
+
+/**
+ * Checks a body against every rule that needs no look at models or voices.
+ * @param body a JSON object, or the fields of a form.
+ * @param isForm whether scalars came as text.
+ * @throws ServiceError `invalid_request` that names the field.
+ */
+export function parseSpeechRequest(body: unknown, isForm: boolean, maxCharacters: number): SpeechRequest {
+  const fields = presentFields(body, isForm);
+  const removed = Object.keys(REMOVED).find((name) => Object.hasOwn(fields, name));
+  if (removed !== undefined) {
+    const message = `'${removed}' is no longer accepted: store the voice once and send its id as 'voice'.`;
+    throw invalidRequest(message, removed, 'unsupported_parameter');
+  }
+  const error = Value.Errors(SpeechBody, fields).First();
+  if (error !== undefined) throw refusal(error);
+  const { model, input, voice, response_format, speed } = fields as SpeechBody;
+  return {
+    model,
+    input: input.toWellFormed(),
+    characters: countCharacters(input, maxCharacters),
+    voice: typeof voice === 'object' ? voice.id : voice,
+    format: response_format ?? 'wav',
+    speed: speed ?? 1,
+  };
+}
+
+/** Own fields that have a value; null means absent. Numbers of a form are read where a number is due. */
+function presentFields(body: unknown, isForm: boolean): Record<string, unknown> {
+  const present = Object.entries(body ?? {}).filter(([, value]) => value !== null);
+  const read = isForm
+    ? present.map(([name, value]) => [name, NUMBERS.has(name) ? numberOf(value) : value])
+    : present;
+  return Object.fromEntries(read);
+}
+
+const NUMBERS: ReadonlySet<string> = new Set(['speed', 'max_new_tokens']);
+
+/** The number that a text stands for; anything else stays as it is, for the schema to refuse. */
+function numberOf(value: unknown): unknown {
+  const isDecimal = typeof value === 'string' && /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(value);
+  return isDecimal ? Number(value) : value;
+}
+
+function refusal(error: Parameters<typeof schemaFault>[0]): ServiceError {
+  const { field, problem, code } = schemaFault(error);
+  const isChoice = field === 'response_format' || field === 'stream_format';
+  return invalidRequest(
+    `'${field}' ${problem}.`,
+    field,
+    isChoice && code === 'invalid_value' ? 'unsupported_value' : code,
+  );
+}
+
+/** @throws ServiceError for a text that is blank or too long. */
+function countCharacters(input: string, maxCharacters: number): number {
+  if (input.trim() === '') {
+    throw invalidRequest("'input' must hold text to speak; it is blank.", 'input', 'invalid_value');
+  }
+  let characters = 0;
+  for (const _ of input) characters += 1;
+  if (characters <= maxCharacters) return characters;
+  throw invalidRequest(
+    `'input' must have at most ${maxCharacters} characters; it has ${characters}.`,
+    'input',
+    'string_above_max_length',
+  );
+}

@@ -1,0 +1,92 @@
+import { Elysia } from 'elysia';
+import { callerOf } from '../../src/http/caller.ts';
+import { ErrorSchema } from '../../src/http/schemas.ts';
+import { parseSpeechRequest, speechBodySchema } from './model.ts';
+import type { Synthesizer } from './synthesize.ts';
+
+/** Seconds without a byte after which a reader that does not read is dropped. */
+const BODY_IDLE_S = 120;
+/** For the log and the metrics alone: nobody is there to read it (nginx's number for the same). */
+const CLIENT_LEFT = 499;
+
+/** POST /v1/audio/speech (spec 4.3). */
+export function speechRoutes(synthesizer: Synthesizer, maxCharacters: number) {
+  return new Elysia({ name: 'speech', tags: ['audio'] }).post(
+    '/v1/audio/speech',
+    async ({ body, request, server }) => {
+      const isForm = /^multipart\//i.test(request.headers.get('content-type') ?? '');
+      const speech = parseSpeechRequest(body, isForm, maxCharacters);
+      // A long text behind a long queue takes its time; the connection must outlive it.
+      server?.timeout(request, 0);
+      const left = new AbortController();
+      const signal = AbortSignal.any([request.signal, left.signal]);
+      try {
+        const audio = await synthesizer.synthesize(speech, callerOf(request), signal);
+        server?.timeout(request, BODY_IDLE_S);
+        const answer = audio.format === 'wav' ? audio.bytes : streamOf(audio.chunks, left);
+        return new Response(answer, { headers: { 'content-type': `audio/${audio.format}` } });
+      } catch (error) {
+        if (request.signal.aborted) return new Response(null, { status: CLIENT_LEFT });
+        throw error;
+      }
+    },
+    { detail: documentation(maxCharacters) },
+  );
+}
+
+/** Pulls one chunk at a time; a reader that leaves ends the synthesis. */
+function streamOf(
+  chunks: AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined>,
+  left: AbortController,
+): ReadableStream {
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await chunks.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    async cancel() {
+      // A pull may be waiting for the next window: only the signal ends that.
+      left.abort();
+      await chunks.return();
+    },
+  });
+}
+
+function documentation(maxCharacters: number) {
+  const schema = plain(speechBodySchema(maxCharacters));
+  const errorSchema = plain(ErrorSchema);
+  const failure = (description: string) => ({
+    description,
+    content: { 'application/json': { schema: errorSchema } },
+  });
+  return {
+    summary: 'Text to speech',
+    description:
+      'Speaks a text. `wav` is sent when all of it is made, `pcm` (signed 16-bit little-endian, mono, 24 kHz) while it is being made.',
+    requestBody: {
+      required: true,
+      content: { 'multipart/form-data': { schema }, 'application/json': { schema } },
+    },
+    responses: {
+      200: {
+        description: 'The audio',
+        content: {
+          'audio/wav': { schema: { type: 'string' as const, format: 'binary' } },
+          'audio/pcm': { schema: { type: 'string' as const, format: 'binary' } },
+        },
+      },
+      400: failure('A field is missing or not allowed; `param` names it'),
+      401: failure('No key, or a wrong one'),
+      413: failure('The body is too large'),
+      415: failure('The body is neither JSON nor a form'),
+      500: failure('The synthesis failed'),
+      503: failure('Too much work at once'),
+    },
+  };
+}
+
+/** The JSON of a schema, without the symbols that TypeBox keeps in it. */
+function plain(schema: object) {
+  return JSON.parse(JSON.stringify(schema));
+}

@@ -1,0 +1,193 @@
+/** The service behind POST /v1/audio/speech: from a checked request to audio and a usage row. */
+
+import { WAV_HEADER_BYTES, wavHeader } from '../../src/audio/wav.ts';
+import { type Int16Samples, SPEECH_RATE_HZ } from '../../src/contract/audio.ts';
+import type { TtsEngine } from '../../src/contract/engine.ts';
+import { invalidRequest, ServiceError } from '../../src/contract/error.ts';
+import type { Slots } from '../../src/contract/plugin.ts';
+import type { Caller } from '../../src/http/caller.ts';
+import { unknownModel } from '../../src/http/model-routes.ts';
+import { speak } from '../../src/speak/speak.ts';
+import type { SpeechRequest } from './model.ts';
+import { SpeechTally } from './usage.ts';
+
+/** Longest audio that is held for a `wav` answer: 260 MB. Only hostile texts come near it. */
+const LONGEST_WAV_S = 90 * 60;
+
+/** Name of a stored voice for the engine, or undefined when the organization has no such voice. */
+export type FindVoice = (voiceId: string, organization: string) => string | undefined;
+
+export interface SynthesizerParts extends Pick<Slots, 'tts' | 'usage' | 'clock' | 'log'> {
+  readonly findVoice: FindVoice;
+  readonly longestWavS?: number;
+}
+
+/** Bytes of an answer. A stream that fails half-way throws; one that is left early stops the synthesis. */
+export type SpeechAudio =
+  | { readonly format: 'wav'; readonly bytes: Uint8Array<ArrayBuffer> }
+  | { readonly format: 'pcm'; readonly chunks: AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> };
+
+export class Synthesizer {
+  readonly #parts: SynthesizerParts;
+  /** Aborts each request that is being answered. */
+  readonly #running = new Set<AbortController>();
+  #idle: PromiseWithResolvers<void> | undefined;
+
+  constructor(parts: SynthesizerParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Synthesises one request. Resolves when the first audio (`pcm`) or all of it (`wav`) is there, so that
+   * whatever fails before can still be told by a status.
+   * @throws ServiceError: `invalid_request` for an unknown model or voice, before any synthesis, and for a
+   *   text with nothing to speak; what the engine throws; the signal's reason after an abort.
+   */
+  async synthesize(request: SpeechRequest, caller: Caller, signal: AbortSignal): Promise<SpeechAudio> {
+    const engine = this.#engine(request.model);
+    const voice = this.#voice(request.voice, caller.organization);
+    const job = this.#begin(signal);
+    const tally = new SpeechTally(this.#parts, request, caller);
+    const samples = speak(
+      engine,
+      {
+        text: request.input,
+        voice,
+        speed: request.speed,
+        priority: 'interactive',
+        delivery: request.format === 'pcm' ? 'stream' : 'whole',
+      },
+      this.#parts.clock,
+      job.signal,
+    );
+    const chunks = this.#delivered(samples, tally, job);
+    try {
+      // Runs up to the first audio; what follows comes with the next pulls.
+      const first = await chunks.next();
+      if (first.done) throw nothingToSpeak();
+      if (request.format === 'pcm') return { format: 'pcm', chunks: startingWith(first.value, chunks) };
+      return { format: 'wav', bytes: await this.#wav(first.value, chunks) };
+    } catch (error) {
+      await chunks.return();
+      throw error;
+    }
+  }
+
+  /** Resolves when nothing is running; at the signal it stops what still is. */
+  async drain(until: AbortSignal): Promise<void> {
+    if (this.#running.size === 0) return;
+    this.#idle ??= Promise.withResolvers();
+    const stop = () => this.stop();
+    until.addEventListener('abort', stop, { once: true });
+    if (until.aborted) stop();
+    await this.#idle.promise;
+    until.removeEventListener('abort', stop);
+  }
+
+  /** Stops every request that is running. */
+  stop(): void {
+    const reason = new ServiceError('overloaded', 'The server is stopping. Send the request again.', {
+      code: 'server_overloaded',
+      retryAfterS: 1,
+    });
+    for (const job of this.#running) job.abort(reason);
+  }
+
+  #engine(model: string): TtsEngine {
+    const { tts } = this.#parts;
+    const engine = tts.get(model);
+    if (engine === undefined) throw unknownModel(tts.ids, 'invalid_request');
+    return engine;
+  }
+
+  #voice(voiceId: string | undefined, organization: string): string | undefined {
+    if (voiceId === undefined) return undefined;
+    const voice = this.#parts.findVoice(voiceId, organization);
+    if (voice !== undefined) return voice;
+    throw invalidRequest(
+      "'voice' must be the id of a stored voice of your organization; leave it out for the default voice.",
+      'voice',
+      'voice_not_found',
+    );
+  }
+
+  /** An abort of its own for each request: the caller leaves, the consumer stops pulling, or we stop. */
+  #begin(signal: AbortSignal): AbortController {
+    const job = new AbortController();
+    if (signal.aborted) job.abort(signal.reason);
+    else signal.addEventListener('abort', () => job.abort(signal.reason), { once: true, signal: job.signal });
+    this.#running.add(job);
+    return job;
+  }
+
+  #end(job: AbortController): void {
+    job.abort();
+    this.#running.delete(job);
+    if (this.#running.size > 0) return;
+    this.#idle?.resolve();
+    this.#idle = undefined;
+  }
+
+  /** The samples as bytes, counted; when they end, for whatever reason, the usage row is written. */
+  async *#delivered(
+    samples: AsyncGenerator<Int16Samples, void, undefined>,
+    tally: SpeechTally,
+    job: AbortController,
+  ): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
+    let made = false;
+    try {
+      for await (const run of samples) {
+        made = true;
+        tally.add(run.length);
+        yield bytesOf(run);
+      }
+      // Without audio it becomes a refusal, and refusals have no row.
+      if (made) await tally.write('completed');
+    } catch (error) {
+      const refused = !made && error instanceof ServiceError && error.kind === 'overloaded';
+      if (!refused) await tally.write(job.signal.aborted ? 'cancelled' : 'failed');
+      throw error;
+    } finally {
+      await samples.return();
+      // Still open here: the consumer left in the middle.
+      if (made) await tally.write('cancelled');
+      this.#end(job);
+    }
+  }
+
+  async #wav(first: Uint8Array, rest: AsyncIterable<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
+    const longestBytes = (this.#parts.longestWavS ?? LONGEST_WAV_S) * SPEECH_RATE_HZ * 2;
+    const parts = [new Uint8Array(WAV_HEADER_BYTES), first];
+    let dataBytes = first.length;
+    for await (const chunk of rest) {
+      parts.push(chunk);
+      dataBytes += chunk.length;
+      if (dataBytes > longestBytes) {
+        throw invalidRequest(
+          "'input' gives more audio than a wav answer can hold; send it in parts, or ask for 'pcm'.",
+          'input',
+        );
+      }
+    }
+    const bytes = Buffer.concat(parts);
+    bytes.set(wavHeader(dataBytes, SPEECH_RATE_HZ));
+    return bytes;
+  }
+}
+
+function nothingToSpeak(): ServiceError {
+  return invalidRequest("'input' holds nothing that can be spoken.", 'input', 'invalid_value');
+}
+
+function bytesOf(samples: Int16Samples): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength);
+}
+
+async function* startingWith<T>(first: T, rest: AsyncGenerator<T, void, undefined>) {
+  try {
+    yield first;
+    yield* rest;
+  } finally {
+    await rest.return();
+  }
+}

@@ -1,0 +1,108 @@
+/** From CONFIG's model ids to engines. All embedded models share one pool of inference processes. */
+
+import type { Clock } from '../contract/clock.ts';
+import type { TtsEngine } from '../contract/engine.ts';
+import type { Logger } from '../contract/logger.ts';
+import type { Metrics } from '../contract/metrics.ts';
+import type { ModelTable } from '../contract/plugin.ts';
+import type { EmbeddedTtsSettings, InferenceSettings, TtsModels } from '../contract/settings.ts';
+import { catalogEntry, resolveModelFiles } from './model-files.ts';
+import type { ModelSpec } from './model-spec.ts';
+import { upstreamTtsEngine } from './upstream/upstream-tts-engine.ts';
+import { type InferencePool, startInferencePool } from './worker-pool.ts';
+
+const WORKER_ENTRY = new URL('./inference-worker.ts', import.meta.url).pathname;
+
+export interface TtsTableOptions {
+  readonly models: TtsModels;
+  readonly inference: InferenceSettings;
+  readonly modelsDir: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+export interface OpenTtsTable {
+  readonly table: ModelTable<TtsEngine>;
+  /** Ends every inference process and connection. Idempotent. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the engine of every configured model and waits until the embedded ones are loaded.
+ * @throws Error that says what is missing: a model file, a voice, a library of the provider.
+ */
+export async function openTtsTable(options: TtsTableOptions): Promise<OpenTtsTable> {
+  const { models, clock, log, metrics } = options;
+  const specs = embeddedSpecs(models, options.modelsDir);
+  const pool =
+    Object.keys(specs).length === 0
+      ? undefined
+      : await startInferencePool<ModelSpec>({
+          entry: WORKER_ENTRY,
+          models: specs,
+          settings: options.inference,
+          clock,
+          log,
+          metrics,
+        });
+  const engines = new Map<string, TtsEngine>();
+  for (const [id, settings] of models) {
+    if (settings.kind === 'upstream')
+      engines.set(id, upstreamTtsEngine({ settings, log: log.child({ model: id }) }));
+    else if (pool) engines.set(id, embeddedTtsEngine(pool, settings));
+  }
+  return {
+    table: { ids: [...engines.keys()], get: (id) => engines.get(id) },
+    async close() {
+      await Promise.all([...engines.values()].map((engine) => engine.close()));
+      await pool?.close();
+    },
+  };
+}
+
+/** One spec for each kind of embedded model: ids that differ in their voice only share the weights. */
+function embeddedSpecs(models: TtsModels, modelsDir: string): Record<string, ModelSpec> {
+  const specs: Record<string, ModelSpec> = {};
+  for (const settings of models.values()) {
+    if (settings.kind === 'upstream') continue;
+    requireVoice(settings);
+    specs[settings.kind] ??= specOf(settings, modelsDir);
+  }
+  return specs;
+}
+
+const VOICE_ENTRIES = { kokoro: 'kokoro-voices', piper: 'piper-en-us-joe' } as const;
+
+/** Names of the voices of an embedded model: its voice files, without `.bin`, `.onnx`. */
+function voicesOf(kind: EmbeddedTtsSettings['kind']): string[] {
+  const names = catalogEntry(VOICE_ENTRIES[kind]).files.map(({ name }) => name);
+  return names.filter((name) => /\.(bin|onnx)$/.test(name)).map((name) => name.replace(/\.[a-z]+$/, ''));
+}
+
+function requireVoice({ kind, voice }: EmbeddedTtsSettings): void {
+  const voices = voicesOf(kind);
+  if (voices.includes(voice)) return;
+  throw new Error(`CONFIG: '${voice}' is no voice of ${kind}; allowed: ${voices.join(', ')}.`);
+}
+
+function specOf({ kind, voice }: EmbeddedTtsSettings, modelsDir: string): ModelSpec {
+  switch (kind) {
+    case 'kokoro':
+      return { kind, modelsDir, voice };
+    case 'piper': {
+      const files = resolveModelFiles(modelsDir, VOICE_ENTRIES.piper);
+      return { kind, model: files[`${voice}.onnx`] ?? '', settings: files[`${voice}.onnx.json`] ?? '' };
+    }
+  }
+}
+
+/** An engine in the shared pool, which outlives it. */
+function embeddedTtsEngine(pool: InferencePool, { kind, voice }: EmbeddedTtsSettings): TtsEngine {
+  return {
+    rateHz: pool.rateHz(kind),
+    synthesize: (request, signal) => pool.run(kind, { ...request, voice: request.voice ?? voice }, signal),
+    ready: () => pool.ready(),
+    close: async () => undefined,
+  };
+}

@@ -1,0 +1,67 @@
+/** Text to speech as every feature wants it: 16-bit PCM, mono, 24 kHz, while it is being made. */
+
+import { float32ToInt16 } from '../audio/codec.ts';
+import { Resampler } from '../audio/resampler.ts';
+import { splitSentences } from '../audio/sentences.ts';
+import { type Float32Samples, type Int16Samples, SPEECH_RATE_HZ } from '../contract/audio.ts';
+import type { Clock } from '../contract/clock.ts';
+import type { SynthesisRequest, TtsEngine } from '../contract/engine.ts';
+
+/** What to say and for whom; `text` may have any length. */
+export type SpeakRequest = Omit<SynthesisRequest, 'aheadMs'>;
+
+/**
+ * Speaks a text sentence by sentence (spec 4.3, rules 1 and 2). Yields runs of samples at 24 kHz in order,
+ * none of them empty; nothing at all when the text holds nothing that can be spoken. A sentence is begun
+ * when the one before has been made and taken, so a consumer that stops pulling stops the work.
+ * @throws what the engine throws, and the signal's reason after an abort.
+ */
+export async function* speak(
+  engine: TtsEngine,
+  request: SpeakRequest,
+  clock: Clock,
+  signal: AbortSignal,
+): AsyncGenerator<Int16Samples, void, undefined> {
+  const listener = new Listener(clock);
+  const resampler =
+    engine.rateHz === SPEECH_RATE_HZ
+      ? undefined
+      : new Resampler({ fromHz: engine.rateHz, toHz: SPEECH_RATE_HZ, format: 'float32' });
+  try {
+    for (const text of splitSentences(request.text)) {
+      if (text.trim() === '') continue;
+      const sentence = { ...request, text, aheadMs: listener.aheadMs };
+      for await (const made of engine.synthesize(sentence, signal)) {
+        const samples = resampler ? resampler.push(made) : made;
+        if (samples.length > 0) yield listener.hears(samples);
+      }
+    }
+    const rest = resampler?.flush();
+    if (rest && rest.length > 0) yield listener.hears(rest);
+  } finally {
+    resampler?.close();
+  }
+}
+
+/** Follows somebody who plays the audio from its first run on. */
+class Listener {
+  readonly #clock: Clock;
+  #startedMs: number | undefined;
+  #audioMs = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Audio that is still unplayed. */
+  get aheadMs(): number {
+    if (this.#startedMs === undefined) return 0;
+    return Math.max(0, this.#startedMs + this.#audioMs - this.#clock.monotonicMs());
+  }
+
+  hears(samples: Float32Samples): Int16Samples {
+    this.#startedMs ??= this.#clock.monotonicMs();
+    this.#audioMs += (samples.length * 1000) / SPEECH_RATE_HZ;
+    return float32ToInt16(samples);
+  }
+}
