@@ -2,8 +2,9 @@ import { type DestinationStream, type Logger as Pino, pino } from 'pino';
 import { ServiceError } from '../contract/error.ts';
 import type { LogFields, Logger } from '../contract/logger.ts';
 
-/** A logger that owns its output; {@link flush} before the process ends. */
+/** A logger that owns its output. */
 export interface RootLogger extends Logger {
+  /** Writes what is still held back; call it before the process ends. */
   flush(): void;
 }
 
@@ -12,7 +13,7 @@ export interface RootLogger extends Logger {
  * @param destination where lines go; standard output when absent.
  */
 export function jsonLogger(level: string, destination?: DestinationStream): RootLogger {
-  const stream = destination ?? pino.destination({ fd: 1, sync: false, minLength: 0 });
+  const stdout = destination === undefined ? pino.destination({ fd: 1, sync: false }) : undefined;
   const root = pino(
     {
       level,
@@ -20,9 +21,9 @@ export function jsonLogger(level: string, destination?: DestinationStream): Root
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
-    stream,
+    destination ?? stdout,
   );
-  return Object.assign(wrap(root), { flush: () => root.flush() });
+  return Object.assign(wrap(root), { flush: () => stdout?.flushSync() });
 }
 
 function wrap(log: Pino): Logger {

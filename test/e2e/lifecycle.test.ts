@@ -151,6 +151,36 @@ describe('stop', () => {
   });
 });
 
+describe('while the engines load', () => {
+  const main = join(import.meta.dirname, '../support/loading-main.ts');
+  const loading = () => launch({ main, until: '/healthz' });
+
+  test('health is fine, readiness names the plugin, work is asked to come again', async () => {
+    const service = await loading();
+    const readyz = await service.fetch('/readyz');
+    expect(readyz.status).toBe(503);
+    expect(await readyz.json()).toEqual({
+      status: 'starting',
+      plugins: { waiting: { ready: false, detail: 'starting' } },
+    });
+    const refused = await service.fetch('/v1/models');
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get('retry-after')).toBe('1');
+  });
+
+  test('SIGTERM ends the process at once with code 0', async () => {
+    const service = await loading();
+    service.signal('SIGTERM');
+    expect(await service.exited).toBe(0);
+  });
+
+  test('an engine that cannot load ends the start with its message', async () => {
+    const service = await launch({ main, until: '/healthz', env: { FAIL_AFTER_MS: '200' } });
+    expect(await service.exited).toBe(1);
+    expect(service.log().at(-1)).toMatchObject({ level: 'error', msg: 'start failed' });
+  });
+});
+
 describe('stop with work running', () => {
   const main = join(import.meta.dirname, '../support/slow-main.ts');
   const messages = (service: LaunchedService) => service.log().map(({ msg }) => msg);
