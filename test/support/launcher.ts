@@ -33,7 +33,6 @@ export interface LaunchedService {
   readonly baseUrl: string;
   readonly pid: number;
   readonly dataDir: string;
-  readonly pid: number;
   /** The exit code, once the process has ended. */
   readonly exited: Promise<number>;
   /** Everything on standard output so far: log lines, and the key of a first start. */
@@ -116,7 +115,6 @@ export async function launchService(options: LaunchOptions = {}): Promise<Launch
     baseUrl,
     pid: child.pid,
     dataDir,
-    pid: child.pid,
     exited: child.exited.then(async (exitCode) => {
       await reading;
       return exitCode;
