@@ -73,6 +73,11 @@ export class Synthesizer {
     }
   }
 
+  /** Requests that are being answered. */
+  get running(): number {
+    return this.#running.size;
+  }
+
   /** Resolves when nothing is running; at the signal it stops what still is. */
   async drain(until: AbortSignal): Promise<void> {
     if (this.#running.size === 0) return;

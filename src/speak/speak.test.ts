@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import { FakeTtsEngine } from '../../test/support/fake-tts-engine.ts';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import type { TtsEngine } from '../contract/engine.ts';
+import { type SpeakRequest, speak } from './speak.ts';
+
+const never = new AbortController().signal;
+const REQUEST: SpeakRequest = {
+  text: 'One sentence. And another one! A third?',
+  speed: 1,
+  priority: 'interactive',
+  delivery: 'stream',
+};
+
+async function collect(
+  engine: TtsEngine,
+  request: SpeakRequest,
+  clock = new ManualClock(),
+): Promise<number[]> {
+  const samples: number[] = [];
+  for await (const run of speak(engine, request, clock, never)) samples.push(...run);
+  return samples;
+}
+
+describe('speak', () => {
+  it('says each sentence once, in order, and passes on how', async () => {
+    const engine = new FakeTtsEngine();
+    await collect(engine, { ...REQUEST, speed: 1.5, voice: 'anna', delivery: 'whole', priority: 'batch' });
+    expect(engine.requests.map(({ text }) => text.trim())).toEqual([
+      'One sentence.',
+      'And another one!',
+      'A third?',
+    ]);
+    for (const request of engine.requests) {
+      expect(request).toMatchObject({ speed: 1.5, voice: 'anna', delivery: 'whole', priority: 'batch' });
+    }
+  });
+
+  it('cuts a sentence of more than 400 characters into clauses', async () => {
+    const engine = new FakeTtsEngine();
+    const clause = 'and so the story went on and on without an end in sight, ';
+    await collect(engine, { ...REQUEST, text: `${clause.repeat(12)}until it stopped.` });
+    expect(engine.requests.length).toBeGreaterThan(1);
+    for (const { text } of engine.requests) expect(text.trim().length).toBeLessThanOrEqual(600);
+    expect(engine.requests.map(({ text }) => text).join('')).toBe(`${clause.repeat(12)}until it stopped.`);
+  });
+
+  it('gives 16-bit samples, saturated', async () => {
+    const engine = new FakeTtsEngine({ runs: () => [[0, 0.5, -0.5, 2, -2]] });
+    expect(await collect(engine, { ...REQUEST, text: 'One.' })).toEqual([0, 16384, -16384, 32767, -32768]);
+  });
+
+  it.each([8000, 22_050, 48_000])(
+    'brings %d Hz to 24 kHz without a seam between sentences',
+    async (rateHz) => {
+      const tone = (length: number) =>
+        Array.from({ length }, (_, n) => 0.5 * Math.sin((2 * Math.PI * 400 * n) / rateHz));
+      // Each sentence is a whole number of periods, so together they are one tone.
+      const engine = new FakeTtsEngine({ rateHz, runs: () => [tone(rateHz / 2), tone(rateHz / 2)] });
+      const samples = await collect(engine, REQUEST);
+      expect(samples).toHaveLength(3 * 24_000);
+      const middle = samples.slice(1000, -1000);
+      const wrong = middle.map((value, n) =>
+        Math.abs(value - 16384 * Math.sin((2 * Math.PI * 400 * (n + 1000)) / 24_000)),
+      );
+      expect(Math.max(...wrong)).toBeLessThan(20);
+    },
+  );
+
+  it('yields nothing for blank text, and asks no engine', async () => {
+    const engine = new FakeTtsEngine();
+    expect(await collect(engine, { ...REQUEST, text: ' \n ' })).toEqual([]);
+    expect(engine.requests).toEqual([]);
+  });
+
+  it('tells the engine how far ahead of the listener it is', async () => {
+    const clock = new ManualClock();
+    const engine = new FakeTtsEngine({
+      runs: () => [new Array(24_000).fill(0.1)],
+      before: () => clock.advance(300),
+    });
+    await collect(engine, REQUEST, clock);
+    // A second of audio each, made in 300 ms, heard from the first on.
+    expect(engine.requests.map(({ aheadMs }) => aheadMs)).toEqual([0, 1000, 1700]);
+  });
+
+  it('stops the engine when its consumer leaves', async () => {
+    const engine = new FakeTtsEngine({ runs: () => [[0.1], [0.1], [0.1]] });
+    for await (const _ of speak(engine, REQUEST, new ManualClock(), never)) break;
+    expect(engine).toMatchObject({ runsMade: 1, leftEarly: 1 });
+  });
+
+  it('throws what the engine throws, after the audio that was made', async () => {
+    const failure = new Error('engine');
+    const engine = new FakeTtsEngine({
+      failure: ({ text }) => (text.startsWith('And') ? failure : undefined),
+    });
+    const heard: number[] = [];
+    const consume = async () => {
+      for await (const run of speak(engine, REQUEST, new ManualClock(), never)) heard.push(run.length);
+    };
+    await expect(consume()).rejects.toBe(failure);
+    expect(heard).toEqual([2400, 2400]);
+  });
+});
