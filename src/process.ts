@@ -82,13 +82,13 @@ function endOnSignals(log: RootLogger): { started(service: Service): void } {
   return {
     started(running) {
       service = running;
-      const crash = (error: unknown) => {
-        // Logged without its message, which may be private; nobody knows what state is left, so it ends.
+      process.on('uncaughtException', (error) => {
+        // Nobody knows what state is left. Errors are logged without their message, which may be private.
         log.error('unexpected failure, stopping', error);
         void end(1);
-      };
-      process.on('uncaughtException', crash);
-      process.on('unhandledRejection', crash);
+      });
+      // A promise that nobody awaited belongs to one request; one caller must not end it for all.
+      process.on('unhandledRejection', (error) => log.error('unhandled rejection', error));
     },
   };
 }

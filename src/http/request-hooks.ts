@@ -26,6 +26,8 @@ export interface HookParts {
 /** Still answered while draining: what watches the process must see it go. */
 const WATCH_PATHS: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+/** For the log and the metrics alone, since nobody reads it; nginx uses the same number. */
+const CLIENT_LEFT = 499;
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /**
@@ -64,6 +66,11 @@ export function requestHooks(parts: HookParts) {
     })
     .onParse({ as: 'global' }, ({ request }) => readBody(request, parts.requestBytes))
     .onError({ as: 'global' }, ({ request, error, code, set }) => {
+      // Whatever failed, it failed because nobody is there any more: a line in the log, not an alarm.
+      if (request.signal.aborted) {
+        set.status = CLIENT_LEFT;
+        return '';
+      }
       const failure =
         code === 'NOT_FOUND' ? notFound(request, parts.routes(), set.headers) : toServiceError(error);
       if (failure.status >= 500) {
