@@ -88,3 +88,11 @@ export class ServiceError extends Error {
 export function invalidRequest(message: string, param?: string, code?: ErrorCode): ServiceError {
   return new ServiceError('invalid_request', message, { param, code });
 }
+
+/**
+ * The service cannot start as it is set up. The message is for the operator: what is missing or wrong, and
+ * what to do.
+ */
+export class StartError extends Error {
+  override readonly name = 'StartError';
+}

@@ -2,6 +2,7 @@
 
 import type { Clock } from '../contract/clock.ts';
 import type { TtsEngine } from '../contract/engine.ts';
+import { StartError } from '../contract/error.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { Metrics } from '../contract/metrics.ts';
 import type { ModelTable } from '../contract/plugin.ts';
@@ -30,22 +31,13 @@ export interface OpenTtsTable {
 
 /**
  * Opens the engine of every configured model and waits until the embedded ones are loaded.
- * @throws Error that says what is missing: a model file, a voice, a library of the provider.
+ * @throws StartError that says what is missing: a model file, a voice, a library of the provider.
  */
 export async function openTtsTable(options: TtsTableOptions): Promise<OpenTtsTable> {
-  const { models, clock, log, metrics } = options;
-  const specs = embeddedSpecs(models, options.modelsDir);
-  const pool =
-    Object.keys(specs).length === 0
-      ? undefined
-      : await startInferencePool<ModelSpec>({
-          entry: WORKER_ENTRY,
-          models: specs,
-          settings: options.inference,
-          clock,
-          log,
-          metrics,
-        });
+  const { models, log } = options;
+  const pool = await openPool(options).catch((error: unknown) => {
+    throw new StartError(error instanceof Error ? error.message : String(error), { cause: error });
+  });
   const engines = new Map<string, TtsEngine>();
   for (const [id, settings] of models) {
     if (settings.kind === 'upstream')
@@ -59,6 +51,14 @@ export async function openTtsTable(options: TtsTableOptions): Promise<OpenTtsTab
       await pool?.close();
     },
   };
+}
+
+/** The pool of the embedded models, or undefined when CONFIG names none. */
+async function openPool(options: TtsTableOptions): Promise<InferencePool | undefined> {
+  const models = embeddedSpecs(options.models, options.modelsDir);
+  if (Object.keys(models).length === 0) return undefined;
+  const { inference: settings, clock, log, metrics } = options;
+  return startInferencePool<ModelSpec>({ entry: WORKER_ENTRY, models, settings, clock, log, metrics });
 }
 
 /** One spec for each kind of embedded model: ids that differ in their voice only share the weights. */
