@@ -1,10 +1,11 @@
 import { join } from 'node:path';
-import { ConfigError, loadConfig } from '../src/config.ts';
+import { loadConfig } from '../src/config.ts';
 import type { ApiKeyStore } from '../src/contract/api-key.ts';
+import { StartError } from '../src/contract/error.ts';
 import { systemClock } from '../src/kit/clock.ts';
 import { issueKey } from '../src/records/issue-key.ts';
 import { sqliteApiKeyStore } from '../src/records/sqlite-api-key-store.ts';
-import { DatabaseError, openDatabase } from '../src/records/sqlite-database.ts';
+import { openDatabase } from '../src/records/sqlite-database.ts';
 
 /** `bun run keys …`: API keys in the database under DATA_DIR. A running service sees changes at once. */
 
@@ -70,7 +71,7 @@ function day(unixSeconds: number): string {
 try {
   await run(process.argv.slice(2));
 } catch (error) {
-  const expected = [UsageError, ConfigError, DatabaseError].some((kind) => error instanceof kind);
-  console.error(expected && error instanceof Error ? error.message : error);
+  const forPeople = error instanceof UsageError || error instanceof StartError;
+  console.error(forPeople ? error.message : error);
   process.exit(1);
 }

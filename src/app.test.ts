@@ -41,6 +41,7 @@ const feature = new Elysia({ name: 'feature' })
   .get('/v1/conflict', () => {
     throw new ServiceError('conflict', 'It was cancelled already.');
   })
+  .get('/v1/wrong', () => ({ size: 'a private text' }) as never, { response: t.Object({ size: t.Number() }) })
   .get('/v1/files/*', () => 'file');
 
 function json(body: unknown): RequestInit {
@@ -298,6 +299,12 @@ describe('failures', () => {
     expect(error.message).not.toContain('caller');
     const line = app.log.lines.find(({ level }) => level === 'error');
     expect(line?.fields.request_id).toBe(response.headers.get('x-request-id'));
+  });
+
+  test('an answer of ours that breaks its schema is 500, not the fault of the caller', async () => {
+    const response = await open({ routes: [feature] }).send('/v1/wrong');
+    expect(response.status).toBe(500);
+    expect(JSON.stringify(await errorOf(response))).not.toContain('private');
   });
 
   test('a permanent conflict tells SDKs not to retry', async () => {

@@ -5,13 +5,14 @@ import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { parse as parseToml, TomlError } from 'smol-toml';
 import { MAX_RATE_HZ, MIN_RATE_HZ, SPEECH_RATE_HZ } from './contract/audio.ts';
+import { StartError } from './contract/error.ts';
 import { Secret } from './contract/secret.ts';
 import type { InferenceSettings, OrtProvider, TtsModelSettings, TtsModels } from './contract/settings.ts';
 import { hashApiKey } from './kit/api-key.ts';
 import { oneOf, schemaFault } from './kit/schema-error.ts';
 
 /** A setting that cannot be used. The message says which, where it stands and what is allowed. */
-export class ConfigError extends Error {
+export class ConfigError extends StartError {
   override readonly name = 'ConfigError';
 }
 

@@ -3,11 +3,14 @@ import { join } from 'node:path';
 import type { AnyElysia } from 'elysia';
 import packageJson from '../package.json' with { type: 'json' };
 import { buildApp } from './app.ts';
-import { type Config, ConfigError, loadConfig } from './config.ts';
+import { type Config, loadConfig } from './config.ts';
 import type { ApiKeyStore } from './contract/api-key.ts';
 import type { TtsEngine } from './contract/engine.ts';
+import { StartError } from './contract/error.ts';
+import type { Logger } from './contract/logger.ts';
 import type { ModelTable, Slots } from './contract/plugin.ts';
 import { authenticator } from './http/auth.ts';
+import { errorAnswer, toServiceError } from './http/error-body.ts';
 import { createMetrics } from './http/metrics.ts';
 import { metricsRoutes } from './http/metrics-routes.ts';
 import { startingAnswer } from './http/starting.ts';
@@ -16,9 +19,9 @@ import { systemClock } from './kit/clock.ts';
 import { jsonLogger, type RootLogger } from './kit/json-logger.ts';
 import { issueFirstKey } from './records/issue-key.ts';
 import { sqliteApiKeyStore } from './records/sqlite-api-key-store.ts';
-import { DatabaseError, openDatabase } from './records/sqlite-database.ts';
+import { openDatabase } from './records/sqlite-database.ts';
 import { sqliteUsageStore } from './records/sqlite-usage-store.ts';
-import { type AnyPlugin, RegistryError, selectPlugins, startPlugins } from './registry.ts';
+import { type AnyPlugin, selectPlugins, startPlugins } from './registry.ts';
 import { usageLedger } from './usage/usage-ledger.ts';
 
 /** What a build of the service consists of; src/main.ts names the real one. */
@@ -55,10 +58,9 @@ export async function runProcess(build: Build): Promise<void> {
     const signals = endOnSignals(log);
     signals.started(await start(build, config, log));
   } catch (error) {
-    const forPeople = [ConfigError, RegistryError, DatabaseError, ListenError];
     // No caller was heard yet, so the message is shown whatever was thrown; the stack of a fault that
     // nobody foresaw goes to the log.
-    if (!forPeople.some((kind) => error instanceof kind)) log?.error('start failed', error);
+    if (!(error instanceof StartError)) log?.error('start failed', error);
     log?.flush();
     process.stderr.write(`Cannot start: ${error instanceof Error ? error.message : String(error)}\n`);
     process.exit(1);
@@ -112,7 +114,7 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
 
     let app: AnyElysia | undefined;
     let stopping = false;
-    const server = listen(config.host, config.port, {
+    const server = listen(config.host, config.port, log, {
       idleTimeout: IDLE_TIMEOUT_S,
       // http/body.ts holds the limit, with an error body; Bun's own refusal has none.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
@@ -121,7 +123,7 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
     opened.defer(() => server.stop(true));
     if (config.metricsPort !== undefined) {
       const routes = metricsRoutes(metrics);
-      const metricsServer = listen(config.host, config.metricsPort, {
+      const metricsServer = listen(config.host, config.metricsPort, log, {
         fetch: (request) => routes.fetch(request),
       });
       opened.defer(() => metricsServer.stop(true));
@@ -182,23 +184,31 @@ async function printFirstKey(keys: ApiKeyStore): Promise<void> {
   );
 }
 
-/** A port that cannot be had. */
-class ListenError extends Error {}
-
 interface Answering {
   fetch(request: Request): Response | Promise<Response>;
   readonly idleTimeout?: number;
   readonly maxRequestBodySize?: number;
 }
 
-function listen(hostname: string, port: number, answering: Answering) {
+function listen(hostname: string, port: number, log: Logger, answering: Answering) {
   try {
     // Outside of development Bun shares ports: a second service would take half of the first one's calls.
-    return Bun.serve({ hostname, port, development: false, reusePort: false, ...answering });
+    return Bun.serve({
+      hostname,
+      port,
+      development: false,
+      reusePort: false,
+      ...answering,
+      // Without this, what slips through the app would be printed with its message.
+      error(error) {
+        log.error('request failed outside of the app', error);
+        return errorAnswer(toServiceError(error));
+      },
+    });
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
     const reason =
       code === 'EADDRINUSE' ? 'is in use' : `cannot be listened on (${code ?? 'unknown reason'})`;
-    throw new ListenError(`port ${port} of ${hostname} ${reason}.`);
+    throw new StartError(`port ${port} of ${hostname} ${reason}.`);
   }
 }

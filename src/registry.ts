@@ -1,5 +1,6 @@
 import type { AnyElysia } from 'elysia';
 import type { ReadyReport } from './contract/engine.ts';
+import { StartError } from './contract/error.ts';
 import type { Logger } from './contract/logger.ts';
 import type { PluginInstance, Slots } from './contract/plugin.ts';
 import { aborted } from './kit/aborted.ts';
@@ -17,7 +18,7 @@ export interface AnyPlugin {
 type AnyInstance = Omit<PluginInstance, 'provides'> & { readonly provides: Partial<Slots> };
 
 /** A set of plugins that cannot start. The message names the plugin and what it lacks. */
-export class RegistryError extends Error {
+export class RegistryError extends StartError {
   override readonly name = 'RegistryError';
 }
 

@@ -127,6 +127,13 @@ describe('documents', () => {
     expect(faults.join('\n')).toContain(words);
   });
 
+  test('a comment that names a page which is not there is told', async () => {
+    const folder = tree({ 'README.md': readme, 'src/kit/a.ts': '// See docs/decisions/gone.md.' });
+    expect(await docsFaults(folder)).toEqual([
+      'src/kit/a.ts: names docs/decisions/gone.md, which does not exist',
+    ]);
+  });
+
   test('a missing README is told', async () => {
     expect(await docsFaults(tree({}))).toEqual(['README.md is missing']);
   });

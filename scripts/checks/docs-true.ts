@@ -24,7 +24,19 @@ export async function docsFaults(root: string): Promise<string[]> {
       if (!Object.hasOwn(packageJson.scripts, script)) faults.push(`${page}: names the script ${script}`);
     }
   }
-  return [...faults, ...(await environmentFaults(root))];
+  return [...faults, ...(await reasonFaults(root)), ...(await environmentFaults(root))];
+}
+
+/** Pages that comments in the code send their reader to. */
+async function reasonFaults(root: string): Promise<string[]> {
+  const faults: string[] = [];
+  for (const path of new Glob('{src,plugins,models,native,scripts}/**/*.{ts,h,cpp}').scanSync(root)) {
+    const text = await Bun.file(`${root}/${path}`).text();
+    for (const [page] of text.matchAll(/(?<![\w/])docs\/[\w/-]+\.md/g)) {
+      if (!existsSync(`${root}/${page}`)) faults.push(`${path}: names ${page}, which does not exist`);
+    }
+  }
+  return faults;
 }
 
 /** The README's rows of variables against those that src/config.ts reads. */

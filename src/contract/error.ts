@@ -94,5 +94,5 @@ export function invalidRequest(message: string, param?: string, code?: ErrorCode
  * what to do.
  */
 export class StartError extends Error {
-  override readonly name = 'StartError';
+  override readonly name: string = 'StartError';
 }

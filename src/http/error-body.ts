@@ -1,5 +1,6 @@
 import { ElysiaCustomStatusResponse, ParseError, ValidationError } from 'elysia';
 import { invalidRequest, ServiceError } from '../contract/error.ts';
+import { newId } from '../contract/id.ts';
 import { schemaFault } from '../kit/schema-error.ts';
 
 /** The one body of every failed request (contract; openai-wire 1.3): all four keys, always. */
@@ -33,13 +34,20 @@ export function errorHeaders(error: ServiceError): Record<string, string> {
   return headers;
 }
 
+/** A failure as a whole answer, for places where no app is at work. */
+export function errorAnswer(error: ServiceError): Response {
+  const headers = { 'x-request-id': newId('request'), ...errorHeaders(error) };
+  return Response.json(errorBody(error), { status: error.status, headers });
+}
+
 /**
  * What a caller may know of anything that was thrown. Errors that are not ours become a plain `internal`
  * one: their message may hold private text, so it is neither sent nor kept in the answer.
  */
 export function toServiceError(thrown: unknown): ServiceError {
   if (thrown instanceof ServiceError) return thrown;
-  if (thrown instanceof ValidationError) return fromValidation(thrown);
+  // An answer of ours that breaks its own schema is no fault of the caller.
+  if (thrown instanceof ValidationError && thrown.type !== 'response') return fromValidation(thrown);
   if (thrown instanceof ParseError) {
     // Elysia wraps what a body parser throws.
     if (thrown.cause instanceof ServiceError) return thrown.cause;

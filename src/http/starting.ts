@@ -1,6 +1,6 @@
 import { ServiceError } from '../contract/error.ts';
 import { newId } from '../contract/id.ts';
-import { errorBody, errorHeaders } from './error-body.ts';
+import { errorAnswer } from './error-body.ts';
 
 /**
  * Answers while plugins and models are being started, before there is an app: `/healthz` is fine,
@@ -16,15 +16,12 @@ export function startingAnswer(request: Request, plugins: readonly string[]): Re
       const states = Object.fromEntries(plugins.map((plugin) => [plugin, state]));
       return Response.json({ status: 'starting', plugins: states }, { status: 503, headers });
     }
-    default: {
-      const error = new ServiceError('overloaded', 'This server is starting. Send the request again.', {
-        code: 'server_overloaded',
-        retryAfterS: 1,
-      });
-      return Response.json(errorBody(error), {
-        status: error.status,
-        headers: { ...headers, ...errorHeaders(error) },
-      });
-    }
+    default:
+      return errorAnswer(
+        new ServiceError('overloaded', 'This server is starting. Send the request again.', {
+          code: 'server_overloaded',
+          retryAfterS: 1,
+        }),
+      );
   }
 }

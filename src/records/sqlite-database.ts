@@ -1,9 +1,10 @@
 import { Database } from 'bun:sqlite';
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { StartError } from '../contract/error.ts';
 
 /** A database that cannot be used. The message names the file. */
-export class DatabaseError extends Error {
+export class DatabaseError extends StartError {
   override readonly name = 'DatabaseError';
 }
 

@@ -175,7 +175,8 @@ describe('while the engines load', () => {
   });
 
   test('an engine that cannot load ends the start with its message', async () => {
-    const service = await launch({ main, until: '/healthz', env: { FAIL_AFTER_MS: '200' } });
+    const service = await loading();
+    service.signal('SIGUSR2');
     expect(await service.exited).toBe(1);
     expect(service.log().at(-1)).toMatchObject({ level: 'error', msg: 'start failed' });
   });

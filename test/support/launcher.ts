@@ -39,7 +39,7 @@ export interface LaunchedService {
   output(): string;
   /** The log lines so far. */
   log(): Record<string, unknown>[];
-  signal(name: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): void;
+  signal(name: 'SIGTERM' | 'SIGINT' | 'SIGKILL' | 'SIGUSR2'): void;
   /** Sends a request with the key of organization `a`, unless `init` names its own headers. */
   fetch(path: string, init?: RequestInit): Promise<Response>;
   /** SIGTERM, then the exit code. Removes the folders. Idempotent. */

@@ -1,7 +1,8 @@
 import { runProcess } from '../../src/process.ts';
 
-/** A build whose engines never finish loading, or fail after FAIL_AFTER_MS, for tests of the start. */
-const failAfterMs = process.env.FAIL_AFTER_MS;
+/** A build whose engines load until SIGUSR2 comes, and fail then, for tests of the start. */
+const failure = Promise.withResolvers<never>();
+process.once('SIGUSR2', () => failure.reject(new Error('the model file is missing')));
 
 await runProcess({
   plugins: () => [
@@ -12,9 +13,5 @@ await runProcess({
       setup: () => Promise.reject(new Error('set up without engines')),
     },
   ],
-  async openTts() {
-    if (failAfterMs === undefined) return new Promise<never>(() => {});
-    await Bun.sleep(Number(failAfterMs));
-    throw new Error('the model file is missing');
-  },
+  openTts: () => failure.promise,
 });
