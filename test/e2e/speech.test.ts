@@ -1,0 +1,286 @@
+import { connect } from 'node:net';
+import OpenAI from 'openai';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { clickRatio, longestGapMs, loudnessDb, silentEdges } from '../support/audio-checks.ts';
+import { type LaunchedService, launchService, SERVICE_KEY } from '../support/launcher.ts';
+
+/** The real process with the real models, asked by real clients. */
+
+const CONFIG = `
+[models."svc-tts"]
+kind = "kokoro"
+[models."svc-tts-fast"]
+kind = "piper"
+`;
+const PATH = '/v1/audio/speech';
+const HELLO = 'Hello there, how can I help you today?';
+const STORY =
+  'It was the best of times, it was the worst of times. Nobody knew which of the two it really was. ';
+const BYTES_PER_SECOND = 48_000;
+
+let service: LaunchedService;
+beforeAll(async () => {
+  service = await launchService({ config: CONFIG });
+}, 120_000);
+afterAll(() => service?.stop());
+
+function post(fields: Record<string, unknown>, init: RequestInit = {}): Promise<Response> {
+  return service.fetch(PATH, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${SERVICE_KEY}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'svc-tts-fast', input: HELLO, ...fields }),
+    ...init,
+  });
+}
+
+/** Samples of raw 16-bit PCM, full scale ±1. */
+function samplesOf(bytes: Uint8Array): Float32Array {
+  const whole = new Int16Array(bytes.slice().buffer);
+  return Float32Array.from(whole, (sample) => sample / 32_768);
+}
+
+/** Passes that inference processes have run of one kind of model. */
+async function passes(model: 'kokoro' | 'piper'): Promise<number> {
+  const metrics = await (await service.fetch('/metrics')).text();
+  const line = new RegExp(`^inference_pass_seconds_count\\{model="${model}"\\} (\\d+)$`, 'm').exec(metrics);
+  return Number(line?.[1] ?? 0);
+}
+
+/** The caller's rows, newest first. */
+async function rows(limit: number): Promise<Record<string, unknown>[]> {
+  const page = (await (await service.fetch(`/v1/usage?limit=${limit}`)).json()) as {
+    data: Record<string, unknown>[];
+  };
+  return page.data;
+}
+
+/** Waits until a count stands still for half a second. */
+async function settled(read: () => Promise<number>): Promise<number> {
+  let last = await read();
+  for (;;) {
+    await Bun.sleep(500);
+    const now = await read();
+    if (now === last) return now;
+    last = now;
+  }
+}
+
+describe('the official SDK', () => {
+  const client = () => new OpenAI({ apiKey: SERVICE_KEY, baseURL: `${service.baseUrl}/v1`, maxRetries: 0 });
+  // The SDK's types want a voice; a client's own JSON need not have one.
+  const params = (fields: object): OpenAI.Audio.SpeechCreateParams =>
+    JSON.parse(JSON.stringify({ model: 'svc-tts', input: HELLO, ...fields }));
+
+  test('gets a complete wav file', async () => {
+    const response = await client().audio.speech.create(params({}));
+    expect(response.headers.get('content-type')).toBe('audio/wav');
+    expect(response.headers.get('x-request-id')).toMatch(/^req_/);
+    const bytes = Buffer.from(await response.arrayBuffer());
+    expect(Number(response.headers.get('content-length'))).toBe(bytes.length);
+    expect(bytes.toString('latin1', 0, 4)).toBe('RIFF');
+    expect(bytes.readUInt32LE(40)).toBe(bytes.length - 44);
+  });
+
+  test('hears a stream begin before it ends', async () => {
+    const response = await client().audio.speech.create(
+      params({ input: STORY.repeat(2), response_format: 'pcm', stream_format: 'audio' }),
+    );
+    expect(response.headers.get('content-type')).toBe('audio/pcm');
+    let bytes = 0;
+    let firstMs = 0;
+    for await (const chunk of response.body ?? []) {
+      if (bytes === 0) firstMs = performance.now();
+      expect(chunk.length % 2).toBe(0);
+      bytes += chunk.length;
+    }
+    expect(bytes / BYTES_PER_SECOND).toBeGreaterThan(8);
+    expect(performance.now() - firstMs).toBeGreaterThan(500);
+  });
+
+  test('gets errors of its own classes', async () => {
+    const refused = client().audio.speech.create(params({ voice: 'alloy' }));
+    await expect(refused).rejects.toBeInstanceOf(OpenAI.BadRequestError);
+    await expect(refused).rejects.toMatchObject({
+      status: 400,
+      type: 'invalid_request_error',
+      param: 'voice',
+      requestID: expect.stringMatching(/^req_/),
+    });
+  });
+
+  test('stops the synthesis when it stops listening', async () => {
+    const response = await client().audio.speech.create(
+      params({ input: STORY.repeat(10), response_format: 'pcm' }),
+    );
+    for await (const _ of response.body ?? []) break;
+    await settled(() => passes('kokoro'));
+    expect((await rows(1))[0]).toMatchObject({ status: 'cancelled', model: 'svc-tts' });
+  });
+});
+
+test.each(['wav', 'pcm'])('a form and JSON give the same bytes (%s)', async (response_format) => {
+  const json = await (await post({ response_format, speed: 1.1 })).bytes();
+  const form = new FormData();
+  const fields = { model: 'svc-tts-fast', input: HELLO, response_format, speed: '1.1', max_new_tokens: '9' };
+  for (const [name, value] of Object.entries(fields)) form.append(name, value);
+  const multipart = await post({}, { headers: { 'x-api-key': SERVICE_KEY }, body: form });
+  expect(multipart.status).toBe(200);
+  expect(Buffer.compare(await multipart.bytes(), json)).toBe(0);
+});
+
+describe.each(['svc-tts', 'svc-tts-fast'])('the sound of %s', (model) => {
+  const speak = async (input: string) =>
+    samplesOf(await (await post({ model, input, response_format: 'pcm' })).bytes());
+
+  test('has the length, loudness and edges of speech', async () => {
+    const samples = await speak(STORY);
+    expect(samples.length / 24_000).toBeGreaterThan(4.5);
+    expect(samples.length / 24_000).toBeLessThan(9);
+    expect(loudnessDb(samples)).toBeGreaterThan(-32);
+    expect(loudnessDb(samples)).toBeLessThan(-14);
+    const { leadMs, trailMs } = silentEdges(samples, 24_000);
+    expect(leadMs).toBeLessThan(250);
+    expect(trailMs).toBeGreaterThan(20);
+    expect(trailMs).toBeLessThan(600);
+    expect(longestGapMs(samples, 24_000)).toBeLessThan(1000);
+  });
+
+  test('has no click anywhere that the same sentence made as a whole lacks', async () => {
+    const streamed = await speak(STORY);
+    const wav = await (await post({ model, input: STORY })).bytes();
+    const whole = samplesOf(wav.subarray(44));
+    expect(streamed.length).toBe(whole.length);
+    const worst = (samples: Float32Array) => {
+      let ratio = 0;
+      for (let at = 300; at < samples.length - 300; at += 1) {
+        const bend = Math.abs((samples[at - 1] ?? 0) - 2 * (samples[at] ?? 0) + (samples[at + 1] ?? 0));
+        // Only places that bend hard can be clicks.
+        if (bend > 0.1) ratio = Math.max(ratio, clickRatio(samples, at));
+      }
+      return ratio;
+    };
+    expect(worst(streamed)).toBeLessThanOrEqual(Math.max(1.5, worst(whole) * 1.2));
+  });
+
+  test('grows with the text', async () => {
+    const [once, thrice] = [await speak(STORY), await speak(STORY.repeat(3))];
+    expect(thrice.length / once.length).toBeGreaterThan(2.8);
+    expect(thrice.length / once.length).toBeLessThan(3.2);
+  });
+});
+
+describe('clients that leave', () => {
+  test('stop the inference within one window', async () => {
+    const controller = new AbortController();
+    const response = await post(
+      { model: 'svc-tts', input: STORY.repeat(20), response_format: 'pcm' },
+      { signal: controller.signal },
+    );
+    await response.body?.getReader().read();
+    controller.abort();
+    const before = await passes('kokoro');
+    // The pass that runs, and one that may be begun before the closed connection is noticed.
+    expect((await settled(() => passes('kokoro'))) - before).toBeLessThanOrEqual(2);
+    expect((await rows(1))[0]).toMatchObject({ status: 'cancelled' });
+  });
+
+  test('while they wait for a whole file stop it too', async () => {
+    const controller = new AbortController();
+    const begun = await passes('kokoro');
+    const answer = post({ model: 'svc-tts', input: STORY.repeat(20) }, { signal: controller.signal });
+    const left = expect(answer).rejects.toThrow();
+    await expect.poll(() => passes('kokoro'), { timeout: 10_000 }).toBeGreaterThan(begun);
+    controller.abort();
+    await left;
+    const before = await passes('kokoro');
+    expect((await settled(() => passes('kokoro'))) - before).toBeLessThanOrEqual(2);
+    expect((await rows(1))[0]).toMatchObject({ status: 'cancelled' });
+  });
+});
+
+test('a reader that does not read holds the synthesis back', async () => {
+  const body = JSON.stringify({
+    model: 'svc-tts-fast',
+    input: STORY.repeat(50).slice(0, 5000),
+    response_format: 'pcm',
+  });
+  const socket = connect(Number(new URL(service.baseUrl).port), '127.0.0.1');
+  socket.pause();
+  socket.on('error', () => undefined);
+  socket.write(
+    `POST ${PATH} HTTP/1.1\r\nhost: test\r\nauthorization: Bearer ${SERVICE_KEY}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  );
+  const begun = await passes('piper');
+  await expect.poll(() => passes('piper'), { timeout: 10_000 }).toBeGreaterThan(begun);
+  await settled(() => passes('piper'));
+  socket.destroy();
+  await settled(() => passes('piper'));
+  const row = (await rows(1))[0];
+  // Of more than 250 seconds; the socket's own buffers hold some megabytes of it.
+  expect(row).toMatchObject({ status: 'cancelled' });
+  expect(Number(row?.audio_seconds)).toBeLessThan(200);
+}, 60_000);
+
+test('100 requests at once, some of which leave: each ends, none hears another', async () => {
+  const texts = Array.from({ length: 5 }, (_, at) => `Number ${'one two three four five'.split(' ')[at]}.`);
+  const alone = await Promise.all(
+    texts.map(async (input) => Buffer.from(await (await post({ input, response_format: 'pcm' })).bytes())),
+  );
+  const outcomes = await Promise.all(
+    Array.from({ length: 100 }, async (_, at) => {
+      const which = at % texts.length;
+      const leaves = at % 7 === 3;
+      const signal = leaves ? AbortSignal.timeout(20 * at) : undefined;
+      try {
+        const response = await post(
+          { input: texts[which], response_format: 'pcm' },
+          signal === undefined ? {} : { signal },
+        );
+        const bytes = Buffer.from(await response.bytes());
+        return response.status === 200 && bytes.equals(alone[which] ?? Buffer.of()) ? 'right' : 'wrong';
+      } catch {
+        return leaves ? 'left' : 'failed';
+      }
+    }),
+  );
+  expect(outcomes.filter((outcome) => outcome === 'wrong' || outcome === 'failed')).toEqual([]);
+  expect(outcomes.filter((outcome) => outcome === 'right').length).toBeGreaterThanOrEqual(85);
+}, 90_000);
+
+test('a killed inference process costs its requests, not the server', async () => {
+  const response = await post({ model: 'svc-tts', input: STORY.repeat(5), response_format: 'pcm' });
+  const reader = response.body?.getReader();
+  await reader?.read();
+  const children = Bun.spawnSync(['ps', '-o', 'pid=', '--ppid', String(service.pid)]).stdout.toString();
+  for (const pid of children.trim().split(/\s+/)) process.kill(Number(pid), 'SIGKILL');
+  const rest = async () => {
+    while (!(await reader?.read())?.done);
+  };
+  await expect(rest()).rejects.toThrow();
+  expect((await service.fetch('/healthz')).status).toBe(200);
+  expect((await rows(1))[0]).toMatchObject({ status: 'failed', model: 'svc-tts' });
+  // Waits for the new process, and is then served.
+  expect((await post({})).status).toBe(200);
+  expect((await service.fetch('/readyz')).status).toBe(200);
+}, 60_000);
+
+test('writes one row a request, with what was made', async () => {
+  const response = await post({ input: 'One two three. Four five six.' });
+  const bytes = (await response.bytes()).length - 44;
+  expect((await rows(1))[0]).toMatchObject({
+    endpoint: PATH,
+    model: 'svc-tts-fast',
+    status: 'completed',
+    characters: 29,
+    input_tokens: 8,
+    audio_bytes: bytes,
+    audio_seconds: bytes / BYTES_PER_SECOND,
+    output_tokens: Math.ceil((bytes / BYTES_PER_SECOND) * 25),
+    request_id: response.headers.get('x-request-id'),
+  });
+});
+
+test('neither text nor keys are in the log', () => {
+  expect(service.log().length).toBeGreaterThan(100);
+  expect(service.output()).not.toMatch(/best of times|help you today|test-key-of/);
+});
