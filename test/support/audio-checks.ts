@@ -70,7 +70,7 @@ export function clickRatio(samples: Float32Array, at: number, rateHz = 24_000): 
   const bend = (i: number) => Math.abs((samples[i - 1] ?? 0) - 2 * (samples[i] ?? 0) + (samples[i + 1] ?? 0));
   const seam = Math.max(bend(at - 1), bend(at));
   let around = 1e-4;
-  const reach = rateHz / 100;
+  const reach = Math.round(rateHz / 100);
   for (let i = at - reach; i <= at + reach; i++) {
     if (Math.abs(i - at) > 2) around = Math.max(around, bend(i));
   }

@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { clickRatio } from '../../../test/support/audio-checks.ts';
+import { loadConfig } from '../../config.ts';
+import { resolveModelFiles } from '../model-files.ts';
+import type { PassModel, PassRequest } from '../pass-model.ts';
+import { cutPiperGraph } from './piper-graph.ts';
+import { loadPiper } from './piper-model.ts';
+import { parsePiperVoice } from './piper-voice.ts';
+
+const SENTENCE =
+  'The harbour was quiet that morning, and two boats lay at the pier while a gull walked between them.';
+
+let piper: PassModel;
+beforeAll(async () => {
+  const files = resolveModelFiles(loadConfig(process.env).modelsDir, 'piper-en-us-joe');
+  piper = await loadPiper({
+    model: files['en_US-joe-medium.onnx'] ?? '',
+    settings: files['en_US-joe-medium.onnx.json'] ?? '',
+    runtime: { provider: 'cpu', threads: 2 },
+  });
+});
+afterAll(() => piper?.close());
+
+async function runsOf(fields: Partial<PassRequest> = {}): Promise<Float32Array[]> {
+  const runs: Float32Array[] = [];
+  for await (const run of piper.open({ text: SENTENCE, speed: 1, delivery: 'stream', ...fields })) {
+    if (run) runs.push(run);
+  }
+  return runs;
+}
+
+const joined = (runs: readonly Float32Array[]) => Float32Array.from(runs.flatMap((run) => Array.from(run)));
+
+describe('windows', () => {
+  it('give the samples of the whole, wherever they are cut', async () => {
+    const [stream, whole] = [await runsOf(), await runsOf({ delivery: 'whole' })];
+    expect(stream.length).toBeGreaterThan(whole.length);
+    const [a, b] = [joined(stream), joined(whole)];
+    expect(a.length).toBe(b.length);
+    expect(Math.max(...a.map((sample, at) => Math.abs(sample - (b[at] ?? 0))))).toBeLessThan(1e-5);
+  });
+
+  it('leave no click at their seams', async () => {
+    const runs = await runsOf();
+    const samples = joined(runs);
+    let at = 0;
+    for (const run of runs.slice(0, -1)) {
+      at += run.length;
+      expect(clickRatio(samples, at, piper.rateHz)).toBeLessThan(1.5);
+    }
+  });
+});
+
+it('says the same text in the same way', async () => {
+  expect(joined(await runsOf())).toEqual(joined(await runsOf()));
+});
+
+it('speaks faster and slower when asked to', async () => {
+  const lengthAt = async (speed: number) => joined(await runsOf({ speed })).length;
+  const natural = await lengthAt(1);
+  // A phoneme has one frame at least, so half the length cannot be reached.
+  expect((await lengthAt(2)) / natural).toBeLessThan(0.75);
+  expect((await lengthAt(0.5)) / natural).toBeGreaterThan(1.6);
+});
+
+describe('files that are no voice', () => {
+  it.each(['{}', '[]', '{"audio":{"sample_rate":"fast"}}', 'no JSON'])('settings %j', (json) => {
+    expect(() => parsePiperVoice(json)).toThrow();
+  });
+
+  it('a graph', () => {
+    expect(() => cutPiperGraph(new Uint8Array(0))).toThrow();
+    expect(() => cutPiperGraph(Uint8Array.of(1, 2, 3, 255, 255))).toThrow();
+  });
+});
