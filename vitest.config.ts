@@ -6,7 +6,8 @@ export default defineConfig({
     include: ['src/**/*.test.ts', 'plugins/**/*.test.ts', 'models/**/*.test.ts', 'test/**/*.test.ts'],
     pool: 'threads',
     maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 120_000,
+    // Real models on two busy cores take their time; a hanging test is still told.
+    testTimeout: 120_000,
+    hookTimeout: 180_000,
   },
 });
