@@ -418,7 +418,14 @@ interface OpenApi {
   readonly security: unknown;
   readonly paths: Record<
     string,
-    Record<string, { security?: unknown; parameters?: { name: string; schema: unknown }[] }>
+    Record<
+      string,
+      {
+        security?: unknown;
+        parameters?: { name: string; schema: unknown }[];
+        responses?: Record<string, { description?: string; content?: object }>;
+      }
+    >
   >;
 }
 
@@ -432,6 +439,11 @@ describe('swagger', () => {
       expect(documented, `${method} ${path}`).toBeDefined();
       if (PUBLIC_PATHS.has(path)) expect(documented?.security, path).toEqual([]);
       else expect(documented?.security, path).toBeUndefined();
+    }
+    const operations = Object.values(document.paths).flatMap((item) => Object.values(item));
+    for (const answer of operations.flatMap(({ responses = {} }) => Object.values(responses))) {
+      expect(answer.description).toEqual(expect.any(String));
+      expect(Object.keys(answer.content ?? {}).length).toBeLessThan(2);
     }
     expect(document.security).toEqual([{ bearer: [] }, { apiKey: [] }, { partnerSecret: [] }]);
     const limit = document.paths['/v1/usage']?.get?.parameters?.find(({ name }) => name === 'limit');

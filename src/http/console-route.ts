@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia';
+import { publicPage } from './openapi.ts';
 
 const HEADERS = {
   'content-type': 'text/html; charset=utf-8',
@@ -14,7 +15,7 @@ export function consoleRoute(html: string) {
     '/',
     () => new Response(html, { headers: HEADERS }),
     {
-      detail: { summary: 'The console page', security: [] },
+      detail: publicPage('The console page', 'text/html'),
     },
   );
 }

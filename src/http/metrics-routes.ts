@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia';
 import type { MetricsRegistry } from './metrics.ts';
+import { publicPage } from './openapi.ts';
 
 /** `/metrics` in Prometheus text, without a key. */
 export function metricsRoutes(metrics: MetricsRegistry) {
@@ -9,6 +10,6 @@ export function metricsRoutes(metrics: MetricsRegistry) {
       set.headers['content-type'] = metrics.contentType;
       return metrics.render();
     },
-    { detail: { summary: 'Numbers for Prometheus', security: [] } },
+    { detail: publicPage('Numbers for Prometheus', 'text/plain') },
   );
 }

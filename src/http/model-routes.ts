@@ -29,7 +29,7 @@ export function modelRoutes(ids: readonly string[], created: number) {
         throw unknownModel(ids, 'not_found');
       },
       {
-        params: t.Object({ model: t.String({ description: 'Id of a model.', examples: ['svc-tts'] }) }),
+        params: t.Object({ model: t.String({ description: 'Id of a model.', example: 'svc-tts' }) }),
         response: { 200: Model, 404: ErrorSchema },
         detail: { summary: 'One model' },
       },

@@ -35,11 +35,16 @@ export function openapiRoutes(version: string) {
     if (route !== '/swagger') return undefined;
     return new Response(PAGE, { headers: { 'content-type': 'text/html; charset=utf-8' } });
   });
+  routes.onAfterHandle(({ route, response }) => {
+    if (route === '/swagger/json') tidy(response as OpenApiDocument);
+  });
   return routes.use(
     swagger({
       provider: 'swagger-ui',
       path: '/swagger',
       documentation: {
+        // Schemas are JSON Schema as it is (const, null, examples), which 3.0 does not know.
+        openapi: '3.1.0',
         info: {
           title: 'Voice service',
           version,
@@ -68,13 +73,37 @@ export function openapiRoutes(version: string) {
   );
 }
 
+/** The part of an OpenAPI document that {@link tidy} changes. */
+interface OpenApiDocument {
+  readonly paths: Record<string, Record<string, { responses?: Record<string, OpenApiResponse> }>>;
+}
+
+interface OpenApiResponse {
+  description?: string;
+  content?: Record<string, unknown>;
+}
+
+/**
+ * Makes the plugin's document a valid one: every answer gets its description, and one that is JSON is not
+ * said to come as a form and as text too.
+ */
+function tidy(document: OpenApiDocument): void {
+  const operations = Object.values(document.paths).flatMap((item) => Object.values(item));
+  for (const { responses = {} } of operations) {
+    for (const [status, response] of Object.entries(responses)) {
+      response.description ??= status.startsWith('2') ? 'The answer' : 'A refusal';
+      const json = response.content?.['application/json'];
+      if (json !== undefined) response.content = { 'application/json': json };
+    }
+  }
+}
+
 function page(summary: string, contentType: string) {
-  return {
-    get: {
-      summary,
-      tags: ['service'],
-      security: [],
-      responses: { 200: { description: summary, content: { [contentType]: {} } } },
-    },
-  };
+  return { get: { tags: ['service'], ...publicPage(summary, contentType) } };
+}
+
+/** Documentation of a route that needs no key and answers with other than JSON. */
+export function publicPage(summary: string, contentType: string) {
+  const content = { [contentType]: { schema: { type: 'string' as const } } };
+  return { summary, security: [], responses: { 200: { description: summary, content } } };
 }

@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox';
 import { t } from 'elysia';
 
 /** Schemas that several routes share, in wire names; they are what Swagger shows. */
@@ -15,4 +16,4 @@ export const ErrorSchema = t.Object(
 );
 
 /** Unix time in seconds, as OpenAI's objects have it. */
-export const UnixSeconds = t.Integer({ description: 'Unix time in seconds.', examples: [1_765_000_000] });
+export const UnixSeconds = Type.Integer({ description: 'Unix time in seconds.', examples: [1_765_000_000] });

@@ -1,10 +1,12 @@
+import { Type } from '@sinclair/typebox';
 import { Elysia, t } from 'elysia';
 import type { UsageReader, UsageRecord } from '../contract/usage.ts';
 import { callerOf } from '../http/caller.ts';
 import { integerIn, readQuery } from '../http/query.ts';
 import { ErrorSchema, UnixSeconds } from '../http/schemas.ts';
 
-const Count = t.Integer({ minimum: 0 });
+// TypeBox's own numbers: Elysia's would also be documented as text.
+const Count = Type.Integer({ minimum: 0 });
 
 const Row = t.Object({
   id: t.String({ examples: ['usage_5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f'] }),
@@ -17,7 +19,7 @@ const Row = t.Object({
   output_tokens: Count,
   characters: t.Optional(Count),
   audio_bytes: t.Optional(Count),
-  audio_seconds: t.Optional(t.Number({ minimum: 0 })),
+  audio_seconds: t.Optional(Type.Number({ minimum: 0 })),
   request_id: t.String({ examples: ['req_0d4f3c8f4f9a3d2b1c0e9f5f0c2f1e6b'] }),
 });
 
