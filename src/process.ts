@@ -61,7 +61,7 @@ export async function runProcess(build: Build): Promise<void> {
     // No caller was heard yet, so the message is shown whatever was thrown; the stack of a fault that
     // nobody foresaw goes to the log.
     if (!(error instanceof StartError)) log?.error('start failed', error);
-    log?.flush();
+    await log?.close();
     process.stderr.write(`Cannot start: ${error instanceof Error ? error.message : String(error)}\n`);
     process.exit(1);
   }
@@ -76,7 +76,7 @@ function endOnSignals(log: RootLogger): { started(service: Service): void } {
     ending = true;
     // During the start there is no work to finish.
     await service?.stop();
-    log.flush();
+    await log.close();
     process.exit(exitCode);
   };
   process.on('SIGTERM', () => end(0));

@@ -17,7 +17,7 @@ const PAGE = `<!doctype html>
 <body>
 <div id="ui"></div>
 <script src="swagger/swagger-ui-bundle.js"></script>
-<script>SwaggerUIBundle({ url: 'swagger/json', dom_id: '#ui', persistAuthorization: true });</script>
+<script>SwaggerUIBundle({ deepLinking: true, url: 'swagger/json', dom_id: '#ui', persistAuthorization: true });</script>
 </body>
 </html>
 `;

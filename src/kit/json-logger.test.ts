@@ -4,7 +4,7 @@ import { jsonLogger } from './json-logger.ts';
 
 function record(level = 'info') {
   const text: string[] = [];
-  const log = jsonLogger(level, { write: (line) => void text.push(line) });
+  const log = jsonLogger(level, { write: (line) => void text.push(line), close: async () => {} });
   return { log, lines: () => text.map((line) => JSON.parse(line) as Record<string, unknown>), text };
 }
 
@@ -79,5 +79,25 @@ describe('an error', () => {
     log.error('x', thrown);
     expect(lines()[0]).toMatchObject({ error: { class: typeof thrown } });
     expect(text.join('')).not.toContain('private');
+  });
+});
+
+describe('at the end of the process', () => {
+  const run = async (body: string) => {
+    const code = `import { jsonLogger } from ${JSON.stringify(import.meta.resolve('./json-logger.ts'))};\n${body}`;
+    const child = Bun.spawn([process.execPath, '-e', code], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const [out, err] = [new Response(child.stdout).text(), new Response(child.stderr).text()];
+    return { exitCode: await child.exited, lines: (await out).split('\n').length - 1, err: await err };
+  };
+
+  test('no line before close is lost, and one after it is dropped', async () => {
+    const outcome = await run(`
+      const log = jsonLogger('info');
+      for (let line = 0; line < 2000; line += 1) log.info('x'.repeat(100), { line });
+      await Promise.all([log.close(), log.close()]);
+      log.info('too late');
+      process.exit(3);
+    `);
+    expect(outcome).toEqual({ exitCode: 3, lines: 2000, err: '' });
   });
 });

@@ -4,16 +4,17 @@ import type { LogFields, Logger } from '../contract/logger.ts';
 
 /** A logger that owns its output. */
 export interface RootLogger extends Logger {
-  /** Writes what is still held back; call it before the process ends. */
-  flush(): void;
+  /** Writes what is still held back; later lines are dropped. Wait for it before the process ends. */
+  close(): Promise<void>;
 }
 
-/**
- * A logger that writes one JSON object a line: `level`, `time` (ISO), the fields, `msg`.
- * @param destination where lines go; standard output when absent.
- */
-export function jsonLogger(level: string, destination?: DestinationStream): RootLogger {
-  const stdout = destination === undefined ? pino.destination({ fd: 1, sync: false }) : undefined;
+/** Where lines go, and how to see the last of them through. */
+export interface LogDestination extends DestinationStream {
+  close(): Promise<void>;
+}
+
+/** A logger that writes one JSON object a line: `level`, `time` (ISO), the fields, `msg`. */
+export function jsonLogger(level: string, destination: LogDestination = standardOutput()): RootLogger {
   const root = pino(
     {
       level,
@@ -21,9 +22,33 @@ export function jsonLogger(level: string, destination?: DestinationStream): Root
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
-    destination ?? stdout,
+    destination,
   );
-  return Object.assign(wrap(root), { flush: () => stdout?.flushSync() });
+  return Object.assign(wrap(root), { close: () => destination.close() });
+}
+
+/** How long the end of the process waits for a reader of the log that does not read. */
+const LAST_LINES_MS = 1000;
+
+/** Writes without holding up the serving thread, so the last lines must be waited for. */
+function standardOutput(): LogDestination {
+  const stream = pino.destination({ fd: 1, sync: false });
+  let closed: Promise<void> | undefined;
+  return {
+    write(line) {
+      if (closed === undefined) stream.write(line);
+    },
+    close() {
+      closed ??= Promise.race([
+        new Promise<void>((resolve) => {
+          stream.once('close', resolve);
+          stream.end();
+        }),
+        Bun.sleep(LAST_LINES_MS),
+      ]);
+      return closed;
+    },
+  };
 }
 
 function wrap(log: Pino): Logger {
