@@ -75,6 +75,23 @@ describe('start', () => {
   });
 });
 
+describe('PLUGINS', () => {
+  const main = join(import.meta.dirname, '../support/slow-main.ts');
+
+  test.each([
+    [undefined, 200, ['slow', 'extra']],
+    ['extra,slow', 200, ['slow', 'extra']],
+    ['slow', 404, ['slow']],
+  ])('%s: routes of one left out answer 404 and are not in Swagger', async (names, status, loaded) => {
+    const service = await launch({ main, env: { PLUGINS: names } });
+    expect((await service.fetch('/v1/extra')).status).toBe(status);
+    const { paths } = (await (await service.fetch('/swagger/json')).json()) as { paths: object };
+    expect('/v1/extra' in paths).toBe(status === 200);
+    const readyz = (await (await service.fetch('/readyz')).json()) as { plugins: object };
+    expect(Object.keys(readyz.plugins)).toEqual(loaded);
+  });
+});
+
 describe('keys', () => {
   const noKeys = { API_KEYS: undefined };
 

@@ -3,8 +3,8 @@ import { callerOf } from '../../src/http/caller.ts';
 import { runProcess } from '../../src/process.ts';
 
 /**
- * A build with one plugin that works slowly, for tests of stopping. `GET /v1/slow/:pieces` streams pieces
- * 100 ms apart and ends its usage row when it is done.
+ * A build for tests of choosing plugins and of stopping. The plugin `slow` works slowly: `GET
+ * /v1/slow/:pieces` streams pieces 100 ms apart and writes its usage row when it is done. `extra` has one route.
  */
 const PIECE_MS = 100;
 
@@ -53,6 +53,18 @@ await runProcess({
           },
         };
       },
+    },
+    {
+      name: 'extra',
+      needs: [],
+      offers: [],
+      setup: async () => ({
+        provides: {},
+        routes: new Elysia({ name: 'extra' }).get('/v1/extra', () => 'extra'),
+        ready: () => ({ ready: true }),
+        drain: async () => {},
+        close: async () => {},
+      }),
     },
   ],
   openTts: () => Promise.reject(new Error('no plugin here needs tts')),
