@@ -32,6 +32,8 @@ export interface Config {
   readonly metricsPort: number | undefined;
   readonly shutdownGraceMs: number;
   readonly logLevel: LogLevel;
+  /** Whether npm or npx started this process: it names itself to whatever it runs. */
+  readonly startedByNpm: boolean;
   readonly apiKeys: readonly FixedKey[];
   readonly dataDir: string;
   readonly modelsDir: string;
@@ -170,6 +172,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     metricsPort: env.integer('METRICS_PORT', 0, 65_535),
     shutdownGraceMs: env.integer('SHUTDOWN_GRACE_MS', 0, 3_600_000) ?? 30_000,
     logLevel: env.choice<LogLevel>('LOG_LEVEL', ['debug', 'info', 'warn', 'error', 'silent']) ?? 'info',
+    startedByNpm: /np[mx]-cli\.js$/.test(env.text('npm_execpath') ?? ''),
     apiKeys: parseApiKeys(env.text('API_KEYS')),
     dataDir: resolve(env.text('DATA_DIR') ?? 'data'),
     modelsDir: resolve(env.text('MODELS_DIR') ?? join(userCache(env), 'voice-service', 'models')),

@@ -17,6 +17,7 @@ import { startingAnswer } from './http/starting.ts';
 import { aborted } from './kit/aborted.ts';
 import { systemClock } from './kit/clock.ts';
 import { jsonLogger, type RootLogger } from './kit/json-logger.ts';
+import { watchLauncher } from './kit/launcher-watch.ts';
 import { issueFirstKey } from './records/issue-key.ts';
 import { sqliteApiKeyStore } from './records/sqlite-api-key-store.ts';
 import { openDatabase } from './records/sqlite-database.ts';
@@ -55,7 +56,7 @@ export async function runProcess(build: Build): Promise<void> {
   try {
     const config = loadConfig();
     log = jsonLogger(config.logLevel);
-    const signals = endOnSignals(log);
+    const signals = endOnSignals(log, config);
     signals.started(await start(build, config, log));
   } catch (error) {
     // No caller was heard yet, so the message is shown whatever was thrown; the stack of a fault that
@@ -67,8 +68,8 @@ export async function runProcess(build: Build): Promise<void> {
   }
 }
 
-/** Ends the process on SIGTERM and SIGINT, and on failures that nobody caught. */
-function endOnSignals(log: RootLogger): { started(service: Service): void } {
+/** Ends the process on SIGTERM and SIGINT, when npm was ended, and on failures that nobody caught. */
+function endOnSignals(log: RootLogger, config: Config): { started(service: Service): void } {
   let service: Service | undefined;
   let ending = false;
   const end = async (exitCode: number) => {
@@ -81,6 +82,7 @@ function endOnSignals(log: RootLogger): { started(service: Service): void } {
   };
   process.on('SIGTERM', () => end(0));
   process.on('SIGINT', () => end(0));
+  if (config.startedByNpm) watchLauncher(() => ending || void end(0));
   return {
     started(running) {
       service = running;
