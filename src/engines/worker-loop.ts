@@ -17,6 +17,7 @@ export type LoadModel<Spec> = (spec: Spec, runtime: RuntimeOptions) => Promise<P
 export function serveInference<Spec>(load: LoadModel<Spec>): void {
   const models = new Map<string, PassModel>();
   const jobs = new Map<number, ReturnType<PassModel['open']>>();
+  const garbage = new TensorGarbage();
   const send = (message: FromWorker) => process.send?.(message);
 
   const loadAll = async (specs: Readonly<Record<string, Spec>>, runtime: RuntimeOptions) => {
@@ -34,9 +35,11 @@ export function serveInference<Spec>(load: LoadModel<Spec>): void {
       const done = step?.done !== false;
       if (done) jobs.delete(job);
       send({ kind: 'passed', job, done });
+      if (done) garbage.jobEnded();
     } catch (error) {
       jobs.delete(job);
       send({ kind: 'failed', job, fault: toFault(error) });
+      garbage.jobEnded();
     }
   };
 
@@ -53,6 +56,7 @@ export function serveInference<Spec>(load: LoadModel<Spec>): void {
         break;
       }
       case 'next':
+        garbage.busy();
         void runPass(message.job);
         break;
       case 'close': {
@@ -60,6 +64,7 @@ export function serveInference<Spec>(load: LoadModel<Spec>): void {
         jobs.delete(message.job);
         // Waits in the generator's own queue when a pass is running; a throw there was already reported.
         job?.return().catch(() => undefined);
+        garbage.jobEnded();
         break;
       }
     }
@@ -76,5 +81,34 @@ export function serveInference<Spec>(load: LoadModel<Spec>): void {
 function sendSamples(send: (message: FromWorker) => void, job: number, samples: Float32Samples): void {
   for (let at = 0; at < samples.length; at += MESSAGE_SAMPLES) {
     send({ kind: 'samples', job, samples: samples.slice(at, at + MESSAGE_SAMPLES) });
+  }
+}
+
+/** A collection takes 15 to 30 ms, so it waits until nobody does. */
+const IDLE_MS = 200;
+const MOST_JOBS = 16;
+
+/**
+ * Collects the tensors of jobs that have ended. They lie outside the JavaScript heap, whose own collector
+ * does not see how large they are and lets them pile up (measured: 60 MB over 70 sentences, against none).
+ */
+class TensorGarbage {
+  #jobs = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  busy(): void {
+    clearTimeout(this.#timer);
+  }
+
+  jobEnded(): void {
+    clearTimeout(this.#timer);
+    this.#jobs += 1;
+    if (this.#jobs < MOST_JOBS) this.#timer = setTimeout(() => this.#collect(), IDLE_MS);
+    else this.#collect();
+  }
+
+  #collect(): void {
+    this.#jobs = 0;
+    Bun.gc(true);
   }
 }

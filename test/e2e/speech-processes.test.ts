@@ -1,0 +1,71 @@
+import { afterEach, expect, test } from 'vitest';
+import { type LaunchedService, launchService, SERVICE_KEY } from '../support/launcher.ts';
+
+/** The serving process and its inference processes as one family. */
+
+const CONFIG = '[models."svc-tts"]\nkind = "piper"\n[inference]\nworkers = 2\nthreads = 1\n';
+const TEXT =
+  'The harbour was quiet that morning. Two boats lay at the pier, and a gull walked between them. ';
+
+let service: LaunchedService | undefined;
+afterEach(() => service?.stop());
+
+function speak(running: LaunchedService): Promise<Response> {
+  return running.fetch('/v1/audio/speech', {
+    method: 'POST',
+    headers: { 'x-api-key': SERVICE_KEY, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'svc-tts', input: TEXT.repeat(4), response_format: 'pcm' }),
+  });
+}
+
+function childrenOf(pid: number): number[] {
+  const output = Bun.spawnSync(['ps', '-o', 'pid=', '--ppid', String(pid)])
+    .stdout.toString()
+    .trim();
+  return output === '' ? [] : output.split(/\s+/).map(Number);
+}
+
+const isAlive = (pid: number) => {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+test.each(['SIGINT', 'SIGTERM'] as const)(
+  '%s to the whole group, as a terminal or a supervisor sends it, cuts no running speech',
+  async (signal) => {
+    service = await launchService({ config: CONFIG });
+    const whole = await (await speak(service)).bytes();
+    const children = childrenOf(service.pid);
+    expect(children).toHaveLength(2);
+
+    const answer = await speak(service);
+    for (const pid of [...children, service.pid]) process.kill(pid, signal);
+    expect((await answer.bytes()).length).toBe(whole.length);
+    expect(await service.exited).toBe(0);
+    expect(children.filter(isAlive)).toEqual([]);
+  },
+);
+
+test('inference processes end with a server that was killed', async () => {
+  service = await launchService({ config: CONFIG });
+  const children = childrenOf(service.pid);
+  const answer = await speak(service);
+  service.signal('SIGKILL');
+  await expect(answer.bytes()).rejects.toThrow();
+  await expect.poll(() => children.filter(isAlive), { timeout: 10_000 }).toEqual([]);
+});
+
+test('two processes share the work, and one that dies leaves the other serving', async () => {
+  service = await launchService({ config: CONFIG });
+  const [first] = childrenOf(service.pid);
+  process.kill(first ?? 0, 'SIGKILL');
+  const running = service;
+  await expect.poll(() => running.log().some(({ msg }) => msg === 'inference process ended')).toBe(true);
+  const answers = await Promise.all(Array.from({ length: 4 }, async () => (await speak(running)).status));
+  expect(answers).toEqual([200, 200, 200, 200]);
+  await expect.poll(() => childrenOf(running.pid).length, { timeout: 10_000 }).toBe(2);
+});
