@@ -76,7 +76,7 @@ async function createSession(model: string | Uint8Array, options: RuntimeOptions
       ? await InferenceSession.create(model, settings)
       : await InferenceSession.create(model, settings);
   } catch (error) {
-    if (options.provider === 'cuda') throw cudaFailure(error);
+    if (options.provider === 'cuda') throw explainCudaFailure(error);
     throw error;
   }
 }
@@ -107,7 +107,8 @@ function requireCudaProvider(): void {
   );
 }
 
-function cudaFailure(cause: unknown): Error {
+/** What the runtime's own words mean for the operator: the library that the loader lacked. */
+export function explainCudaFailure(cause: unknown): Error {
   const reason = cause instanceof Error ? cause.message : String(cause);
   const library = /(lib[\w.+-]+\.so[.\d]*): cannot open shared object/.exec(reason)?.[1];
   const needs = library
