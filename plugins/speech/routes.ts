@@ -22,12 +22,13 @@ export function speechRoutes(synthesizer: Synthesizer, maxCharacters: number) {
       const signal = AbortSignal.any([request.signal, left.signal]);
       try {
         const audio = await synthesizer.synthesize(speech, callerOf(request), signal);
-        server?.timeout(request, BODY_IDLE_S);
         const answer = audio.format === 'wav' ? audio.bytes : streamOf(audio.chunks, left);
         return new Response(answer, { headers: { 'content-type': `audio/${audio.format}` } });
       } catch (error) {
         if (request.signal.aborted) return new Response(null, { status: CLIENT_LEFT });
         throw error;
+      } finally {
+        server?.timeout(request, BODY_IDLE_S);
       }
     },
     { detail: documentation(maxCharacters) },
