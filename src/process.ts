@@ -75,8 +75,13 @@ function endOnSignals(log: RootLogger, config: Config): { started(service: Servi
   const end = async (exitCode: number) => {
     if (ending) process.exit(1);
     ending = true;
-    // During the start there is no work to finish.
-    await service?.stop();
+    try {
+      // During the start there is no work to finish.
+      await service?.stop();
+    } catch (error) {
+      // Whatever could not be closed goes with the process.
+      log.error('stop failed', error);
+    }
     await log.close();
     process.exit(exitCode);
   };

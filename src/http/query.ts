@@ -1,4 +1,5 @@
 import { invalidRequest } from '../contract/error.ts';
+import { addressOf } from './address.ts';
 
 /**
  * The query of a request, by hand: the framework would take the last of two values and drop names it
@@ -11,7 +12,7 @@ export function readQuery<Name extends string>(
   names: readonly Name[],
 ): { readonly [N in Name]?: string } {
   const query: { [N in Name]?: string } = {};
-  for (const [key, value] of new URL(request.url).searchParams) {
+  for (const [key, value] of addressOf(request).searchParams) {
     const name = names.find((candidate) => candidate === key);
     if (name === undefined) {
       const shown = key.slice(0, 100);

@@ -4,6 +4,7 @@ import { ServiceError } from '../contract/error.ts';
 import { newId } from '../contract/id.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { Metrics } from '../contract/metrics.ts';
+import { addressOf } from './address.ts';
 import { type Authenticator, PUBLIC_PATHS } from './auth.ts';
 import { readBody, refuseDeclaredLength } from './body.ts';
 import { beginVisit, identify, visitOf } from './caller.ts';
@@ -127,6 +128,6 @@ function nothingHere(): ServiceError {
 
 /** Path without the slash at the end that the router ignores too. */
 function pathOf(request: Request): string {
-  const { pathname } = new URL(request.url);
+  const { pathname } = addressOf(request);
   return pathname.length > 1 && pathname.endsWith('/') ? pathname.slice(0, -1) : pathname;
 }

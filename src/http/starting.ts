@@ -8,7 +8,7 @@ import { errorAnswer } from './error-body.ts';
  */
 export function startingAnswer(request: Request, plugins: readonly string[]): Response {
   const headers = { 'x-request-id': newId('request') };
-  switch (new URL(request.url).pathname) {
+  switch (URL.parse(request.url)?.pathname) {
     case '/healthz':
       return Response.json({ status: 'ok' }, { headers });
     case '/readyz': {

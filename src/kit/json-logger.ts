@@ -73,7 +73,7 @@ const MAX_CAUSES = 4;
 /** What may be logged of an error: an unknown one's message may quote what a caller sent, so it is left out. */
 function describeError(error: unknown, depth = 0): ErrorFields {
   if (!(error instanceof Error)) return { class: typeof error };
-  const fields: ErrorFields = { class: error.constructor.name, stack: frames(error.stack) };
+  const fields: ErrorFields = { class: error.name, stack: frames(error.stack) };
   if ('code' in error && typeof error.code === 'string') fields.code = error.code;
   if (error instanceof ServiceError) fields.message = error.message;
   if (error.cause !== undefined && depth < MAX_CAUSES) fields.cause = describeError(error.cause, depth + 1);

@@ -39,6 +39,11 @@ describe('the process answers and lives', () => {
       `GET /v1/models HTTP/1.1\r\nauthorization: Bearer ${SERVICE_KEY}\r\nconnection: close\r\n\r\n`,
       [200, 400],
     ],
+    ...['', 'a b', 'x?', '[', 'a:b:c'].map((host): [string, string, number[]] => [
+      `the host '${host}'`,
+      `GET /v1/models HTTP/1.1\r\n${HEAD.replace('host: test', `host: ${host}`)}\r\n`,
+      [400],
+    ]),
     ['an unknown method', `BREW /v1/models HTTP/1.1\r\n${HEAD}\r\n`, [0, 400, 405]],
     ['a header of 100 kB', `GET /v1/models HTTP/1.1\r\n${HEAD}x-long: ${'x'.repeat(100_000)}\r\n\r\n`, [431]],
     ['5000 headers', `GET /v1/models HTTP/1.1\r\n${HEAD}${'a: b\r\n'.repeat(5000)}\r\n`, [400, 431]],
@@ -84,10 +89,12 @@ describe('the process answers and lives', () => {
       const socket = connect(Number(port), '127.0.0.1');
       const head = `POST /v1/audio/speech HTTP/1.1\r\n${HEAD}content-type: application/json\r\n${body}`;
       await new Promise((resolve) => socket.write(head, resolve));
-      const before = service.log().length;
+      // Lines of earlier requests may still be on their way, so only those of this kind count.
+      const left = () => service.log().filter(({ status: code }) => code === 499).length;
+      const before = left();
       socket.end();
       socket.destroy();
-      await expect.poll(() => service.log().slice(before)).toMatchObject([{ msg: 'request', status: 499 }]);
+      await expect.poll(left).toBe(before + 1);
     },
   );
 });
@@ -120,7 +127,7 @@ describe('our own refusals', () => {
 
   test('nothing of a key or a query reached the log', async () => {
     await service.fetch('/v1/models?secret=hunter2', { headers: { 'x-api-key': 'hunter3' } });
-    await expect.poll(() => service.log().at(-1)?.status).toBe(401);
+    await expect.poll(() => service.log().some(({ status: code }) => code === 401)).toBe(true);
     expect(service.output()).not.toMatch(/hunter|test-key/);
   });
 });
