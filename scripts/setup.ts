@@ -14,10 +14,12 @@ process.once('SIGINT', () => stop.abort(new Error('Stopped.')));
 process.once('SIGTERM', () => stop.abort(new Error('Stopped.')));
 
 /** Engines whose models a purpose needs beside those of the configured models. */
-const EXTRA_ENGINES: Readonly<Record<string, readonly string[]>> = {
+const EXTRA_ENGINES: Readonly<Record<string, readonly string[] | null>> = {
   start: [],
   test: ['kokoro', 'piper'],
   bench: ['kokoro', 'piper', 'bench'],
+  // A container image is built without models; they come into its volume at the first start.
+  image: null,
 };
 
 /** A step that failed, with a message for the person who typed the command. */
@@ -36,7 +38,7 @@ async function main(args: readonly string[]): Promise<void> {
     await step('packages', installPackages);
     await step('native addon', buildAddon);
   });
-  await step('models', () => bringModels(extraEngines));
+  if (extraEngines !== null) await step('models', () => bringModels(extraEngines));
 }
 
 /** Runs one step and says how long it took and what it did. */

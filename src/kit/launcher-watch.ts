@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 const INTERVAL_MS = 500;
 
 /**
- * Notices that `npx` (or `npm`) is gone. It runs its command behind a shell and hands a SIGTERM to that shell alone,
- * which dies and leaves `bun run` and this process serving without anybody to end them. The shell is our
- * parent's parent; when `bun run` gets another one, `gone` is called, once.
+ * Notices that npx (or npm) is gone. It runs its command behind a shell and hands a SIGTERM to that shell
+ * alone, which dies and leaves `bun run` and this process serving without anybody to end them. The shell is
+ * our parent's parent; when `bun run` gets another one, `gone` is called, once.
  * Only Linux shows parents of other processes; elsewhere nothing is watched.
  * @returns what ends the watch.
  */
