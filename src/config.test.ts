@@ -37,7 +37,11 @@ describe('defaults', () => {
     expect(config.modelsDir).toMatch(/\/voice-service\/models$/);
     expect(config.inference.provider).toBe('cpu');
     expect([...config.ttsModels]).toEqual([['svc-tts', { kind: 'kokoro', voice: 'af_heart' }]]);
-    expect(config.limits).toEqual({ requestBytes: 8_388_608, speechCharacters: 5000 });
+    expect(config.limits).toEqual({
+      requestBytes: 8_388_608,
+      speechCharacters: 5000,
+      speechRequestsPerOrganization: 128,
+    });
   });
 
   test('the result is frozen', () => {
@@ -45,6 +49,27 @@ describe('defaults', () => {
     expect(
       Object.isFrozen(config) && Object.isFrozen(config.limits) && Object.isFrozen(config.inference),
     ).toBe(true);
+  });
+
+  test('inference processes see what libraries need, and nothing that may be a key', () => {
+    const forLibraries = {
+      PATH: '/bin',
+      HOME: '/home/somebody',
+      LD_LIBRARY_PATH: '/lib',
+      CUDA_VISIBLE_DEVICES: '0',
+      OMP_NUM_THREADS: '2',
+      LC_ALL: 'C',
+    };
+    const config = loadConfig({
+      ...forLibraries,
+      API_KEYS: 'k1:acme',
+      TTS_KEY: 'private',
+      NVIDIA_API_KEY: 'private',
+      BUN_AUTH_TOKEN: 'private',
+      AWS_SECRET_ACCESS_KEY: 'private',
+      HTTP_PROXY: 'http://user:private@proxy',
+    });
+    expect(config.inference.environment).toEqual(forLibraries);
   });
 
   test('an empty variable counts as not set', () => {
@@ -163,8 +188,12 @@ describe('file', () => {
       max_request_bytes = 2048
       speech_max_characters = 100
     `);
-    expect(config.inference).toEqual({ provider: 'cpu', workers: 3, threads: 5, queueLimit: 7 });
-    expect(config.limits).toEqual({ requestBytes: 2048, speechCharacters: 100 });
+    expect(config.inference).toMatchObject({ provider: 'cpu', workers: 3, threads: 5, queueLimit: 7 });
+    expect(config.limits).toEqual({
+      requestBytes: 2048,
+      speechCharacters: 100,
+      speechRequestsPerOrganization: 4,
+    });
   });
 
   test.each([

@@ -49,6 +49,8 @@ export interface Limits {
   readonly requestBytes: number;
   /** Most code points of a speech `input`; at most what the spec allows (8: 5000). */
   readonly speechCharacters: number;
+  /** Speech requests of one organization that may be open at once. */
+  readonly speechRequestsPerOrganization: number;
 }
 
 /** One line of the README's table; `fallback` is how the table shows the default. */
@@ -143,6 +145,7 @@ const ConfigFile = Type.Object(
         {
           max_request_bytes: Type.Optional(Type.Integer({ minimum: 1024, maximum: 1_073_741_824 })),
           speech_max_characters: Type.Optional(Type.Integer({ minimum: 1, maximum: 5000 })),
+          speech_requests_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
         },
         strict,
       ),
@@ -165,6 +168,7 @@ export function loadConfig(environment: Environment = process.env): Config {
   refuseUnbuilt(env);
   const file = readConfigFile(env);
   const cores = availableParallelism();
+  const queueLimit = file.inference?.queue_limit ?? 256;
   const workers = file.inference?.workers ?? Math.max(1, Math.floor(cores / 4));
   return Object.freeze({
     host: env.text('HOST') ?? '127.0.0.1',
@@ -182,11 +186,15 @@ export function loadConfig(environment: Environment = process.env): Config {
       provider: env.choice<OrtProvider>('ORT_PROVIDER', ['cpu', 'cuda']) ?? 'cpu',
       workers,
       threads: file.inference?.threads ?? Math.min(4, Math.max(1, Math.floor(cores / workers))),
-      queueLimit: file.inference?.queue_limit ?? 256,
+      queueLimit,
+      environment: Object.freeze(libraryEnvironment(environment)),
     }),
     limits: Object.freeze({
       requestBytes: file.limits?.max_request_bytes ?? 8 * 1024 * 1024,
       speechCharacters: file.limits?.speech_max_characters ?? 5000,
+      // Half of the places, so that one customer cannot shut out the others.
+      speechRequestsPerOrganization:
+        file.limits?.speech_requests_per_organization ?? Math.ceil(queueLimit / 2),
     }),
   });
 }
@@ -265,6 +273,19 @@ function parseApiKeys(text: string | undefined): readonly FixedKey[] {
 function parsePlugins(text: string | undefined): readonly string[] | undefined {
   if (text === undefined || text === 'all') return undefined;
   return text.split(',').map((item) => item.trim());
+}
+
+/** Variables that the runtime, ONNX, CUDA and the C library look at, less those that are called a secret. */
+const FOR_LIBRARIES =
+  /^(PATH|HOME|TMPDIR|TZ|LANG|LC_\w+|LD_LIBRARY_PATH|LD_PRELOAD|DYLD_\w+|XDG_CACHE_HOME|MALLOC_\w+|BUN_\w+|(CUDA|CUDNN|NVIDIA|NV|ORT|OMP|KMP|GOMP|MKL)_\w+)$/;
+const SECRET = /KEY|TOKEN|SECRET|PASS|CREDENTIAL/i;
+
+/** What inference processes may see of the environment: an open list would hand them every key. */
+function libraryEnvironment(environment: Environment): Record<string, string> {
+  const entries = Object.entries(environment).filter(
+    ([name, value]) => value?.trim() && FOR_LIBRARIES.test(name) && !SECRET.test(name),
+  );
+  return Object.fromEntries(entries.map(([name, value = '']) => [name, value]));
 }
 
 function userCache(env: EnvironmentReader): string {

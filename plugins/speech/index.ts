@@ -5,11 +5,14 @@ import { Synthesizer } from './synthesize.ts';
 export interface SpeechOptions {
   /** Most code points of an `input`; the spec allows 5000 (8). */
   readonly maxCharacters: number;
+  /** Requests of one organization that may be open at once; half of the pool's places by default. */
+  readonly requestsPerOrganization: number;
 }
 
 /** Speech synthesis: POST /v1/audio/speech. */
 export function speechPlugin({
   maxCharacters,
+  requestsPerOrganization,
 }: SpeechOptions): FeaturePlugin<'tts' | 'usage' | 'clock' | 'log'> {
   return {
     name: 'speech',
@@ -17,7 +20,11 @@ export function speechPlugin({
     offers: [],
     async setup(slots) {
       // No voice can be stored yet, so every id is unknown.
-      const synthesizer = new Synthesizer({ ...slots, findVoice: () => undefined });
+      const synthesizer = new Synthesizer({
+        ...slots,
+        requestsPerOrganization,
+        findVoice: () => undefined,
+      });
       return {
         provides: {},
         routes: speechRoutes(synthesizer, maxCharacters),

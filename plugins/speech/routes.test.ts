@@ -17,7 +17,11 @@ afterEach(() => {
 });
 
 /** The plugin's routes over a scripted engine, in the real app. */
-function setUp(options: FakeTtsOptions = {}, longestWavS?: number) {
+function setUp(
+  options: FakeTtsOptions = {},
+  limits: { longestWavS?: number; perOrganization?: number } = {},
+) {
+  const { longestWavS, perOrganization = 100 } = limits;
   const engine = new FakeTtsEngine(options);
   const rows: UsageEntry[] = [];
   const synthesizer = new Synthesizer({
@@ -25,6 +29,7 @@ function setUp(options: FakeTtsOptions = {}, longestWavS?: number) {
     usage: { write: async (entry) => void rows.push(entry) },
     clock: new ManualClock(),
     log: new RecordingLogger(),
+    requestsPerOrganization: perOrganization,
     findVoice: (id, organization) => (id === 'tts-vc-voice_a' && organization === 'a' ? 'anna' : undefined),
     ...(longestWavS === undefined ? {} : { longestWavS }),
   });
@@ -36,10 +41,10 @@ function setUp(options: FakeTtsOptions = {}, longestWavS?: number) {
     rows,
     synthesizer,
     app,
-    post: (fields: object, signal?: AbortSignal) =>
+    post: (fields: object, signal?: AbortSignal, key = 'key-of-a') =>
       app.send(PATH, {
         method: 'POST',
-        headers,
+        headers: { ...headers, 'x-api-key': key },
         body: JSON.stringify({ model: 'svc-tts', input: 'One.', ...fields }),
         ...(signal ? { signal } : {}),
       }),
@@ -79,12 +84,16 @@ describe('wav', () => {
   });
 
   it('has a limit', async () => {
-    const { rows, engine, post } = setUp({ runs: () => new Array(20).fill(new Array(2400).fill(0.1)) }, 1);
+    const { rows, engine, post } = setUp(
+      { runs: () => new Array(20).fill(new Array(2400).fill(0.1)) },
+      { longestWavS: 1 },
+    );
     const response = await post({});
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({ error: { param: 'input' } });
     expect(engine.runsMade).toBeLessThan(13);
-    expect(rows).toHaveLength(1);
+    // Work that was done and paid for with time, but nobody left: the row says so.
+    expect(rows).toMatchObject([{ status: 'failed', audioSeconds: 1.1 }]);
   });
 });
 
@@ -124,6 +133,35 @@ describe('pcm', () => {
     expect(engine.leftEarly).toBe(1);
     expect(engine.runsMade).toBeLessThan(5);
     expect(rows).toMatchObject([{ status: 'cancelled' }]);
+  });
+});
+
+describe('the patience of the connection', () => {
+  it('is for a reader who does not read, not for one who waits for the next window', async () => {
+    const events: string[] = [];
+    const gates = [0, 1].map(() => Promise.withResolvers<void>());
+    const { app, post } = setUp({
+      runs: () => [[0.5], [0.25]],
+      before: async (_, run) => {
+        events.push(`work ${run}`);
+        await gates[run]?.promise;
+        events.push(`made ${run}`);
+      },
+    });
+    const timeout = (_: Request, seconds: number) => events.push(`${seconds} s`);
+    app.app.server = { timeout } as unknown as typeof app.app.server;
+    const answer = post({ response_format: 'pcm' });
+    await expect.poll(() => events.at(-1)).toBe('work 0');
+    gates[0]?.resolve();
+    const reader = (await answer).body?.getReader();
+    await reader?.read();
+    await expect.poll(() => events.at(-1)).toBe('work 1');
+    expect(events.findLast((event) => event.endsWith(' s'))).toBe('0 s');
+    gates[1]?.resolve();
+    await reader?.read();
+    expect((await reader?.read())?.done).toBe(true);
+    expect(events.slice(events.indexOf('made 1'))).toContain('120 s');
+    expect(events.at(-1)).toBe('120 s');
   });
 });
 
@@ -223,7 +261,48 @@ describe('refusals', () => {
   });
 });
 
+describe('an organization that asks for too much at once', () => {
+  it('is told to wait, others are served, and a place that is free again is given away', async () => {
+    const gate = Promise.withResolvers<void>();
+    const { post, rows, engine } = setUp({ before: () => gate.promise }, { perOrganization: 2 });
+    const held = [post({}), post({ response_format: 'pcm' })];
+    await expect.poll(() => engine.requests.length).toBe(2);
+
+    const refused = await post({});
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
+    expect(await refused.json()).toMatchObject({
+      error: { type: 'rate_limit_error', code: 'rate_limit_exceeded' },
+    });
+    expect(engine.requests).toHaveLength(2);
+
+    const other = post({}, undefined, 'key-of-b');
+    await expect.poll(() => engine.requests.length).toBe(3);
+    gate.resolve();
+    for (const answer of [...held, other]) expect((await (await answer).bytes()).length).toBeGreaterThan(0);
+    expect((await post({})).status).toBe(200);
+    expect(rows.map(({ organization, status }) => `${organization} ${status}`).toSorted()).toEqual([
+      'a completed',
+      'a completed',
+      'a completed',
+      'b completed',
+    ]);
+  });
+});
+
 describe('usage', () => {
+  it.each([
+    [6720, 7],
+    [960, 1],
+    [961, 2],
+    [24_000, 25],
+    [1, 1],
+  ])('counts %i samples as %i tokens', async (samples, outputTokens) => {
+    const { post, rows } = setUp({ runs: () => [new Array(samples).fill(0.1)] });
+    await post({});
+    expect(rows).toMatchObject([{ outputTokens }]);
+  });
+
   it('is one row with what was made, however many sentences', async () => {
     const { post, rows } = setUp();
     const response = await post({ input: 'One. Two. 😀 Three.' });
@@ -239,7 +318,7 @@ describe('usage', () => {
         inputTokens: 5,
         audioBytes: rows[0]?.audioBytes,
         audioSeconds: (rows[0]?.audioBytes ?? 0) / 48_000,
-        outputTokens: Math.ceil(((rows[0]?.audioBytes ?? 0) / 48_000) * 25),
+        outputTokens: Math.ceil(((rows[0]?.audioBytes ?? 0) * 25) / 48_000),
       },
     ]);
     expect(rows[0]?.audioBytes).toBeGreaterThanOrEqual(3 * 4800);
@@ -257,9 +336,9 @@ describe('usage', () => {
 describe('drain', () => {
   it('waits for what is running', async () => {
     const gate = Promise.withResolvers<void>();
-    const { post, synthesizer } = setUp({ before: () => gate.promise });
+    const { post, synthesizer, engine } = setUp({ before: () => gate.promise });
     const answer = post({});
-    await expect.poll(() => synthesizer.running).toBe(1);
+    await expect.poll(() => engine.requests.length).toBe(1);
     let drained = false;
     const draining = synthesizer.drain(new AbortController().signal).then(() => {
       drained = true;
@@ -278,7 +357,8 @@ describe('drain', () => {
     await expect(response.arrayBuffer()).rejects.toThrow();
     await draining;
     expect(rows).toMatchObject([{ status: 'cancelled' }]);
-    expect(synthesizer.running).toBe(0);
+    // Nothing is left to wait for.
+    await synthesizer.drain(new AbortController().signal);
   });
 });
 
@@ -286,9 +366,14 @@ describe('Swagger', () => {
   it('shows both body types and an example', async () => {
     const { app } = setUp();
     const document = (await (await app.send('/swagger/json')).json()) as {
-      paths: Record<string, { post: { requestBody: { content: Record<string, unknown> } } }>;
+      paths: Record<
+        string,
+        { post: { requestBody: { content: Record<string, unknown> }; responses: Record<string, unknown> } }
+      >;
     };
-    const { content } = document.paths[PATH]?.post.requestBody ?? { content: {} };
+    const { requestBody, responses = {} } = document.paths[PATH]?.post ?? {};
+    const { content = {} } = requestBody ?? {};
+    expect(Object.keys(responses)).toEqual(['200', '400', '401', '413', '415', '429', '500', '502', '503']);
     expect(Object.keys(content)).toEqual(['multipart/form-data', 'application/json']);
     expect(content['application/json']).toMatchObject({
       schema: { required: ['model', 'input'], properties: { model: { examples: ['svc-tts'] } } },

@@ -4,10 +4,8 @@ import { ErrorSchema } from '../../src/http/schemas.ts';
 import { parseSpeechRequest, speechBodySchema } from './model.ts';
 import type { Synthesizer } from './synthesize.ts';
 
-/** Seconds without a byte after which a reader that does not read is dropped. */
+/** Seconds without a byte after which a reader that does not take what is there is dropped. */
 const BODY_IDLE_S = 120;
-/** For the log and the metrics alone: nobody is there to read it (nginx's number for the same). */
-const CLIENT_LEFT = 499;
 
 /** POST /v1/audio/speech (spec 4.3). */
 export function speechRoutes(synthesizer: Synthesizer, maxCharacters: number) {
@@ -17,32 +15,42 @@ export function speechRoutes(synthesizer: Synthesizer, maxCharacters: number) {
       const isForm = /^multipart\//i.test(request.headers.get('content-type') ?? '');
       const speech = parseSpeechRequest(body, isForm, maxCharacters);
       // A long text behind a long queue takes its time; the connection must outlive it.
-      server?.timeout(request, 0);
+      const patience = {
+        whileWeWork: () => server?.timeout(request, 0),
+        whileTheyRead: () => server?.timeout(request, BODY_IDLE_S),
+      };
+      patience.whileWeWork();
       const left = new AbortController();
       const signal = AbortSignal.any([request.signal, left.signal]);
       try {
         const audio = await synthesizer.synthesize(speech, callerOf(request), signal);
-        const answer = audio.format === 'wav' ? audio.bytes : streamOf(audio.chunks, left);
+        const answer = audio.format === 'wav' ? audio.bytes : streamOf(audio.chunks, left, patience);
         return new Response(answer, { headers: { 'content-type': `audio/${audio.format}` } });
-      } catch (error) {
-        if (request.signal.aborted) return new Response(null, { status: CLIENT_LEFT });
-        throw error;
       } finally {
-        server?.timeout(request, BODY_IDLE_S);
+        patience.whileTheyRead();
       }
     },
     { detail: documentation(maxCharacters) },
   );
 }
 
+/** Says who is waited for from now on: idle time counts against the reader alone. */
+interface Patience {
+  whileWeWork(): void;
+  whileTheyRead(): void;
+}
+
 /** Pulls one chunk at a time; a reader that leaves ends the synthesis. */
 function streamOf(
   chunks: AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined>,
   left: AbortController,
+  patience: Patience,
 ): ReadableStream {
   return new ReadableStream({
     async pull(controller) {
+      patience.whileWeWork();
       const { done, value } = await chunks.next();
+      patience.whileTheyRead();
       if (done) controller.close();
       else controller.enqueue(value);
     },
@@ -81,8 +89,10 @@ function documentation(maxCharacters: number) {
       401: failure('No key, or a wrong one'),
       413: failure('The body is too large'),
       415: failure('The body is neither JSON nor a form'),
+      429: failure('The organization has too many requests open; `retry-after` says when to try again'),
       500: failure('The synthesis failed'),
-      503: failure('Too much work at once'),
+      502: failure('The server that makes the audio failed'),
+      503: failure('Too much work at once; `retry-after` says when to try again'),
     },
   };
 }

@@ -11,14 +11,22 @@ import { speak } from '../../src/speak/speak.ts';
 import type { SpeechRequest } from './model.ts';
 import { SpeechTally } from './usage.ts';
 
-/** Longest audio that is held for a `wav` answer: 260 MB. Only hostile texts come near it. */
+/**
+ * Longest audio that is held for a `wav` answer: 260 MB. Only hostile texts come near it, and how much one
+ * gives cannot be told before it is spoken: 5000 characters are 5 minutes of a story, and hours of digits
+ * said slowly.
+ */
 const LONGEST_WAV_S = 90 * 60;
+
+const RETRY_AFTER_S = 2;
 
 /** Name of a stored voice for the engine, or undefined when the organization has no such voice. */
 export type FindVoice = (voiceId: string, organization: string) => string | undefined;
 
 export interface SynthesizerParts extends Pick<Slots, 'tts' | 'usage' | 'clock' | 'log'> {
   readonly findVoice: FindVoice;
+  /** Requests of one organization that may be open at once, so that no key shuts out the others. */
+  readonly requestsPerOrganization: number;
   readonly longestWavS?: number;
 }
 
@@ -29,8 +37,8 @@ export type SpeechAudio =
 
 export class Synthesizer {
   readonly #parts: SynthesizerParts;
-  /** Aborts each request that is being answered. */
-  readonly #running = new Set<AbortController>();
+  /** Aborts each request that is being answered; with the organization that asked. */
+  readonly #running = new Map<AbortController, string>();
   #idle: PromiseWithResolvers<void> | undefined;
 
   constructor(parts: SynthesizerParts) {
@@ -41,12 +49,12 @@ export class Synthesizer {
    * Synthesises one request. Resolves when the first audio (`pcm`) or all of it (`wav`) is there, so that
    * whatever fails before can still be told by a status.
    * @throws ServiceError: `invalid_request` for an unknown model or voice, before any synthesis, and for a
-   *   text with nothing to speak; what the engine throws; the signal's reason after an abort.
+   *   text with nothing to speak; `rate_limited` when the organization has too many requests open; what the engine throws; the signal's reason after an abort.
    */
   async synthesize(request: SpeechRequest, caller: Caller, signal: AbortSignal): Promise<SpeechAudio> {
     const engine = this.#engine(request.model);
     const voice = this.#voice(request.voice, caller.organization);
-    const job = this.#begin(signal);
+    const job = this.#begin(caller.organization, signal);
     const tally = new SpeechTally(this.#parts, request, caller);
     const samples = speak(
       engine,
@@ -66,16 +74,11 @@ export class Synthesizer {
       const first = await chunks.next();
       if (first.done) throw nothingToSpeak();
       if (request.format === 'pcm') return { format: 'pcm', chunks: startingWith(first.value, chunks) };
-      return { format: 'wav', bytes: await this.#wav(first.value, chunks) };
+      return { format: 'wav', bytes: await this.#wav(first.value, chunks, tally) };
     } catch (error) {
       await chunks.return();
       throw error;
     }
-  }
-
-  /** Requests that are being answered. */
-  get running(): number {
-    return this.#running.size;
   }
 
   /** Resolves when nothing is running; at the signal it stops what still is. */
@@ -95,7 +98,7 @@ export class Synthesizer {
       code: 'server_overloaded',
       retryAfterS: 1,
     });
-    for (const job of this.#running) job.abort(reason);
+    for (const job of this.#running.keys()) job.abort(reason);
   }
 
   #engine(model: string): TtsEngine {
@@ -117,12 +120,24 @@ export class Synthesizer {
   }
 
   /** An abort of its own for each request: the caller leaves, the consumer stops pulling, or we stop. */
-  #begin(signal: AbortSignal): AbortController {
+  #begin(organization: string, signal: AbortSignal): AbortController {
+    this.#requirePlace(organization);
     const job = new AbortController();
     if (signal.aborted) job.abort(signal.reason);
     else signal.addEventListener('abort', () => job.abort(signal.reason), { once: true, signal: job.signal });
-    this.#running.add(job);
+    this.#running.set(job, organization);
     return job;
+  }
+
+  #requirePlace(organization: string): void {
+    const limit = this.#parts.requestsPerOrganization;
+    const open = [...this.#running.values()].filter((other) => other === organization).length;
+    if (open < limit) return;
+    throw new ServiceError(
+      'rate_limited',
+      `Your organization has ${open} speech requests open, and may have ${limit} at once. Try again when one has ended.`,
+      { code: 'rate_limit_exceeded', retryAfterS: RETRY_AFTER_S },
+    );
   }
 
   #end(job: AbortController): void {
@@ -160,7 +175,11 @@ export class Synthesizer {
     }
   }
 
-  async #wav(first: Uint8Array, rest: AsyncIterable<Uint8Array>): Promise<Uint8Array<ArrayBuffer>> {
+  async #wav(
+    first: Uint8Array,
+    rest: AsyncIterable<Uint8Array>,
+    tally: SpeechTally,
+  ): Promise<Uint8Array<ArrayBuffer>> {
     const longestBytes = (this.#parts.longestWavS ?? LONGEST_WAV_S) * SPEECH_RATE_HZ * 2;
     const parts = [new Uint8Array(WAV_HEADER_BYTES), first];
     let dataBytes = first.length;
@@ -168,6 +187,7 @@ export class Synthesizer {
       parts.push(chunk);
       dataBytes += chunk.length;
       if (dataBytes > longestBytes) {
+        await tally.write('failed');
         throw invalidRequest(
           "'input' gives more audio than a wav answer can hold; send it in parts, or ask for 'pcm'.",
           'input',

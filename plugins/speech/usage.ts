@@ -45,7 +45,8 @@ export class SpeechTally {
         model,
         status,
         inputTokens: Math.ceil(characters / CHARACTERS_PER_TOKEN),
-        outputTokens: Math.ceil(audioSeconds * TOKENS_PER_SECOND),
+        // In this order the division is the last step, and exact lengths stay exact.
+        outputTokens: Math.ceil((this.#samples * TOKENS_PER_SECOND) / SPEECH_RATE_HZ),
         characters,
         audioBytes: this.#samples * 2,
         audioSeconds,

@@ -8,15 +8,17 @@ export type OrtProvider = 'cpu' | 'cuda';
 /** Size of the worker pool that all embedded models share. */
 export interface InferenceSettings {
   readonly provider: OrtProvider;
-  /** Worker threads, each with sessions of its own. */
+  /** Inference processes, each with every model loaded. */
   readonly workers: number;
   /** Threads of one ONNX session. */
   readonly threads: number;
-  /** Passes that may wait for a worker; one more is refused as `overloaded`. */
+  /** Open syntheses of each priority, waiting and running; one more is refused as `overloaded`. */
   readonly queueLimit: number;
+  /** The whole environment of the processes: what libraries need, no keys. */
+  readonly environment: Readonly<Record<string, string>>;
 }
 
-/** A model that runs in this process, with the voice that a request without one gets. */
+/** A model that runs on this machine, in the inference processes, with the voice that a request without one gets. */
 export interface EmbeddedTtsSettings {
   readonly kind: 'kokoro' | 'piper';
   readonly voice: string;

@@ -20,7 +20,11 @@ export interface InferenceProcessOptions<Spec> {
   readonly runtime: RuntimeOptions;
   /** What to load, by model id. */
   readonly models: Readonly<Record<string, Spec>>;
-  /** A pass that takes longer has hung, and its process is killed. */
+  /** Everything that the process finds in its environment: never the keys of callers or upstreams. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** A load that takes longer has hung, and its process is killed. */
+  readonly loadLimitMs: number;
+  /** The same for a pass. */
   readonly passLimitMs: number;
   readonly clock: Clock;
   readonly log: Logger;
@@ -77,15 +81,27 @@ export class InferenceProcess<Spec> {
   }
 
   /**
-   * Starts the process and loads the models.
-   * @throws the error of the load, or a ServiceError when the process ended meanwhile.
+   * Starts the process and loads the models. Whatever fails is tried again until {@link close}.
+   * @throws the error of the start or the load, or one that says how the process ended meanwhile.
    */
   async start(): Promise<ModelRates> {
     this.#state = { kind: 'loading' };
     const loading = Promise.withResolvers<ModelRates>();
     this.#loading = loading;
-    this.#child = Bun.spawn({
+    try {
+      this.#child = this.#spawn();
+      this.#watch(this.#options.loadLimitMs);
+    } catch (error) {
+      loading.reject(error);
+      this.#retryLater({ reason: 'it could not be started' });
+    }
+    return loading.promise;
+  }
+
+  #spawn(): Subprocess {
+    return Bun.spawn({
       cmd: [process.execPath, this.#options.entry],
+      env: this.#options.environment,
       stdio: ['ignore', 'ignore', 'inherit'],
       serialization: 'advanced',
       ipc: (message: FromWorker, child) => {
@@ -95,7 +111,15 @@ export class InferenceProcess<Spec> {
         if (child === this.#child) this.#lost(exitCode, signal);
       },
     });
-    return loading.promise;
+  }
+
+  /** Kills the process unless what it does now ends in time; its exit tells everybody. */
+  #watch(limitMs: number): void {
+    const child = this.#child;
+    this.#watchdog = setTimeout(() => {
+      this.#options.log.warn('inference process hangs and is killed', { limitMs });
+      child?.kill('SIGKILL');
+    }, limitMs);
   }
 
   /** Runs the next pass of a job, opening it first when it is new here. Only when {@link idle}. */
@@ -106,7 +130,7 @@ export class InferenceProcess<Spec> {
     }
     job.running = true;
     this.#state = { kind: 'busy', job, sinceMs: this.#options.clock.monotonicMs() };
-    this.#watchdog = setTimeout(() => this.#child?.kill('SIGKILL'), this.#options.passLimitMs);
+    this.#watch(this.#options.passLimitMs);
     this.#send({ kind: 'next', job: job.id });
   }
 
@@ -135,6 +159,7 @@ export class InferenceProcess<Spec> {
         this.#send({ kind: 'load', runtime: this.#options.runtime, models: this.#options.models });
         return;
       case 'loaded':
+        clearTimeout(this.#watchdog);
         this.#loadFailed = false;
         this.#state = { kind: 'idle' };
         this.#loading?.resolve(message.rateHz);
@@ -176,7 +201,7 @@ export class InferenceProcess<Spec> {
     this.#options.changed();
   }
 
-  /** The process has ended: its requests fail, and a new one is started after a pause that grows. */
+  /** The process has ended: its requests fail. */
   #lost(exitCode: number | null, signal: number | string | null): void {
     clearTimeout(this.#watchdog);
     if (this.#state.kind === 'closed') return;
@@ -186,14 +211,20 @@ export class InferenceProcess<Spec> {
       { code: 'worker_crashed' },
     );
     if (this.#state.kind === 'busy') this.#state.job.running = false;
-    if (this.#state.kind === 'loading') this.#loadFailed = true;
-    this.#state = { kind: 'down' };
     for (const job of this.#jobs.values()) job.fail(crashed);
     this.#jobs.clear();
-    this.#loading?.reject(crashed);
+    const how = signal ?? `exit code ${exitCode}`;
+    this.#loading?.reject(new Error(`An inference process ended before it had loaded its models (${how}).`));
+    this.#retryLater({ exitCode, signal });
+  }
+
+  /** There is no process: another is started after a pause that grows with each one in a row. */
+  #retryLater(why: Readonly<Record<string, string | number | null>>): void {
+    if (this.#state.kind === 'loading') this.#loadFailed = true;
+    this.#state = { kind: 'down' };
     const delayMs = Math.min(LONGEST_RESTART_MS, FIRST_RESTART_MS * 2 ** this.#losses);
     this.#losses += 1;
-    this.#options.log.warn('inference process ended', { exitCode, signal, restartInMs: delayMs });
+    this.#options.log.warn('inference process ended', { ...why, restartInMs: delayMs });
     this.#restart = setTimeout(() => {
       this.start().catch((error) => this.#options.log.error('models could not be loaded', error));
     }, delayMs);

@@ -11,8 +11,8 @@ export interface PiperSpec {
 export interface KokoroSpec {
   readonly kind: 'kokoro';
   readonly modelsDir: string;
-  /** Voice of requests that name none. */
-  readonly voice: string;
+  /** Voices to have ready; the first is that of requests that name none. */
+  readonly voices: readonly string[];
 }
 
 export type ModelSpec = PiperSpec | KokoroSpec;

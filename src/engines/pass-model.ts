@@ -22,7 +22,7 @@ export interface PassModel {
   /**
    * Starts one synthesis. Nothing runs until the first `next()`; each `next()` runs one pass of bounded
    * length (the text front, one decoder window) and gives its samples, or null when the pass made none
-   * that can be heard yet. The arrays belong to the caller, which transfers or frees them. `return()`
+   * that can be heard yet. The arrays belong to the caller, which copies what it sends on. `return()`
    * between two passes frees what the synthesis holds. The same request gives the same samples.
    */
   open(request: PassRequest): AsyncGenerator<Float32Samples | null, void, undefined>;

@@ -6,7 +6,7 @@ import { tempDir } from '../../test/support/temp-dir.ts';
 import { loadConfig } from '../config.ts';
 import type { TtsModelSettings } from '../contract/settings.ts';
 import { systemClock } from '../kit/clock.ts';
-import { type OpenTtsTable, openTtsTable } from './tts-table.ts';
+import { embeddedSpecs, type OpenTtsTable, openTtsTable } from './tts-table.ts';
 
 const { modelsDir } = loadConfig(process.env);
 const KOKORO: TtsModelSettings = { kind: 'kokoro', voice: 'af_heart' };
@@ -15,7 +15,7 @@ const PIPER: TtsModelSettings = { kind: 'piper', voice: 'en_US-joe-medium' };
 function openTable(models: Record<string, TtsModelSettings>, dir = modelsDir): Promise<OpenTtsTable> {
   return openTtsTable({
     models: new Map(Object.entries(models)),
-    inference: { provider: 'cpu', workers: 1, threads: 2, queueLimit: 64 },
+    inference: { provider: 'cpu', workers: 1, threads: 2, queueLimit: 64, environment: {} },
     modelsDir: dir,
     clock: systemClock,
     log: silentLog,
@@ -82,6 +82,15 @@ describe('the table', () => {
     await close();
     await close();
     expect(table.get('slow')?.ready().ready).toBe(false);
+  });
+
+  it('has every voice of CONFIG loaded before the first customer asks', () => {
+    const adam: TtsModelSettings = { kind: 'kokoro', voice: 'am_adam' };
+    const models = new Map(Object.entries({ a: KOKORO, b: PIPER, c: adam, d: KOKORO }));
+    expect(embeddedSpecs(models, modelsDir)).toMatchObject({
+      kokoro: { kind: 'kokoro', voices: ['af_heart', 'am_adam'] },
+      piper: { kind: 'piper' },
+    });
   });
 
   it.each([

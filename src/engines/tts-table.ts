@@ -1,5 +1,6 @@
 /** From CONFIG's model ids to engines. All embedded models share one pool of inference processes. */
 
+import { fileURLToPath } from 'node:url';
 import type { Clock } from '../contract/clock.ts';
 import type { TtsEngine } from '../contract/engine.ts';
 import { StartError } from '../contract/error.ts';
@@ -12,7 +13,7 @@ import type { ModelSpec } from './model-spec.ts';
 import { upstreamTtsEngine } from './upstream/upstream-tts-engine.ts';
 import { type InferencePool, startInferencePool } from './worker-pool.ts';
 
-const WORKER_ENTRY = new URL('./inference-worker.ts', import.meta.url).pathname;
+const WORKER_ENTRY = fileURLToPath(new URL('./inference-worker.ts', import.meta.url));
 
 export interface TtsTableOptions {
   readonly models: TtsModels;
@@ -61,15 +62,21 @@ async function openPool(options: TtsTableOptions): Promise<InferencePool | undef
   return startInferencePool<ModelSpec>({ entry: WORKER_ENTRY, models, settings, clock, log, metrics });
 }
 
-/** One spec for each kind of embedded model: ids that differ in their voice only share the weights. */
-function embeddedSpecs(models: TtsModels, modelsDir: string): Record<string, ModelSpec> {
-  const specs: Record<string, ModelSpec> = {};
-  for (const settings of models.values()) {
-    if (settings.kind === 'upstream') continue;
-    requireVoice(settings);
-    specs[settings.kind] ??= specOf(settings, modelsDir);
-  }
-  return specs;
+/**
+ * One spec for each kind of embedded model, with every voice that CONFIG names: ids that differ in their
+ * voice only share the weights.
+ * @throws Error for a voice that does not exist, or a missing file.
+ */
+export function embeddedSpecs(models: TtsModels, modelsDir: string): Record<string, ModelSpec> {
+  const embedded = [...models.values()].filter((settings) => settings.kind !== 'upstream');
+  for (const settings of embedded) requireVoice(settings);
+  const voices = Map.groupBy(embedded, ({ kind }) => kind);
+  return Object.fromEntries(
+    [...voices].map(([kind, of]) => {
+      const names = [...new Set(of.map(({ voice }) => voice))];
+      return [kind, specOf(kind, names, modelsDir)];
+    }),
+  );
 }
 
 const VOICE_ENTRIES = { kokoro: 'kokoro-voices', piper: 'piper-en-us-joe' } as const;
@@ -86,11 +93,13 @@ function requireVoice({ kind, voice }: EmbeddedTtsSettings): void {
   throw new Error(`CONFIG: '${voice}' is no voice of ${kind}; allowed: ${voices.join(', ')}.`);
 }
 
-function specOf({ kind, voice }: EmbeddedTtsSettings, modelsDir: string): ModelSpec {
+function specOf(kind: EmbeddedTtsSettings['kind'], voices: readonly string[], modelsDir: string): ModelSpec {
   switch (kind) {
     case 'kokoro':
-      return { kind, modelsDir, voice };
+      return { kind, modelsDir, voices };
     case 'piper': {
+      // Weights and voice are one file, and the catalog lists one.
+      const [voice] = voices;
       const files = resolveModelFiles(modelsDir, VOICE_ENTRIES.piper);
       return { kind, model: files[`${voice}.onnx`] ?? '', settings: files[`${voice}.onnx.json`] ?? '' };
     }

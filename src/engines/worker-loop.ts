@@ -74,6 +74,14 @@ export function serveInference<Spec>(load: LoadModel<Spec>): void {
   process.on('SIGINT', () => undefined);
   process.on('SIGTERM', () => undefined);
   process.on('disconnect', () => process.exit(0));
+  // Standard error is not the log: a message, which may quote a text, must not reach it.
+  for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
+    process.on(event, (error: unknown) => {
+      const name = error instanceof Error ? error.constructor.name : 'something that is no error';
+      process.stderr.write(`Inference process ends: ${name} was not caught.\n`);
+      process.exit(1);
+    });
+  }
   send({ kind: 'up' });
 }
 

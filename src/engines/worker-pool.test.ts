@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import { fileURLToPath } from 'node:url';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { noMetrics, silentLog } from '../../test/support/doubles.ts';
 import type { FakeScript, FakeSpec } from '../../test/support/fake-inference-worker.ts';
 import type { SynthesisRequest } from '../contract/engine.ts';
@@ -9,7 +10,7 @@ import { systemClock } from '../kit/clock.ts';
 import { PREFETCH_MS } from './pass-job.ts';
 import { type InferencePool, type InferencePoolOptions, startInferencePool } from './worker-pool.ts';
 
-const entry = new URL('../../test/support/fake-inference-worker.ts', import.meta.url).pathname;
+const entry = fileURLToPath(new URL('../../test/support/fake-inference-worker.ts', import.meta.url));
 const never = new AbortController().signal;
 const RATE_HZ = 24_000;
 
@@ -20,13 +21,17 @@ afterEach(async () => {
 });
 
 async function startPool(
-  options: Partial<InferencePoolOptions<FakeSpec>> & { workers?: number; queueLimit?: number } = {},
+  options: Partial<InferencePoolOptions<FakeSpec>> & {
+    workers?: number;
+    queueLimit?: number;
+    environment?: Record<string, string>;
+  } = {},
 ): Promise<InferencePool> {
-  const { workers = 1, queueLimit = 256, ...rest } = options;
+  const { workers = 1, queueLimit = 256, environment = {}, ...rest } = options;
   const pool = await startInferencePool<FakeSpec>({
     entry,
     models: { fake: {} },
-    settings: { provider: 'cpu', workers, threads: 1, queueLimit },
+    settings: { provider: 'cpu', workers, threads: 1, queueLimit, environment },
     clock: systemClock,
     log: silentLog,
     metrics: noMetrics,
@@ -127,6 +132,46 @@ describe('many jobs', () => {
     const firstLive = order.indexOf('live');
     expect(order.slice(firstLive, firstLive + 2)).toEqual(['live', 'live']);
     expect(firstLive).toBeLessThan(4);
+  });
+
+  it('runs realtime before interactive before batch, whatever came first', async () => {
+    const pool = await startPool();
+    const order: string[] = [];
+    const run = async (priority: SynthesisRequest['priority']) => {
+      for await (const _ of pool.run(
+        'fake',
+        request({ mark: 1, passes: 2, samples: 10 }, { priority }),
+        never,
+      ))
+        order.push(priority);
+    };
+    // Holds the process until the others stand in line.
+    const blocker = pool.run('fake', request({ mark: 1, passes: 1, samples: 1, passMs: 200 }), never);
+    const first = blocker.next();
+    const lined = (['batch', 'interactive', 'realtime', 'batch', 'interactive', 'realtime'] as const).map(
+      run,
+    );
+    await Promise.all([first, ...lined]);
+    const classes = (['realtime', 'interactive', 'batch'] as const).flatMap((it) => new Array(4).fill(it));
+    expect(order).toEqual(classes);
+  });
+
+  it('keeps places for each class: one that is full shuts out no other', async () => {
+    const pool = await startPool({ queueLimit: 2 });
+    const slow = { mark: 1, passes: 100, samples: 10, passMs: 2 };
+    const controller = new AbortController();
+    const held = Array.from({ length: 2 }, () =>
+      pool.run('fake', request(slow, { priority: 'batch' }), controller.signal),
+    );
+    await Promise.all(held.map((run) => run.next()));
+    const one = { mark: 2, passes: 1, samples: 1 };
+    await expect(collect(pool, one, never, { priority: 'batch' })).rejects.toMatchObject({
+      kind: 'overloaded',
+    });
+    for (const priority of ['realtime', 'interactive'] as const) {
+      expect(await collect(pool, one, never, { priority })).toEqual([2]);
+    }
+    controller.abort();
   });
 
   it('refuses one more than its limit and takes it when a place is free', async () => {
@@ -240,6 +285,24 @@ describe('a process that dies', () => {
     expect(await collect(pool, { mark: 2, passes: 1, samples: 1 })).toEqual([2]);
   });
 
+  it('is replaced even when a new one cannot be started at once', async () => {
+    const pool = await startPool();
+    const spawn = vi.spyOn(Bun, 'spawn').mockImplementationOnce(() => {
+      throw new Error('EAGAIN');
+    });
+    onTestFinished(() => spawn.mockRestore());
+    const dying = collect(pool, { mark: 1, passes: 1, samples: 1, passMs: 20, at: 0, fault: 'exit' });
+    const waiting = collect(pool, { mark: 2, passes: 1, samples: 1 });
+    expect(await Promise.allSettled([dying, waiting])).toMatchObject([
+      { reason: { code: 'worker_crashed' } },
+      // Nobody waits for a process that may never come.
+      { reason: { kind: 'overloaded', code: 'server_overloaded' } },
+    ]);
+    await expect.poll(() => pool.ready().ready, { timeout: 5000 }).toBe(true);
+    expect(spawn).toHaveBeenCalledTimes(2);
+    expect(await collect(pool, { mark: 3, passes: 1, samples: 1 })).toEqual([3]);
+  });
+
   it('turns requests away while its models cannot be loaded, and comes back', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'pool-'));
     onTestFinished(() => rm(folder, { recursive: true }));
@@ -271,10 +334,38 @@ describe('start and end', () => {
     );
   });
 
+  it('does not start when the first process cannot be started', async () => {
+    const spawn = vi.spyOn(Bun, 'spawn').mockImplementationOnce(() => {
+      throw new Error('EAGAIN');
+    });
+    onTestFinished(() => spawn.mockRestore());
+    await expect(startPool()).rejects.toThrow('EAGAIN');
+    expect(spawn).toHaveBeenCalledTimes(1);
+  });
+
+  it('gives a load up that hangs', async () => {
+    await expect(startPool({ models: { fake: { loadHangs: true } }, loadLimitMs: 300 })).rejects.toThrow(
+      /ended before it had loaded its models \(SIGKILL\)/,
+    );
+  });
+
+  it('lends a process nothing of the environment but what it is told to', async () => {
+    vi.stubEnv('SOME_API_KEY', 'private');
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const pool = await startPool({
+      models: { fake: { environment: ['SHOWN'] } },
+      environment: { SHOWN: 'x' },
+    });
+    expect(pool.ready().ready).toBe(true);
+  });
+
   it('fails what is running when it is closed, and refuses what comes later', async () => {
     const pool = await startPool();
     const running = collect(pool, { mark: 1, passes: 100, samples: 10, passMs: 5 });
-    const outcome = expect(running).rejects.toMatchObject({ kind: 'overloaded' });
+    const outcome = expect(running).rejects.toMatchObject({
+      kind: 'overloaded',
+      code: 'server_overloaded',
+    });
     await Bun.sleep(0);
     await pool.close();
     await outcome;

@@ -16,6 +16,8 @@ import { InferenceProcess, type ModelRates } from './inference-process.ts';
 import { PassJob } from './pass-job.ts';
 import { nextJob, type WholeServed } from './pass-schedule.ts';
 
+/** Far beyond the first load on a slow machine, which imports the models and measures the voices. */
+const LOAD_LIMIT_MS = 600_000;
 /** Far beyond the longest pass, which is a sentence of 600 characters on a busy machine. */
 const PASS_LIMIT_MS = 60_000;
 const PASS_SECONDS_BUCKETS = [0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8];
@@ -27,7 +29,7 @@ export interface InferencePool {
   /**
    * Runs one synthesis. Work begins with the first pull and runs ahead of the consumer by a bounded
    * amount of audio; `return()` and abort stop it at the next pass boundary.
-   * @throws ServiceError `overloaded` when too many jobs are open or no process can load the models,
+   * @throws ServiceError `overloaded` when too many jobs of its class are open or no process can load the models,
    *   `internal` (`worker_crashed`) when its process died; the signal's reason after an abort.
    */
   run(
@@ -49,6 +51,7 @@ export interface InferencePoolOptions<Spec> {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
+  readonly loadLimitMs?: number;
   readonly passLimitMs?: number;
 }
 
@@ -96,6 +99,8 @@ class Pool<Spec> implements InferencePool {
           clock,
           log,
           runtime: { provider: settings.provider, threads: settings.threads },
+          environment: settings.environment,
+          loadLimitMs: options.loadLimitMs ?? LOAD_LIMIT_MS,
           passLimitMs: options.passLimitMs ?? PASS_LIMIT_MS,
           changed: () => this.#dispatch(),
           passed: (model, lengthMs) => passSeconds.observe({ model }, lengthMs / 1000),
@@ -151,18 +156,23 @@ class Pool<Spec> implements InferencePool {
   async close(): Promise<void> {
     this.#closed = true;
     this.#failAll(
-      new ServiceError('overloaded', 'The server is shutting down.', { retryAfterS: RETRY_AFTER_S }),
+      new ServiceError('overloaded', 'The server is shutting down.', {
+        code: 'server_overloaded',
+        retryAfterS: RETRY_AFTER_S,
+      }),
     );
     await Promise.all(this.#processes.map((each) => each.close()));
   }
 
+  /** Each class has places of its own, so a crowd of a lower one never shuts out a higher one. */
   #admit(model: string, request: SynthesisRequest): PassJob {
     const { queueLimit } = this.#options.settings;
     if (this.#closed || this.#unable()) throw this.#noProcess();
-    if (this.#jobs.size >= queueLimit) {
+    const open = [...this.#jobs].filter((job) => job.priority === request.priority).length;
+    if (open >= queueLimit) {
       throw new ServiceError(
         'overloaded',
-        `The server is already working on ${queueLimit} syntheses, which is its limit. Try again shortly.`,
+        `The server is already working on ${queueLimit} syntheses of this kind, which is its limit. Try again shortly.`,
         { code: 'server_overloaded', retryAfterS: RETRY_AFTER_S },
       );
     }

@@ -20,7 +20,7 @@ export async function openKokoro() {
   const { modelsDir } = loadConfig(process.env);
   const runtime = { provider: 'cpu', threads: 2 } as const;
   const { vocabulary, toPhonemes } = await loadKokoroText(modelsDir);
-  const options = { modelsDir, voice: VOICE, runtime };
+  const options = { modelsDir, voices: [VOICE], runtime };
   const model = await loadKokoro(options);
 
   const runs = async (request: PassRequest, from = model): Promise<Float32Array[]> => {

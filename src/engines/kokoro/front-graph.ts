@@ -90,7 +90,12 @@ function convolutionAsProduct(index: GraphIndex, node: Node, arithmetic: Arithme
   return { node: [float], initializer: [weight, bias] };
 }
 
-/** STFT [1, samples] → [1, frames, 11, 2] as a strided convolution with windowed cosines and sines. */
+/**
+ * STFT [1, samples] → [1, frames, 11, 2] as a strided convolution with windowed cosines and sines.
+ * The first and last bin of a real signal have no imaginary part, and the graph takes a phase of +π or -π
+ * from its sign when the real part is negative. The model was trained with +π (torch.angle of +0); with -π
+ * the speech carries an offset. A bias too small to count makes the sign sure.
+ */
 function stftAsConvolution(index: GraphIndex, node: Node) {
   const window = floatsOf(index.initializer(node.input[2]));
   const size = window.length;
@@ -101,14 +106,21 @@ function stftAsConvolution(index: GraphIndex, node: Node) {
     for (let n = 0; n < size; n++) {
       const angle = (2 * Math.PI * bin * n) / size;
       basis[2 * bin * size + n] = (window[n] ?? 0) * Math.cos(angle);
-      basis[(2 * bin + 1) * size + n] = -(window[n] ?? 0) * Math.sin(angle);
+      // sin(π n) is zero, which floating point only nearly gives.
+      const sine = 2 * bin === size ? 0 : Math.sin(angle);
+      basis[(2 * bin + 1) * size + n] = -(window[n] ?? 0) * sine;
     }
   }
+  const bias = new Float32Array(2 * bins);
+  bias[1] = bias[2 * bins - 1] = 1e-30;
   const output = node.output[0] ?? '';
   const g = new GraphBuilder('stft', `${output}_`);
   const samples = g.op('Reshape', [node.input[0] ?? '', g.ints(1, 1, -1)]);
   const kernel = g.floats([2 * bins, 1, size], basis);
-  const parts = g.op('Conv', [samples, kernel], { strides: [hop], kernel_shape: [size] });
+  const parts = g.op('Conv', [samples, kernel, g.floats([2 * bins], bias)], {
+    strides: [hop],
+    kernel_shape: [size],
+  });
   const frames = g.op('Transpose', [parts], { perm: [0, 2, 1] });
   g.alias(output, g.op('Reshape', [frames, g.ints(1, -1, bins, 2)]));
   return g.build();

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
   clickRatio,
   envelopeCorrelation,
@@ -6,6 +6,9 @@ import {
   silentEdges,
 } from '../../../test/support/audio-checks.ts';
 import { openKokoro, type RealKokoro } from '../../../test/support/real-kokoro.ts';
+import { loadConfig } from '../../config.ts';
+import { loadKokoro } from './kokoro-model.ts';
+import { loadKokoroText } from './kokoro-text.ts';
 
 /** The shipped weights on the real runtime, in this process. */
 let kokoro: RealKokoro;
@@ -97,6 +100,30 @@ describe('speech', () => {
       /no voice 'nobody'.*af_heart/,
     );
   }, 60_000);
+});
+
+test('every voice that was named is loaded at the start', async () => {
+  const { modelsDir } = loadConfig(process.env);
+  const runtime = { provider: 'cpu', threads: 2 } as const;
+  await expect(loadKokoro({ modelsDir, voices: ['af_heart', 'nobody'], runtime })).rejects.toThrow(
+    /no voice 'nobody'/,
+  );
+}, 60_000);
+
+describe('text', () => {
+  test('spells what no dictionary has when eSpeak cannot be loaded, and says so without its reasons', async () => {
+    const { modelsDir } = loadConfig(process.env);
+    const written: string[] = [];
+    const stderr = vi.spyOn(process.stderr, 'write').mockImplementation((line) => {
+      written.push(String(line));
+      return true;
+    });
+    onTestFinished(() => stderr.mockRestore());
+    const { toPhonemes } = await loadKokoroText(modelsDir, () => Promise.reject(new TypeError('private')));
+    expect(written.join('')).toMatch(/^eSpeak could not be loaded \(TypeError\).*\n$/);
+    expect(await toPhonemes('Xqzv.')).toBe('ˌɛkskjˌuzˌivˈi.');
+    expect(await toPhonemes('Hello.')).toBe('həlˈO.');
+  });
 });
 
 test('graphs for a GPU speak as those for the CPU do', async () => {

@@ -32,21 +32,21 @@ const NORM_CHANNELS = normSlots().map((slot) => slot.channels);
 
 export interface KokoroOptions {
   readonly modelsDir: string;
-  /** Voice of requests that name none, e.g. `af_heart`. */
-  readonly voice: string;
+  /** Voices to have ready, e.g. `af_heart`; the first is that of requests that name none. */
+  readonly voices: readonly string[];
   readonly runtime: RuntimeOptions;
 }
 
 /**
- * Loads the model, importing it on the first start, and speaks once so that the first request finds
- * everything warm.
- * @throws Error when a file is missing, or the default voice does not exist.
+ * Loads the model and its voices, importing and measuring them on the first start, and speaks once so that
+ * the first request finds everything warm.
+ * @throws Error when a file is missing, or one of the voices does not exist.
  */
 export async function loadKokoro(
   options: KokoroOptions,
   arithmetic = arithmeticFor(options.runtime.provider),
 ): Promise<PassModel> {
-  const { modelsDir, runtime } = options;
+  const { modelsDir, runtime, voices } = options;
   const { vocabulary, toPhonemes } = await loadKokoroText(modelsDir);
   const graphs = await importKokoro(modelsDir, arithmetic);
   const front = new KokoroFront(await openGraph(graphs.front, runtime), vocabulary);
@@ -59,26 +59,32 @@ export async function loadKokoro(
       openMeasuring: () => openGraph(graphs.measuring, runtime),
       toPhonemes,
     });
-  const model = new KokoroModel(options.voice, toPhonemes, front, generator, openVoice);
+  const model = new KokoroModel(voices, toPhonemes, front, generator, openVoice);
+  await model.loadVoices();
   for await (const _ of model.open({ text: 'Ready when you are.', speed: 1, delivery: 'stream' }));
   return model;
 }
 
 class KokoroModel implements PassModel {
   readonly rateHz = SPEECH_RATE_HZ;
-  /** Voices that were asked for; there are as many as the catalog lists. */
-  readonly #voices = new Map<string, Promise<KokoroVoice>>();
+  /** Voices of the options and those that were asked for; there are as many as the catalog lists. */
+  readonly #loaded = new Map<string, Promise<KokoroVoice>>();
 
   constructor(
-    private readonly defaultVoice: string,
+    private readonly voices: readonly string[],
     private readonly toPhonemes: (text: string) => Promise<string>,
     private readonly front: KokoroFront,
     private readonly generator: GraphSession,
     private readonly openVoice: (name: string) => Promise<KokoroVoice>,
   ) {}
 
+  /** One after the other: measuring two at once would only take more memory. */
+  async loadVoices(): Promise<void> {
+    for (const name of this.voices) await this.#voice(name);
+  }
+
   async *open(request: PassRequest): AsyncGenerator<Float32Samples | null, void, undefined> {
-    const voice = await this.#voice(request.voice ?? this.defaultVoice);
+    const voice = await this.#voice(request.voice ?? this.voices[0] ?? '');
     const phonemes = await this.toPhonemes(request.text);
     for (const pass of splitPhonemes(phonemes)) {
       const utterance = await this.front.speak(pass, voice.styles, request.speed);
@@ -96,12 +102,12 @@ class KokoroModel implements PassModel {
   }
 
   #voice(name: string): Promise<KokoroVoice> {
-    const known = this.#voices.get(name);
+    const known = this.#loaded.get(name);
     if (known) return known;
     const loading = this.openVoice(name);
-    this.#voices.set(name, loading);
+    this.#loaded.set(name, loading);
     // A voice that could not be loaded may be there next time.
-    loading.catch(() => this.#voices.delete(name));
+    loading.catch(() => this.#loaded.delete(name));
     return loading;
   }
 

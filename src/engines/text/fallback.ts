@@ -10,7 +10,7 @@ export interface Fallback {
   phonemes(words: readonly string[]): Promise<readonly string[]>;
 }
 
-/** Says unknown words letter by letter: the last resort when nothing better can be loaded. */
+/** Says unknown words letter by letter: the last resort when eSpeak cannot be loaded. */
 export function spellingFallback(lexicon: Lexicon): Fallback {
   return {
     phonemes: async (words) => words.map((word) => lexicon.spelled(word.replace(/[^A-Za-z]/g, '')) ?? ''),
