@@ -93,6 +93,40 @@ describe('the request', () => {
   });
 });
 
+it('says to a caller that it is being closed', async () => {
+  const engine = open();
+  const asked = Promise.withResolvers<void>();
+  upstream.answer(() => {
+    asked.resolve();
+    return new Promise(() => undefined);
+  });
+  const outcome = expect(collect(engine)).rejects.toMatchObject({
+    kind: 'overloaded',
+    code: 'server_overloaded',
+  });
+  await asked.promise;
+  await engine.close();
+  await outcome;
+});
+
+describe('slow speech', () => {
+  const slowUpstream = () =>
+    upstream.answer(async () => {
+      await Bun.sleep(300);
+      return pcmAnswer([[1, 0]]);
+    });
+
+  it('is more audio, so the upstream gets as much more time', async () => {
+    slowUpstream();
+    expect(await collect(open({}, { firstByteMs: 200 }), { speed: 0.25 })).toEqual([1]);
+  });
+
+  it.each([1, 4])('and none is given at speed %d', async (speed) => {
+    slowUpstream();
+    await expect(collect(open({}, { firstByteMs: 200 }), { speed })).rejects.toThrow('it took too long');
+  });
+});
+
 describe('the audio', () => {
   it.each([
     [

@@ -11,7 +11,7 @@ import type { UpstreamTtsSettings } from '../../contract/settings.ts';
 import { PcmStream } from './pcm-stream.ts';
 import { upstreamErrorName, upstreamFault, upstreamRefusal } from './upstream-error.ts';
 
-/** Far beyond what a text of 600 characters gives at the lowest speed. */
+/** Far beyond what a text of 600 characters gives at the natural speed. */
 const LONGEST_AUDIO_S = 600;
 const ERROR_BODY_BYTES = 64 * 1024;
 const PCM_TYPES: ReadonlySet<string> = new Set(['audio/pcm', 'audio/raw', 'application/octet-stream', '']);
@@ -19,7 +19,10 @@ const PCM_TYPES: ReadonlySet<string> = new Set(['audio/pcm', 'audio/raw', 'appli
 export interface UpstreamTtsOptions {
   readonly settings: UpstreamTtsSettings;
   readonly log: Logger;
-  /** How long the upstream may take until its first byte of audio, and then between two portions. */
+  /**
+   * How long the upstream may take until its first byte of audio, and then between two portions. Slow speech
+   * is more audio and gets as much more time.
+   */
   readonly firstByteMs?: number;
   readonly idleMs?: number;
   /** Pause between two looks at an upstream that failed. */
@@ -55,7 +58,8 @@ class UpstreamTtsEngine implements TtsEngine {
     signal: AbortSignal,
   ): AsyncGenerator<Float32Samples, void, undefined> {
     signal.throwIfAborted();
-    const patience = new Patience(this.#firstByteMs);
+    const stretch = Math.max(1, 1 / request.speed);
+    const patience = new Patience(this.#firstByteMs * stretch);
     const stop = new AbortController();
     const ended = AbortSignal.any([signal, patience.signal, stop.signal, this.#closed.signal]);
     try {
@@ -69,7 +73,7 @@ class UpstreamTtsEngine implements TtsEngine {
       });
       if (!response.ok) throw await this.#refusal(response);
       requirePcm(response);
-      yield* this.#samples(response, patience);
+      yield* this.#samples(response, patience, stretch);
       this.#reached();
     } catch (error) {
       signal.throwIfAborted();
@@ -88,7 +92,12 @@ class UpstreamTtsEngine implements TtsEngine {
 
   async close(): Promise<void> {
     clearTimeout(this.#probe);
-    this.#closed.abort(new ServiceError('overloaded', 'The server is shutting down.', { retryAfterS: 1 }));
+    this.#closed.abort(
+      new ServiceError('overloaded', 'The server is shutting down.', {
+        code: 'server_overloaded',
+        retryAfterS: 1,
+      }),
+    );
   }
 
   #authorization(): Record<string, string> {
@@ -110,17 +119,22 @@ class UpstreamTtsEngine implements TtsEngine {
     };
   }
 
-  async *#samples(response: Response, patience: Patience): AsyncGenerator<Float32Samples, void, undefined> {
+  async *#samples(
+    response: Response,
+    patience: Patience,
+    stretch: number,
+  ): AsyncGenerator<Float32Samples, void, undefined> {
+    const longestS = LONGEST_AUDIO_S * stretch;
     const pcm = new PcmStream();
     let audioS = 0;
     for await (const portion of response.body ?? []) {
       patience.pause();
       const samples = pcm.push(portion);
       audioS += samples.length / this.rateHz;
-      if (audioS > LONGEST_AUDIO_S) throw upstreamFault(`it sent more than ${LONGEST_AUDIO_S} s of audio`);
+      if (audioS > longestS) throw upstreamFault(`it sent more than ${longestS} s of audio`);
       // The consumer's time is not the upstream's.
       if (samples.length > 0) yield samples;
-      patience.start(this.#idleMs);
+      patience.start(this.#idleMs * stretch);
     }
     if (pcm.torn) throw upstreamFault('its audio ended in the middle of a sample');
   }
