@@ -1,4 +1,7 @@
-import { afterEach, expect, test } from 'vitest';
+import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterEach, expect, onTestFinished, test } from 'vitest';
 import { type LaunchedService, launchService, SERVICE_KEY } from '../support/launcher.ts';
 
 /** The serving process and its inference processes as one family. */
@@ -68,4 +71,16 @@ test('two processes share the work, and one that dies leaves the other serving',
   const answers = await Promise.all(Array.from({ length: 4 }, async () => (await speak(running)).status));
   expect(answers).toEqual([200, 200, 200, 200]);
   await expect.poll(() => childrenOf(running.pid).length, { timeout: 10_000 }).toBe(2);
+});
+
+test('a checkout may lie in a folder whose name has spaces and letters of any script', async () => {
+  const root = resolve(import.meta.dirname, '../..');
+  const checkout = mkdtempSync(join(tmpdir(), 'a ø 100% checkout-'));
+  onTestFinished(() => rmSync(checkout, { recursive: true }));
+  for (const part of ['src', 'plugins', 'models', 'web', 'package.json', 'tsconfig.json']) {
+    cpSync(join(root, part), join(checkout, part), { recursive: true });
+  }
+  for (const part of ['node_modules', 'native']) symlinkSync(join(root, part), join(checkout, part));
+  service = await launchService({ config: CONFIG, main: join(checkout, 'src/main.ts') });
+  expect((await speak(service)).status).toBe(200);
 });

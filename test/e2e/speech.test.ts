@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { clickRatio, longestGapMs, loudnessDb, silentEdges } from '../support/audio-checks.ts';
-import { type LaunchedService, launchService, SERVICE_KEY } from '../support/launcher.ts';
+import { type LaunchedService, launchService, OTHER_KEY, SERVICE_KEY } from '../support/launcher.ts';
 
 /** The real process with the real models, asked by real clients. */
 
@@ -16,6 +16,9 @@ const PATH = '/v1/audio/speech';
 const HELLO = 'Hello there, how can I help you today?';
 const STORY =
   'It was the best of times, it was the worst of times. Nobody knew which of the two it really was. ';
+/** Just short of the length at which a sentence is cut into clauses. */
+const LONG_SENTENCE =
+  'The old lighthouse keeper walked slowly along the narrow stone path above the harbour every evening after supper and counted the small wooden boats that came home before the tide turned and the lamps were lit in the windows of the houses below while the gulls settled one by one on the roofs of the empty sheds beside the water.';
 const BYTES_PER_SECOND = 48_000;
 
 let service: LaunchedService;
@@ -47,8 +50,9 @@ async function passes(model: 'kokoro' | 'piper'): Promise<number> {
 }
 
 /** The caller's rows, newest first. */
-async function rows(limit: number): Promise<Record<string, unknown>[]> {
-  const page = (await (await service.fetch(`/v1/usage?limit=${limit}`)).json()) as {
+async function rows(limit: number, key = SERVICE_KEY): Promise<Record<string, unknown>[]> {
+  const headers = { authorization: `Bearer ${key}` };
+  const page = (await (await service.fetch(`/v1/usage?limit=${limit}`, { headers })).json()) as {
     data: Record<string, unknown>[];
   };
   return page.data;
@@ -95,6 +99,27 @@ describe('the official SDK', () => {
     }
     expect(bytes / BYTES_PER_SECOND).toBeGreaterThan(8);
     expect(performance.now() - firstMs).toBeGreaterThan(500);
+  });
+
+  test('hears one long sentence begin when only its first windows are made', async () => {
+    const begun = await passes('kokoro');
+    const response = await client().audio.speech.create(
+      params({ input: LONG_SENTENCE, response_format: 'pcm' }),
+    );
+    const reader = response.body?.getReader();
+    const first = (await reader?.read())?.value?.length ?? 0;
+    const madeByThen = (await passes('kokoro')) - begun;
+    let bytes = first;
+    for (let read = await reader?.read(); read?.done === false; read = await reader?.read()) {
+      bytes += read.value.length;
+    }
+    const made = (await passes('kokoro')) - begun;
+    expect(bytes / BYTES_PER_SECOND).toBeGreaterThan(12);
+    // The text front and a few windows, some of which were made while we asked.
+    expect(made).toBeGreaterThanOrEqual(9);
+    expect(madeByThen).toBeLessThanOrEqual(made / 2);
+    expect(first).toBeGreaterThan(0);
+    expect(first).toBeLessThan(bytes / 4);
   });
 
   test('gets errors of its own classes', async () => {
@@ -226,25 +251,42 @@ test('100 requests at once, some of which leave: each ends, none hears another',
   const alone = await Promise.all(
     texts.map(async (input) => Buffer.from(await (await post({ input, response_format: 'pcm' })).bytes())),
   );
+  const headers = { authorization: `Bearer ${OTHER_KEY}`, 'content-type': 'application/json' };
+  const ask = (input: string | undefined, init: RequestInit = {}) =>
+    post(
+      {},
+      { headers, body: JSON.stringify({ model: 'svc-tts-fast', input, response_format: 'pcm' }), ...init },
+    );
+  const answered = Promise.withResolvers<void>();
+  const stay = async (which: number) => {
+    const response = await ask(texts[which]);
+    const bytes = Buffer.from(await response.bytes());
+    answered.resolve();
+    return response.status === 200 && bytes.equals(alone[which] ?? Buffer.of()) ? 'right' : 'wrong';
+  };
+  /** Asks for minutes of audio and leaves, so never after its end. */
+  const leave = async (when: 'after the first audio' | 'while it may still wait') => {
+    const controller = new AbortController();
+    const answer = ask(STORY.repeat(50), { signal: controller.signal });
+    if (when === 'after the first audio') await (await answer).body?.getReader().read();
+    else await answered.promise;
+    controller.abort();
+    return answer.then(
+      () => 'left',
+      () => 'left',
+    );
+  };
   const outcomes = await Promise.all(
-    Array.from({ length: 100 }, async (_, at) => {
-      const which = at % texts.length;
-      const leaves = at % 7 === 3;
-      const signal = leaves ? AbortSignal.timeout(20 * at) : undefined;
-      try {
-        const response = await post(
-          { input: texts[which], response_format: 'pcm' },
-          signal === undefined ? {} : { signal },
-        );
-        const bytes = Buffer.from(await response.bytes());
-        return response.status === 200 && bytes.equals(alone[which] ?? Buffer.of()) ? 'right' : 'wrong';
-      } catch {
-        return leaves ? 'left' : 'failed';
-      }
+    Array.from({ length: 100 }, (_, at) => {
+      if (at % 7 !== 3) return stay(at % texts.length);
+      return leave(at % 2 === 0 ? 'after the first audio' : 'while it may still wait');
     }),
   );
-  expect(outcomes.filter((outcome) => outcome === 'wrong' || outcome === 'failed')).toEqual([]);
-  expect(outcomes.filter((outcome) => outcome === 'right').length).toBeGreaterThanOrEqual(85);
+  const count = (outcome: string) => outcomes.filter((other) => other === outcome).length;
+  expect([count('right'), count('left')]).toEqual([86, 14]);
+  await expect.poll(async () => (await rows(100, OTHER_KEY)).length, { timeout: 20_000 }).toBe(100);
+  const statuses = (await rows(100, OTHER_KEY)).map(({ status }) => status).toSorted();
+  expect(statuses).toEqual([...new Array(14).fill('cancelled'), ...new Array(86).fill('completed')]);
 }, 90_000);
 
 test('a killed inference process costs its requests, not the server', async () => {
@@ -275,7 +317,7 @@ test('writes one row a request, with what was made', async () => {
     input_tokens: 8,
     audio_bytes: bytes,
     audio_seconds: bytes / BYTES_PER_SECOND,
-    output_tokens: Math.ceil((bytes / BYTES_PER_SECOND) * 25),
+    output_tokens: Math.ceil((bytes * 25) / BYTES_PER_SECOND),
     request_id: response.headers.get('x-request-id'),
   });
 });

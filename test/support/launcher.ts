@@ -35,7 +35,7 @@ export interface LaunchedService {
   readonly dataDir: string;
   /** The exit code, once the process has ended. */
   readonly exited: Promise<number>;
-  /** Everything on standard output so far: log lines, and the key of a first start. */
+  /** Everything printed so far, by inference processes too: log lines, the key of a first start, errors. */
   output(): string;
   /** The log lines so far. */
   log(): Record<string, unknown>[];
@@ -86,7 +86,7 @@ export async function launchService(options: LaunchOptions = {}): Promise<Launch
 
   let output = '';
   const serving = Promise.withResolvers<number>();
-  const reading = (async () => {
+  const readingOutput = (async () => {
     const decoder = new TextDecoder();
     for await (const chunk of child.stdout) {
       output += decoder.decode(chunk, { stream: true });
@@ -94,10 +94,16 @@ export async function launchService(options: LaunchOptions = {}): Promise<Launch
       if (typeof port === 'number') serving.resolve(port);
     }
   })();
-  const errors = new Response(child.stderr).text();
+  // Kept apart, because a line of the one may come in the middle of a line of the other.
+  let errors = '';
+  const readingErrors = (async () => {
+    const decoder = new TextDecoder();
+    for await (const chunk of child.stderr) errors += decoder.decode(chunk, { stream: true });
+  })();
+  const reading = Promise.all([readingOutput, readingErrors]);
   void child.exited.then(async (exitCode) => {
     await reading;
-    serving.reject(new LaunchError(exitCode, output + (await errors)));
+    serving.reject(new LaunchError(exitCode, output + errors));
   });
 
   let port: number;
@@ -108,7 +114,11 @@ export async function launchService(options: LaunchOptions = {}): Promise<Launch
     throw error;
   }
   const baseUrl = `http://127.0.0.1:${port}`;
-  await untilOk(`${baseUrl}${options.until ?? '/readyz'}`, child.exited);
+  await untilOk(`${baseUrl}${options.until ?? '/readyz'}`, async () => {
+    const exitCode = await child.exited;
+    await reading;
+    return new LaunchError(exitCode, output + errors);
+  });
 
   let stopped: Promise<number> | undefined;
   return {
@@ -119,7 +129,7 @@ export async function launchService(options: LaunchOptions = {}): Promise<Launch
       await reading;
       return exitCode;
     }),
-    output: () => output,
+    output: () => output + errors,
     log: () => logLines(output),
     signal: (name) => child.kill(name),
     fetch: (path, init = {}) =>
@@ -139,19 +149,19 @@ export async function launchService(options: LaunchOptions = {}): Promise<Launch
 
 const POLL_MS = 50;
 
-/** Waits until a URL answers 200, or the process ends. */
-async function untilOk(url: string, exited: Promise<number>): Promise<void> {
-  let ended = false;
-  void exited.then(() => {
-    ended = true;
+/** Waits until a URL answers 200. @throws what `end` resolves to, when that comes first. */
+async function untilOk(url: string, end: () => Promise<LaunchError>): Promise<void> {
+  let ended: LaunchError | undefined;
+  void end().then((error) => {
+    ended = error;
   });
-  while (!ended) {
+  while (ended === undefined) {
     const answer = await fetch(url).catch(() => undefined);
     await answer?.arrayBuffer();
     if (answer?.ok) return;
     await Bun.sleep(POLL_MS);
   }
-  throw new LaunchError(await exited, `it ended while ${url} was awaited`);
+  throw ended;
 }
 
 /** The complete JSON lines of an output; other lines are left out. */

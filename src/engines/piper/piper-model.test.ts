@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { clickRatio } from '../../../test/support/audio-checks.ts';
+import { clickRatio, longestGapMs, loudnessDb, silentEdges } from '../../../test/support/audio-checks.ts';
+import { splitSentences } from '../../audio/sentences.ts';
 import { loadConfig } from '../../config.ts';
 import { resolveModelFiles } from '../model-files.ts';
 import type { PassModel, PassRequest } from '../pass-model.ts';
@@ -49,6 +52,41 @@ describe('windows', () => {
       expect(clickRatio(samples, at, piper.rateHz)).toBeLessThan(1.5);
     }
   });
+});
+
+const SPOKEN_TEXTS = readFileSync(
+  join(import.meta.dirname, '../../../test/fixtures/spoken-texts.jsonl'),
+  'utf8',
+)
+  .trim()
+  .split('\n')
+  .map((line) => JSON.parse(line) as { id: string; text: string; spoken: string });
+
+it.each(SPOKEN_TEXTS)('the sound of "$id" is that of speech', async ({ text, spoken }) => {
+  const sentences = splitSentences(text).filter((sentence) => /[\p{L}\p{N}]/u.test(sentence));
+  let seconds = 0;
+  for (const sentence of sentences) {
+    const runs = await runsOf({ text: sentence });
+    const samples = joined(runs);
+    seconds += samples.length / piper.rateHz;
+    expect(samples.every(Number.isFinite)).toBe(true);
+    expect(loudnessDb(samples)).toBeGreaterThan(-35);
+    expect(loudnessDb(samples)).toBeLessThan(-12);
+    const { leadMs, trailMs } = silentEdges(samples, piper.rateHz);
+    // Before some sentences this voice takes a breath of half a second.
+    expect(leadMs).toBeLessThan(550);
+    expect(trailMs).toBeLessThan(700);
+    expect(longestGapMs(samples, piper.rateHz)).toBeLessThan(800);
+    let seam = 0;
+    for (const run of runs.slice(0, -1)) {
+      seam += run.length;
+      expect(clickRatio(samples, seam, piper.rateHz)).toBeLessThan(1.5);
+    }
+  }
+  // Nobody reads slower or faster aloud than this, so no word was lost or said twice by the dozen.
+  const wordsASecond = spoken.split(' ').length / seconds;
+  expect(wordsASecond).toBeGreaterThan(1.2);
+  expect(wordsASecond).toBeLessThan(4.5);
 });
 
 it('says the same text in the same way', async () => {
