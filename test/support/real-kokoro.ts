@@ -1,10 +1,11 @@
 import { loadConfig } from '../../src/config.ts';
 import { arithmeticFor } from '../../src/engines/cpu-arithmetic.ts';
 import { KokoroFront } from '../../src/engines/kokoro/kokoro-front.ts';
+import { KokoroGenerator } from '../../src/engines/kokoro/kokoro-generator.ts';
 import { importKokoro } from '../../src/engines/kokoro/kokoro-import.ts';
 import { loadKokoro } from '../../src/engines/kokoro/kokoro-model.ts';
 import { loadKokoroText } from '../../src/engines/kokoro/kokoro-text.ts';
-import { decodeExactly, loadVoice, prosodyOf } from '../../src/engines/kokoro/kokoro-voices.ts';
+import { loadVoice, prosodyOf } from '../../src/engines/kokoro/kokoro-voices.ts';
 import { frameKinds } from '../../src/engines/kokoro/norm-statistics.ts';
 import type { Arithmetic } from '../../src/engines/onnx/convolution-product.ts';
 import type { PassRequest } from '../../src/engines/pass-model.ts';
@@ -46,17 +47,14 @@ export async function openKokoro() {
       const arithmetic = arithmeticFor('cpu');
       const graphs = await importKokoro(modelsDir, arithmetic);
       const front = new KokoroFront(await openGraph(graphs.front, runtime), vocabulary);
-      const openMeasuring = () => openGraph(graphs.measuring, runtime);
-      const voice = await loadVoice(VOICE, { modelsDir, arithmetic, front, openMeasuring, toPhonemes });
+      const generator = new KokoroGenerator(await openGraph(graphs.generator, runtime));
+      const voice = await loadVoice(VOICE, { modelsDir, arithmetic, front, generator, toPhonemes });
       const utterance = await front.speak(await toPhonemes(text), voice.styles, 1);
-      const measuring = await openMeasuring();
       const kinds = frameKinds(prosodyOf(utterance), voice.profile.energyThresholds);
-      const { audio } = await decodeExactly(measuring, utterance, kinds);
-      await measuring.close();
+      const { audio } = await generator.decodeWhole(utterance, kinds);
+      await generator.close();
       await front.close();
-      const samples = new Float32Array(utterance.frames * FRAME_SAMPLES);
-      samples.set(audio, 5);
-      return samples.slice(utterance.from * FRAME_SAMPLES, utterance.to * FRAME_SAMPLES);
+      return audio.slice(utterance.from * FRAME_SAMPLES, utterance.to * FRAME_SAMPLES);
     },
     async speakWith(arithmetic: Arithmetic, text: string): Promise<Float32Array> {
       const other = await loadKokoro(options, arithmetic);

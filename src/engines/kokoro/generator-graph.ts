@@ -5,8 +5,8 @@
  * What it does differently from the usual export, and why:
  * - Sound lies as [1, time, channels], so that a convolution is one integer matrix product over the taps
  *   laid side by side. ONNX Runtime 1.30 does those several times faster than its convolutions.
- * - Adaptive instance norms are given as gain and offset (see norm-statistics.ts), because a window cannot
- *   know the mean and variance of the whole utterance. A second form of the graph measures them.
+ * - Adaptive instance norms take their mean and variance from this window *and* from what the caller adds:
+ *   the windows before it, and a prediction of those to come (see norm-statistics.ts).
  * - Norm and Snake activation are folded into five element-wise steps around one sine.
  */
 
@@ -77,41 +77,41 @@ export function normSlots(): NormSlot[] {
 export const STATISTICS_LENGTH = normSlots().reduce((sum, slot) => sum + slot.channels, 0);
 
 /**
- * Builds the graph for windows. Inputs, with H text frames in the window:
- * - `hidden` [1, 2H, 512], `source` [1, 120H, 22]: from the front graph, cut to the window
- * - `gain`, `offset` [1, 1, STATISTICS_LENGTH]: the norms
- * Output `audio` [600H - 15]: samples at 24 kHz. The first belongs to sample 5 of the window, since only
- * samples that all four overlapping spectrum frames reach are made.
+ * Builds the graph. Inputs, with H text frames in the window and R rows of weights:
+ * - `hidden` [1, 2H, 512], `source` [1, 120H, 22] and `affine` [1, 2 x STATISTICS_LENGTH]: from the front
+ *   graph, the first two cut to the window
+ * - `weights0` [1, R, 20H], `weights1` [1, R, 120H]: how much each frame of each stage counts. The norms
+ *   use the first row; further rows are averages that the caller wants as well
+ * - `mean`, `square` [1, 1, STATISTICS_LENGTH]: added to what the first row makes of this window, so that
+ *   the weights of row and addition together sum to 1
+ * Outputs: `means`, `squares` [1, R, STATISTICS_LENGTH], each channel weighed by each row, without what was
+ * added; and `audio` [600H - 15], samples at 24 kHz. The first sample belongs to sample 5 of the window,
+ * since only samples that all four overlapping spectrum frames reach are made.
  */
 export function buildGenerator(shipped: Graph, arithmetic: Arithmetic): Graph {
-  return new GeneratorWriter(new GraphIndex(shipped), arithmetic, 'given').write();
+  return new GeneratorWriter(new GraphIndex(shipped), arithmetic).write();
 }
 
-/**
- * Builds the graph that decodes a whole utterance with exact instance norms, and measures them. Inputs as
- * {@link buildGenerator}, but instead of `gain` and `offset`:
- * - `affine` [1, 2 x STATISTICS_LENGTH]: the front's
- * - `weights0` [1, R, 20H], `weights1` [1, R, 120H]: R rows that weigh the frames of each stage; the first
- *   is what the norms use, so it is uniform and sums to 1
- * Outputs `audio`, and `means`, `squares` [1, R, STATISTICS_LENGTH]: each channel weighed by each row.
- */
-export function buildMeasuringGenerator(shipped: Graph, arithmetic: Arithmetic): Graph {
-  return new GeneratorWriter(new GraphIndex(shipped), arithmetic, 'measured').write();
+/** What a norm is given from outside, by the names of values. */
+interface NormInput {
+  /** Gain-1 and offset of the style. */
+  readonly gain: string;
+  readonly offset: string;
+  readonly mean: string;
+  readonly square: string;
+  readonly stage: number;
 }
 
 class GeneratorWriter {
   readonly #index: GraphIndex;
   readonly #arithmetic: Arithmetic;
-  readonly #norms: 'given' | 'measured';
   readonly #g = new GraphBuilder('kokoro-generator');
-  /** Of each norm, the inputs `gain` and `offset`, or the two halves of the style's share. */
-  readonly #inputs = new Map<string, { gain: string; offset: string; stage: number }>();
+  readonly #norms = new Map<string, NormInput>();
   readonly #measured: { means: string[]; squares: string[] } = { means: [], squares: [] };
 
-  constructor(index: GraphIndex, arithmetic: Arithmetic, norms: 'given' | 'measured') {
+  constructor(index: GraphIndex, arithmetic: Arithmetic) {
     this.#index = index;
     this.#arithmetic = arithmetic;
-    this.#norms = norms;
   }
 
   write(): Graph {
@@ -131,39 +131,31 @@ class GeneratorWriter {
       x = g.op('Mul', [sum, g.floats([], [1 / branches.length])]);
     }
     g.output('audio', this.#inverseStft(this.#spectrum(g.op('LeakyRelu', [x], { alpha: { f: 0.01 } }))));
-    if (this.#norms === 'measured') {
-      g.output('means', g.op('Concat', this.#measured.means, { axis: 2 }));
-      g.output('squares', g.op('Concat', this.#measured.squares, { axis: 2 }));
-    }
+    g.output('means', g.op('Concat', this.#measured.means, { axis: 2 }));
+    g.output('squares', g.op('Concat', this.#measured.squares, { axis: 2 }));
     return g.build();
   }
 
   /** Cuts the joint inputs of the norms into one piece for each. */
   #declareNorms(): void {
     const g = this.#g;
+    STAGES.forEach((_, i) => {
+      g.input(`weights${i}`, [1, 'rows', `frames${i}`]);
+    });
     const slots = normSlots();
+    const channels = slots.map((slot) => slot.channels);
     const pieces = (value: string, sizes: number[]) =>
       g.ops('Split', [value, g.ints(...sizes)], sizes.length, { axis: 2 });
-    const channels = slots.map((slot) => slot.channels);
-    let gains: string[];
-    let offsets: string[];
-    if (this.#norms === 'given') {
-      gains = pieces(g.input('gain', [1, 1, STATISTICS_LENGTH]), channels);
-      offsets = pieces(g.input('offset', [1, 1, STATISTICS_LENGTH]), channels);
-    } else {
-      STAGES.forEach((_, i) => {
-        g.input(`weights${i}`, [1, 'rows', `frames${i}`]);
-      });
-      const affine = g.op('Unsqueeze', [g.input('affine', [1, 2 * STATISTICS_LENGTH]), g.ints(1)]);
-      const halves = pieces(
-        affine,
-        channels.flatMap((c) => [c, c]),
-      );
-      gains = halves.filter((_, i) => i % 2 === 0);
-      offsets = halves.filter((_, i) => i % 2 === 1);
-    }
-    slots.forEach((slot, i) => {
-      this.#inputs.set(slot.path, { gain: gains[i] ?? '', offset: offsets[i] ?? '', stage: slot.stage });
+    const affine = g.op('Unsqueeze', [g.input('affine', [1, 2 * STATISTICS_LENGTH]), g.ints(1)]);
+    const halves = pieces(
+      affine,
+      channels.flatMap((c) => [c, c]),
+    );
+    const means = pieces(g.input('mean', [1, 1, STATISTICS_LENGTH]), channels);
+    const squares = pieces(g.input('square', [1, 1, STATISTICS_LENGTH]), channels);
+    slots.forEach(({ path, stage }, i) => {
+      const [gain = '', offset = ''] = halves.slice(2 * i);
+      this.#norms.set(path, { gain, offset, mean: means[i] ?? '', square: squares[i] ?? '', stage });
     });
   }
 
@@ -198,22 +190,22 @@ class GeneratorWriter {
     return g.op('Add', [wave, perChannel((a) => (1 - Math.PI / 2) / (2 * a))]);
   }
 
-  /** Gain and offset of a norm [1, 1, channels]: as given, or from the mean and variance of `x`. */
-  #normOf(x: string, norm: string): { gain: string; offset: string } {
+  /** Gain and offset of a norm, [1, 1, channels], for `x` [1, frames, channels]. */
+  #normOf(x: string, path: string): { gain: string; offset: string } {
     const g = this.#g;
-    const given = this.#inputs.get(norm);
-    if (!given) throw new Error(`the generator has no norm ${norm}`);
-    if (this.#norms === 'given') return given;
-    const weights = `weights${given.stage}`;
+    const norm = this.#norms.get(path);
+    if (!norm) throw new Error(`the generator has no norm ${path}`);
+    const weights = `weights${norm.stage}`;
     const means = g.op('MatMul', [weights, x]);
     const squares = g.op('MatMul', [weights, g.op('Mul', [x, x])]);
     this.#measured.means.push(means);
     this.#measured.squares.push(squares);
-    const mean = slice(g, means, 1, 0, 1);
-    const variance = g.op('Sub', [slice(g, squares, 1, 0, 1), g.op('Mul', [mean, mean])]);
-    const deviation = g.op('Sqrt', [g.op('Add', [g.op('Relu', [variance]), g.floats([], [1e-5])])]);
-    const gain = g.op('Div', [g.op('Add', [given.gain, g.floats([], [1])]), deviation]);
-    return { gain, offset: g.op('Sub', [given.offset, g.op('Mul', [mean, gain])]) };
+    const mean = g.op('Add', [slice(g, means, 1, 0, 1), norm.mean]);
+    const square = g.op('Add', [slice(g, squares, 1, 0, 1), norm.square]);
+    const variance = g.op('Relu', [g.op('Sub', [square, g.op('Mul', [mean, mean])])]);
+    const deviation = g.op('Sqrt', [g.op('Add', [variance, g.floats([], [1e-5])])]);
+    const gain = g.op('Div', [g.op('Add', [norm.gain, g.floats([], [1])]), deviation]);
+    return { gain, offset: g.op('Sub', [norm.offset, g.op('Mul', [mean, gain])]) };
   }
 
   /** One of the dilated convolutions that make up most of the work. */

@@ -7,10 +7,10 @@ import type { Arithmetic } from '../onnx/convolution-product.ts';
 import { restoreFloatLayers } from '../onnx/float-layers.ts';
 import { decodeModel, encodeModel, type Graph } from '../onnx/onnx-proto.ts';
 import { buildFront } from './front-graph.ts';
-import { buildGenerator, buildMeasuringGenerator } from './generator-graph.ts';
+import { buildGenerator } from './generator-graph.ts';
 
 /** Raise with every change of the graphs. */
-const VERSION = 2;
+const VERSION = 4;
 const OPSETS = [{ version: 20 }, { domain: 'com.microsoft', version: 1 }];
 const IR_VERSION = 9;
 
@@ -18,8 +18,6 @@ const IR_VERSION = 9;
 export interface KokoroGraphs {
   readonly front: string;
   readonly generator: string;
-  /** Decodes whole utterances with exact norms, and measures them. */
-  readonly measuring: string;
 }
 
 /**
@@ -48,11 +46,9 @@ export async function importKokoro(modelsDir: string, arithmetic: Arithmetic): P
     const front = buildFront(shipped, arithmetic);
     await write('front.onnx', arithmetic === 'float16' ? restoreFloatLayers(front) : front);
     await write('generator.onnx', buildGenerator(shipped, arithmetic));
-    await write('measuring.onnx', buildMeasuringGenerator(shipped, arithmetic));
   });
   return {
     front: join(folder, 'front.onnx'),
     generator: join(folder, 'generator.onnx'),
-    measuring: join(folder, 'measuring.onnx'),
   };
 }

@@ -34,13 +34,13 @@ describe('windows', () => {
     expect(envelopeCorrelation(streamed, exact, 24_000)).toBeGreaterThan(0.98);
   });
 
-  test('may be cut anywhere: a stream and a whole are the same sound, without clicks at the seams', async () => {
+  test('of a stream and of a whole give the same sound, without clicks at the seams', async () => {
     const runs = await kokoro.runs({ text: SENTENCE, speed: 1, delivery: 'stream' });
     const whole = await kokoro.speak({ text: SENTENCE, speed: 1, delivery: 'whole' });
     const streamed = Float32Array.from(runs.flatMap((run) => Array.from(run)));
     expect(streamed.length).toBe(whole.length);
-    expect(envelopeCorrelation(streamed, whole, 24_000)).toBeGreaterThan(0.999);
-    expect(runs.length).toBeGreaterThan(4);
+    expect(envelopeCorrelation(streamed, whole, 24_000)).toBeGreaterThan(0.98);
+    expect(runs.length).toBeGreaterThan(3);
     let seam = 0;
     for (const run of runs.slice(0, -1)) {
       seam += run.length;
@@ -48,10 +48,22 @@ describe('windows', () => {
     }
   });
 
-  test('the first is short', async () => {
+  test('the first is one second of a ten-second sentence', async () => {
     const [first] = await kokoro.runs({ text: SENTENCE, speed: 1, delivery: 'stream' });
-    expect(first?.length).toBe(0.3 * 24_000);
+    expect(first?.length).toBe(24_000);
   });
+
+  test.each(['no '.repeat(40), '1'.repeat(50), 'Call 5551111111 1111111111 today.'])(
+    'stay in bounds on texts unlike any other: %s',
+    async (text) => {
+      const samples = await kokoro.speak({ text, speed: 1, delivery: 'stream' });
+      const exact = await kokoro.speakExactly(text);
+      expect(Math.abs(loudnessDb(samples) - loudnessDb(exact))).toBeLessThan(3);
+      expect(samples.some((sample) => Math.abs(sample) >= 1)).toBe(false);
+      const start = (heard: Float32Array) => loudnessDb(heard.subarray(0, 24_000));
+      expect(Math.abs(start(samples) - start(exact))).toBeLessThan(6);
+    },
+  );
 });
 
 describe('speech', () => {
@@ -64,6 +76,15 @@ describe('speech', () => {
       expect(leadMs).toBeLessThan(200);
       expect(trailMs).toBeGreaterThan(80);
       expect(trailMs).toBeLessThan(700);
+    }
+  });
+
+  test('swings around zero', async () => {
+    for (const text of TEXTS) {
+      const samples = await kokoro.speak({ text, speed: 1, delivery: 'whole' });
+      const offset = samples.reduce((sum, sample) => sum + sample, 0) / samples.length;
+      // In 16 bits, less than 20 of 32,768.
+      expect(Math.abs(offset)).toBeLessThan(6e-4);
     }
   });
 

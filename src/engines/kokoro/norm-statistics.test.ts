@@ -6,7 +6,7 @@ import {
   FRAME_KINDS,
   frameKinds,
   poolProfile,
-  predictNorms,
+  RunningStatistics,
 } from './norm-statistics.ts';
 
 const constant = (value: number) => new Float32Array(FRAME_KINDS * STATISTICS_LENGTH).fill(value);
@@ -44,37 +44,51 @@ describe('a voice profile', () => {
   });
 });
 
-describe('predicted norms', () => {
+describe('running statistics', () => {
   const mean = constant(0);
   const square = constant(0);
-  // Silence: mean 1, deviation 2. Loud and voiced: mean 3, deviation 4.
+  // Silence has mean 1 and square 5; loud voiced sound mean 3 and square 25.
   mean.fill(1, 0, STATISTICS_LENGTH);
   square.fill(5, 0, STATISTICS_LENGTH);
   mean.fill(3, 5 * STATISTICS_LENGTH);
   square.fill(25, 5 * STATISTICS_LENGTH);
   const profile = { energyThresholds: [1, 2], mean, square };
-  const style = new Float32Array(2 * STATISTICS_LENGTH);
-  style.fill(0.5, 0, 100);
-  style.fill(-1, 100, 200);
-  const norms = [100, STATISTICS_LENGTH - 100];
-
-  test('of an utterance of one kind are that kind’s', () => {
-    const { gain, offset } = predictNorms(profile, prosody([0, 0], [0, 0]), style, norms);
-    expect(gain[0]).toBeCloseTo(1.5 / 2, 5);
-    expect(offset[0]).toBeCloseTo(-1 - 0.75, 5);
-    expect(gain[100]).toBeCloseTo(1 / 2, 5);
-    expect(offset[100]).toBeCloseTo(-0.5, 5);
+  /** Frames of silence, then of loud voiced sound. */
+  const utterance = (silent: number, loud: number) =>
+    prosody(
+      [...new Array(2 * silent).fill(0), ...new Array(2 * loud).fill(200)],
+      [...new Array(2 * silent).fill(0), ...new Array(2 * loud).fill(9)],
+    );
+  /** What a window gives whose every frame has one mean and mean square. */
+  const measured = (value: number, weight: number) => ({
+    mean: new Float32Array(STATISTICS_LENGTH).fill(value * weight),
+    square: new Float32Array(STATISTICS_LENGTH).fill(value * value * weight),
   });
 
-  test('of a mixed utterance count the distance between the kinds as variance', () => {
-    const { gain } = predictNorms(profile, prosody([0, 200], [0, 9]), style, norms);
-    // mean 2, mean square 15, so variance 11
-    expect(gain[100]).toBeCloseTo(1 / Math.sqrt(11), 5);
+  test('predict the frames that were not decoded, by kind', () => {
+    const running = new RunningStatistics(profile, utterance(10, 30));
+    // The window takes the silent frames; what remains is loud.
+    const before = running.before({ start: 0, end: 10 });
+    expect(before.share).toBeCloseTo(1 / 40, 6);
+    expect(before.mean[0]).toBeCloseTo((30 * 3) / 40, 5);
+    expect(before.square[0]).toBeCloseTo((30 * 25) / 40, 5);
   });
 
-  test('a channel without variance does not blow up', () => {
-    const flat = { energyThresholds: [1, 2], mean: constant(3), square: constant(9) };
-    const { gain } = predictNorms(flat, prosody([0], [0]), style, norms);
-    expect(gain[100]).toBeCloseTo(1 / Math.sqrt(1e-5), 0);
+  test('are what was measured once everything was decoded', () => {
+    const running = new RunningStatistics(profile, utterance(10, 30));
+    const first = running.before({ start: 0, end: 10 });
+    running.after({ start: 0, end: 10 }, first.share, measured(7, 10 * first.share));
+    const last = running.before({ start: 10, end: 40 });
+    expect(last.share).toBeCloseTo(1 / 40, 6);
+    // Ten frames of mean 7; the window itself brings the rest.
+    expect(last.mean[0]).toBeCloseTo((10 * 7) / 40, 4);
+    expect(last.square[0]).toBeCloseTo((10 * 49) / 40, 4);
+  });
+
+  test('never let a long prediction outvote what was heard', () => {
+    const running = new RunningStatistics(profile, utterance(0, 4000));
+    const before = running.before({ start: 0, end: 40 });
+    expect(before.share).toBeCloseTo(1 / 140, 6);
+    expect(before.mean[0]).toBeCloseTo((100 * 3) / 140, 4);
   });
 });

@@ -1,13 +1,12 @@
 /**
- * What Kokoro's adaptive norms need to know of an utterance before it is decoded.
+ * What Kokoro's adaptive norms need to know of an utterance while it is decoded in windows.
  *
- * An instance norm takes mean and variance over the whole utterance, which a window does not see. Taken
- * from the window alone, loudness wanders (correlation of the loudness envelope with the one-shot result
- * 0.71–0.98 at 0.3 s windows). But each channel's mean and mean square depend mostly on *what kind* of
- * sound a frame holds, and the front knows that for the whole utterance in advance: voiced or not, loud or
- * not. So the statistics of each kind are measured once for a voice, on {@link CALIBRATION_TEXTS}, and an
- * utterance's are their average in the proportions of its kinds. Envelope correlation with one-shot
- * synthesis: 0.991–0.995 over eight texts, and the result does not depend on how windows are cut.
+ * An instance norm takes mean and variance over the whole utterance, which a window does not see. But each
+ * channel's mean and mean square depend mostly on *what kind* of sound a frame holds, and the front knows
+ * that for the whole utterance in advance: voiced or not, loud or not. So the statistics of each kind are
+ * measured once for a voice, on {@link CALIBRATION_TEXTS}. An utterance's are then measured where it was
+ * decoded, and predicted from the kinds of its frames where it was not. What was tried, and how close it
+ * came to one-shot synthesis: docs/decisions/kokoro-windows.md.
  */
 
 import { STATISTICS_LENGTH } from './generator-graph.ts';
@@ -17,7 +16,12 @@ export const FRAME_KINDS = 6;
 const ENERGY_STEPS = 3;
 /** Pitch below which the harmonic source is noise, in Hz (threshold of Kokoro's own source module). */
 const VOICED_HZ = 10;
-const EPSILON = 1e-5;
+/**
+ * Most frames that a prediction may stand for, in text frames of 25 ms. A long stretch of predicted frames
+ * must not outvote what was heard: in a text unlike any other ("no no no …") predictions are wrong, and norms
+ * that trust them alone let the signal grow from layer to layer.
+ */
+const MOST_PREDICTED_FRAMES = 100;
 
 /** Sentences that a voice is measured on: statements, questions, numbers, short and long. */
 export const CALIBRATION_TEXTS: readonly string[] = [
@@ -113,44 +117,67 @@ export function poolProfile(
   };
 }
 
-/** Gain and offset of every norm channel, `y = x * gain + offset`. */
-export interface NormAffine {
-  /** [STATISTICS_LENGTH] */
-  readonly gain: Float32Array;
-  readonly offset: Float32Array;
+/** Mean and mean square of every norm channel, [STATISTICS_LENGTH] each. */
+export interface NormStatistics {
+  readonly mean: Float32Array;
+  readonly square: Float32Array;
+}
+
+/** A run of text frames, [start, end). */
+export interface FrameRange {
+  readonly start: number;
+  readonly end: number;
 }
 
 /**
- * Predicts the norms of an utterance.
- * @param style the front's `affine`: for each norm its channels' gain-1, then their offsets.
- * @param normChannels channels of each norm, in order.
+ * The statistics of an utterance while it is decoded window by window: measured where it was decoded, and
+ * predicted from the kinds of the frames where it was not.
  */
-export function predictNorms(
-  profile: VoiceProfile,
-  prosody: Prosody,
-  style: Float32Array,
-  normChannels: readonly number[],
-): NormAffine {
-  const counts = countKinds(frameKinds(prosody, profile.energyThresholds));
-  const frames = prosody.pitch.length || 1;
-  const gain = new Float32Array(STATISTICS_LENGTH);
-  const offset = new Float32Array(STATISTICS_LENGTH);
-  let channel = 0;
-  for (const channels of normChannels) {
-    const styleStart = 2 * channel;
-    for (let c = 0; c < channels; c++, channel++) {
-      let mean = 0;
-      let square = 0;
-      for (let kind = 0; kind < FRAME_KINDS; kind++) {
-        const share = (counts[kind] ?? 0) / frames;
-        mean += share * (profile.mean[kind * STATISTICS_LENGTH + channel] ?? 0);
-        square += share * (profile.square[kind * STATISTICS_LENGTH + channel] ?? 0);
-      }
-      const deviation = Math.sqrt(Math.max(square - mean * mean, 0) + EPSILON);
-      const g = (1 + (style[styleStart + c] ?? 0)) / deviation;
-      gain[channel] = g;
-      offset[channel] = (style[styleStart + channels + c] ?? 0) - mean * g;
-    }
+export class RunningStatistics {
+  readonly #profile: VoiceProfile;
+  readonly #kinds: Uint8Array;
+  /** Half frames that were not decoded yet, by kind. */
+  readonly #remaining: number[];
+  /** Sums over the frames that were decoded. */
+  readonly #mean = new Float64Array(STATISTICS_LENGTH);
+  readonly #square = new Float64Array(STATISTICS_LENGTH);
+  #decoded = 0;
+
+  constructor(profile: VoiceProfile, prosody: Prosody) {
+    this.#profile = profile;
+    this.#kinds = frameKinds(prosody, profile.energyThresholds);
+    this.#remaining = countKinds(this.#kinds);
   }
-  return { gain, offset };
+
+  /** For the next window: what to add to its own statistics, and how much each of its frames counts. */
+  before(window: FrameRange): NormStatistics & { readonly share: number } {
+    const own = countKinds(this.#kinds.subarray(2 * window.start, 2 * window.end));
+    own.forEach((count, kind) => {
+      this.#remaining[kind] = (this.#remaining[kind] ?? 0) - count;
+    });
+    const frames = this.#remaining.reduce((sum, count) => sum + count, 0) / 2;
+    const weight = Math.min(frames, MOST_PREDICTED_FRAMES);
+    const share = 1 / (this.#decoded + (window.end - window.start) + weight);
+    const perHalfFrame = frames > 0 ? weight / (2 * frames) : 0;
+    const { mean, square } = this.#profile;
+    const mix = (decoded: Float64Array, predicted: Float32Array) =>
+      Float32Array.from(decoded, (sum, channel) => {
+        const rest = this.#remaining.reduce((total, count, kind) => {
+          return total + count * (predicted[kind * STATISTICS_LENGTH + channel] ?? 0);
+        }, 0);
+        return (sum + rest * perHalfFrame) * share;
+      });
+    return { share, mean: mix(this.#mean, mean), square: mix(this.#square, square) };
+  }
+
+  /** Takes in what a window gave under the share that it was told. */
+  after(window: FrameRange, share: number, own: NormStatistics): void {
+    this.#decoded += window.end - window.start;
+    own.mean.forEach((value, i) => {
+      this.#mean[i] = (this.#mean[i] ?? 0) + value / share;
+    });
+    own.square.forEach((value, i) => {
+      this.#square[i] = (this.#square[i] ?? 0) + value / share;
+    });
+  }
 }
