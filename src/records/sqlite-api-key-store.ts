@@ -2,6 +2,7 @@ import type { Database } from 'bun:sqlite';
 import type { ApiKeyRecord, ApiKeyStore } from '../contract/api-key.ts';
 import type { Clock } from '../contract/clock.ts';
 import { type Id, newId } from '../contract/id.ts';
+import { whenFree } from './when-free.ts';
 
 interface Row {
   id: Id<'key'>;
@@ -33,14 +34,15 @@ export function sqliteApiKeyStore(database: Database, clock: Clock): ApiKeyStore
 
   return {
     async create({ organization, keyHash, hint }) {
-      const row = insert.get({ id: newId('key'), organization, key_hash: keyHash, hint, now: nowSeconds() });
+      const values = { id: newId('key'), organization, key_hash: keyHash, hint, now: nowSeconds() };
+      const row = await whenFree(() => insert.get(values));
       if (row === null) throw new Error('INSERT … RETURNING gave no row');
       return toRecord(row);
     },
     list: async () => all.all().map(toRecord),
-    revoke: async (id) => revoke.get({ id, now: nowSeconds() }) !== null,
+    revoke: async (id) => (await whenFree(() => revoke.get({ id, now: nowSeconds() }))) !== null,
     async findByHash(keyHash) {
-      const row = byHash.get({ key_hash: keyHash });
+      const row = await whenFree(() => byHash.get({ key_hash: keyHash }));
       return row === null ? undefined : toRecord(row);
     },
   };

@@ -41,8 +41,10 @@ const MIGRATIONS = [
    ) STRICT;`,
 ];
 
-/** How long a statement waits for another process, such as `keys`, to release the file. */
-const BUSY_TIMEOUT_MS = 1000;
+/** How long the start waits for another process, such as `keys`, to release the file. */
+const OPENING_TIMEOUT_MS = 1000;
+/** How long a statement may hold the serving thread for the same reason; see when-free.ts for the rest. */
+const BUSY_TIMEOUT_MS = 5;
 
 /**
  * Opens the service's database and brings its tables up to date. The caller closes it.
@@ -54,13 +56,14 @@ export function openDatabase(path: string): Database {
     if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     const database = new Database(path, { create: true, strict: true });
     try {
-      database.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+      database.run(`PRAGMA busy_timeout = ${OPENING_TIMEOUT_MS}`);
       database.run('PRAGMA journal_mode = WAL');
       // WAL with NORMAL: a row survives the death of the process at once, and a power cut may take the last
       // moments but never tears the file. FULL would sync the disk under every request, on the serving
       // thread (docs/decisions/sqlite-with-normal-sync.md).
       database.run('PRAGMA synchronous = NORMAL');
       migrate(database);
+      database.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
       return database;
     } catch (error) {
       database.close();

@@ -2,6 +2,7 @@ import type { Database } from 'bun:sqlite';
 import { invalidRequest } from '../contract/error.ts';
 import type { Id } from '../contract/id.ts';
 import type { EndpointLabel, UsageRecord, UsageStatus, UsageStore } from '../contract/usage.ts';
+import { whenFree } from './when-free.ts';
 
 /** A type, not an interface: the binding wants an index signature. */
 type Row = {
@@ -44,7 +45,8 @@ export function sqliteUsageStore(database: Database): UsageStore {
 
   return {
     async insert(record) {
-      insert.run(toRow(record));
+      const row = toRow(record);
+      await whenFree(() => insert.run(row));
     },
 
     async list({ organization, limit, after, endpoint }) {
