@@ -67,5 +67,5 @@ describe('bun run models', () => {
 test('the set-up refuses an unknown purpose before it does anything', async () => {
   const { stderr, exitCode } = await run('setup.ts', ['--for=nonsense'], await tempDir());
   expect(exitCode).toBe(1);
-  expect(stderr).toBe('setup failed: Usage: bun scripts/setup.ts [--for=start|test|bench]\n');
+  expect(stderr).toBe('setup failed: Usage: bun scripts/setup.ts [--for=start|test|bench|image]\n');
 });

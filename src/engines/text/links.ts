@@ -51,11 +51,12 @@ function webAddress(core: string): string | undefined {
   const hostEnd = rest.search(/[/?#:]/);
   const host = hostEnd === -1 ? rest : rest.slice(0, hostEnd);
   const explicit = marked !== null || /^www\./i.test(core);
-  if (!(explicit ? /^[\p{L}\p{N}.-]+$/u.test(host) : isHost(host) && hasKnownEnding(host))) return undefined;
+  const isNamed = /^[\p{L}\p{N}.-]+$/u.test(host) && /[\p{L}\p{N}]/u.test(host);
+  if (!(explicit ? isNamed : isHost(host) && hasKnownEnding(host))) return undefined;
   // Queries and fragments are for machines; nobody reads them out.
   const tail = hostEnd === -1 ? '' : rest.slice(hostEnd).replace(/[?#].*$/, '');
   const path = tail.endsWith('/') ? tail.slice(0, -1) : tail;
-  return path === '' ? dictatedHost(host) : `${dictatedHost(host)} ${dictated(path)}`;
+  return [dictatedHost(host), dictated(path)].filter((words) => words !== '').join(' ');
 }
 
 function isHost(host: string): boolean {
@@ -73,6 +74,7 @@ function dictatedHost(host: string): string {
     .map((label, i) =>
       i > 0 && SPELLED_ENDINGS.has(label.toLowerCase()) ? label.toUpperCase() : dictated(label),
     )
+    .filter((words) => words !== '')
     .join(' dot ');
 }
 

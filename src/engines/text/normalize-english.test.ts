@@ -123,7 +123,8 @@ describe('any text', () => {
         expect(spoken).toBe(spoken.trim());
         expect(spoken).not.toContain('  ');
       }),
-      { numRuns: 2000 },
+      // Found once: an address with nothing between its dots.
+      { numRuns: 2000, examples: [['www....XIV'], ['www.....'], ['http://a..b/~~'], ['www.-.a']] },
     );
   });
 });
