@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { type LaunchedService, launchService, SERVICE_KEY } from '../support/launcher.ts';
+import { type LaunchedService, launchService, speakStreamed } from '../support/launcher.ts';
 
 /** Stopping the real process while a real model speaks. */
 
@@ -9,13 +9,7 @@ const BYTES_A_SECOND = 48_000;
 let service: LaunchedService | undefined;
 afterEach(() => service?.stop());
 
-function speak(running: LaunchedService): Promise<Response> {
-  return running.fetch('/v1/audio/speech', {
-    method: 'POST',
-    headers: { 'x-api-key': SERVICE_KEY, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'svc-tts', input: TEXT, response_format: 'pcm' }),
-  });
-}
+const speak = (running: LaunchedService) => speakStreamed(running, TEXT);
 
 test('SIGTERM lets running speech end whole, then the process exits with 0', async () => {
   service = await launchService();

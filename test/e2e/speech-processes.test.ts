@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
-import { type LaunchedService, launchService, SERVICE_KEY } from '../support/launcher.ts';
+import { type LaunchedService, launchService, speakStreamed } from '../support/launcher.ts';
 
 /** The serving process and its inference processes as one family. */
 
@@ -13,13 +13,7 @@ const TEXT =
 let service: LaunchedService | undefined;
 afterEach(() => service?.stop());
 
-function speak(running: LaunchedService): Promise<Response> {
-  return running.fetch('/v1/audio/speech', {
-    method: 'POST',
-    headers: { 'x-api-key': SERVICE_KEY, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'svc-tts', input: TEXT.repeat(4), response_format: 'pcm' }),
-  });
-}
+const speak = (running: LaunchedService) => speakStreamed(running, TEXT.repeat(4));
 
 function childrenOf(pid: number): number[] {
   const output = Bun.spawnSync(['ps', '-o', 'pid=', '--ppid', String(pid)])

@@ -172,3 +172,12 @@ function logLines(output: string): Record<string, unknown>[] {
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 }
+
+/** Asks a launched service to speak a text as streamed pcm. */
+export function speakStreamed(service: LaunchedService, input: string): Promise<Response> {
+  return service.fetch('/v1/audio/speech', {
+    method: 'POST',
+    headers: { 'x-api-key': SERVICE_KEY, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'svc-tts', input, response_format: 'pcm' }),
+  });
+}
