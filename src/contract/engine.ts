@@ -51,3 +51,138 @@ export interface TtsEngine {
   /** Idempotent; frees workers, sessions and sockets. */
   close(): Promise<void>;
 }
+
+/** `transcribe` writes the words that were said, `translate` their meaning in English. */
+export type TranscriptionTask = 'transcribe' | 'translate';
+
+export interface TranscriptionRequest {
+  readonly task: TranscriptionTask;
+  /** ISO 639-1 code of the spoken language (`en`); absent means that the engine detects it. */
+  readonly language?: string | undefined;
+  /** Earlier text of the same speaker, or words to expect: a hint for spelling and style. */
+  readonly prompt?: string | undefined;
+  /** 0–1. Absent or 0: the likeliest words, with the engine's own fallbacks; above: sampled at this temperature. */
+  readonly temperature?: number | undefined;
+  /** What times are wanted. `word` includes `segment`. */
+  readonly timestamps: 'none' | 'segment' | 'word';
+  readonly priority: Priority;
+}
+
+/**
+ * A piece of the audio to transcribe: mono samples at {@link LISTEN_RATE_HZ}, or a `pause`, which says that
+ * the audio so far may be all. An engine may use a pause to prepare the end. The transcript never depends on
+ * how the audio was cut into pieces, nor on pauses.
+ */
+export type HeardAudio = Float32Samples | 'pause';
+
+/** Text as it is decoded, in whole words, then the whole. The deltas together are exactly the final text. */
+export type TranscriptionEvent =
+  | { readonly kind: 'delta'; readonly text: string }
+  | { readonly kind: 'final'; readonly transcript: Transcript };
+
+export interface Transcript {
+  /** Without spaces at either end; empty when nothing was said. */
+  readonly text: string;
+  /** ISO 639-1 code of the spoken language, given or detected; undefined when the engine does not tell. */
+  readonly language: string | undefined;
+  /** Length of the audio. */
+  readonly durationS: number;
+  /** Tokens of audio and prompt that went in, and of text that came out. */
+  readonly inputTokens: { readonly audio: number; readonly text: number };
+  readonly outputTokens: number;
+  /** In order and inside the audio; empty when no times were asked for. */
+  readonly segments: readonly TranscriptSegment[];
+  /** In order, not overlapping, inside the audio; empty unless `word` times were asked for. */
+  readonly words: readonly TranscriptWord[];
+}
+
+export interface TranscriptSegment {
+  readonly startS: number;
+  readonly endS: number;
+  readonly text: string;
+  readonly tokens: readonly number[];
+  readonly temperature: number;
+  /** Mean natural logarithm of the tokens' probabilities. */
+  readonly averageLogProbability: number;
+  /** Bytes of the text over bytes of it compressed; above 2.4 it repeats itself. */
+  readonly compressionRatio: number;
+  /** Probability that nothing was said. */
+  readonly noSpeechProbability: number;
+}
+
+export interface TranscriptWord {
+  readonly word: string;
+  readonly startS: number;
+  readonly endS: number;
+}
+
+/** Speech to text. */
+export interface SttEngine {
+  /** ISO 639-1 codes that `language` may name; undefined when only the engine's server knows. */
+  readonly languages: readonly string[] | undefined;
+  /**
+   * Transcribes audio that may still be arriving, pulling no more of it than it can work on. The `final`
+   * comes last and exactly once. Not consuming stops the work soon; so does `return()` or an abort, which
+   * throws the signal's reason.
+   * @throws ServiceError `overloaded` when the queue is full, `internal` when a worker died,
+   *   `upstream` when a remote engine failed; what `audio` throws.
+   */
+  transcribe(
+    audio: AsyncIterable<HeardAudio>,
+    request: TranscriptionRequest,
+    signal: AbortSignal,
+  ): AsyncIterable<TranscriptionEvent>;
+  ready(): ReadyReport;
+  /** Idempotent; frees workers, sessions and sockets. */
+  close(): Promise<void>;
+}
+
+/** How voice activity becomes turns (spec 4.7, rule 6). */
+export interface VadSettings {
+  /** 0–1: how sure the detector must be. */
+  readonly threshold: number;
+  /** Audio before the onset that belongs to the turn. */
+  readonly prefixPaddingMs: number;
+  /** Silence that ends a turn. */
+  readonly silenceDurationMs: number;
+  /** Speech shorter than this starts no turn. */
+  readonly minSpeechDurationMs: number;
+}
+
+/**
+ * What the detector found. Positions count samples of the stream from its first one, at the stream's rate.
+ * A turn is `started`, any number of `paused` and `resumed` in turn, `stopped`.
+ */
+export type VadEvent =
+  /** Speech has gone on for the least duration. It began at `onsetSample`; with its prefix, at `startSample`. */
+  | { readonly kind: 'started'; readonly onsetSample: number; readonly startSample: number }
+  /** Speech may have ended at `endSample`; known long before the silence is long enough to be sure. */
+  | { readonly kind: 'paused'; readonly endSample: number }
+  /** It had not ended. */
+  | { readonly kind: 'resumed' }
+  /** The silence has lasted; the speech ended at `endSample`. */
+  | { readonly kind: 'stopped'; readonly endSample: number };
+
+/** Voice activity of one stream of audio. */
+export interface VadStream {
+  /**
+   * Adds mono samples and resolves, in the order of the calls, with what is certain by then and was not
+   * before. The events do not depend on how the audio was cut into calls, nor on other streams.
+   * @throws ServiceError `overloaded` when more audio waits than may, `internal` when the worker died: the
+   *   stream is then over.
+   */
+  write(samples: Float32Samples): Promise<readonly VadEvent[]>;
+  /** No more audio: judges what is left as if silence followed, and stops an open turn. */
+  end(): Promise<readonly VadEvent[]>;
+  /** Frees the stream. Idempotent. */
+  close(): void;
+}
+
+/** Voice activity detection. */
+export interface VadEngine {
+  /** @param rateHz {@link MIN_RATE_HZ} to {@link MAX_RATE_HZ}. */
+  open(settings: VadSettings, rateHz: number): VadStream;
+  ready(): ReadyReport;
+  /** Idempotent; open streams fail. */
+  close(): Promise<void>;
+}

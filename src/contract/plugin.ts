@@ -1,8 +1,9 @@
 /** The seam between the core and its features. */
 
 import type { AnyElysia } from 'elysia';
+import type { AudioFileReader } from './audio-file.ts';
 import type { Clock } from './clock.ts';
-import type { ReadyReport, TtsEngine } from './engine.ts';
+import type { ReadyReport, SttEngine, TtsEngine, VadEngine } from './engine.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
 import type { UsageWriter } from './usage.ts';
@@ -18,6 +19,9 @@ export interface ModelTable<Engine> {
 /** Everything that a plugin may ask for. The core fills these; later plugins offer more. */
 export interface Slots {
   tts: ModelTable<TtsEngine>;
+  stt: ModelTable<SttEngine>;
+  vad: VadEngine;
+  audioFiles: AudioFileReader;
   usage: UsageWriter;
   clock: Clock;
   log: Logger;

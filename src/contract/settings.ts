@@ -42,3 +42,29 @@ export type TtsModelSettings = EmbeddedTtsSettings | UpstreamTtsSettings;
 
 /** Model ids that clients send, in the order of CONFIG. */
 export type TtsModels = ReadonlyMap<string, TtsModelSettings>;
+
+/** A recogniser that runs on this machine, in the inference processes. */
+export interface EmbeddedSttSettings {
+  readonly kind: 'whisper';
+  /**
+   * Whose weights: `base` (many languages), `tiny.en` (English, smaller), or the absolute path of a folder with
+   * a CTranslate2 Whisper checkpoint or an ONNX export of one.
+   */
+  readonly weights: string;
+}
+
+/** A recogniser behind another server that speaks OpenAI's `/v1/audio/transcriptions` and `/translations`. */
+export interface UpstreamSttSettings {
+  readonly kind: 'upstream';
+  /** Up to and including `/v1`, without a slash at the end. */
+  readonly baseUrl: string;
+  /** Absent when the upstream asks for none. */
+  readonly apiKey: Secret | undefined;
+  /** The upstream's own name of the model. */
+  readonly model: string;
+}
+
+export type SttModelSettings = EmbeddedSttSettings | UpstreamSttSettings;
+
+/** Model ids that clients send, in the order of CONFIG. */
+export type SttModels = ReadonlyMap<string, SttModelSettings>;

@@ -3,7 +3,11 @@
 import type { Id } from './id.ts';
 
 /** Labels exactly as the spec prints them (spec 1, 4.3, 4.7). */
-export const ENDPOINT_LABELS = ['/v1/audio/speech'] as const;
+export const ENDPOINT_LABELS = [
+  '/v1/audio/speech',
+  '/v1/audio/transcriptions',
+  '/v1/audio/translations',
+] as const;
 export type EndpointLabel = (typeof ENDPOINT_LABELS)[number];
 
 export type UsageStatus = 'completed' | 'cancelled' | 'failed';
