@@ -1,0 +1,36 @@
+/** Reading audio of any common format, whoever made it. */
+
+import type { Float32Samples } from './audio.ts';
+
+/** What a file turned out to be. */
+export interface AudioFileInfo {
+  /** `wav`, `mp3`, `mp4`, `flac`, `ogg`, `webm`, … */
+  readonly container: string;
+  readonly codec: string;
+  readonly rateHz: number;
+  readonly channels: number;
+}
+
+export interface OpenAudioFile {
+  readonly info: AudioFileInfo;
+  /**
+   * The audio, all channels mixed to one, at the rate asked for; decoded as it is pulled, so memory does not
+   * depend on its length. `return()` ends the decoder.
+   * @throws ServiceError `invalid_request` when the file breaks off, or holds more than the longest allowed.
+   */
+  readonly samples: AsyncGenerator<Float32Samples, void, undefined>;
+}
+
+export interface AudioFileReader {
+  /**
+   * Opens a file on disk; its content decides what it is, not its name.
+   * @param rateHz rate of the samples, {@link MIN_RATE_HZ} to {@link MAX_RATE_HZ}.
+   * @param field the request's field that an error names.
+   * @throws ServiceError `invalid_request` when it is no audio that can be decoded, is empty, or takes the
+   *   decoder too long or too much memory; `overloaded` when too many files are open; the signal's reason
+   *   after an abort.
+   */
+  open(path: string, rateHz: number, field: string, signal: AbortSignal): Promise<OpenAudioFile>;
+  /** Ends every decoder. Idempotent. */
+  close(): Promise<void>;
+}
