@@ -10,7 +10,15 @@ import protobuf from 'protobufjs/light.js';
 export const DataType = { FLOAT: 1, UINT8: 2, INT8: 3, INT32: 6, INT64: 7, BOOL: 9, FLOAT16: 10 } as const;
 
 /** AttributeProto.AttributeType */
-export const AttributeType = { FLOAT: 1, INT: 2, STRING: 3, TENSOR: 4, FLOATS: 6, INTS: 7 } as const;
+export const AttributeType = {
+  FLOAT: 1,
+  INT: 2,
+  STRING: 3,
+  TENSOR: 4,
+  GRAPH: 5,
+  FLOATS: 6,
+  INTS: 7,
+} as const;
 
 export interface Tensor {
   name: string;
@@ -31,6 +39,8 @@ export interface Attribute {
   i?: number;
   s?: Uint8Array;
   t?: Tensor;
+  /** A branch or a loop's body. */
+  g?: Graph;
   floats?: number[];
   ints?: number[];
 }
@@ -89,6 +99,7 @@ const root = protobuf.Root.fromJSON({
         i: { type: 'int64', id: 3 },
         s: { type: 'bytes', id: 4 },
         t: { type: 'Tensor', id: 5 },
+        g: { type: 'Graph', id: 6 },
         floats: { rule: 'repeated', type: 'float', id: 7 },
         ints: { rule: 'repeated', type: 'int64', id: 8 },
         type: { type: 'int32', id: 20 },
