@@ -1,8 +1,6 @@
-/** One synthesis in the pool: its place in the schedule and the audio that waits for its consumer. */
+/** One request in the pool: its place in the schedule and the results that wait for its consumer. */
 
-import type { Float32Samples } from '../contract/audio.ts';
 import type { Priority, SynthesisRequest } from '../contract/engine.ts';
-import type { PassRequest } from './pass-model.ts';
 import type { WaitingJob } from './pass-schedule.ts';
 
 /**
@@ -10,19 +8,37 @@ import type { WaitingJob } from './pass-schedule.ts';
  * holds this much plus one pass.
  */
 export const PREFETCH_MS = 4_000;
+/** The same for results that have no length, in results. */
+export const PREFETCH_RESULTS = 64;
 
-export class PassJob implements WaitingJob {
+/** What an engine asks of the pool. */
+export interface PassWork<Request, Result> {
+  /** Goes to the model as it is. */
+  readonly request: Request;
+  readonly priority: Priority;
+  readonly delivery: SynthesisRequest['delivery'];
+  /** Unplayed audio of the same listener, in ms; absent means none. */
+  readonly aheadMs?: number | undefined;
+  /** How long a result plays, in ms; absent for results that nobody listens to. */
+  lengthMs?(result: Result): number;
+}
+
+/** A job whose request and results only its engine knows. */
+export type AnyJob = PassJob<unknown, unknown>;
+
+export class PassJob<Request, Result> implements WaitingJob {
   readonly priority: Priority;
   readonly delivery: SynthesisRequest['delivery'];
   readonly aheadMs: number;
-  readonly request: PassRequest;
+  readonly request: Request;
   servedMs: number | undefined;
   firstAudioMs: number | undefined;
   audioMs = 0;
   /** A pass is running in the inference process. */
   running = false;
 
-  #buffer: Float32Samples[] = [];
+  readonly #work: PassWork<Request, Result>;
+  #buffer: Result[] = [];
   #bufferedMs = 0;
   #end: 'open' | 'done' | { readonly error: unknown } = 'open';
   #wake: (() => void) | undefined;
@@ -30,46 +46,46 @@ export class PassJob implements WaitingJob {
   constructor(
     readonly id: number,
     readonly model: string,
-    request: SynthesisRequest,
-    readonly rateHz: number,
+    work: PassWork<Request, Result>,
     readonly arrivedMs: number,
   ) {
-    this.priority = request.priority;
-    this.delivery = request.delivery;
-    this.aheadMs = Math.max(0, request.aheadMs ?? 0);
-    const { text, voice, speed, delivery } = request;
-    this.request = { text, voice, speed, delivery };
+    this.priority = work.priority;
+    this.delivery = work.delivery;
+    this.aheadMs = Math.max(0, work.aheadMs ?? 0);
+    this.request = work.request;
+    this.#work = work;
   }
 
   /** Whether its next pass could run now. */
   get runnable(): boolean {
-    return this.#end === 'open' && !this.running && this.#bufferedMs < PREFETCH_MS;
+    const hasRoom = this.#bufferedMs < PREFETCH_MS && this.#buffer.length < PREFETCH_RESULTS;
+    return this.open && !this.running && hasRoom;
   }
 
-  /** Whether it can still bring audio or an end. */
+  /** Whether it can still bring results or an end. */
   get open(): boolean {
     return this.#end === 'open';
   }
 
-  /** Takes audio of a pass; ignored once the job has ended. */
-  push(samples: Float32Samples, nowMs: number): void {
+  /** Takes a result of a pass; ignored once the job has ended. */
+  push(result: Result, nowMs: number): void {
     if (!this.open) return;
-    const lengthMs = this.#lengthMs(samples);
+    const lengthMs = this.#lengthMs(result);
     this.firstAudioMs ??= nowMs;
     this.audioMs += lengthMs;
     this.#bufferedMs += lengthMs;
-    this.#buffer.push(samples);
+    this.#buffer.push(result);
     this.#signal();
   }
 
-  /** No more audio comes; what is buffered can still be pulled. */
+  /** No more results come; what is buffered can still be pulled. */
   finish(): void {
     if (!this.open) return;
     this.#end = 'done';
     this.#signal();
   }
 
-  /** Ends the job; buffered audio is dropped and the next pull throws `error`. */
+  /** Ends the job; buffered results are dropped and the next pull throws `error`. */
   fail(error: unknown): void {
     if (!this.open) return;
     this.#end = { error };
@@ -77,21 +93,21 @@ export class PassJob implements WaitingJob {
     this.#signal();
   }
 
-  /** The next run of samples, or undefined after the last. One caller at a time. */
-  async pull(): Promise<Float32Samples | undefined> {
+  /** The next result, or undefined after the last. One caller at a time. */
+  async pull(): Promise<Result | undefined> {
     while (this.#buffer.length === 0 && this.open) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
     }
     if (typeof this.#end === 'object') throw this.#end.error;
-    const samples = this.#buffer.shift();
-    if (samples) this.#bufferedMs -= this.#lengthMs(samples);
-    return samples;
+    const result = this.#buffer.shift();
+    if (result !== undefined) this.#bufferedMs -= this.#lengthMs(result);
+    return result;
   }
 
-  #lengthMs(samples: Float32Samples): number {
-    return (samples.length * 1000) / this.rateHz;
+  #lengthMs(result: Result): number {
+    return this.#work.lengthMs?.(result) ?? 0;
   }
 
   #signal(): void {

@@ -1,14 +1,11 @@
 /**
- * A model whose work is cut into passes, so that a long synthesis can be shared, paused and cancelled
- * between them. Lives inside the inference process; the pool on the serving side decides which pass
+ * What a model is to the pool: requests that are worked on in passes of bounded length, so that others can
+ * run between them. Lives inside the inference process; the pool on the serving side decides which pass
  * runs next and never sees a tensor.
  */
 
 import type { Float32Samples } from '../contract/audio.ts';
 import type { SynthesisRequest } from '../contract/engine.ts';
-
-/** What of a synthesis request crosses to the inference process. */
-export type PassRequest = Pick<SynthesisRequest, 'text' | 'voice' | 'speed' | 'delivery'>;
 
 /** Where inference runs (contract: `ORT_PROVIDER`) and with how many threads inside one operator. */
 export interface RuntimeOptions {
@@ -16,16 +13,31 @@ export interface RuntimeOptions {
   readonly threads: number;
 }
 
-export interface PassModel {
-  /** Rate of the samples that {@link open} yields, in Hz. */
-  readonly rateHz: number;
+/**
+ * Requests, results and the description cross between processes by structured clone: plain data and typed
+ * arrays, a request of at most a few megabytes.
+ */
+export interface PassModel<Request, Result, Description = undefined> {
+  /** What its engine must know of it. */
+  readonly description: Description;
   /**
-   * Starts one synthesis. Nothing runs until the first `next()`; each `next()` runs one pass of bounded
-   * length (the text front, one decoder window) and gives its samples, or null when the pass made none
-   * that can be heard yet. The arrays belong to the caller, which copies what it sends on. `return()`
-   * between two passes frees what the synthesis holds. The same request gives the same samples.
+   * Starts one request. Nothing runs until the first `next()`; each `next()` runs one pass of bounded
+   * length (a text front, a decoder window, an encoder) and gives its result, or null when the pass made
+   * none that is of use yet. Samples belong to the caller, which copies what it sends on. `return()`
+   * between two passes frees what the request holds. The same request gives the same results.
    */
-  open(request: PassRequest): AsyncGenerator<Float32Samples | null, void, undefined>;
-  /** Frees the sessions. No synthesis is open any more. Idempotent. */
+  open(request: Request): AsyncGenerator<Result | null, void, undefined>;
+  /** Frees the sessions. No request is open any more. Idempotent. */
   close(): Promise<void>;
 }
+
+/** What of a synthesis request crosses to the inference process. */
+export type SpeechRequest = Pick<SynthesisRequest, 'text' | 'voice' | 'speed' | 'delivery'>;
+
+export interface SpeechDescription {
+  /** Rate of the samples, in Hz. */
+  readonly rateHz: number;
+}
+
+/** A model that speaks: each result is the next run of samples. */
+export type SpeechModel = PassModel<SpeechRequest, Float32Samples, SpeechDescription>;

@@ -27,6 +27,7 @@ describe('dueMs', () => {
       job({ arrivedMs: 100, aheadMs: 900, firstAudioMs: 200, audioMs: 300 }),
       1300,
     ],
+    ['a stream of text stays due', job({ arrivedMs: 70, firstAudioMs: 400 }), 400],
     ['a whole job waits for its patience', job({ delivery: 'whole', arrivedMs: 50 }), 50 + WHOLE_PATIENCE_MS],
   ])('%s', (_, waiting, expected) => {
     expect(dueMs(waiting, {})).toBe(expected);
@@ -71,6 +72,14 @@ describe('nextJob', () => {
         job({ name: 'waiting long', firstAudioMs: 0, audioMs: 5_000, servedMs: 6_000 }),
       ],
       'waiting long',
+    ],
+    [
+      'turns between text and speech that are both due',
+      [
+        job({ name: 'text', arrivedMs: 0, firstAudioMs: 50, servedMs: 9_000 }),
+        job({ name: 'speech', arrivedMs: 0, firstAudioMs: 60, audioMs: 300, servedMs: 8_900 }),
+      ],
+      'speech',
     ],
     [
       'whole jobs in order of arrival',

@@ -3,7 +3,8 @@
  *
  * - A streaming job is due when its listener has nothing left to play: at its arrival, or, once it has
  *   delivered, at the time of its first delivery plus the audio delivered since. A job that continues
- *   earlier speech of the same listener is first due when that speech ends.
+ *   earlier speech of the same listener is first due when that speech ends. Results that nobody listens to
+ *   (text) add no time, so their job is due from its arrival on.
  * - Jobs that nobody hears before their end (`whole`) stand in one line by arrival. The line as such is
  *   due {@link WHOLE_PATIENCE_MS} after it was last served, so it fills the time that streams leave and
  *   still moves when streams want everything.

@@ -1,6 +1,7 @@
 /** From CONFIG's model ids to engines. All embedded models share one pool of inference processes. */
 
 import { fileURLToPath } from 'node:url';
+import type { Float32Samples } from '../contract/audio.ts';
 import type { Clock } from '../contract/clock.ts';
 import type { TtsEngine } from '../contract/engine.ts';
 import { StartError } from '../contract/error.ts';
@@ -10,6 +11,7 @@ import type { ModelTable } from '../contract/plugin.ts';
 import type { EmbeddedTtsSettings, InferenceSettings, TtsModels } from '../contract/settings.ts';
 import { catalogEntry, resolveModelFiles } from './model-files.ts';
 import type { ModelSpec } from './model-spec.ts';
+import type { SpeechDescription, SpeechRequest } from './pass-model.ts';
 import { upstreamTtsEngine } from './upstream/upstream-tts-engine.ts';
 import { type InferencePool, startInferencePool } from './worker-pool.ts';
 
@@ -107,10 +109,22 @@ function specOf(kind: EmbeddedTtsSettings['kind'], voices: readonly string[], mo
 }
 
 /** An engine in the shared pool, which outlives it. */
-function embeddedTtsEngine(pool: InferencePool, { kind, voice }: EmbeddedTtsSettings): TtsEngine {
+function embeddedTtsEngine(
+  pool: InferencePool,
+  { kind, voice: defaultVoice }: EmbeddedTtsSettings,
+): TtsEngine {
+  const { rateHz } = pool.description<SpeechDescription>(kind);
   return {
-    rateHz: pool.rateHz(kind),
-    synthesize: (request, signal) => pool.run(kind, { ...request, voice: request.voice ?? voice }, signal),
+    rateHz,
+    synthesize(request, signal) {
+      const { text, voice = defaultVoice, speed, delivery, priority, aheadMs } = request;
+      const lengthMs = (samples: Float32Samples) => (samples.length * 1000) / rateHz;
+      return pool.run<SpeechRequest, Float32Samples>(
+        kind,
+        { request: { text, voice, speed, delivery }, priority, delivery, aheadMs, lengthMs },
+        signal,
+      );
+    },
     ready: () => pool.ready(),
     close: async () => undefined,
   };

@@ -1,31 +1,34 @@
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import type { FakeScript, FakeSpec } from '../../test/support/fake-inference-worker.ts';
-import type { FromWorker, ToWorker } from './worker-protocol.ts';
+import type { FromProcess, ToProcess } from './process-protocol.ts';
+import type { FromWorker, LoadModels, ModelDescriptions, ToWorker } from './worker-protocol.ts';
+
+type Sent = ToProcess<LoadModels<FakeSpec>, ToWorker>;
+type Received = FromProcess<ModelDescriptions, FromWorker>;
 
 const entry = fileURLToPath(new URL('../../test/support/fake-inference-worker.ts', import.meta.url));
 
 it.each(['throw-later', 'reject-later'] as const)(
   'ends at a failure that nobody caught, and repeats nothing of the text (%s)',
   async (fault) => {
-    const script: FakeScript & { secret: string } = {
+    const request: FakeScript = {
       ...{ mark: 1, passes: 1, samples: 1, at: 0, fault },
       secret: 'my private diary',
     };
-    const request = { text: JSON.stringify(script), speed: 1, delivery: 'stream' } as const;
-    const messages: Record<string, ToWorker<FakeSpec>[]> = {
-      up: [{ kind: 'load', runtime: { provider: 'cpu', threads: 1 }, models: { fake: {} } }],
+    const answers: Record<string, Sent[]> = {
+      up: [{ kind: 'load', load: { runtime: { provider: 'cpu', threads: 1 }, models: { fake: {} } } }],
       loaded: [
-        { kind: 'open', job: 1, model: 'fake', request },
-        { kind: 'next', job: 1 },
+        { kind: 'message', message: { kind: 'open', job: 1, model: 'fake', request } },
+        { kind: 'message', message: { kind: 'next', job: 1 } },
       ],
     };
     const child = Bun.spawn({
       cmd: [process.execPath, entry],
       stdio: ['ignore', 'pipe', 'pipe'],
       serialization: 'advanced',
-      ipc(message: FromWorker, process) {
-        for (const answer of messages[message.kind] ?? []) process.send(answer);
+      ipc(message: Received, process) {
+        for (const answer of answers[message.kind] ?? []) process.send(answer);
       },
     });
     const [stdout, stderr] = await Promise.all([

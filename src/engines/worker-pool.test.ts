@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { noMetrics, silentLog } from '../../test/support/doubles.ts';
-import type { FakeScript, FakeSpec } from '../../test/support/fake-inference-worker.ts';
-import type { SynthesisRequest } from '../contract/engine.ts';
+import type { FakeDescription, FakeScript, FakeSpec } from '../../test/support/fake-inference-worker.ts';
+import type { Float32Samples } from '../contract/audio.ts';
+import type { Priority } from '../contract/engine.ts';
 import { systemClock } from '../kit/clock.ts';
-import { PREFETCH_MS } from './pass-job.ts';
+import { type PassWork, PREFETCH_MS, PREFETCH_RESULTS } from './pass-job.ts';
 import { type InferencePool, type InferencePoolOptions, startInferencePool } from './worker-pool.ts';
 
 const entry = fileURLToPath(new URL('../../test/support/fake-inference-worker.ts', import.meta.url));
@@ -41,8 +42,14 @@ async function startPool(
   return pool;
 }
 
-function request(script: FakeScript, fields: Partial<SynthesisRequest> = {}): SynthesisRequest {
-  return { text: JSON.stringify(script), speed: 1, priority: 'interactive', delivery: 'stream', ...fields };
+type Fields = Partial<Pick<PassWork<FakeScript, Float32Samples>, 'priority' | 'delivery' | 'aheadMs'>>;
+
+function work(script: FakeScript, fields: Fields = {}): PassWork<FakeScript, Float32Samples> {
+  return {
+    request: script,
+    ...{ priority: 'interactive', delivery: 'stream', ...fields },
+    lengthMs: (samples) => (samples.length * 1000) / RATE_HZ,
+  };
 }
 
 /** All samples of a synthesis. */
@@ -50,18 +57,34 @@ async function collect(
   pool: InferencePool,
   script: FakeScript,
   signal = never,
-  fields: Partial<SynthesisRequest> = {},
+  fields: Fields = {},
 ): Promise<number[]> {
   const samples: number[] = [];
-  for await (const run of pool.run('fake', request(script, fields), signal)) samples.push(...run);
+  for await (const run of pool.run('fake', work(script, fields), signal)) samples.push(...run);
   return samples;
 }
 
 describe('one job', () => {
   it('gives the samples of every pass in order', async () => {
     const pool = await startPool();
-    expect(pool.rateHz('fake')).toBe(RATE_HZ);
+    expect(pool.description<FakeDescription>('fake')).toEqual({ rateHz: RATE_HZ });
+    expect(() => pool.description('other')).toThrow("no model 'other' in the pool");
     expect(await collect(pool, { mark: 7, passes: 3, samples: 30_000 })).toEqual(new Array(90_000).fill(7));
+  });
+
+  it('carries 30 s of audio to the model and text back', async () => {
+    const pool = await startPool();
+    const request: FakeScript = {
+      mark: 4,
+      passes: 2,
+      samples: 0,
+      words: true,
+      audio: new Float32Array(480_000).fill(0.5),
+    };
+    const results: string[] = [];
+    const text = { request, priority: 'interactive', delivery: 'stream' } as const;
+    for await (const result of pool.run<FakeScript, string>('fake', text, never)) results.push(result);
+    expect(results).toEqual(['480000 240000', '4.0', '4.1']);
   });
 
   it('ends without samples when there is nothing to say', async () => {
@@ -97,7 +120,7 @@ describe('many jobs', () => {
         const priority = (['realtime', 'interactive', 'batch'] as const)[index % 3] ?? 'batch';
         const samples: number[] = [];
         try {
-          const runs = pool.run('fake', request(script, { delivery, priority }), controller.signal);
+          const runs = pool.run('fake', work(script, { delivery, priority }), controller.signal);
           for await (const run of runs) {
             samples.push(...run);
             if (index % 5 === 0) controller.abort(new Error('cancelled'));
@@ -117,10 +140,10 @@ describe('many jobs', () => {
   it('runs a higher class first at the next pass boundary', async () => {
     const pool = await startPool();
     const order: string[] = [];
-    const run = async (name: string, priority: SynthesisRequest['priority'], passes: number) => {
+    const run = async (name: string, priority: Priority, passes: number) => {
       for await (const _ of pool.run(
         'fake',
-        request({ mark: 1, passes, samples: 10, passMs: 20 }, { priority }),
+        work({ mark: 1, passes, samples: 10, passMs: 20 }, { priority }),
         never,
       )) {
         order.push(name);
@@ -137,16 +160,12 @@ describe('many jobs', () => {
   it('runs realtime before interactive before batch, whatever came first', async () => {
     const pool = await startPool();
     const order: string[] = [];
-    const run = async (priority: SynthesisRequest['priority']) => {
-      for await (const _ of pool.run(
-        'fake',
-        request({ mark: 1, passes: 2, samples: 10 }, { priority }),
-        never,
-      ))
+    const run = async (priority: Priority) => {
+      for await (const _ of pool.run('fake', work({ mark: 1, passes: 2, samples: 10 }, { priority }), never))
         order.push(priority);
     };
     // Holds the process until the others stand in line.
-    const blocker = pool.run('fake', request({ mark: 1, passes: 1, samples: 1, passMs: 200 }), never);
+    const blocker = pool.run('fake', work({ mark: 1, passes: 1, samples: 1, passMs: 200 }), never);
     const first = blocker.next();
     const lined = (['batch', 'interactive', 'realtime', 'batch', 'interactive', 'realtime'] as const).map(
       run,
@@ -161,7 +180,7 @@ describe('many jobs', () => {
     const slow = { mark: 1, passes: 100, samples: 10, passMs: 2 };
     const controller = new AbortController();
     const held = Array.from({ length: 2 }, () =>
-      pool.run('fake', request(slow, { priority: 'batch' }), controller.signal),
+      pool.run('fake', work(slow, { priority: 'batch' }), controller.signal),
     );
     await Promise.all(held.map((run) => run.next()));
     const one = { mark: 2, passes: 1, samples: 1 };
@@ -178,7 +197,7 @@ describe('many jobs', () => {
     const pool = await startPool({ queueLimit: 3 });
     const controller = new AbortController();
     const slow = { mark: 1, passes: 50, samples: 100, passMs: 5 };
-    const held = Array.from({ length: 3 }, () => pool.run('fake', request(slow), controller.signal));
+    const held = Array.from({ length: 3 }, () => pool.run('fake', work(slow), controller.signal));
     await Promise.all(held.map((run) => run.next()));
     await expect(collect(pool, { mark: 2, passes: 1, samples: 1 })).rejects.toMatchObject({
       kind: 'overloaded',
@@ -193,7 +212,7 @@ describe('many jobs', () => {
 describe('cancellation', () => {
   it('ends a job that waits in the queue at once', async () => {
     const pool = await startPool();
-    const blocker = pool.run('fake', request({ mark: 1, passes: 1, samples: 1, passMs: 300 }), never);
+    const blocker = pool.run('fake', work({ mark: 1, passes: 1, samples: 1, passMs: 300 }), never);
     const first = blocker.next();
     const controller = new AbortController();
     const waiting = collect(pool, { mark: 2, passes: 1, samples: 1 }, controller.signal);
@@ -215,11 +234,7 @@ describe('cancellation', () => {
     };
     const pool = await startPool({ metrics });
     const controller = new AbortController();
-    const runs = pool.run(
-      'fake',
-      request({ mark: 1, passes: 1000, samples: 10, passMs: 5 }),
-      controller.signal,
-    );
+    const runs = pool.run('fake', work({ mark: 1, passes: 1000, samples: 10, passMs: 5 }), controller.signal);
     await runs.next();
     if (how === 'abort') controller.abort();
     else await runs.return();
@@ -236,7 +251,7 @@ describe('a slow reader', () => {
     const pool = await startPool({
       metrics: { ...noMetrics, histogram: () => ({ observe: () => (passes += 1) }) },
     });
-    const runs = pool.run('fake', request({ mark: 1, passes: 1000, samples: RATE_HZ / 2 }), never);
+    const runs = pool.run('fake', work({ mark: 1, passes: 1000, samples: RATE_HZ / 2 }), never);
     await runs.next();
     await expect.poll(() => passes).toBeGreaterThanOrEqual(PREFETCH_MS / 500);
     // Another job gets all its turns while the first waits for its reader.
@@ -245,10 +260,26 @@ describe('a slow reader', () => {
     await runs.return();
   });
 
+  it('holds a bounded number of results without length', async () => {
+    let passes = 0;
+    const pool = await startPool({
+      metrics: { ...noMetrics, histogram: () => ({ observe: () => (passes += 1) }) },
+    });
+    const request: FakeScript = { mark: 1, passes: 1000, samples: 0, words: true };
+    const text = { request, priority: 'interactive', delivery: 'stream' } as const;
+    const results = pool.run<FakeScript, string>('fake', text, never);
+    await results.next();
+    await expect.poll(() => passes).toBeGreaterThan(PREFETCH_RESULTS);
+    await collect(pool, { mark: 2, passes: 30, samples: RATE_HZ });
+    // One result was read, and the other job had 30 passes and its end.
+    expect(passes - 31).toBe(PREFETCH_RESULTS + 1);
+    await results.return();
+  });
+
   it('hears everything when it reads on', async () => {
     const pool = await startPool();
     let samples = 0;
-    for await (const run of pool.run('fake', request({ mark: 1, passes: 20, samples: RATE_HZ }), never)) {
+    for await (const run of pool.run('fake', work({ mark: 1, passes: 20, samples: RATE_HZ }), never)) {
       samples += run.length;
       await new Promise((resolve) => setImmediate(resolve));
     }
@@ -345,7 +376,7 @@ describe('start and end', () => {
 
   it('gives a load up that hangs', async () => {
     await expect(startPool({ models: { fake: { loadHangs: true } }, loadLimitMs: 300 })).rejects.toThrow(
-      /ended before it had loaded its models \(SIGKILL\)/,
+      /The inference process ended before it had loaded \(SIGKILL\)/,
     );
   });
 

@@ -5,16 +5,16 @@
  * runs next (pass-schedule.ts).
  */
 
-import type { Float32Samples } from '../contract/audio.ts';
 import type { Clock } from '../contract/clock.ts';
-import type { ReadyReport, SynthesisRequest } from '../contract/engine.ts';
+import type { ReadyReport } from '../contract/engine.ts';
 import { ServiceError } from '../contract/error.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { Metrics } from '../contract/metrics.ts';
 import type { InferenceSettings } from '../contract/settings.ts';
-import { InferenceProcess, type ModelRates } from './inference-process.ts';
-import { PassJob } from './pass-job.ts';
+import { InferenceProcess } from './inference-process.ts';
+import { type AnyJob, PassJob, type PassWork } from './pass-job.ts';
 import { nextJob, type WholeServed } from './pass-schedule.ts';
+import type { ModelDescriptions } from './worker-protocol.ts';
 
 /** Far beyond the first load on a slow machine, which imports the models and measures the voices. */
 const LOAD_LIMIT_MS = 600_000;
@@ -24,19 +24,22 @@ const PASS_SECONDS_BUCKETS = [0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12
 const RETRY_AFTER_S = 2;
 
 export interface InferencePool {
-  /** Sample rate of a loaded model, in Hz. */
-  rateHz(model: string): number;
   /**
-   * Runs one synthesis. Work begins with the first pull and runs ahead of the consumer by a bounded
-   * amount of audio; `return()` and abort stop it at the next pass boundary.
+   * What a loaded model tells of itself. The caller names the type, as it does for {@link run}: whoever
+   * knows a model by its id knows what it is.
+   */
+  description<Description>(model: string): Description;
+  /**
+   * Has a model work on one request. Work begins with the first pull and runs ahead of the consumer by a
+   * bounded amount; `return()` and abort stop it at the next pass boundary.
    * @throws ServiceError `overloaded` when too many jobs of its class are open or no process can load the models,
    *   `internal` (`worker_crashed`) when its process died; the signal's reason after an abort.
    */
-  run(
+  run<Request, Result>(
     model: string,
-    request: SynthesisRequest,
+    work: PassWork<Request, Result>,
     signal: AbortSignal,
-  ): AsyncGenerator<Float32Samples, void, undefined>;
+  ): AsyncGenerator<Result, void, undefined>;
   ready(): ReadyReport;
   /** Ends every process; open jobs fail. Idempotent. */
   close(): Promise<void>;
@@ -74,9 +77,9 @@ class Pool<Spec> implements InferencePool {
   readonly #options: InferencePoolOptions<Spec>;
   readonly #processes: readonly InferenceProcess<Spec>[];
   /** Every job that has neither ended nor been dropped, in order of arrival. */
-  readonly #jobs = new Set<PassJob>();
+  readonly #jobs = new Set<AnyJob>();
   readonly #wholeServed: WholeServed = {};
-  #rates: ModelRates = {};
+  #descriptions: ModelDescriptions = {};
   #lastId = 0;
   #closed = false;
 
@@ -89,16 +92,19 @@ class Pool<Spec> implements InferencePool {
       ['model'],
       PASS_SECONDS_BUCKETS,
     );
-    metrics.gauge('inference_open_jobs', 'Syntheses that wait or run', () => this.#jobs.size);
+    metrics.gauge(
+      'inference_open_jobs',
+      'Requests to embedded models that wait or run',
+      () => this.#jobs.size,
+    );
     this.#processes = Array.from(
       { length: settings.workers },
       () =>
         new InferenceProcess<Spec>({
           entry,
-          models,
+          load: { models, runtime: { provider: settings.provider, threads: settings.threads } },
           clock,
           log,
-          runtime: { provider: settings.provider, threads: settings.threads },
           environment: settings.environment,
           loadLimitMs: options.loadLimitMs ?? LOAD_LIMIT_MS,
           passLimitMs: options.passLimitMs ?? PASS_LIMIT_MS,
@@ -109,22 +115,22 @@ class Pool<Spec> implements InferencePool {
   }
 
   async start(): Promise<void> {
-    for (const rates of await Promise.all(this.#processes.map((each) => each.start()))) this.#rates = rates;
+    const descriptions = await Promise.all(this.#processes.map((each) => each.start()));
+    this.#descriptions = Object.assign({}, ...descriptions);
   }
 
-  rateHz(model: string): number {
-    const rateHz = this.#rates[model];
-    if (rateHz === undefined) throw new Error(`no model '${model}' in the pool`);
-    return rateHz;
+  description<Description>(model: string): Description {
+    if (!Object.hasOwn(this.#descriptions, model)) throw new Error(`no model '${model}' in the pool`);
+    return this.#descriptions[model] as Description;
   }
 
-  async *run(
+  async *run<Request, Result>(
     model: string,
-    request: SynthesisRequest,
+    work: PassWork<Request, Result>,
     signal: AbortSignal,
-  ): AsyncGenerator<Float32Samples, void, undefined> {
+  ): AsyncGenerator<Result, void, undefined> {
     signal.throwIfAborted();
-    const job = this.#admit(model, request);
+    const job = this.#admit(model, work);
     const abort = () => {
       job.fail(signal.reason);
       this.#drop(job);
@@ -132,10 +138,10 @@ class Pool<Spec> implements InferencePool {
     signal.addEventListener('abort', abort, { once: true });
     try {
       this.#dispatch();
-      for (let samples = await job.pull(); samples !== undefined; samples = await job.pull()) {
+      for (let result = await job.pull(); result !== undefined; result = await job.pull()) {
         // The pull may have made room for the job's next pass.
         this.#dispatch();
-        yield samples;
+        yield result;
         signal.throwIfAborted();
       }
     } finally {
@@ -165,25 +171,19 @@ class Pool<Spec> implements InferencePool {
   }
 
   /** Each class has places of its own, so a crowd of a lower one never shuts out a higher one. */
-  #admit(model: string, request: SynthesisRequest): PassJob {
+  #admit<Request, Result>(model: string, work: PassWork<Request, Result>): PassJob<Request, Result> {
     const { queueLimit } = this.#options.settings;
     if (this.#closed || this.#unable()) throw this.#noProcess();
-    const open = [...this.#jobs].filter((job) => job.priority === request.priority).length;
+    const open = [...this.#jobs].filter((job) => job.priority === work.priority).length;
     if (open >= queueLimit) {
       throw new ServiceError(
         'overloaded',
-        `The server is already working on ${queueLimit} syntheses of this kind, which is its limit. Try again shortly.`,
+        `The server is already working on ${queueLimit} requests of this kind, which is its limit. Try again shortly.`,
         { code: 'server_overloaded', retryAfterS: RETRY_AFTER_S },
       );
     }
     this.#lastId += 1;
-    const job = new PassJob(
-      this.#lastId,
-      model,
-      request,
-      this.rateHz(model),
-      this.#options.clock.monotonicMs(),
-    );
+    const job = new PassJob(this.#lastId, model, work, this.#options.clock.monotonicMs());
     this.#jobs.add(job);
     return job;
   }
@@ -201,14 +201,14 @@ class Pool<Spec> implements InferencePool {
     }
   }
 
-  *#candidates(process: InferenceProcess<Spec>): Generator<PassJob> {
+  *#candidates(process: InferenceProcess<Spec>): Generator<AnyJob> {
     for (const job of this.#jobs) {
       if (!job.runnable) continue;
       if (process.has(job) || !this.#processes.some((other) => other.has(job))) yield job;
     }
   }
 
-  #drop(job: PassJob): void {
+  #drop(job: AnyJob): void {
     if (!this.#jobs.delete(job)) return;
     for (const process of this.#processes) process.forget(job);
   }

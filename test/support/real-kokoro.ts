@@ -8,7 +8,7 @@ import { loadKokoroText } from '../../src/engines/kokoro/kokoro-text.ts';
 import { loadVoice, prosodyOf } from '../../src/engines/kokoro/kokoro-voices.ts';
 import { frameKinds } from '../../src/engines/kokoro/norm-statistics.ts';
 import type { Arithmetic } from '../../src/engines/onnx/convolution-product.ts';
-import type { PassRequest } from '../../src/engines/pass-model.ts';
+import type { SpeechRequest } from '../../src/engines/pass-model.ts';
 import { openGraph } from '../../src/engines/runtime.ts';
 
 const FRAME_SAMPLES = 600;
@@ -24,12 +24,12 @@ export async function openKokoro() {
   const options = { modelsDir, voices: [VOICE], runtime };
   const model = await loadKokoro(options);
 
-  const runs = async (request: PassRequest, from = model): Promise<Float32Array[]> => {
+  const runs = async (request: SpeechRequest, from = model): Promise<Float32Array[]> => {
     const all: Float32Array[] = [];
     for await (const run of from.open(request)) if (run) all.push(run);
     return all;
   };
-  const speak = async (request: PassRequest, from = model): Promise<Float32Array> => {
+  const speak = async (request: SpeechRequest, from = model): Promise<Float32Array> => {
     const all = await runs(request, from);
     const samples = new Float32Array(all.reduce((sum, run) => sum + run.length, 0));
     let at = 0;

@@ -3,7 +3,7 @@
 import { type Float32Samples, SPEECH_RATE_HZ } from '../../contract/audio.ts';
 import { arithmeticFor } from '../cpu-arithmetic.ts';
 import { frameWindows, type WindowPlan } from '../frame-windows.ts';
-import type { PassModel, PassRequest, RuntimeOptions } from '../pass-model.ts';
+import type { RuntimeOptions, SpeechModel, SpeechRequest } from '../pass-model.ts';
 import { openGraph } from '../runtime.ts';
 import { splitPhonemes } from '../text/kokoro-tokens.ts';
 import { KokoroFront } from './kokoro-front.ts';
@@ -34,7 +34,7 @@ export interface KokoroOptions {
 export async function loadKokoro(
   options: KokoroOptions,
   arithmetic = arithmeticFor(options.runtime.provider),
-): Promise<PassModel> {
+): Promise<SpeechModel> {
   const { modelsDir, runtime, voices } = options;
   const { vocabulary, toPhonemes } = await loadKokoroText(modelsDir);
   const graphs = await importKokoro(modelsDir, arithmetic);
@@ -54,8 +54,8 @@ export async function loadKokoro(
   return model;
 }
 
-class KokoroModel implements PassModel {
-  readonly rateHz = SPEECH_RATE_HZ;
+class KokoroModel implements SpeechModel {
+  readonly description = { rateHz: SPEECH_RATE_HZ };
   /** Voices of the options and those that were asked for; there are as many as the catalog lists. */
   readonly #loaded = new Map<string, Promise<KokoroVoice>>();
 
@@ -72,7 +72,7 @@ class KokoroModel implements PassModel {
     for (const name of this.voices) await this.#voice(name);
   }
 
-  async *open(request: PassRequest): AsyncGenerator<Float32Samples | null, void, undefined> {
+  async *open(request: SpeechRequest): AsyncGenerator<Float32Samples | null, void, undefined> {
     const voice = await this.#voice(request.voice ?? this.voices[0] ?? '');
     const phonemes = await this.toPhonemes(request.text);
     for (const pass of splitPhonemes(phonemes)) {

@@ -5,7 +5,7 @@ import { clickRatio, longestGapMs, loudnessDb, silentEdges } from '../../../test
 import { splitSentences } from '../../audio/sentences.ts';
 import { loadConfig } from '../../config.ts';
 import { resolveModelFiles } from '../model-files.ts';
-import type { PassModel, PassRequest } from '../pass-model.ts';
+import type { SpeechModel, SpeechRequest } from '../pass-model.ts';
 import { cutPiperGraph } from './piper-graph.ts';
 import { loadPiper } from './piper-model.ts';
 import { parsePiperVoice } from './piper-voice.ts';
@@ -13,7 +13,7 @@ import { parsePiperVoice } from './piper-voice.ts';
 const SENTENCE =
   'The harbour was quiet that morning, and two boats lay at the pier while a gull walked between them.';
 
-let piper: PassModel;
+let piper: SpeechModel;
 beforeAll(async () => {
   const files = resolveModelFiles(loadConfig(process.env).modelsDir, 'piper-en-us-joe');
   piper = await loadPiper({
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => piper?.close());
 
-async function runsOf(fields: Partial<PassRequest> = {}): Promise<Float32Array[]> {
+async function runsOf(fields: Partial<SpeechRequest> = {}): Promise<Float32Array[]> {
   const runs: Float32Array[] = [];
   for await (const run of piper.open({ text: SENTENCE, speed: 1, delivery: 'stream', ...fields })) {
     if (run) runs.push(run);
@@ -49,7 +49,7 @@ describe('windows', () => {
     let at = 0;
     for (const run of runs.slice(0, -1)) {
       at += run.length;
-      expect(clickRatio(samples, at, piper.rateHz)).toBeLessThan(1.5);
+      expect(clickRatio(samples, at, piper.description.rateHz)).toBeLessThan(1.5);
     }
   });
 });
@@ -68,19 +68,19 @@ it.each(SPOKEN_TEXTS)('the sound of "$id" is that of speech', async ({ text, spo
   for (const sentence of sentences) {
     const runs = await runsOf({ text: sentence });
     const samples = joined(runs);
-    seconds += samples.length / piper.rateHz;
+    seconds += samples.length / piper.description.rateHz;
     expect(samples.every(Number.isFinite)).toBe(true);
     expect(loudnessDb(samples)).toBeGreaterThan(-35);
     expect(loudnessDb(samples)).toBeLessThan(-12);
-    const { leadMs, trailMs } = silentEdges(samples, piper.rateHz);
+    const { leadMs, trailMs } = silentEdges(samples, piper.description.rateHz);
     // Before some sentences this voice takes a breath of half a second.
     expect(leadMs).toBeLessThan(550);
     expect(trailMs).toBeLessThan(700);
-    expect(longestGapMs(samples, piper.rateHz)).toBeLessThan(800);
+    expect(longestGapMs(samples, piper.description.rateHz)).toBeLessThan(800);
     let seam = 0;
     for (const run of runs.slice(0, -1)) {
       seam += run.length;
-      expect(clickRatio(samples, seam, piper.rateHz)).toBeLessThan(1.5);
+      expect(clickRatio(samples, seam, piper.description.rateHz)).toBeLessThan(1.5);
     }
   }
   // Nobody reads slower or faster aloud than this, so no word was lost or said twice by the dozen.

@@ -2,7 +2,7 @@
 
 import type { Float32Samples } from '../../contract/audio.ts';
 import { type FrameWindow, frameWindows, type WindowPlan } from '../frame-windows.ts';
-import type { PassModel, PassRequest, RuntimeOptions } from '../pass-model.ts';
+import type { RuntimeOptions, SpeechDescription, SpeechModel, SpeechRequest } from '../pass-model.ts';
 import { type GraphOutput, type GraphSession, openGraph } from '../runtime.ts';
 import { loadEspeak } from '../text/espeak.ts';
 import { createPiperG2p, type PiperG2p } from '../text/piper-g2p.ts';
@@ -27,7 +27,7 @@ export interface PiperOptions {
  * Loads a voice and speaks once, so that the first request finds everything warm.
  * @throws Error when a file is not a Piper voice of the known layout.
  */
-export async function loadPiper(options: PiperOptions): Promise<PassModel> {
+export async function loadPiper(options: PiperOptions): Promise<SpeechModel> {
   const voice = parsePiperVoice(await Bun.file(options.settings).text());
   const graphs = cutPiperGraph(await Bun.file(options.model).bytes());
   const g2p = createPiperG2p({ espeak: await loadEspeak(), phonemeIds: voice.phoneme_id_map });
@@ -38,8 +38,8 @@ export async function loadPiper(options: PiperOptions): Promise<PassModel> {
   return model;
 }
 
-class PiperModel implements PassModel {
-  readonly rateHz: number;
+class PiperModel implements SpeechModel {
+  readonly description: SpeechDescription;
 
   constructor(
     private readonly voice: PiperVoice,
@@ -47,10 +47,10 @@ class PiperModel implements PassModel {
     private readonly front: GraphSession,
     private readonly decoder: GraphSession,
   ) {
-    this.rateHz = voice.audio.sample_rate;
+    this.description = { rateHz: voice.audio.sample_rate };
   }
 
-  async *open(request: PassRequest): AsyncGenerator<Float32Samples | null, void, undefined> {
+  async *open(request: SpeechRequest): AsyncGenerator<Float32Samples | null, void, undefined> {
     for (const ids of await this.g2p.phonemize(request.text)) {
       const latent = await this.#latentOf(ids, request.speed);
       const frames = latent.dims[2] ?? 0;
