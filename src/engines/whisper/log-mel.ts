@@ -62,7 +62,7 @@ export class LogMel {
       const row = band * frames;
       for (let index = row; index < row + heard; index++) {
         const value = output[index] as number;
-        output[index] = ((value > floor ? value : floor) + 4) / 4;
+        output[index] = (Math.max(value, floor) + 4) / 4;
       }
       output.fill(silence, row + heard, row + frames);
     }
