@@ -1,0 +1,46 @@
+/** Mono 16-bit WAV files of the corpus, in and out. */
+
+import { decodeToFloat32, encodeAudio, float32ToInt16 } from '../../src/audio/codec.ts';
+import { Resampler } from '../../src/audio/resampler.ts';
+import { WAV_HEADER_BYTES, wavHeader } from '../../src/audio/wav.ts';
+import { type Float32Samples, LISTEN_RATE_HZ } from '../../src/contract/audio.ts';
+
+/** Reads a file with a header of 44 bytes, as everything that makes the corpus writes it. */
+export async function readWav(path: string): Promise<Float32Samples> {
+  return pcmSamples((await Bun.file(path).bytes()).subarray(WAV_HEADER_BYTES));
+}
+
+/** Little-endian 16-bit samples as floats. */
+export function pcmSamples(bytes: Uint8Array): Float32Samples {
+  return decodeToFloat32(bytes, 'pcm16');
+}
+
+/** Writes samples at {@link LISTEN_RATE_HZ}; what is above full scale is clipped. */
+export async function writeWav(path: string, samples: Float32Samples): Promise<void> {
+  await Bun.write(path, wavBytes(samples));
+}
+
+/** A whole WAV file of samples at {@link LISTEN_RATE_HZ}. */
+export function wavBytes(samples: Float32Samples): Uint8Array<ArrayBuffer> {
+  const data = encodeAudio(float32ToInt16(samples), 'pcm16');
+  return new Uint8Array(Buffer.concat([wavHeader(data.byteLength, LISTEN_RATE_HZ), data]));
+}
+
+/** The same sound at {@link LISTEN_RATE_HZ}. */
+export function toListenRate(samples: Float32Samples, fromHz: number): Float32Samples {
+  const resampler = new Resampler({ fromHz, toHz: LISTEN_RATE_HZ, format: 'float32' });
+  const converted = joined([resampler.push(samples), resampler.flush()]);
+  resampler.close();
+  return converted;
+}
+
+/** Runs of samples as one. */
+export function joined(runs: readonly Float32Samples[]): Float32Samples {
+  const all = new Float32Array(runs.reduce((sum, run) => sum + run.length, 0));
+  let at = 0;
+  for (const run of runs) {
+    all.set(run, at);
+    at += run.length;
+  }
+  return all;
+}

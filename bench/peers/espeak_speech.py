@@ -1,0 +1,44 @@
+"""Speech of eSpeak NG, for the corpus: the same samples for the same line, always.
+
+Reads JSON lines {"path", "text", "voice", "wordsPerMinute"} and writes a mono 16-bit WAV at each path.
+The voice is a name of eSpeak with a variant, as `en-us+f2`.
+"""
+
+import ctypes
+import json
+import sys
+import wave
+
+import espeakng_loader
+
+SYNCHRONOUS, RATE, CHARACTERS_UTF8, POSITION_CHARACTER = 2, 1, 1, 1
+
+espeak = ctypes.CDLL(espeakng_loader.get_library_path())
+rate_hz = espeak.espeak_Initialize(SYNCHRONOUS, 0, espeakng_loader.get_data_path().encode(), 0)
+if rate_hz <= 0:
+    sys.exit("eSpeak NG does not start")
+spoken = bytearray()
+
+
+@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_short), ctypes.c_int, ctypes.c_void_p)
+def take(samples, count, _events):
+    if samples and count > 0:
+        spoken.extend(ctypes.string_at(samples, count * 2))
+    return 0
+
+
+espeak.espeak_SetSynthCallback(take)
+for line in sys.stdin:
+    wanted = json.loads(line)
+    if espeak.espeak_SetVoiceByName(wanted["voice"].encode()) != 0:
+        sys.exit(f"eSpeak NG has no voice {wanted['voice']}")
+    espeak.espeak_SetParameter(RATE, wanted["wordsPerMinute"], 0)
+    spoken.clear()
+    text = wanted["text"].encode()
+    espeak.espeak_Synth(text, len(text) + 1, 0, POSITION_CHARACTER, 0, CHARACTERS_UTF8, None, None)
+    with wave.open(wanted["path"], "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(rate_hz)
+        file.writeframes(bytes(spoken))
+    print(json.dumps({"path": wanted["path"], "rateHz": rate_hz, "bytes": len(spoken)}), flush=True)
