@@ -8,6 +8,7 @@ const allowed = {
   contract: ['contract'],
   kit: ['contract', 'kit'],
   audio: [...base, 'audio'],
+  media: [...base, 'audio', 'media'],
   engines: [...base, 'audio', 'engines'],
   http: [...base, 'http'],
   records: [...base, 'records'],
@@ -32,9 +33,10 @@ const importers = [
   ['sqlite', '^bun:sqlite$', '^src/records/'],
   ['onnxruntime', 'node_modules/onnxruntime-node/', '^src/engines/runtime\\.ts$'],
   ['protobuf', 'node_modules/protobufjs/', '^src/engines/'],
-  ['toml', 'node_modules/smol-toml/', '^src/config\\.ts$'],
+  ['toml', 'node_modules/smol-toml/', '^src/config-file\\.ts$'],
   ['pino', 'node_modules/pino/', '^src/kit/json-logger\\.ts$'],
   ['prometheus', 'node_modules/prom-client/', '^src/http/metrics\\.ts$'],
+  ['mediabunny', 'node_modules/(mediabunny|@mediabunny)/', '^src/media/'],
   ['redis', 'node_modules/ioredis/', '^src/jobs/'],
   ['s3', 'node_modules/@aws-sdk/', '^src/jobs/'],
   [
@@ -66,7 +68,7 @@ module.exports = {
       name: 'registry-and-app-know-no-engine-or-store',
       severity: 'error',
       from: { path: '^src/(registry|app)\\.ts$' },
-      to: { path: '^src/(engines|records|process|main|config)' },
+      to: { path: '^src/(engines|media|records|process|main|config)' },
     },
     {
       name: 'registry-knows-no-app',
@@ -77,15 +79,15 @@ module.exports = {
     {
       name: 'config-uses-contract-and-kit',
       severity: 'error',
-      from: { path: '^src/config\\.ts$' },
-      to: { path: ours, pathNot: '^src/(contract|kit)/' },
+      from: { path: '^src/config(-file)?\\.ts$' },
+      to: { path: ours, pathNot: ['^src/(contract|kit)/', '^src/config-file\\.ts$'] },
     },
     {
       name: 'process-knows-no-feature',
       comment: 'src/main.ts hands it the plugins and the engines',
       severity: 'error',
       from: { path: '^src/process\\.ts$' },
-      to: { path: ['^src/engines/', '^plugins/'] },
+      to: { path: ['^src/(engines|media)/', '^plugins/'] },
     },
     {
       name: 'nothing-imports-main',
@@ -102,8 +104,8 @@ module.exports = {
     {
       name: 'only-the-process-and-scripts-read-config',
       severity: 'error',
-      from: { path: ours, pathNot: ['^src/process\\.ts$', TEST] },
-      to: { path: '^src/config\\.ts$' },
+      from: { path: ours, pathNot: ['^src/(process|config)\\.ts$', TEST] },
+      to: { path: '^src/config(-file)?\\.ts$' },
     },
     {
       name: 'tests-stay-out-of-the-product',

@@ -36,11 +36,16 @@ describe('defaults', () => {
     expect(config.dataDir).toBe(resolve('data'));
     expect(config.modelsDir).toMatch(/\/voice-service\/models$/);
     expect(config.inference.provider).toBe('cpu');
+    expect(config.modelIds).toEqual(['svc-tts', 'svc-stt']);
     expect([...config.ttsModels]).toEqual([['svc-tts', { kind: 'kokoro', voice: 'af_heart' }]]);
+    expect([...config.sttModels]).toEqual([['svc-stt', { kind: 'whisper', weights: 'base' }]]);
     expect(config.limits).toEqual({
       requestBytes: 8_388_608,
       speechCharacters: 5000,
       speechRequestsPerOrganization: 128,
+      transcriptionBytes: 26_214_400,
+      transcriptionSeconds: 7200,
+      transcriptionRequestsPerOrganization: 128,
     });
   });
 
@@ -163,6 +168,7 @@ describe('file', () => {
     `,
       { TTS_KEY: 'hunter2' },
     );
+    expect(config.modelIds).toEqual(['svc-tts', 'svc-stt', 'svc-tts-fast', 'remote', 'open']);
     expect([...config.ttsModels.keys()]).toEqual(['svc-tts', 'svc-tts-fast', 'remote', 'open']);
     expect(config.ttsModels.get('svc-tts-fast')).toEqual({ kind: 'piper', voice: 'en_US-joe-medium' });
     const remote = config.ttsModels.get('remote');
@@ -178,6 +184,45 @@ describe('file', () => {
     });
   });
 
+  test('maps models that hear', () => {
+    const config = load(
+      `
+      [models.english]
+      kind = "whisper"
+      weights = "tiny.en"
+      [models.own]
+      kind = "whisper"
+      weights = "/srv/whisper-small"
+      [models.svc-stt]
+      kind = "upstream"
+      base_url = "https://stt.example/v1"
+      api_key_env = "STT_KEY"
+      model = "large"
+      [models.other]
+      kind = "upstream"
+      task = "transcription"
+      base_url = "https://stt.example/v1"
+      model = "small"
+      [models.voice]
+      kind = "upstream"
+      task = "speech"
+      base_url = "https://tts.example/v1"
+      model = "tts"
+    `,
+      { STT_KEY: 'hunter2' },
+    );
+    expect(config.modelIds).toEqual(['svc-tts', 'svc-stt', 'english', 'own', 'other', 'voice']);
+    expect([...config.ttsModels.keys()]).toEqual(['svc-tts', 'voice']);
+    expect([...config.sttModels.keys()]).toEqual(['svc-stt', 'english', 'own', 'other']);
+    expect(config.sttModels.get('english')).toEqual({ kind: 'whisper', weights: 'tiny.en' });
+    expect(config.sttModels.get('own')).toEqual({ kind: 'whisper', weights: '/srv/whisper-small' });
+    expect(config.sttModels.get('svc-stt')).toMatchObject({
+      kind: 'upstream',
+      baseUrl: 'https://stt.example/v1',
+      model: 'large',
+    });
+  });
+
   test('sets inference and limits', () => {
     const config = load(`
       [inference]
@@ -187,12 +232,18 @@ describe('file', () => {
       [limits]
       max_request_bytes = 2048
       speech_max_characters = 100
+      transcription_max_bytes = 4096
+      transcription_max_seconds = 60
+      transcription_requests_per_organization = 2
     `);
     expect(config.inference).toMatchObject({ provider: 'cpu', workers: 3, threads: 5, queueLimit: 7 });
     expect(config.limits).toEqual({
       requestBytes: 2048,
       speechCharacters: 100,
       speechRequestsPerOrganization: 4,
+      transcriptionBytes: 4096,
+      transcriptionSeconds: 60,
+      transcriptionRequestsPerOrganization: 2,
     });
   });
 
@@ -211,7 +262,10 @@ describe('file', () => {
     ['[inference]\nworkers = 0', "'inference.workers' must be an integer from 1 to 64"],
     ['inference = 3', "'inference' must be an object"],
     ['models = []', "'models' must be an object"],
-    ['[models.x]\nkind = "cocoro"', `'models."x".kind' must be one of "kokoro", "piper", "upstream"`],
+    [
+      '[models.x]\nkind = "cocoro"',
+      `'models."x".kind' must be one of "kokoro", "piper", "whisper", "upstream"`,
+    ],
     ['[models.x]\nvoice = "a"', `'models."x".kind' is required`],
     ['[models]\nx = 1', `'models."x"' must be an object`],
     [
@@ -224,6 +278,31 @@ describe('file', () => {
     [
       '[models.x]\nkind = "upstream"\nmodel = "m"\nbase_url = "ftp://x"',
       `'models."x".base_url' must be a string of the form ^https?://`,
+    ],
+    [
+      '[models.x]\nkind = "whisper"\nweights = "large"',
+      `'models."x".weights' must be "base", "tiny.en" or the absolute path of a folder`,
+    ],
+    ['[models.x]\nkind = "whisper"\nweights = "../base"', `'models."x".weights' must be`],
+    [
+      '[models.x]\nkind = "whisper"\nvoice = "a"',
+      `'models."x".voice' is not known; allowed here: kind, weights`,
+    ],
+    [
+      '[models.x]\nkind = "piper"\ntask = "speech"',
+      `'models."x".task' is not known; allowed here: kind, voice`,
+    ],
+    [
+      '[models.x]\nkind = "upstream"\nmodel = "m"\nbase_url = "http://h"\ntask = "song"',
+      `'models."x".task' must be one of "speech", "transcription"`,
+    ],
+    [
+      '[models.svc-stt]\nkind = "upstream"\nmodel = "m"\nbase_url = "http://h"\nvoice = "anna"',
+      `'models."svc-stt".voice' is not known; allowed here: kind, task, base_url, api_key_env, model`,
+    ],
+    [
+      '[limits]\ntranscription_max_seconds = 0',
+      "'limits.transcription_max_seconds' must be an integer from 1 to 86400",
     ],
     ['[models."a b"]\nkind = "kokoro"', 'a model id must be 1 to 64 of'],
     ['[models.x\nkind = "hunter2"', 'line 1'],

@@ -1,20 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { availableParallelism, homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { type Static, type TSchema, Type } from '@sinclair/typebox';
-import { Value } from '@sinclair/typebox/value';
-import { parse as parseToml, TomlError } from 'smol-toml';
-import { MAX_RATE_HZ, MIN_RATE_HZ, SPEECH_RATE_HZ } from './contract/audio.ts';
-import { StartError } from './contract/error.ts';
-import { Secret } from './contract/secret.ts';
-import type { InferenceSettings, OrtProvider, TtsModelSettings, TtsModels } from './contract/settings.ts';
+import { ConfigError, parseModels, readConfigFile } from './config-file.ts';
+import type { InferenceSettings, OrtProvider, SttModels, TtsModels } from './contract/settings.ts';
 import { hashApiKey } from './kit/api-key.ts';
-import { oneOf, schemaFault } from './kit/schema-error.ts';
 
-/** A setting that cannot be used. The message says which, where it stands and what is allowed. */
-export class ConfigError extends StartError {
-  override readonly name = 'ConfigError';
-}
+export { ConfigError } from './config-file.ts';
 
 /** A key from `API_KEYS`; only its hash is kept. */
 export interface FixedKey {
@@ -39,7 +29,10 @@ export interface Config {
   readonly modelsDir: string;
   /** Names of the plugins to load; undefined means all. */
   readonly plugins: readonly string[] | undefined;
+  /** Ids of all models, in the order of CONFIG. */
+  readonly modelIds: readonly string[];
   readonly ttsModels: TtsModels;
+  readonly sttModels: SttModels;
   readonly inference: InferenceSettings;
   readonly limits: Limits;
 }
@@ -51,6 +44,12 @@ export interface Limits {
   readonly speechCharacters: number;
   /** Speech requests of one organization that may be open at once. */
   readonly speechRequestsPerOrganization: number;
+  /** Largest file to transcribe, in bytes. */
+  readonly transcriptionBytes: number;
+  /** Longest audio to transcribe, in seconds. */
+  readonly transcriptionSeconds: number;
+  /** Transcriptions and translations of one organization that may be open at once. */
+  readonly transcriptionRequestsPerOrganization: number;
 }
 
 /** One line of the README's table; `fallback` is how the table shows the default. */
@@ -110,54 +109,6 @@ export const ENVIRONMENT = [
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-const strict = { additionalProperties: false } as const;
-const name = Type.String({ minLength: 1, maxLength: 200 });
-
-const EmbeddedModel = Type.Object({ kind: oneOf(['kokoro', 'piper']), voice: Type.Optional(name) }, strict);
-const UpstreamModel = Type.Object(
-  {
-    kind: oneOf(['upstream']),
-    base_url: Type.String({ pattern: '^https?://.+' }),
-    api_key_env: Type.Optional(Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$' })),
-    model: name,
-    voice: Type.Optional(name),
-    rate_hz: Type.Optional(Type.Integer({ minimum: MIN_RATE_HZ, maximum: MAX_RATE_HZ })),
-  },
-  strict,
-);
-const ModelKind = Type.Object({ kind: oneOf(['kokoro', 'piper', 'upstream']) });
-
-const ConfigFile = Type.Object(
-  {
-    models: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
-    inference: Type.Optional(
-      Type.Object(
-        {
-          workers: Type.Optional(Type.Integer({ minimum: 1, maximum: 64 })),
-          threads: Type.Optional(Type.Integer({ minimum: 1, maximum: 256 })),
-          queue_limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
-        },
-        strict,
-      ),
-    ),
-    limits: Type.Optional(
-      Type.Object(
-        {
-          max_request_bytes: Type.Optional(Type.Integer({ minimum: 1024, maximum: 1_073_741_824 })),
-          speech_max_characters: Type.Optional(Type.Integer({ minimum: 1, maximum: 5000 })),
-          speech_requests_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
-        },
-        strict,
-      ),
-    ),
-  },
-  strict,
-);
-
-const DEFAULT_VOICES = { kokoro: 'af_heart', piper: 'en_US-joe-medium' } as const;
-/** Ids that exist without a word in the file; the file may map them elsewhere and add more. */
-const DEFAULT_MODELS = { 'svc-tts': { kind: 'kokoro' } } as const;
-
 /**
  * Reads the environment and the file that `CONFIG` names.
  * @throws ConfigError for anything unknown, of the wrong type or out of range. Values are never in the
@@ -166,10 +117,13 @@ const DEFAULT_MODELS = { 'svc-tts': { kind: 'kokoro' } } as const;
 export function loadConfig(environment: Environment = process.env): Config {
   const env = new EnvironmentReader(environment);
   refuseUnbuilt(env);
-  const file = readConfigFile(env);
+  const file = readConfigFile(env.text('CONFIG'));
   const cores = availableParallelism();
   const queueLimit = file.inference?.queue_limit ?? 256;
   const workers = file.inference?.workers ?? Math.max(1, Math.floor(cores / 4));
+  const { ids: modelIds, tts: ttsModels, stt: sttModels } = parseModels(file, (name) => env.text(name));
+  // Half of the places, so that one customer cannot shut out the others.
+  const placesOfOne = Math.ceil(queueLimit / 2);
   return Object.freeze({
     host: env.text('HOST') ?? '127.0.0.1',
     port: env.integer('PORT', 0, 65_535) ?? 8080,
@@ -181,7 +135,9 @@ export function loadConfig(environment: Environment = process.env): Config {
     dataDir: resolve(env.text('DATA_DIR') ?? 'data'),
     modelsDir: resolve(env.text('MODELS_DIR') ?? join(userCache(env), 'voice-service', 'models')),
     plugins: parsePlugins(env.text('PLUGINS')),
-    ttsModels: parseModels({ ...DEFAULT_MODELS, ...file.models }, env, file.path),
+    modelIds,
+    ttsModels,
+    sttModels,
     inference: Object.freeze({
       provider: env.choice<OrtProvider>('ORT_PROVIDER', ['cpu', 'cuda']) ?? 'cpu',
       workers,
@@ -192,9 +148,11 @@ export function loadConfig(environment: Environment = process.env): Config {
     limits: Object.freeze({
       requestBytes: file.limits?.max_request_bytes ?? 8 * 1024 * 1024,
       speechCharacters: file.limits?.speech_max_characters ?? 5000,
-      // Half of the places, so that one customer cannot shut out the others.
-      speechRequestsPerOrganization:
-        file.limits?.speech_requests_per_organization ?? Math.ceil(queueLimit / 2),
+      speechRequestsPerOrganization: file.limits?.speech_requests_per_organization ?? placesOfOne,
+      transcriptionBytes: file.limits?.transcription_max_bytes ?? 25 * 1024 * 1024,
+      transcriptionSeconds: file.limits?.transcription_max_seconds ?? 7200,
+      transcriptionRequestsPerOrganization:
+        file.limits?.transcription_requests_per_organization ?? placesOfOne,
     }),
   });
 }
@@ -290,68 +248,4 @@ function libraryEnvironment(environment: Environment): Record<string, string> {
 
 function userCache(env: EnvironmentReader): string {
   return env.text('XDG_CACHE_HOME') ?? join(homedir(), '.cache');
-}
-
-function readConfigFile(env: EnvironmentReader): Static<typeof ConfigFile> & { path: string } {
-  const named = env.text('CONFIG');
-  const path = resolve(named ?? 'service.toml');
-  if (!existsSync(path)) {
-    if (named === undefined) return { path };
-    throw new ConfigError(`Environment variable CONFIG names a file that does not exist: ${path}`);
-  }
-  let parsed: unknown;
-  try {
-    parsed = parseToml(readFileSync(path, 'utf8'));
-  } catch (error) {
-    // A TOML error's own message quotes the line, which may hold a secret.
-    const where = error instanceof TomlError ? `, line ${error.line}, column ${error.column}` : '';
-    throw new ConfigError(`${path}${where}: this is not readable TOML.`);
-  }
-  return { ...checked(ConfigFile, parsed, path, ''), path };
-}
-
-function parseModels(models: Record<string, unknown>, env: EnvironmentReader, path: string): TtsModels {
-  const table = new Map<string, TtsModelSettings>();
-  for (const [id, value] of Object.entries(models)) {
-    if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(id)) {
-      throw new ConfigError(
-        `${path}: a model id must be 1 to 64 of A-Z a-z 0-9 . _ - and start with a letter or digit.`,
-      );
-    }
-    table.set(id, Object.freeze(parseModel(id, value, env, path)));
-  }
-  return table;
-}
-
-function parseModel(id: string, value: unknown, env: EnvironmentReader, path: string): TtsModelSettings {
-  const place = `models."${id}"`;
-  // The kind decides which keys are allowed, so it is looked at first.
-  const { kind } = checked(ModelKind, value, path, place);
-  if (kind !== 'upstream') {
-    const { voice } = checked(EmbeddedModel, value, path, place);
-    return { kind, voice: voice ?? DEFAULT_VOICES[kind] };
-  }
-  const model = checked(UpstreamModel, value, path, place);
-  const key = model.api_key_env === undefined ? undefined : env.text(model.api_key_env);
-  if (model.api_key_env !== undefined && key === undefined) {
-    throw new ConfigError(
-      `${path}: '${place}.api_key_env' names the environment variable ${model.api_key_env}, which is not set.`,
-    );
-  }
-  return {
-    kind,
-    baseUrl: model.base_url.replace(/\/+$/, ''),
-    apiKey: key === undefined ? undefined : new Secret(key),
-    model: model.model,
-    voice: model.voice,
-    rateHz: model.rate_hz ?? SPEECH_RATE_HZ,
-  };
-}
-
-function checked<S extends TSchema>(schema: S, value: unknown, path: string, place: string): Static<S> {
-  const error = Value.Errors(schema, value).First();
-  if (error === undefined) return value as Static<S>;
-  const fault = schemaFault(error);
-  const field = [place, fault.field].filter((part) => part !== '').join('.');
-  throw new ConfigError(`${path}: ${field === '' ? 'the file' : `'${field}'`} ${fault.problem}.`);
 }

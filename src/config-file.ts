@@ -1,0 +1,201 @@
+/** The TOML file that CONFIG names: its shape, and the models that it maps ids to. Used by src/config.ts. */
+
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { parse as parseToml, TomlError } from 'smol-toml';
+import { MAX_RATE_HZ, MIN_RATE_HZ, SPEECH_RATE_HZ } from './contract/audio.ts';
+import { StartError } from './contract/error.ts';
+import { Secret } from './contract/secret.ts';
+import type { SttModelSettings, SttModels, TtsModelSettings, TtsModels } from './contract/settings.ts';
+import { oneOf, schemaFault } from './kit/schema-error.ts';
+
+/** A setting that cannot be used. The message says which, where it stands and what is allowed. */
+export class ConfigError extends StartError {
+  override readonly name = 'ConfigError';
+}
+
+const strict = { additionalProperties: false } as const;
+const name = Type.String({ minLength: 1, maxLength: 200 });
+
+const SpeakingModel = Type.Object({ kind: oneOf(['kokoro', 'piper']), voice: Type.Optional(name) }, strict);
+const WhisperModel = Type.Object(
+  { kind: oneOf(['whisper']), weights: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })) },
+  strict,
+);
+const TASKS = ['speech', 'transcription'] as const;
+const upstreamKeys = {
+  kind: oneOf(['upstream']),
+  task: Type.Optional(oneOf(TASKS)),
+  base_url: Type.String({ pattern: '^https?://.+' }),
+  api_key_env: Type.Optional(Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$' })),
+  model: name,
+};
+const UpstreamTranscription = Type.Object(upstreamKeys, strict);
+const UpstreamSpeech = Type.Object(
+  {
+    ...upstreamKeys,
+    voice: Type.Optional(name),
+    rate_hz: Type.Optional(Type.Integer({ minimum: MIN_RATE_HZ, maximum: MAX_RATE_HZ })),
+  },
+  strict,
+);
+/** What decides which keys are allowed, so it is looked at first. */
+const ModelKind = Type.Object({
+  kind: oneOf(['kokoro', 'piper', 'whisper', 'upstream']),
+  task: Type.Optional(Type.Unknown()),
+});
+
+const ConfigFile = Type.Object(
+  {
+    models: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    inference: Type.Optional(
+      Type.Object(
+        {
+          workers: Type.Optional(Type.Integer({ minimum: 1, maximum: 64 })),
+          threads: Type.Optional(Type.Integer({ minimum: 1, maximum: 256 })),
+          queue_limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+        },
+        strict,
+      ),
+    ),
+    limits: Type.Optional(
+      Type.Object(
+        {
+          max_request_bytes: Type.Optional(Type.Integer({ minimum: 1024, maximum: 1_073_741_824 })),
+          speech_max_characters: Type.Optional(Type.Integer({ minimum: 1, maximum: 5000 })),
+          speech_requests_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+          transcription_max_bytes: Type.Optional(Type.Integer({ minimum: 1024, maximum: 1_073_741_824 })),
+          transcription_max_seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400 })),
+          transcription_requests_per_organization: Type.Optional(
+            Type.Integer({ minimum: 1, maximum: 100_000 }),
+          ),
+        },
+        strict,
+      ),
+    ),
+  },
+  strict,
+);
+
+/** The file's content, with the path that errors name. */
+export type ConfigFileContent = Static<typeof ConfigFile> & { readonly path: string };
+
+/**
+ * Reads the file; without a name `service.toml`, if it exists.
+ * @throws ConfigError when a named file does not exist, or it is no TOML of the right shape.
+ */
+export function readConfigFile(named: string | undefined): ConfigFileContent {
+  const path = resolve(named ?? 'service.toml');
+  if (!existsSync(path)) {
+    if (named === undefined) return { path };
+    throw new ConfigError(`Environment variable CONFIG names a file that does not exist: ${path}`);
+  }
+  let parsed: unknown;
+  try {
+    parsed = parseToml(readFileSync(path, 'utf8'));
+  } catch (error) {
+    // A TOML error's own message quotes the line, which may hold a secret.
+    const where = error instanceof TomlError ? `, line ${error.line}, column ${error.column}` : '';
+    throw new ConfigError(`${path}${where}: this is not readable TOML.`);
+  }
+  return { ...checked(ConfigFile, parsed, path, ''), path };
+}
+
+const DEFAULT_VOICES = { kokoro: 'af_heart', piper: 'en_US-joe-medium' } as const;
+const DEFAULT_WEIGHTS = 'base';
+/** Ids that exist without a word in the file; the file may map them elsewhere and add more. */
+const DEFAULT_MODELS = { 'svc-tts': { kind: 'kokoro' }, 'svc-stt': { kind: 'whisper' } } as const;
+/** What an upstream model of a known id is for; others speak. */
+const DEFAULT_TASKS: Readonly<Record<string, string>> = { 'svc-stt': 'transcription' };
+
+/** The models of the file and those that exist without it, by what they do. */
+export interface ConfiguredModels {
+  /** Ids of all, in order. */
+  readonly ids: readonly string[];
+  readonly tts: TtsModels;
+  readonly stt: SttModels;
+}
+
+/**
+ * @param variable reads an environment variable, for the keys of upstreams.
+ * @throws ConfigError that names the model and the key.
+ */
+export function parseModels(
+  file: ConfigFileContent,
+  variable: (name: string) => string | undefined,
+): ConfiguredModels {
+  const models: Record<string, unknown> = { ...DEFAULT_MODELS, ...file.models };
+  const tts = new Map<string, TtsModelSettings>();
+  const stt = new Map<string, SttModelSettings>();
+  for (const [id, value] of Object.entries(models)) {
+    if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(id)) {
+      throw new ConfigError(
+        `${file.path}: a model id must be 1 to 64 of A-Z a-z 0-9 . _ - and start with a letter or digit.`,
+      );
+    }
+    const settings = parseModel(id, value, file.path, variable);
+    if (settings.task === 'speech') tts.set(id, Object.freeze(settings.model));
+    else stt.set(id, Object.freeze(settings.model));
+  }
+  return { ids: Object.freeze(Object.keys(models)), tts, stt };
+}
+
+type ParsedModel =
+  | { readonly task: 'speech'; readonly model: TtsModelSettings }
+  | { readonly task: 'transcription'; readonly model: SttModelSettings };
+
+function parseModel(
+  id: string,
+  value: unknown,
+  path: string,
+  variable: (name: string) => string | undefined,
+): ParsedModel {
+  const place = `models."${id}"`;
+  const { kind, task = DEFAULT_TASKS[id] } = checked(ModelKind, value, path, place);
+  switch (kind) {
+    case 'kokoro':
+    case 'piper': {
+      const { voice = DEFAULT_VOICES[kind] } = checked(SpeakingModel, value, path, place);
+      return { task: 'speech', model: { kind, voice } };
+    }
+    case 'whisper': {
+      const { weights = DEFAULT_WEIGHTS } = checked(WhisperModel, value, path, place);
+      if (!/^(base|tiny\.en|\/.*)$/s.test(weights)) {
+        throw new ConfigError(
+          `${path}: '${place}.weights' must be "base", "tiny.en" or the absolute path of a folder.`,
+        );
+      }
+      return { task: 'transcription', model: { kind, weights } };
+    }
+    case 'upstream': {
+      const schema = task === 'transcription' ? UpstreamTranscription : UpstreamSpeech;
+      const model: Static<typeof UpstreamSpeech> = checked(schema, value, path, place);
+      const { api_key_env: keyVariable } = model;
+      const key = keyVariable === undefined ? undefined : variable(keyVariable);
+      if (keyVariable !== undefined && key === undefined) {
+        throw new ConfigError(
+          `${path}: '${place}.api_key_env' names the environment variable ${keyVariable}, which is not set.`,
+        );
+      }
+      const server = {
+        kind,
+        baseUrl: model.base_url.replace(/\/+$/, ''),
+        apiKey: key === undefined ? undefined : new Secret(key),
+        model: model.model,
+      };
+      if (task === 'transcription') return { task, model: server };
+      const { voice, rate_hz: rateHz = SPEECH_RATE_HZ } = model;
+      return { task: 'speech', model: { ...server, voice, rateHz } };
+    }
+  }
+}
+
+function checked<S extends TSchema>(schema: S, value: unknown, path: string, place: string): Static<S> {
+  const error = Value.Errors(schema, value).First();
+  if (error === undefined) return value as Static<S>;
+  const fault = schemaFault(error);
+  const field = [place, fault.field].filter((part) => part !== '').join('.');
+  throw new ConfigError(`${path}: ${field === '' ? 'the file' : `'${field}'`} ${fault.problem}.`);
+}
