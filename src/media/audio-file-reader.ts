@@ -1,0 +1,89 @@
+/**
+ * Reads audio files in processes of their own, one file each (docs/decisions/a-process-for-each-file.md).
+ */
+
+import { stat } from 'node:fs/promises';
+import type { AudioFileReader, OpenAudioFile } from '../contract/audio-file.ts';
+import { invalidRequest, ServiceError } from '../contract/error.ts';
+import { type AudioFileLimits, AudioFileSamples } from './audio-file-samples.ts';
+import { MediaProcesses } from './media-processes.ts';
+
+export interface AudioFileReaderOptions {
+  /** Everything that the processes find in their environment: what libraries read, and no keys. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Longest audio of one file, in seconds. */
+  readonly longestS?: number;
+  /** Files open at once; one more is refused. */
+  readonly mostOpen?: number;
+  /** A decoder that is waited for and gives nothing for so long is killed. */
+  readonly stallLimitMs?: number;
+  /** A decoder whose resident memory passes this is killed; an idle one has about 115 MB. */
+  readonly memoryLimitBytes?: number;
+  /** Path of the processes' entry file, for tests. */
+  readonly entry?: string;
+}
+
+const LONGEST_S = 4 * 3600;
+const MOST_OPEN = 8;
+const STALL_LIMIT_MS = 20_000;
+const MEMORY_LIMIT_BYTES = 512 * 2 ** 20;
+const RETRY_AFTER_S = 2;
+/** Starts reading: one process stands by from now on. */
+export function audioFileReader(options: AudioFileReaderOptions): AudioFileReader {
+  return new ProcessAudioFileReader(options);
+}
+
+class ProcessAudioFileReader implements AudioFileReader {
+  readonly #limits: AudioFileLimits;
+  readonly #mostOpen: number;
+  readonly #processes: MediaProcesses;
+  #closed = false;
+
+  constructor(options: AudioFileReaderOptions) {
+    this.#limits = {
+      longestS: options.longestS ?? LONGEST_S,
+      stallLimitMs: options.stallLimitMs ?? STALL_LIMIT_MS,
+      memoryLimitBytes: options.memoryLimitBytes ?? MEMORY_LIMIT_BYTES,
+    };
+    this.#mostOpen = options.mostOpen ?? MOST_OPEN;
+    this.#processes = new MediaProcesses({ ...options, ...this.#limits });
+  }
+
+  async open(path: string, rateHz: number, field: string, signal: AbortSignal): Promise<OpenAudioFile> {
+    signal.throwIfAborted();
+    this.#checkRoom();
+    const samples = new AudioFileSamples({
+      process: this.#processes.take(),
+      release: (process) => this.#processes.release(process),
+      limits: this.#limits,
+      rateHz,
+      field,
+      signal,
+    });
+    try {
+      const { size } = await stat(path);
+      if (size === 0) throw invalidRequest(`The file in '${field}' is empty.`, field, 'invalid_value');
+      return { info: await samples.start(path), samples };
+    } catch (error) {
+      await samples.return();
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#processes.close();
+  }
+
+  #checkRoom(): void {
+    const busy = this.#processes.working >= this.#mostOpen;
+    if (!busy && !this.#closed) return;
+    throw new ServiceError(
+      'overloaded',
+      busy
+        ? `The server is already reading ${this.#mostOpen} audio files, which is its limit. Try again shortly.`
+        : 'The server is shutting down.',
+      { code: 'server_overloaded', retryAfterS: RETRY_AFTER_S },
+    );
+  }
+}

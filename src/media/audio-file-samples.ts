@@ -1,0 +1,132 @@
+/** The samples of one open file, as the serving process pulls them from the file's own process. */
+
+import type { Float32Samples } from '../contract/audio.ts';
+import type { AudioFileInfo } from '../contract/audio-file.ts';
+import { invalidRequest } from '../contract/error.ts';
+import { faultError, lossError } from './media-fault.ts';
+import { type MediaProcess, MediaProcessLost } from './media-process.ts';
+import type { FromMediaProcess } from './media-protocol.ts';
+
+/** Blocks of half a second: the serving thread takes one in well under a millisecond. */
+const BLOCKS_PER_SECOND = 2;
+/** Blocks that lie decoded and unread, in both processes and between them, at most. */
+const BLOCKS_AHEAD = 8;
+
+export interface AudioFileLimits {
+  /** Longest audio of one file, in seconds. */
+  readonly longestS: number;
+  readonly stallLimitMs: number;
+  readonly memoryLimitBytes: number;
+}
+
+export interface AudioFileSamplesOptions {
+  /** A process without a job. */
+  readonly process: MediaProcess;
+  /** Takes the process back and ends it. */
+  readonly release: (process: MediaProcess) => Promise<void>;
+  readonly limits: AudioFileLimits;
+  readonly rateHz: number;
+  /** The request's field that an error names. */
+  readonly field: string;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Not an async generator function, because `return()` of one that was never pulled runs none of its code, and
+ * the process would stay. One call of {@link next} at a time.
+ */
+export class AudioFileSamples implements AsyncGenerator<Float32Samples, void, undefined> {
+  readonly #options: AudioFileSamplesOptions;
+  readonly #onAbort = () => void this.#end();
+  #samples = 0;
+  #ended = false;
+
+  constructor(options: AudioFileSamplesOptions) {
+    this.#options = options;
+    options.signal.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  /**
+   * Begins to decode.
+   * @returns what the file is, once its beginning has been decoded.
+   * @throws ServiceError, or the signal's reason; to be followed by {@link return}.
+   */
+  async start(path: string): Promise<AudioFileInfo> {
+    const { process, rateHz } = this.#options;
+    const blockSamples = Math.floor(rateHz / BLOCKS_PER_SECOND);
+    process.run({ kind: 'audio', path, rateHz, blockSamples }, BLOCKS_AHEAD);
+    const message = await this.#receive();
+    if (message.kind !== 'opened') throw new Error(`media process said '${message.kind}' first`);
+    return message.info;
+  }
+
+  async next(): Promise<IteratorResult<Float32Samples, void>> {
+    this.#options.signal.throwIfAborted();
+    if (this.#ended) return { value: undefined, done: true };
+    try {
+      const message = await this.#receive();
+      if (message.kind === 'samples') {
+        this.#count(message.samples.length);
+        this.#options.process.grant(1);
+        return { value: message.samples, done: false };
+      }
+      return await this.return();
+    } catch (error) {
+      // Somebody else ended it while this call waited.
+      const returned = this.#ended && !this.#options.signal.aborted;
+      await this.#end();
+      if (returned) return { value: undefined, done: true };
+      throw error;
+    }
+  }
+
+  async return(): Promise<IteratorResult<Float32Samples, void>> {
+    await this.#end();
+    return { value: undefined, done: true };
+  }
+
+  async throw(error: unknown): Promise<IteratorResult<Float32Samples, void>> {
+    await this.#end();
+    throw error;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#end();
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  /** The next message that is good news. */
+  async #receive(): Promise<FromMediaProcess> {
+    const { process, signal, field, limits } = this.#options;
+    try {
+      const message = await process.next();
+      signal.throwIfAborted();
+      if (message.kind === 'refused') throw faultError(message.fault, field);
+      return message;
+    } catch (error) {
+      signal.throwIfAborted();
+      throw error instanceof MediaProcessLost ? lossError(error.reason, field, limits) : error;
+    }
+  }
+
+  /** The limit goes by what was decoded: what a header says may be anything. */
+  #count(samples: number): void {
+    const { limits, rateHz, field } = this.#options;
+    this.#samples += samples;
+    if (this.#samples <= limits.longestS * rateHz) return;
+    throw invalidRequest(
+      `The audio in '${field}' is longer than the allowed ${limits.longestS} s.`,
+      field,
+      'invalid_value',
+    );
+  }
+
+  async #end(): Promise<void> {
+    this.#ended = true;
+    this.#options.signal.removeEventListener('abort', this.#onAbort);
+    await this.#options.release(this.#options.process);
+  }
+}

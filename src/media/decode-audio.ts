@@ -1,0 +1,239 @@
+/**
+ * Audio files to mono samples, inside a media process. The containers are read by mediabunny, which is
+ * TypeScript, the codecs are FFmpeg's, which is not: so FFmpeg sees packets of one stream and nothing else,
+ * neither paths nor addresses.
+ */
+
+import { type FileHandle, open } from 'node:fs/promises';
+import { registerMediabunnyServer } from '@mediabunny/server';
+import {
+  ADTS,
+  type AudioSample,
+  AudioSampleSink,
+  CustomSource,
+  FLAC,
+  Input,
+  type InputAudioTrack,
+  Logging,
+  MATROSKA,
+  MP3,
+  MP4,
+  OGG,
+  QTFF,
+  UnsupportedInputFormatError,
+  WAVE,
+  WEBM,
+} from 'mediabunny';
+import type { Float32Samples } from '../contract/audio.ts';
+import type { AudioFileInfo } from '../contract/audio-file.ts';
+import { ALLOWED_RATES, AnyRateResampler, isConvertible } from './any-rate-resampler.ts';
+import { type MediaFault, MediaFaultError } from './media-protocol.ts';
+import { SampleBlocks } from './sample-blocks.ts';
+
+/** Formats of one file each. The library's playlists, which name other files, are left out. */
+const FORMATS = [WAVE, MP4, QTFF, MATROSKA, WEBM, OGG, FLAC, MP3, ADTS];
+const CONTAINER_NAMES: ReadonlyMap<object, string> = new Map<object, string>([
+  [WAVE, 'wav'],
+  [MP4, 'mp4'],
+  [QTFF, 'mov'],
+  [MATROSKA, 'mkv'],
+  [WEBM, 'webm'],
+  [OGG, 'ogg'],
+  [FLAC, 'flac'],
+  [MP3, 'mp3'],
+  [ADTS, 'aac'],
+]);
+/** More than any microphone array in use; what it bounds is the memory of one packet. */
+const MOST_CHANNELS = 64;
+/** Decoded overshoots stay as they are; what a float file holds beyond 18 dB over full scale is no audio. */
+const LARGEST_SAMPLE = 8;
+const CACHE_BYTES = 1 << 20;
+
+/** Gives mediabunny its codecs. Once in a process. */
+export function loadCodecs(): void {
+  Logging.level = 0;
+  registerMediabunnyServer();
+}
+
+/** A file with an audio track whose beginning was decoded. */
+export interface OpenTrack {
+  readonly info: AudioFileInfo;
+  /**
+   * The rest of the work: mono samples at the rate asked for, in blocks of one length but the last.
+   * @throws MediaFaultError `broken`, `rate`, `too-many-channels`.
+   */
+  readonly blocks: AsyncGenerator<Float32Samples, void, undefined>;
+}
+
+/**
+ * Opens a file and decodes the beginning of its main audio track. `blocks` must be run or returned: it closes the
+ * file.
+ * @param rateHz rate of the blocks, 8,000 to 48,000 Hz.
+ * @throws MediaFaultError when the content is not audio that can be decoded; the system's error when the path
+ *   cannot be opened.
+ */
+export async function openTrack(path: string, rateHz: number, blockSamples: number): Promise<OpenTrack> {
+  const file = await open(path, 'r');
+  const source = await sourceOf(file);
+  const input = new Input({ formats: FORMATS, source });
+  const end = async () => {
+    input.dispose();
+    await file.close();
+  };
+  try {
+    const { track, container, codec } = await audioTrackOf(input);
+    const samples = new AudioSampleSink(track).samples();
+    const first = await nextAudible(samples, container, codec);
+    if (first === undefined) throw new MediaFaultError({ kind: 'no-samples', container });
+    const info = { container, codec, rateHz: first.sampleRate, channels: first.numberOfChannels };
+    checkShape(info);
+    return { info, blocks: blocksOf(first, samples, info, rateHz, blockSamples, end) };
+  } catch (error) {
+    await end();
+    throw error;
+  }
+}
+
+/** Bytes of an open file, so that the library holds no path. */
+async function sourceOf(file: FileHandle): Promise<CustomSource> {
+  const { size } = await file.stat();
+  return new CustomSource({
+    getSize: () => size,
+    read: async (start, end) => {
+      const bytes = new Uint8Array(end - start);
+      const { bytesRead } = await file.read(bytes, 0, bytes.length, start);
+      return bytes.subarray(0, bytesRead);
+    },
+    maxCacheSize: CACHE_BYTES,
+    prefetchProfile: 'fileSystem',
+  });
+}
+
+async function audioTrackOf(
+  input: Input,
+): Promise<{ readonly track: InputAudioTrack; readonly container: string; readonly codec: string }> {
+  let container = 'file';
+  try {
+    container = CONTAINER_NAMES.get(await input.getFormat()) ?? container;
+    const track = await input.getPrimaryAudioTrack();
+    if (track === null) throw new MediaFaultError({ kind: 'no-audio', container });
+    const codec = await track.getCodec();
+    if (codec === null || !(await track.canDecode())) {
+      throw new MediaFaultError({ kind: 'unknown-codec', container, codec: codec ?? 'unknown' });
+    }
+    checkShape({
+      container,
+      codec,
+      rateHz: await track.getSampleRate(),
+      channels: await track.getNumberOfChannels(),
+    });
+    return { track, container, codec };
+  } catch (error) {
+    if (error instanceof MediaFaultError) throw error;
+    if (error instanceof UnsupportedInputFormatError) throw new MediaFaultError({ kind: 'unknown-format' });
+    throw new MediaFaultError(badContainer(container, error), error);
+  }
+}
+
+/** The library's words about WAV headers say what was found, in numbers alone; others may quote the file. */
+function badContainer(container: string, error: unknown): MediaFault {
+  const message = error instanceof Error ? error.message : '';
+  return /^(Unsupported|Invalid) WAVE /.test(message)
+    ? { kind: 'bad-container', container, detail: message }
+    : { kind: 'bad-container', container };
+}
+
+function checkShape({ rateHz, channels }: AudioFileInfo): void {
+  if (!isConvertible(rateHz)) throw new MediaFaultError({ kind: 'rate', rateHz, allowed: ALLOWED_RATES });
+  if (channels > MOST_CHANNELS) {
+    throw new MediaFaultError({ kind: 'too-many-channels', channels, most: MOST_CHANNELS });
+  }
+}
+
+/**
+ * The next decoded run that does not lie wholly before the start of the track, where encoders put their delay.
+ */
+async function nextAudible(
+  samples: AsyncGenerator<AudioSample, void, unknown>,
+  container: string,
+  codec: string,
+): Promise<AudioSample | undefined> {
+  try {
+    for (let step = await samples.next(); !step.done; step = await samples.next()) {
+      const sample = step.value;
+      if (sample.timestamp + sample.duration > 0) return sample;
+      sample.close();
+    }
+    return undefined;
+  } catch (error) {
+    throw new MediaFaultError({ kind: 'broken', container, codec }, error);
+  }
+}
+
+async function* blocksOf(
+  first: AudioSample,
+  samples: AsyncGenerator<AudioSample, void, unknown>,
+  info: AudioFileInfo,
+  rateHz: number,
+  blockSamples: number,
+  end: () => Promise<void>,
+): AsyncGenerator<Float32Samples, void, undefined> {
+  const blocks = new SampleBlocks(blockSamples);
+  try {
+    for await (const run of monoRuns(first, samples, info, rateHz)) yield* blocks.push(run);
+    if (blocks.taken === 0) throw new MediaFaultError({ kind: 'no-samples', container: info.container });
+    const rest = blocks.rest();
+    if (rest.length > 0) yield rest;
+  } finally {
+    await samples.return();
+    await end();
+  }
+}
+
+/** Mono runs at the wanted rate. The rate and the channels of a track may change on the way. */
+async function* monoRuns(
+  first: AudioSample,
+  samples: AsyncGenerator<AudioSample, void, unknown>,
+  info: AudioFileInfo,
+  rateHz: number,
+): AsyncGenerator<Float32Samples, void, undefined> {
+  let resampler = new AnyRateResampler(first.sampleRate, rateHz);
+  try {
+    let sample: AudioSample | undefined = first;
+    while (sample !== undefined) {
+      checkShape({ ...info, rateHz: sample.sampleRate, channels: sample.numberOfChannels });
+      if (sample.sampleRate !== resampler.fromHz) {
+        yield* resampler.flush();
+        resampler.close();
+        resampler = new AnyRateResampler(sample.sampleRate, rateHz);
+      }
+      const mono = mixedDown(sample);
+      sample.close();
+      yield resampler.push(mono);
+      sample = await nextAudible(samples, info.container, info.codec);
+    }
+    yield* resampler.flush();
+  } finally {
+    resampler.close();
+  }
+}
+
+/**
+ * Mean of all channels, which cannot pass the loudest of them; without what lies before the start of the track.
+ */
+function mixedDown(sample: AudioSample): Float32Samples {
+  const { numberOfFrames, numberOfChannels, sampleRate, timestamp } = sample;
+  const mixed = new Float32Array(numberOfFrames);
+  const plane = new Float32Array(numberOfFrames);
+  for (let channel = 0; channel < numberOfChannels; channel++) {
+    sample.copyTo(plane, { planeIndex: channel, format: 'f32-planar' });
+    for (let i = 0; i < numberOfFrames; i++) mixed[i] = (mixed[i] as number) + (plane[i] as number);
+  }
+  for (let i = 0; i < numberOfFrames; i++) {
+    const value = (mixed[i] as number) / numberOfChannels;
+    // NaN, which only float files hold, becomes silence.
+    mixed[i] = Number.isNaN(value) ? 0 : Math.max(-LARGEST_SAMPLE, Math.min(LARGEST_SAMPLE, value));
+  }
+  const early = timestamp < 0 ? Math.min(numberOfFrames, Math.round(-timestamp * sampleRate)) : 0;
+  return early > 0 ? mixed.slice(early) : mixed;
+}

@@ -1,0 +1,79 @@
+import { invalidRequest, ServiceError } from '../contract/error.ts';
+import type { LossReason } from './media-process.ts';
+import type { MediaFault } from './media-protocol.ts';
+
+/** What is read, as messages name it. */
+export const READABLE_FORMATS =
+  'WAV, MP3, M4A or MP4, MOV, FLAC, OGG (Opus or Vorbis), WebM, MKV and AAC (ADTS)';
+const PROCESS_RETRY_AFTER_S = 1;
+
+/**
+ * The 400 for a file that cannot be used.
+ * @param field the request's field that held it.
+ */
+export function faultError(fault: MediaFault, field: string): ServiceError {
+  return invalidRequest(faultMessage(fault, field), field, 'invalid_value');
+}
+
+function faultMessage(fault: MediaFault, field: string): string {
+  switch (fault.kind) {
+    case 'unknown-format':
+      return `The content of '${field}' is in no audio format that can be read. Allowed are ${READABLE_FORMATS}.`;
+    case 'bad-container': {
+      const detail = fault.detail === undefined ? '' : ` (${fault.detail})`;
+      return `The ${fault.container} file in '${field}' is damaged or of a kind that cannot be read${detail}. Allowed are ${READABLE_FORMATS}.`;
+    }
+    case 'no-audio':
+      return `The ${fault.container} file in '${field}' has no audio track.`;
+    case 'unknown-codec':
+      return `The ${fault.container} file in '${field}' holds audio of a codec that cannot be decoded (${fault.codec}). Allowed are ${READABLE_FORMATS}.`;
+    case 'too-many-channels':
+      return `The audio in '${field}' has ${fault.channels} channels; at most ${fault.most} are allowed.`;
+    case 'rate':
+      return `The audio in '${field}' has a sample rate of ${fault.rateHz} Hz; allowed are ${fault.allowed}.`;
+    case 'no-samples':
+      return `The ${fault.container} file in '${field}' holds no sound: not one sample.`;
+    case 'broken':
+      return `The ${fault.codec} audio of the ${fault.container} file in '${field}' is damaged and could not be decoded.`;
+  }
+}
+
+/**
+ * What a caller reads when the process is gone. Whatever a file made the process do is the file's fault.
+ * @param stallLimitMs how long it was waited for.
+ */
+export function lossError(
+  reason: LossReason,
+  field: string,
+  limits: { readonly stallLimitMs: number; readonly memoryLimitBytes: number },
+): ServiceError {
+  switch (reason) {
+    case 'not-started':
+      return new ServiceError('internal', 'The process that decodes audio could not be started.', {
+        code: 'server_error',
+      });
+    case 'killed':
+      return new ServiceError('overloaded', 'The server is shutting down.', {
+        code: 'server_overloaded',
+        retryAfterS: PROCESS_RETRY_AFTER_S,
+      });
+    case 'stalled':
+      return invalidRequest(
+        `The audio in '${field}' takes the decoder too long: nothing came for ${limits.stallLimitMs / 1000} s.`,
+        field,
+        'invalid_value',
+      );
+    case 'memory':
+      return invalidRequest(
+        `The audio in '${field}' takes the decoder more than the allowed ${Math.round(limits.memoryLimitBytes / 2 ** 20)} MiB of memory.`,
+        field,
+        'invalid_value',
+      );
+    case 'died':
+      return invalidRequest(
+        `The audio in '${field}' could not be decoded: it ended the decoder.`,
+        field,
+        'invalid_value',
+      );
+  }
+}

@@ -1,0 +1,159 @@
+/** One media process as the serving process holds it: mailbox, watch over memory and progress, end. */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Subprocess } from 'bun';
+import type { FromMediaProcess, MediaJob, ToMediaProcess } from './media-protocol.ts';
+
+const ENTRY = join(import.meta.dirname, 'media-worker.ts');
+/** A process that fills memory as fast as it can adds about 150 MB between two looks. */
+const MEMORY_LOOK_MS = 50;
+/**
+ * Ends a process that computes on when nobody is left to watch it, and keeps audio out of core files. The
+ * longest allowed file takes minutes.
+ */
+const SHELL_LIMITS = 'ulimit -c 0; ulimit -t 1800; exec "$0" "$@"';
+
+export interface MediaProcessOptions {
+  /** Everything that the process finds in its environment: no keys. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** A process whose resident memory passes this is killed. Only Linux shows it. */
+  readonly memoryLimitBytes: number;
+  /** A process that is waited for and says nothing for so long is killed. */
+  readonly stallLimitMs: number;
+  /** Path of the entry file, for tests. */
+  readonly entry?: string;
+}
+
+/** Why a process gave no further message. */
+export type LossReason =
+  /** It never stood: this is not the file's fault. */
+  | 'not-started'
+  /** It ended by itself or by somebody's signal. */
+  | 'died'
+  | 'stalled'
+  | 'memory'
+  /** {@link MediaProcess.kill} was called. */
+  | 'killed';
+
+export class MediaProcessLost extends Error {
+  override readonly name = 'MediaProcessLost';
+  readonly reason: LossReason;
+
+  constructor(reason: LossReason) {
+    super(`media process lost: ${reason}`);
+    this.reason = reason;
+  }
+}
+
+export class MediaProcess {
+  readonly #options: MediaProcessOptions;
+  readonly #child: Subprocess;
+  /** Messages that nobody has taken; the credit that the job was given bounds them. */
+  readonly #mail: FromMediaProcess[] = [];
+  #waiting: PromiseWithResolvers<void> | undefined;
+  #up = false;
+  #lost: LossReason | undefined;
+  #memoryWatch: ReturnType<typeof setInterval> | undefined;
+
+  /** Starts the process; it is ready for a job when it has loaded its libraries, which {@link run} waits for. */
+  constructor(options: MediaProcessOptions) {
+    this.#options = options;
+    this.#child = Bun.spawn({
+      cmd: ['/bin/sh', '-c', SHELL_LIMITS, process.execPath, options.entry ?? ENTRY],
+      env: options.environment,
+      // FFmpeg writes about files to standard error, and may quote them.
+      stdio: ['ignore', 'ignore', 'ignore'],
+      serialization: 'advanced',
+      ipc: (message: FromMediaProcess) => this.#receive(message),
+      onExit: () => this.#lose(this.#up ? 'died' : 'not-started'),
+    });
+  }
+
+  get pid(): number {
+    return this.#child.pid;
+  }
+
+  /** Whether it is gone or about to go. */
+  get lost(): boolean {
+    return this.#lost !== undefined;
+  }
+
+  /**
+   * Gives the process its one job.
+   * @param credit blocks that it may send before {@link grant}.
+   */
+  run(job: MediaJob, credit: number): void {
+    this.#memoryWatch = setInterval(() => this.#lookAtMemory(), MEMORY_LOOK_MS);
+    this.#send({ kind: 'run', job, credit });
+  }
+
+  /** Lets it send that many more blocks. */
+  grant(credit: number): void {
+    this.#send({ kind: 'more', credit });
+  }
+
+  /**
+   * The next message of the job, in order. One call at a time.
+   * @throws MediaProcessLost when the process is lost before it sends one.
+   */
+  async next(): Promise<FromMediaProcess> {
+    const deadline = setTimeout(() => this.#end('stalled'), this.#options.stallLimitMs);
+    try {
+      for (;;) {
+        const message = this.#mail.shift();
+        if (message !== undefined) return message;
+        if (this.#lost !== undefined) throw new MediaProcessLost(this.#lost);
+        this.#waiting = Promise.withResolvers();
+        await this.#waiting.promise;
+      }
+    } finally {
+      clearTimeout(deadline);
+    }
+  }
+
+  /** Ends the process and resolves when it is gone. Idempotent. */
+  async kill(): Promise<void> {
+    this.#end('killed');
+    await this.#child.exited;
+  }
+
+  #send(message: ToMediaProcess): void {
+    // A process that has just died is reported by its exit; nothing is lost with the message.
+    if (this.#lost === undefined && this.#child.exitCode === null && this.#child.signalCode === null) {
+      this.#child.send(message);
+    }
+  }
+
+  #receive(message: FromMediaProcess): void {
+    if (message.kind === 'up') this.#up = true;
+    else this.#mail.push(message);
+    this.#waiting?.resolve();
+  }
+
+  #end(reason: LossReason): void {
+    this.#lose(reason);
+    this.#child.kill('SIGKILL');
+  }
+
+  #lose(reason: LossReason): void {
+    clearInterval(this.#memoryWatch);
+    this.#lost ??= reason;
+    this.#waiting?.resolve();
+  }
+
+  #lookAtMemory(): void {
+    if (residentBytes(this.pid) > this.#options.memoryLimitBytes) this.#end('memory');
+  }
+}
+
+const PAGE_BYTES = 4096;
+
+/** Resident memory by proc(5), second field of statm in pages; 0 where it cannot be seen. */
+export function residentBytes(pid: number): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * PAGE_BYTES;
+  } catch {
+    return 0;
+  }
+}

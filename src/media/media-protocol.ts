@@ -1,0 +1,53 @@
+/** What the serving process and a media process say to each other. One process does one job. */
+
+import type { Float32Samples } from '../contract/audio.ts';
+import type { AudioFileInfo } from '../contract/audio-file.ts';
+
+/** Decode the main audio track of a file. */
+export interface AudioJob {
+  readonly kind: 'audio';
+  readonly path: string;
+  readonly rateHz: number;
+  /** Longest run of samples in one message. */
+  readonly blockSamples: number;
+}
+
+/** What a media process can be asked to do. */
+export type MediaJob = AudioJob;
+
+export type ToMediaProcess =
+  | { readonly kind: 'run'; readonly job: MediaJob; readonly credit: number }
+  /** That many more blocks may be sent: the reader has taken as many. */
+  | { readonly kind: 'more'; readonly credit: number };
+
+/** What is wrong with a file, as far as its own words go. */
+export type MediaFault =
+  | { readonly kind: 'unknown-format' }
+  /** The container is known, but breaks its own rules or uses what cannot be read. */
+  | { readonly kind: 'bad-container'; readonly container: string; readonly detail?: string }
+  | { readonly kind: 'no-audio'; readonly container: string }
+  | { readonly kind: 'unknown-codec'; readonly container: string; readonly codec: string }
+  | { readonly kind: 'too-many-channels'; readonly channels: number; readonly most: number }
+  | { readonly kind: 'rate'; readonly rateHz: number; readonly allowed: string }
+  | { readonly kind: 'no-samples'; readonly container: string }
+  /** Decoding stopped at a place that makes no sense. */
+  | { readonly kind: 'broken'; readonly container: string; readonly codec: string };
+
+export type FromMediaProcess =
+  /** The process stands, its libraries are loaded. */
+  | { readonly kind: 'up' }
+  | { readonly kind: 'opened'; readonly info: AudioFileInfo }
+  | { readonly kind: 'samples'; readonly samples: Float32Samples }
+  | { readonly kind: 'done' }
+  | { readonly kind: 'refused'; readonly fault: MediaFault };
+
+/** Thrown inside a media process: the file is at fault, and how. */
+export class MediaFaultError extends Error {
+  override readonly name = 'MediaFaultError';
+  readonly fault: MediaFault;
+
+  constructor(fault: MediaFault, cause?: unknown) {
+    super(fault.kind, { cause });
+    this.fault = fault;
+  }
+}

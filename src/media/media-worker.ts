@@ -1,0 +1,78 @@
+/** Entry of a media process, which does one job and ends. Never loaded by the serving process. */
+
+import { writeFileSync } from 'node:fs';
+import { loadCodecs, openTrack } from './decode-audio.ts';
+import {
+  type AudioJob,
+  type FromMediaProcess,
+  MediaFaultError,
+  type ToMediaProcess,
+} from './media-protocol.ts';
+
+const send = (message: FromMediaProcess) => process.send?.(message);
+
+/** Blocks that may be sent before the reader takes more. */
+class Credit {
+  #blocks = 0;
+  #granted = Promise.withResolvers<void>();
+
+  grant(blocks: number): void {
+    this.#blocks += blocks;
+    this.#granted.resolve();
+  }
+
+  async spend(): Promise<void> {
+    while (this.#blocks === 0) {
+      this.#granted = Promise.withResolvers();
+      await this.#granted.promise;
+    }
+    this.#blocks -= 1;
+  }
+}
+
+const credit = new Credit();
+
+async function decodeAudio({ path, rateHz, blockSamples }: AudioJob): Promise<void> {
+  const { info, blocks } = await openTrack(path, rateHz, blockSamples);
+  send({ kind: 'opened', info });
+  for await (const samples of blocks) {
+    await credit.spend();
+    send({ kind: 'samples', samples });
+  }
+}
+
+async function run(job: AudioJob): Promise<void> {
+  try {
+    await decodeAudio(job);
+    send({ kind: 'done' });
+  } catch (error) {
+    // Whatever else it is, the process ends by it, and the reader sees that.
+    if (!(error instanceof MediaFaultError)) throw error;
+    send({ kind: 'refused', fault: error.fault });
+  }
+}
+
+/** When memory runs out, the kernel should end this process and not the one that serves. */
+function offerToKernel(): void {
+  try {
+    writeFileSync('/proc/self/oom_score_adj', '1000');
+  } catch {
+    // Only Linux has it.
+  }
+}
+
+process.on('message', (message: ToMediaProcess) => {
+  credit.grant(message.credit);
+  if (message.kind === 'run') void run(message.job);
+});
+// The serving process decides when this one ends: a signal to the whole group must not cut requests that
+// are being drained, and a parent that died leaves nobody to work for.
+process.on('SIGINT', () => undefined);
+process.on('SIGTERM', () => undefined);
+process.on('disconnect', () => process.exit(0));
+for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
+  process.on(event, () => process.exit(1));
+}
+offerToKernel();
+loadCodecs();
+send({ kind: 'up' });
