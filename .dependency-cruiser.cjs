@@ -14,6 +14,7 @@ const allowed = {
   records: [...base, 'records'],
   usage: [...base, 'http', 'usage'],
   listen: [...base, 'audio', 'listen'],
+  media: [...base, 'audio', 'media'],
   speak: [...base, 'audio', 'speak'],
 };
 
@@ -33,6 +34,7 @@ const importers = [
   ['sqlite', '^bun:sqlite$', '^src/records/'],
   ['onnxruntime', 'node_modules/onnxruntime-node/', '^src/engines/runtime\\.ts$'],
   ['protobuf', 'node_modules/protobufjs/', '^src/engines/'],
+  ['mediabunny', 'node_modules/(@mediabunny/server|mediabunny)/', '^src/media/'],
   ['toml', 'node_modules/smol-toml/', '^src/config-file\\.ts$'],
   ['pino', 'node_modules/pino/', '^src/kit/json-logger\\.ts$'],
   ['prometheus', 'node_modules/prom-client/', '^src/http/metrics\\.ts$'],
