@@ -1,11 +1,9 @@
 import { Elysia } from 'elysia';
 import { callerOf } from '../../src/http/caller.ts';
 import { ErrorSchema } from '../../src/http/schemas.ts';
+import { patienceWith, streamedBody } from '../../src/http/streamed-body.ts';
 import { parseSpeechRequest, speechBodySchema } from './model.ts';
 import type { Synthesizer } from './synthesize.ts';
-
-/** Seconds without a byte after which a reader that does not take what is there is dropped. */
-const BODY_IDLE_S = 120;
 
 /** POST /v1/audio/speech (spec 4.3). */
 export function speechRoutes(synthesizer: Synthesizer, maxCharacters: number) {
@@ -15,16 +13,13 @@ export function speechRoutes(synthesizer: Synthesizer, maxCharacters: number) {
       const isForm = /^multipart\//i.test(request.headers.get('content-type') ?? '');
       const speech = parseSpeechRequest(body, isForm, maxCharacters);
       // A long text behind a long queue takes its time; the connection must outlive it.
-      const patience = {
-        whileWeWork: () => server?.timeout(request, 0),
-        whileTheyRead: () => server?.timeout(request, BODY_IDLE_S),
-      };
+      const patience = patienceWith(request, server);
       patience.whileWeWork();
       const left = new AbortController();
       const signal = AbortSignal.any([request.signal, left.signal]);
       try {
         const audio = await synthesizer.synthesize(speech, callerOf(request), signal);
-        const answer = audio.format === 'wav' ? audio.bytes : streamOf(audio.chunks, left, patience);
+        const answer = audio.format === 'wav' ? audio.bytes : streamedBody(audio.chunks, left, patience);
         return new Response(answer, { headers: { 'content-type': `audio/${audio.format}` } });
       } finally {
         patience.whileTheyRead();
@@ -32,34 +27,6 @@ export function speechRoutes(synthesizer: Synthesizer, maxCharacters: number) {
     },
     { detail: documentation(maxCharacters) },
   );
-}
-
-/** Says who is waited for from now on: idle time counts against the reader alone. */
-interface Patience {
-  whileWeWork(): void;
-  whileTheyRead(): void;
-}
-
-/** Pulls one chunk at a time; a reader that leaves ends the synthesis. */
-function streamOf(
-  chunks: AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined>,
-  left: AbortController,
-  patience: Patience,
-): ReadableStream {
-  return new ReadableStream({
-    async pull(controller) {
-      patience.whileWeWork();
-      const { done, value } = await chunks.next();
-      patience.whileTheyRead();
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-    async cancel() {
-      // A pull may be waiting for the next window: only the signal ends that.
-      left.abort();
-      await chunks.return();
-    },
-  });
 }
 
 function documentation(maxCharacters: number) {

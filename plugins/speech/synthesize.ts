@@ -7,6 +7,8 @@ import { invalidRequest, ServiceError } from '../../src/contract/error.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
 import type { Caller } from '../../src/http/caller.ts';
 import { unknownModel } from '../../src/http/model-routes.ts';
+import { startingWith } from '../../src/http/streamed-body.ts';
+import { type OpenRequest, OpenRequests } from '../../src/kit/open-requests.ts';
 import { speak } from '../../src/speak/speak.ts';
 import type { SpeechRequest } from './model.ts';
 import { SpeechTally } from './usage.ts';
@@ -17,8 +19,6 @@ import { SpeechTally } from './usage.ts';
  * said slowly.
  */
 const LONGEST_WAV_S = 90 * 60;
-
-const RETRY_AFTER_S = 2;
 
 /** Name of a stored voice for the engine, or undefined when the organization has no such voice. */
 export type FindVoice = (voiceId: string, organization: string) => string | undefined;
@@ -37,12 +37,11 @@ export type SpeechAudio =
 
 export class Synthesizer {
   readonly #parts: SynthesizerParts;
-  /** Aborts each request that is being answered; with the organization that asked. */
-  readonly #running = new Map<AbortController, string>();
-  #idle: PromiseWithResolvers<void> | undefined;
+  readonly #open: OpenRequests;
 
   constructor(parts: SynthesizerParts) {
     this.#parts = parts;
+    this.#open = new OpenRequests('speech', parts.requestsPerOrganization);
   }
 
   /**
@@ -54,7 +53,7 @@ export class Synthesizer {
   async synthesize(request: SpeechRequest, caller: Caller, signal: AbortSignal): Promise<SpeechAudio> {
     const engine = this.#engine(request.model);
     const voice = this.#voice(request.voice, caller.organization);
-    const job = this.#begin(caller.organization, signal);
+    const job = this.#open.begin(caller.organization, signal);
     const tally = new SpeechTally(this.#parts, request, caller);
     const samples = speak(
       engine,
@@ -82,23 +81,13 @@ export class Synthesizer {
   }
 
   /** Resolves when nothing is running; at the signal it stops what still is. */
-  async drain(until: AbortSignal): Promise<void> {
-    if (this.#running.size === 0) return;
-    this.#idle ??= Promise.withResolvers();
-    const stop = () => this.stop();
-    until.addEventListener('abort', stop, { once: true });
-    if (until.aborted) stop();
-    await this.#idle.promise;
-    until.removeEventListener('abort', stop);
+  drain(until: AbortSignal): Promise<void> {
+    return this.#open.drain(until);
   }
 
   /** Stops every request that is running. */
   stop(): void {
-    const reason = new ServiceError('overloaded', 'The server is stopping. Send the request again.', {
-      code: 'server_overloaded',
-      retryAfterS: 1,
-    });
-    for (const job of this.#running.keys()) job.abort(reason);
+    this.#open.stop();
   }
 
   #engine(model: string): TtsEngine {
@@ -119,40 +108,11 @@ export class Synthesizer {
     );
   }
 
-  /** An abort of its own for each request: the caller leaves, the consumer stops pulling, or we stop. */
-  #begin(organization: string, signal: AbortSignal): AbortController {
-    this.#requirePlace(organization);
-    const job = new AbortController();
-    if (signal.aborted) job.abort(signal.reason);
-    else signal.addEventListener('abort', () => job.abort(signal.reason), { once: true, signal: job.signal });
-    this.#running.set(job, organization);
-    return job;
-  }
-
-  #requirePlace(organization: string): void {
-    const limit = this.#parts.requestsPerOrganization;
-    const open = [...this.#running.values()].filter((other) => other === organization).length;
-    if (open < limit) return;
-    throw new ServiceError(
-      'rate_limited',
-      `Your organization has ${open} speech requests open, and may have ${limit} at once. Try again when one has ended.`,
-      { code: 'rate_limit_exceeded', retryAfterS: RETRY_AFTER_S },
-    );
-  }
-
-  #end(job: AbortController): void {
-    job.abort();
-    this.#running.delete(job);
-    if (this.#running.size > 0) return;
-    this.#idle?.resolve();
-    this.#idle = undefined;
-  }
-
   /** The samples as bytes, counted; when they end, for whatever reason, the usage row is written. */
   async *#delivered(
     samples: AsyncGenerator<Int16Samples, void, undefined>,
     tally: SpeechTally,
-    job: AbortController,
+    job: OpenRequest,
   ): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
     let made = false;
     try {
@@ -171,7 +131,7 @@ export class Synthesizer {
       await samples.return();
       // Still open here: the consumer left in the middle.
       if (made) await tally.write('cancelled');
-      this.#end(job);
+      job.end();
     }
   }
 
@@ -206,13 +166,4 @@ function nothingToSpeak(): ServiceError {
 
 function bytesOf(samples: Int16Samples): Uint8Array<ArrayBuffer> {
   return new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength);
-}
-
-async function* startingWith<T>(first: T, rest: AsyncGenerator<T, void, undefined>) {
-  try {
-    yield first;
-    yield* rest;
-  } finally {
-    await rest.return();
-  }
 }

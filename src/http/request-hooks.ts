@@ -62,10 +62,12 @@ export function requestHooks(parts: HookParts) {
         });
       }
       if (!PUBLIC_PATHS.has(path)) await checkKey(request, path);
-      refuseDeclaredLength(request.headers, parts.requestBytes);
+      refuseDeclaredLength(request.headers, uploadBytes(request) ?? parts.requestBytes);
       return undefined;
     })
-    .onParse({ as: 'global' }, ({ request }) => readBody(request, parts.requestBytes))
+    .onParse({ as: 'global' }, ({ request }) =>
+      uploadBytes(request) === undefined ? readBody(request, parts.requestBytes) : null,
+    )
     .onError({ as: 'global' }, ({ request, error, code, set }) => {
       // Whatever failed, it failed because nobody is there any more: a line in the log, not an alarm.
       if (request.signal.aborted) {
@@ -100,6 +102,11 @@ export function requestHooks(parts: HookParts) {
         organization: visit.organization,
       });
     });
+
+  /** Most bytes of a route that reads its body by itself, undefined for any other. */
+  function uploadBytes(request: Request): number | undefined {
+    return parts.routes().uploadBytesOf(request.method, pathOf(request));
+  }
 
   async function checkKey(request: Request, path: string): Promise<void> {
     try {

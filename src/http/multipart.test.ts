@@ -1,0 +1,212 @@
+import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { tempDir } from '../../test/support/temp-dir.ts';
+import { ServiceError } from '../contract/error.ts';
+import { prepareUploadFolder, receiveForm, StagedFile } from './multipart.ts';
+
+const URL = 'http://service.test/v1/x';
+const TYPE = 'multipart/form-data; boundary=b';
+const FILE_BYTES = 256 * 1024;
+const never = new AbortController().signal;
+
+type Entry = readonly [name: string, value: string | File];
+
+function form(...entries: readonly Entry[]): Request {
+  const body = new FormData();
+  for (const [name, value] of entries) body.append(name, value);
+  return new Request(URL, { method: 'POST', body });
+}
+
+const raw = (body: string | ReadableStream, type = TYPE) =>
+  new Request(URL, { method: 'POST', body, headers: { 'content-type': type } });
+
+const clip = (bytes: Uint8Array<ArrayBuffer>, name = 'clip.wav') => new File([bytes], name);
+const filePart = (rest: string) =>
+  `--b\r\ncontent-disposition: form-data; name="file"; filename="x"\r\n\r\n${rest}`;
+
+/** Receives into a fresh folder; after a refusal the folder must be empty. */
+async function refusal(request: Request, signal = never): Promise<unknown> {
+  const folder = await tempDir();
+  const outcome = await receiveForm(request, { folder, fileBytes: FILE_BYTES }, signal).catch(
+    (error: unknown) => error,
+  );
+  expect(await readdir(folder)).toEqual([]);
+  return outcome;
+}
+
+describe('a form', () => {
+  it('has its fields in memory and its files on disk until it is released', async () => {
+    const folder = await tempDir();
+    const bytes = crypto.getRandomValues(new Uint8Array(FILE_BYTES / 4));
+    const received = await receiveForm(
+      form(
+        ['model', 'svc-stt'],
+        ['file', clip(bytes, '../日本 ü.wav')],
+        ['include[]', 'a'],
+        ['include[]', 'b'],
+      ),
+      { folder, fileBytes: FILE_BYTES },
+      never,
+    );
+    const { file, ...rest } = received.fields;
+    expect(rest).toEqual({ model: 'svc-stt', include: ['a', 'b'] });
+    expect(file).toBeInstanceOf(StagedFile);
+    const { path, lengthBytes } = file as StagedFile;
+    expect(path.startsWith(join(folder, 'form-'))).toBe(true);
+    expect(lengthBytes).toBe(bytes.length);
+    expect(Buffer.compare(await readFile(path), bytes)).toBe(0);
+    await received.release();
+    expect(await readdir(folder)).toEqual([]);
+    await received.release();
+  });
+
+  it('is the same whatever its pieces', async () => {
+    const folder = await tempDir();
+    const tricky = '\r\n--b\r\n--bb--\r\n-';
+    const body = Buffer.from(
+      `${filePart(`${tricky.replaceAll('--b', '--c')}\r\n--`)}\r\n--b\r\ncontent-disposition: form-data; name="t"\r\n\r\nGrüße 你好\r\n--b--\r\n`,
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 40 }), async (size) => {
+        const pieces = new ReadableStream({
+          start(controller) {
+            for (let at = 0; at < body.length; at += size) controller.enqueue(body.subarray(at, at + size));
+            controller.close();
+          },
+        });
+        const received = await receiveForm(raw(pieces), { folder, fileBytes: FILE_BYTES }, never);
+        const { file, t } = received.fields;
+        expect(await readFile((file as StagedFile).path, 'utf8')).toBe('\r\n--c\r\n--cb--\r\n-\r\n--');
+        expect(t).toBe('Grüße 你好');
+        await received.release();
+      }),
+      { numRuns: 40 },
+    );
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('may be empty, and so may a file', async () => {
+    const folder = await tempDir();
+    const nothing = await receiveForm(raw('--b--\r\n'), { folder, fileBytes: 1 }, never);
+    expect(Object.keys(nothing.fields)).toEqual([]);
+    const empty = await receiveForm(form(['file', clip(new Uint8Array(0))]), { folder, fileBytes: 1 }, never);
+    expect(empty.fields.file).toMatchObject({ lengthBytes: 0 });
+    await Promise.all([nothing.release(), empty.release()]);
+  });
+
+  it('holds a file of exactly the limit', async () => {
+    const folder = await tempDir();
+    const settings = { folder, fileBytes: FILE_BYTES };
+    const received = await receiveForm(form(['file', clip(new Uint8Array(FILE_BYTES))]), settings, never);
+    expect(received.fields.file).toMatchObject({ lengthBytes: FILE_BYTES });
+    await received.release();
+  });
+});
+
+describe('what is refused, leaving nothing behind', () => {
+  it.each([
+    ['JSON', 'application/json', '{"model":"x"}'],
+    ['no type', '', 'x'],
+    ['a urlencoded form', 'application/x-www-form-urlencoded', 'a=b'],
+  ])('%s', async (_, type, body) => {
+    expect(await refusal(raw(body, type))).toMatchObject({ kind: 'unsupported_media_type' });
+  });
+
+  it.each([
+    ['no boundary', 'multipart/form-data', 'x'],
+    ['another boundary', TYPE, '--c\r\ncontent-disposition: form-data; name="a"\r\n\r\n1\r\n--c--\r\n'],
+    ['text', TYPE, 'hello'],
+    ['nothing', TYPE, ''],
+    ['a field that breaks off', TYPE, '--b\r\ncontent-disposition: form-data; name="a"\r\n\r\n1'],
+    ['a file that breaks off', TYPE, filePart('RIFF')],
+    ['a head that breaks off', TYPE, '--b\r\ncontent-disposition: form-da'],
+    ['a missing last boundary', TYPE, filePart('RIFF\r\n--b\r\n')],
+  ])('a broken form: %s', async (_, type, body) => {
+    expect(await refusal(raw(body, type))).toMatchObject({
+      kind: 'invalid_request',
+      message: 'The request body is not a valid multipart form.',
+    });
+  });
+
+  it.each([
+    ['a field', ['a', '1'], ['a', '2'], 'a'],
+    ['a file', ['file', clip(new Uint8Array(9))], ['file', clip(new Uint8Array(9))], 'file'],
+    ['a file and a field', ['file', clip(new Uint8Array(9))], ['file', 'text'], 'file'],
+  ] as [string, Entry, Entry, string][])('%s given twice', async (_, first, second, param) => {
+    expect(await refusal(form(first, second))).toMatchObject({ kind: 'invalid_request', param });
+  });
+
+  it('a file that is one byte too long, and it stops reading there', async () => {
+    let pulls = 0;
+    const head = Buffer.from(filePart(''));
+    const endless = new ReadableStream({
+      pull(controller) {
+        pulls += 1;
+        controller.enqueue(pulls === 1 ? head : new Uint8Array(FILE_BYTES / 4));
+      },
+    });
+    expect(await refusal(raw(endless))).toMatchObject({
+      kind: 'payload_too_large',
+      param: 'file',
+      message: `'file' must be a file of at most ${FILE_BYTES} bytes.`,
+    });
+    expect(pulls).toBeLessThan(20);
+    const over = form(['file', clip(new Uint8Array(FILE_BYTES + 1))]);
+    expect(await refusal(over)).toMatchObject({ kind: 'payload_too_large' });
+  });
+
+  it('a body whose rest is too long', async () => {
+    const files = Array.from({ length: 8 }, (_, at): Entry => [`f${at}`, clip(new Uint8Array(FILE_BYTES))]);
+    expect(await refusal(form(...files))).toMatchObject({ kind: 'payload_too_large', param: undefined });
+  });
+
+  it.each([
+    ['a field that is too long', [['prompt', 'x'.repeat(65_537)]], 'prompt'],
+    ['too many fields', Array.from({ length: 1002 }, (_, at) => [`f${at}`, '']), undefined],
+    ['too many files', Array.from({ length: 17 }, (_, at) => [`f${at}`, clip(new Uint8Array(1))]), undefined],
+    ['a name that is nested too deep', [[`a${'[b]'.repeat(50)}`, '']], expect.stringContaining('a[b]')],
+  ] as [string, Entry[], unknown][])('%s', async (_, entries, param) => {
+    const error = await refusal(form(...entries));
+    expect(error).toBeInstanceOf(ServiceError);
+    expect(error).toMatchObject({ kind: 'invalid_request', param });
+  });
+
+  it('a request whose caller leaves', async () => {
+    const controller = new AbortController();
+    const reason = new Error('hung up');
+    const body = new ReadableStream({
+      pull(stream) {
+        stream.enqueue(Buffer.from(filePart('RIFF')));
+        controller.abort(reason);
+        return new Promise(() => undefined);
+      },
+    });
+    expect(await refusal(raw(body), controller.signal)).toBe(reason);
+  });
+
+  it('and a folder that cannot be written is nobody’s fault but ours', async () => {
+    const settings = { folder: join(await tempDir(), 'missing'), fileBytes: 9 };
+    const received = receiveForm(form(['file', clip(new Uint8Array(9))]), settings, never);
+    await expect(received).rejects.not.toBeInstanceOf(ServiceError);
+  });
+});
+
+it('the folder is made at the start, and freed of what a killed process left long ago', async () => {
+  const clock = new ManualClock();
+  const folder = join(await tempDir(), 'deep', 'uploads');
+  await prepareUploadFolder(folder, clock);
+  for (const [name, ageS] of [
+    ['form-old', 7 * 3600],
+    ['form-new', 60],
+  ] as const) {
+    await mkdir(join(folder, name));
+    await writeFile(join(folder, name, '0'), 'RIFF');
+    const seconds = clock.now() / 1000 - ageS;
+    await utimes(join(folder, name), seconds, seconds);
+  }
+  await prepareUploadFolder(folder, clock);
+  expect(await readdir(folder)).toEqual(['form-new']);
+});
