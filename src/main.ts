@@ -1,5 +1,5 @@
 import { speechPlugin } from '../plugins/speech/index.ts';
-import { openTtsTable } from './engines/tts-table.ts';
+import { openEngines } from './engines/open-engines.ts';
 import { runProcess } from './process.ts';
 
 /** The one place that lists what this build is made of. */
@@ -10,6 +10,6 @@ await runProcess({
       requestsPerOrganization: limits.speechRequestsPerOrganization,
     }),
   ],
-  openTts: ({ ttsModels, inference, modelsDir }, words) =>
-    openTtsTable({ models: ttsModels, inference, modelsDir, ...words }),
+  openEngines: ({ ttsModels, sttModels, inference, modelsDir }, needs, words) =>
+    openEngines({ needs, ttsModels, sttModels, inference, modelsDir, ...words }),
 });

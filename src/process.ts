@@ -5,10 +5,9 @@ import packageJson from '../package.json' with { type: 'json' };
 import { buildApp } from './app.ts';
 import { type Config, loadConfig } from './config.ts';
 import type { ApiKeyStore } from './contract/api-key.ts';
-import type { TtsEngine } from './contract/engine.ts';
 import { StartError } from './contract/error.ts';
 import type { Logger } from './contract/logger.ts';
-import type { ModelTable, Slots } from './contract/plugin.ts';
+import type { Slots } from './contract/plugin.ts';
 import { authenticator } from './http/auth.ts';
 import { errorAnswer, toServiceError } from './http/error-body.ts';
 import { createMetrics } from './http/metrics.ts';
@@ -29,12 +28,19 @@ import { usageLedger } from './usage/usage-ledger.ts';
 export interface Build {
   /** Every feature, in the order of the contract's PLUGINS. */
   plugins(config: Config): readonly AnyPlugin[];
-  /** Starts the engines that CONFIG maps model ids to. Called only when a loaded plugin needs them. */
-  openTts(config: Config, words: Pick<Slots, 'clock' | 'log' | 'metrics'>): Promise<OpenTts>;
+  /**
+   * Opens the engines that CONFIG maps model ids to, and whatever else fills slots.
+   * @param needs slots that a loaded plugin needs; nothing is loaded for others.
+   */
+  openEngines(
+    config: Config,
+    needs: ReadonlySet<keyof Slots>,
+    words: Pick<Slots, 'clock' | 'log' | 'metrics'>,
+  ): Promise<OpenEngines>;
 }
 
-export interface OpenTts {
-  readonly table: ModelTable<TtsEngine>;
+export interface OpenEngines {
+  readonly slots: Partial<Slots>;
   close(): Promise<void>;
 }
 
@@ -139,11 +145,9 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
     log.info('listening', { host: config.host, port: server.port });
 
     const words = { clock, log, metrics };
-    const slots: Partial<Slots> = { ...words, usage: usageLedger(usage, clock, metrics) };
-    if (plugins.some((plugin) => plugin.needs.includes('tts'))) {
-      const tts = opened.adopt(await build.openTts(config, words), (it) => it.close());
-      slots.tts = tts.table;
-    }
+    const needs = new Set(plugins.flatMap((plugin) => plugin.needs));
+    const engines = opened.adopt(await build.openEngines(config, needs, words), (it) => it.close());
+    const slots = { ...words, ...engines.slots, usage: usageLedger(usage, clock, metrics) };
     const registry = opened.adopt(await startPlugins(plugins, slots, log), (it) => it.close());
     app = buildApp({
       version: packageJson.version,
@@ -153,7 +157,7 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       showMetrics: config.metricsPort === undefined,
       authenticate: authenticator(config.apiKeys, keys),
       requestBytes: config.limits.requestBytes,
-      modelIds: [...config.ttsModels.keys()],
+      modelIds: config.modelIds,
       usage,
       registry,
       consoleHtml: readFileSync(new URL('../web/index.html', import.meta.url), 'utf8'),

@@ -11,5 +11,7 @@ serveInference<ModelSpec>((spec, runtime) => {
       return loadKokoro({ ...spec, runtime });
     case 'piper':
       return loadPiper({ ...spec, runtime });
+    case 'whisper':
+      return Promise.reject(new Error('whisper cannot be loaded yet'));
   }
 });

@@ -15,4 +15,11 @@ export interface KokoroSpec {
   readonly voices: readonly string[];
 }
 
-export type ModelSpec = PiperSpec | KokoroSpec;
+export interface WhisperSpec {
+  readonly kind: 'whisper';
+  readonly modelsDir: string;
+  /** `base`, `tiny.en` or the absolute path of a folder with a checkpoint. */
+  readonly weights: string;
+}
+
+export type ModelSpec = PiperSpec | KokoroSpec | WhisperSpec;

@@ -48,7 +48,7 @@ export interface InferencePool {
 export interface InferencePoolOptions<Spec> {
   /** Path of the processes' entry file, which calls `serveInference`. */
   readonly entry: string;
-  /** What to load, by model id. */
+  /** What to load, by model id; without any there are no processes. */
   readonly models: Readonly<Record<string, Spec>>;
   readonly settings: InferenceSettings;
   readonly clock: Clock;
@@ -98,7 +98,7 @@ class Pool<Spec> implements InferencePool {
       () => this.#jobs.size,
     );
     this.#processes = Array.from(
-      { length: settings.workers },
+      { length: Object.keys(models).length === 0 ? 0 : settings.workers },
       () =>
         new InferenceProcess<Spec>({
           entry,
@@ -155,7 +155,7 @@ class Pool<Spec> implements InferencePool {
     const { settings } = this.#options;
     return {
       ready: loaded > 0,
-      detail: `${loaded} of ${settings.workers} inference processes loaded, ${settings.provider}, ${settings.threads} threads each`,
+      detail: `${loaded} of ${this.#processes.length} inference processes loaded, ${settings.provider}, ${settings.threads} threads each`,
     };
   }
 

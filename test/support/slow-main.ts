@@ -67,5 +67,5 @@ await runProcess({
       }),
     },
   ],
-  openTts: () => Promise.reject(new Error('no plugin here needs tts')),
+  openEngines: async () => ({ slots: {}, close: async () => undefined }),
 });

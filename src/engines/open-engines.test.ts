@@ -6,21 +6,26 @@ import { tempDir } from '../../test/support/temp-dir.ts';
 import { loadConfig } from '../config.ts';
 import type { TtsModelSettings } from '../contract/settings.ts';
 import { systemClock } from '../kit/clock.ts';
-import { embeddedSpecs, type OpenTtsTable, openTtsTable } from './tts-table.ts';
+import { embeddedSpecs } from './embedded-models.ts';
+import { openEngines } from './open-engines.ts';
 
 const { modelsDir } = loadConfig(process.env);
 const KOKORO: TtsModelSettings = { kind: 'kokoro', voice: 'af_heart' };
 const PIPER: TtsModelSettings = { kind: 'piper', voice: 'en_US-joe-medium' };
 
-function openTable(models: Record<string, TtsModelSettings>, dir = modelsDir): Promise<OpenTtsTable> {
-  return openTtsTable({
-    models: new Map(Object.entries(models)),
+async function openTable(models: Record<string, TtsModelSettings>, dir = modelsDir) {
+  const { slots, close } = await openEngines({
+    needs: new Set(['tts']),
+    ttsModels: new Map(Object.entries(models)),
+    sttModels: new Map(),
     inference: { provider: 'cpu', workers: 1, threads: 2, queueLimit: 64, environment: {} },
     modelsDir: dir,
     clock: systemClock,
     log: silentLog,
     metrics: noMetrics,
   });
+  if (slots.tts === undefined) throw new Error('the slot that was needed is empty');
+  return { table: slots.tts, close };
 }
 
 async function openEngine(settings: TtsModelSettings) {
@@ -87,7 +92,7 @@ describe('the table', () => {
   it('has every voice of CONFIG loaded before the first customer asks', () => {
     const adam: TtsModelSettings = { kind: 'kokoro', voice: 'am_adam' };
     const models = new Map(Object.entries({ a: KOKORO, b: PIPER, c: adam, d: KOKORO }));
-    expect(embeddedSpecs(models, modelsDir)).toMatchObject({
+    expect(embeddedSpecs({ tts: models, stt: new Map() }, modelsDir)).toMatchObject({
       kokoro: { kind: 'kokoro', voices: ['af_heart', 'am_adam'] },
       piper: { kind: 'piper' },
     });

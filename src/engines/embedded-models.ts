@@ -1,0 +1,73 @@
+/** What the models of CONFIG mean to the pool and to the cache of model files. */
+
+import type { EmbeddedSttSettings, EmbeddedTtsSettings, SttModels, TtsModels } from '../contract/settings.ts';
+import { type CatalogEntry, catalogEntry, entriesForEngines, resolveModelFiles } from './model-files.ts';
+import type { ModelSpec } from './model-spec.ts';
+
+/** Models of CONFIG by what they do. */
+export interface ConfiguredModels {
+  readonly tts: TtsModels;
+  readonly stt: SttModels;
+}
+
+/** Name in the pool. Ids that differ in their voice only share the weights, and so the name. */
+export function poolModel(settings: EmbeddedTtsSettings | EmbeddedSttSettings): string {
+  return settings.kind === 'whisper' ? `whisper-${settings.weights}` : settings.kind;
+}
+
+/**
+ * One spec for each name in the pool; a kind of voices with every voice that CONFIG names.
+ * @throws Error for a voice that does not exist, or a missing file.
+ */
+export function embeddedSpecs(
+  { tts, stt }: ConfiguredModels,
+  modelsDir: string,
+): Readonly<Record<string, ModelSpec>> {
+  const speaking = [...tts.values()].filter((settings) => settings.kind !== 'upstream');
+  const hearing = [...stt.values()].filter((settings) => settings.kind !== 'upstream');
+  for (const settings of speaking) requireVoice(settings);
+  const specs: Record<string, ModelSpec> = {};
+  for (const [kind, of] of Map.groupBy(speaking, (settings) => settings.kind)) {
+    specs[kind] = voicesSpec(kind, [...new Set(of.map(({ voice }) => voice))], modelsDir);
+  }
+  for (const settings of hearing) specs[poolModel(settings)] = { ...settings, modelsDir };
+  return specs;
+}
+
+/** Entries of the manifest that the models need, with the detector of voice activity. */
+export function entriesForModels({ tts, stt }: ConfiguredModels): CatalogEntry[] {
+  const models = [...tts.values(), ...stt.values()];
+  const engines = models.flatMap((settings) => (settings.kind === 'upstream' ? [] : poolModel(settings)));
+  return entriesForEngines([...engines, 'silero']);
+}
+
+const VOICE_ENTRIES = { kokoro: 'kokoro-voices', piper: 'piper-en-us-joe' } as const;
+
+/** Names of the voices of an embedded model: its voice files, without `.bin`, `.onnx`. */
+function voicesOf(kind: EmbeddedTtsSettings['kind']): string[] {
+  const names = catalogEntry(VOICE_ENTRIES[kind]).files.map(({ name }) => name);
+  return names.filter((name) => /\.(bin|onnx)$/.test(name)).map((name) => name.replace(/\.[a-z]+$/, ''));
+}
+
+function requireVoice({ kind, voice }: EmbeddedTtsSettings): void {
+  const voices = voicesOf(kind);
+  if (voices.includes(voice)) return;
+  throw new Error(`CONFIG: '${voice}' is no voice of ${kind}; allowed: ${voices.join(', ')}.`);
+}
+
+function voicesSpec(
+  kind: EmbeddedTtsSettings['kind'],
+  voices: readonly string[],
+  modelsDir: string,
+): ModelSpec {
+  switch (kind) {
+    case 'kokoro':
+      return { kind, modelsDir, voices };
+    case 'piper': {
+      // Weights and voice are one file, and the catalog lists one.
+      const [voice] = voices;
+      const files = resolveModelFiles(modelsDir, VOICE_ENTRIES.piper);
+      return { kind, model: files[`${voice}.onnx`] ?? '', settings: files[`${voice}.onnx.json`] ?? '' };
+    }
+  }
+}

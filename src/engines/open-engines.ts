@@ -1,0 +1,83 @@
+/** From CONFIG's model ids to engines. All embedded models share one pool of inference processes. */
+
+import { fileURLToPath } from 'node:url';
+import type { Clock } from '../contract/clock.ts';
+import type { SttEngine, TtsEngine } from '../contract/engine.ts';
+import { StartError } from '../contract/error.ts';
+import type { Logger } from '../contract/logger.ts';
+import type { Metrics } from '../contract/metrics.ts';
+import type { ModelTable, Slots } from '../contract/plugin.ts';
+import type { InferenceSettings, SttModels, TtsModels } from '../contract/settings.ts';
+import { embeddedSpecs, poolModel } from './embedded-models.ts';
+import type { ModelSpec } from './model-spec.ts';
+import { poolTtsEngine } from './pool-tts-engine.ts';
+import { upstreamTtsEngine } from './upstream/upstream-tts-engine.ts';
+import { startInferencePool } from './worker-pool.ts';
+
+const WORKER_ENTRY = fileURLToPath(new URL('./inference-worker.ts', import.meta.url));
+const NONE: ReadonlyMap<string, never> = new Map<string, never>();
+
+export interface OpenEnginesOptions {
+  /** Slots that a loaded plugin needs; nothing is loaded for others. */
+  readonly needs: ReadonlySet<keyof Slots>;
+  readonly ttsModels: TtsModels;
+  readonly sttModels: SttModels;
+  readonly inference: InferenceSettings;
+  readonly modelsDir: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+export interface OpenEngines {
+  /** Those of the needs that engines fill. */
+  readonly slots: Partial<Pick<Slots, 'tts' | 'stt' | 'vad'>>;
+  /** Ends every process and connection. Idempotent. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the engine of every configured model that is needed and waits until the embedded ones are loaded.
+ * @throws StartError that says what is missing: a model file, a voice, a library of the provider.
+ */
+export async function openEngines(options: OpenEnginesOptions): Promise<OpenEngines> {
+  const { needs, inference: settings, modelsDir, clock, log, metrics } = options;
+  const opened = new AsyncDisposableStack();
+  try {
+    const tts = needs.has('tts') ? options.ttsModels : NONE;
+    const stt = needs.has('stt') ? options.sttModels : NONE;
+    const models = embeddedSpecs({ tts, stt }, modelsDir);
+    const pool = opened.adopt(
+      await startInferencePool<ModelSpec>({ entry: WORKER_ENTRY, models, settings, clock, log, metrics }),
+      (it) => it.close(),
+    );
+    const slots: OpenEngines['slots'] = {};
+    if (needs.has('tts')) {
+      slots.tts = openTable(tts, opened, (id, model): TtsEngine => {
+        if (model.kind === 'upstream')
+          return upstreamTtsEngine({ settings: model, log: log.child({ model: id }) });
+        return poolTtsEngine(pool, poolModel(model), model.voice);
+      });
+    }
+    return { slots, close: () => opened.disposeAsync() };
+  } catch (error) {
+    await opened.disposeAsync();
+    throw new StartError(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}
+
+/** Opens an engine for each model; `opened` closes them. */
+function openTable<Settings, Engine extends TtsEngine | SttEngine>(
+  models: ReadonlyMap<string, Settings>,
+  opened: AsyncDisposableStack,
+  open: (id: string, settings: Settings) => Engine,
+): ModelTable<Engine> {
+  const engines = new Map<string, Engine>();
+  for (const [id, settings] of models) {
+    engines.set(
+      id,
+      opened.adopt(open(id, settings), (engine) => engine.close()),
+    );
+  }
+  return { ids: [...engines.keys()], get: (id) => engines.get(id) };
+}
