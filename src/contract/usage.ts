@@ -25,6 +25,8 @@ export interface UsageEntry {
   /** Bytes of audio that were really made. */
   readonly audioBytes?: number;
   readonly audioSeconds?: number;
+  /** What was heard, for endpoints that transcribe. */
+  readonly transcript?: string;
 }
 
 export interface UsageRecord extends UsageEntry {

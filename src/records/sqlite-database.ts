@@ -39,6 +39,7 @@ const MIGRATIONS = [
      created_at INTEGER NOT NULL,
      revoked_at INTEGER
    ) STRICT;`,
+  'ALTER TABLE usage ADD COLUMN transcript TEXT;',
 ];
 
 /** How long the start waits for another process, such as `keys`, to release the file. */

@@ -70,8 +70,26 @@ describe('database', () => {
     const path = freshPath();
     const database = open(path);
     database.run('PRAGMA user_version = 99');
-    expect(() => openDatabase(path)).toThrow(/is of version 99, this build knows 1\. Run the newer build/);
+    expect(() => openDatabase(path)).toThrow(/is of version 99, this build knows 2\. Run the newer build/);
     expect(database.query('PRAGMA user_version').get()).toEqual({ user_version: 99 });
+  });
+
+  test('rows of an earlier build are kept, and newer ones may have a transcript', async () => {
+    const path = freshPath();
+    const database = open(path);
+    database.run('ALTER TABLE usage DROP COLUMN transcript');
+    database.run('PRAGMA user_version = 1');
+    database.run(
+      `INSERT INTO usage (id, created_at, organization, endpoint, model, status, input_tokens, output_tokens, request_id)
+       VALUES ('usage_old', 1, 'a', '/v1/audio/speech', 'svc-tts', 'completed', 3, 4, 'req_old')`,
+    );
+    const store = sqliteUsageStore(open(path));
+    const heard = usageRecord({ endpoint: '/v1/audio/transcriptions', transcript: 'hello' });
+    await store.insert(heard);
+    const { records } = await store.list({ organization: 'a', limit: 2 });
+    expect(records[0]).toEqual(heard);
+    expect(records[1]).toMatchObject({ id: 'usage_old', inputTokens: 3, outputTokens: 4 });
+    expect(records[1]).not.toHaveProperty('transcript');
   });
 
   test('a file that is no database is refused by name', () => {

@@ -17,6 +17,7 @@ type Row = {
   characters: number | null;
   audio_bytes: number | null;
   audio_seconds: number | null;
+  transcript: string | null;
   request_id: Id<'request'>;
 };
 
@@ -24,9 +25,9 @@ type Row = {
 export function sqliteUsageStore(database: Database): UsageStore {
   const insert = database.query<null, Row>(
     `INSERT INTO usage (id, created_at, organization, endpoint, model, status, input_tokens, output_tokens,
-       characters, audio_bytes, audio_seconds, request_id)
+       characters, audio_bytes, audio_seconds, transcript, request_id)
      VALUES ($id, $created_at, $organization, $endpoint, $model, $status, $input_tokens, $output_tokens,
-       $characters, $audio_bytes, $audio_seconds, $request_id)`,
+       $characters, $audio_bytes, $audio_seconds, $transcript, $request_id)`,
   );
   const sequenceOf = database.query<{ sequence: number }, { id: string; organization: string }>(
     'SELECT sequence FROM usage WHERE id = $id AND organization = $organization',
@@ -79,6 +80,7 @@ function toRow(record: UsageRecord): Row {
     characters: record.characters ?? null,
     audio_bytes: record.audioBytes ?? null,
     audio_seconds: record.audioSeconds ?? null,
+    transcript: record.transcript ?? null,
     request_id: record.requestId,
   };
 }
@@ -96,6 +98,7 @@ function toRecord(row: Row): UsageRecord {
     ...(row.characters === null ? {} : { characters: row.characters }),
     ...(row.audio_bytes === null ? {} : { audioBytes: row.audio_bytes }),
     ...(row.audio_seconds === null ? {} : { audioSeconds: row.audio_seconds }),
+    ...(row.transcript === null ? {} : { transcript: row.transcript }),
     requestId: row.request_id,
   };
 }

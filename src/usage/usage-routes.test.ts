@@ -48,8 +48,8 @@ describe('GET /v1/usage', () => {
     });
   });
 
-  test('has the row of the contract, optional numbers only where there are any', async () => {
-    const full = entry({ characters: 12, audioBytes: 48_044, audioSeconds: 1 });
+  test('has the row of the contract, what is optional only where there is any', async () => {
+    const full = entry({ characters: 12, audioBytes: 48_044, audioSeconds: 1, transcript: 'hello' });
     await service.usage.write(full);
     const bare = entry({ status: 'failed' });
     await service.usage.write(bare);
@@ -70,6 +70,7 @@ describe('GET /v1/usage', () => {
         characters: 12,
         audio_bytes: 48_044,
         audio_seconds: 1,
+        transcript: 'hello',
         request_id: full.requestId,
       }),
     ]);

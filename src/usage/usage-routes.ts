@@ -20,6 +20,7 @@ const Row = t.Object({
   characters: t.Optional(Count),
   audio_bytes: t.Optional(Count),
   audio_seconds: t.Optional(Type.Number({ minimum: 0 })),
+  transcript: t.Optional(t.String({ description: 'what was heard, of endpoints that transcribe' })),
   request_id: t.String({ examples: ['req_0d4f3c8f4f9a3d2b1c0e9f5f0c2f1e6b'] }),
 });
 
@@ -90,7 +91,7 @@ export function usageRoutes(usage: UsageReader) {
   );
 }
 
-/** Optional numbers are left out of the row when the request had none. */
+/** What is optional is left out of the row when the request had none. */
 function toWire(record: UsageRecord) {
   return {
     id: record.id,
@@ -104,6 +105,7 @@ function toWire(record: UsageRecord) {
     ...(record.characters === undefined ? {} : { characters: record.characters }),
     ...(record.audioBytes === undefined ? {} : { audio_bytes: record.audioBytes }),
     ...(record.audioSeconds === undefined ? {} : { audio_seconds: record.audioSeconds }),
+    ...(record.transcript === undefined ? {} : { transcript: record.transcript }),
     request_id: record.requestId,
   };
 }

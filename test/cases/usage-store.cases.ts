@@ -32,15 +32,22 @@ export function usageStoreCases(open: () => UsageStore): void {
     expect(await open().list({ organization: 'a', limit: 20 })).toEqual({ records: [], hasMore: false });
   });
 
-  test('a row comes back as it went in, with and without its optional numbers', async () => {
+  test('a row comes back as it went in, with and without what is optional', async () => {
     const store = open();
-    const full = usageRecord({ characters: 12, audioBytes: 48_000, audioSeconds: 1.25, status: 'cancelled' });
+    const full = usageRecord({
+      characters: 12,
+      audioBytes: 48_000,
+      audioSeconds: 1.25,
+      transcript: 'Grüße, ’twas 12 €.',
+      status: 'cancelled',
+    });
     const bare = usageRecord();
-    const zero = usageRecord({ characters: 0, audioBytes: 0, audioSeconds: 0 });
+    const zero = usageRecord({ characters: 0, audioBytes: 0, audioSeconds: 0, transcript: '' });
     for (const record of [full, bare, zero]) await store.insert(record);
     const { records } = await store.list({ organization: 'a', limit: 20 });
     expect(records).toEqual([zero, bare, full]);
-    expect(Object.keys(records[1] ?? {})).not.toContain('characters');
+    for (const name of ['characters', 'transcript'])
+      expect(Object.keys(records[1] ?? {})).not.toContain(name);
   });
 
   test('rows come newest first, by insertion even within one second', async () => {
