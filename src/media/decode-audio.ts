@@ -82,16 +82,25 @@ export async function openTrack(path: string, rateHz: number, blockSamples: numb
   };
   try {
     const { track, container, codec } = await audioTrackOf(input);
-    const samples = new AudioSampleSink(track).samples();
-    const first = await nextAudible(samples, container, codec);
-    if (first === undefined) throw new MediaFaultError({ kind: 'no-samples', container });
-    const info = { container, codec, rateHz: first.sampleRate, channels: first.numberOfChannels };
+    const endS = container === 'ogg' ? await endOf(track) : Number.POSITIVE_INFINITY;
+    const samples = audibleSamples(track, endS, { container, codec });
+    const first = await samples.next();
+    if (first.done) throw new MediaFaultError({ kind: 'no-samples', container });
+    const { sampleRate, numberOfChannels } = first.value.sample;
+    const info = { container, codec, rateHz: sampleRate, channels: numberOfChannels };
     checkShape(info);
-    return { info, blocks: blocksOf(first, samples, info, rateHz, blockSamples, end) };
+    return { info, blocks: blocksOf(first.value, samples, info, rateHz, blockSamples, end) };
   } catch (error) {
     await end();
     throw error;
   }
+}
+
+/** A decoded run, of which the frames from `from` to before `to` lie inside the track. */
+interface AudibleSample {
+  readonly sample: AudioSample;
+  readonly from: number;
+  readonly to: number;
 }
 
 /** Bytes of an open file, so that the library holds no path. */
@@ -151,28 +160,39 @@ function checkShape({ rateHz, channels }: AudioFileInfo): void {
 }
 
 /**
- * The next decoded run that does not lie wholly before the start of the track, where encoders put their delay.
+ * Where a track ends, in seconds from its start. The last page of an Ogg file tells how much of its last packet
+ * counts, which the library's decoders give in full.
  */
-async function nextAudible(
-  samples: AsyncGenerator<AudioSample, void, unknown>,
-  container: string,
-  codec: string,
-): Promise<AudioSample | undefined> {
+async function endOf(track: InputAudioTrack): Promise<number> {
   try {
-    for (let step = await samples.next(); !step.done; step = await samples.next()) {
-      const sample = step.value;
-      if (sample.timestamp + sample.duration > 0) return sample;
+    return await track.computeDuration();
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}
+
+/** Decoded runs with something between the start of the track, before which encoders put their delay, and its end. */
+async function* audibleSamples(
+  track: InputAudioTrack,
+  endS: number,
+  names: { readonly container: string; readonly codec: string },
+): AsyncGenerator<AudibleSample, void, undefined> {
+  try {
+    for await (const sample of new AudioSampleSink(track).samples()) {
+      const { timestamp, sampleRate, numberOfFrames } = sample;
+      const from = Math.max(0, Math.round(-timestamp * sampleRate));
+      const to = Math.min(numberOfFrames, Math.round((endS - timestamp) * sampleRate));
+      if (from < to) yield { sample, from, to };
       sample.close();
     }
-    return undefined;
   } catch (error) {
-    throw new MediaFaultError({ kind: 'broken', container, codec }, error);
+    throw new MediaFaultError({ kind: 'broken', ...names }, error);
   }
 }
 
 async function* blocksOf(
-  first: AudioSample,
-  samples: AsyncGenerator<AudioSample, void, unknown>,
+  first: AudibleSample,
+  samples: AsyncGenerator<AudibleSample, void, undefined>,
   info: AudioFileInfo,
   rateHz: number,
   blockSamples: number,
@@ -192,25 +212,22 @@ async function* blocksOf(
 
 /** Mono runs at the wanted rate. The rate and the channels of a track may change on the way. */
 async function* monoRuns(
-  first: AudioSample,
-  samples: AsyncGenerator<AudioSample, void, unknown>,
+  first: AudibleSample,
+  samples: AsyncGenerator<AudibleSample, void, undefined>,
   info: AudioFileInfo,
   rateHz: number,
 ): AsyncGenerator<Float32Samples, void, undefined> {
-  let resampler = new AnyRateResampler(first.sampleRate, rateHz);
+  let resampler = new AnyRateResampler(first.sample.sampleRate, rateHz);
   try {
-    let sample: AudioSample | undefined = first;
-    while (sample !== undefined) {
-      checkShape({ ...info, rateHz: sample.sampleRate, channels: sample.numberOfChannels });
-      if (sample.sampleRate !== resampler.fromHz) {
+    for await (const audible of resumed(first, samples)) {
+      const { sampleRate, numberOfChannels } = audible.sample;
+      checkShape({ ...info, rateHz: sampleRate, channels: numberOfChannels });
+      if (sampleRate !== resampler.fromHz) {
         yield* resampler.flush();
         resampler.close();
-        resampler = new AnyRateResampler(sample.sampleRate, rateHz);
+        resampler = new AnyRateResampler(sampleRate, rateHz);
       }
-      const mono = mixedDown(sample);
-      sample.close();
-      yield resampler.push(mono);
-      sample = await nextAudible(samples, info.container, info.codec);
+      yield resampler.push(mixedDown(audible));
     }
     yield* resampler.flush();
   } finally {
@@ -218,22 +235,24 @@ async function* monoRuns(
   }
 }
 
-/**
- * Mean of all channels, which cannot pass the loudest of them; without what lies before the start of the track.
- */
-function mixedDown(sample: AudioSample): Float32Samples {
-  const { numberOfFrames, numberOfChannels, sampleRate, timestamp } = sample;
-  const mixed = new Float32Array(numberOfFrames);
-  const plane = new Float32Array(numberOfFrames);
-  for (let channel = 0; channel < numberOfChannels; channel++) {
-    sample.copyTo(plane, { planeIndex: channel, format: 'f32-planar' });
-    for (let i = 0; i < numberOfFrames; i++) mixed[i] = (mixed[i] as number) + (plane[i] as number);
+async function* resumed<T>(first: T, rest: AsyncGenerator<T, void, undefined>): AsyncGenerator<T> {
+  yield first;
+  yield* rest;
+}
+
+/** Mean of all channels, which cannot pass the loudest of them. */
+function mixedDown({ sample, from, to }: AudibleSample): Float32Samples {
+  const mixed = new Float32Array(to - from);
+  const plane = new Float32Array(to - from);
+  const part = { format: 'f32-planar', frameOffset: from, frameCount: to - from } as const;
+  for (let planeIndex = 0; planeIndex < sample.numberOfChannels; planeIndex++) {
+    sample.copyTo(plane, { ...part, planeIndex });
+    for (let i = 0; i < mixed.length; i++) mixed[i] = (mixed[i] as number) + (plane[i] as number);
   }
-  for (let i = 0; i < numberOfFrames; i++) {
-    const value = (mixed[i] as number) / numberOfChannels;
+  for (let i = 0; i < mixed.length; i++) {
+    const value = (mixed[i] as number) / sample.numberOfChannels;
     // NaN, which only float files hold, becomes silence.
     mixed[i] = Number.isNaN(value) ? 0 : Math.max(-LARGEST_SAMPLE, Math.min(LARGEST_SAMPLE, value));
   }
-  const early = timestamp < 0 ? Math.min(numberOfFrames, Math.round(-timestamp * sampleRate)) : 0;
-  return early > 0 ? mixed.slice(early) : mixed;
+  return mixed;
 }

@@ -98,7 +98,10 @@ export class MediaProcess {
    * @throws MediaProcessLost when the process is lost before it sends one.
    */
   async next(): Promise<FromMediaProcess> {
-    const deadline = setTimeout(() => this.#end('stalled'), this.#options.stallLimitMs);
+    const deadline = setTimeout(
+      () => this.#end(this.#up ? 'stalled' : 'not-started'),
+      this.#options.stallLimitMs,
+    );
     try {
       for (;;) {
         const message = this.#mail.shift();

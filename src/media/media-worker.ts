@@ -6,6 +6,7 @@ import {
   type AudioJob,
   type FromMediaProcess,
   MediaFaultError,
+  type MediaJob,
   type ToMediaProcess,
 } from './media-protocol.ts';
 
@@ -41,13 +42,13 @@ async function decodeAudio({ path, rateHz, blockSamples }: AudioJob): Promise<vo
   }
 }
 
-async function run(job: AudioJob): Promise<void> {
+async function run(job: MediaJob): Promise<void> {
   try {
     await decodeAudio(job);
     send({ kind: 'done' });
   } catch (error) {
     // Whatever else it is, the process ends by it, and the reader sees that.
-    if (!(error instanceof MediaFaultError)) throw error;
+    if (!(error instanceof MediaFaultError)) process.exit(1);
     send({ kind: 'refused', fault: error.fault });
   }
 }
@@ -70,9 +71,9 @@ process.on('message', (message: ToMediaProcess) => {
 process.on('SIGINT', () => undefined);
 process.on('SIGTERM', () => undefined);
 process.on('disconnect', () => process.exit(0));
-for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
-  process.on(event, () => process.exit(1));
-}
+process.on('uncaughtException', () => process.exit(1));
+// What a decoder throws reaches `run`, and once more this way when the library closes the decoder.
+process.on('unhandledRejection', () => undefined);
 offerToKernel();
 loadCodecs();
 send({ kind: 'up' });
