@@ -12,43 +12,12 @@ import { LISTEN_RATE_HZ } from '../../src/contract/audio.ts';
 import { launchService } from '../../test/support/launcher.ts';
 import { runPeer } from '../python.ts';
 import { speak } from '../service.ts';
+import type { Clip, HearingCorpus, NoiseKind, TimedClip, Utterance } from './clip.ts';
 import { noise, rms, scaled, withNoise } from './noise.ts';
 import { recordings } from './recordings.ts';
 import { soundsWithoutSpeech } from './sounds.ts';
 import { bestFits, filled } from './timed-clips.ts';
 import { joined, pcmSamples, readWav, toListenRate, writeWav } from './wav-file.ts';
-
-/** A file of the corpus: mono, 16 bits, 16 kHz. */
-export interface Clip {
-  readonly id: string;
-  readonly audio: string;
-  readonly seconds: number;
-  /** What is said; empty for a sound without speech. */
-  readonly text: string;
-  readonly language: string;
-}
-
-export interface Utterance extends Clip {
-  readonly voice: string;
-  readonly noise: 'none' | NoiseKind;
-}
-
-export interface TimedClip extends Clip {
-  /** `3 s`, `8 s`, `25 s` or `5 min`. */
-  readonly group: string;
-}
-
-export interface HearingCorpus {
-  /** Every text by piper and by eSpeak, one of the two clean and the other with noise. */
-  readonly test: readonly Utterance[];
-  /** The same texts the other way round: for tuning, so that `test` stays unseen. */
-  readonly tuning: readonly Utterance[];
-  readonly recordings: readonly Clip[];
-  readonly timed: readonly TimedClip[];
-  readonly sounds: readonly Clip[];
-}
-
-type NoiseKind = 'white' | 'pink' | 'babble';
 
 const FOLDER = join(import.meta.dirname, '../../.cache/bench-hearing');
 const ESPEAK_SCRIPT = join(import.meta.dirname, '../peers/espeak_speech.py');
@@ -68,7 +37,7 @@ const LONG_S = 300;
 /** The first texts are shorter than two seconds. */
 const COMMANDS = 12;
 
-/** The corpus; made on the first call, which takes about two minutes. */
+/** The corpus; made on the first call, which takes about a minute. */
 export async function hearingCorpus(): Promise<HearingCorpus> {
   const folder = join(FOLDER, recipeHash());
   const manifest = join(folder, 'corpus.json');
@@ -76,7 +45,10 @@ export async function hearingCorpus(): Promise<HearingCorpus> {
     mkdirSync(folder, { recursive: true });
     await Bun.write(manifest, JSON.stringify(await make(folder), null, 1));
   }
-  return Bun.file(manifest).json();
+  // Files are named without their folder, so that the cache can be moved.
+  return JSON.parse(await Bun.file(manifest).text(), (key, value) =>
+    key === 'audio' ? join(folder, value) : value,
+  );
 }
 
 /** Changes whenever something changes that the corpus is made from. */
@@ -132,8 +104,8 @@ async function make(folder: string): Promise<HearingCorpus> {
 }
 
 async function saved(folder: string, id: string, samples: Float32Samples, text: string): Promise<Clip> {
-  const audio = join(folder, `${id}.wav`);
-  await writeWav(audio, samples);
+  const audio = `${id}.wav`;
+  await writeWav(join(folder, audio), samples);
   return { id, audio, seconds: samples.length / LISTEN_RATE_HZ, text, language: 'en' };
 }
 

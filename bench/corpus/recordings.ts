@@ -1,11 +1,14 @@
 /** Real recordings beside the repository, where a checkout has them: see `../shared/audio`. */
 
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { runPeer } from '../python.ts';
-import type { Clip } from './hearing-corpus.ts';
+import type { Clip } from './clip.ts';
 
 const FOLDER = join(import.meta.dirname, '../../../shared/audio');
+
+/** English ends at 29.1 s, German begins at 31.0 s. */
+const LANGUAGES_PART_S = 30;
 
 interface Recording {
   readonly id: string;
@@ -45,9 +48,36 @@ const RECORDINGS: readonly Recording[] = [
     language: 'en',
     text: 'The horizon seems extremely distant.',
   },
+  {
+    id: 'licence',
+    file: 'multilingual.mp3',
+    channel: 'mixed',
+    startS: 0,
+    endS: LANGUAGES_PART_S,
+    language: 'en',
+    text:
+      'Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated documentation files ' +
+      'to deal in the software without restriction, including without limitation the rights to use, copy, modify, merge, publish, ' +
+      'distribute, sublicense, and or sell copies of the software and to permit persons to whom the software is furnished to do so, ' +
+      'subject to the following conditions: the above copyright notice and this permission notice shall be included in all copies ' +
+      'or substantial portions of the software.',
+  },
+  {
+    id: 'lizenz',
+    file: 'multilingual.mp3',
+    channel: 'mixed',
+    startS: LANGUAGES_PART_S,
+    endS: null,
+    language: 'de',
+    text:
+      'Jedem, der diese Software und die dazugehörigen Dokumentationsdateien erhält, wird hiermit unentgeltlich die Genehmigung erteilt, ' +
+      'mit der Software uneingeschränkt zu verfahren. Dies umfasst insbesondere das Recht, die Software zu verwenden, zu vervielfältigen, ' +
+      'zu modifizieren, zusammenzufügen, zu veröffentlichen, zu verteilen, unterzulizenzieren und oder Kopien der Software zu verkaufen ' +
+      'und diese Rechte unter folgenden Bedingungen anderen zu übertragen.',
+  },
 ];
 
-/** Decodes them into `folder`; none when the folder is not there. */
+/** Decodes them into `folder`, and names the files there; none when the folder is not there. */
 export async function recordings(folder: string): Promise<Clip[]> {
   if (!existsSync(FOLDER)) return [];
   const wanted = RECORDINGS.map(({ id, file, channel, startS, endS }) => ({
@@ -64,6 +94,6 @@ export async function recordings(folder: string): Promise<Clip[]> {
   );
   return RECORDINGS.flatMap(({ id, text, language }, i) => {
     const line = lines[i];
-    return line ? [{ id, audio: line.path, seconds: line.seconds, text, language }] : [];
+    return line ? [{ id, audio: basename(line.path), seconds: line.seconds, text, language }] : [];
   });
 }
