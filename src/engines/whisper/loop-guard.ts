@@ -1,0 +1,58 @@
+/** Signs that a decoder has lost the audio and goes on by itself, which Whisper does most when it hears little. */
+
+import { deflateSync } from 'node:zlib';
+
+/** Longest block of tokens that is looked for; a sentence is seldom longer. */
+const LONGEST_BLOCK = 64;
+/**
+ * How often a block of 1, 2, … tokens must stand at the end, one after the other, to be a loop. People do say
+ * "no, no, no, no" and repeat a phrase, but hardly a whole sentence word for word.
+ */
+const LEAST_TIMES = [6, 5, 4, 3, 3, 3, 3] as const;
+const LEAST_TIMES_OF_LONG = 2;
+
+/** A block of tokens that the tokens end with again and again. */
+export interface TokenLoop {
+  /** Tokens of the block. */
+  readonly length: number;
+  /** How often it stands there; what is left of an earlier, cut one does not count. */
+  readonly times: number;
+}
+
+/**
+ * The shortest block that the tokens end with often enough to be a loop; undefined when none does. All but the
+ * first of its `times` can be dropped. Takes some hundred comparisons, so it can be asked after each token.
+ * @param tokens text tokens alone: timestamps differ from one repetition to the next.
+ */
+export function loopAtEnd(tokens: readonly number[]): TokenLoop | undefined {
+  const longest = Math.min(LONGEST_BLOCK, Math.floor(tokens.length / 2));
+  for (let length = 1; length <= longest; length++) {
+    let same = 0;
+    for (let index = tokens.length - 1 - length; index >= 0; index--) {
+      if (tokens[index] !== tokens[index + length]) break;
+      same++;
+    }
+    const times = 1 + Math.floor(same / length);
+    if (times >= (LEAST_TIMES[length - 1] ?? LEAST_TIMES_OF_LONG)) return { length, times };
+  }
+  return undefined;
+}
+
+/** Tokens a second that no speaker exceeds, in scripts of which Whisper needs several tokens a letter. */
+const MOST_TOKENS_PER_S = 20;
+/** Added for short utterances, which begin and end in the middle of a second. */
+const SPARE_TOKENS = 10;
+
+/** Text tokens that audio of this length can hold at most. */
+export function mostTokens(durationS: number): number {
+  return SPARE_TOKENS + Math.ceil(Math.max(0, durationS) * MOST_TOKENS_PER_S);
+}
+
+/**
+ * Bytes of a text over bytes of it compressed, as openai/whisper measures how much a text repeats itself; above
+ * 2.4 it is taken for a loop. 0 for no text.
+ */
+export function compressionRatio(text: string): number {
+  const bytes = new TextEncoder().encode(text);
+  return bytes.length / deflateSync(bytes).length;
+}
