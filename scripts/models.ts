@@ -2,13 +2,8 @@ import { fetchEntries, ModelFetchError } from '../models/fetch.ts';
 import { createProgress } from '../models/progress.ts';
 import { verifyEntries } from '../models/verify.ts';
 import { loadConfig } from '../src/config.ts';
-import {
-  type CatalogEntry,
-  catalog,
-  catalogEntry,
-  entriesForEngines,
-  resolveModelFiles,
-} from '../src/engines/model-files.ts';
+import { entriesForModels } from '../src/engines/embedded-models.ts';
+import { type CatalogEntry, catalog, catalogEntry, resolveModelFiles } from '../src/engines/model-files.ts';
 
 const USAGE = `Usage: bun run models <command>
   list            every entry of the manifest, with size, licence and whether its files are in the cache
@@ -29,8 +24,8 @@ async function main([command, ...ids]: readonly string[]): Promise<number> {
     case 'list':
       return await list(modelsDir);
     case 'fetch': {
-      const kinds = [...config.ttsModels.values()].map((model) => model.kind);
-      const entries = ids.length > 0 ? ids.map(catalogEntry) : entriesForEngines(kinds);
+      const configured = entriesForModels({ tts: config.ttsModels, stt: config.sttModels });
+      const entries = ids.length > 0 ? ids.map(catalogEntry) : configured;
       const progress = createProgress(process.stderr);
       const count = await fetchEntries(modelsDir, entries, { signal: stop.signal, progress });
       console.log(`${entries.length} entries are in ${modelsDir}; ${count} files were fetched.`);

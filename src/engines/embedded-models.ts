@@ -34,11 +34,16 @@ export function embeddedSpecs(
   return specs;
 }
 
-/** Entries of the manifest that the models need, with the detector of voice activity. */
-export function entriesForModels({ tts, stt }: ConfiguredModels): CatalogEntry[] {
-  const models = [...tts.values(), ...stt.values()];
-  const engines = models.flatMap((settings) => (settings.kind === 'upstream' ? [] : poolModel(settings)));
-  return entriesForEngines([...engines, 'silero']);
+/**
+ * Entries of the manifest that the models need, with the detector of voice activity.
+ * @param more engines whose entries are wanted as well.
+ */
+export function entriesForModels(
+  { tts, stt }: ConfiguredModels,
+  more: readonly string[] = [],
+): CatalogEntry[] {
+  const embedded = [...tts.values(), ...stt.values()].filter((settings) => settings.kind !== 'upstream');
+  return entriesForEngines([...embedded.map(poolModel), 'silero', ...more]);
 }
 
 const VOICE_ENTRIES = { kokoro: 'kokoro-voices', piper: 'piper-en-us-joe' } as const;

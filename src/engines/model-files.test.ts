@@ -10,6 +10,7 @@ import {
   catalog,
   catalogEntry,
   entriesForEngines,
+  memberOf,
   resolveModelFiles,
 } from './model-files.ts';
 
@@ -35,9 +36,14 @@ describe('the manifest', () => {
     (_id, entry) => {
       expect(entry.sources.map((source) => source.kind)).toEqual(['package', 'url']);
       for (const source of entry.sources) {
-        const templates = source.kind === 'url' ? [source.url] : source.parts.map((part) => part.member);
-        if (source.kind === 'url') expect(source.url).toMatch(/^https:\/\//);
-        if (entry.files.length > 1) for (const template of templates) expect(template).toContain('{name}');
+        if (source.kind === 'url') {
+          expect(source.url).toMatch(/^https:\/\//);
+          if (entry.files.length > 1) expect(source.url).toContain('{name}');
+          continue;
+        }
+        const members = source.parts.flatMap((part) => entry.files.map((file) => memberOf(part, file) ?? []));
+        expect(new Set(members.flat()).size).toBe(members.flat().length);
+        for (const file of entry.files) expect(source.parts.some((part) => memberOf(part, file))).toBe(true);
       }
     },
   );
@@ -65,6 +71,10 @@ describe('the manifest', () => {
     expect(entriesForEngines(['piper', 'bench']).map((entry) => entry.id)).toEqual([
       'piper-en-us-joe',
       'whisper-tiny-en-ct2',
+    ]);
+    expect(entriesForEngines(['whisper-base', 'silero']).map((entry) => entry.id)).toEqual([
+      'whisper-base-ct2',
+      'silero-vad',
     ]);
   });
 });

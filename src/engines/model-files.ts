@@ -22,7 +22,8 @@ const PackagePartSchema = Type.Object(
     version: Type.String({ pattern: '^[0-9][0-9A-Za-z.+-]*$' }),
     bytes: ByteCount,
     sha256: Sha256,
-    member: Template,
+    /** One path for every file, or one each for those that have something here. */
+    member: Type.Union([Template, Type.Record(Type.String(), Template)]),
   },
   strict,
 );
@@ -58,13 +59,19 @@ export const CatalogSchema = Type.Array(
 export type ModelFile = Static<typeof ModelFileSchema>;
 /** One archive of a package index, and where the file (or its next part) lies in it. */
 export type PackagePart = Static<typeof PackagePartSchema>;
-/** Where an entry's files can be had. A package's parts are joined in order. */
+/** Where an entry's files can be had. What a package's parts hold of a file is joined in order. */
 export type ModelSource = Static<typeof SourceSchema>;
 /** What belongs together: a model, a set of voices, a dictionary. */
 export type CatalogEntry = Static<typeof CatalogSchema>[number];
 
 /** The manifest of every model file (models/catalog.json). */
 export const catalog: readonly CatalogEntry[] = Value.Parse(CatalogSchema, catalogJson);
+
+/** Path of a file, or of its next part, inside an archive; undefined when nothing of it is there. */
+export function memberOf(part: PackagePart, file: ModelFile): string | undefined {
+  if (typeof part.member === 'string') return part.member.replace('{name}', file.name);
+  return part.member[file.name];
+}
 
 /** @throws Error that lists the known ids. */
 export function catalogEntry(id: string): CatalogEntry {

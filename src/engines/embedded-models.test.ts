@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import type { SttModelSettings, TtsModelSettings } from '../contract/settings.ts';
+import { embeddedSpecs, entriesForModels, poolModel } from './embedded-models.ts';
+
+const remote: TtsModelSettings = {
+  kind: 'upstream',
+  baseUrl: 'http://127.0.0.1:9/v1',
+  apiKey: undefined,
+  model: 'any',
+  voice: undefined,
+  rateHz: 16_000,
+};
+
+function models(
+  tts: Record<string, TtsModelSettings>,
+  stt: Record<string, SttModelSettings>,
+): Parameters<typeof embeddedSpecs>[0] {
+  return { tts: new Map(Object.entries(tts)), stt: new Map(Object.entries(stt)) };
+}
+
+describe('the pool', () => {
+  it('has every voice of CONFIG loaded, and weights that several ids name once', () => {
+    const configured = models(
+      {
+        a: { kind: 'kokoro', voice: 'af_heart' },
+        b: { kind: 'kokoro', voice: 'am_adam' },
+        c: { kind: 'kokoro', voice: 'af_heart' },
+        remote,
+      },
+      {
+        d: { kind: 'whisper', weights: 'base' },
+        e: { kind: 'whisper', weights: 'base' },
+        f: { kind: 'whisper', weights: '/srv/small' },
+        remote,
+      },
+    );
+    expect(embeddedSpecs(configured, '/models')).toEqual({
+      kokoro: { kind: 'kokoro', modelsDir: '/models', voices: ['af_heart', 'am_adam'] },
+      'whisper-base': { kind: 'whisper', modelsDir: '/models', weights: 'base' },
+      'whisper-/srv/small': { kind: 'whisper', modelsDir: '/models', weights: '/srv/small' },
+    });
+    expect(poolModel({ kind: 'whisper', weights: 'tiny.en' })).toBe('whisper-tiny.en');
+    expect(embeddedSpecs(models({ remote }, { remote }), '/models')).toEqual({});
+  });
+});
+
+describe('the cache', () => {
+  const idsFor = (...args: Parameters<typeof entriesForModels>) =>
+    entriesForModels(...args).map(({ id }) => id);
+
+  it('brings what the models need, and voice activity', () => {
+    const configured = models({ a: remote }, { d: { kind: 'whisper', weights: 'base' } });
+    expect(idsFor(configured)).toEqual(['whisper-base-ct2', 'silero-vad']);
+    expect(idsFor(models({}, { d: { kind: 'whisper', weights: 'tiny.en' } }))).toEqual([
+      'whisper-tiny-en-ct2',
+      'silero-vad',
+    ]);
+  });
+
+  it('brings nothing for a folder of somebody else, and more when it is told to', () => {
+    const configured = models({}, { d: { kind: 'whisper', weights: '/srv/small' } });
+    expect(idsFor(configured)).toEqual(['silero-vad']);
+    expect(idsFor(configured, ['piper'])).toEqual(['piper-en-us-joe', 'silero-vad']);
+  });
+});
