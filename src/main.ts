@@ -1,5 +1,6 @@
 import { speechPlugin } from '../plugins/speech/index.ts';
 import { openEngines } from './engines/open-engines.ts';
+import { audioFileReader } from './media/audio-file-reader.ts';
 import { runProcess } from './process.ts';
 
 /** The one place that lists what this build is made of. */
@@ -10,6 +11,16 @@ await runProcess({
       requestsPerOrganization: limits.speechRequestsPerOrganization,
     }),
   ],
-  openEngines: ({ ttsModels, sttModels, inference, modelsDir }, needs, words) =>
-    openEngines({ needs, ttsModels, sttModels, inference, modelsDir, ...words }),
+  async open({ ttsModels, sttModels, inference, modelsDir, limits }, needs, words) {
+    const engines = await openEngines({ needs, ttsModels, sttModels, inference, modelsDir, ...words });
+    if (!needs.has('audioFiles')) return engines;
+    const { environment } = inference;
+    const audioFiles = audioFileReader({ environment, longestS: limits.transcriptionSeconds });
+    return {
+      slots: { ...engines.slots, audioFiles },
+      async close() {
+        await Promise.all([audioFiles.close(), engines.close()]);
+      },
+    };
+  },
 });

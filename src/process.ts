@@ -29,17 +29,17 @@ export interface Build {
   /** Every feature, in the order of the contract's PLUGINS. */
   plugins(config: Config): readonly AnyPlugin[];
   /**
-   * Opens the engines that CONFIG maps model ids to, and whatever else fills slots.
-   * @param needs slots that a loaded plugin needs; nothing is loaded for others.
+   * Opens what fills slots: the engines that CONFIG maps model ids to, the reader of audio files.
+   * @param needs slots that a loaded plugin needs; nothing is opened for others.
    */
-  openEngines(
+  open(
     config: Config,
     needs: ReadonlySet<keyof Slots>,
     words: Pick<Slots, 'clock' | 'log' | 'metrics'>,
-  ): Promise<OpenEngines>;
+  ): Promise<OpenSlots>;
 }
 
-export interface OpenEngines {
+export interface OpenSlots {
   readonly slots: Partial<Slots>;
   close(): Promise<void>;
 }
@@ -146,8 +146,8 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
 
     const words = { clock, log, metrics };
     const needs = new Set(plugins.flatMap((plugin) => plugin.needs));
-    const engines = opened.adopt(await build.openEngines(config, needs, words), (it) => it.close());
-    const slots = { ...words, ...engines.slots, usage: usageLedger(usage, clock, metrics) };
+    const parts = opened.adopt(await build.open(config, needs, words), (it) => it.close());
+    const slots = { ...words, ...parts.slots, usage: usageLedger(usage, clock, metrics) };
     const registry = opened.adopt(await startPlugins(plugins, slots, log), (it) => it.close());
     app = buildApp({
       version: packageJson.version,

@@ -13,5 +13,5 @@ await runProcess({
       setup: () => Promise.reject(new Error('set up without engines')),
     },
   ],
-  openEngines: () => failure.promise,
+  open: () => failure.promise,
 });

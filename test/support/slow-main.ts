@@ -67,5 +67,5 @@ await runProcess({
       }),
     },
   ],
-  openEngines: async () => ({ slots: {}, close: async () => undefined }),
+  open: async () => ({ slots: {}, close: async () => undefined }),
 });
