@@ -3,10 +3,10 @@ import { parseSpeechRequest, speechBodySchema } from './model.ts';
 
 const LIMIT = 5000;
 const OK = { model: 'svc-tts', input: 'Hello.' };
-const parse = (body: unknown, isForm = false) => parseSpeechRequest(body, isForm, LIMIT);
+const parse = (body: object | null, isForm = false) => parseSpeechRequest(body, isForm, LIMIT);
 
 /** The `param` and `code` of a refusal. */
-function refusal(body: unknown, isForm = false): unknown[] {
+function refusal(body: object | null, isForm = false): unknown[] {
   try {
     parse(body, isForm);
   } catch (error) {

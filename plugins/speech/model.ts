@@ -2,8 +2,9 @@
 
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { invalidRequest, type ServiceError } from '../../src/contract/error.ts';
-import { oneOf, schemaFault } from '../../src/kit/schema-error.ts';
+import { invalidRequest } from '../../src/contract/error.ts';
+import { oneOf } from '../../src/kit/schema-error.ts';
+import { fieldRefusal, numberOf, presentFields } from './fields.ts';
 
 /** Fields of the removed inline voice cloning, and their types for the documentation. */
 const REMOVED = {
@@ -74,15 +75,19 @@ export function speechBodySchema(maxCharacters: number) {
  * @param isForm whether scalars came as text.
  * @throws ServiceError `invalid_request` that names the field.
  */
-export function parseSpeechRequest(body: unknown, isForm: boolean, maxCharacters: number): SpeechRequest {
-  const fields = presentFields(body, isForm);
+export function parseSpeechRequest(
+  body: object | null,
+  isForm: boolean,
+  maxCharacters: number,
+): SpeechRequest {
+  const fields = presentFields(body, isForm ? NUMBERS : undefined);
   const removed = Object.keys(REMOVED).find((name) => Object.hasOwn(fields, name));
   if (removed !== undefined) {
     const message = `'${removed}' is no longer accepted: store the voice once and send its id as 'voice'.`;
     throw invalidRequest(message, removed, 'unsupported_parameter');
   }
   const error = Value.Errors(SpeechBody, fields).First();
-  if (error !== undefined) throw refusal(error);
+  if (error !== undefined) throw fieldRefusal(error, CHOICES);
   const { model, input, voice, response_format, speed } = fields as SpeechBody;
   return {
     model,
@@ -94,32 +99,11 @@ export function parseSpeechRequest(body: unknown, isForm: boolean, maxCharacters
   };
 }
 
-/** Own fields that have a value; null means absent. Numbers of a form are read where a number is due. */
-function presentFields(body: unknown, isForm: boolean): Record<string, unknown> {
-  const present = Object.entries(body ?? {}).filter(([, value]) => value !== null);
-  const read = isForm
-    ? present.map(([name, value]) => [name, NUMBERS.has(name) ? numberOf(value) : value])
-    : present;
-  return Object.fromEntries(read);
-}
-
-const NUMBERS: ReadonlySet<string> = new Set(['speed', 'max_new_tokens']);
-
-/** The number that a text stands for; anything else stays as it is, for the schema to refuse. */
-function numberOf(value: unknown): unknown {
-  const isDecimal = typeof value === 'string' && /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(value);
-  return isDecimal ? Number(value) : value;
-}
-
-function refusal(error: Parameters<typeof schemaFault>[0]): ServiceError {
-  const { field, problem, code } = schemaFault(error);
-  const isChoice = field === 'response_format' || field === 'stream_format';
-  return invalidRequest(
-    `'${field}' ${problem}.`,
-    field,
-    isChoice && code === 'invalid_value' ? 'unsupported_value' : code,
-  );
-}
+const NUMBERS = new Map([
+  ['speed', numberOf],
+  ['max_new_tokens', numberOf],
+]);
+const CHOICES: ReadonlySet<string> = new Set(['response_format', 'stream_format']);
 
 /** @throws ServiceError for a text that is blank or too long. */
 function countCharacters(input: string, maxCharacters: number): number {

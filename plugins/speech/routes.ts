@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
 import { callerOf } from '../../src/http/caller.ts';
-import { ErrorSchema } from '../../src/http/schemas.ts';
+import { failure, plain, WORK_FAILURES } from '../../src/http/route-docs.ts';
 import { patienceWith, streamedBody } from '../../src/http/streamed-body.ts';
 import { parseSpeechRequest, speechBodySchema } from './model.ts';
 import type { Synthesizer } from './synthesize.ts';
@@ -11,7 +11,7 @@ export function speechRoutes(synthesizer: Synthesizer, maxCharacters: number) {
     '/v1/audio/speech',
     async ({ body, request, server }) => {
       const isForm = /^multipart\//i.test(request.headers.get('content-type') ?? '');
-      const speech = parseSpeechRequest(body, isForm, maxCharacters);
+      const speech = parseSpeechRequest(body as object | null, isForm, maxCharacters);
       // A long text behind a long queue takes its time; the connection must outlive it.
       const patience = patienceWith(request, server);
       patience.whileWeWork();
@@ -31,11 +31,6 @@ export function speechRoutes(synthesizer: Synthesizer, maxCharacters: number) {
 
 function documentation(maxCharacters: number) {
   const schema = plain(speechBodySchema(maxCharacters));
-  const errorSchema = plain(ErrorSchema);
-  const failure = (description: string) => ({
-    description,
-    content: { 'application/json': { schema: errorSchema } },
-  });
   return {
     summary: 'Text to speech',
     description:
@@ -52,19 +47,10 @@ function documentation(maxCharacters: number) {
           'audio/pcm': { schema: { type: 'string' as const, format: 'binary' } },
         },
       },
-      400: failure('A field is missing or not allowed; `param` names it'),
-      401: failure('No key, or a wrong one'),
-      413: failure('The body is too large'),
+      ...WORK_FAILURES,
       415: failure('The body is neither JSON nor a form'),
-      429: failure('The organization has too many requests open; `retry-after` says when to try again'),
       500: failure('The synthesis failed'),
       502: failure('The server that makes the audio failed'),
-      503: failure('Too much work at once; `retry-after` says when to try again'),
     },
   };
-}
-
-/** The JSON of a schema, without the symbols that TypeBox keeps in it. */
-function plain(schema: object) {
-  return JSON.parse(JSON.stringify(schema));
 }

@@ -1,58 +1,128 @@
-/** The usage row of one speech request (spec 4.3, rule 3). */
+/** The usage rows of speech (spec 4.3, rule 3) and of transcriptions (spec 4.7, rule 9). */
 
-import { SPEECH_RATE_HZ } from '../../src/contract/audio.ts';
+import { LISTEN_RATE_HZ, SPEECH_RATE_HZ } from '../../src/contract/audio.ts';
+import type { Transcript, TranscriptionEvent } from '../../src/contract/engine.ts';
 import type { Logger } from '../../src/contract/logger.ts';
-import type { UsageStatus, UsageWriter } from '../../src/contract/usage.ts';
+import type { UsageEntry, UsageStatus, UsageWriter } from '../../src/contract/usage.ts';
 import type { Caller } from '../../src/http/caller.ts';
+import { heardTokens, textTokens } from '../../src/kit/token-estimate.ts';
 import type { SpeechRequest } from './model.ts';
+import type { TranscriptionAsk } from './transcription-model.ts';
 
 /** About four characters of English make a token. */
 const CHARACTERS_PER_TOKEN = 4;
 /** Audio codecs of speech models make 12.5 to 50 tokens a second; billing is the same for every engine. */
 const TOKENS_PER_SECOND = 25;
 
-/** Counts what one request really made, and writes exactly one row of it. */
-export class SpeechTally {
-  readonly #usage: UsageWriter;
-  readonly #log: Logger;
-  readonly #request: SpeechRequest;
+export interface UsageParts {
+  readonly usage: UsageWriter;
+  readonly log: Logger;
+}
+
+type Consumed = Omit<UsageEntry, 'organization' | 'requestId' | 'status'>;
+
+/** Counts what one request really consumed, and writes exactly one row of it. */
+abstract class Tally {
+  readonly #parts: UsageParts;
   readonly #caller: Caller;
-  #samples = 0;
   #written = false;
 
-  constructor(parts: { usage: UsageWriter; log: Logger }, request: SpeechRequest, caller: Caller) {
-    this.#usage = parts.usage;
-    this.#log = parts.log;
-    this.#request = request;
+  constructor(parts: UsageParts, caller: Caller) {
+    this.#parts = parts;
     this.#caller = caller;
-  }
-
-  add(samples: number): void {
-    this.#samples += samples;
   }
 
   /** Resolves when the row is stored. Only the first call counts; a failure to store is logged. */
   async write(status: UsageStatus): Promise<void> {
     if (this.#written) return;
     this.#written = true;
-    const { model, characters } = this.#request;
-    const audioSeconds = this.#samples / SPEECH_RATE_HZ;
+    const { organization, requestId } = this.#caller;
     try {
-      await this.#usage.write({
-        endpoint: '/v1/audio/speech',
-        organization: this.#caller.organization,
-        requestId: this.#caller.requestId,
-        model,
-        status,
-        inputTokens: Math.ceil(characters / CHARACTERS_PER_TOKEN),
-        // In this order the division is the last step, and exact lengths stay exact.
-        outputTokens: Math.ceil((this.#samples * TOKENS_PER_SECOND) / SPEECH_RATE_HZ),
-        characters,
-        audioBytes: this.#samples * 2,
-        audioSeconds,
-      });
+      await this.#parts.usage.write({ ...this.consumed(), organization, requestId, status });
     } catch (error) {
-      this.#log.error('usage row could not be written', error, { request_id: this.#caller.requestId });
+      this.#parts.log.error('usage row could not be written', error, { request_id: requestId });
     }
+  }
+
+  protected abstract consumed(): Consumed;
+}
+
+/** Counts the audio that a text gave. */
+export class SpeechTally extends Tally {
+  readonly #request: SpeechRequest;
+  #samples = 0;
+
+  constructor(parts: UsageParts, request: SpeechRequest, caller: Caller) {
+    super(parts, caller);
+    this.#request = request;
+  }
+
+  add(samples: number): void {
+    this.#samples += samples;
+  }
+
+  protected consumed(): Consumed {
+    const { model, characters } = this.#request;
+    return {
+      endpoint: '/v1/audio/speech',
+      model,
+      inputTokens: Math.ceil(characters / CHARACTERS_PER_TOKEN),
+      // In this order the division is the last step, and exact lengths stay exact.
+      outputTokens: Math.ceil((this.#samples * TOKENS_PER_SECOND) / SPEECH_RATE_HZ),
+      characters,
+      audioBytes: this.#samples * 2,
+      audioSeconds: this.#samples / SPEECH_RATE_HZ,
+    };
+  }
+}
+
+/** Counts the audio that was heard and the text that it gave. */
+export class TranscriptionTally extends Tally {
+  readonly #ask: TranscriptionAsk;
+  #samples = 0;
+  #text = '';
+  #final: Transcript | undefined;
+
+  constructor(parts: UsageParts, ask: TranscriptionAsk, caller: Caller) {
+    super(parts, caller);
+    this.#ask = ask;
+  }
+
+  /** Whether any audio was heard. */
+  get hasHeard(): boolean {
+    return this.#samples > 0;
+  }
+
+  /** Whether any text came of it. */
+  get hasSaid(): boolean {
+    return this.#text !== '';
+  }
+
+  hears(samples: number): void {
+    this.#samples += samples;
+  }
+
+  says(event: TranscriptionEvent): void {
+    if (event.kind === 'delta') this.#text += event.text;
+    else this.#final = event.transcript;
+  }
+
+  protected consumed(): Consumed {
+    const { task, model, prompt = '' } = this.#ask;
+    const audioSeconds = this.#samples / LISTEN_RATE_HZ;
+    // Only a finished one was counted by its engine.
+    const { audio, text } = this.#final?.inputTokens ?? {
+      audio: heardTokens(audioSeconds),
+      text: textTokens(prompt),
+    };
+    const transcript = this.#final?.text ?? this.#text;
+    return {
+      endpoint: task === 'translate' ? '/v1/audio/translations' : '/v1/audio/transcriptions',
+      model,
+      inputTokens: audio + text,
+      outputTokens: this.#final?.outputTokens ?? textTokens(this.#text),
+      audioSeconds,
+      ...(transcript === '' ? {} : { transcript }),
+    };
   }
 }

@@ -92,8 +92,8 @@ function tidy(document: OpenApiDocument): void {
   for (const { responses = {} } of operations) {
     for (const [status, response] of Object.entries(responses)) {
       response.description ??= status.startsWith('2') ? 'The answer' : 'A refusal';
-      const json = response.content?.['application/json'];
-      if (json !== undefined) response.content = { 'application/json': json };
+      const { 'application/json': json, 'multipart/form-data': form } = response.content ?? {};
+      if (json !== undefined && form !== undefined) response.content = { 'application/json': json };
     }
   }
 }

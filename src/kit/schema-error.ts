@@ -129,7 +129,7 @@ function dotted(pointer: string): string {
 /** A string that must be one of `values`; errors name them all. */
 export function oneOf<const Values extends readonly string[]>(
   values: Values,
-  options: { default?: string } = {},
+  options: { default?: string; description?: string } = {},
 ) {
   return Type.Union(
     values.map((value) => Type.Literal(value)),

@@ -1,0 +1,123 @@
+/** The service behind POST /v1/audio/transcriptions and /v1/audio/translations. */
+
+import { LISTEN_RATE_HZ } from '../../src/contract/audio.ts';
+import type { OpenAudioFile } from '../../src/contract/audio-file.ts';
+import type { HeardAudio, SttEngine, TranscriptionEvent } from '../../src/contract/engine.ts';
+import { invalidRequest, ServiceError } from '../../src/contract/error.ts';
+import type { Slots } from '../../src/contract/plugin.ts';
+import type { Caller } from '../../src/http/caller.ts';
+import { toServiceError } from '../../src/http/error-body.ts';
+import { unknownModel } from '../../src/http/model-routes.ts';
+import { languageName } from '../../src/kit/languages.ts';
+import { type OpenRequest, OpenRequests } from '../../src/kit/open-requests.ts';
+import type { TranscriptionAsk } from './transcription-model.ts';
+import { TranscriptionTally } from './usage.ts';
+
+export interface TranscriberParts extends Pick<Slots, 'stt' | 'audioFiles' | 'usage' | 'log'> {
+  /** Requests of one organization that may be open at once, uploads included. */
+  readonly requestsPerOrganization: number;
+}
+
+export class Transcriber {
+  readonly #parts: TranscriberParts;
+  readonly #open: OpenRequests;
+
+  constructor(parts: TranscriberParts) {
+    this.#parts = parts;
+    this.#open = new OpenRequests('transcription', parts.requestsPerOrganization);
+  }
+
+  /**
+   * Takes a place for a request, before its upload is read: places bound the disk that uploads take.
+   * @throws ServiceError `rate_limited` when the organization has too many requests open.
+   */
+  begin(caller: Caller, signal: AbortSignal): OpenRequest {
+    return this.#open.begin(caller.organization, signal);
+  }
+
+  /**
+   * Transcribes a file: deltas, then the final, then the usage row is stored. Not consuming stops the work.
+   * @throws ServiceError: `invalid_request` for an unknown model, a language it lacks and a file that is no
+   *   audio; what the engine throws; the signal's reason after an abort.
+   */
+  async *transcribe(
+    ask: TranscriptionAsk,
+    caller: Caller,
+    signal: AbortSignal,
+  ): AsyncGenerator<TranscriptionEvent, void, undefined> {
+    const engine = this.#engine(ask);
+    const tally = new TranscriptionTally(this.#parts, ask, caller);
+    const file = await this.#parts.audioFiles.open(ask.file.path, LISTEN_RATE_HZ, 'file', signal);
+    let refused = false;
+    try {
+      for await (const event of engine.transcribe(counted(file, tally), requestOf(ask), signal)) {
+        tally.says(event);
+        // The row comes first: whoever has the final may look for it.
+        if (event.kind === 'final') await tally.write('completed');
+        yield event;
+      }
+    } catch (error) {
+      refused = !signal.aborted && isRefusal(error, tally);
+      if (!refused) await tally.write(signal.aborted ? 'cancelled' : 'failed');
+      throw error;
+    } finally {
+      await file.samples.return();
+      // Still open here: the consumer left in the middle.
+      if (tally.hasHeard && !refused) await tally.write('cancelled');
+    }
+  }
+
+  /** Notes a failure that no status can tell any more, because the answer had begun. */
+  failedLate(error: unknown, { requestId }: Caller): void {
+    const { kind } = toServiceError(error);
+    this.#parts.log.error('transcription failed in its stream', error, { request_id: requestId, kind });
+  }
+
+  /** Resolves when nothing is running; at the signal it stops what still is. */
+  drain(until: AbortSignal): Promise<void> {
+    return this.#open.drain(until);
+  }
+
+  /** Stops every request that is running. */
+  stop(): void {
+    this.#open.stop();
+  }
+
+  #engine({ model, language }: TranscriptionAsk): SttEngine {
+    const { stt } = this.#parts;
+    const engine = stt.get(model);
+    if (engine === undefined) throw unknownModel(stt.ids, 'invalid_request');
+    if (language !== undefined) requireLanguage(engine, language);
+    return engine;
+  }
+}
+
+/** @throws ServiceError for a language that the model does not know. */
+function requireLanguage({ languages }: SttEngine, language: string): void {
+  if (languages?.includes(language) ?? languageName(language) !== undefined) return;
+  const allowed = languages === undefined ? 'an ISO 639-1 code' : `one of ${languages.join(', ')}`;
+  throw invalidRequest(`'language' must be ${allowed}.`, 'language', 'invalid_value');
+}
+
+function requestOf(ask: TranscriptionAsk) {
+  const { task, language, prompt, temperature, format, shown } = ask;
+  const needsSegments = format === 'verbose_json' || format === 'srt' || format === 'vtt';
+  const timestamps = shown.words ? 'word' : needsSegments ? 'segment' : 'none';
+  return { task, language, prompt, temperature, timestamps, priority: 'interactive' } as const;
+}
+
+async function* counted(
+  { samples }: OpenAudioFile,
+  tally: TranscriptionTally,
+): AsyncGenerator<HeardAudio, void, undefined> {
+  for await (const run of samples) {
+    tally.hears(run.length);
+    yield run;
+  }
+}
+
+/** Whether nothing was done yet: refusals have no row. An engine may hear a little before it says that it is full. */
+function isRefusal(error: unknown, { hasHeard, hasSaid }: TranscriptionTally): boolean {
+  if (!(error instanceof ServiceError)) return false;
+  return error.kind === 'overloaded' ? !hasSaid : error.kind === 'invalid_request' && !hasHeard;
+}

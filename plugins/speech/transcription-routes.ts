@@ -1,0 +1,98 @@
+import { Elysia } from 'elysia';
+import type { TranscriptionEvent, TranscriptionTask } from '../../src/contract/engine.ts';
+import { ServiceError } from '../../src/contract/error.ts';
+import { callerOf } from '../../src/http/caller.ts';
+import { largestForm, receiveForm, type UploadSettings } from '../../src/http/multipart.ts';
+import { UPLOAD_BYTES } from '../../src/http/route-table.ts';
+import { SSE_HEADERS, sseError, sseEvent } from '../../src/http/sse.ts';
+import {
+  type ConnectionServer,
+  patienceWith,
+  startingWith,
+  streamedBody,
+} from '../../src/http/streamed-body.ts';
+import type { Transcriber } from './transcribe.ts';
+import { tokenUsage, transcriptAnswer } from './transcription-answer.ts';
+import { transcriptionDocumentation } from './transcription-docs.ts';
+import { parseTranscription } from './transcription-model.ts';
+
+/** POST /v1/audio/transcriptions and /v1/audio/translations, as in OpenAI's SDK. */
+export function transcriptionRoutes(transcriber: Transcriber, uploads: UploadSettings) {
+  const detail = (task: TranscriptionTask) => ({
+    ...transcriptionDocumentation(task, uploads.fileBytes),
+    [UPLOAD_BYTES]: largestForm(uploads.fileBytes),
+  });
+  const answer =
+    (task: TranscriptionTask) =>
+    ({ request, server }: { request: Request; server: ConnectionServer | null }) =>
+      answerTo(task, request, server);
+  return new Elysia({ name: 'transcription', tags: ['audio'] })
+    .post('/v1/audio/transcriptions', answer('transcribe'), { detail: detail('transcribe') })
+    .post('/v1/audio/translations', answer('translate'), { detail: detail('translate') });
+
+  async function answerTo(task: TranscriptionTask, request: Request, server: ConnectionServer | null) {
+    const caller = callerOf(request);
+    const patience = patienceWith(request, server);
+    const left = new AbortController();
+    // Ended in reverse: the engine, then the file, then the place that they took.
+    const held = new AsyncDisposableStack();
+    try {
+      const signal = AbortSignal.any([request.signal, left.signal]);
+      const place = held.adopt(transcriber.begin(caller, signal), (open) => open.end());
+      const form = held.adopt(await receiveForm(request, uploads, place.signal), (it) => it.release());
+      const ask = parseTranscription(task, form.fields);
+      const events = held.adopt(transcriber.transcribe(ask, caller, place.signal), async (it) => {
+        await it.return();
+      });
+      patience.whileWeWork();
+      if (!ask.stream) {
+        const answer = transcriptAnswer(ask, await finalOf(events));
+        await held.disposeAsync();
+        return answer;
+      }
+      // What fails before the first event can still be told by a status.
+      const first = await events.next();
+      if (first.done) throw noFinal();
+      const chunks = sseOf(startingWith(first.value, events), held, (error) => {
+        if (!place.signal.aborted) transcriber.failedLate(error, caller);
+      });
+      return new Response(streamedBody(chunks, left, patience), { headers: SSE_HEADERS });
+    } catch (error) {
+      await held.disposeAsync();
+      throw error;
+    } finally {
+      patience.whileTheyRead();
+    }
+  }
+}
+
+async function finalOf(events: AsyncIterable<TranscriptionEvent>) {
+  for await (const event of events) if (event.kind === 'final') return event.transcript;
+  throw noFinal();
+}
+
+function noFinal(): ServiceError {
+  return new ServiceError('internal', 'The transcription ended without a result.', { code: 'server_error' });
+}
+
+/** The events of a stream (openai-wire 1.6); a failure is the last of them. */
+async function* sseOf(
+  events: AsyncIterable<TranscriptionEvent>,
+  held: AsyncDisposableStack,
+  onFailure: (error: unknown) => void,
+): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
+  try {
+    for await (const event of events) {
+      if (event.kind === 'delta') yield sseEvent({ type: 'transcript.text.delta', delta: event.text });
+      else {
+        const { text } = event.transcript;
+        yield sseEvent({ type: 'transcript.text.done', text, usage: tokenUsage(event.transcript) });
+      }
+    }
+  } catch (error) {
+    onFailure(error);
+    yield sseError(error);
+  } finally {
+    await held.disposeAsync();
+  }
+}

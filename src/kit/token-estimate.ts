@@ -1,0 +1,18 @@
+/** Tokens of what an engine gives no count for. The same for every engine, so that billing is too. */
+
+/** OpenAI's audio models make one token of 100 ms of speech that goes in. */
+const AUDIO_TOKENS_PER_S = 10;
+/** About four characters of English make a token. */
+const CHARACTERS_PER_TOKEN = 4;
+
+/** Tokens of audio that goes in, rounded up. */
+export function heardTokens(audioS: number): number {
+  return Math.ceil(audioS * AUDIO_TOKENS_PER_S);
+}
+
+/** Tokens of a text, rounded up. Characters are Unicode code points. */
+export function textTokens(text: string): number {
+  let characters = 0;
+  for (const _ of text) characters += 1;
+  return Math.ceil(characters / CHARACTERS_PER_TOKEN);
+}

@@ -1,0 +1,42 @@
+import { readFile } from 'node:fs/promises';
+import type { AudioFileReader, OpenAudioFile } from '../../src/contract/audio-file.ts';
+import { invalidRequest } from '../../src/contract/error.ts';
+
+/** Samples of one run of {@link FakeAudioFiles}. */
+const RUN_SAMPLES = 1600;
+
+/** Takes each pair of bytes of a file for a sample, in runs of 100 ms; a file that begins with `x` is no audio. */
+export class FakeAudioFiles implements AudioFileReader {
+  readonly opened: string[] = [];
+  /** Files that are being read. */
+  reading = 0;
+  /** Runs after which a file breaks off. */
+  breaksAfter = Number.POSITIVE_INFINITY;
+
+  async open(path: string, _rateHz: number, field: string, signal: AbortSignal): Promise<OpenAudioFile> {
+    signal.throwIfAborted();
+    const bytes = await readFile(path);
+    this.opened.push(path);
+    if (bytes[0] === 'x'.charCodeAt(0))
+      throw invalidRequest(`'${field}' is no audio.`, field, 'invalid_value');
+    this.reading += 1;
+    return {
+      info: { container: 'wav', codec: 'pcm', rateHz: 16_000, channels: 1 },
+      samples: this.#samples(bytes, field, signal),
+    };
+  }
+
+  async *#samples(bytes: Buffer, field: string, signal: AbortSignal) {
+    try {
+      for (let run = 0; run * RUN_SAMPLES * 2 < bytes.length; run += 1) {
+        signal.throwIfAborted();
+        if (run >= this.breaksAfter) throw invalidRequest(`'${field}' breaks off.`, field, 'invalid_value');
+        yield new Float32Array(Math.min(RUN_SAMPLES, bytes.length / 2 - run * RUN_SAMPLES));
+      }
+    } finally {
+      this.reading -= 1;
+    }
+  }
+
+  async close() {}
+}
