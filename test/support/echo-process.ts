@@ -1,0 +1,15 @@
+/** A supervised process that repeats what it is told, and ends at `die`. */
+
+import { serveProcess } from '../../src/engines/process-loop.ts';
+
+export interface EchoLoad {
+  readonly greeting: string;
+}
+
+serveProcess<EchoLoad, string, string, string>('Echo', (send) => ({
+  load: async ({ greeting }) => greeting,
+  receive(message) {
+    if (message === 'die') process.exit(3);
+    send(`${message}!`);
+  },
+}));
