@@ -8,8 +8,10 @@ export interface Row {
   readonly ours: number;
   readonly peer?: number;
   readonly unit: string;
-  /** Most that `ours`, or `ours / peer` when there is a peer, may be. */
+  /** Most that the number which {@link judged} names may be. */
   readonly target?: number;
+  /** What the target limits; absent means the ratio of ours to the peer's where there is a peer, else ours. */
+  readonly judged?: 'ours' | 'ratio' | 'difference';
 }
 
 /** The machine in words: processor, cores in use, memory. */
@@ -42,14 +44,20 @@ export async function report(
   console.log(lines.join('\n'));
 }
 
-function line({ measure, ours, peer, unit, target }: Row): string {
+function line(row: Row): string {
+  const { measure, ours, peer, unit, target, judged = peer === undefined ? 'ours' : 'ratio' } = row;
   const ratio = peer === undefined ? undefined : ours / peer;
-  const judged = ratio ?? ours;
-  const verdict = target === undefined ? '' : judged <= target ? 'met' : '**missed**';
-  const cell = (value: number | undefined, suffix = '') =>
-    value === undefined ? '–' : `${Number(value.toPrecision(3))}${suffix}`;
-  const limit = target === undefined ? '–' : `≤ ${target}${ratio === undefined && unit ? ` ${unit}` : ''}`;
   const suffix = unit ? ` ${unit}` : '';
+  const cell = (value: number | undefined, after = '') =>
+    value === undefined ? '–' : `${Number(value.toPrecision(3))}${after}`;
+  const numbers = { ours, ratio: ratio ?? ours, difference: ours - (peer ?? 0) };
+  const limits = {
+    ours: `≤ ${target}${suffix}`,
+    ratio: `≤ ${target}`,
+    difference: `≤ peer + ${target}${suffix}`,
+  };
+  const limit = target === undefined ? '–' : limits[judged];
+  const verdict = target === undefined ? '' : numbers[judged] <= target ? 'met' : '**missed**';
   return `| ${measure} | ${cell(ours, suffix)} | ${cell(peer, suffix)} | ${cell(ratio)} | ${limit} | ${verdict} |`;
 }
 

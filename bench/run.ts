@@ -1,5 +1,6 @@
 /** `bun run bench [case …]`: measures, and writes tables to bench/results. Not part of the tests. */
 
+import { benchHearing } from './cases/hearing.ts';
 import { benchIntelligibility } from './cases/intelligibility.ts';
 import { benchMemory } from './cases/memory.ts';
 import { benchSpeech } from './cases/speech.ts';
@@ -8,6 +9,8 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
   speech: benchSpeech,
   intelligibility: benchIntelligibility,
   memory: benchMemory,
+  hearing: benchHearing,
+  'hearing-tiny.en': () => benchHearing('tiny.en'),
 };
 
 const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(CASES);

@@ -1,7 +1,7 @@
 /** Memory of the whole service (serving and inference processes) over many requests. */
 
-import { readdirSync, readFileSync } from 'node:fs';
 import { report } from '../report.ts';
+import { residentKb } from '../resident-memory.ts';
 import { launchBenchService, speak } from '../service.ts';
 
 const WARM_UP = 96;
@@ -11,30 +11,6 @@ const REQUESTS = 528;
 const CYCLE = 48;
 const SLOPE_TARGET_KB = 20;
 const WORDS = 'one two three four five six seven eight nine ten eleven twelve'.split(' ');
-
-/** Resident memory of a process and everything it started, in kB (Linux). */
-function residentKb(root: number): number {
-  const parents = new Map<number, number>();
-  const resident = new Map<number, number>();
-  for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name)) continue;
-    try {
-      const status = readFileSync(`/proc/${name}/status`, 'utf8');
-      parents.set(Number(name), Number(/^PPid:\s*(\d+)/m.exec(status)?.[1]));
-      resident.set(Number(name), Number(/^VmRSS:\s*(\d+)/m.exec(status)?.[1] ?? 0));
-    } catch {
-      // It ended meanwhile.
-    }
-  }
-  const family = new Set([root]);
-  for (let grown = true; grown; ) {
-    grown = false;
-    for (const [pid, parent] of parents) {
-      if (!family.has(pid) && family.has(parent)) grown = !!family.add(pid);
-    }
-  }
-  return [...family].reduce((sum, pid) => sum + (resident.get(pid) ?? 0), 0);
-}
 
 /** Least-squares slope of evenly spaced values. */
 function slope(values: readonly number[]): number {

@@ -26,7 +26,15 @@ const SPEECH_LEVEL = 0.07;
 const NOISES: readonly NoiseKind[] = ['white', 'pink', 'babble'];
 const BABBLE_VOICES = 6;
 const PIPER_RATE_HZ = 24_000;
-const PIPER_ONLY = '[models."svc-tts"]\nkind = "piper"\n';
+const PIPER_ONLY = `
+[models."svc-tts"]
+kind = "piper"
+
+[models."svc-stt"]
+kind = "upstream"
+base_url = "http://127.0.0.1:9/v1"
+model = "none"
+`;
 /** `en` is British. */
 const ESPEAK_VOICES = ['en-us', 'en-us+f2', 'en-us+m3', 'en-us+f4', 'en', 'en+f3', 'en+m7', 'en-us+m1'];
 /** Slow to brisk; eSpeak's own default is 175. */

@@ -1,0 +1,74 @@
+/** How soon the final text leaves when the audio arrived live, with pauses marked as a turn detector would. */
+
+import type { Float32Samples } from '../../src/contract/audio.ts';
+import { LISTEN_RATE_HZ } from '../../src/contract/audio.ts';
+import type { HeardAudio } from '../../src/contract/engine.ts';
+import type { Utterance } from '../corpus/clip.ts';
+import { readWav } from '../corpus/wav-file.ts';
+import { finalText, type Listener } from '../listening.ts';
+import type { Row } from '../report.ts';
+
+const PIECE_S = 0.1;
+/** A detector is fairly sure after this much silence, and ends the turn after that much. */
+const PAUSE_AFTER_S = 0.2;
+const COMMIT_AFTER_S = 0.5;
+const LENGTHS_S = [3, 8];
+const CLIPS = 3;
+
+/** Time from the commit to the final text, with and without the marks, for utterances near each length. */
+export async function liveRows(utterances: readonly Utterance[], { engine }: Listener): Promise<Row[]> {
+  const clean = utterances.filter(({ noise, voice }) => noise === 'none' && voice === 'piper');
+  const rows: Row[] = [];
+  for (const lengthS of LENGTHS_S) {
+    const byDistance = clean.toSorted(
+      (a, b) => Math.abs(a.seconds - lengthS) - Math.abs(b.seconds - lengthS),
+    );
+    for (const marks of [true, false]) {
+      let sum = 0;
+      for (const { audio } of byDistance.slice(0, CLIPS)) {
+        const live = new LiveAudio(await readWav(audio), marks);
+        await finalText(engine, live.pieces(), 'en');
+        sum += performance.now() - live.committedAtMs;
+      }
+      rows.push({
+        measure: `commit → final text, about ${lengthS} s that arrived live, ${marks ? 'with' : 'without'} a pause marked`,
+        ours: sum / CLIPS,
+        unit: 'ms',
+      });
+    }
+  }
+  return rows;
+}
+
+class LiveAudio {
+  readonly #speech: Float32Samples;
+  readonly #marks: boolean;
+  /** When the last piece had been pulled. */
+  committedAtMs = 0;
+
+  constructor(speech: Float32Samples, marks: boolean) {
+    this.#speech = speech;
+    this.#marks = marks;
+  }
+
+  /** The speech and then silence, each piece when its last sample would have been recorded. */
+  async *pieces(): AsyncGenerator<HeardAudio, void, undefined> {
+    const start = performance.now();
+    const piece = PIECE_S * LISTEN_RATE_HZ;
+    const spoken = this.#speech.length;
+    const end = spoken + COMMIT_AFTER_S * LISTEN_RATE_HZ;
+    let marked = !this.#marks;
+    for (let at = 0; at < end; at += piece) {
+      const until = Math.min(end, at + piece);
+      await Bun.sleep(Math.max(0, start + (until * 1000) / LISTEN_RATE_HZ - performance.now()));
+      const samples = new Float32Array(until - at);
+      samples.set(this.#speech.subarray(at, until));
+      yield samples;
+      if (!marked && until >= spoken + PAUSE_AFTER_S * LISTEN_RATE_HZ) {
+        marked = true;
+        yield 'pause';
+      }
+    }
+    this.committedAtMs = performance.now();
+  }
+}

@@ -1,0 +1,107 @@
+/** The whole service as a client meets it: uploads over HTTP, and memory while it hears the longest one. */
+
+import { encodeAudio, float32ToInt16 } from '../../src/audio/codec.ts';
+import { Resampler } from '../../src/audio/resampler.ts';
+import { wavHeader } from '../../src/audio/wav.ts';
+import { LISTEN_RATE_HZ } from '../../src/contract/audio.ts';
+import { launchService } from '../../test/support/launcher.ts';
+import type { HearingCorpus } from '../corpus/clip.ts';
+import { joined, readWav } from '../corpus/wav-file.ts';
+import type { Row } from '../report.ts';
+import { residentAloneKb, residentKb } from '../resident-memory.ts';
+import type { Service } from '../service.ts';
+
+const RUNS = 5;
+/** 27 minutes of 16 bits at 8 kHz are just below the 25 MiB that an upload may have. */
+const LONGEST_S = 27 * 60;
+const LONGEST_RATE_HZ = 8000;
+const SAMPLE_EVERY_MS = 500;
+
+/** Launches the service with these weights, and measures it. */
+export async function serviceRows(
+  { timed }: HearingCorpus,
+  weights: string,
+  notes: string[],
+): Promise<Row[]> {
+  const config = `
+[models."svc-tts"]
+kind = "upstream"
+base_url = "http://127.0.0.1:9/v1"
+model = "none"
+
+[models."svc-stt"]
+kind = "whisper"
+weights = "${weights}"
+`;
+  const service = await launchService({ config });
+  try {
+    const rows: Row[] = [];
+    for (const group of ['3 s', '8 s', '25 s']) {
+      const clips = timed.filter((clip) => clip.group === group);
+      let sum = 0;
+      for (const { audio } of clips) {
+        const file = await Bun.file(audio).bytes();
+        let best = Number.POSITIVE_INFINITY;
+        for (let run = 0; run < RUNS; run++) best = Math.min(best, (await upload(service, file)).seconds);
+        sum += best;
+      }
+      rows.push({ measure: `${group} as WAV over HTTP → final text`, ours: sum / clips.length, unit: 's' });
+    }
+    const longest = await longestWav(timed.find(({ group }) => group === '5 min')?.audio ?? '');
+    const before = residentAloneKb(service.pid);
+    const familyBefore = residentKb(service.pid);
+    let [peak, familyPeak] = [before, familyBefore];
+    const watch = setInterval(() => {
+      peak = Math.max(peak, residentAloneKb(service.pid));
+      familyPeak = Math.max(familyPeak, residentKb(service.pid));
+    }, SAMPLE_EVERY_MS);
+    const { seconds, text } = await upload(service, longest);
+    clearInterval(watch);
+    const words = text.split(' ').length;
+    notes.push(
+      `27 minutes at 8 kHz: ${words} words; the upload itself has ${Math.round(longest.length / 2 ** 20)} MiB.`,
+    );
+    rows.push(
+      { measure: '27 minutes at 8 kHz over HTTP → final text', ours: seconds, unit: 's' },
+      { measure: 'real-time factor of 27 minutes', ours: seconds / LONGEST_S, unit: '' },
+      {
+        measure: 'memory growth of the serving process meanwhile',
+        ours: (peak - before) / 1024,
+        unit: 'MiB',
+      },
+      {
+        measure: 'memory growth of all processes meanwhile',
+        ours: (familyPeak - familyBefore) / 1024,
+        unit: 'MiB',
+      },
+    );
+    return rows;
+  } finally {
+    await service.stop();
+  }
+}
+
+async function upload(service: Service, file: Uint8Array<ArrayBuffer>) {
+  const form = new FormData();
+  form.set('model', 'svc-stt');
+  form.set('language', 'en');
+  form.set('response_format', 'json');
+  form.set('file', new Blob([file]), 'speech.wav');
+  const start = performance.now();
+  const response = await service.fetch('/v1/audio/transcriptions', { method: 'POST', body: form });
+  if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`);
+  const { text } = (await response.json()) as { text: string };
+  return { text, seconds: (performance.now() - start) / 1000 };
+}
+
+/** The five minutes again and again, as a telephone would have recorded them. */
+async function longestWav(path: string): Promise<Uint8Array<ArrayBuffer>> {
+  const resampler = new Resampler({ fromHz: LISTEN_RATE_HZ, toHz: LONGEST_RATE_HZ, format: 'float32' });
+  const once = joined([resampler.push(await readWav(path)), resampler.flush()]);
+  resampler.close();
+  const samples = new Float32Array(LONGEST_S * LONGEST_RATE_HZ);
+  for (let at = 0; at < samples.length; at += once.length)
+    samples.set(once.subarray(0, samples.length - at), at);
+  const data = encodeAudio(float32ToInt16(samples), 'pcm16');
+  return new Uint8Array(Buffer.concat([wavHeader(data.byteLength, LONGEST_RATE_HZ), data]));
+}

@@ -1,0 +1,74 @@
+/** Our ears under measurement: the real engine over its pool, without HTTP. */
+
+import { loadConfig } from '../src/config.ts';
+import type { Float32Samples } from '../src/contract/audio.ts';
+import type { HeardAudio, SttEngine, TranscriptionRequest } from '../src/contract/engine.ts';
+import { openEngines } from '../src/engines/open-engines.ts';
+import { systemClock } from '../src/kit/clock.ts';
+import { noMetrics, silentLog } from '../test/support/doubles.ts';
+
+const MODEL = 'svc-stt';
+
+export interface Listener {
+  readonly engine: SttEngine;
+  close(): Promise<void>;
+}
+
+/** Starts the engine with its inference process, as the service's own settings say. */
+export async function openListener(weights: string): Promise<Listener> {
+  const { modelsDir, inference } = loadConfig(process.env);
+  const { slots, close } = await openEngines({
+    needs: new Set(['stt']),
+    ttsModels: new Map(),
+    sttModels: new Map([[MODEL, { kind: 'whisper', weights }]]),
+    inference,
+    modelsDir,
+    clock: systemClock,
+    log: silentLog,
+    metrics: noMetrics,
+  });
+  const engine = slots.stt?.get(MODEL);
+  if (engine === undefined) throw new Error('the engines do not hear');
+  return { engine, close };
+}
+
+export interface Transcribed {
+  readonly text: string;
+  /** From asking, with all audio in memory, to the final text. */
+  readonly seconds: number;
+}
+
+/** Transcribes audio that is in memory. */
+export async function transcribe(
+  { engine }: Listener,
+  samples: Float32Samples,
+  language = 'en',
+): Promise<Transcribed> {
+  const start = performance.now();
+  const text = await finalText(
+    engine,
+    (async function* () {
+      yield samples;
+    })(),
+    language,
+  );
+  return { text, seconds: (performance.now() - start) / 1000 };
+}
+
+/** The text of audio that may still arrive. */
+export async function finalText(
+  engine: SttEngine,
+  audio: AsyncIterable<HeardAudio>,
+  language: string,
+): Promise<string> {
+  const request: TranscriptionRequest = {
+    task: 'transcribe',
+    language,
+    timestamps: 'none',
+    priority: 'interactive',
+  };
+  for await (const event of engine.transcribe(audio, request, new AbortController().signal)) {
+    if (event.kind === 'final') return event.transcript.text;
+  }
+  throw new Error('the engine ended without a final text');
+}
