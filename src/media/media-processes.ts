@@ -20,11 +20,6 @@ export class MediaProcesses {
     return this.#working.size;
   }
 
-  /** Pid of the process that waits for a job, for tests. */
-  get sparePid(): number | undefined {
-    return this.#spare?.pid;
-  }
-
   /** A process for one job, to be given back with {@link release}. The next one is started at once. */
   take(): MediaProcess {
     if (this.#closed) throw new Error('media processes are closed');
