@@ -68,6 +68,7 @@ describe('dependency directions', () => {
     ],
     ['src/contract/wrong.ts', "import '../kit/tool.ts';", 'contract-uses-contract'],
     ['src/http/wrong.ts', "import '../engines/engine.ts';", 'http-uses-contract-kit-http'],
+    ['src/media/wrong.ts', "import '../engines/engine.ts';", 'media-uses-contract-kit-audio-media'],
     ['src/http/wrong.ts', "import 'bun:sqlite';", 'one-importer-of-sqlite'],
     ['src/engines/wrong.ts', "import '../config.ts';", 'only-the-process-and-scripts-read-config'],
     ['src/app.ts', "import './engines/engine.ts';", 'registry-and-app-know-no-engine-or-store'],
