@@ -52,18 +52,19 @@ export async function benchHearing(weights = 'base'): Promise<void> {
     `Weights: whisper ${weights}. Peer: faster-whisper 1.2.1 (CTranslate2, int8, ${THREADS} threads, greedy), in process.`,
     'Times: best of the runs of each clip, ours and theirs in turn; then the mean of the clips.',
   ];
+  const opened = new AsyncDisposableStack();
   try {
-    await using stack = new AsyncDisposableStack();
-    const peer = stack.adopt(
+    const peer = opened.adopt(
       await openPeer('faster_whisper_peer.py', [checkpointFolder(scratch, weights), String(THREADS)]),
       (it) => it.close(),
     );
-    const ours = stack.adopt(await openListener(weights), (it) => it.close());
+    const ours = opened.adopt(await openListener(weights), (it) => it.close());
     rows.push(...(await timeRows(corpus.timed, ours, peer)));
     rows.push(...(await liveRows(corpus.test, ours)));
     rows.push(...(await wordErrorRows(corpus, ours, peer, weights, notes)));
     rows.push(...(await soundRows(corpus.sounds, ours, peer, notes)));
   } finally {
+    await opened.disposeAsync();
     rmSync(scratch, { recursive: true });
   }
   rows.push(...(await serviceRows(corpus, weights, notes)));
