@@ -20,6 +20,10 @@ export function upstreamRefusal(status: number, headers: Headers): ServiceError 
       },
     );
   }
+  if (status === 413) {
+    const message = 'The request is larger than the speech engine takes at once; send it in parts.';
+    return new ServiceError('payload_too_large', message, { code: 'payload_too_large' });
+  }
   return upstreamFault(`it answered with HTTP status ${status}`);
 }
 
