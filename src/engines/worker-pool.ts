@@ -18,8 +18,8 @@ import type { ModelDescriptions } from './worker-protocol.ts';
 
 /** Far beyond the first load on a slow machine, which imports the models and measures the voices. */
 const LOAD_LIMIT_MS = 600_000;
-/** Far beyond the longest pass, which is a sentence of 600 characters on a busy machine. */
-const PASS_LIMIT_MS = 60_000;
+/** Far beyond the longest pass: a sentence of 600 characters, or 30 s of audio for the largest Whisper, on a busy machine. */
+const PASS_LIMIT_MS = 120_000;
 const PASS_SECONDS_BUCKETS = [0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8];
 const RETRY_AFTER_S = 2;
 
