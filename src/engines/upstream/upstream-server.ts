@@ -49,17 +49,19 @@ export class UpstreamServer {
 
   /**
    * Posts to a path below the base URL. A connection that cannot be made is tried three times.
-   * @throws ServiceError for an answer that is not 2xx, and whatever the connection throws: see {@link failure}.
+   * @param tolerated statuses other than 2xx that the caller understands.
+   * @throws ServiceError for an answer of another status, and whatever the connection throws: see {@link failure}.
    */
   async post(
     path: string,
     body: Body,
     headers: Readonly<Record<string, string>>,
     signal: AbortSignal,
+    tolerated: readonly number[] = [],
   ): Promise<Response> {
     const response = await this.#reach(path, body, headers, signal);
-    if (response.ok) return response;
     const { status } = response;
+    if (response.ok || tolerated.includes(status)) return response;
     const name = upstreamErrorName(await textUpTo(response, ERROR_BODY_BYTES));
     this.#log.warn('upstream refused', { status, error: name });
     throw upstreamRefusal(status, response.headers);

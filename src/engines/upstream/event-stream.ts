@@ -1,0 +1,29 @@
+/** Server-sent events of another server, of which only the data matters. */
+
+/** Longest event, in characters; a whole transcript is one of them. */
+const LONGEST_EVENT = 4 * 1024 * 1024;
+
+/**
+ * The data of each event, in order. An event that the end of the body cuts off is left out, as the standard
+ * wants it.
+ * @throws RangeError for an event that is too long.
+ */
+export async function* eventData(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  let data: string[] = [];
+  for await (const portion of body) {
+    rest += decoder.decode(portion, { stream: true });
+    const lines = rest.split(/\r\n|\n|\r(?!$)/);
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      if (line.startsWith('data:')) data.push(line.slice(line[5] === ' ' ? 6 : 5));
+      else if (line === '' && data.length > 0) {
+        yield data.join('\n');
+        data = [];
+      }
+    }
+    const held = data.reduce((sum, line) => sum + line.length, rest.length);
+    if (held > LONGEST_EVENT) throw new RangeError('an event is too long');
+  }
+}

@@ -1,0 +1,105 @@
+/** What a fake upstream saw of one transcription. */
+export interface SeenTranscription {
+  readonly path: string;
+  readonly headers: Record<string, string>;
+  readonly fields: Record<string, string | string[]>;
+  readonly wav: Buffer;
+}
+
+export interface FakeSttUpstream {
+  /** Base URL up to and including `/v1`. */
+  readonly baseUrl: string;
+  readonly seen: SeenTranscription[];
+  /** Requests that were left by their caller. */
+  cancelled: number;
+  /** Changes how transcriptions are answered from now on. */
+  answer(how: (seen: SeenTranscription) => Response | Promise<Response>): void;
+  close(): Promise<void>;
+}
+
+const TEXT = 'Ask not what your country can do for you.';
+
+/** A real HTTP server that plays other people's transcription servers; by default like OpenAI's own. */
+export function startFakeSttUpstream(): FakeSttUpstream {
+  let how = openaiAnswer;
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    development: false,
+    error: () => new Response(null, { status: 500 }),
+    async fetch(request) {
+      const { pathname } = new URL(request.url);
+      if (pathname === '/v1/models') return new Response('{}');
+      request.signal.addEventListener('abort', () => {
+        upstream.cancelled += 1;
+      });
+      const form = await request.formData();
+      const fields: Record<string, string | string[]> = {};
+      for (const name of form.keys()) {
+        const values = form.getAll(name).filter((value) => typeof value === 'string');
+        if (name !== 'file') fields[name] = name.endsWith('[]') ? values : values.join();
+      }
+      const file = form.get('file') as File;
+      const seen = {
+        path: pathname,
+        headers: Object.fromEntries(request.headers),
+        fields,
+        wav: Buffer.from(await file.arrayBuffer()),
+      };
+      upstream.seen.push(seen);
+      return how(seen);
+    },
+  });
+  const upstream: FakeSttUpstream = {
+    baseUrl: `http://127.0.0.1:${server.port}/v1`,
+    seen: [],
+    cancelled: 0,
+    answer(next) {
+      how = next;
+    },
+    close: () => server.stop(true),
+  };
+  return upstream;
+}
+
+/** Says the same thing about any audio, in whatever form was asked for. */
+function openaiAnswer({ fields, wav }: SeenTranscription): Response | Promise<Response> {
+  const durationS = (wav.length - 44) / 32_000;
+  if (fields.response_format === 'verbose_json') {
+    const words = TEXT.split(' ');
+    const stepS = durationS / words.length;
+    return Response.json({
+      task: 'transcribe',
+      language: 'english',
+      duration: durationS,
+      text: TEXT,
+      segments: [{ id: 0, start: 0, end: durationS, text: ` ${TEXT}`, tokens: [1], avg_logprob: -0.25 }],
+      words: words.map((word, at) => ({ word, start: at * stepS, end: (at + 1) * stepS })),
+    });
+  }
+  if (fields.stream !== 'true') return Response.json({ text: TEXT });
+  // Tokens, which are not words.
+  const deltas = (TEXT.match(/.{1,5}/gs) ?? []).map((text) => ({
+    type: 'transcript.text.delta',
+    delta: text,
+  }));
+  return eventAnswer([...deltas, { type: 'transcript.text.done', text: TEXT }]);
+}
+
+/** An answer of server-sent events; strings are sent as they are. */
+export function eventAnswer(events: readonly (object | string)[]): Response {
+  return new Response(
+    new ReadableStream({
+      async start(controller) {
+        for (const event of events) {
+          const data = typeof event === 'string' ? event : JSON.stringify(event);
+          controller.enqueue(new TextEncoder().encode(`data: ${data}\n\n`));
+          // Events that leave together would arrive together.
+          await Bun.sleep(2);
+        }
+        controller.close();
+      },
+    }),
+    { headers: { 'content-type': 'text/event-stream' } },
+  );
+}
