@@ -33,6 +33,8 @@ for line in sys.stdin:
     if espeak.espeak_SetVoiceByName(wanted["voice"].encode()) != 0:
         sys.exit(f"eSpeak NG has no voice {wanted['voice']}")
     espeak.espeak_SetParameter(RATE, wanted["wordsPerMinute"], 0)
+    # The breath of some voices is noise, and would start from the process id.
+    espeak.espeak_ng_SetRandSeed(ctypes.c_long(1))
     spoken.clear()
     text = wanted["text"].encode()
     espeak.espeak_Synth(text, len(text) + 1, 0, POSITION_CHARACTER, 0, CHARACTERS_UTF8, None, None)
