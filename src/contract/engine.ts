@@ -149,6 +149,14 @@ export interface VadSettings {
   readonly minSpeechDurationMs: number;
 }
 
+/** For clean speech in a room. Prefix and silence are the specification's; a click or a cough is shorter than 100 ms. */
+export const DEFAULT_VAD_SETTINGS: VadSettings = {
+  threshold: 0.5,
+  prefixPaddingMs: 300,
+  silenceDurationMs: 500,
+  minSpeechDurationMs: 100,
+};
+
 /**
  * What the detector found. Positions count samples of the stream from its first one, at the stream's rate.
  * A turn is `started`, any number of `paused` and `resumed` in turn, `stopped`.
@@ -174,7 +182,7 @@ export interface VadStream {
   write(samples: Float32Samples): Promise<readonly VadEvent[]>;
   /** No more audio: judges what is left as if silence followed, and stops an open turn. */
   end(): Promise<readonly VadEvent[]>;
-  /** Frees the stream. Idempotent. */
+  /** Frees the stream; calls that wait resolve with no events. Idempotent. */
   close(): void;
 }
 
