@@ -10,8 +10,13 @@ import { toServiceError } from '../../src/http/error-body.ts';
 import { unknownModel } from '../../src/http/model-routes.ts';
 import { languageName } from '../../src/kit/languages.ts';
 import { type OpenRequest, OpenRequests } from '../../src/kit/open-requests.ts';
+import { Turns } from '../../src/kit/turns.ts';
 import type { TranscriptionAsk } from './transcription-model.ts';
 import { TranscriptionTally } from './usage.ts';
+
+/** Files that are read at once; each has a decoder in a process of its own. More of them wait. */
+const FILES_AT_ONCE = 8;
+const FILES_WAITING = 1000;
 
 export interface TranscriberParts extends Pick<Slots, 'stt' | 'audioFiles' | 'usage' | 'log'> {
   /** Requests of one organization that may be open at once, uploads included. */
@@ -21,6 +26,7 @@ export interface TranscriberParts extends Pick<Slots, 'stt' | 'audioFiles' | 'us
 export class Transcriber {
   readonly #parts: TranscriberParts;
   readonly #open: OpenRequests;
+  readonly #files = new Turns(FILES_AT_ONCE, FILES_WAITING);
 
   constructor(parts: TranscriberParts) {
     this.#parts = parts;
@@ -46,24 +52,12 @@ export class Transcriber {
     signal: AbortSignal,
   ): AsyncGenerator<TranscriptionEvent, void, undefined> {
     const engine = this.#engine(ask);
-    const tally = new TranscriptionTally(this.#parts, ask, caller);
-    const file = await this.#parts.audioFiles.open(ask.file.path, LISTEN_RATE_HZ, 'file', signal);
-    let refused = false;
+    const end = await this.#files.take(signal);
     try {
-      for await (const event of engine.transcribe(counted(file, tally), requestOf(ask), signal)) {
-        tally.says(event);
-        // The row comes first: whoever has the final may look for it.
-        if (event.kind === 'final') await tally.write('completed');
-        yield event;
-      }
-    } catch (error) {
-      refused = !signal.aborted && isRefusal(error, tally);
-      if (!refused) await tally.write(signal.aborted ? 'cancelled' : 'failed');
-      throw error;
+      const file = await this.#parts.audioFiles.open(ask.file.path, LISTEN_RATE_HZ, 'file', signal);
+      yield* this.#events(engine, file, ask, caller, signal);
     } finally {
-      await file.samples.return();
-      // Still open here: the consumer left in the middle.
-      if (tally.hasHeard && !refused) await tally.write('cancelled');
+      end();
     }
   }
 
@@ -81,6 +75,33 @@ export class Transcriber {
   /** Stops every request that is running. */
   stop(): void {
     this.#open.stop();
+  }
+
+  async *#events(
+    engine: SttEngine,
+    file: OpenAudioFile,
+    ask: TranscriptionAsk,
+    caller: Caller,
+    signal: AbortSignal,
+  ): AsyncGenerator<TranscriptionEvent, void, undefined> {
+    const tally = new TranscriptionTally(this.#parts, ask, caller);
+    let refused = false;
+    try {
+      for await (const event of engine.transcribe(counted(file, tally), requestOf(ask), signal)) {
+        tally.says(event);
+        // The row comes first: whoever has the final may look for it.
+        if (event.kind === 'final') await tally.write('completed');
+        yield event;
+      }
+    } catch (error) {
+      refused = !signal.aborted && isRefusal(error, tally);
+      if (!refused) await tally.write(signal.aborted ? 'cancelled' : 'failed');
+      throw error;
+    } finally {
+      await file.samples.return();
+      // Still open here: the consumer left in the middle.
+      if (tally.hasHeard && !refused) await tally.write('cancelled');
+    }
   }
 
   #engine({ model, language }: TranscriptionAsk): SttEngine {

@@ -478,6 +478,20 @@ describe('places', () => {
     expect([(await held).status, (await other).status, (await post({})).status]).toEqual([200, 200, 200]);
   });
 
+  it('for the decoder are waited for', async () => {
+    const { post, engine, files } = await setUp({ deltas: [] });
+    const most: number[] = [];
+    const asked = Array.from({ length: 20 }, async () => {
+      const response = await post({});
+      most.push(files.mostReading);
+      return response.status;
+    });
+    expect(await Promise.all(asked)).toEqual(new Array(20).fill(200));
+    expect(engine.requests).toHaveLength(20);
+    expect(Math.max(...most)).toBeLessThanOrEqual(8);
+    expect(files.reading).toBe(0);
+  });
+
   it('of a refused request are free again', async () => {
     const { post } = await setUp({}, { perOrganization: 1 });
     expect((await post({ temperature: '7' })).status).toBe(400);

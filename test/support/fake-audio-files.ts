@@ -10,6 +10,8 @@ export class FakeAudioFiles implements AudioFileReader {
   readonly opened: string[] = [];
   /** Files that are being read. */
   reading = 0;
+  /** Files that were read at once. */
+  mostReading = 0;
   /** Runs after which a file breaks off. */
   breaksAfter = Number.POSITIVE_INFINITY;
 
@@ -20,6 +22,7 @@ export class FakeAudioFiles implements AudioFileReader {
     if (bytes[0] === 'x'.charCodeAt(0))
       throw invalidRequest(`'${field}' is no audio.`, field, 'invalid_value');
     this.reading += 1;
+    this.mostReading = Math.max(this.mostReading, this.reading);
     return {
       info: { container: 'wav', codec: 'pcm', rateHz: 16_000, channels: 1 },
       samples: this.#samples(bytes, field, signal),
