@@ -193,12 +193,10 @@ describe('what is no audio', () => {
       },
     });
     const near = join(files.folder, 'tone.aac');
-    const lists = [near, 'tone.aac', `file:${near}`, `${server.url}tone.aac`, `concat:${near}`].flatMap(
-      (target) => [
-        `#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:1\n#EXTINF:1.0,\n${target}\n#EXT-X-ENDLIST\n`,
-        `ffconcat version 1.0\nfile '${target}'\n`,
-      ],
-    );
+    const lists = ['tone.aac', `file:${near}`, `${server.url}tone.aac`].flatMap((target) => [
+      `#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:1\n#EXTINF:1.0,\n${target}\n#EXT-X-ENDLIST\n`,
+      `ffconcat version 1.0\nfile '${target}'\n`,
+    ]);
     lists.push(
       `v=0\no=- 0 0 IN IP4 127.0.0.1\ns=x\nc=IN IP4 127.0.0.1\nt=0 0\nm=audio ${server.port} RTP/AVP 0\n`,
       `[playlist]\nFile1=${server.url}tone.aac\nNumberOfEntries=1\n`,
@@ -244,19 +242,19 @@ describe('limits', () => {
     });
   });
 
-  test('a file of an hour is read in bounded memory', async () => {
+  test('a file of half an hour is read in bounded memory', async () => {
     // The samples are a hole in the file: silence.
     const path = await stored(
-      wavFile({ ...mono, rateHz: 8000, claims: { dataBytes: 57_600_000 } }, sine(0, 8000)),
+      wavFile({ ...mono, rateHz: 8000, claims: { dataBytes: 28_800_000 } }, sine(0, 8000)),
     );
-    await truncate(path, 44 + 57_600_000);
+    await truncate(path, 44 + 28_800_000);
     const before = process.memoryUsage.rss();
     const { samples } = await reader.open(path, 8000, 'file', never);
     let total = 0;
     for await (const block of samples) total += block.length;
-    expect(total).toBe(3600 * 8000);
-    // All of it would be 115 MB as float.
-    expect(process.memoryUsage.rss() - before).toBeLessThan(90 * 2 ** 20);
+    expect(total).toBe(1800 * 8000);
+    // All of it would be 58 MB as float.
+    expect(process.memoryUsage.rss() - before).toBeLessThan(40 * 2 ** 20);
   });
 });
 

@@ -6,6 +6,8 @@ import { stat } from 'node:fs/promises';
 import type { AudioFileReader, OpenAudioFile } from '../contract/audio-file.ts';
 import { invalidRequest, ServiceError } from '../contract/error.ts';
 import { type AudioFileLimits, AudioFileSamples } from './audio-file-samples.ts';
+import { lossError } from './media-fault.ts';
+import { MediaProcessLost } from './media-process.ts';
 import { MediaProcesses } from './media-processes.ts';
 
 export interface AudioFileReaderOptions {
@@ -25,9 +27,11 @@ export interface AudioFileReaderOptions {
 
 const LONGEST_S = 4 * 3600;
 const MOST_OPEN = 8;
-const STALL_LIMIT_MS = 20_000;
+const STALL_LIMIT_MS = 10_000;
 const MEMORY_LIMIT_BYTES = 512 * 2 ** 20;
 const RETRY_AFTER_S = 2;
+const ATTEMPTS = 2;
+
 /** Starts reading: one process stands by from now on. */
 export function audioFileReader(options: AudioFileReaderOptions): AudioFileReader {
   return new ProcessAudioFileReader(options);
@@ -50,6 +54,21 @@ class ProcessAudioFileReader implements AudioFileReader {
   }
 
   async open(path: string, rateHz: number, field: string, signal: AbortSignal): Promise<OpenAudioFile> {
+    this.#checkRoom();
+    const { size } = await stat(path);
+    if (size === 0) throw invalidRequest(`The file in '${field}' is empty.`, field, 'invalid_value');
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#start(path, rateHz, field, signal);
+      } catch (error) {
+        // The spare may have died unseen while it waited, which says nothing about the file.
+        if (!(error instanceof MediaProcessLost)) throw error;
+        if (attempt === ATTEMPTS) throw lossError(error.reason, field, this.#limits);
+      }
+    }
+  }
+
+  async #start(path: string, rateHz: number, field: string, signal: AbortSignal): Promise<OpenAudioFile> {
     signal.throwIfAborted();
     this.#checkRoom();
     const samples = new AudioFileSamples({
@@ -61,8 +80,6 @@ class ProcessAudioFileReader implements AudioFileReader {
       signal,
     });
     try {
-      const { size } = await stat(path);
-      if (size === 0) throw invalidRequest(`The file in '${field}' is empty.`, field, 'invalid_value');
       return { info: await samples.start(path), samples };
     } catch (error) {
       await samples.return();

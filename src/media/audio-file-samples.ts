@@ -49,7 +49,8 @@ export class AudioFileSamples implements AsyncGenerator<Float32Samples, void, un
   /**
    * Begins to decode.
    * @returns what the file is, once its beginning has been decoded.
-   * @throws ServiceError, or the signal's reason; to be followed by {@link return}.
+   * @throws ServiceError; the signal's reason; MediaProcessLost `not-started` when another process should be
+   *   tried. To be followed by {@link return}.
    */
   async start(path: string): Promise<AudioFileInfo> {
     const { process, rateHz } = this.#options;
@@ -108,7 +109,8 @@ export class AudioFileSamples implements AsyncGenerator<Float32Samples, void, un
       return message;
     } catch (error) {
       signal.throwIfAborted();
-      throw error instanceof MediaProcessLost ? lossError(error.reason, field, limits) : error;
+      if (!(error instanceof MediaProcessLost) || error.reason === 'not-started') throw error;
+      throw lossError(error.reason, field, limits);
     }
   }
 

@@ -49,9 +49,14 @@ export function lossError(
 ): ServiceError {
   switch (reason) {
     case 'not-started':
-      return new ServiceError('internal', 'The process that decodes audio could not be started.', {
-        code: 'server_error',
-      });
+      return new ServiceError(
+        'overloaded',
+        'The process that decodes audio could not be started. Try again shortly.',
+        {
+          code: 'server_overloaded',
+          retryAfterS: PROCESS_RETRY_AFTER_S,
+        },
+      );
     case 'killed':
       return new ServiceError('overloaded', 'The server is shutting down.', {
         code: 'server_overloaded',

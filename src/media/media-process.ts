@@ -27,7 +27,7 @@ export interface MediaProcessOptions {
 
 /** Why a process gave no further message. */
 export type LossReason =
-  /** It never stood: this is not the file's fault. */
+  /** It never began the job: this is not the file's fault. */
   | 'not-started'
   /** It ended by itself or by somebody's signal. */
   | 'died'
@@ -52,11 +52,11 @@ export class MediaProcess {
   /** Messages that nobody has taken; the credit that the job was given bounds them. */
   readonly #mail: FromMediaProcess[] = [];
   #waiting: PromiseWithResolvers<void> | undefined;
-  #up = false;
+  #begun = false;
   #lost: LossReason | undefined;
   #memoryWatch: ReturnType<typeof setInterval> | undefined;
 
-  /** Starts the process; it is ready for a job when it has loaded its libraries, which {@link run} waits for. */
+  /** Starts the process; a job that is given before it has loaded its libraries waits in its channel. */
   constructor(options: MediaProcessOptions) {
     this.#options = options;
     this.#child = Bun.spawn({
@@ -66,7 +66,7 @@ export class MediaProcess {
       stdio: ['ignore', 'ignore', 'ignore'],
       serialization: 'advanced',
       ipc: (message: FromMediaProcess) => this.#receive(message),
-      onExit: () => this.#lose(this.#up ? 'died' : 'not-started'),
+      onExit: () => this.#lose(this.#begun ? 'died' : 'not-started'),
     });
   }
 
@@ -99,7 +99,7 @@ export class MediaProcess {
    */
   async next(): Promise<FromMediaProcess> {
     const deadline = setTimeout(
-      () => this.#end(this.#up ? 'stalled' : 'not-started'),
+      () => this.#end(this.#begun ? 'stalled' : 'not-started'),
       this.#options.stallLimitMs,
     );
     try {
@@ -129,7 +129,7 @@ export class MediaProcess {
   }
 
   #receive(message: FromMediaProcess): void {
-    if (message.kind === 'up') this.#up = true;
+    if (message.kind === 'begun') this.#begun = true;
     else this.#mail.push(message);
     this.#waiting?.resolve();
   }

@@ -34,8 +34,8 @@ export type MediaFault =
   | { readonly kind: 'broken'; readonly container: string; readonly codec: string };
 
 export type FromMediaProcess =
-  /** The process stands, its libraries are loaded. */
-  | { readonly kind: 'up' }
+  /** The process has the job; what happens from here on is the file's doing. */
+  | { readonly kind: 'begun' }
   | { readonly kind: 'opened'; readonly info: AudioFileInfo }
   | { readonly kind: 'samples'; readonly samples: Float32Samples }
   | { readonly kind: 'done' }

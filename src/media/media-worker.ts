@@ -64,7 +64,9 @@ function offerToKernel(): void {
 
 process.on('message', (message: ToMediaProcess) => {
   credit.grant(message.credit);
-  if (message.kind === 'run') void run(message.job);
+  if (message.kind === 'more') return;
+  send({ kind: 'begun' });
+  void run(message.job);
 });
 // The serving process decides when this one ends: a signal to the whole group must not cut requests that
 // are being drained, and a parent that died leaves nobody to work for.
@@ -76,4 +78,3 @@ process.on('uncaughtException', () => process.exit(1));
 process.on('unhandledRejection', () => undefined);
 offerToKernel();
 loadCodecs();
-send({ kind: 'up' });

@@ -14,6 +14,7 @@ function fillMemory(): void {
 
 process.on('message', (message: ToMediaProcess) => {
   if (message.kind !== 'run') return;
+  send({ kind: 'begun' });
   const doing = basename(message.job.path);
   if (doing.startsWith('opened-')) send({ kind: 'opened', info: INFO });
   if (doing.endsWith('silent')) return;
@@ -23,4 +24,3 @@ process.on('message', (message: ToMediaProcess) => {
   if (doing.endsWith('memory')) fillMemory();
 });
 process.on('disconnect', () => process.exit(0));
-send({ kind: 'up' });
