@@ -4,12 +4,14 @@ import { benchHearing } from './cases/hearing.ts';
 import { benchIntelligibility } from './cases/intelligibility.ts';
 import { benchMemory } from './cases/memory.ts';
 import { benchSpeech } from './cases/speech.ts';
+import { benchVoiceActivity } from './cases/voice-activity.ts';
 
 const CASES: Readonly<Record<string, () => Promise<void>>> = {
   speech: benchSpeech,
   intelligibility: benchIntelligibility,
   memory: benchMemory,
   hearing: benchHearing,
+  'voice-activity': benchVoiceActivity,
   'hearing-tiny.en': () => benchHearing('tiny.en'),
 };
 

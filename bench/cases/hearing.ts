@@ -132,7 +132,7 @@ async function wordErrorRows(
     const heard = await transcribe(ours, await readWav(clip.audio), clip.language);
     const theirs = await askPeer(peer, clip);
     const [a, b] = [wordErrors(clip.text, heard.text), wordErrors(clip.text, theirs.text)];
-    for (const name of clip.language === 'en' ? [group, 'all'] : [group]) {
+    for (const name of clip.language === 'en' ? ['all', group] : [group]) {
       const sum = sums.get(name) ?? { ours: 0, peer: 0, words: 0, clips: 0, judged: name === 'all' };
       sum.ours += a.errors;
       sum.peer += b.errors;

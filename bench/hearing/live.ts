@@ -13,7 +13,7 @@ const PIECE_S = 0.1;
 const PAUSE_AFTER_S = 0.2;
 const COMMIT_AFTER_S = 0.5;
 const LENGTHS_S = [3, 8];
-const CLIPS = 3;
+const CLIPS = 2;
 
 /** Time from the commit to the final text, with and without the marks, for utterances near each length. */
 export async function liveRows(utterances: readonly Utterance[], { engine }: Listener): Promise<Row[]> {

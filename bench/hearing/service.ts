@@ -11,7 +11,7 @@ import type { Row } from '../report.ts';
 import { residentAloneKb, residentKb } from '../resident-memory.ts';
 import type { Service } from '../service.ts';
 
-const RUNS = 5;
+const RUNS = 3;
 /** 27 minutes of 16 bits at 8 kHz are just below the 25 MiB that an upload may have. */
 const LONGEST_S = 27 * 60;
 const LONGEST_RATE_HZ = 8000;
