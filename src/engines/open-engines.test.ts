@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ttsEngineCases } from '../../test/cases/tts-engine.cases.ts';
 import { noMetrics, silentLog } from '../../test/support/doubles.ts';
 import { pcmAnswer, startFakeUpstream } from '../../test/support/fake-upstream.ts';
@@ -6,24 +6,30 @@ import { tempDir } from '../../test/support/temp-dir.ts';
 import { loadConfig } from '../config.ts';
 import type { TtsModelSettings } from '../contract/settings.ts';
 import { systemClock } from '../kit/clock.ts';
-import { embeddedSpecs } from './embedded-models.ts';
-import { openEngines } from './open-engines.ts';
+import { type OpenEngines, type OpenEnginesOptions, openEngines } from './open-engines.ts';
 
 const { modelsDir } = loadConfig(process.env);
 const KOKORO: TtsModelSettings = { kind: 'kokoro', voice: 'af_heart' };
 const PIPER: TtsModelSettings = { kind: 'piper', voice: 'en_US-joe-medium' };
 
-async function openTable(models: Record<string, TtsModelSettings>, dir = modelsDir) {
-  const { slots, close } = await openEngines({
-    needs: new Set(['tts']),
-    ttsModels: new Map(Object.entries(models)),
+/** Opens what fills the slots, with one process for the pool. */
+function open(options: Partial<OpenEnginesOptions>): Promise<OpenEngines> {
+  return openEngines({
+    needs: new Set(),
+    ttsModels: new Map(),
     sttModels: new Map(),
     inference: { provider: 'cpu', workers: 1, threads: 2, queueLimit: 64, environment: {} },
-    modelsDir: dir,
+    modelsDir,
     clock: systemClock,
     log: silentLog,
     metrics: noMetrics,
+    ...options,
   });
+}
+
+async function openTable(models: Record<string, TtsModelSettings>, dir = modelsDir) {
+  const ttsModels = new Map(Object.entries(models));
+  const { slots, close } = await open({ needs: new Set(['tts']), ttsModels, modelsDir: dir });
   if (slots.tts === undefined) throw new Error('the slot that was needed is empty');
   return { table: slots.tts, close };
 }
@@ -89,15 +95,6 @@ describe('the table', () => {
     expect(table.get('slow')?.ready().ready).toBe(false);
   });
 
-  it('has every voice of CONFIG loaded before the first customer asks', () => {
-    const adam: TtsModelSettings = { kind: 'kokoro', voice: 'am_adam' };
-    const models = new Map(Object.entries({ a: KOKORO, b: PIPER, c: adam, d: KOKORO }));
-    expect(embeddedSpecs({ tts: models, stt: new Map() }, modelsDir)).toMatchObject({
-      kokoro: { kind: 'kokoro', voices: ['af_heart', 'am_adam'] },
-      piper: { kind: 'piper' },
-    });
-  });
-
   it.each([
     ['kokoro', /'nobody' is no voice of kokoro; allowed: .*af_heart/],
     ['piper', /'nobody' is no voice of piper; allowed: en_US-joe-medium\./],
@@ -107,5 +104,42 @@ describe('the table', () => {
 
   it.each([KOKORO, PIPER])('says which file of $kind is missing', async (settings) => {
     await expect(openTable({ it: settings }, await tempDir())).rejects.toThrow(/is missing .*models fetch/);
+  });
+});
+
+describe('the slots', () => {
+  it('are filled and loaded only where a plugin needs them', async () => {
+    const spawn = vi.spyOn(Bun, 'spawn');
+    onTestFinished(() => spawn.mockRestore());
+    const ttsModels = new Map(Object.entries({ 'svc-tts': KOKORO }));
+    const { slots, close } = await open({ needs: new Set(['usage', 'log']), ttsModels });
+    expect(slots).toEqual({});
+    expect(spawn).not.toHaveBeenCalled();
+    await close();
+  });
+
+  it('have voice activity when it is needed', async () => {
+    const { slots, close } = await open({ needs: new Set(['vad']) });
+    expect(Object.keys(slots)).toEqual(['vad']);
+    expect(slots.vad?.ready().ready).toBe(true);
+    await close();
+    expect(slots.vad?.ready().ready).toBe(false);
+  });
+
+  it('are closed again when a later one cannot be opened', async () => {
+    const { spawn: real } = Bun;
+    const spawn = vi.spyOn(Bun, 'spawn');
+    onTestFinished(() => spawn.mockRestore());
+    spawn.mockImplementationOnce(real).mockImplementationOnce(() => {
+      throw new Error('EAGAIN');
+    });
+    const ttsModels = new Map(Object.entries({ 'svc-tts': PIPER }));
+    await expect(open({ needs: new Set(['tts', 'vad']), ttsModels })).rejects.toMatchObject({
+      name: 'StartError',
+      message: 'EAGAIN',
+    });
+    const [pool] = spawn.mock.results.map(({ value }) => value as Bun.Subprocess);
+    expect(await pool?.exited).toBeGreaterThan(0);
+    expect(pool?.signalCode).toBe('SIGKILL');
   });
 });

@@ -11,6 +11,7 @@ import type { InferenceSettings, SttModels, TtsModels } from '../contract/settin
 import { embeddedSpecs, poolModel } from './embedded-models.ts';
 import type { ModelSpec } from './model-spec.ts';
 import { poolTtsEngine } from './pool-tts-engine.ts';
+import { openVad } from './silero/silero-engine.ts';
 import { upstreamTtsEngine } from './upstream/upstream-tts-engine.ts';
 import { startInferencePool } from './worker-pool.ts';
 
@@ -58,6 +59,10 @@ export async function openEngines(options: OpenEnginesOptions): Promise<OpenEngi
           return upstreamTtsEngine({ settings: model, log: log.child({ model: id }) });
         return poolTtsEngine(pool, poolModel(model), model.voice);
       });
+    }
+    if (needs.has('vad')) {
+      const { environment } = settings;
+      slots.vad = opened.adopt(await openVad({ modelsDir, environment, log, metrics }), (it) => it.close());
     }
     return { slots, close: () => opened.disposeAsync() };
   } catch (error) {
