@@ -1,0 +1,120 @@
+/**
+ * Holds streams of voice activity detection in real time; run by cases/voice-activity.ts, bound to one core:
+ * `bun bench/vad-streams.ts <models> <speech: f32 at 24 kHz> <streams> <noise, dB of full scale>`. Prints JSON.
+ */
+
+import { readFileSync } from 'node:fs';
+import { DEFAULT_VAD_SETTINGS } from '../src/contract/engine.ts';
+import { openVad } from '../src/engines/silero/silero-engine.ts';
+import { noMetrics, silentLog } from '../test/support/doubles.ts';
+
+const RATE_HZ = 24_000;
+const CHUNK_MS = 20;
+const CHUNK_SAMPLES = (RATE_HZ * CHUNK_MS) / 1000;
+const LENGTH_MS = 20_000;
+const WARM_UP_MS = 2000;
+
+/** What the child prints. */
+export interface VadLoad {
+  readonly wallMs: number;
+  readonly servingCpuMs: number;
+  readonly modelCpuMs: number;
+  /** From the end of a chunk's own 20 ms to its answer. */
+  readonly lagsMs: { readonly median: number; readonly p99: number; readonly most: number };
+  readonly turns: number;
+  /** Of the audio that was written, how much lay in turns that ended. */
+  readonly speechShare: number;
+}
+
+if (import.meta.main) {
+  const [modelsDir = '', speech = '', streams = '', noiseDb = ''] = process.argv.slice(2);
+  console.log(JSON.stringify(await holdStreams(modelsDir, speech, Number(streams), Number(noiseDb))));
+}
+
+async function holdStreams(
+  modelsDir: string,
+  speech: string,
+  count: number,
+  noiseDb: number,
+): Promise<VadLoad> {
+  const samples = withNoise(new Float32Array(await Bun.file(speech).arrayBuffer()), noiseDb);
+  const chunks = Math.floor(samples.length / CHUNK_SAMPLES);
+  const engine = await openVad({ modelsDir, environment: {}, log: silentLog, metrics: noMetrics });
+  const [child = 0] = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').split(' ').map(Number);
+  const streams = Array.from({ length: count }, (_, index) => ({
+    stream: engine.open(DEFAULT_VAD_SETTINGS, RATE_HZ),
+    /** Streams differ in what they say when, and in the moment of their chunks. */
+    from: Math.floor((index * chunks) / count),
+    dueMs: (index * CHUNK_MS) / count,
+    sent: 0,
+    onset: 0,
+  }));
+  const lags: number[] = [];
+  let turns = 0;
+  let speechSamples = 0;
+  const startMs = performance.now();
+  const measured = { servingCpuMs: 0, modelCpuMs: 0, atMs: 0 };
+  const answered: Promise<void>[] = [];
+  for (let nowMs = 0; nowMs < WARM_UP_MS + LENGTH_MS; nowMs = performance.now() - startMs) {
+    if (measured.atMs === 0 && nowMs >= WARM_UP_MS) {
+      Object.assign(measured, { servingCpuMs: ownCpuMs(), modelCpuMs: cpuMs(child), atMs: nowMs });
+    }
+    for (const each of streams) {
+      const dueMs = each.dueMs + each.sent * CHUNK_MS;
+      if (dueMs > nowMs) continue;
+      const at = ((each.from + each.sent) % chunks) * CHUNK_SAMPLES;
+      each.sent += 1;
+      const chunk = samples.subarray(at, at + CHUNK_SAMPLES);
+      answered.push(
+        each.stream.write(chunk).then((found) => {
+          for (const event of found) {
+            if (event.kind === 'started') each.onset = event.onsetSample;
+            if (event.kind !== 'stopped') continue;
+            turns += 1;
+            speechSamples += event.endSample - each.onset;
+          }
+          if (dueMs >= WARM_UP_MS) lags.push(performance.now() - startMs - dueMs);
+        }),
+      );
+    }
+    await Bun.sleep(2);
+  }
+  const wallMs = performance.now() - startMs - measured.atMs;
+  const servingCpuMs = ownCpuMs() - measured.servingCpuMs;
+  const modelCpuMs = cpuMs(child) - measured.modelCpuMs;
+  await Promise.all(answered);
+  await engine.close();
+  lags.sort((a, b) => a - b);
+  const at = (share: number) => lags[Math.min(lags.length - 1, Math.floor(lags.length * share))] ?? 0;
+  return {
+    wallMs,
+    servingCpuMs,
+    modelCpuMs,
+    lagsMs: { median: at(0.5), p99: at(0.99), most: at(1) },
+    turns,
+    speechShare: speechSamples / (answered.length * CHUNK_SAMPLES),
+  };
+}
+
+function ownCpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
+/** Time on a processor of another process, from ticks of 10 ms (proc(5)). */
+function cpuMs(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /, '')
+    .split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+/** Adds even noise of a level, the same at each run. */
+function withNoise(samples: Float32Array<ArrayBuffer>, noiseDb: number): Float32Array<ArrayBuffer> {
+  const amplitude = 10 ** (noiseDb / 20) * Math.sqrt(3);
+  let seed = 1;
+  return samples.map((sample) => {
+    seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
+    return sample + amplitude * (seed / 2 ** 31 - 1);
+  });
+}
