@@ -42,6 +42,25 @@ async function stored(content: Uint8Array | string, name = 'upload'): Promise<st
   return path;
 }
 
+/** Gives the track of an MP4 file whose `moov` comes last an edit list: it starts at sample `from`. */
+function withEditList(file: Buffer, from: number): Buffer {
+  const editBox = Buffer.alloc(36);
+  editBox.writeUInt32BE(36, 0);
+  editBox.write('edts', 4, 'latin1');
+  editBox.writeUInt32BE(28, 8);
+  editBox.write('elst', 12, 'latin1');
+  editBox.writeUInt32BE(1, 20); // one entry, after version and flags
+  editBox.writeUInt32BE(1000, 24); // its length, in the movie's time
+  editBox.writeUInt32BE(from, 28); // where it starts, in the track's time
+  editBox.writeUInt32BE(0x1_0000, 32); // at rate 1
+  for (const box of ['moov', 'trak']) {
+    const at = file.lastIndexOf(box) - 4;
+    file.writeUInt32BE(file.readUInt32BE(at) + editBox.length, at);
+  }
+  const media = file.lastIndexOf('mdia') - 4;
+  return Buffer.concat([file.subarray(0, media), editBox, file.subarray(media)]);
+}
+
 /** Runs with a reader of its own. */
 async function withReader<T>(
   options: Omit<AudioFileReaderOptions, 'environment'>,
@@ -76,6 +95,14 @@ describe('compressed files', () => {
   test('an Ogg file ends where its last page says', async () => {
     expect((await listen(join(files.folder, 'tone.opus.ogg'))).samples).toHaveLength(RATE_HZ);
     expect((await listen(join(files.folder, 'tone.vorbis.ogg'))).samples).toHaveLength(RATE_HZ);
+  });
+
+  test('what an edit list puts before the start of an MP4 track is left out', async () => {
+    const whole = join(files.folder, 'tone.moov-last.m4a');
+    const before = (await listen(whole, 48_000)).samples;
+    const edited = withEditList(Buffer.from(await Bun.file(whole).bytes()), 1024);
+    const after = (await listen(await stored(edited), 48_000)).samples;
+    expect(after).toEqual(before.subarray(1024));
   });
 
   test('real recordings have their length', async (context) => {

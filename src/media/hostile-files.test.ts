@@ -1,6 +1,6 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ENCODED, type EncodedFiles, encodedFiles } from '../../test/support/media-files.ts';
 import { tempDir } from '../../test/support/temp-dir.ts';
 import { sine, wavFile } from '../../test/support/wav-files.ts';
@@ -77,8 +77,11 @@ async function marked(mark: string): Promise<number[]> {
   return found.flat();
 }
 
-async function gone(pids: readonly number[], mark: string): Promise<void> {
-  while ((await marked(mark)).some((pid) => pids.includes(pid))) await Bun.sleep(20);
+/** Waits until none of the processes is left. */
+function gone(pids: readonly number[], mark: string): Promise<boolean> {
+  return vi.waitUntil(async () => (await marked(mark)).every((pid) => !pids.includes(pid)), {
+    timeout: 20_000,
+  });
 }
 
 test('a killed decoder costs its request, a killed spare none, and closing leaves nobody', async () => {
@@ -104,6 +107,26 @@ test('a killed decoder costs its request, a killed spare none, and closing leave
   });
   expect(await secondsOf(reader, path)).toBe(6);
   await reader.close();
+  expect(await marked(mark)).toEqual([]);
+});
+
+test('a spare goes when the process that started it is killed', async () => {
+  const mark = `MARK=${crypto.randomUUID()}`;
+  const script = `
+    const { audioFileReader } = await import(${JSON.stringify(join(import.meta.dirname, 'audio-file-reader.ts'))});
+    audioFileReader({ environment: { MARK: ${JSON.stringify(mark)} } });
+    setInterval(() => undefined, 1000);`;
+  const parent = Bun.spawn([process.execPath, '-e', script], { stdio: ['ignore', 'ignore', 'ignore'] });
+  const spare = await vi.waitUntil(
+    async () => {
+      const pids = await marked(mark);
+      return pids.length > 0 && pids;
+    },
+    { timeout: 20_000 },
+  );
+  parent.kill('SIGKILL');
+  await parent.exited;
+  await gone(spare, mark);
   expect(await marked(mark)).toEqual([]);
 });
 
