@@ -19,7 +19,7 @@ export interface AudioFileReaderOptions {
   readonly mostOpen?: number;
   /** A decoder that is waited for and gives nothing for so long is killed. */
   readonly stallLimitMs?: number;
-  /** A decoder whose resident memory passes this is killed; an idle one has about 115 MB. */
+  /** A decoder whose resident memory passes this is killed; an idle one has about 75 MB. */
   readonly memoryLimitBytes?: number;
   /** Path of the processes' entry file, for tests. */
   readonly entry?: string;
