@@ -8,7 +8,6 @@ const allowed = {
   contract: ['contract'],
   kit: ['contract', 'kit'],
   audio: [...base, 'audio'],
-  media: [...base, 'audio', 'media'],
   engines: [...base, 'audio', 'engines'],
   http: [...base, 'http'],
   records: [...base, 'records'],
@@ -39,12 +38,13 @@ const importers = [
   ['pino', 'node_modules/pino/', '^src/kit/json-logger\\.ts$'],
   ['prometheus', 'node_modules/prom-client/', '^src/http/metrics\\.ts$'],
   ['mediabunny', 'node_modules/(mediabunny|@mediabunny)/', '^src/media/'],
+  ['multipart', 'node_modules/@fastify/busboy/', '^src/http/multipart\\.ts$'],
   ['redis', 'node_modules/ioredis/', '^src/jobs/'],
   ['s3', 'node_modules/@aws-sdk/', '^src/jobs/'],
   [
     'framework',
     'node_modules/elysia/',
-    '^(src/contract/plugin\\.ts|src/http/|src/usage/|src/(registry|app|process)\\.ts|plugins/[^/]+/(routes|model|index)\\.ts)',
+    '^(src/contract/plugin\\.ts|src/http/|src/usage/|src/(registry|app|process)\\.ts|plugins/[^/]+/[a-z-]*(routes|model|index)\\.ts)',
   ],
 ];
 
