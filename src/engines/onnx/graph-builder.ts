@@ -50,10 +50,10 @@ export class GraphBuilder {
     this.#graph = { name, node: [], initializer: [], input: [], output: [] };
   }
 
-  /** Declares a float32 input; a dimension is a size or the name of one that varies. Returns its name. */
-  input(name: string, dims: readonly (number | string)[]): string {
+  /** Declares an input, float32 unless said; a dimension is a size or the name of one that varies. Returns its name. */
+  input(name: string, dims: readonly (number | string)[], elemType: number = DataType.FLOAT): string {
     const dim: Dimension[] = dims.map((d) => (typeof d === 'number' ? { dimValue: d } : { dimParam: d }));
-    this.#graph.input.push({ name, type: { tensorType: { elemType: DataType.FLOAT, shape: { dim } } } });
+    this.#graph.input.push({ name, type: { tensorType: { elemType, shape: { dim } } } });
     return name;
   }
 

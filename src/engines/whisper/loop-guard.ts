@@ -43,6 +43,23 @@ const MOST_TOKENS_PER_S = 20;
 /** Added for short utterances, which begin and end in the middle of a second. */
 const SPARE_TOKENS = 10;
 
+/** Fewer tokens than this stand twice by chance. */
+const LEAST_REPEATED = 3;
+
+/**
+ * How many tokens at the end repeat, one by one, those that stand a block before them: what may become a loop,
+ * long before it is one. 0 when fewer than three do.
+ */
+export function repeatedAtEnd(tokens: readonly number[]): number {
+  let most = 0;
+  for (let length = 1; length <= Math.min(LONGEST_BLOCK, tokens.length - 1); length++) {
+    let same = 0;
+    while (same < tokens.length - length && tokens.at(-1 - same) === tokens.at(-1 - same - length)) same++;
+    most = Math.max(most, same);
+  }
+  return most < LEAST_REPEATED ? 0 : most;
+}
+
 /** Text tokens that audio of this length can hold at most. */
 export function mostTokens(durationS: number): number {
   return SPARE_TOKENS + Math.ceil(Math.max(0, durationS) * MOST_TOKENS_PER_S);

@@ -1,0 +1,148 @@
+/**
+ * Reading the binary of a CTranslate2 model (`model.bin`), versions 4 to 6. Layout, little-endian
+ * (CTranslate2, python/ctranslate2/specs/model_spec.py, `_serialize`): u32 version, spec name, u32 revision,
+ * u32 count; for each variable its name, u8 rank, u32 sizes, u8 element type, u32 bytes, data; u32 count of
+ * aliases, each an alias and the name it stands for. Names are u16 length, text, NUL.
+ */
+
+/** Element types in the order of CTranslate2's numbering. */
+const ELEMENT_TYPES = ['float32', 'int8', 'int16', 'int32', 'float16', 'bfloat16'] as const;
+type ElementType = (typeof ELEMENT_TYPES)[number];
+const MOST_VARIABLES = 100_000;
+
+interface Variable {
+  readonly dims: readonly number[];
+  readonly type: ElementType;
+  readonly data: Uint8Array;
+}
+
+/** A matrix or vector of a checkpoint, as float32 whatever it was stored as; row-major. */
+export interface CheckpointTensor {
+  readonly dims: readonly number[];
+  readonly values: Float32Array;
+}
+
+export class Ct2Checkpoint {
+  /** Such as `WhisperSpec`. */
+  readonly spec: string;
+  readonly #variables = new Map<string, Variable>();
+
+  /**
+   * @param bytes the whole file; tensors are read from it when they are asked for.
+   * @throws Error that says what is wrong, for anything that is no CTranslate2 model.
+   */
+  constructor(bytes: Uint8Array) {
+    const reader = new Reader(bytes);
+    const version = reader.uint(4);
+    if (version < 4 || version > 6) {
+      throw new Error(`This is no CTranslate2 model of version 4 to 6: its first number is ${version}.`);
+    }
+    this.spec = reader.name();
+    reader.uint(4);
+    const count = reader.uint(4);
+    if (count > MOST_VARIABLES)
+      throw new Error(`A CTranslate2 model with ${count} variables is not possible.`);
+    for (let i = 0; i < count; i++) {
+      const name = reader.name();
+      const dims = Array.from({ length: reader.uint(1) }, () => reader.uint(4));
+      const type = ELEMENT_TYPES[reader.uint(1)];
+      if (type === undefined) throw new Error(`${name}: unknown element type.`);
+      this.#variables.set(name, { dims, type, data: reader.bytes(reader.uint(4)) });
+    }
+    const aliases = reader.atEnd ? 0 : reader.uint(4);
+    for (let i = 0; i < aliases; i++) {
+      const alias = reader.name();
+      const variable = this.#variables.get(reader.name());
+      if (variable) this.#variables.set(alias, variable);
+    }
+  }
+
+  has(name: string): boolean {
+    return this.#variables.has(name);
+  }
+
+  /** An integer setting that was stored among the weights, such as `encoder/num_heads`. */
+  setting(name: string): number {
+    const [value = Number.NaN] = this.tensor(name).values;
+    return value;
+  }
+
+  /**
+   * Quantised weights (int8 or int16 with a `_scale` for each row) are restored.
+   * @throws Error when there is no such variable.
+   */
+  tensor(name: string): CheckpointTensor {
+    const variable = this.#variables.get(name);
+    if (variable === undefined) throw new Error(`The checkpoint has no variable '${name}'.`);
+    const { dims } = variable;
+    const values = toFloats(variable);
+    const scale = this.#variables.get(`${name}_scale`);
+    if (scale !== undefined) divideRows(values, toFloats(scale));
+    return { dims, values };
+  }
+}
+
+function toFloats({ type, data }: Variable): Float32Array {
+  // Copied, because elements in the file are not aligned.
+  const { buffer } = new Uint8Array(data);
+  switch (type) {
+    case 'float32':
+      return new Float32Array(buffer);
+    case 'int8':
+      return Float32Array.from(new Int8Array(buffer));
+    case 'int16':
+      return Float32Array.from(new Int16Array(buffer));
+    case 'int32':
+      return Float32Array.from(new Int32Array(buffer));
+    case 'float16':
+      return Float32Array.from(new Float16Array(buffer));
+    case 'bfloat16': {
+      // The upper half of a float32.
+      const bits = Uint32Array.from(new Uint16Array(buffer), (half) => half << 16);
+      return new Float32Array(bits.buffer);
+    }
+  }
+}
+
+/** CTranslate2 stores `q = round(w * scale)` with a scale for each row, or one for all. */
+function divideRows(values: Float32Array, scales: Float32Array): void {
+  const columns = values.length / scales.length;
+  for (const [row, scale] of scales.entries()) {
+    for (let i = row * columns; i < (row + 1) * columns; i++) values[i] = (values[i] ?? 0) / scale;
+  }
+}
+
+class Reader {
+  readonly #bytes: Uint8Array;
+  readonly #view: DataView;
+  #at = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  get atEnd(): boolean {
+    return this.#at === this.#bytes.length;
+  }
+
+  bytes(length: number): Uint8Array {
+    const end = this.#at + length;
+    if (end > this.#bytes.length) throw new Error('The CTranslate2 model breaks off: the file is too short.');
+    const bytes = this.#bytes.subarray(this.#at, end);
+    this.#at = end;
+    return bytes;
+  }
+
+  uint(lengthBytes: 1 | 2 | 4): number {
+    const at = this.#at;
+    this.bytes(lengthBytes);
+    if (lengthBytes === 1) return this.#view.getUint8(at);
+    return lengthBytes === 2 ? this.#view.getUint16(at, true) : this.#view.getUint32(at, true);
+  }
+
+  name(): string {
+    const bytes = this.bytes(this.uint(2));
+    return new TextDecoder().decode(bytes.subarray(0, -1));
+  }
+}

@@ -1,0 +1,102 @@
+/** The graphs that the import step writes (whisper-import.ts), on the ONNX runtime. */
+
+import type { Float32Samples } from '../../contract/audio.ts';
+import type { RuntimeOptions } from '../pass-model.ts';
+import { type GraphInput, type GraphOutput, type GraphSession, openGraph } from '../runtime.ts';
+import type { Attention } from './token-alignment.ts';
+import type { DecoderCache, DecoderStep, EncodedWindow, WhisperGraphs } from './whisper-graphs.ts';
+import type { ImportedWhisper, WhisperShape } from './whisper-import.ts';
+
+/** Loads the encoder and the decoder; the aligner follows when word times are first asked for. */
+export async function openImportedGraphs(
+  imported: ImportedWhisper,
+  runtime: RuntimeOptions,
+): Promise<WhisperGraphs> {
+  const encoder = await openGraph(imported.encoder, runtime);
+  const decoder = await openGraph(imported.decoder, runtime);
+  return new ImportedGraphs(imported.shape, encoder, decoder, () => openGraph(imported.aligner, runtime));
+}
+
+class ImportedGraphs implements WhisperGraphs {
+  readonly shortWindows = true;
+  readonly #shape: WhisperShape;
+  readonly #encoder: GraphSession;
+  readonly #decoder: GraphSession;
+  readonly #openAligner: () => Promise<GraphSession>;
+  #aligner: Promise<GraphSession> | undefined;
+  readonly #crossNames: readonly string[];
+  readonly #stepNames: readonly string[];
+  readonly #noPast: Readonly<Record<string, GraphInput>>;
+
+  constructor(
+    shape: WhisperShape,
+    encoder: GraphSession,
+    decoder: GraphSession,
+    openAligner: () => Promise<GraphSession>,
+  ) {
+    this.#shape = shape;
+    this.#encoder = encoder;
+    this.#decoder = decoder;
+    this.#openAligner = openAligner;
+    const sides = (prefix: string) =>
+      Array.from({ length: shape.decoderLayers }, (_, i) => [
+        `${prefix}key_${i}`,
+        `${prefix}value_${i}`,
+      ]).flat();
+    this.#crossNames = ['cross_bias', ...sides('cross_')];
+    this.#stepNames = ['logits', ...sides('')];
+    const nothing: GraphInput = {
+      type: 'float32',
+      dims: [1, shape.heads, 0, shape.width / shape.heads],
+      data: new Float32Array(0),
+    };
+    this.#noPast = Object.fromEntries(sides('past_').map((name) => [name, nothing]));
+  }
+
+  get melBands() {
+    return this.#shape.melBands;
+  }
+
+  get textPositions() {
+    return this.#shape.textPositions;
+  }
+
+  async encode(mel: Float32Samples, frames: number): Promise<EncodedWindow> {
+    const dims = [1, this.#shape.melBands, frames];
+    const tensors = await this.#encoder.run({ mel: { type: 'float32', dims, data: mel } }, this.#crossNames);
+    return { tensors };
+  }
+
+  async step(window: EncodedWindow, tokens: readonly number[], cache?: DecoderCache): Promise<DecoderStep> {
+    const past = cache ? floatInputs(cache.tensors) : this.#noPast;
+    const inputs = { tokens: tokenInput(tokens), ...past, ...floatInputs(window.tensors) };
+    const { logits, ...kept } = await this.#decoder.run(inputs, this.#stepNames);
+    const tensors = Object.fromEntries(Object.entries(kept).map(([name, value]) => [`past_${name}`, value]));
+    return { logits: (logits as GraphOutput).data, cache: { tensors } };
+  }
+
+  async align(window: EncodedWindow, tokens: readonly number[]): Promise<Attention> {
+    this.#aligner ??= this.#openAligner();
+    const aligner = await this.#aligner;
+    const inputs = { tokens: tokenInput(tokens), ...floatInputs(window.tensors) };
+    const { attention } = await aligner.run(inputs, ['attention']);
+    const [heads = 0, rows = 0, frames = 0] = attention.dims;
+    return { data: attention.data, heads, rows, frames };
+  }
+
+  async close(): Promise<void> {
+    await this.#encoder.close();
+    await this.#decoder.close();
+    await (await this.#aligner)?.close();
+  }
+}
+
+function tokenInput(tokens: readonly number[]): GraphInput {
+  return { type: 'int64', dims: [1, tokens.length], data: BigInt64Array.from(tokens, BigInt) };
+}
+
+function floatInputs(tensors: Readonly<Record<string, GraphOutput>>): Record<string, GraphInput> {
+  return Object.fromEntries(
+    Object.entries(tensors).map(([name, { dims, data }]) => [name, { type: 'float32', dims, data }]),
+  );
+}
