@@ -14,9 +14,8 @@ import { Turns } from '../../src/kit/turns.ts';
 import type { TranscriptionAsk } from './transcription-model.ts';
 import { TranscriptionTally } from './usage.ts';
 
-/** Files that are read at once; each has a decoder in a process of its own. More of them wait. */
-const FILES_AT_ONCE = 8;
-const FILES_WAITING = 1000;
+/** Files that are read at once: each has a decoder in a process of its own. Others wait for their turn. */
+const FILES = { atOnce: 8, ofOneOwner: 6, waiting: 1000 };
 
 export interface TranscriberParts extends Pick<Slots, 'stt' | 'audioFiles' | 'usage' | 'log'> {
   /** Requests of one organization that may be open at once, uploads included. */
@@ -26,7 +25,7 @@ export interface TranscriberParts extends Pick<Slots, 'stt' | 'audioFiles' | 'us
 export class Transcriber {
   readonly #parts: TranscriberParts;
   readonly #open: OpenRequests;
-  readonly #files = new Turns(FILES_AT_ONCE, FILES_WAITING);
+  readonly #files = new Turns(FILES);
 
   constructor(parts: TranscriberParts) {
     this.#parts = parts;
@@ -52,7 +51,7 @@ export class Transcriber {
     signal: AbortSignal,
   ): AsyncGenerator<TranscriptionEvent, void, undefined> {
     const engine = this.#engine(ask);
-    const end = await this.#files.take(signal);
+    const end = await this.#files.take(caller.organization, signal);
     try {
       const file = await this.#parts.audioFiles.open(ask.file.path, LISTEN_RATE_HZ, 'file', signal);
       yield* this.#events(engine, file, ask, caller, signal);

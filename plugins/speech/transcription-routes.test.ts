@@ -488,7 +488,7 @@ describe('places', () => {
     });
     expect(await Promise.all(asked)).toEqual(new Array(20).fill(200));
     expect(engine.requests).toHaveLength(20);
-    expect(Math.max(...most)).toBeLessThanOrEqual(8);
+    expect(Math.max(...most)).toBeLessThanOrEqual(6);
     expect(files.reading).toBe(0);
   });
 

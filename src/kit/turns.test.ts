@@ -1,54 +1,82 @@
 import { expect, it } from 'vitest';
-import { Turns } from './turns.ts';
+import { type TurnLimits, Turns } from './turns.ts';
 
 const never = new AbortController().signal;
+const LIMITS: TurnLimits = { atOnce: 2, ofOneOwner: 2, waiting: 10 };
 
 /** Lets everything run that waits for nothing. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
-it('lets so many work at once, and the others in their order', async () => {
-  const turns = new Turns(2, 10);
-  const begun: number[] = [];
+/** Takes turns for owners and notes the order in which they begin. */
+function scene(limits: Partial<TurnLimits> = {}) {
+  const turns = new Turns({ ...LIMITS, ...limits });
+  const begun: string[] = [];
   const ends: (() => void)[] = [];
-  const all = [0, 1, 2, 3].map(async (which) => {
-    const end = await turns.take(never);
-    begun.push(which);
-    ends.push(end);
-  });
-  await settle();
-  expect(begun).toEqual([0, 1]);
-  ends[1]?.();
-  await settle();
-  expect(begun).toEqual([0, 1, 2]);
-  ends[0]?.();
-  await Promise.all(all);
-  expect(begun).toEqual([0, 1, 2, 3]);
-  for (const end of ends.slice(2)) end();
-  // Both places are free again, and no more than both.
-  await Promise.all([turns.take(never), turns.take(never)]);
-  const third = turns.take(never).then(() => 'began');
-  expect(await Promise.race([third, settle().then(() => 'waits')])).toBe('waits');
+  return {
+    turns,
+    begun,
+    async ask(...names: string[]) {
+      for (const name of names) {
+        // The owner is the letter that a name begins with.
+        void turns.take(name[0] ?? '', never).then((end) => {
+          begun.push(name);
+          ends.push(end);
+        });
+      }
+      await settle();
+    },
+    /** Ends the turn that is the oldest. */
+    async end() {
+      ends.shift()?.();
+      await settle();
+    },
+  };
+}
+
+it('lets so many work at once, and the others in their order', async () => {
+  const { ask, end, begun } = scene();
+  await ask('a1', 'a2', 'a3', 'a4');
+  expect(begun).toEqual(['a1', 'a2']);
+  await end();
+  expect(begun).toEqual(['a1', 'a2', 'a3']);
+  await end();
+  await end();
+  await end();
+  await ask('a5', 'a6', 'a7');
+  expect(begun).toEqual(['a1', 'a2', 'a3', 'a4', 'a5', 'a6']);
+});
+
+it('owners take turns, however much one of them asks for', async () => {
+  const { ask, end, begun } = scene({ atOnce: 1 });
+  await ask('a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1');
+  for (let turn = 0; turn < 6; turn += 1) await end();
+  expect(begun).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4']);
+});
+
+it('keeps room for others', async () => {
+  const { ask, end, begun } = scene({ atOnce: 3, ofOneOwner: 2 });
+  await ask('a1', 'a2', 'a3', 'b1');
+  expect(begun).toEqual(['a1', 'a2', 'b1']);
+  await end();
+  expect(begun).toEqual(['a1', 'a2', 'b1', 'a3']);
 });
 
 it('forgets one that leaves while it waits', async () => {
-  const turns = new Turns(1, 10);
-  const end = await turns.take(never);
+  const { turns, ask, end, begun } = scene({ atOnce: 1 });
+  await ask('a1');
   const controller = new AbortController();
   const reason = new Error('gone');
-  const leaver = turns.take(controller.signal);
-  const stayer = turns.take(never);
+  const leaver = turns.take('b', controller.signal);
+  await ask('c1');
   controller.abort(reason);
   await expect(leaver).rejects.toBe(reason);
-  end();
-  (await stayer)();
-  await expect(turns.take(controller.signal)).rejects.toBe(reason);
-  await turns.take(never);
+  await end();
+  expect(begun).toEqual(['a1', 'c1']);
+  await expect(turns.take('a', controller.signal)).rejects.toBe(reason);
 });
 
 it('refuses one more than may wait', async () => {
-  const turns = new Turns(1, 1);
-  await turns.take(never);
-  const waiting = turns.take(never);
-  waiting.catch(() => undefined);
-  await expect(turns.take(never)).rejects.toMatchObject({ kind: 'overloaded', retryAfterS: 2 });
+  const { turns, ask } = scene({ waiting: 2 });
+  await ask('a1', 'a2', 'a3', 'b1');
+  await expect(turns.take('c', never)).rejects.toMatchObject({ kind: 'overloaded', retryAfterS: 2 });
 });

@@ -2,34 +2,56 @@ import { ServiceError } from '../contract/error.ts';
 
 const RETRY_AFTER_S = 2;
 
-/** Lets so many work at once, and the others wait in the order in which they came. */
-export class Turns {
-  readonly #waitingLimit: number;
-  #free: number;
-  readonly #waiting: (() => void)[] = [];
+export interface TurnLimits {
+  /** How many may work at once. */
+  readonly atOnce: number;
+  /** How many of them may be of one owner, so that others need not wait for the end of long work. */
+  readonly ofOneOwner: number;
+  /** How many may wait; one more is refused. */
+  readonly waiting: number;
+}
 
-  /**
-   * @param atOnce how many may work.
-   * @param waitingLimit how many may wait; one more is refused.
-   */
-  constructor(atOnce: number, waitingLimit: number) {
-    this.#free = atOnce;
-    this.#waitingLimit = waitingLimit;
+/** Lets so many work at once; the others wait, and their owners take turns, however much one of them asks for. */
+export class Turns {
+  readonly #limits: TurnLimits;
+  /** Turns that each owner has. */
+  readonly #working = new Map<string, number>();
+  /** Who waits, first come first, by owner; the owner whose turn is next comes first. */
+  readonly #waiting = new Map<string, (() => void)[]>();
+
+  constructor(limits: TurnLimits) {
+    this.#limits = limits;
   }
 
   /**
    * Waits for a turn and resolves with what ends it, which must be called once.
    * @throws ServiceError `overloaded` when too many wait; the signal's reason after an abort.
    */
-  async take(signal: AbortSignal): Promise<() => void> {
+  async take(owner: string, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
-    if (this.#free > 0) this.#free -= 1;
-    else await this.#wait(signal);
-    return () => this.#next();
+    if (this.#mayBegin(owner)) this.#count(owner, 1);
+    else await this.#wait(owner, signal);
+    return () => {
+      this.#count(owner, -1);
+      this.#next();
+    };
   }
 
-  #wait(signal: AbortSignal): Promise<void> {
-    if (this.#waiting.length >= this.#waitingLimit) {
+  #mayBegin(owner: string): boolean {
+    const { atOnce, ofOneOwner } = this.#limits;
+    const all = this.#working.values().reduce((sum, count) => sum + count, 0);
+    return all < atOnce && (this.#working.get(owner) ?? 0) < ofOneOwner;
+  }
+
+  #count(owner: string, change: 1 | -1): void {
+    const count = (this.#working.get(owner) ?? 0) + change;
+    if (count === 0) this.#working.delete(owner);
+    else this.#working.set(owner, count);
+  }
+
+  #wait(owner: string, signal: AbortSignal): Promise<void> {
+    const waiting = this.#waiting.values().reduce((sum, queue) => sum + queue.length, 0);
+    if (waiting >= this.#limits.waiting) {
       throw new ServiceError('overloaded', 'The server has too much to do. Try again shortly.', {
         code: 'server_overloaded',
         retryAfterS: RETRY_AFTER_S,
@@ -37,7 +59,7 @@ export class Turns {
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const leave = () => {
-      this.#waiting.splice(this.#waiting.indexOf(begin), 1);
+      this.#forget(owner, begin);
       reject(signal.reason);
     };
     const begin = () => {
@@ -45,13 +67,27 @@ export class Turns {
       resolve();
     };
     signal.addEventListener('abort', leave, { once: true });
-    this.#waiting.push(begin);
+    this.#waiting.set(owner, [...(this.#waiting.get(owner) ?? []), begin]);
     return promise;
   }
 
+  /** Gives a free turn to the first of the owners that may have one, who is then last in line. */
   #next(): void {
-    const begin = this.#waiting.shift();
-    if (begin === undefined) this.#free += 1;
-    else begin();
+    for (const [owner, [begin]] of this.#waiting) {
+      if (begin === undefined || !this.#mayBegin(owner)) continue;
+      const rest = this.#forget(owner, begin);
+      this.#waiting.delete(owner);
+      if (rest.length > 0) this.#waiting.set(owner, rest);
+      this.#count(owner, 1);
+      begin();
+      return;
+    }
+  }
+
+  #forget(owner: string, begin: () => void): (() => void)[] {
+    const rest = (this.#waiting.get(owner) ?? []).filter((other) => other !== begin);
+    if (rest.length > 0) this.#waiting.set(owner, rest);
+    else this.#waiting.delete(owner);
+    return rest;
   }
 }
