@@ -42,7 +42,8 @@ export type WhisperResult =
   | ({ readonly kind: 'window' } & WindowTranscript);
 
 export interface WindowTranscript {
-  readonly language: string;
+  /** ISO code; undefined when none was given and nothing was said. */
+  readonly language: string | undefined;
   /** Text tokens, for the next window; empty when that should not build on this one. */
   readonly carryOver: readonly number[];
   readonly promptTokens: number;
@@ -117,7 +118,7 @@ export class WindowDecoder {
   /** One pass for each `next()`: the encoder, then a few tokens at a time. */
   async *decode(request: WhisperRequest): AsyncGenerator<WhisperResult | null, void, undefined> {
     if (isSilent(request.samples)) {
-      yield { kind: 'window', ...nothingSaid(request.language ?? this.#anyLanguage()) };
+      yield { kind: 'window', ...nothingSaid(request.language) };
       return;
     }
     const window = new Window(this.#graphs, this.#mel, request.samples);
@@ -138,7 +139,7 @@ export class WindowDecoder {
     }
     const attempt = best(attempts, text.left);
     if (isNoSpeech(attempt, noSpeech) && text.left.length === 0) {
-      yield { kind: 'window', ...nothingSaid(language) };
+      yield { kind: 'window', ...nothingSaid(request.language) };
       return;
     }
     const rest = text.finish(attempt.tokens);
@@ -224,19 +225,9 @@ export class WindowDecoder {
   }
 
   #detect({ logits }: DecoderStep): string {
-    const { languages, languageOf } = this.#languages();
-    if (languages.size === 0) return this.#anyLanguage();
-    return languageOf(likeliestOf(logits, languages.values()).token) ?? this.#anyLanguage();
-  }
-
-  #languages() {
     const tokenizer = this.#tokenizer;
-    return { languages: tokenizer.languages, languageOf: (token: number) => tokenizer.languageOf(token) };
-  }
-
-  /** Of text that nobody said, and of models that know one language. */
-  #anyLanguage(): string {
-    return 'en';
+    if (!tokenizer.multilingual) return 'en';
+    return tokenizer.languageOf(likeliestOf(logits, tokenizer.languages.values()).token) ?? 'en';
   }
 
   async #transcript(
@@ -383,6 +374,6 @@ function isSilent(samples: Float32Samples): boolean {
   return samples.every((sample) => Math.abs(sample) < SILENT_PEAK);
 }
 
-function nothingSaid(language: string): WindowTranscript {
+function nothingSaid(language: string | undefined): WindowTranscript {
   return { language, carryOver: [], promptTokens: 0, outputTokens: 0, segments: [], words: [] };
 }

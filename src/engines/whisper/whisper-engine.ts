@@ -1,0 +1,226 @@
+/**
+ * Whisper as an engine: cuts audio that may still be arriving into windows of at most 30 s, has the pool
+ * transcribe one after the other, and puts their texts together.
+ */
+
+import { type Float32Samples, LISTEN_RATE_HZ } from '../../contract/audio.ts';
+import type {
+  HeardAudio,
+  SttEngine,
+  Transcript,
+  TranscriptionEvent,
+  TranscriptionRequest,
+  TranscriptSegment,
+  TranscriptWord,
+} from '../../contract/engine.ts';
+import { invalidRequest } from '../../contract/error.ts';
+import type { InferencePool } from '../worker-pool.ts';
+import { hasSpaces } from './languages.ts';
+import { WINDOW_SAMPLES, windowCut } from './transcript-window.ts';
+import type { WhisperDescription } from './whisper-model.ts';
+import type { WhisperRequest, WhisperResult, WindowTranscript } from './window-decoder.ts';
+
+/** Audio tokens a second that a transcript is billed for, as OpenAI's recognisers count them. */
+const AUDIO_TOKENS_PER_S = 10;
+
+/** @param model name in the pool, which outlives the engine. */
+export function whisperEngine(pool: InferencePool, model: string): SttEngine {
+  const { languages } = pool.description<WhisperDescription>(model);
+  return {
+    languages,
+    transcribe(audio, request, signal) {
+      if (request.task === 'translate' && languages.length === 1) {
+        throw invalidRequest(
+          "This model understands English only and cannot translate; ask for a transcription, or name another 'model'.",
+          'model',
+        );
+      }
+      return new Transcription(pool, model, request, signal).events(audio);
+    },
+    ready: () => pool.ready(),
+    close: async () => undefined,
+  };
+}
+
+/** A window that was worked on before it was known to be the last. */
+interface Preparation {
+  readonly stop: AbortController;
+  readonly results: Promise<readonly WhisperResult[]>;
+}
+
+class Transcription {
+  readonly #pool: InferencePool;
+  readonly #model: string;
+  readonly #request: TranscriptionRequest;
+  readonly #signal: AbortSignal;
+
+  /** Audio that no window has taken yet. */
+  readonly #waiting = new SampleQueue();
+  /** Samples that windows have taken. */
+  #taken = 0;
+  #text = '';
+  #language: string | undefined;
+  #previous: readonly number[] = [];
+  #promptTokens = 0;
+  #outputTokens = 0;
+  readonly #segments: TranscriptSegment[] = [];
+  readonly #words: TranscriptWord[] = [];
+
+  constructor(pool: InferencePool, model: string, request: TranscriptionRequest, signal: AbortSignal) {
+    this.#pool = pool;
+    this.#model = model;
+    this.#request = request;
+    this.#signal = signal;
+    this.#language = request.language;
+  }
+
+  async *events(audio: AsyncIterable<HeardAudio>): AsyncGenerator<TranscriptionEvent, void, undefined> {
+    let prepared: Preparation | undefined;
+    try {
+      for await (const piece of audio) {
+        this.#signal.throwIfAborted();
+        if (piece === 'pause') {
+          prepared ??= this.#prepare();
+        } else if (piece.length > 0) {
+          prepared?.stop.abort();
+          prepared = undefined;
+          this.#waiting.push(piece);
+          while (this.#waiting.length > WINDOW_SAMPLES) {
+            const cut = windowCut(this.#waiting.peek(WINDOW_SAMPLES));
+            yield* this.#window(cut, this.#run(cut, this.#signal));
+          }
+        }
+      }
+      this.#signal.throwIfAborted();
+      const rest = this.#waiting.length;
+      if (rest > 0) yield* this.#window(rest, (await prepared?.results) ?? this.#run(rest, this.#signal));
+    } finally {
+      prepared?.stop.abort();
+    }
+    yield { kind: 'final', transcript: this.#transcript() };
+  }
+
+  /** Transcribes the audio so far as if it were all; whoever hears more of it stops and forgets this. */
+  #prepare(): Preparation {
+    const stop = new AbortController();
+    const signal = AbortSignal.any([this.#signal, stop.signal]);
+    const results =
+      this.#waiting.length === 0
+        ? Promise.resolve([])
+        : Array.fromAsync(this.#run(this.#waiting.length, signal));
+    // Whether it is looked at is not known yet.
+    results.catch(() => undefined);
+    return { stop, results };
+  }
+
+  /** Has the first samples that wait transcribed as a window. */
+  #run(length: number, signal: AbortSignal): AsyncGenerator<WhisperResult, void, undefined> {
+    const { task, prompt, temperature, timestamps, priority } = this.#request;
+    const request: WhisperRequest = {
+      samples: this.#waiting.peek(length),
+      task,
+      language: this.#language,
+      prompt,
+      temperature,
+      timestamps,
+      previous: this.#previous,
+      lastSpeechS: (this.#segments.at(-1)?.endS ?? this.#takenS()) - this.#takenS(),
+    };
+    return this.#pool.run(this.#model, { request, priority, delivery: 'stream' }, signal);
+  }
+
+  /** Gives a window's words as they come, then adds the window to the transcript. */
+  async *#window(
+    length: number,
+    results: AsyncIterable<WhisperResult> | Iterable<WhisperResult>,
+  ): AsyncGenerator<TranscriptionEvent, void, undefined> {
+    let begun = false;
+    for await (const result of results) {
+      if (result.kind === 'window') {
+        this.#add(result);
+        continue;
+      }
+      const text = begun ? result.text : this.#joined(result.text);
+      begun = true;
+      this.#text += text;
+      yield { kind: 'delta', text };
+    }
+    this.#waiting.drop(length);
+    this.#taken += length;
+  }
+
+  /** A window's text begins a word, which a space tells from the last one. */
+  #joined(text: string): string {
+    const language = this.#request.task === 'translate' ? 'en' : this.#language;
+    return this.#text !== '' && hasSpaces(language) ? ` ${text}` : text;
+  }
+
+  #add({ language, carryOver, promptTokens, outputTokens, segments, words }: WindowTranscript): void {
+    const fromS = this.#takenS();
+    this.#language ??= language;
+    this.#previous = carryOver;
+    this.#promptTokens += promptTokens;
+    this.#outputTokens += outputTokens;
+    for (const segment of segments) this.#segments.push(later(segment, fromS));
+    for (const word of words) this.#words.push(later(word, fromS));
+  }
+
+  #takenS(): number {
+    return this.#taken / LISTEN_RATE_HZ;
+  }
+
+  #transcript(): Transcript {
+    return {
+      text: this.#text,
+      language: this.#language,
+      durationS: this.#takenS(),
+      inputTokens: { audio: Math.ceil(this.#takenS() * AUDIO_TOKENS_PER_S), text: this.#promptTokens },
+      outputTokens: this.#outputTokens,
+      segments: this.#segments,
+      words: this.#words,
+    };
+  }
+}
+
+function later<Timed extends { readonly startS: number; readonly endS: number }>(
+  timed: Timed,
+  byS: number,
+): Timed {
+  return { ...timed, startS: timed.startS + byS, endS: timed.endS + byS };
+}
+
+/** Runs of samples in order, looked at as one. */
+class SampleQueue {
+  readonly #runs: Float32Samples[] = [];
+  length = 0;
+
+  push(samples: Float32Samples): void {
+    this.#runs.push(samples);
+    this.length += samples.length;
+  }
+
+  /** A copy of the first `length` samples. */
+  peek(length: number): Float32Samples {
+    const samples = new Float32Array(length);
+    let at = 0;
+    for (const run of this.#runs) {
+      if (at >= length) break;
+      samples.set(run.subarray(0, length - at), at);
+      at += run.length;
+    }
+    return samples;
+  }
+
+  drop(length: number): void {
+    this.length -= length;
+    let rest = length;
+    for (let run = this.#runs[0]; run !== undefined && rest > 0; run = this.#runs[0]) {
+      if (run.length > rest) {
+        this.#runs[0] = run.subarray(rest);
+        return;
+      }
+      this.#runs.shift();
+      rest -= run.length;
+    }
+  }
+}
