@@ -88,10 +88,17 @@ export function speechLevel(envelope: Envelope, from: number, noise: number): Sp
 }
 
 /**
- * The first block of the sound that reaches into the frame at `crossing`, where the model became sure.
+ * The first block of the sound that reaches into the frame at `crossing`, where the model became sure;
+ * undefined when that frame is no longer remembered.
  * @param earliest where the turn before ended.
  */
-export function onsetBefore(envelope: Envelope, crossing: number, energy: number, earliest: number): number {
+export function onsetBefore(
+  envelope: Envelope,
+  crossing: number,
+  energy: number,
+  earliest: number,
+): number | undefined {
+  if (crossing < firstBlock(envelope)) return undefined;
   const limit = Math.max(earliest, crossing - LOOK_BACK_BLOCKS, firstBlock(envelope));
   let onset = crossing;
   for (let block = crossing + FRAME_BLOCKS - 1; block >= crossing; block--) {

@@ -47,12 +47,18 @@ export interface Frame {
 
 /** Positions are blocks of 8 ms since the start of the stream. */
 export type VadState = { readonly envelope: Envelope } & (
-  | { readonly kind: 'silence' /** End of the turn before. */; readonly free: number }
+  | {
+      readonly kind: 'silence';
+      /** End of the turn before. */
+      readonly free: number;
+    }
   | {
       readonly kind: 'candidate';
       readonly free: number;
       /** Start of the frame in which the model became sure. */
       readonly crossing: number;
+      /** Where its speech began, by what has been heard of it. */
+      readonly onset: number;
       /** Energy of the noise before it; undefined when speech began with the stream. */
       readonly noise: number | undefined;
     }
@@ -89,7 +95,7 @@ export function next(state: VadState, frame: Frame, settings: VadSettings): VadS
       if (!sureOfSpeech) return { state: { kind: 'silence', envelope, free }, events: [] };
       const crossing = state.envelope.end;
       const noise = noiseBefore(state.envelope, crossing);
-      return startIfLong({ kind: 'candidate', envelope, free, crossing, noise }, settings);
+      return startIfLong({ kind: 'candidate', envelope, free, crossing, onset: crossing, noise }, settings);
     }
     case 'candidate':
       if (sureOfNone) return { state: { kind: 'silence', envelope, free: state.free }, events: [] };
@@ -118,10 +124,12 @@ function releaseOf(threshold: number): number {
 function startIfLong(state: VadState & { kind: 'candidate' }, settings: VadSettings): VadStep {
   const { envelope, crossing, free, noise } = state;
   const { energy } = speechLevel(envelope, crossing, noise ?? 0);
-  const onset = onsetBefore(envelope, crossing, energy, free);
+  const onset = onsetBefore(envelope, crossing, energy, free) ?? state.onset;
   const heardMs = ((lastSound(envelope, energy, onset) ?? onset) - onset) / BLOCKS_PER_MS;
   const sureMs = (envelope.end - crossing) / BLOCKS_PER_MS;
-  if (Math.max(heardMs, sureMs - MODEL_LAG_MS) < settings.minSpeechDurationMs) return { state, events: [] };
+  if (Math.max(heardMs, sureMs - MODEL_LAG_MS) < settings.minSpeechDurationMs) {
+    return { state: { ...state, onset }, events: [] };
+  }
   const onsetSample = onset * BLOCK_SAMPLES;
   const startSample = Math.max(
     free * BLOCK_SAMPLES,
