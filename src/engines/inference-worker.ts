@@ -3,6 +3,7 @@
 import { loadKokoro } from './kokoro/kokoro-model.ts';
 import type { ModelSpec } from './model-spec.ts';
 import { loadPiper } from './piper/piper-model.ts';
+import { loadWhisper } from './whisper/whisper-model.ts';
 import { serveInference } from './worker-loop.ts';
 
 serveInference<ModelSpec>((spec, runtime) => {
@@ -12,6 +13,6 @@ serveInference<ModelSpec>((spec, runtime) => {
     case 'piper':
       return loadPiper({ ...spec, runtime });
     case 'whisper':
-      return Promise.reject(new Error('whisper cannot be loaded yet'));
+      return loadWhisper({ ...spec, runtime });
   }
 });

@@ -4,7 +4,7 @@ import { noMetrics, silentLog } from '../../test/support/doubles.ts';
 import { pcmAnswer, startFakeUpstream } from '../../test/support/fake-upstream.ts';
 import { tempDir } from '../../test/support/temp-dir.ts';
 import { loadConfig } from '../config.ts';
-import type { TtsModelSettings } from '../contract/settings.ts';
+import type { SttModelSettings, TtsModelSettings } from '../contract/settings.ts';
 import { systemClock } from '../kit/clock.ts';
 import { type OpenEngines, type OpenEnginesOptions, openEngines } from './open-engines.ts';
 
@@ -124,6 +124,33 @@ describe('the slots', () => {
     expect(slots.vad?.ready().ready).toBe(true);
     await close();
     expect(slots.vad?.ready().ready).toBe(false);
+  });
+
+  it('have recognisers in the order of CONFIG, with weights that several ids name loaded once', async () => {
+    const english: SttModelSettings = { kind: 'whisper', weights: 'tiny.en' };
+    const remote: SttModelSettings = {
+      kind: 'upstream',
+      baseUrl: 'http://127.0.0.1:9/v1',
+      apiKey: undefined,
+      model: 'any',
+    };
+    const sttModels = new Map(Object.entries({ remote, 'svc-stt': english, other: english }));
+    const { slots, close } = await open({ needs: new Set(['stt']), sttModels });
+    expect(Object.keys(slots)).toEqual(['stt']);
+    expect(slots.stt?.ids).toEqual(['remote', 'svc-stt', 'other']);
+    expect(slots.stt?.ids.map((id) => slots.stt?.get(id)?.languages)).toEqual([undefined, ['en'], ['en']]);
+    expect(slots.stt?.get('svc-stt')?.ready()).toMatchObject({ ready: true });
+    await close();
+    expect(slots.stt?.get('svc-stt')?.ready().ready).toBe(false);
+  });
+
+  it.each([
+    ['base', /config\.json of 'whisper-base-ct2' is missing .*models fetch/],
+    ['/no/such/folder', /the folder \/no\/such\/folder holds no .*model\.bin/],
+  ])('say what is missing of the weights %s', async (weights, message) => {
+    const sttModels = new Map(Object.entries({ 'svc-stt': { kind: 'whisper', weights } as const }));
+    const opening = open({ needs: new Set(['stt']), sttModels, modelsDir: await tempDir() });
+    await expect(opening).rejects.toThrow(message);
   });
 
   it('are closed again when a later one cannot be opened', async () => {

@@ -12,7 +12,9 @@ import { embeddedSpecs, poolModel } from './embedded-models.ts';
 import type { ModelSpec } from './model-spec.ts';
 import { poolTtsEngine } from './pool-tts-engine.ts';
 import { openVad } from './silero/silero-engine.ts';
+import { upstreamSttEngine } from './upstream/upstream-stt-engine.ts';
 import { upstreamTtsEngine } from './upstream/upstream-tts-engine.ts';
+import { whisperEngine } from './whisper/whisper-engine.ts';
 import { startInferencePool } from './worker-pool.ts';
 
 const WORKER_ENTRY = fileURLToPath(new URL('./inference-worker.ts', import.meta.url));
@@ -55,9 +57,18 @@ export async function openEngines(options: OpenEnginesOptions): Promise<OpenEngi
     const slots: OpenEngines['slots'] = {};
     if (needs.has('tts')) {
       slots.tts = openTable(tts, opened, (id, model): TtsEngine => {
-        if (model.kind === 'upstream')
+        if (model.kind === 'upstream') {
           return upstreamTtsEngine({ settings: model, log: log.child({ model: id }) });
+        }
         return poolTtsEngine(pool, poolModel(model), model.voice);
+      });
+    }
+    if (needs.has('stt')) {
+      slots.stt = openTable(stt, opened, (id, model): SttEngine => {
+        if (model.kind === 'upstream') {
+          return upstreamSttEngine({ settings: model, log: log.child({ model: id }) });
+        }
+        return whisperEngine(pool, poolModel(model));
       });
     }
     if (needs.has('vad')) {
