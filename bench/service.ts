@@ -1,15 +1,15 @@
 /** The real service under measurement, and what a client sees of it. */
 
-import { launchService } from '../test/support/launcher.ts';
+import { launchService, NO_RECOGNISER } from '../test/support/launcher.ts';
 
-/** Both speech tiers under ids of their own. */
+/** Both speech tiers under ids of their own, and nothing beside them. */
 export const BENCH_CONFIG = `
 [models."svc-tts"]
 kind = "kokoro"
 
 [models."svc-tts-fast"]
 kind = "piper"
-`;
+${NO_RECOGNISER}`;
 
 export type Service = Awaited<ReturnType<typeof launchService>>;
 

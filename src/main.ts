@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { speechPlugin } from '../plugins/speech/index.ts';
 import { openEngines } from './engines/open-engines.ts';
 import { audioFileReader } from './media/audio-file-reader.ts';
@@ -5,10 +6,14 @@ import { runProcess } from './process.ts';
 
 /** The one place that lists what this build is made of. */
 await runProcess({
-  plugins: ({ limits }) => [
+  plugins: ({ limits, dataDir }) => [
     speechPlugin({
       maxCharacters: limits.speechCharacters,
-      requestsPerOrganization: limits.speechRequestsPerOrganization,
+      requestsPerOrganization: {
+        speech: limits.speechRequestsPerOrganization,
+        transcription: limits.transcriptionRequestsPerOrganization,
+      },
+      uploads: { folder: join(dataDir, 'uploads'), fileBytes: limits.transcriptionBytes },
     }),
   ],
   async open({ ttsModels, sttModels, inference, modelsDir, limits }, needs, words) {

@@ -1,44 +1,72 @@
-import type { FeaturePlugin } from '../../src/contract/plugin.ts';
+import { Elysia } from 'elysia';
+import type { ReadyReport } from '../../src/contract/engine.ts';
+import type { FeaturePlugin, ModelTable } from '../../src/contract/plugin.ts';
+import { prepareUploadFolder, type UploadSettings } from '../../src/http/multipart.ts';
 import { speechRoutes } from './routes.ts';
 import { Synthesizer } from './synthesize.ts';
+import { Transcriber } from './transcribe.ts';
+import { transcriptionRoutes } from './transcription-routes.ts';
 
 export interface SpeechOptions {
   /** Most code points of an `input`; the spec allows 5000 (8). */
   readonly maxCharacters: number;
   /** Requests of one organization that may be open at once; half of the pool's places by default. */
-  readonly requestsPerOrganization: number;
+  readonly requestsPerOrganization: { readonly speech: number; readonly transcription: number };
+  /** Largest file to transcribe, and where files lie while they are transcribed. */
+  readonly uploads: UploadSettings;
 }
 
-/** Speech synthesis: POST /v1/audio/speech. */
+/** Speech synthesis and transcription: POST /v1/audio/speech, /v1/audio/transcriptions, /v1/audio/translations. */
 export function speechPlugin({
   maxCharacters,
-  requestsPerOrganization,
-}: SpeechOptions): FeaturePlugin<'tts' | 'usage' | 'clock' | 'log'> {
+  requestsPerOrganization: places,
+  uploads,
+}: SpeechOptions): FeaturePlugin<'tts' | 'stt' | 'audioFiles' | 'usage' | 'clock' | 'log'> {
   return {
     name: 'speech',
-    needs: ['tts', 'usage', 'clock', 'log'],
+    needs: ['tts', 'stt', 'audioFiles', 'usage', 'clock', 'log'],
     offers: [],
     async setup(slots) {
+      await prepareUploadFolder(uploads.folder, slots.clock);
       // No voice can be stored yet, so every id is unknown.
       const synthesizer = new Synthesizer({
         ...slots,
-        requestsPerOrganization,
+        requestsPerOrganization: places.speech,
         findVoice: () => undefined,
       });
+      const transcriber = new Transcriber({ ...slots, requestsPerOrganization: places.transcription });
       return {
         provides: {},
-        routes: speechRoutes(synthesizer, maxCharacters),
-        ready() {
-          const reports = slots.tts.ids.map((id) => ({ id, report: slots.tts.get(id)?.ready() }));
-          const missing = reports.filter(({ report }) => report?.ready !== true);
-          const detail = (missing.length > 0 ? missing : reports)
-            .map(({ id, report }) => `${id}: ${report?.detail ?? 'ready'}`)
-            .join('; ');
-          return { ready: missing.length === 0, detail };
+        routes: new Elysia({ name: 'speech-plugin' })
+          .use(speechRoutes(synthesizer, maxCharacters))
+          .use(transcriptionRoutes(transcriber, uploads)),
+        ready: () => readyReport([...reportsOf(slots.tts), ...reportsOf(slots.stt)]),
+        async drain(until) {
+          await Promise.all([synthesizer.drain(until), transcriber.drain(until)]);
         },
-        drain: (until) => synthesizer.drain(until),
-        close: async () => synthesizer.stop(),
+        async close() {
+          synthesizer.stop();
+          transcriber.stop();
+        },
       };
     },
   };
+}
+
+interface ModelReport {
+  readonly id: string;
+  readonly report: ReadyReport | undefined;
+}
+
+function reportsOf(models: ModelTable<{ ready(): ReadyReport }>): ModelReport[] {
+  return models.ids.map((id) => ({ id, report: models.get(id)?.ready() }));
+}
+
+/** Ready when every model is; the detail names those that are not, or else all. */
+function readyReport(reports: readonly ModelReport[]): ReadyReport {
+  const missing = reports.filter(({ report }) => report?.ready !== true);
+  const detail = (missing.length > 0 ? missing : reports)
+    .map(({ id, report }) => `${id}: ${report?.detail ?? 'ready'}`)
+    .join('; ');
+  return { ready: missing.length === 0, detail };
 }

@@ -2,11 +2,18 @@ import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
-import { type LaunchedService, launchService, speakStreamed } from '../support/launcher.ts';
+import {
+  childrenOf,
+  INFERENCE,
+  type LaunchedService,
+  launchService,
+  NO_RECOGNISER,
+  speakStreamed,
+} from '../support/launcher.ts';
 
 /** The serving process and its inference processes as one family. */
 
-const CONFIG = '[models."svc-tts"]\nkind = "piper"\n[inference]\nworkers = 2\nthreads = 1\n';
+const CONFIG = `[models."svc-tts"]\nkind = "piper"\n[inference]\nworkers = 2\nthreads = 1\n${NO_RECOGNISER}`;
 const TEXT =
   'The harbour was quiet that morning. Two boats lay at the pier, and a gull walked between them. ';
 
@@ -14,13 +21,6 @@ let service: LaunchedService | undefined;
 afterEach(() => service?.stop());
 
 const speak = (running: LaunchedService) => speakStreamed(running, TEXT.repeat(4));
-
-function childrenOf(pid: number): number[] {
-  const output = Bun.spawnSync(['ps', '-o', 'pid=', '--ppid', String(pid)])
-    .stdout.toString()
-    .trim();
-  return output === '' ? [] : output.split(/\s+/).map(Number);
-}
 
 const isAlive = (pid: number) => {
   try {
@@ -37,7 +37,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
     service = await launchService({ config: CONFIG });
     const whole = await (await speak(service)).bytes();
     const children = childrenOf(service.pid);
-    expect(children).toHaveLength(2);
+    expect(childrenOf(service.pid, INFERENCE)).toHaveLength(2);
 
     const answer = await speak(service);
     for (const pid of [...children, service.pid]) process.kill(pid, signal);
@@ -58,13 +58,13 @@ test('inference processes end with a server that was killed', async () => {
 
 test('two processes share the work, and one that dies leaves the other serving', async () => {
   service = await launchService({ config: CONFIG });
-  const [first] = childrenOf(service.pid);
+  const [first] = childrenOf(service.pid, INFERENCE);
   process.kill(first ?? 0, 'SIGKILL');
   const running = service;
   await expect.poll(() => running.log().some(({ msg }) => msg === 'inference process ended')).toBe(true);
   const answers = await Promise.all(Array.from({ length: 4 }, async () => (await speak(running)).status));
   expect(answers).toEqual([200, 200, 200, 200]);
-  await expect.poll(() => childrenOf(running.pid).length, { timeout: 10_000 }).toBe(2);
+  await expect.poll(() => childrenOf(running.pid, INFERENCE).length, { timeout: 10_000 }).toBe(2);
 });
 
 test('a checkout may lie in a folder whose name has spaces and letters of any script', async () => {

@@ -2,7 +2,15 @@ import { connect } from 'node:net';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { clickRatio, longestGapMs, loudnessDb, silentEdges } from '../support/audio-checks.ts';
-import { type LaunchedService, launchService, OTHER_KEY, SERVICE_KEY } from '../support/launcher.ts';
+import {
+  childrenOf,
+  INFERENCE,
+  type LaunchedService,
+  launchService,
+  NO_RECOGNISER,
+  OTHER_KEY,
+  SERVICE_KEY,
+} from '../support/launcher.ts';
 
 /** The real process with the real models, asked by real clients. */
 
@@ -11,7 +19,7 @@ const CONFIG = `
 kind = "kokoro"
 [models."svc-tts-fast"]
 kind = "piper"
-`;
+${NO_RECOGNISER}`;
 const PATH = '/v1/audio/speech';
 const HELLO = 'Hello there, how can I help you today?';
 const STORY =
@@ -293,8 +301,7 @@ test('a killed inference process costs its requests, not the server', async () =
   const response = await post({ model: 'svc-tts', input: STORY.repeat(5), response_format: 'pcm' });
   const reader = response.body?.getReader();
   await reader?.read();
-  const children = Bun.spawnSync(['ps', '-o', 'pid=', '--ppid', String(service.pid)]).stdout.toString();
-  for (const pid of children.trim().split(/\s+/)) process.kill(Number(pid), 'SIGKILL');
+  for (const pid of childrenOf(service.pid, INFERENCE)) process.kill(pid, 'SIGKILL');
   const rest = async () => {
     while (!(await reader?.read())?.done);
   };

@@ -8,13 +8,21 @@ const MAIN = resolve(import.meta.dirname, '../../src/main.ts');
 export const SERVICE_KEY = 'test-key-of-a';
 export const OTHER_KEY = 'test-key-of-b';
 
-/** A CONFIG that loads no model: the upstream is a port where nobody listens. */
+/** A part of CONFIG: a recogniser that loads no model, an upstream at a port where nobody listens. */
+export const NO_RECOGNISER = `
+[models."svc-stt"]
+kind = "upstream"
+base_url = "http://127.0.0.1:9/v1"
+model = "none"
+`;
+
+/** A CONFIG that loads no model. */
 export const NO_MODELS = `
 [models."svc-tts"]
 kind = "upstream"
 base_url = "http://127.0.0.1:9/v1"
 model = "none"
-`;
+${NO_RECOGNISER}`;
 
 export interface LaunchOptions {
   /** Added to the environment; undefined removes a variable. */
@@ -181,3 +189,16 @@ export function speakStreamed(service: LaunchedService, input: string): Promise<
     body: JSON.stringify({ model: 'svc-tts', input, response_format: 'pcm' }),
   });
 }
+
+/**
+ * Ids of the processes that a process has started and that live.
+ * @param command a part of their command line; absent means all.
+ */
+export function childrenOf(pid: number, command = ''): number[] {
+  const output = Bun.spawnSync(['ps', '-o', 'pid=,args=', '--ppid', String(pid)]).stdout.toString();
+  const lines = output.split('\n').filter((line) => line.trim() !== '' && line.includes(command));
+  return lines.map((line) => Number.parseInt(line, 10));
+}
+
+/** A part of the command line of inference processes. */
+export const INFERENCE = 'inference-worker';

@@ -1,0 +1,265 @@
+import { createReadStream } from 'node:fs';
+import OpenAI from 'openai';
+import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest';
+import { audioFileReader } from '../../src/media/audio-file-reader.ts';
+import {
+  childrenOf,
+  INFERENCE,
+  type LaunchedService,
+  launchService,
+  SERVICE_KEY,
+} from '../support/launcher.ts';
+import { recording } from '../support/recordings.ts';
+
+/** The real process with the real recogniser, asked by the official SDK. */
+
+const CONFIG = `
+[models."svc-tts"]
+kind = "piper"
+[models."svc-stt"]
+kind = "whisper"
+`;
+const PATH = '/v1/audio/transcriptions';
+const JFK =
+  'and so my fellow americans ask not what your country can do for you ask what you can do for your country';
+const LICENCE =
+  'permission is hereby granted free of charge to any person obtaining a copy of this software and associated documentation files to deal in the software without restriction';
+const RATE_HZ = 16_000;
+
+let service: LaunchedService;
+beforeAll(async () => {
+  service = await launchService({ config: CONFIG });
+}, 300_000);
+afterAll(() => service?.stop());
+
+const client = () => new OpenAI({ apiKey: SERVICE_KEY, baseURL: `${service.baseUrl}/v1`, maxRetries: 0 });
+const file = (context: TestContext, name: string) => createReadStream(recording(context, name));
+const plain = (text: string) =>
+  text
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s]/gu, '')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+
+async function rows(limit: number): Promise<Record<string, unknown>[]> {
+  const page = (await (await service.fetch(`/v1/usage?limit=${limit}`)).json()) as {
+    data: Record<string, unknown>[];
+  };
+  return page.data;
+}
+
+/** 16-bit samples as a WAV file, mono. */
+function wavOf(samples: Int16Array<ArrayBuffer>): File {
+  const header = Buffer.alloc(44);
+  header.write('RIFF', 0, 'latin1');
+  header.writeUInt32LE(36 + samples.byteLength, 4);
+  header.write('WAVEfmt ', 8, 'latin1');
+  header.writeUInt32LE(16, 16);
+  header.writeUInt32LE(0x1_0001, 20);
+  header.writeUInt32LE(RATE_HZ, 24);
+  header.writeUInt32LE(RATE_HZ * 2, 28);
+  header.writeUInt32LE(0x10_0002, 32);
+  header.write('data', 36, 'latin1');
+  header.writeUInt32LE(samples.byteLength, 40);
+  return new File([header, samples], 'clip.wav');
+}
+
+/** A stretch of a recording, as a WAV file. */
+async function cut(context: TestContext, name: string, fromS: number, toS: number): Promise<File> {
+  const reader = audioFileReader({
+    environment: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' },
+  });
+  try {
+    const { samples } = await reader.open(
+      recording(context, name),
+      RATE_HZ,
+      'file',
+      new AbortController().signal,
+    );
+    const all: number[] = [];
+    for await (const run of samples) for (const sample of run) all.push(sample);
+    const wanted = all.slice(fromS * RATE_HZ, toS * RATE_HZ);
+    return wavOf(Int16Array.from(wanted, (sample) => Math.max(-1, Math.min(1, sample)) * 32_767));
+  } finally {
+    await reader.close();
+  }
+}
+
+describe('a real recording', () => {
+  test('in every format', async (context) => {
+    const { transcriptions } = client().audio;
+    const ask = () => ({ file: file(context, 'jfk.flac'), model: 'svc-stt' });
+    const json = await transcriptions.create(ask());
+    expect(plain(json.text)).toBe(JFK);
+    expect(json.usage).toMatchObject({ type: 'tokens' });
+    expect(await transcriptions.create({ ...ask(), response_format: 'text' })).toBe(`${json.text}\n`);
+
+    const verbose = await transcriptions.create({
+      ...ask(),
+      response_format: 'verbose_json',
+      timestamp_granularities: ['word', 'segment'],
+    });
+    expect(verbose).toMatchObject({ language: 'english', duration: 11 });
+    expect(plain(verbose.text)).toBe(JFK);
+    const { words = [], segments = [] } = verbose;
+    expect(words.map(({ word }) => plain(word)).join(' ')).toBe(JFK);
+    let lastS = 0;
+    for (const { start, end } of words) {
+      expect(start).toBeGreaterThanOrEqual(lastS);
+      expect(end).toBeGreaterThanOrEqual(start);
+      lastS = end;
+    }
+    expect(lastS).toBeLessThanOrEqual(11);
+    // 'ask' is said twice, after 3 s and after 8 s.
+    const asks = words.filter(({ word }) => plain(word) === 'ask').map(({ start }) => start);
+    expect(asks).toHaveLength(2);
+    expect(Math.abs((asks[0] ?? 0) - 3.4)).toBeLessThan(0.5);
+    expect(Math.abs((asks[1] ?? 0) - 8.2)).toBeLessThan(0.5);
+    expect(segments.at(-1)?.end).toBeLessThanOrEqual(11);
+
+    const srt = await transcriptions.create({ ...ask(), response_format: 'srt' });
+    expect(srt).toMatch(/^1\n00:00:0\d,\d{3} --> 00:00:\d\d,\d{3}\n\S/);
+    const vtt = await transcriptions.create({ ...ask(), response_format: 'vtt' });
+    expect(vtt).toMatch(/^WEBVTT\n\n00:00:0\d\.\d{3} --> 00:00:\d\d\.\d{3}\n\S/);
+  }, 120_000);
+
+  test('of a minute is heard in pieces from its first words on', async (context) => {
+    const startMs = performance.now();
+    const stream = await client().audio.transcriptions.create({
+      file: file(context, 'multilingual.mp3'),
+      model: 'svc-stt',
+      stream: true,
+    });
+    let text = '';
+    let firstMs = 0;
+    let done = '';
+    for await (const event of stream) {
+      if (event.type === 'transcript.text.delta') {
+        firstMs ||= performance.now() - startMs;
+        text += event.delta;
+      } else if (event.type === 'transcript.text.done') done = event.text;
+    }
+    expect(text).toBe(done);
+    expect(plain(text).startsWith(LICENCE.slice(0, 60))).toBe(true);
+    expect(firstMs).toBeLessThan((performance.now() - startMs) * 0.8);
+  }, 120_000);
+
+  test('in German is written in German, and translated', async (context) => {
+    const german = await cut(context, 'multilingual.mp3', 31, 60);
+    const { transcriptions, translations } = client().audio;
+    const heard = await transcriptions.create({
+      file: german,
+      model: 'svc-stt',
+      response_format: 'verbose_json',
+    });
+    expect(heard.language).toBe('german');
+    expect(plain(heard.text)).toMatch(/\b(und|der|die)\b.*\bsoftware\b/);
+    const english = await translations.create({
+      file: german,
+      model: 'svc-stt',
+      response_format: 'verbose_json',
+    });
+    expect(english).toMatchObject({ language: 'english' });
+    expect(plain(english.text)).toMatch(/\bsoftware\b/);
+    expect(plain(english.text)).toMatch(/\b(and|the|of)\b/);
+    expect(plain(english.text)).not.toMatch(/\b(und|oder|nicht)\b/);
+    expect((await rows(1))[0]).toMatchObject({
+      endpoint: '/v1/audio/translations',
+      audio_seconds: expect.any(Number),
+    });
+  }, 120_000);
+});
+
+test('what the service says, it understands', async () => {
+  const said = 'The ferry to the island leaves every morning at half past nine.';
+  const speech = await service.fetch('/v1/audio/speech', {
+    method: 'POST',
+    headers: { 'x-api-key': SERVICE_KEY, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'svc-tts', input: said }),
+  });
+  const clip = new File([await speech.arrayBuffer()], 'ferry.wav');
+  const { text } = await client().audio.transcriptions.create({
+    file: clip,
+    model: 'svc-stt',
+    language: 'en',
+  });
+  expect(plain(text).replace('930', 'half past nine')).toBe(plain(said));
+}, 60_000);
+
+test('silence has no words', async () => {
+  const { data, response } = await client()
+    .audio.transcriptions.create({ file: wavOf(new Int16Array(3 * RATE_HZ)), model: 'svc-stt' })
+    .withResponse();
+  expect(data.text).toBe('');
+  const [row] = await rows(1);
+  expect(row).toMatchObject({
+    status: 'completed',
+    audio_seconds: 3,
+    request_id: response.headers.get('x-request-id'),
+  });
+  expect(row?.transcript).toBeUndefined();
+});
+
+test('a language that the model lacks is refused', async () => {
+  const clip = wavOf(new Int16Array(RATE_HZ));
+  const refused = client().audio.transcriptions.create({ file: clip, model: 'svc-stt', language: 'xx' });
+  await expect(refused).rejects.toMatchObject({
+    status: 400,
+    param: 'language',
+    message: expect.stringContaining('de'),
+  });
+});
+
+/** A stream of the longest recording, read up to its first words. */
+async function beginStream(context: TestContext, signal?: AbortSignal) {
+  const body = new FormData();
+  body.append('model', 'svc-stt');
+  body.append('stream', 'true');
+  body.append('file', await Bun.file(recording(context, 'multilingual.mp3')));
+  const response = await service.fetch(PATH, {
+    method: 'POST',
+    headers: { 'x-api-key': SERVICE_KEY },
+    body,
+    ...(signal ? { signal } : {}),
+  });
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  expect((await reader?.read())?.value).toContain('transcript.text.delta');
+  return async () => {
+    let rest = '';
+    for (;;) {
+      const read = await reader?.read();
+      if (read === undefined || read.done) return rest;
+      rest += read.value;
+    }
+  };
+}
+
+test('a killed inference process costs its requests, not the server', async (context) => {
+  const rest = await beginStream(context);
+  for (const pid of childrenOf(service.pid, INFERENCE)) process.kill(pid, 'SIGKILL');
+  expect(await rest()).toMatch(/event: error\ndata: \{"error":\{"message":.*"code":"worker_crashed"/);
+  expect((await service.fetch('/healthz')).status).toBe(200);
+  expect((await rows(1))[0]).toMatchObject({ status: 'failed', endpoint: PATH });
+  // Waits for the new process, and is then served.
+  const { text } = await client().audio.transcriptions.create({
+    file: file(context, 'jfk.flac'),
+    model: 'svc-stt',
+  });
+  expect(plain(text)).toBe(JFK);
+}, 120_000);
+
+test('a client that leaves stops the recogniser', async (context) => {
+  const controller = new AbortController();
+  await beginStream(context, controller.signal);
+  controller.abort();
+  await expect.poll(async () => (await rows(1))[0]?.status, { timeout: 10_000 }).toBe('cancelled');
+  const { data } = (await (await service.fetch('/v1/usage?limit=1')).json()) as {
+    data: { audio_seconds: number }[];
+  };
+  expect(data[0]?.audio_seconds).toBeLessThanOrEqual(60);
+}, 60_000);
+
+test('neither words nor keys are in the log', () => {
+  expect(service.log().length).toBeGreaterThan(10);
+  expect(service.output()).not.toMatch(/country|permission|software|ferry|test-key-of/i);
+});

@@ -1,0 +1,286 @@
+import { createReadStream, readdirSync, readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import OpenAI, { toFile } from 'openai';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type FakeSttUpstream, startFakeSttUpstream } from '../support/fake-stt-upstream.ts';
+import { type LaunchedService, launchService, SERVICE_KEY } from '../support/launcher.ts';
+
+/** The real process with the real reader of audio files, before a server that plays a recogniser. */
+
+const PATH = '/v1/audio/transcriptions';
+const TEXT = 'Ask not what your country can do for you.';
+const RATE_HZ = 16_000;
+
+let upstream: FakeSttUpstream;
+let service: LaunchedService;
+beforeAll(async () => {
+  upstream = startFakeSttUpstream();
+  const model = `kind = "upstream"\nbase_url = "${upstream.baseUrl}"\nmodel = "other"\n`;
+  service = await launchService({
+    config: `[models."svc-tts"]\n${model}[models."svc-stt"]\n${model}[limits]\ntranscription_max_bytes = 4000000`,
+  });
+}, 60_000);
+afterAll(async () => {
+  await service?.stop();
+  await upstream?.close();
+});
+beforeEach(() => {
+  upstream.seen.length = 0;
+});
+
+/** A WAV file of a tone, 16-bit, mono. */
+function wav(seconds: number): File {
+  const data = new Int16Array(seconds * RATE_HZ).map((_, at) => Math.sin(at / 10) * 8000);
+  const header = Buffer.alloc(44);
+  header.write('RIFF', 0, 'latin1');
+  header.writeUInt32LE(36 + data.byteLength, 4);
+  header.write('WAVEfmt ', 8, 'latin1');
+  header.writeUInt32LE(16, 16);
+  header.writeUInt16LE(1, 20);
+  header.writeUInt16LE(1, 22);
+  header.writeUInt32LE(RATE_HZ, 24);
+  header.writeUInt32LE(RATE_HZ * 2, 28);
+  header.writeUInt16LE(2, 32);
+  header.writeUInt16LE(16, 34);
+  header.write('data', 36, 'latin1');
+  header.writeUInt32LE(data.byteLength, 40);
+  return new File([header, data], 'tone.wav');
+}
+
+const client = () => new OpenAI({ apiKey: SERVICE_KEY, baseURL: `${service.baseUrl}/v1`, maxRetries: 0 });
+
+function post(fields: Record<string, string | File>, path = PATH, init: RequestInit = {}): Promise<Response> {
+  const body = new FormData();
+  for (const [name, value] of Object.entries({ model: 'svc-stt', file: wav(0.5), ...fields })) {
+    body.append(name, value);
+  }
+  return service.fetch(path, { method: 'POST', headers: { 'x-api-key': SERVICE_KEY }, body, ...init });
+}
+
+async function newestRow(): Promise<Record<string, unknown>> {
+  const page = (await (await service.fetch('/v1/usage?limit=1')).json()) as {
+    data: Record<string, unknown>[];
+  };
+  return page.data[0] ?? {};
+}
+
+/** Uploads that lie on disk. */
+const staged = () => readdirSync(join(service.dataDir, 'uploads'));
+
+describe('the official SDK', () => {
+  test('gets text, with the tokens', async () => {
+    const { data, response } = await client()
+      .audio.transcriptions.create({ file: wav(1.5), model: 'svc-stt', language: 'en', prompt: 'Kennedy' })
+      .withResponse();
+    expect(data).toEqual({
+      text: TEXT,
+      usage: {
+        type: 'tokens',
+        input_tokens: 17,
+        output_tokens: 11,
+        total_tokens: 28,
+        input_token_details: { audio_tokens: 15, text_tokens: 2 },
+      },
+    });
+    expect(upstream.seen).toMatchObject([{ fields: { model: 'other', language: 'en', prompt: 'Kennedy' } }]);
+    expect(upstream.seen[0]?.wav.length).toBe(44 + 1.5 * RATE_HZ * 2);
+    expect(await newestRow()).toMatchObject({
+      endpoint: PATH,
+      model: 'svc-stt',
+      status: 'completed',
+      audio_seconds: 1.5,
+      input_tokens: 17,
+      output_tokens: 11,
+      transcript: TEXT,
+      request_id: response.headers.get('x-request-id'),
+    });
+  });
+
+  test('gets every other format', async () => {
+    const { transcriptions } = client().audio;
+    const ask = { file: wav(1), model: 'svc-stt' };
+    const verbose = await transcriptions.create({
+      ...ask,
+      response_format: 'verbose_json',
+      timestamp_granularities: ['word', 'segment'],
+    });
+    expect(verbose).toMatchObject({ text: TEXT, duration: 1, language: 'english', segments: [{ end: 1 }] });
+    expect(verbose.words).toHaveLength(9);
+    expect(await transcriptions.create({ ...ask, response_format: 'text' })).toBe(`${TEXT}\n`);
+    const cue = '00:00:00,000 --> 00:00:01,000';
+    expect(await transcriptions.create({ ...ask, response_format: 'srt' })).toBe(`1\n${cue}\n${TEXT}\n\n`);
+    expect(await transcriptions.create({ ...ask, response_format: 'vtt' })).toBe(
+      `WEBVTT\n\n${cue.replaceAll(',', '.')}\n${TEXT}\n\n`,
+    );
+  });
+
+  test('hears the text in pieces', async () => {
+    const stream = await client().audio.transcriptions.create({
+      file: wav(1),
+      model: 'svc-stt',
+      stream: true,
+    });
+    let text = '';
+    const types: string[] = [];
+    for await (const event of stream) {
+      types.push(event.type);
+      if (event.type === 'transcript.text.delta') text += event.delta;
+      else
+        expect(event).toMatchObject({ type: 'transcript.text.done', text: TEXT, usage: { type: 'tokens' } });
+    }
+    expect(text).toBe(TEXT);
+    expect(types.slice(0, -1).length).toBeGreaterThan(3);
+    expect(types.at(-1)).toBe('transcript.text.done');
+  });
+
+  test('translates', async () => {
+    const { translations } = client().audio;
+    expect(await translations.create({ file: wav(1), model: 'svc-stt' })).toMatchObject({ text: TEXT });
+    const verbose = await translations.create({
+      file: wav(1),
+      model: 'svc-stt',
+      response_format: 'verbose_json',
+    });
+    expect(verbose).toMatchObject({ language: 'english', duration: 1 });
+    expect(upstream.seen.map(({ path }) => path)).toEqual(new Array(2).fill('/v1/audio/translations'));
+    expect(await newestRow()).toMatchObject({ endpoint: '/v1/audio/translations', status: 'completed' });
+  });
+
+  test('may stream its upload, and send any common format', async () => {
+    const path = fileURLToPath(new URL('../../package.json', import.meta.url));
+    const noAudio = client().audio.transcriptions.create({ file: createReadStream(path), model: 'svc-stt' });
+    await expect(noAudio).rejects.toMatchObject({ status: 400, param: 'file' });
+    const bytes = await toFile(readFileSync(path), 'a.mp3');
+    const renamed = client().audio.transcriptions.create({ file: bytes, model: 'svc-stt' });
+    await expect(renamed).rejects.toBeInstanceOf(OpenAI.BadRequestError);
+    expect([upstream.seen, staged()]).toEqual([[], []]);
+  });
+
+  test('gets errors of its own classes', async () => {
+    const refused = client().audio.transcriptions.create({ file: wav(1), model: 'whisper-1' });
+    await expect(refused).rejects.toBeInstanceOf(OpenAI.BadRequestError);
+    await expect(refused).rejects.toMatchObject({
+      param: 'model',
+      code: 'model_not_found',
+      requestID: expect.stringMatching(/^req_/),
+    });
+  });
+});
+
+describe('uploads', () => {
+  test('have a limit, announced or not', async () => {
+    const over = new File([new Uint8Array(4_000_001)], 'a.wav');
+    const response = await post({ file: over });
+    expect(response.status).toBe(413);
+    expect(await response.json()).toMatchObject({ error: { param: 'file', code: 'payload_too_large' } });
+    const endless = createReadStream('/dev/zero');
+    const chunked = await client()
+      .audio.transcriptions.create({ file: endless, model: 'svc-stt' })
+      .catch((error: unknown) => error);
+    endless.destroy();
+    // The server answers and closes while the client still sends; which of the two it notices is up to it.
+    expect(chunked).toBeInstanceOf(OpenAI.APIError);
+    await expect.poll(staged).toEqual([]);
+  });
+
+  test('larger than other bodies are taken', async () => {
+    expect((await post({ file: wav(120) })).status).toBe(200);
+    expect(upstream.seen[0]?.wav.length).toBe(44 + 120 * RATE_HZ * 2);
+    expect(staged()).toEqual([]);
+  });
+
+  /** Sends the beginning of an upload that announces more. */
+  function begin(rest: string): {
+    readonly socket: ReturnType<typeof connect>;
+    readonly sent: Promise<void>;
+  } {
+    const { port } = new URL(service.baseUrl);
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.on('error', () => undefined);
+    const head = `POST ${PATH} HTTP/1.1\r\nhost: test\r\nauthorization: Bearer ${SERVICE_KEY}\r\ncontent-type: multipart/form-data; boundary=b\r\n`;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    socket.write(`${head}${rest}`, () => resolve());
+    return { socket, sent: promise };
+  }
+  const PART = '--b\r\ncontent-disposition: form-data; name="file"; filename="a.wav"\r\n\r\nRIFF';
+
+  test('that are left in the middle leave nothing behind', async () => {
+    const left = () => service.log().filter(({ status }) => status === 499).length;
+    const before = left();
+    const { socket, sent } = begin(`content-length: 100000\r\n\r\n${PART}`);
+    await sent;
+    await expect.poll(staged).toHaveLength(1);
+    socket.destroy();
+    await expect.poll(left).toBe(before + 1);
+    await expect.poll(staged).toEqual([]);
+  });
+
+  test('that end too early are refused', async () => {
+    const { socket } = begin(`connection: close\r\ncontent-length: ${PART.length}\r\n\r\n${PART}`);
+    let answer = '';
+    for await (const data of socket) answer += String(data);
+    expect(answer).toMatch(/^HTTP\/1\.1 400/);
+    expect(answer).toContain('not a valid multipart form');
+    expect(staged()).toEqual([]);
+  });
+
+  test('may be slow', async () => {
+    const body = new FormData();
+    body.append('model', 'svc-stt');
+    body.append('file', wav(0.1));
+    const request = new Request('http://x', { method: 'POST', body });
+    // Read before the body, with which the runtime forgets it.
+    const type = request.headers.get('content-type') ?? '';
+    const bytes = await request.bytes();
+    const slow = new ReadableStream({
+      async start(controller) {
+        for (let at = 0; at < bytes.length; at += 1000) {
+          controller.enqueue(bytes.slice(at, at + 1000));
+          await Bun.sleep(50);
+        }
+        controller.close();
+      },
+    });
+    const headers = { 'x-api-key': SERVICE_KEY, 'content-type': type };
+    const response = await service.fetch(PATH, { method: 'POST', headers, body: slow });
+    expect(response.status).toBe(200);
+  });
+});
+
+test('a client that leaves a stream stops the upstream', async () => {
+  upstream.answer(
+    () =>
+      new Response(
+        new ReadableStream({
+          async pull(controller) {
+            await Bun.sleep(20);
+            const event = { type: 'transcript.text.delta', delta: ' word' };
+            controller.enqueue(new TextEncoder().encode(`data: ${JSON.stringify(event)}\n\n`));
+          },
+        }),
+        { headers: { 'content-type': 'text/event-stream' } },
+      ),
+  );
+  const before = upstream.cancelled;
+  const controller = new AbortController();
+  const response = await post({ stream: 'true' }, PATH, { signal: controller.signal });
+  await response.body?.getReader().read();
+  controller.abort();
+  await expect.poll(() => upstream.cancelled).toBe(before + 1);
+  await expect.poll(async () => (await newestRow()).status).toBe('cancelled');
+  expect(String((await newestRow()).transcript)).toMatch(/^word/);
+  expect(staged()).toEqual([]);
+});
+
+test('thirty requests at once are all answered', async () => {
+  upstream.answer(() => Response.json({ text: TEXT }));
+  const answers = await Promise.all(Array.from({ length: 30 }, () => post({ file: wav(0.2) })));
+  expect(answers.map(({ status }) => status)).toEqual(new Array(30).fill(200));
+}, 60_000);
+
+test('neither text nor prompts nor keys are in the log', () => {
+  expect(service.log().length).toBeGreaterThan(20);
+  expect(service.output()).not.toMatch(/country|Kennedy|test-key-of/);
+});
