@@ -59,7 +59,9 @@ class Transcription {
   /** Samples that windows have taken. */
   #taken = 0;
   #text = '';
+  /** Given, or that of the first words. */
   #language: string | undefined;
+  #latestLanguage: string | undefined;
   #previous: readonly number[] = [];
   #promptTokens = 0;
   #outputTokens = 0;
@@ -119,7 +121,8 @@ class Transcription {
     const request: WhisperRequest = {
       samples: this.#waiting.peek(length),
       task,
-      language: this.#language,
+      language: this.#request.language,
+      likelyLanguage: this.#latestLanguage,
       prompt,
       temperature,
       timestamps,
@@ -151,13 +154,14 @@ class Transcription {
 
   /** A window's text begins a word, which a space tells from the last one. */
   #joined(text: string): string {
-    const language = this.#request.task === 'translate' ? 'en' : this.#language;
+    const language = this.#request.task === 'translate' ? 'en' : this.#latestLanguage;
     return this.#text !== '' && hasSpaces(language) ? ` ${text}` : text;
   }
 
   #add({ language, carryOver, promptTokens, outputTokens, segments, words }: WindowTranscript): void {
     const fromS = this.#takenS();
     this.#language ??= language;
+    this.#latestLanguage = language ?? this.#latestLanguage;
     this.#previous = carryOver;
     this.#promptTokens += promptTokens;
     this.#outputTokens += outputTokens;

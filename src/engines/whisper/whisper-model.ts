@@ -2,15 +2,16 @@
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Float32Samples } from '../../contract/audio.ts';
 import { sha256File } from '../content-hash.ts';
 import { arithmeticFor } from '../cpu-arithmetic.ts';
 import { catalogEntry, resolveModelFiles } from '../model-files.ts';
 import type { WhisperSpec } from '../model-spec.ts';
 import type { LinearArithmetic } from '../onnx/linear-layer.ts';
 import type { PassModel, RuntimeOptions } from '../pass-model.ts';
+import { loadSilero } from '../silero/silero-model.ts';
 import { openImportedGraphs } from './imported-graphs.ts';
-import type { WhisperGraphs } from './whisper-graphs.ts';
+import { SpeechGate } from './speech-gate.ts';
+import { FRAME_MULTIPLE, type WhisperGraphs } from './whisper-graphs.ts';
 import { importWhisper } from './whisper-import.ts';
 import { WhisperTokenizer } from './whisper-tokenizer.ts';
 import { type WhisperRequest, type WhisperResult, WindowDecoder } from './window-decoder.ts';
@@ -30,7 +31,7 @@ const CATALOG_WEIGHTS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Loads a model, importing its checkpoint on the first start, and hears a little noise so that the first
+ * Loads a model, importing its checkpoint on the first start, and runs its graphs once so that the first
  * request finds everything warm.
  * @throws Error when a file is missing, or is not what it should be.
  */
@@ -42,19 +43,24 @@ export async function loadWhisper(
   const tokenizer = new WhisperTokenizer(await Bun.file(files.tokenizer).json());
   const imported = await importWhisper(modelsDir, files, arithmetic);
   const graphs = await openImportedGraphs(imported, runtime);
-  const model = new Whisper(graphs, tokenizer);
-  for await (const _ of model.open(warmUp()));
-  return model;
+  const detector = resolveModelFiles(modelsDir, 'silero-vad')['silero_vad_v6.onnx'] ?? '';
+  const gate = new SpeechGate(await loadSilero(detector, { ...runtime, provider: 'cpu', threads: 1 }));
+  const frames = 5 * FRAME_MULTIPLE;
+  const window = await graphs.encode(new Float32Array(graphs.melBands * frames), frames);
+  await graphs.step(window, [tokenizer.special.startOfTranscript]);
+  return new Whisper(graphs, tokenizer, gate);
 }
 
 class Whisper implements WhisperModel {
   readonly description: WhisperDescription;
   readonly #graphs: WhisperGraphs;
+  readonly #gate: SpeechGate;
   readonly #decoder: WindowDecoder;
 
-  constructor(graphs: WhisperGraphs, tokenizer: WhisperTokenizer) {
+  constructor(graphs: WhisperGraphs, tokenizer: WhisperTokenizer, gate: SpeechGate) {
     this.#graphs = graphs;
-    this.#decoder = new WindowDecoder({ graphs, tokenizer });
+    this.#gate = gate;
+    this.#decoder = new WindowDecoder({ graphs, tokenizer, gate });
     this.description = { languages: tokenizer.multilingual ? [...tokenizer.languages.keys()] : ['en'] };
   }
 
@@ -62,8 +68,9 @@ class Whisper implements WhisperModel {
     return this.#decoder.decode(request);
   }
 
-  close(): Promise<void> {
-    return this.#graphs.close();
+  async close(): Promise<void> {
+    await this.#gate.close();
+    await this.#graphs.close();
   }
 }
 
@@ -107,20 +114,5 @@ function folderFiles(folder: string): Readonly<Record<(typeof CHECKPOINT_FILES)[
     'model.bin': join(folder, 'model.bin'),
     'config.json': join(folder, 'config.json'),
     'tokenizer.json': join(folder, 'tokenizer.json'),
-  };
-}
-
-function warmUp(): WhisperRequest {
-  const samples: Float32Samples = new Float32Array(16_000);
-  for (const i of samples.keys()) samples[i] = ((i * 7919) % 2003) / 20_030 - 0.05;
-  return {
-    samples,
-    task: 'transcribe',
-    language: 'en',
-    timestamps: 'none',
-    temperature: undefined,
-    prompt: undefined,
-    previous: [],
-    lastSpeechS: 0,
   };
 }

@@ -10,6 +10,7 @@ import type { Float32Samples } from '../../contract/audio.ts';
 import type { TranscriptionRequest, TranscriptWord } from '../../contract/engine.ts';
 import { LogMel } from './log-mel.ts';
 import { compressionRatio, loopAtEnd, mostTokens, repeatedAtEnd } from './loop-guard.ts';
+import type { SpeechGate } from './speech-gate.ts';
 import { likeliestOf, probabilityOf, seededRandom, TokenRules } from './token-rules.ts';
 import {
   type DecoderStep,
@@ -29,6 +30,8 @@ export interface WhisperRequest
   readonly samples: Float32Samples;
   /** ISO code; absent: detected. */
   readonly language: string | undefined;
+  /** What was detected in the window before; it takes more than a doubt to change it. */
+  readonly likelyLanguage: string | undefined;
   /** Text tokens of the window before, which this one continues. */
   readonly previous: readonly number[];
   /** When speech ended before this window, in seconds of this one: 0 or less. */
@@ -65,6 +68,8 @@ const MOST_COMPRESSION = 2.4;
 const NO_SPEECH = 0.6;
 /** Text of an attempt that is less likely than this so far is held until the attempt is judged. */
 const DOUBTFUL_LOG_PROBABILITY = -0.7;
+/** How sure the model must be that the speaker has changed the language. */
+const LANGUAGE_CHANGE = 0.8;
 /** A peak below this, -60 dB of full scale, is silence, whatever a model makes of it. */
 const SILENT_PEAK = 0.001;
 /** Tokens of the window before that are given as context: the model's half less a little, in OpenAI's code. */
@@ -100,6 +105,7 @@ interface Attempt {
 export interface WindowDecoderParts {
   readonly graphs: WhisperGraphs;
   readonly tokenizer: WhisperTokenizer;
+  readonly gate: SpeechGate;
 }
 
 export class WindowDecoder {
@@ -107,8 +113,10 @@ export class WindowDecoder {
   readonly #tokenizer: WhisperTokenizer;
   readonly #rules: TokenRules;
   readonly #mel: LogMel;
+  readonly #gate: SpeechGate;
 
-  constructor({ graphs, tokenizer }: WindowDecoderParts) {
+  constructor({ graphs, tokenizer, gate }: WindowDecoderParts) {
+    this.#gate = gate;
     this.#graphs = graphs;
     this.#tokenizer = tokenizer;
     this.#rules = new TokenRules(tokenizer.special, tokenizer.suppressed(), tokenizer.suppressedAtBegin());
@@ -116,8 +124,9 @@ export class WindowDecoder {
   }
 
   /** One pass for each `next()`: the encoder, then a few tokens at a time. */
-  async *decode(request: WhisperRequest): AsyncGenerator<WhisperResult | null, void, undefined> {
-    if (isSilent(request.samples)) {
+  async *decode(asked: WhisperRequest): AsyncGenerator<WhisperResult | null, void, undefined> {
+    let request = asked;
+    if (isSilent(request.samples) || !(await this.#gate.hearsSpeech(request.samples))) {
       yield { kind: 'window', ...nothingSaid(request.language) };
       return;
     }
@@ -128,7 +137,11 @@ export class WindowDecoder {
     const { special } = this.#tokenizer;
     const start = await this.#graphs.step(await window.encoded(false), [special.startOfTranscript]);
     const noSpeech = probabilityOf(start.logits, special.noSpeech);
-    const language = request.language ?? this.#detect(start);
+    const language = request.language ?? this.#detect(start, request.likelyLanguage);
+    // Text of another language is no context.
+    if (request.likelyLanguage !== undefined && request.likelyLanguage !== language) {
+      request = { ...request, previous: [] };
+    }
     const text = new LeavingText(this.#tokenizer, request.task === 'translate' ? 'en' : language);
 
     const attempts: Attempt[] = [];
@@ -224,10 +237,12 @@ export class WindowDecoder {
     return prompt ? this.#tokenizer.encode(` ${prompt.trim()}`).slice(-most) : [];
   }
 
-  #detect({ logits }: DecoderStep): string {
+  #detect({ logits }: DecoderStep, before: string | undefined): string {
     const tokenizer = this.#tokenizer;
     if (!tokenizer.multilingual) return 'en';
-    return tokenizer.languageOf(likeliestOf(logits, tokenizer.languages.values()).token) ?? 'en';
+    const { token, probability } = likeliestOf(logits, tokenizer.languages.values());
+    if (before !== undefined && probability < LANGUAGE_CHANGE) return before;
+    return tokenizer.languageOf(token) ?? 'en';
   }
 
   async #transcript(
