@@ -168,7 +168,7 @@ export type VadEvent =
   | { readonly kind: 'paused'; readonly endSample: number }
   /** It had not ended. */
   | { readonly kind: 'resumed' }
-  /** The silence has lasted; the speech ended at `endSample`. */
+  /** The silence has lasted; the speech ended at `endSample`, that of the last `paused`. */
   | { readonly kind: 'stopped'; readonly endSample: number };
 
 /** Voice activity of one stream of audio. */

@@ -177,13 +177,13 @@ class SileroEngine implements VadEngine {
 
   #judged(probabilities: Float32Samples): void {
     this.#process.answered();
-    const { streams } = this.#batch ?? { streams: [] };
-    this.#batch = undefined;
     let at = 0;
-    for (const { stream, rows } of streams) {
+    for (const { stream, rows } of this.#batch?.streams ?? []) {
       stream.judged(probabilities.subarray(at, at + rows));
       at += rows;
     }
+    // Only now, so that the next batch has what all of them have.
+    this.#batch = undefined;
     this.#pump();
   }
 

@@ -28,9 +28,6 @@ const MASKING = 1e-3;
 const GAP_BLOCKS = 10;
 /** How far the first sounds may lie before the frame that the model was sure of: 320 ms. */
 const LOOK_BACK_BLOCKS = 40;
-/** How far a fading sound may go on after the model was sure of the end: 256 ms. */
-const LOOK_AHEAD_BLOCKS = 32;
-
 /** From the end of clean speech to the end of the frame at which the model is sure of it: mostly 96 ms. */
 const LAG_BLOCKS = 12;
 
@@ -126,17 +123,4 @@ export function lastSound(envelope: Envelope, energy: number, from: number): num
     if (energyAt(envelope, block) > energy) return block + 1;
   }
   return undefined;
-}
-
-/**
- * Follows a sound that goes on after `end`, in the blocks of the last frame.
- * @param paused position at which the model was sure that it had ended.
- */
-export function fadedAfter(envelope: Envelope, energy: number, end: number, paused: number): number {
-  let last = end;
-  for (let block = envelope.end - FRAME_BLOCKS; block < envelope.end; block++) {
-    const connected = block - last <= GAP_BLOCKS && block < paused + LOOK_AHEAD_BLOCKS;
-    if (connected && energyAt(envelope, block) > energy) last = block + 1;
-  }
-  return last;
 }

@@ -17,7 +17,6 @@ import {
   BLOCK_SAMPLES,
   type Envelope,
   endBefore,
-  fadedAfter,
   heard,
   lastSound,
   noiseBefore,
@@ -67,12 +66,8 @@ export type VadState = { readonly envelope: Envelope } & (
       readonly kind: 'pause';
       readonly onset: number;
       readonly noise: number | undefined;
-      /** Energy above which the sound still belongs to the speech. */
-      readonly energy: number;
       /** Where the speech ended. */
       readonly end: number;
-      /** Where the model was sure of it. */
-      readonly since: number;
     }
 );
 
@@ -104,14 +99,9 @@ export function next(state: VadState, frame: Frame, settings: VadSettings): VadS
       if (!sureOfNone) return { state: { ...state, envelope }, events: [] };
       return pause(state, envelope, settings);
     case 'pause': {
-      const { onset, noise, energy, since } = state;
-      if (sureOfSpeech) {
-        return { state: { kind: 'speech', envelope, onset, noise }, events: [{ kind: 'resumed' }] };
-      }
-      return stopIfLong(
-        { ...state, envelope, end: fadedAfter(envelope, energy, state.end, since) },
-        settings,
-      );
+      if (!sureOfSpeech) return stopIfLong({ ...state, envelope }, settings);
+      const { onset, noise } = state;
+      return { state: { kind: 'speech', envelope, onset, noise }, events: [{ kind: 'resumed' }] };
     }
   }
 }
@@ -146,15 +136,7 @@ function pause(state: VadState & { kind: 'speech' }, envelope: Envelope, setting
   const quietest = noiseBefore(envelope, envelope.end) ?? 0;
   const level = speechLevel(envelope, onset, Math.min(noise ?? quietest, quietest));
   const end = endBefore(envelope, level, onset);
-  const paused = {
-    kind: 'pause',
-    envelope,
-    onset,
-    noise,
-    energy: level.energy,
-    end,
-    since: envelope.end,
-  } as const;
+  const paused = { kind: 'pause', envelope, onset, noise, end } as const;
   const { state: after, events } = stopIfLong(paused, settings);
   return { state: after, events: [{ kind: 'paused', endSample: end * BLOCK_SAMPLES }, ...events] };
 }
