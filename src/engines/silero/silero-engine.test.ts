@@ -224,7 +224,7 @@ describe('limits and losses', () => {
   });
 
   it('a process that hangs is killed', async () => {
-    const { own, signal } = await openOwn({ batchLimitMs: 200 });
+    const { own, signal } = await openOwn({ batchLimitMs: 1500 });
     signal('SIGSTOP');
     await expect(eventsOf(own, spoken[0] ?? silence(0))).rejects.toMatchObject({ code: 'worker_crashed' });
     expect((await eventsOf(own, spoken[0] ?? silence(0))).length).toBeGreaterThan(0);
