@@ -12,7 +12,7 @@ export interface InferenceSettings {
   readonly workers: number;
   /** Threads of one ONNX session. */
   readonly threads: number;
-  /** Open syntheses of each priority, waiting and running; one more is refused as `overloaded`. */
+  /** Open requests to embedded models of each priority, waiting and running; one more is refused as `overloaded`. */
   readonly queueLimit: number;
   /** The whole environment of the processes: what libraries need, no keys. */
   readonly environment: Readonly<Record<string, string>>;

@@ -115,8 +115,9 @@ class Pool<Spec> implements InferencePool {
   }
 
   async start(): Promise<void> {
-    const descriptions = await Promise.all(this.#processes.map((each) => each.start()));
-    this.#descriptions = Object.assign({}, ...descriptions);
+    // Each process loads every model, so each tells the same.
+    const [descriptions = {}] = await Promise.all(this.#processes.map((each) => each.start()));
+    this.#descriptions = descriptions;
   }
 
   description<Description>(model: string): Description {
