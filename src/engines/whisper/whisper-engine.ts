@@ -163,7 +163,7 @@ class Transcription {
     this.#language ??= language;
     this.#latestLanguage = language ?? this.#latestLanguage;
     this.#previous = carryOver;
-    this.#promptTokens += promptTokens;
+    this.#promptTokens = Math.max(this.#promptTokens, promptTokens);
     this.#outputTokens += outputTokens;
     for (const segment of segments) this.#segments.push(later(segment, fromS));
     for (const word of words) this.#words.push(later(word, fromS));

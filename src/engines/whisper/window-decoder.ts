@@ -49,6 +49,7 @@ export interface WindowTranscript {
   readonly language: string | undefined;
   /** Text tokens, for the next window; empty when that should not build on this one. */
   readonly carryOver: readonly number[];
+  /** Of the caller's prompt. */
   readonly promptTokens: number;
   readonly outputTokens: number;
   /** In seconds of the window; empty when no times were asked for. */
@@ -231,8 +232,11 @@ export class WindowDecoder {
 
   /** The caller's prompt before the first window, the text of the one before later ones. */
   #earlier({ prompt, previous }: WhisperRequest): number[] {
-    if (previous.length > 0) return previous.slice(-MOST_CARRIED);
-    // At most the half of the model's tokens, its end (openai/whisper, decoding.py).
+    return previous.length > 0 ? previous.slice(-MOST_CARRIED) : this.#promptTokens(prompt);
+  }
+
+  /** At most the half of the model's tokens, the end of the text (openai/whisper, decoding.py). */
+  #promptTokens(prompt: string | undefined): number[] {
     const most = this.#graphs.textPositions / 2 - 1;
     return prompt ? this.#tokenizer.encode(` ${prompt.trim()}`).slice(-most) : [];
   }
@@ -258,7 +262,7 @@ export class WindowDecoder {
     const transcript = {
       language,
       carryOver: plan.temperature > MOST_TEMPERATURE_CARRIED || attempt.failed ? [] : textTokens,
-      promptTokens: plan.careful ? 0 : this.#earlier(request).length,
+      promptTokens: this.#promptTokens(request.prompt).length,
       outputTokens: textTokens.length,
       words: [],
     };
