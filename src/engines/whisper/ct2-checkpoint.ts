@@ -8,6 +8,14 @@
 /** Element types in the order of CTranslate2's numbering. */
 const ELEMENT_TYPES = ['float32', 'int8', 'int16', 'int32', 'float16', 'bfloat16'] as const;
 type ElementType = (typeof ELEMENT_TYPES)[number];
+const ELEMENT_BYTES: Readonly<Record<ElementType, number>> = {
+  float32: 4,
+  int8: 1,
+  int16: 2,
+  int32: 4,
+  float16: 2,
+  bfloat16: 2,
+};
 const MOST_VARIABLES = 100_000;
 
 interface Variable {
@@ -47,13 +55,19 @@ export class Ct2Checkpoint {
       const dims = Array.from({ length: reader.uint(1) }, () => reader.uint(4));
       const type = ELEMENT_TYPES[reader.uint(1)];
       if (type === undefined) throw new Error(`${name}: unknown element type.`);
-      this.#variables.set(name, { dims, type, data: reader.bytes(reader.uint(4)) });
+      const data = reader.bytes(reader.uint(4));
+      if (data.length !== dims.reduce((product, size) => product * size, ELEMENT_BYTES[type])) {
+        throw new Error(`${name}: ${data.length} bytes are not [${dims.join(', ')}] of ${type}.`);
+      }
+      this.#variables.set(name, { dims, type, data });
     }
     const aliases = reader.atEnd ? 0 : reader.uint(4);
     for (let i = 0; i < aliases; i++) {
       const alias = reader.name();
-      const variable = this.#variables.get(reader.name());
-      if (variable) this.#variables.set(alias, variable);
+      const name = reader.name();
+      const variable = this.#variables.get(name);
+      if (variable === undefined) throw new Error(`${alias} stands for '${name}', which is not there.`);
+      this.#variables.set(alias, variable);
     }
   }
 
