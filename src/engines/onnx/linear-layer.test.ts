@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest';
+import { openGraph } from '../runtime.ts';
+import { GraphBuilder } from './graph-builder.ts';
+import { type LinearArithmetic, type LinearLayer, linearLayer, rowwiseLinearLayer } from './linear-layer.ts';
+import { encodeModel } from './onnx-proto.ts';
+
+const INPUTS = 48;
+const OUTPUTS = 20;
+
+/** Reproducible numbers in -1…1 (a sine of large steps is irregular enough here). */
+const wave = (length: number, seed: number) =>
+  Float32Array.from({ length }, (_, i) => Math.sin(seed + i * 12.9898));
+
+/** Outputs of very different size, one of them nothing at all. */
+const layer: LinearLayer = {
+  outputs: OUTPUTS,
+  inputs: INPUTS,
+  weight: wave(OUTPUTS * INPUTS, 1).map((value, i) => value * ([1, 0.01, 0, 30][(i / INPUTS) & 3] ?? 0)),
+  bias: wave(OUTPUTS, 2),
+};
+
+/** The definition, in float64. */
+function product(x: Float32Array, { weight, bias }: LinearLayer): Float64Array {
+  const rows = x.length / INPUTS;
+  return Float64Array.from({ length: rows * OUTPUTS }, (_, at) => {
+    const [row, o] = [Math.floor(at / OUTPUTS), at % OUTPUTS];
+    let sum = bias?.[o] ?? 0;
+    for (let i = 0; i < INPUTS; i++) sum += (x[row * INPUTS + i] ?? 0) * (weight[o * INPUTS + i] ?? 0);
+    return sum;
+  });
+}
+
+type Append = typeof linearLayer;
+
+async function run(
+  append: Append,
+  arithmetic: LinearArithmetic,
+  x: Float32Array,
+  leading: readonly number[] = [x.length / INPUTS],
+  of = layer,
+) {
+  const g = new GraphBuilder('linear');
+  const dims = leading.map((_, i) => `d${i}`);
+  g.output('y', append(g, g.input('x', [...dims, INPUTS]), of, arithmetic));
+  const opsetImport = [{ version: 20 }, { domain: 'com.microsoft', version: 1 }];
+  const bytes = encodeModel({ irVersion: 9, producerName: 'test', opsetImport, graph: g.build() });
+  const session = await openGraph(bytes, { provider: 'cpu', threads: 1 });
+  const { y } = await session.run({ x: { type: 'float32', dims: [...leading, INPUTS], data: x } }, ['y']);
+  await session.close();
+  return y;
+}
+
+/**
+ * The greatest error of each row, as a share of what the row can reach: its peak and the output's peak weight
+ * times the root of the inputs.
+ */
+function errors(actual: Float32Array, x: Float32Array, of = layer): number[] {
+  const expected = product(x, of);
+  return Array.from({ length: x.length / INPUTS }, (_, row) => {
+    const peak = Math.max(...x.subarray(row * INPUTS, (row + 1) * INPUTS).map(Math.abs));
+    let worst = 0;
+    for (let o = 0; o < OUTPUTS; o++) {
+      const weightPeak = Math.max(...of.weight.subarray(o * INPUTS, (o + 1) * INPUTS).map(Math.abs));
+      const reach = peak * weightPeak * Math.sqrt(INPUTS) + 1e-6;
+      const at = row * OUTPUTS + o;
+      worst = Math.max(worst, Math.abs((actual[at] ?? Number.NaN) - (expected[at] ?? 0)) / reach);
+    }
+    return worst;
+  });
+}
+
+/** Rounding errors of half a step in inputs and weights, added up over random signs, stay under these. */
+const BOUNDS: [LinearArithmetic, number][] = [
+  ['float32', 1e-6],
+  ['float16', 0.002],
+  ['int8', 0.01],
+  ['uint8', 0.01],
+];
+const forms = { linearLayer, rowwiseLinearLayer };
+
+describe.each(BOUNDS)('%s', (arithmetic, bound) => {
+  describe.each(Object.entries(forms))('%s', (_, append) => {
+    test('equals the definition, for outputs of any size', async () => {
+      const x = wave(7 * INPUTS, 3);
+      const y = await run(append, arithmetic, x);
+      expect(y.dims).toEqual([7, OUTPUTS]);
+      expect(Math.max(...errors(y.data, x))).toBeLessThan(bound);
+    });
+
+    test('keeps leading dimensions', async () => {
+      const x = wave(12 * INPUTS, 4);
+      const flat = await run(append, arithmetic, x);
+      for (const leading of [
+        [1, 12],
+        [3, 4],
+        [2, 3, 2],
+      ]) {
+        const y = await run(append, arithmetic, x, leading);
+        expect(y.dims).toEqual([...leading, OUTPUTS]);
+        expect(y.data).toEqual(flat.data);
+      }
+    });
+
+    test('gives the bias alone for rows of zeros', async () => {
+      const y = await run(append, arithmetic, new Float32Array(2 * INPUTS));
+      expect([...y.data]).toEqual([...(layer.bias ?? []), ...(layer.bias ?? [])]);
+    });
+
+    test('needs no bias', async () => {
+      const x = wave(3 * INPUTS, 5);
+      const bare = { ...layer, bias: undefined };
+      const y = await run(append, arithmetic, x, [3], bare);
+      expect(Math.max(...errors(y.data, x, bare))).toBeLessThan(bound);
+    });
+  });
+
+  test('row by row, quiet rows beside a loud one are as exact as alone', async () => {
+    const loudness = [1, 1e-3, 0, 300, 0.05];
+    const x = wave(loudness.length * INPUTS, 6).map(
+      (value, i) => value * (loudness[Math.floor(i / INPUTS)] ?? 0),
+    );
+    const bare = { ...layer, bias: undefined };
+    const y = await run(rowwiseLinearLayer, arithmetic, x, [loudness.length], bare);
+    for (const error of errors(y.data, x, bare)) expect(error).toBeLessThan(bound);
+  });
+});
+
+test('one scale for all rows leaves nothing of the quiet ones: what the row-wise form is for', async () => {
+  const x = wave(2 * INPUTS, 7).map((value, i) => value * (i < INPUTS ? 300 : 0.05));
+  const bare = { ...layer, bias: undefined };
+  const y = await run(linearLayer, 'int8', x, [2], bare);
+  expect(errors(y.data, x, bare)[1]).toBeGreaterThan(0.1);
+});
