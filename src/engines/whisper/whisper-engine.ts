@@ -14,6 +14,7 @@ import type {
   TranscriptWord,
 } from '../../contract/engine.ts';
 import { invalidRequest } from '../../contract/error.ts';
+import { untilAborted } from '../../kit/until-aborted.ts';
 import type { InferencePool } from '../worker-pool.ts';
 import { hasSpaces } from './languages.ts';
 import { WINDOW_SAMPLES, windowCut } from './transcript-window.ts';
@@ -29,6 +30,7 @@ export function whisperEngine(pool: InferencePool, model: string): SttEngine {
   return {
     languages,
     transcribe(audio, request, signal) {
+      requireLanguage(languages, request.language);
       if (request.task === 'translate' && languages.length === 1) {
         throw invalidRequest(
           "This model understands English only and cannot translate; ask for a transcription, or name another 'model'.",
@@ -40,6 +42,13 @@ export function whisperEngine(pool: InferencePool, model: string): SttEngine {
     ready: () => pool.ready(),
     close: async () => undefined,
   };
+}
+
+/** @throws ServiceError for a language that the model does not know. */
+function requireLanguage(languages: readonly string[], language: string | undefined): void {
+  if (language === undefined || languages.includes(language)) return;
+  const allowed = `must be one of ${languages.join(', ')}`;
+  throw invalidRequest(`'language' ${allowed}.`, 'language', 'invalid_value');
 }
 
 /** A window that was worked on before it was known to be the last. */
@@ -79,8 +88,7 @@ class Transcription {
   async *events(audio: AsyncIterable<HeardAudio>): AsyncGenerator<TranscriptionEvent, void, undefined> {
     let prepared: Preparation | undefined;
     try {
-      for await (const piece of audio) {
-        this.#signal.throwIfAborted();
+      for await (const piece of untilAborted(audio, this.#signal)) {
         if (piece === 'pause') {
           prepared ??= this.#prepare();
         } else if (piece.length > 0) {
