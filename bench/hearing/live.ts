@@ -51,21 +51,25 @@ class LiveAudio {
     this.#marks = marks;
   }
 
-  /** The speech and then silence, each piece when its last sample would have been recorded. */
+  /**
+   * The speech and then silence, each piece when its last sample would have been recorded. With marks, the
+   * silence behind the pause is held back, as whoever waits for the end of the turn does: it ends unheard.
+   */
   async *pieces(): AsyncGenerator<HeardAudio, void, undefined> {
     const start = performance.now();
     const piece = PIECE_S * LISTEN_RATE_HZ;
-    const spoken = this.#speech.length;
-    const end = spoken + COMMIT_AFTER_S * LISTEN_RATE_HZ;
-    let marked = !this.#marks;
+    const pauseAt = this.#speech.length + PAUSE_AFTER_S * LISTEN_RATE_HZ;
+    const end = this.#speech.length + COMMIT_AFTER_S * LISTEN_RATE_HZ;
+    let paused = false;
     for (let at = 0; at < end; at += piece) {
       const until = Math.min(end, at + piece);
       await Bun.sleep(Math.max(0, start + (until * 1000) / LISTEN_RATE_HZ - performance.now()));
+      if (paused) continue;
       const samples = new Float32Array(until - at);
       samples.set(this.#speech.subarray(at, until));
       yield samples;
-      if (!marked && until >= spoken + PAUSE_AFTER_S * LISTEN_RATE_HZ) {
-        marked = true;
+      if (this.#marks && until >= pauseAt) {
+        paused = true;
         yield 'pause';
       }
     }
