@@ -6,16 +6,19 @@ export async function* untilAborted<T>(
   source: AsyncIterable<T>,
   signal: AbortSignal,
 ): AsyncGenerator<T, void, undefined> {
+  signal.throwIfAborted();
   const iterator = source[Symbol.asyncIterator]();
-  const gone = Promise.withResolvers<never>();
-  // Nobody may be waiting when it fires.
-  gone.promise.catch(() => undefined);
-  const leave = () => gone.reject(signal.reason);
+  let stopWaiting: ((reason: unknown) => void) | undefined;
+  const leave = () => stopWaiting?.(signal.reason);
   signal.addEventListener('abort', leave, { once: true });
   try {
     for (;;) {
       signal.throwIfAborted();
-      const { done, value } = await Promise.race([iterator.next(), gone.promise]);
+      // A promise for each item: one that outlived them all would hold on to each wait.
+      const { promise, resolve, reject } = Promise.withResolvers<IteratorResult<T>>();
+      stopWaiting = reject;
+      iterator.next().then(resolve, reject);
+      const { done, value } = await promise;
       if (done) return;
       yield value;
     }
@@ -23,7 +26,7 @@ export async function* untilAborted<T>(
     signal.removeEventListener('abort', leave);
     const returned = iterator.return?.();
     // A source that is being waited for cannot end before it has an item.
-    if (!signal.aborted) await returned;
-    else returned?.catch(() => undefined);
+    if (signal.aborted) returned?.catch(() => undefined);
+    else await returned;
   }
 }
