@@ -6,9 +6,9 @@
  * until it is decided, and an attempt that follows a failed one goes on behind the text that has left.
  */
 
-import type { Float32Samples } from '../../contract/audio.ts';
+import { type Float32Samples, LISTEN_RATE_HZ } from '../../contract/audio.ts';
 import type { TranscriptionRequest, TranscriptWord } from '../../contract/engine.ts';
-import { LogMel } from './log-mel.ts';
+import { FULL_FRAMES, HOP_LENGTH, LogMel } from './log-mel.ts';
 import { compressionRatio, loopAtEnd, mostTokens, repeatedAtEnd } from './loop-guard.ts';
 import type { SpeechGate } from './speech-gate.ts';
 import { likeliestOf, probabilityOf, seededRandom, TokenRules } from './token-rules.ts';
@@ -57,10 +57,8 @@ export interface WindowTranscript {
   readonly words: readonly TranscriptWord[];
 }
 
-/** Seconds of silence that are encoded behind the audio, before the kept silence takes over. */
+/** Frames of silence that are encoded behind the audio, before the kept silence takes over: half a second. */
 const PADDING_FRAMES = 50;
-const FULL_FRAMES = 3_000;
-const SAMPLES_PER_FRAME = 160;
 /** Decoder steps of one pass: long enough to be worth a message, short enough to share the process. */
 const STEPS_PER_PASS = 8;
 /** Thresholds of openai/whisper. */
@@ -106,7 +104,7 @@ interface Attempt {
 export interface WindowDecoderParts {
   readonly graphs: WhisperGraphs;
   readonly tokenizer: WhisperTokenizer;
-  readonly gate: SpeechGate;
+  readonly gate: Pick<SpeechGate, 'hearsSpeech'>;
 }
 
 export class WindowDecoder {
@@ -114,7 +112,7 @@ export class WindowDecoder {
   readonly #tokenizer: WhisperTokenizer;
   readonly #rules: TokenRules;
   readonly #mel: LogMel;
-  readonly #gate: SpeechGate;
+  readonly #gate: Pick<SpeechGate, 'hearsSpeech'>;
 
   constructor({ graphs, tokenizer, gate }: WindowDecoderParts) {
     this.#gate = gate;
@@ -147,15 +145,17 @@ export class WindowDecoder {
 
     const attempts: Attempt[] = [];
     for (const plan of plansFor(request)) {
+      // A pass of its own: it may have to encode the window again.
+      if (attempts.length > 0) yield null;
       const attempt = yield* this.#attempt(window, request, language, plan, noSpeech, text);
+      if (isNoSpeech(attempt, noSpeech)) {
+        yield { kind: 'window', ...nothingSaid(request.language) };
+        return;
+      }
       attempts.push(attempt);
-      if (!attempt.failed || isNoSpeech(attempt, noSpeech)) break;
+      if (!attempt.failed) break;
     }
     const attempt = best(attempts, text.left);
-    if (isNoSpeech(attempt, noSpeech) && text.left.length === 0) {
-      yield { kind: 'window', ...nothingSaid(request.language) };
-      return;
-    }
     const rest = text.finish(attempt.tokens);
     if (rest !== '') yield { kind: 'text', text: rest };
     yield { kind: 'window', ...(await this.#transcript(window, request, language, attempt, noSpeech)) };
@@ -199,7 +199,8 @@ export class WindowDecoder {
       tokens.push(token);
       const loop = loopAtEnd(tokens.filter((each) => each < special.endOfText));
       if (loop || tokens.length >= longest) {
-        const length = loop ? tokens.length - loop.length * (loop.times - 1) : tokens.length;
+        const repeated = loop ? loop.length * (loop.times - 1) : 0;
+        const length = Math.max(text.left.length, lengthBefore(tokens, repeated, special.endOfText));
         return { plan, tokens: tokens.slice(0, length), averageLogProbability: average, failed: true };
       }
       if (chosen % STEPS_PER_PASS === 0) {
@@ -313,7 +314,7 @@ class Window {
     this.#graphs = graphs;
     this.#mel = mel;
     this.#samples = samples;
-    this.durationS = samples.length / (SAMPLES_PER_FRAME * 100);
+    this.durationS = samples.length / LISTEN_RATE_HZ;
   }
 
   async encoded(full: boolean): Promise<EncodedWindow> {
@@ -329,7 +330,7 @@ class Window {
 
   #shortFrames(): number {
     if (!this.#graphs.shortWindows) return FULL_FRAMES;
-    const heard = Math.ceil(this.#samples.length / SAMPLES_PER_FRAME) + PADDING_FRAMES;
+    const heard = Math.ceil(this.#samples.length / HOP_LENGTH) + PADDING_FRAMES;
     return Math.min(FULL_FRAMES, Math.ceil(heard / FRAME_MULTIPLE) * FRAME_MULTIPLE);
   }
 }
@@ -348,10 +349,8 @@ class LeavingText {
 
   /** Lets everything leave but a tail that repeats what stands before it. */
   leave(tokens: readonly number[]): string {
-    const text = tokens.filter((token) => token < this.#endOfText);
-    // Times in a repeated tail differ, so as many of them are held as of text.
-    const held = repeatedAtEnd(text);
-    return this.#push(tokens.slice(0, tokens.length - (held > 0 ? held + (tokens.length - text.length) : 0)));
+    const held = repeatedAtEnd(tokens.filter((token) => token < this.#endOfText));
+    return this.#push(tokens.slice(0, lengthBefore(tokens, held, this.#endOfText)));
   }
 
   /** The rest of the tokens that were decided for. */
@@ -367,6 +366,13 @@ class LeavingText {
   }
 }
 
+/** How many tokens there are before the last `count` of text and the times among those. */
+function lengthBefore(tokens: readonly number[], count: number, endOfText: number): number {
+  let length = tokens.length;
+  for (let left = count; left > 0 && length > 0; length--) if ((tokens[length - 1] ?? 0) < endOfText) left--;
+  return length;
+}
+
 function plansFor({ temperature = 0 }: WhisperRequest): readonly Plan[] {
   if (temperature === 0) return FALLBACKS;
   return [
@@ -380,13 +386,13 @@ function isNoSpeech({ averageLogProbability }: Attempt, noSpeech: number): boole
   return noSpeech > NO_SPEECH && averageLogProbability < LEAST_LOG_PROBABILITY;
 }
 
-/** The first that did not fail, else the likeliest; always one that begins with what has left. */
+/** The one that did not fail, else the likeliest; one that begins with what has left, as the last always does. */
 function best(attempts: readonly Attempt[], left: readonly number[]): Attempt {
   const possible = attempts.filter(({ tokens }) => left.every((token, i) => token === tokens[i]));
-  const [first, ...others] = possible.sort(
-    (a, b) => Number(a.failed) - Number(b.failed) || b.averageLogProbability - a.averageLogProbability,
-  );
-  return first ?? others[0] ?? (attempts.at(-1) as Attempt);
+  return possible.reduce((a, b) => {
+    if (a.failed !== b.failed) return a.failed ? b : a;
+    return b.averageLogProbability > a.averageLogProbability ? b : a;
+  });
 }
 
 function isSilent(samples: Float32Samples): boolean {
