@@ -205,8 +205,10 @@ describe('an attempt that fails', () => {
     const previous = [tokenOf('x')];
     for (const [failures, temperature] of [0, 0, 0.4, 0.8].entries()) {
       const script = texts(...new Array(failures).fill(doubt), { words });
-      const { text, window, graphs } = await decoded(script, { ...TIMES, previous });
+      const { text, window, graphs, stepsOfPasses } = await decoded(script, { ...TIMES, previous });
       expect(text).toBe('d e f');
+      // Each begins a pass, so that others may go first.
+      expect(Math.max(...stepsOfPasses)).toBeLessThanOrEqual(10);
       expect(window.segments.map((segment) => segment.temperature)).toEqual([temperature]);
       expect(graphs.attempts.map(({ frames }) => frames)).toEqual(
         [260, 3_000, 3_000, 3_000].slice(0, failures + 1),
@@ -262,9 +264,14 @@ describe('an attempt that fails', () => {
   test('cuts a loop with its times', async () => {
     const sentences = Array.from({ length: 12 }, (_, i) => `<${i}.00> a b c d e <${i + 1}.00>`).join(' ');
     const { text, window } = await decoded(says(sentences), { samples: FULL, ...TIMES });
-    // What had left before the loop could be known stays; no more than a word or two of it was again the first.
     expect(text).toBe('a b c d e');
     expect(window.segments).toMatchObject([{ text, startS: 0, endS: 1 }]);
+  });
+
+  test('never takes back what of a loop has left', async () => {
+    const { text, window } = await decoded(loops('a', '<0.00> v w x y'), TIMES);
+    expect(text).toBe('v w x y a a a');
+    expect(window.segments).toMatchObject([{ text }]);
   });
 
   test('ends at as many tokens as anybody says in that time', async () => {
