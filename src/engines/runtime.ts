@@ -10,12 +10,15 @@ import { env, InferenceSession, Tensor } from 'onnxruntime-node';
 import type { Float32Samples } from '../contract/audio.ts';
 import type { RuntimeOptions } from './pass-model.ts';
 
-/** A tensor of a graph's input. */
+/** A tensor of a graph's input, or what a graph made. Floats are rounded where the graph takes float16. */
 export type GraphInput =
   | { readonly type: 'float32'; readonly dims: readonly number[]; readonly data: Float32Array }
-  | { readonly type: 'int64'; readonly dims: readonly number[]; readonly data: BigInt64Array };
+  | { readonly type: 'int64'; readonly dims: readonly number[]; readonly data: BigInt64Array }
+  /** One byte for each element, 0 or 1. */
+  | { readonly type: 'bool'; readonly dims: readonly number[]; readonly data: Uint8Array }
+  | GraphOutput;
 
-/** A float32 tensor that a graph made; `data` belongs to the caller. */
+/** Floats that a graph made, float16 or float32; `data` belongs to the caller. */
 export interface GraphOutput {
   readonly dims: readonly number[];
   readonly data: Float32Samples;
@@ -23,9 +26,11 @@ export interface GraphOutput {
 
 /** A graph in memory, ready to run. */
 export interface GraphSession {
+  /** Names of what the graph takes. */
+  readonly inputs: ReadonlySet<string>;
   /**
    * Runs the graph once and blocks meanwhile.
-   * @throws Error when an output is missing or not float32, and what the runtime throws.
+   * @throws Error when an output is missing or no tensor of floats, and what the runtime throws.
    */
   run<const Name extends string>(
     inputs: Readonly<Record<string, GraphInput>>,
@@ -41,11 +46,13 @@ export interface GraphSession {
  */
 export async function openGraph(model: string | Uint8Array, options: RuntimeOptions): Promise<GraphSession> {
   const session = await createSession(model, options);
+  const halves = new Set(session.inputMetadata.filter(takesHalves).map(({ name }) => name));
   let released = false;
   return {
+    inputs: new Set(session.inputNames),
     async run(inputs, outputs) {
       const feeds = Object.fromEntries(
-        Object.entries(inputs).map(([name, input]) => [name, toTensor(input)]),
+        Object.entries(inputs).map(([name, input]) => [name, toTensor(input, halves.has(name))]),
       );
       const results = await session.run(feeds, [...outputs]);
       return Object.fromEntries(outputs.map((name) => [name, toOutput(name, results[name])])) as never;
@@ -81,15 +88,43 @@ async function createSession(model: string | Uint8Array, options: RuntimeOptions
   }
 }
 
-function toTensor(input: GraphInput): Tensor {
-  return input.type === 'float32'
-    ? new Tensor('float32', input.data, input.dims)
-    : new Tensor('int64', input.data, input.dims);
+function takesHalves(input: InferenceSession.ValueMetadata): boolean {
+  return input.isTensor && input.type === 'float16';
+}
+
+function toTensor(input: GraphInput, asHalves: boolean): Tensor {
+  const { dims } = input;
+  if ('type' in input && input.type === 'int64') return new Tensor('int64', input.data, dims);
+  if ('type' in input && input.type === 'bool') return new Tensor('bool', input.data, dims);
+  if (!asHalves) return new Tensor('float32', input.data, dims);
+  const { buffer, byteOffset, length } =
+    input instanceof Halves ? input.halves : new Float16Array(input.data);
+  // Its types take the bits alone.
+  return new Tensor('float16', new Uint16Array(buffer, byteOffset, length), dims);
 }
 
 function toOutput(name: string, tensor: Tensor | undefined): GraphOutput {
-  if (tensor?.type !== 'float32') throw new Error(`graph output ${name} is not a float32 tensor`);
-  return { dims: tensor.dims, data: tensor.data as Float32Samples };
+  if (tensor?.type === 'float32') return { dims: tensor.dims, data: tensor.data as Float32Samples };
+  // Bun has a Float16Array, so that is what this is, whatever the types say.
+  if (tensor?.type === 'float16') return new Halves(tensor.dims, tensor.data as unknown as Float16Array);
+  throw new Error(`graph output ${name} is not a tensor of floats`);
+}
+
+/** A float16 output: widened when it is read, and left as it is when it only goes on into the next run. */
+class Halves implements GraphOutput {
+  readonly dims: readonly number[];
+  readonly halves: Float16Array;
+  #data: Float32Samples | undefined;
+
+  constructor(dims: readonly number[], halves: Float16Array) {
+    this.dims = dims;
+    this.halves = halves;
+  }
+
+  get data(): Float32Samples {
+    this.#data ??= new Float32Array(this.halves);
+    return this.#data;
+  }
 }
 
 const CUDA_PROVIDER = 'libonnxruntime_providers_cuda.so';

@@ -354,9 +354,9 @@ describe('times', () => {
     expect(window.segments[0]?.endS).toBe(window.words.at(-1)?.endS);
   });
 
-  test('of words are left out where the graphs do not show them', async () => {
+  test('of words are shared out by length where the graphs do not show them', async () => {
     const { window } = await decoded(says('<0.00> a <1.00>'), { timestamps: 'word' });
-    expect(window.words).toEqual([]);
+    expect(window.words).toEqual([{ word: 'a', startS: 0, endS: 1 }]);
     expect(window.segments).toMatchObject([{ startS: 0, endS: 1, text: 'a' }]);
   });
 });

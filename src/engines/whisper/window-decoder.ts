@@ -11,6 +11,7 @@ import type { TranscriptionRequest, TranscriptWord } from '../../contract/engine
 import { FULL_FRAMES, HOP_LENGTH, LogMel } from './log-mel.ts';
 import { compressionRatio, loopAtEnd, mostTokens, repeatedAtEnd } from './loop-guard.ts';
 import type { SpeechGate } from './speech-gate.ts';
+import { spreadWords } from './spread-words.ts';
 import { likeliestOf, probabilityOf, seededRandom, TokenRules } from './token-rules.ts';
 import {
   type DecoderStep,
@@ -280,12 +281,15 @@ export class WindowDecoder {
       ...prompt,
       ...segments.flatMap((each) => each.tokens),
     ]);
-    if (attention === undefined) return { ...transcript, segments };
+    const textLanguage = request.task === 'translate' ? 'en' : language;
+    if (attention === undefined) {
+      return { ...transcript, segments, words: spreadWords(this.#tokenizer, segments, textLanguage) };
+    }
     const timed = wordTimes(this.#tokenizer, {
       attention,
       firstRow: prompt.length - 1,
       segments,
-      language: request.task === 'translate' ? 'en' : language,
+      language: textLanguage,
       durationS: window.durationS,
       lastSpeechS: request.lastSpeechS,
     });

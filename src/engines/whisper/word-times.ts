@@ -64,10 +64,14 @@ export function wordTimes(tokenizer: WhisperTokenizer, window: WindowToAlign): S
   return tidy(fitToSegments(words, segments, usualS, window.lastSpeechS), durationS);
 }
 
-interface Word {
+/** A word, or a mark beside one, as tokens make it. */
+export interface WordText {
   text: string;
   /** Tokens. */
   count: number;
+}
+
+interface Word extends WordText {
   startS: number;
   endS: number;
 }
@@ -82,9 +86,9 @@ export function splitWords(
   tokenizer: Pick<WhisperTokenizer, 'decode'>,
   tokens: readonly number[],
   language: string | undefined,
-): { readonly text: string; readonly count: number }[] {
+): WordText[] {
   const spaces = hasSpaces(language);
-  const words: { text: string; count: number }[] = [];
+  const words: WordText[] = [];
   for (const part of wholeCharacters(tokenizer, tokens)) {
     const last = words.at(-1);
     const begins = !spaces || part.text.startsWith(' ') || ASCII_MARKS.includes(part.text.trim());
@@ -99,12 +103,9 @@ export function splitWords(
 }
 
 /** The fewest tokens each that are whole characters, or a broken one that stays broken in the whole text. */
-function wholeCharacters(
-  tokenizer: Pick<WhisperTokenizer, 'decode'>,
-  tokens: readonly number[],
-): { text: string; count: number }[] {
+function wholeCharacters(tokenizer: Pick<WhisperTokenizer, 'decode'>, tokens: readonly number[]): WordText[] {
   const whole = tokenizer.decode(tokens);
-  const parts: { text: string; count: number }[] = [];
+  const parts: WordText[] = [];
   let begin = 0;
   let offset = 0;
   for (let end = 1; end <= tokens.length; end++) {
@@ -149,10 +150,10 @@ const OPENING = '"\'“¿([{-';
 const CLOSING = '"\'.。,，!！?？:：”)]}、';
 
 /** Puts marks to the words they belong to, which keep their times; what was merged is left empty. */
-function mergeMarks(words: readonly Word[]): void {
+export function mergeMarks(words: readonly WordText[]): void {
   let following = words.at(-1);
   for (let index = words.length - 2; index >= 0; index--) {
-    const word = words[index] as Word;
+    const word = words[index] as WordText;
     if (following && word.text.startsWith(' ') && OPENING.includes(word.text.trim())) {
       following.text = word.text + following.text;
       following.count += word.count;
@@ -173,7 +174,7 @@ function mergeMarks(words: readonly Word[]): void {
   }
 }
 
-function empty(word: Word): void {
+function empty(word: WordText): void {
   word.text = '';
   word.count = 0;
 }
