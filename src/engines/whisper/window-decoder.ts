@@ -146,6 +146,9 @@ export class WindowDecoder {
 
     const attempts: Attempt[] = [];
     for (const plan of plansFor(request)) {
+      // Of a full window without context, the careful way is the way that has failed.
+      const isNew = !window.isFull || this.#earlier(request).length > 0 || plan.temperature > 0;
+      if (attempts.length > 0 && !isNew) continue;
       // A pass of its own: it may have to encode the window again.
       if (attempts.length > 0) yield null;
       const attempt = yield* this.#attempt(window, request, language, plan, noSpeech, text);
@@ -321,11 +324,18 @@ class Window {
     this.durationS = samples.length / LISTEN_RATE_HZ;
   }
 
+  /** Whether its audio fills 30 s, or the graphs take no less. */
+  get isFull(): boolean {
+    return this.#shortFrames() === FULL_FRAMES;
+  }
+
   async encoded(full: boolean): Promise<EncodedWindow> {
-    const frames = this.#shortFrames();
-    if (full || frames === FULL_FRAMES) this.#full ??= await this.#encode(FULL_FRAMES);
-    else this.#short ??= await this.#encode(frames);
-    return (full || frames === FULL_FRAMES ? this.#full : this.#short) as EncodedWindow;
+    if (full || this.isFull) {
+      this.#full ??= await this.#encode(FULL_FRAMES);
+      return this.#full;
+    }
+    this.#short ??= await this.#encode(this.#shortFrames());
+    return this.#short;
   }
 
   #encode(frames: number): Promise<EncodedWindow> {
