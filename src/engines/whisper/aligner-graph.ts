@@ -39,8 +39,9 @@ export function alignerGraph(
     x = g.op('Add', [x, linear(own.output, output)]);
 
     const asked = linear(layerNorm(g, x, layer.cross.norm), layer.cross.query);
-    const wanted = alignmentHeads.filter(([of]) => of === i).map(([, head]) => head);
-    for (const head of wanted) seenBy.push(probabilities(g, asked, key, bias, head, width / heads));
+    for (const [at, [of, head]] of alignmentHeads.entries()) {
+      if (of === i) seenBy[at] = probabilities(g, asked, key, bias, head, width / heads);
+    }
     const seen = attention(g, heads, { query: asked, key, value, bias: scores });
     x = g.op('Add', [x, linear(seen.output, layer.cross.output)]);
     x = feedForward(g, x, layer.feedForward, linear);
