@@ -81,12 +81,13 @@ export function headProbabilities(
   causal = false,
 ): Matrix {
   return queries.map((query, n) => {
-    const scores = Float64Array.from(keys, (key, m) => {
-      if (causal && m > n) return Number.NEGATIVE_INFINITY;
+    const scores = new Float64Array(keys.length).fill(Number.NEGATIVE_INFINITY);
+    for (let m = 0; m < (causal ? n + 1 : keys.length); m++) {
+      const key = keys[m] as Float64Array;
       let sum = 0;
-      for (let i = head * size; i < (head + 1) * size; i++) sum += (query[i] ?? 0) * (key[i] ?? 0);
-      return sum / Math.sqrt(size) + (bias[m] ?? 0);
-    });
+      for (let i = head * size; i < (head + 1) * size; i++) sum += (query[i] as number) * (key[i] as number);
+      scores[m] = sum / Math.sqrt(size) + (bias[m] ?? 0);
+    }
     const most = Math.max(...scores);
     const powers = scores.map((score) => Math.exp(score - most));
     const total = powers.reduce((a, b) => a + b, 0);
@@ -100,10 +101,12 @@ function attention(queries: Matrix, seen: Seen, heads: number, causal = false): 
   const mixed = queries.map(() => new Float64Array(width));
   for (let head = 0; head < heads; head++) {
     for (const [n, row] of headProbabilities(queries, seen, head, size, causal).entries()) {
-      for (const [m, share] of row.entries()) {
+      const output = mixed[n] as Float64Array;
+      for (let m = 0; m < row.length; m++) {
+        const value = seen.values[m] as Float64Array;
+        const share = row[m] as number;
         for (let i = head * size; i < (head + 1) * size; i++) {
-          const output = mixed[n] as Float64Array;
-          output[i] = (output[i] ?? 0) + share * (seen.values[m]?.[i] ?? 0);
+          output[i] = (output[i] as number) + share * (value[i] as number);
         }
       }
     }
