@@ -124,8 +124,9 @@ export interface SttEngine {
    * Transcribes audio that may still be arriving, pulling no more of it than it can work on. The `final`
    * comes last and exactly once. Not consuming stops the work soon; so does `return()` or an abort, which
    * throws the signal's reason.
-   * @throws ServiceError `overloaded` when the queue is full, `internal` when a worker died,
-   *   `upstream` when a remote engine failed; what `audio` throws.
+   * @throws ServiceError `invalid_request` for a language or a task that the model lacks, `payload_too_large`
+   *   for audio that is longer than a remote engine takes, `overloaded` when the queue is full, `internal` when
+   *   a worker died, `upstream` when a remote engine failed; what `audio` throws.
    */
   transcribe(
     audio: AsyncIterable<HeardAudio>,
@@ -137,7 +138,7 @@ export interface SttEngine {
   close(): Promise<void>;
 }
 
-/** How voice activity becomes turns (spec 4.7, rule 6). */
+/** How voice activity becomes turns (spec 4.7, rule 6). Durations are 0–5000 ms (spec 8). */
 export interface VadSettings {
   /** 0–1: how sure the detector must be. */
   readonly threshold: number;
@@ -175,7 +176,8 @@ export type VadEvent =
 export interface VadStream {
   /**
    * Adds mono samples and resolves, in the order of the calls, with what is certain by then and was not
-   * before. The events do not depend on how the audio was cut into calls, nor on other streams.
+   * before. The events do not depend on how the audio was cut into calls, nor on other streams. The array
+   * must not be changed before that.
    * @throws ServiceError `overloaded` when more audio waits than may, `internal` when the worker died: the
    *   stream is then over.
    */
@@ -188,7 +190,10 @@ export interface VadStream {
 
 /** Voice activity detection. */
 export interface VadEngine {
-  /** @param rateHz {@link MIN_RATE_HZ} to {@link MAX_RATE_HZ}. */
+  /**
+   * @param rateHz {@link MIN_RATE_HZ} to {@link MAX_RATE_HZ}.
+   * @throws RangeError for a setting or a rate that is out of its range; ServiceError `overloaded` once closed.
+   */
   open(settings: VadSettings, rateHz: number): VadStream;
   ready(): ReadyReport;
   /** Idempotent; open streams fail. */

@@ -89,6 +89,14 @@ export function invalidRequest(message: string, param?: string, code?: ErrorCode
   return new ServiceError('invalid_request', message, { param, code });
 }
 
+/** The 503 of a process that ends: another one, or the next, can answer. */
+export function shuttingDown(): ServiceError {
+  return new ServiceError('overloaded', 'The server is shutting down. Send the request again.', {
+    code: 'server_overloaded',
+    retryAfterS: 1,
+  });
+}
+
 /**
  * The service cannot start as it is set up. The message is for the operator: what is missing or wrong, and
  * what to do.

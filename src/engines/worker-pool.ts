@@ -7,7 +7,7 @@
 
 import type { Clock } from '../contract/clock.ts';
 import type { ReadyReport } from '../contract/engine.ts';
-import { ServiceError } from '../contract/error.ts';
+import { ServiceError, shuttingDown } from '../contract/error.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { Metrics } from '../contract/metrics.ts';
 import type { InferenceSettings } from '../contract/settings.ts';
@@ -162,19 +162,15 @@ class Pool<Spec> implements InferencePool {
 
   async close(): Promise<void> {
     this.#closed = true;
-    this.#failAll(
-      new ServiceError('overloaded', 'The server is shutting down.', {
-        code: 'server_overloaded',
-        retryAfterS: RETRY_AFTER_S,
-      }),
-    );
+    this.#failAll(shuttingDown());
     await Promise.all(this.#processes.map((each) => each.close()));
   }
 
   /** Each class has places of its own, so a crowd of a lower one never shuts out a higher one. */
   #admit<Request, Result>(model: string, work: PassWork<Request, Result>): PassJob<Request, Result> {
     const { queueLimit } = this.#options.settings;
-    if (this.#closed || this.#unable()) throw this.#noProcess();
+    if (this.#closed) throw shuttingDown();
+    if (this.#unable()) throw this.#noProcess();
     const open = [...this.#jobs].filter((job) => job.priority === work.priority).length;
     if (open >= queueLimit) {
       throw new ServiceError(

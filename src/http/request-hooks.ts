@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
 import type { Clock } from '../contract/clock.ts';
-import { ServiceError } from '../contract/error.ts';
+import { ServiceError, shuttingDown } from '../contract/error.ts';
 import { newId } from '../contract/id.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { Metrics } from '../contract/metrics.ts';
@@ -56,10 +56,7 @@ export function requestHooks(parts: HookParts) {
       const path = pathOf(request);
       if (parts.draining() && !WATCH_PATHS.has(path)) {
         set.headers.connection = 'close';
-        throw new ServiceError('overloaded', 'This server is stopping. Send the request again.', {
-          code: 'server_overloaded',
-          retryAfterS: 1,
-        });
+        throw shuttingDown();
       }
       if (!PUBLIC_PATHS.has(path)) await checkKey(request, path);
       refuseDeclaredLength(request.headers, uploadBytes(request) ?? parts.requestBytes);

@@ -1,4 +1,4 @@
-import { ServiceError } from '../contract/error.ts';
+import { ServiceError, shuttingDown } from '../contract/error.ts';
 
 const RETRY_AFTER_S = 2;
 
@@ -59,10 +59,7 @@ export class OpenRequests {
 
   /** Stops every open request. */
   stop(): void {
-    const reason = new ServiceError('overloaded', 'The server is stopping. Send the request again.', {
-      code: 'server_overloaded',
-      retryAfterS: 1,
-    });
+    const reason = shuttingDown();
     for (const request of this.#open.keys()) request.abort(reason);
   }
 

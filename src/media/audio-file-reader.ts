@@ -4,7 +4,7 @@
 
 import { stat } from 'node:fs/promises';
 import type { AudioFileReader, OpenAudioFile } from '../contract/audio-file.ts';
-import { invalidRequest, ServiceError } from '../contract/error.ts';
+import { invalidRequest, ServiceError, shuttingDown } from '../contract/error.ts';
 import { type AudioFileLimits, AudioFileSamples } from './audio-file-samples.ts';
 import { lossError } from './media-fault.ts';
 import { MediaProcessLost } from './media-process.ts';
@@ -93,13 +93,11 @@ class ProcessAudioFileReader implements AudioFileReader {
   }
 
   #checkRoom(): void {
-    const busy = this.#processes.working >= this.#mostOpen;
-    if (!busy && !this.#closed) return;
+    if (this.#closed) throw shuttingDown();
+    if (this.#processes.working < this.#mostOpen) return;
     throw new ServiceError(
       'overloaded',
-      busy
-        ? `The server is already reading ${this.#mostOpen} audio files, which is its limit. Try again shortly.`
-        : 'The server is shutting down.',
+      `The server is already reading ${this.#mostOpen} audio files, which is its limit. Try again shortly.`,
       { code: 'server_overloaded', retryAfterS: RETRY_AFTER_S },
     );
   }

@@ -1,4 +1,4 @@
-import { invalidRequest, ServiceError } from '../contract/error.ts';
+import { invalidRequest, ServiceError, shuttingDown } from '../contract/error.ts';
 import type { LossReason } from './media-process.ts';
 import type { MediaFault } from './media-protocol.ts';
 
@@ -58,10 +58,7 @@ export function lossError(
         },
       );
     case 'killed':
-      return new ServiceError('overloaded', 'The server is shutting down.', {
-        code: 'server_overloaded',
-        retryAfterS: PROCESS_RETRY_AFTER_S,
-      });
+      return shuttingDown();
     case 'stalled':
       return invalidRequest(
         `The audio in '${field}' takes the decoder too long: nothing came for ${limits.stallLimitMs / 1000} s.`,

@@ -191,6 +191,7 @@ export function vadEngineCases(name: string, open: () => Promise<VadEngineUnderT
       ['threshold', Number.NaN],
       ['prefixPaddingMs', -1],
       ['silenceDurationMs', Number.NaN],
+      ['silenceDurationMs', 5001],
       ['minSpeechDurationMs', Number.POSITIVE_INFINITY],
     ])('refuses a %s of %d', (field, value) => {
       expect(() => engine.open({ ...DEFAULT_VAD_SETTINGS, [field]: value }, 16_000)).toThrow(RangeError);

@@ -193,6 +193,15 @@ describe('limits and losses', () => {
     expect(await stream.write(new Float32Array(1))).toEqual([]);
   });
 
+  it('a stream that was full when it was closed says that it is closed', async () => {
+    const { own } = await openOwn({ waitingLimitMs: 1000 });
+    const stream = own.open(DEFAULT_VAD_SETTINGS, 16_000);
+    const waiting = stream.write(new Float32Array(16_001));
+    stream.close();
+    expect(await waiting).toEqual([]);
+    await expect(stream.write(new Float32Array(1))).rejects.toThrow('closed');
+  });
+
   it('minutes of audio in one write do not hold the serving thread', async () => {
     const stream = engine.open(DEFAULT_VAD_SETTINGS, 48_000);
     let ticks = 0;

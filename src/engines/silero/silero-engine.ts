@@ -8,7 +8,7 @@
 import { fileURLToPath } from 'node:url';
 import type { Float32Samples } from '../../contract/audio.ts';
 import type { ReadyReport, VadEngine, VadSettings, VadStream } from '../../contract/engine.ts';
-import { ServiceError, StartError } from '../../contract/error.ts';
+import { ServiceError, StartError, shuttingDown } from '../../contract/error.ts';
 import type { Logger } from '../../contract/logger.ts';
 import type { Metrics } from '../../contract/metrics.ts';
 import { resolveModelFiles } from '../model-files.ts';
@@ -28,6 +28,8 @@ const WAITING_LIMIT_MS = 30_000;
 const FULL_BATCH_ROWS = 128;
 /** Quiet frames that are judged in one go: 8 s of silence, or 2 ms of work. */
 const MOST_QUIET_FRAMES = 256;
+/** Of each setting in ms (spec 8). */
+const LONGEST_SETTING_MS = 5_000;
 const RETRY_AFTER_S = 2;
 
 export interface VadOptions {
@@ -208,19 +210,15 @@ interface Batch {
   readonly rows: Float32Samples[];
 }
 
+/** @throws RangeError for a setting that is out of its range. */
 function requireSettings(settings: VadSettings): void {
   const { threshold, prefixPaddingMs, silenceDurationMs, minSpeechDurationMs } = settings;
   if (!(threshold >= 0 && threshold <= 1)) throw new RangeError(`threshold ${threshold} is not within 0–1`);
   for (const [name, ms] of Object.entries({ prefixPaddingMs, silenceDurationMs, minSpeechDurationMs })) {
-    if (!(ms >= 0 && ms < Number.POSITIVE_INFINITY)) throw new RangeError(`${name} ${ms} is no duration`);
+    if (!(ms >= 0 && ms <= LONGEST_SETTING_MS)) {
+      throw new RangeError(`${name} ${ms} is not within 0–${LONGEST_SETTING_MS}`);
+    }
   }
-}
-
-function shuttingDown(): ServiceError {
-  return new ServiceError('overloaded', 'The server is shutting down.', {
-    code: 'server_overloaded',
-    retryAfterS: RETRY_AFTER_S,
-  });
 }
 
 function notLoaded(): ServiceError {

@@ -64,7 +64,8 @@ export class SileroStream implements VadStream {
 
   write(samples: Float32Samples): Promise<readonly VadEvent[]> {
     const { rateHz, waitingLimitMs } = this.#options;
-    if (!this.#ended && this.#waiting > (rateHz * waitingLimitMs) / 1000) {
+    const isOpen = !this.#ended && this.#failure === undefined;
+    if (isOpen && this.#waiting > (rateHz * waitingLimitMs) / 1000) {
       const message = `More than ${waitingLimitMs / 1000} s of audio already wait for voice activity detection. Send audio no faster than it can be judged.`;
       return Promise.reject(
         new ServiceError('overloaded', message, { code: 'server_overloaded', retryAfterS: RETRY_AFTER_S }),

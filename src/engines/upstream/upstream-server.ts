@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ReadyReport } from '../../contract/engine.ts';
-import { ServiceError } from '../../contract/error.ts';
+import { ServiceError, shuttingDown } from '../../contract/error.ts';
 import type { Logger } from '../../contract/logger.ts';
 import type { Secret } from '../../contract/secret.ts';
 import { upstreamErrorName, upstreamFault, upstreamRefusal } from './upstream-error.ts';
@@ -90,12 +90,7 @@ export class UpstreamServer {
 
   async close(): Promise<void> {
     clearTimeout(this.#probe);
-    this.#closed.abort(
-      new ServiceError('overloaded', 'The server is shutting down.', {
-        code: 'server_overloaded',
-        retryAfterS: 1,
-      }),
-    );
+    this.#closed.abort(shuttingDown());
   }
 
   async #reach(
