@@ -3,6 +3,7 @@
 import type { Arithmetic } from './convolution-product.ts';
 import type { GraphBuilder } from './graph-builder.ts';
 import { DataType } from './onnx-proto.ts';
+import { transposed } from './tensors.ts';
 
 /** A layer as checkpoints keep it: the weight row-major [outputs, inputs]. */
 export interface LinearLayer {
@@ -30,11 +31,11 @@ export function linearLayer(
 ): string {
   switch (arithmetic) {
     case 'float32': {
-      const weight = g.floats([layer.inputs, layer.outputs], transposed(layer));
+      const weight = g.floats([layer.inputs, layer.outputs], columnsOf(layer));
       return withBias(g, g.op('MatMul', [x, weight]), layer);
     }
     case 'float16': {
-      const weight = g.float16s([layer.inputs, layer.outputs], transposed(layer));
+      const weight = g.float16s([layer.inputs, layer.outputs], columnsOf(layer));
       const product = g.op('MatMul', [g.op('Cast', [x], { to: DataType.FLOAT16 }), weight]);
       return withBias(g, g.op('Cast', [product], { to: DataType.FLOAT }), layer);
     }
@@ -98,12 +99,8 @@ function quantizedColumns({ inputs, outputs, weight }: LinearLayer): {
   return { values, scales };
 }
 
-function transposed({ inputs, outputs, weight }: LinearLayer): Float32Array {
-  const columns = new Float32Array(weight.length);
-  for (let o = 0; o < outputs; o++) {
-    for (let i = 0; i < inputs; i++) columns[i * outputs + o] = weight[o * inputs + i] ?? 0;
-  }
-  return columns;
+function columnsOf({ inputs, outputs, weight }: LinearLayer): Float32Array {
+  return transposed(weight, outputs, inputs);
 }
 
 function withBias(g: GraphBuilder, product: string, { outputs, bias }: LinearLayer): string {

@@ -75,3 +75,14 @@ export function dequantize(quantized: Tensor, scale: Tensor, zeroPoint: Tensor, 
   }
   return values;
 }
+
+/** A copy of a row-major matrix, [rows, columns] → [columns, rows]. */
+export function transposed(matrix: Float32Array, rows: number, columns: number): Float32Array {
+  const result = new Float32Array(matrix.length);
+  for (let row = 0; row < rows; row++) {
+    for (let column = 0; column < columns; column++) {
+      result[column * rows + row] = matrix[row * columns + column] ?? 0;
+    }
+  }
+  return result;
+}

@@ -13,7 +13,7 @@
 
 import { GraphBuilder } from '../onnx/graph-builder.ts';
 import { decodeModel, encodeModel, type Graph, type Tensor } from '../onnx/onnx-proto.ts';
-import { floatsOf } from '../onnx/tensors.ts';
+import { floatsOf, transposed } from '../onnx/tensors.ts';
 
 /** Samples of one frame at 16 kHz. */
 export const FRAME_SAMPLES = 512;
@@ -149,15 +149,4 @@ function lstmCell(g: GraphBuilder, x: string, hidden: string, cell: string, weig
 /** `x[:, start:end:stride]` */
 function steps(g: GraphBuilder, x: string, start: number, end: number, stride = 1): string {
   return g.op('Slice', [x, g.ints(start), g.ints(end), g.ints(1), g.ints(stride)]);
-}
-
-/** [rows, columns] → [columns, rows] */
-function transposed(matrix: Float32Array, rows: number, columns: number): Float32Array {
-  const result = new Float32Array(matrix.length);
-  for (let row = 0; row < rows; row++) {
-    for (let column = 0; column < columns; column++) {
-      result[column * rows + row] = matrix[row * columns + column] ?? 0;
-    }
-  }
-  return result;
 }
