@@ -108,18 +108,20 @@ export class SupervisedProcess<Load, Loaded, Sent, Received> {
   }
 
   #spawn(): Subprocess {
-    return Bun.spawn({
+    const child = Bun.spawn({
       cmd: [process.execPath, this.#options.entry],
       env: this.#options.environment,
       stdio: ['ignore', 'ignore', 'inherit'],
       serialization: 'advanced',
-      ipc: (message: FromProcess<Loaded, Received>, child) => {
-        if (child === this.#child) this.#receive(message);
-      },
-      onExit: (child, exitCode, signal) => {
-        if (child === this.#child) this.#lost(exitCode, signal);
+      ipc: (message: FromProcess<Loaded, Received>, from) => {
+        if (from === this.#child) this.#receive(message);
       },
     });
+    // Not `onExit`, which may be called before there is a child to know it by.
+    child.exited.then(() => {
+      if (child === this.#child) this.#lost(child.exitCode, child.signalCode);
+    });
+    return child;
   }
 
   #send(message: ToProcess<Load, Sent>): void {
