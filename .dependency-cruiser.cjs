@@ -37,7 +37,6 @@ const importers = [
   ['toml', 'node_modules/smol-toml/', '^src/config-file\\.ts$'],
   ['pino', 'node_modules/pino/', '^src/kit/json-logger\\.ts$'],
   ['prometheus', 'node_modules/prom-client/', '^src/http/metrics\\.ts$'],
-  ['mediabunny', 'node_modules/(mediabunny|@mediabunny)/', '^src/media/'],
   ['multipart', 'node_modules/@fastify/busboy/', '^src/http/multipart\\.ts$'],
   ['redis', 'node_modules/ioredis/', '^src/jobs/'],
   ['s3', 'node_modules/@aws-sdk/', '^src/jobs/'],
