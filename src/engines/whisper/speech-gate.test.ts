@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { channelOf, recorded, soundsWithoutSpeech } from '../../../test/support/heard-audio.ts';
+import { joined } from '../../../test/support/spoken.ts';
+import { loadConfig } from '../../config.ts';
+import { resolveModelFiles } from '../model-files.ts';
+import { loadSilero } from '../silero/silero-model.ts';
+import { SpeechGate } from './speech-gate.ts';
+
+/** The gate with the real detector. */
+
+const RATE_HZ = 16_000;
+let gate: SpeechGate;
+beforeAll(async () => {
+  const files = resolveModelFiles(loadConfig(process.env).modelsDir, 'silero-vad');
+  gate = new SpeechGate(await loadSilero(files['silero_vad_v6.onnx'] ?? '', { provider: 'cpu', threads: 1 }));
+});
+afterAll(() => gate?.close());
+
+describe('hears nobody in', () => {
+  test.each(Object.entries(soundsWithoutSpeech()))('%s', async (_, samples) => {
+    expect(await gate.hearsSpeech(samples)).toBe(false);
+  });
+
+  test('nothing, a sample, a frame', async () => {
+    for (const length of [0, 1, 512, 513]) {
+      expect(await gate.hearsSpeech(new Float32Array(length).fill(0.1))).toBe(false);
+    }
+  });
+});
+
+describe('hears somebody in', () => {
+  test('a speech, whole or any second of it', async (context) => {
+    const speech = await recorded(context, 'jfk.flac');
+    expect(await gate.hearsSpeech(speech)).toBe(true);
+    // The first words, the pause after them included, and the last ones.
+    for (const fromS of [0.3, 3.2, 5.3, 8.2, 9.5]) {
+      expect(await gate.hearsSpeech(speech.slice(fromS * RATE_HZ, (fromS + 1) * RATE_HZ))).toBe(true);
+    }
+  });
+
+  test('either of two who talk, and another language', async (context) => {
+    expect(await gate.hearsSpeech(await channelOf(context, 'stereo_diarization.wav', 0))).toBe(true);
+    expect(await gate.hearsSpeech(await channelOf(context, 'stereo_diarization.wav', 1))).toBe(true);
+    expect(await gate.hearsSpeech(await recorded(context, 'multilingual.mp3', 31, 33))).toBe(true);
+  });
+
+  test('a word at the end of a long silence, and a quiet one', async (context) => {
+    const word = (await recorded(context, 'jfk.flac')).slice(8 * RATE_HZ, 9 * RATE_HZ);
+    expect(await gate.hearsSpeech(joined([new Float32Array(25 * RATE_HZ), word]))).toBe(true);
+    expect(await gate.hearsSpeech(word.map((sample) => sample / 20))).toBe(true);
+  });
+});
+
+test('what was heard before does not count', async (context) => {
+  const speech = (await recorded(context, 'jfk.flac')).slice(0, 2 * RATE_HZ);
+  const { silence, hum } = soundsWithoutSpeech();
+  const heard: boolean[] = [];
+  for (const samples of [speech, silence, speech, hum, hum, speech]) {
+    heard.push(await gate.hearsSpeech(samples ?? new Float32Array(0)));
+  }
+  expect(heard).toEqual([true, false, true, false, false, true]);
+});
