@@ -148,7 +148,7 @@ class Transcription {
     let begun = false;
     for await (const result of results) {
       if (result.kind === 'window') {
-        this.#add(result);
+        this.#add(result, length);
         continue;
       }
       const text = begun ? result.text : this.#joined(result.text);
@@ -166,15 +166,17 @@ class Transcription {
     return this.#text !== '' && hasSpaces(language) ? ` ${text}` : text;
   }
 
-  #add({ language, carryOver, promptTokens, outputTokens, segments, words }: WindowTranscript): void {
+  #add(window: WindowTranscript, length: number): void {
+    const { language, carryOver, promptTokens, outputTokens, segments, words } = window;
     const fromS = this.#takenS();
+    const toS = (this.#taken + length) / LISTEN_RATE_HZ;
     this.#language ??= language;
     this.#latestLanguage = language ?? this.#latestLanguage;
     this.#previous = carryOver;
     this.#promptTokens = Math.max(this.#promptTokens, promptTokens);
     this.#outputTokens += outputTokens;
-    for (const segment of segments) this.#segments.push(later(segment, fromS));
-    for (const word of words) this.#words.push(later(word, fromS));
+    for (const segment of segments) this.#segments.push(later(segment, fromS, toS));
+    for (const word of words) this.#words.push(later(word, fromS, toS));
   }
 
   #takenS(): number {
@@ -194,11 +196,13 @@ class Transcription {
   }
 }
 
+/** A sum of seconds may be a rounding error beyond the end of its window. */
 function later<Timed extends { readonly startS: number; readonly endS: number }>(
   timed: Timed,
   byS: number,
+  toS: number,
 ): Timed {
-  return { ...timed, startS: timed.startS + byS, endS: timed.endS + byS };
+  return { ...timed, startS: Math.min(toS, timed.startS + byS), endS: Math.min(toS, timed.endS + byS) };
 }
 
 /** Runs of samples in order, looked at as one. */
