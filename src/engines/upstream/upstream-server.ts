@@ -29,6 +29,29 @@ export interface UpstreamServerOptions {
 /** A body that can be sent again. */
 type Body = string | FormData;
 
+/** How long a server may take. */
+export interface CallLimits {
+  readonly firstByteMs: number;
+  readonly idleMs: number;
+}
+
+/** One conversation with a server. */
+export interface UpstreamCall {
+  /**
+   * Posts to a path below the base URL. A connection that cannot be made is tried three times.
+   * @param tolerated statuses other than 2xx that the caller understands.
+   * @throws ServiceError for an answer of another status.
+   */
+  post(
+    path: string,
+    body: Body,
+    headers?: Readonly<Record<string, string>>,
+    tolerated?: readonly number[],
+  ): Promise<Response>;
+  /** Portions of a response's body, as they come. */
+  portionsOf(response: Response): AsyncGenerator<Uint8Array, void, undefined>;
+}
+
 export class UpstreamServer {
   readonly #settings: UpstreamServerOptions['settings'];
   readonly #log: Logger;
@@ -42,21 +65,52 @@ export class UpstreamServer {
     this.#probeMs = probeMs;
   }
 
-  /** Fires when the engine is closed. */
-  get closed(): AbortSignal {
-    return this.#closed.signal;
+  /**
+   * Has a conversation and yields what comes of it. It ends with the consumer, the signal and {@link close}, and
+   * when the server takes too long.
+   * @param limits how long the server may take until its first byte, and between two portions.
+   * @throws ServiceError that a caller may read; the signal's reason after an abort.
+   */
+  async *call<Item, Result>(
+    limits: CallLimits,
+    signal: AbortSignal,
+    talk: (call: UpstreamCall) => AsyncGenerator<Item, Result, undefined>,
+  ): AsyncGenerator<Item, Result, undefined> {
+    const patience = new Patience(limits.firstByteMs);
+    const stop = new AbortController();
+    const ended = AbortSignal.any([signal, patience.signal, stop.signal, this.#closed.signal]);
+    try {
+      const result = yield* talk({
+        post: (...asked) => this.#post(ended, ...asked),
+        portionsOf: (response) => portionsOf(response, patience, limits.idleMs),
+      });
+      this.#reached();
+      return result;
+    } catch (error) {
+      signal.throwIfAborted();
+      throw this.#failure(error, patience);
+    } finally {
+      patience.pause();
+      // Tells the server to stop when the consumer has gone before the end.
+      stop.abort();
+    }
   }
 
-  /**
-   * Posts to a path below the base URL. A connection that cannot be made is tried three times.
-   * @param tolerated statuses other than 2xx that the caller understands.
-   * @throws ServiceError for an answer of another status, and whatever the connection throws: see {@link failure}.
-   */
-  async post(
+  ready(): ReadyReport {
+    if (this.#probe === undefined) return { ready: true, detail: 'upstream' };
+    return { ready: false, detail: 'the upstream does not answer' };
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#probe);
+    this.#closed.abort(shuttingDown());
+  }
+
+  async #post(
+    signal: AbortSignal,
     path: string,
     body: Body,
-    headers: Readonly<Record<string, string>>,
-    signal: AbortSignal,
+    headers: Readonly<Record<string, string>> = {},
     tolerated: readonly number[] = [],
   ): Promise<Response> {
     const response = await this.#reach(path, body, headers, signal);
@@ -68,29 +122,19 @@ export class UpstreamServer {
   }
 
   /** What a caller may know of a failed call; `patience` tells whether it took too long. */
-  failure(error: unknown, patience: Patience): ServiceError {
+  #failure(error: unknown, patience: Patience): ServiceError {
     const failure = this.#explain(error, patience);
     // A refusal of one request says nothing of the next; an upstream that is away does.
     if (failure.kind === 'upstream' && failure.cause !== undefined) this.#lost();
     return failure;
   }
 
-  /** Says that a call went well. */
-  reached(): void {
+  /** A call went well. */
+  #reached(): void {
     if (this.#probe === undefined) return;
     clearTimeout(this.#probe);
     this.#probe = undefined;
     this.#log.info('upstream answers again');
-  }
-
-  ready(): ReadyReport {
-    if (this.#probe === undefined) return { ready: true, detail: 'upstream' };
-    return { ready: false, detail: 'the upstream does not answer' };
-  }
-
-  async close(): Promise<void> {
-    clearTimeout(this.#probe);
-    this.#closed.abort(shuttingDown());
   }
 
   async #reach(
@@ -134,7 +178,7 @@ export class UpstreamServer {
     if (this.#probe !== undefined || this.#closed.signal.aborted) return;
     this.#log.warn('upstream does not answer');
     const look = async () => {
-      if (await this.#answers()) this.reached();
+      if (await this.#answers()) this.#reached();
       else if (!this.#closed.signal.aborted) this.#probe = setTimeout(look, this.#probeMs).unref();
     };
     this.#probe = setTimeout(look, this.#probeMs).unref();
@@ -155,8 +199,21 @@ export class UpstreamServer {
   }
 }
 
+/** The body; the consumer's time is not the server's. */
+async function* portionsOf(
+  response: Response,
+  patience: Patience,
+  idleMs: number,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  for await (const portion of response.body ?? []) {
+    patience.pause();
+    yield portion;
+    patience.start(idleMs);
+  }
+}
+
 /** A deadline that is moved on with each sign of life and stands still while the consumer is busy. */
-export class Patience {
+class Patience {
   readonly #controller = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
 

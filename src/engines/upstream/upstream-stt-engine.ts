@@ -19,7 +19,7 @@ import { eventData } from './event-stream.ts';
 import { Recording } from './recording.ts';
 import { readEvent, readTranscript, type UpstreamTranscript } from './upstream-answer.ts';
 import { upstreamFault } from './upstream-error.ts';
-import { Patience, UpstreamServer } from './upstream-server.ts';
+import { type UpstreamCall, UpstreamServer } from './upstream-server.ts';
 import { WholeWords } from './whole-words.ts';
 
 /** Longest JSON answer: a transcript of half an hour with the times of its words has about 1 MB. */
@@ -94,40 +94,31 @@ class UpstreamSttEngine implements SttEngine {
   ): AsyncGenerator<TranscriptionEvent, UpstreamTranscript | undefined, undefined> {
     const { durationS } = recording;
     if (durationS === 0) return undefined;
-    const patience = new Patience(this.#firstByteMs + durationS * 1000);
-    const stop = new AbortController();
-    const ended = AbortSignal.any([signal, patience.signal, stop.signal, this.#server.closed]);
-    try {
-      const response = await this.#send(recording.file(), request, ended);
-      const portions = this.#portions(response, patience);
-      let told: UpstreamTranscript | undefined;
-      if (isEventStream(response)) yield* spoken(portions, words);
-      else {
-        told = readTranscript(await textOf(portions), durationS);
-        yield* delta(words.push(told.text));
+    const limits = { firstByteMs: this.#firstByteMs + durationS * 1000, idleMs: this.#idleMs };
+    const send = (call: UpstreamCall) => this.#send(call, recording.file(), request);
+    return yield* this.#server.call(limits, signal, async function* (call) {
+      const response = await send(call);
+      const portions = call.portionsOf(response);
+      if (isEventStream(response)) {
+        yield* spoken(portions, words);
+        return undefined;
       }
-      this.#server.reached();
+      const told = readTranscript(await textOf(portions), durationS);
+      yield* delta(words.push(told.text));
       return told;
-    } catch (error) {
-      signal.throwIfAborted();
-      throw this.#server.failure(error, patience);
-    } finally {
-      patience.pause();
-      // Tells the upstream to stop when the consumer has gone before the end.
-      stop.abort();
-    }
+    });
   }
 
   /** Servers that do not know `stream` leave it out of their answer, or refuse it: then they are asked again. */
-  async #send(file: File, request: TranscriptionRequest, signal: AbortSignal): Promise<Response> {
+  async #send(call: UpstreamCall, file: File, request: TranscriptionRequest): Promise<Response> {
     const path = request.task === 'translate' ? '/audio/translations' : '/audio/transcriptions';
     const streams = this.#streams && request.timestamps === 'none';
     if (streams) {
-      const response = await this.#server.post(path, this.#form(file, request, true), {}, signal, NO_STREAM);
+      const response = await call.post(path, this.#form(file, request, true), {}, NO_STREAM);
       if (response.ok) return response;
       await response.body?.cancel();
     }
-    const response = await this.#server.post(path, this.#form(file, request, false), {}, signal);
+    const response = await call.post(path, this.#form(file, request, false));
     // It takes the same without a stream: that was the fault.
     if (streams) this.#streams = false;
     return response;
@@ -146,15 +137,6 @@ class UpstreamSttEngine implements SttEngine {
     if (stream) form.append('stream', 'true');
     form.append('file', file);
     return form;
-  }
-
-  /** The body; the consumer's time is not the upstream's. */
-  async *#portions(response: Response, patience: Patience): AsyncGenerator<Uint8Array, void, undefined> {
-    for await (const portion of response.body ?? []) {
-      patience.pause();
-      yield portion;
-      patience.start(this.#idleMs);
-    }
   }
 }
 

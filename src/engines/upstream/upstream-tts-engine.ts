@@ -9,7 +9,7 @@ import type { Logger } from '../../contract/logger.ts';
 import type { UpstreamTtsSettings } from '../../contract/settings.ts';
 import { PcmStream } from './pcm-stream.ts';
 import { upstreamFault } from './upstream-error.ts';
-import { Patience, UpstreamServer } from './upstream-server.ts';
+import { UpstreamServer } from './upstream-server.ts';
 
 /** Far beyond what a text of 600 characters gives at the natural speed. */
 const LONGEST_AUDIO_S = 600;
@@ -54,24 +54,14 @@ class UpstreamTtsEngine implements TtsEngine {
   ): AsyncGenerator<Float32Samples, void, undefined> {
     signal.throwIfAborted();
     const stretch = Math.max(1, 1 / request.speed);
-    const patience = new Patience(this.#firstByteMs * stretch);
-    const stop = new AbortController();
-    const ended = AbortSignal.any([signal, patience.signal, stop.signal, this.#server.closed]);
-    try {
-      const headers = { 'content-type': 'application/json' };
-      const body = JSON.stringify(this.#body(request));
-      const response = await this.#server.post('/audio/speech', body, headers, ended);
+    const limits = { firstByteMs: this.#firstByteMs * stretch, idleMs: this.#idleMs * stretch };
+    const body = JSON.stringify(this.#body(request));
+    const samplesOf = (portions: AsyncIterable<Uint8Array>) => this.#samples(portions, stretch);
+    yield* this.#server.call(limits, signal, async function* ({ post, portionsOf }) {
+      const response = await post('/audio/speech', body, { 'content-type': 'application/json' });
       requirePcm(response);
-      yield* this.#samples(response, patience, stretch);
-      this.#server.reached();
-    } catch (error) {
-      signal.throwIfAborted();
-      throw this.#server.failure(error, patience);
-    } finally {
-      patience.pause();
-      // Tells the upstream to stop when the consumer has gone before the end.
-      stop.abort();
-    }
+      yield* samplesOf(portionsOf(response));
+    });
   }
 
   ready(): ReadyReport {
@@ -97,21 +87,17 @@ class UpstreamTtsEngine implements TtsEngine {
   }
 
   async *#samples(
-    response: Response,
-    patience: Patience,
+    portions: AsyncIterable<Uint8Array>,
     stretch: number,
   ): AsyncGenerator<Float32Samples, void, undefined> {
     const longestS = LONGEST_AUDIO_S * stretch;
     const pcm = new PcmStream();
     let audioS = 0;
-    for await (const portion of response.body ?? []) {
-      patience.pause();
+    for await (const portion of portions) {
       const samples = pcm.push(portion);
       audioS += samples.length / this.rateHz;
       if (audioS > longestS) throw upstreamFault(`it sent more than ${longestS} s of audio`);
-      // The consumer's time is not the upstream's.
       if (samples.length > 0) yield samples;
-      patience.start(this.#idleMs * stretch);
     }
     if (pcm.torn) throw upstreamFault('its audio ended in the middle of a sample');
   }
