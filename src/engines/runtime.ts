@@ -97,10 +97,14 @@ function toTensor(input: GraphInput, asHalves: boolean): Tensor {
   if ('type' in input && input.type === 'int64') return new Tensor('int64', input.data, dims);
   if ('type' in input && input.type === 'bool') return new Tensor('bool', input.data, dims);
   if (!asHalves) return new Tensor('float32', input.data, dims);
-  const { buffer, byteOffset, length } =
-    input instanceof Halves ? input.halves : new Float16Array(input.data);
-  // Its types take the bits alone.
-  return new Tensor('float16', new Uint16Array(buffer, byteOffset, length), dims);
+  return halfTensor(input instanceof Halves ? input.halves : new Float16Array(input.data), dims);
+}
+
+/** The runtime's addon reads nothing out of Bun's Float16Array, only out of the same bits as Uint16Array. */
+function halfTensor({ buffer, byteOffset, length }: Float16Array, dims: readonly number[]): Tensor {
+  const bits = new Uint16Array(buffer, byteOffset, length);
+  // A Tensor makes a Float16Array of them again, so they take its place.
+  return Object.defineProperty(new Tensor('float16', bits, dims), 'data', { value: bits });
 }
 
 function toOutput(name: string, tensor: Tensor | undefined): GraphOutput {
