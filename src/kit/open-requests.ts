@@ -50,10 +50,12 @@ export class OpenRequests {
   async drain(until: AbortSignal): Promise<void> {
     if (this.#open.size === 0) return;
     this.#idle ??= Promise.withResolvers();
+    // Held here, because what is stopped may end at once.
+    const { promise: idle } = this.#idle;
     const stop = () => this.stop();
     until.addEventListener('abort', stop, { once: true });
     if (until.aborted) stop();
-    await this.#idle.promise;
+    await idle;
     until.removeEventListener('abort', stop);
   }
 

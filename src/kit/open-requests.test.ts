@@ -1,0 +1,64 @@
+import { expect, it } from 'vitest';
+import { OpenRequests } from './open-requests.ts';
+
+const never = new AbortController().signal;
+const stopping = { kind: 'overloaded', code: 'server_overloaded' };
+
+it('gives each organization so many places, and one back at each end', () => {
+  const requests = new OpenRequests('speech', 2);
+  const first = requests.begin('a', never);
+  requests.begin('a', never);
+  expect(() => requests.begin('a', never)).toThrow('2 speech requests open, and may have 2');
+  requests.begin('b', never);
+  first.end();
+  first.end();
+  requests.begin('a', never);
+  expect(() => requests.begin('a', never)).toThrow(expect.objectContaining({ kind: 'rate_limited' }));
+});
+
+it("a request's signal fires with the reason of its caller, before or after the begin", () => {
+  const requests = new OpenRequests('speech', 2);
+  const caller = new AbortController();
+  const before = requests.begin('a', caller.signal);
+  expect(before.signal.aborted).toBe(false);
+  caller.abort('gone');
+  expect(before.signal.reason).toBe('gone');
+  expect(requests.begin('a', caller.signal).signal.reason).toBe('gone');
+});
+
+it('stops what is still done for a request at its end, and that of no other', () => {
+  const requests = new OpenRequests('speech', 2);
+  const [one, other] = [requests.begin('a', never), requests.begin('a', never)];
+  one.end();
+  expect([one.signal.aborted, other.signal.aborted]).toEqual([true, false]);
+});
+
+it('a drain waits for the last end', async () => {
+  const requests = new OpenRequests('speech', 2);
+  await requests.drain(never);
+  const [one, other] = [requests.begin('a', never), requests.begin('b', never)];
+  let drained = false;
+  const draining = requests.drain(never).then(() => {
+    drained = true;
+  });
+  one.end();
+  await Promise.resolve();
+  expect(drained).toBe(false);
+  expect(other.signal.aborted).toBe(false);
+  other.end();
+  await draining;
+});
+
+it('a drain that has waited long enough stops what is open', async () => {
+  for (const isLate of [false, true]) {
+    const requests = new OpenRequests('speech', 2);
+    const open = requests.begin('a', never);
+    open.signal.addEventListener('abort', () => open.end(), { once: true });
+    const until = new AbortController();
+    if (isLate) until.abort();
+    const draining = requests.drain(until.signal);
+    until.abort();
+    await draining;
+    expect(open.signal.reason).toMatchObject(stopping);
+  }
+});
