@@ -1,7 +1,8 @@
 import { createReadStream } from 'node:fs';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest';
-import { audioFileReader } from '../../src/media/audio-file-reader.ts';
+import { type Float32Samples, LISTEN_RATE_HZ } from '../../src/contract/audio.ts';
+import { recorded } from '../support/heard-audio.ts';
 import {
   childrenOf,
   INFERENCE,
@@ -10,6 +11,7 @@ import {
   SERVICE_KEY,
 } from '../support/launcher.ts';
 import { recording } from '../support/recordings.ts';
+import { wavFile } from '../support/wav-files.ts';
 
 /** The real process with the real recogniser, asked by the official SDK. */
 
@@ -24,7 +26,6 @@ const JFK =
   'and so my fellow americans ask not what your country can do for you ask what you can do for your country';
 const LICENCE =
   'permission is hereby granted free of charge to any person obtaining a copy of this software and associated documentation files to deal in the software without restriction';
-const RATE_HZ = 16_000;
 
 let service: LaunchedService;
 beforeAll(async () => {
@@ -48,41 +49,10 @@ async function rows(limit: number): Promise<Record<string, unknown>[]> {
   return page.data;
 }
 
-/** 16-bit samples as a WAV file, mono. */
-function wavOf(samples: Int16Array<ArrayBuffer>): File {
-  const header = Buffer.alloc(44);
-  header.write('RIFF', 0, 'latin1');
-  header.writeUInt32LE(36 + samples.byteLength, 4);
-  header.write('WAVEfmt ', 8, 'latin1');
-  header.writeUInt32LE(16, 16);
-  header.writeUInt32LE(0x1_0001, 20);
-  header.writeUInt32LE(RATE_HZ, 24);
-  header.writeUInt32LE(RATE_HZ * 2, 28);
-  header.writeUInt32LE(0x10_0002, 32);
-  header.write('data', 36, 'latin1');
-  header.writeUInt32LE(samples.byteLength, 40);
-  return new File([header, samples], 'clip.wav');
-}
-
-/** A stretch of a recording, as a WAV file. */
-async function cut(context: TestContext, name: string, fromS: number, toS: number): Promise<File> {
-  const reader = audioFileReader({
-    environment: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' },
-  });
-  try {
-    const { samples } = await reader.open(
-      recording(context, name),
-      RATE_HZ,
-      'file',
-      new AbortController().signal,
-    );
-    const all: number[] = [];
-    for await (const run of samples) for (const sample of run) all.push(sample);
-    const wanted = all.slice(fromS * RATE_HZ, toS * RATE_HZ);
-    return wavOf(Int16Array.from(wanted, (sample) => Math.max(-1, Math.min(1, sample)) * 32_767));
-  } finally {
-    await reader.close();
-  }
+/** Samples at {@link LISTEN_RATE_HZ} as a WAV file. */
+function wavOf(samples: Float32Samples): File {
+  const shape = { kind: 'int', bits: 16, rateHz: LISTEN_RATE_HZ, channels: 1 } as const;
+  return new File([wavFile(shape, samples)], 'clip.wav');
 }
 
 describe('a real recording', () => {
@@ -145,7 +115,7 @@ describe('a real recording', () => {
   }, 120_000);
 
   test('in German is written in German, and translated', async (context) => {
-    const german = await cut(context, 'multilingual.mp3', 31, 60);
+    const german = wavOf(await recorded(context, 'multilingual.mp3', 31, 60));
     const { transcriptions, translations } = client().audio;
     const heard = await transcriptions.create({
       file: german,
@@ -188,7 +158,7 @@ test('what the service says, it understands', async () => {
 
 test('silence has no words', async () => {
   const { data, response } = await client()
-    .audio.transcriptions.create({ file: wavOf(new Int16Array(3 * RATE_HZ)), model: 'svc-stt' })
+    .audio.transcriptions.create({ file: wavOf(new Float32Array(3 * LISTEN_RATE_HZ)), model: 'svc-stt' })
     .withResponse();
   expect(data.text).toBe('');
   const [row] = await rows(1);
@@ -201,7 +171,7 @@ test('silence has no words', async () => {
 });
 
 test('a language that the model lacks is refused', async () => {
-  const clip = wavOf(new Int16Array(RATE_HZ));
+  const clip = wavOf(new Float32Array(LISTEN_RATE_HZ));
   const refused = client().audio.transcriptions.create({ file: clip, model: 'svc-stt', language: 'xx' });
   await expect(refused).rejects.toMatchObject({
     status: 400,

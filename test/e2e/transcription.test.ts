@@ -4,14 +4,15 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import OpenAI, { toFile } from 'openai';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { LISTEN_RATE_HZ } from '../../src/contract/audio.ts';
 import { type FakeSttUpstream, startFakeSttUpstream } from '../support/fake-stt-upstream.ts';
 import { type LaunchedService, launchService, SERVICE_KEY } from '../support/launcher.ts';
+import { sine, wavFile } from '../support/wav-files.ts';
 
 /** The real process with the real reader of audio files, before a server that plays a recogniser. */
 
 const PATH = '/v1/audio/transcriptions';
 const TEXT = 'Ask not what your country can do for you.';
-const RATE_HZ = 16_000;
 
 let upstream: FakeSttUpstream;
 let service: LaunchedService;
@@ -30,23 +31,10 @@ beforeEach(() => {
   upstream.seen.length = 0;
 });
 
-/** A WAV file of a tone, 16-bit, mono. */
+/** A WAV file of a tone. */
 function wav(seconds: number): File {
-  const data = new Int16Array(seconds * RATE_HZ).map((_, at) => Math.sin(at / 10) * 8000);
-  const header = Buffer.alloc(44);
-  header.write('RIFF', 0, 'latin1');
-  header.writeUInt32LE(36 + data.byteLength, 4);
-  header.write('WAVEfmt ', 8, 'latin1');
-  header.writeUInt32LE(16, 16);
-  header.writeUInt16LE(1, 20);
-  header.writeUInt16LE(1, 22);
-  header.writeUInt32LE(RATE_HZ, 24);
-  header.writeUInt32LE(RATE_HZ * 2, 28);
-  header.writeUInt16LE(2, 32);
-  header.writeUInt16LE(16, 34);
-  header.write('data', 36, 'latin1');
-  header.writeUInt32LE(data.byteLength, 40);
-  return new File([header, data], 'tone.wav');
+  const shape = { kind: 'int', bits: 16, rateHz: LISTEN_RATE_HZ, channels: 1 } as const;
+  return new File([wavFile(shape, sine(seconds, LISTEN_RATE_HZ))], 'tone.wav');
 }
 
 const client = () => new OpenAI({ apiKey: SERVICE_KEY, baseURL: `${service.baseUrl}/v1`, maxRetries: 0 });
@@ -85,7 +73,7 @@ describe('the official SDK', () => {
       },
     });
     expect(upstream.seen).toMatchObject([{ fields: { model: 'other', language: 'en', prompt: 'Kennedy' } }]);
-    expect(upstream.seen[0]?.wav.length).toBe(44 + 1.5 * RATE_HZ * 2);
+    expect(upstream.seen[0]?.wav.length).toBe(44 + 1.5 * LISTEN_RATE_HZ * 2);
     expect(await newestRow()).toMatchObject({
       endpoint: PATH,
       model: 'svc-stt',
@@ -187,7 +175,7 @@ describe('uploads', () => {
 
   test('larger than other bodies are taken', async () => {
     expect((await post({ file: wav(120) })).status).toBe(200);
-    expect(upstream.seen[0]?.wav.length).toBe(44 + 120 * RATE_HZ * 2);
+    expect(upstream.seen[0]?.wav.length).toBe(44 + 120 * LISTEN_RATE_HZ * 2);
     expect(staged()).toEqual([]);
   });
 
