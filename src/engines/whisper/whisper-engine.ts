@@ -14,15 +14,13 @@ import type {
   TranscriptWord,
 } from '../../contract/engine.ts';
 import { invalidRequest } from '../../contract/error.ts';
+import { heardTokens } from '../../kit/token-estimate.ts';
 import { untilAborted } from '../../kit/until-aborted.ts';
 import type { InferencePool } from '../worker-pool.ts';
 import { hasSpaces } from './languages.ts';
 import { WINDOW_SAMPLES, windowCut } from './transcript-window.ts';
 import type { WhisperDescription } from './whisper-model.ts';
 import type { WhisperRequest, WhisperResult, WindowTranscript } from './window-decoder.ts';
-
-/** Audio tokens a second that a transcript is billed for, as OpenAI's recognisers count them. */
-const AUDIO_TOKENS_PER_S = 10;
 
 /** @param model name in the pool, which outlives the engine. */
 export function whisperEngine(pool: InferencePool, model: string): SttEngine {
@@ -188,7 +186,7 @@ class Transcription {
       text: this.#text,
       language: this.#language,
       durationS: this.#takenS(),
-      inputTokens: { audio: Math.ceil(this.#takenS() * AUDIO_TOKENS_PER_S), text: this.#promptTokens },
+      inputTokens: { audio: heardTokens(this.#takenS()), text: this.#promptTokens },
       outputTokens: this.#outputTokens,
       segments: this.#segments,
       words: this.#words,
