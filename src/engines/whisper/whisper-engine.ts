@@ -100,8 +100,10 @@ class Transcription {
         }
       }
       this.#signal.throwIfAborted();
-      const rest = this.#waiting.length;
-      if (rest > 0) yield* this.#window(rest, (await prepared?.results) ?? this.#run(rest, this.#signal));
+      if (prepared) yield* this.#window(this.#waiting.length, await prepared.results);
+      for (let rest = this.#waiting.length; rest > 0; rest = this.#waiting.length) {
+        yield* this.#window(rest, this.#run(rest, this.#signal));
+      }
     } finally {
       prepared?.stop.abort();
     }
@@ -138,15 +140,17 @@ class Transcription {
     return this.#pool.run(this.#model, { request, priority, delivery: 'stream' }, signal);
   }
 
-  /** Gives a window's words as they come, then adds the window to the transcript. */
+  /** Gives a window's words as they come, then adds what was heard of it to the transcript. */
   async *#window(
     length: number,
     results: AsyncIterable<WhisperResult> | Iterable<WhisperResult>,
   ): AsyncGenerator<TranscriptionEvent, void, undefined> {
     let begun = false;
+    let heard = length;
     for await (const result of results) {
       if (result.kind === 'window') {
-        this.#add(result, length);
+        if (result.heardS !== undefined) heard = Math.min(length, Math.round(result.heardS * LISTEN_RATE_HZ));
+        this.#add(result, heard);
         continue;
       }
       const text = begun ? result.text : this.#joined(result.text);
@@ -154,8 +158,8 @@ class Transcription {
       this.#text += text;
       yield { kind: 'delta', text };
     }
-    this.#waiting.drop(length);
-    this.#taken += length;
+    this.#waiting.drop(heard);
+    this.#taken += heard;
   }
 
   /** A window's text begins a word, which a space tells from the last one. */

@@ -222,6 +222,15 @@ describe('an attempt that fails', () => {
     }
   });
 
+  test('is not repeated where the careful way would be the same', async () => {
+    const doubt = texts({ words: '<0.00> a b c <1.00>', logit: UNSURE });
+    const alone = await decoded(doubt, { ...TIMES, samples: FULL });
+    expect(alone.graphs.attempts).toHaveLength(3);
+    const continued = await decoded(doubt, { ...TIMES, samples: FULL, previous: [tokenOf('x')] });
+    expect(continued.graphs.attempts).toHaveLength(4);
+    for (const { graphs } of [alone, continued]) expect(graphs.encoded).toEqual([3_000]);
+  });
+
   test('gives way to the likeliest when all fail, and nothing builds on it', async () => {
     const script = texts(
       { words: 'a a b', logit: 2 },
@@ -262,10 +271,18 @@ describe('an attempt that fails', () => {
   });
 
   test('cuts a loop with its times', async () => {
-    const sentences = Array.from({ length: 12 }, (_, i) => `<${i}.00> a b c d e <${i + 1}.00>`).join(' ');
+    // Said more often than fits into a window.
+    const at = (i: number) => `<${(0.8 * i).toFixed(2)}>`;
+    const sentences = Array.from({ length: 36 }, (_, i) => `${at(i)} a b c d e ${at(i + 1)}`).join(' ');
     const { text, window } = await decoded(says(sentences), { samples: FULL, ...TIMES });
     expect(text).toBe('a b c d e');
-    expect(window.segments).toMatchObject([{ text, startS: 0, endS: 1 }]);
+    expect(window.segments).toMatchObject([{ text, startS: 0, endS: 0.8 }]);
+  });
+
+  test('keeps what was said again and again, in as much time as that takes', async () => {
+    const sentences = Array.from({ length: 5 }, (_, i) => `<${i}.00> a b c d e <${i + 1}.00>`).join(' ');
+    const { text } = await decoded(says(sentences), { samples: FULL, ...TIMES });
+    expect(text).toBe(Array(5).fill('a b c d e').join(' '));
   });
 
   test('never takes back what of a loop has left', async () => {
@@ -400,6 +417,8 @@ describe('whatever the decoder says', () => {
         const { text, window, deltas } = await decoded(scripted(said), fields, { wordsAlone: true });
         expect(deltas).not.toContain('');
         expect(text).toBe(text.trim());
+        // Each delta begins a word.
+        for (const delta of deltas.slice(1)) expect(delta).toMatch(/^ /);
         expect(window.outputTokens).toBeLessThanOrEqual(223);
         if (fields.timestamps === 'segment') {
           expect(window.segments.map((segment) => segment.text).join(' ')).toBe(text);

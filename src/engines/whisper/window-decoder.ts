@@ -9,7 +9,7 @@
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../contract/audio.ts';
 import type { TranscriptionRequest, TranscriptWord } from '../../contract/engine.ts';
 import { FULL_FRAMES, HOP_LENGTH, LogMel } from './log-mel.ts';
-import { compressionRatio, loopAtEnd, mostTokens, repeatedAtEnd } from './loop-guard.ts';
+import { compressionRatio, loopAtEnd, mostTokens, quickTokens, repeatedAtEnd } from './loop-guard.ts';
 import type { SpeechGate } from './speech-gate.ts';
 import { spreadWords } from './spread-words.ts';
 import { likeliestOf, probabilityOf, seededRandom, TokenRules } from './token-rules.ts';
@@ -46,6 +46,11 @@ export type WhisperResult =
   | ({ readonly kind: 'window' } & WindowTranscript);
 
 export interface WindowTranscript {
+  /**
+   * Seconds of the window that were transcribed; undefined for all. A text with times may end while somebody still
+   * speaks: what follows wants a window of its own.
+   */
+  readonly heardS?: number | undefined;
   /** ISO code; undefined when none was given and nothing was said. */
   readonly language: string | undefined;
   /** Text tokens, for the next window; empty when that should not build on this one. */
@@ -68,6 +73,8 @@ const MOST_COMPRESSION = 2.4;
 const NO_SPEECH = 0.6;
 /** Text of an attempt that is less likely than this so far is held until the attempt is judged. */
 const DOUBTFUL_LOG_PROBABILITY = -0.7;
+/** Less than this behind a text's end is the end of its last word. */
+const LEAST_REST_S = 1;
 /** How sure the model must be that the speaker has changed the language. */
 const LANGUAGE_CHANGE = 0.8;
 /** A peak below this, -60 dB of full scale, is silence, whatever a model makes of it. */
@@ -201,7 +208,9 @@ export class WindowDecoder {
         return { plan, tokens, averageLogProbability: average, failed: this.#isUnlikely(tokens, average) };
       }
       tokens.push(token);
-      const loop = loopAtEnd(tokens.filter((each) => each < special.endOfText));
+      const said = tokens.filter((each) => each < special.endOfText);
+      const isLong = said.length > quickTokens(window.durationS) || tokens.length >= longest;
+      const loop = isLong ? loopAtEnd(said) : undefined;
       if (loop || tokens.length >= longest) {
         const repeated = loop ? loop.length * (loop.times - 1) : 0;
         const length = Math.max(text.left.length, lengthBefore(tokens, repeated, special.endOfText));
@@ -254,6 +263,14 @@ export class WindowDecoder {
     return tokenizer.languageOf(token) ?? 'en';
   }
 
+  /** Where the text ends, when it ends with a time behind which somebody speaks on; else undefined. */
+  async #heardS(tokens: readonly number[], { samples }: WhisperRequest): Promise<number | undefined> {
+    const endS = this.#tokenizer.timeS(tokens.at(-1) ?? 0) ?? 0;
+    const rest = samples.subarray(Math.round(endS * LISTEN_RATE_HZ));
+    if (endS === 0 || rest.length < LEAST_REST_S * LISTEN_RATE_HZ) return undefined;
+    return (await this.#gate.hearsSpeech(rest)) ? endS : undefined;
+  }
+
   async #transcript(
     window: Window,
     request: WhisperRequest,
@@ -265,6 +282,7 @@ export class WindowDecoder {
     const { plan, tokens, averageLogProbability } = attempt;
     const textTokens = tokens.filter((token) => token < special.endOfText);
     const transcript = {
+      heardS: await this.#heardS(tokens, request),
       language,
       carryOver: plan.temperature > MOST_TEMPERATURE_CARRIED || attempt.failed ? [] : textTokens,
       promptTokens: this.#promptTokens(request.prompt).length,
