@@ -10,6 +10,7 @@ import { type AudioFileReaderOptions, audioFileReader } from './audio-file-reade
 
 const FAKE = join(import.meta.dirname, '../../test/support/fake-media-worker.ts');
 const RATE_HZ = 16_000;
+const MONO = { kind: 'int', bits: 16, rateHz: RATE_HZ, channels: 1 } as const;
 const never = new AbortController().signal;
 
 let files: EncodedFiles;
@@ -63,6 +64,18 @@ describe('a file that does this to its decoder is a 400', () => {
     const reader = newReader({ entry: '/nowhere/worker.ts' });
     await expect(secondsOf(reader, await stored('any'))).rejects.toMatchObject({ kind: 'overloaded' });
   });
+
+  test('and so is one that the system does not start', async () => {
+    const spawn = vi.spyOn(Bun, 'spawn').mockImplementation(() => {
+      throw new Error('EAGAIN');
+    });
+    onTestFinished(() => spawn.mockRestore());
+    const path = await stored('tone.wav', wavFile(MONO, sine(0.1, RATE_HZ)));
+    const reader = newReader({ mostOpen: 1 });
+    await expect(secondsOf(reader, path)).rejects.toMatchObject({ kind: 'overloaded' });
+    spawn.mockRestore();
+    expect(await secondsOf(reader, path)).toBe(0.1);
+  });
 });
 
 /** Processes with a marked environment. */
@@ -88,10 +101,7 @@ test('a killed decoder costs its request, a killed spare none, and closing leave
   const mark = `MARK=${crypto.randomUUID()}`;
   const reader = audioFileReader({ environment: { MARK: mark } });
   const tone = sine(6, RATE_HZ);
-  const path = await stored(
-    'long.wav',
-    wavFile({ kind: 'int', bits: 16, rateHz: RATE_HZ, channels: 1 }, tone),
-  );
+  const path = await stored('long.wav', wavFile(MONO, tone));
   const victim = await reader.open(path, RATE_HZ, 'file', never);
   await victim.samples.next();
   const both = await marked(mark);

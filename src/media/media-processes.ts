@@ -1,4 +1,4 @@
-import { MediaProcess, type MediaProcessOptions } from './media-process.ts';
+import { MediaProcess, MediaProcessLost, type MediaProcessOptions } from './media-process.ts';
 
 /**
  * The media processes of this service: one for each job, and one that is already started for the next job, because
@@ -12,7 +12,7 @@ export class MediaProcesses {
 
   constructor(options: MediaProcessOptions) {
     this.#options = options;
-    this.#spare = new MediaProcess(options);
+    this.#spare = this.#start();
   }
 
   /** Processes that have a job. */
@@ -20,13 +20,26 @@ export class MediaProcesses {
     return this.#working.size;
   }
 
-  /** A process for one job, to be given back with {@link release}. The next one is started at once. */
+  /**
+   * A process for one job, to be given back with {@link release}. The next one is started at once.
+   * @throws MediaProcessLost `not-started` when the system starts none.
+   */
   take(): MediaProcess {
     if (this.#closed) throw new Error('media processes are closed');
-    const process = this.#spare?.lost === false ? this.#spare : new MediaProcess(this.#options);
-    this.#spare = new MediaProcess(this.#options);
+    const process = this.#spare?.lost === false ? this.#spare : this.#start();
+    if (process === undefined) throw new MediaProcessLost('not-started');
     this.#working.add(process);
+    this.#spare = this.#start();
     return process;
+  }
+
+  /** Undefined when the system starts none, as when it has no more files or processes to give. */
+  #start(): MediaProcess | undefined {
+    try {
+      return new MediaProcess(this.#options);
+    } catch {
+      return undefined;
+    }
   }
 
   /** Ends a process that was taken. Idempotent. */
