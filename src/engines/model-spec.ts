@@ -18,7 +18,7 @@ export interface KokoroSpec {
 export interface WhisperSpec {
   readonly kind: 'whisper';
   readonly modelsDir: string;
-  /** `base`, `tiny.en` or the absolute path of a folder with a checkpoint. */
+  /** `base`, `tiny.en` or the absolute path of a folder with a checkpoint or an ONNX export. */
   readonly weights: string;
 }
 
