@@ -178,8 +178,11 @@ export class UpstreamServer {
     if (this.#probe !== undefined || this.#closed.signal.aborted) return;
     this.#log.warn('upstream does not answer');
     const look = async () => {
-      if (await this.#answers()) this.#reached();
-      else if (!this.#closed.signal.aborted) this.#probe = setTimeout(look, this.#probeMs).unref();
+      const answers = await this.#answers();
+      // A call may have gone well meanwhile.
+      if (this.#probe === undefined || this.#closed.signal.aborted) return;
+      if (answers) this.#reached();
+      else this.#probe = setTimeout(look, this.#probeMs).unref();
     };
     this.#probe = setTimeout(look, this.#probeMs).unref();
   }
