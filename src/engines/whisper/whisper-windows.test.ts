@@ -256,6 +256,40 @@ describe('audio longer than a window', () => {
   });
 });
 
+describe('a window that was heard in part', () => {
+  const audio = speech(50);
+  /** Long windows are heard to six tenths. */
+  const hear: Hear = (request) => {
+    const { length } = request.samples;
+    const heardS = length > 8 * RATE_HZ ? Math.round(length * 0.6) / RATE_HZ : undefined;
+    return wordOfSamples(request).map((result) =>
+      result.kind === 'window' ? { ...result, heardS } : result,
+    );
+  };
+
+  test('is followed by one of the rest', async () => {
+    const pool = new FakePool({ hear });
+    const { durationS } = await transcriptOf(pool, pieces(audio));
+    let at = 0;
+    for (const { samples } of pool.heard) {
+      const expected = audio.slice(at, at + samples.length);
+      expect(Buffer.compare(Buffer.from(samples.buffer), Buffer.from(expected.buffer))).toBe(0);
+      const all = samples.length <= 8 * RATE_HZ;
+      at += all ? samples.length : Math.round(samples.length * 0.6);
+    }
+    expect([at, durationS]).toEqual([audio.length, 50]);
+  });
+
+  test('is the same in pieces and with pauses', async () => {
+    const whole = await transcriptOf(new FakePool({ hear }), pieces(audio));
+    for (const length of [7_000, 100_000, 480_000]) {
+      const all: HeardAudio[] = [];
+      for (let at = 0; at < audio.length; at += length) all.push(audio.slice(at, at + length), 'pause');
+      expect(await transcriptOf(new FakePool({ hear }), pieces(...all))).toEqual(whole);
+    }
+  });
+});
+
 describe('a pause', () => {
   const first = speech(3);
   const more = speech(2);
@@ -303,7 +337,7 @@ describe('a pause', () => {
     expect(pool.runs[1]?.state).toBe('left');
   });
 
-  test('before any audio, and after the last window of the right length, is nothing', async () => {
+  test('before any audio is nothing', async () => {
     const pool = new FakePool();
     expect(await transcriptOf(pool, pieces('pause'))).toMatchObject({ text: '', durationS: 0 });
     expect(pool.runs).toEqual([]);

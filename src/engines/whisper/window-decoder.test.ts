@@ -261,6 +261,12 @@ describe('an attempt that fails', () => {
     }
   });
 
+  test('ends with the first of what loops, wherever in it that is found', async () => {
+    for (const words of ['a', 'a b', 'a b c d e f g h i', manyWords(17)]) {
+      expect((await decoded(loops(words, 'x y z'))).text).toBe(`x y z ${words}`);
+    }
+  });
+
   test('holds what repeats until it is known whether it goes on', async () => {
     const sentence = 'a b c d e f g h';
     const script: Script = (said, attempt) =>
@@ -286,8 +292,9 @@ describe('an attempt that fails', () => {
   });
 
   test('never takes back what of a loop has left', async () => {
-    const { text, window } = await decoded(loops('a', '<0.00> v w x y'), TIMES);
-    expect(text).toBe('v w x y a a a');
+    const before = 'l m n o p q r s t u v w';
+    const { text, window } = await decoded(loops('a', `<0.00> ${before}`), { samples: noise(0.5), ...TIMES });
+    expect(text).toBe(`${before} a a a`);
     expect(window.segments).toMatchObject([{ text }]);
   });
 
@@ -306,6 +313,26 @@ describe('an attempt that fails', () => {
     const { window } = await decoded(script, fields, { textPositions: 120 });
     expect(window.outputTokens).toBeLessThanOrEqual(59);
   });
+});
+
+test('a text that ends while somebody speaks on tells where', async () => {
+  const heardS = async (words: string, fields: Partial<WhisperRequest> = {}, silentFromS = 9) => {
+    const graphs = new ScriptedGraphs(says(words));
+    const gate = {
+      hearsSpeech: async (samples: Float32Array) => samples.length > (4 - silentFromS) * RATE_HZ,
+    };
+    const decoder = new WindowDecoder({ graphs, tokenizer: wordTokenizer, gate });
+    const request: WhisperRequest = { ...REQUEST, samples: noise(4), timestamps: 'segment', ...fields };
+    const last = (await Array.fromAsync(decoder.decode(request))).at(-1);
+    return last?.kind === 'window' ? last.heardS : Number.NaN;
+  };
+  expect(await heardS('<0.00> a b <1.00>')).toBe(1);
+  expect(await heardS('<0.00> a b <1.00> <1.20> c <2.50>')).toBe(2.5);
+  // Nobody does; it is the end of the last word; the decoder told no time.
+  expect(await heardS('<0.00> a b <2.00>', {}, 1)).toBeUndefined();
+  expect(await heardS('<0.00> a b <3.20>')).toBeUndefined();
+  expect(await heardS('<0.00> a b')).toBeUndefined();
+  expect(await heardS('a b', { timestamps: 'none' })).toBeUndefined();
 });
 
 describe('times', () => {

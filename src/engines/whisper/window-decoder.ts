@@ -212,7 +212,7 @@ export class WindowDecoder {
       const isLong = said.length > quickTokens(window.durationS) || tokens.length >= longest;
       const loop = isLong ? loopAtEnd(said) : undefined;
       if (loop || tokens.length >= longest) {
-        const repeated = loop ? loop.length * (loop.times - 1) : 0;
+        const repeated = loop ? repeatedAtEnd(said) : 0;
         const length = Math.max(text.left.length, lengthBefore(tokens, repeated, special.endOfText));
         return { plan, tokens: tokens.slice(0, length), averageLogProbability: average, failed: true };
       }
