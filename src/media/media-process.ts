@@ -150,12 +150,11 @@ export class MediaProcess {
   }
 }
 
-const PAGE_BYTES = 4096;
-
-/** Resident memory by proc(5), second field of statm in pages; 0 where it cannot be seen. */
+/** Resident memory by proc(5), `VmRSS` of status in kB; 0 where it cannot be seen. */
 export function residentBytes(pid: number): number {
   try {
-    return Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * PAGE_BYTES;
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    return Number(/^VmRSS:\s*(\d+)/m.exec(status)?.[1] ?? 0) * 1024;
   } catch {
     return 0;
   }
