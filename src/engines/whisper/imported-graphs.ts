@@ -23,7 +23,7 @@ class ImportedGraphs implements WhisperGraphs {
   readonly #encoder: GraphSession;
   readonly #decoder: GraphSession;
   readonly #openAligner: () => Promise<GraphSession>;
-  #aligner: Promise<GraphSession> | undefined;
+  #aligner: GraphSession | undefined;
   readonly #crossNames: readonly string[];
   readonly #stepNames: readonly string[];
   readonly #noPast: Readonly<Record<string, GraphInput>>;
@@ -76,10 +76,9 @@ class ImportedGraphs implements WhisperGraphs {
   }
 
   async align(window: EncodedWindow, tokens: readonly number[]): Promise<Attention> {
-    this.#aligner ??= this.#openAligner();
-    const aligner = await this.#aligner;
+    this.#aligner ??= await this.#openAligner();
     const inputs = { tokens: tokenInput(tokens), ...floatInputs(window.tensors) };
-    const { attention } = await aligner.run(inputs, ['attention']);
+    const { attention } = await this.#aligner.run(inputs, ['attention']);
     const [heads = 0, rows = 0, frames = 0] = attention.dims;
     return { data: attention.data, heads, rows, frames };
   }
@@ -87,7 +86,7 @@ class ImportedGraphs implements WhisperGraphs {
   async close(): Promise<void> {
     await this.#encoder.close();
     await this.#decoder.close();
-    await (await this.#aligner)?.close();
+    await this.#aligner?.close();
   }
 }
 

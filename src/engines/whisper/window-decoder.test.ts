@@ -328,7 +328,8 @@ test('a text that ends while somebody speaks on tells where', async () => {
   };
   expect(await heardS('<0.00> a b <1.00>')).toBe(1);
   expect(await heardS('<0.00> a b <1.00> <1.20> c <2.50>')).toBe(2.5);
-  // Nobody does; it is the end of the last word; the decoder told no time.
+  // It would be a small step; nobody does; it is the end of the last word; the decoder told no time.
+  expect(await heardS('<0.00> a b <0.98>')).toBeUndefined();
   expect(await heardS('<0.00> a b <2.00>', {}, 1)).toBeUndefined();
   expect(await heardS('<0.00> a b <3.20>')).toBeUndefined();
   expect(await heardS('<0.00> a b')).toBeUndefined();

@@ -75,6 +75,8 @@ const NO_SPEECH = 0.6;
 const DOUBTFUL_LOG_PROBABILITY = -0.7;
 /** Less than this behind a text's end is the end of its last word. */
 const LEAST_REST_S = 1;
+/** A window whose text ends sooner is not gone on from there: audio that confuses the model would be many windows. */
+const LEAST_HEARD_S = 1;
 /** How sure the model must be that the speaker has changed the language. */
 const LANGUAGE_CHANGE = 0.8;
 /** A peak below this, -60 dB of full scale, is silence, whatever a model makes of it. */
@@ -267,7 +269,7 @@ export class WindowDecoder {
   async #heardS(tokens: readonly number[], { samples }: WhisperRequest): Promise<number | undefined> {
     const endS = this.#tokenizer.timeS(tokens.at(-1) ?? 0) ?? 0;
     const rest = samples.subarray(Math.round(endS * LISTEN_RATE_HZ));
-    if (endS === 0 || rest.length < LEAST_REST_S * LISTEN_RATE_HZ) return undefined;
+    if (endS < LEAST_HEARD_S || rest.length < LEAST_REST_S * LISTEN_RATE_HZ) return undefined;
     return (await this.#gate.hearsSpeech(rest)) ? endS : undefined;
   }
 
