@@ -14,8 +14,9 @@ import { Turns } from '../../src/kit/turns.ts';
 import type { TranscriptionAsk } from './transcription-model.ts';
 import { TranscriptionTally } from './usage.ts';
 
-/** Files that are read at once: each has a decoder in a process of its own. Others wait for their turn. */
-const FILES = { atOnce: 8, ofOneOwner: 6, waiting: 1000 };
+/** Turns to have a file read that no organization has to itself. */
+const TURNS_FOR_OTHERS = 2;
+const MOST_WAITING = 1000;
 
 export interface TranscriberParts extends Pick<Slots, 'stt' | 'audioFiles' | 'usage' | 'log'> {
   /** Requests of one organization that may be open at once, uploads included. */
@@ -25,11 +26,15 @@ export interface TranscriberParts extends Pick<Slots, 'stt' | 'audioFiles' | 'us
 export class Transcriber {
   readonly #parts: TranscriberParts;
   readonly #open: OpenRequests;
-  readonly #files = new Turns(FILES);
+  /** Files that are read at once: each has a decoder in a process of its own. Others wait for their turn. */
+  readonly #files: Turns;
 
   constructor(parts: TranscriberParts) {
     this.#parts = parts;
     this.#open = new OpenRequests('transcription', parts.requestsPerOrganization);
+    const { mostOpen } = parts.audioFiles;
+    const ofOneOwner = Math.max(1, mostOpen - TURNS_FOR_OTHERS);
+    this.#files = new Turns({ atOnce: mostOpen, ofOneOwner, waiting: MOST_WAITING });
   }
 
   /**

@@ -478,17 +478,17 @@ describe('places', () => {
     expect([(await held).status, (await other).status, (await post({})).status]).toEqual([200, 200, 200]);
   });
 
-  it('for the decoder are waited for', async () => {
-    const { post, engine, files } = await setUp({ deltas: [] });
-    const most: number[] = [];
-    const asked = Array.from({ length: 20 }, async () => {
-      const response = await post({});
-      most.push(files.mostReading);
-      return response.status;
-    });
-    expect(await Promise.all(asked)).toEqual(new Array(20).fill(200));
-    expect(engine.requests).toHaveLength(20);
-    expect(Math.max(...most)).toBeLessThanOrEqual(6);
+  it('for the decoder are waited for, and no organization has them all', async () => {
+    const gate = Promise.withResolvers<void>();
+    const { post, engine, files } = await setUp({ before: () => gate.promise });
+    const ofA = Array.from({ length: 6 }, () => post({}));
+    await expect.poll(() => engine.requests.length).toBe(files.mostOpen - 2);
+    const ofB = Array.from({ length: 6 }, () => post({}, { key: 'key-of-b' }));
+    await expect.poll(() => engine.requests.length).toBe(files.mostOpen);
+    gate.resolve();
+    const answers = await Promise.all([...ofA, ...ofB]);
+    expect(answers.map(({ status }) => status)).toEqual(new Array(12).fill(200));
+    expect(engine.requests).toHaveLength(12);
     expect(files.reading).toBe(0);
   });
 

@@ -38,8 +38,8 @@ export function audioFileReader(options: AudioFileReaderOptions): AudioFileReade
 }
 
 class ProcessAudioFileReader implements AudioFileReader {
+  readonly mostOpen: number;
   readonly #limits: AudioFileLimits;
-  readonly #mostOpen: number;
   readonly #processes: MediaProcesses;
   #closed = false;
 
@@ -49,7 +49,7 @@ class ProcessAudioFileReader implements AudioFileReader {
       stallLimitMs: options.stallLimitMs ?? STALL_LIMIT_MS,
       memoryLimitBytes: options.memoryLimitBytes ?? MEMORY_LIMIT_BYTES,
     };
-    this.#mostOpen = options.mostOpen ?? MOST_OPEN;
+    this.mostOpen = options.mostOpen ?? MOST_OPEN;
     this.#processes = new MediaProcesses({ ...options, ...this.#limits });
   }
 
@@ -94,10 +94,10 @@ class ProcessAudioFileReader implements AudioFileReader {
 
   #checkRoom(): void {
     if (this.#closed) throw shuttingDown();
-    if (this.#processes.working < this.#mostOpen) return;
+    if (this.#processes.working < this.mostOpen) return;
     throw new ServiceError(
       'overloaded',
-      `The server is already reading ${this.#mostOpen} audio files, which is its limit. Try again shortly.`,
+      `The server is already reading ${this.mostOpen} audio files, which is its limit. Try again shortly.`,
       { code: 'server_overloaded', retryAfterS: RETRY_AFTER_S },
     );
   }

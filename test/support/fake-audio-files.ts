@@ -7,11 +7,10 @@ const RUN_SAMPLES = 1600;
 
 /** Takes each pair of bytes of a file for a sample, in runs of 100 ms; a file that begins with `x` is no audio. */
 export class FakeAudioFiles implements AudioFileReader {
+  readonly mostOpen = 4;
   readonly opened: string[] = [];
   /** Files that are being read. */
   reading = 0;
-  /** Files that were read at once. */
-  mostReading = 0;
   /** Runs after which a file breaks off. */
   breaksAfter = Number.POSITIVE_INFINITY;
 
@@ -22,7 +21,6 @@ export class FakeAudioFiles implements AudioFileReader {
     if (bytes[0] === 'x'.charCodeAt(0))
       throw invalidRequest(`'${field}' is no audio.`, field, 'invalid_value');
     this.reading += 1;
-    this.mostReading = Math.max(this.mostReading, this.reading);
     return {
       info: { container: 'wav', codec: 'pcm', rateHz: 16_000, channels: 1 },
       samples: this.#samples(bytes, field, signal),
