@@ -55,7 +55,7 @@ export class AudioFileSamples implements AsyncGenerator<Float32Samples, void, un
   async start(path: string): Promise<AudioFileInfo> {
     const { process, rateHz } = this.#options;
     const blockSamples = Math.floor(rateHz / BLOCKS_PER_SECOND);
-    process.run({ kind: 'audio', path, rateHz, blockSamples }, BLOCKS_AHEAD);
+    process.run({ path, rateHz, blockSamples }, BLOCKS_AHEAD);
     const message = await this.#receive();
     if (message.kind !== 'opened') throw new Error(`media process said '${message.kind}' first`);
     return message.info;

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { tempDir } from '../../test/support/temp-dir.ts';
 import { sine, wavFile } from '../../test/support/wav-files.ts';
 import { MediaProcess, type MediaProcessOptions, residentBytes } from './media-process.ts';
-import type { MediaJob } from './media-protocol.ts';
+import type { AudioJob } from './media-protocol.ts';
 
 const FAKE = join(import.meta.dirname, '../../test/support/fake-media-worker.ts');
 
@@ -18,7 +18,7 @@ function start(options: Partial<MediaProcessOptions> = {}): MediaProcess {
   return process;
 }
 
-const job = (path: string): MediaJob => ({ kind: 'audio', path, rateHz: 16_000, blockSamples: 8000 });
+const job = (path: string): AudioJob => ({ path, rateHz: 16_000, blockSamples: 8000 });
 
 /** Whether a process is there, by its signal 0. */
 function alive(pid: number): boolean {

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Subprocess } from 'bun';
-import type { FromMediaProcess, MediaJob, ToMediaProcess } from './media-protocol.ts';
+import type { AudioJob, FromMediaProcess, ToMediaProcess } from './media-protocol.ts';
 
 const ENTRY = join(import.meta.dirname, 'media-worker.ts');
 /** A process that fills memory as fast as it can adds about 150 MB between two looks. */
@@ -83,7 +83,7 @@ export class MediaProcess {
    * Gives the process its one job.
    * @param credit blocks that it may send before {@link grant}.
    */
-  run(job: MediaJob, credit: number): void {
+  run(job: AudioJob, credit: number): void {
     this.#memoryWatch = setInterval(() => this.#lookAtMemory(), MEMORY_LOOK_MS);
     this.#send({ kind: 'run', job, credit });
   }

@@ -3,20 +3,16 @@
 import type { Float32Samples } from '../contract/audio.ts';
 import type { AudioFileInfo } from '../contract/audio-file.ts';
 
-/** Decode the main audio track of a file. */
+/** What a media process is asked to do: decode the main audio track of a file. */
 export interface AudioJob {
-  readonly kind: 'audio';
   readonly path: string;
   readonly rateHz: number;
   /** Longest run of samples in one message. */
   readonly blockSamples: number;
 }
 
-/** What a media process can be asked to do. */
-export type MediaJob = AudioJob;
-
 export type ToMediaProcess =
-  | { readonly kind: 'run'; readonly job: MediaJob; readonly credit: number }
+  | { readonly kind: 'run'; readonly job: AudioJob; readonly credit: number }
   /** That many more blocks may be sent: the reader has taken as many. */
   | { readonly kind: 'more'; readonly credit: number };
 

@@ -6,7 +6,6 @@ import {
   type AudioJob,
   type FromMediaProcess,
   MediaFaultError,
-  type MediaJob,
   type ToMediaProcess,
 } from './media-protocol.ts';
 
@@ -42,7 +41,7 @@ async function decodeAudio({ path, rateHz, blockSamples }: AudioJob): Promise<vo
   }
 }
 
-async function run(job: MediaJob): Promise<void> {
+async function run(job: AudioJob): Promise<void> {
   try {
     await decodeAudio(job);
     send({ kind: 'done' });
