@@ -18,7 +18,7 @@ import { openOptimumGraphs } from './optimum-graphs.ts';
 import { whisperFiles } from './whisper-files.ts';
 import type { WhisperGraphs } from './whisper-graphs.ts';
 import { loadWhisper } from './whisper-model.ts';
-import type { WindowTranscript } from './window-decoder.ts';
+import type { WindowTranscript } from './whisper-request.ts';
 
 const JFK =
   'And so my fellow Americans ask not what your country can do for you ask what you can do for your country';

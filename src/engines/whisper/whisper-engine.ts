@@ -20,14 +20,14 @@ import type { InferencePool } from '../worker-pool.ts';
 import { hasSpaces } from './languages.ts';
 import { WINDOW_SAMPLES, windowCut } from './transcript-window.ts';
 import type { WhisperDescription } from './whisper-model.ts';
-import type { WhisperRequest, WhisperResult, WindowTranscript } from './window-decoder.ts';
+import type { WhisperRequest, WhisperResult, WindowTranscript } from './whisper-request.ts';
 
 /** @param model name in the pool, which outlives the engine. */
 export function whisperEngine(pool: InferencePool, model: string): SttEngine {
   const { languages } = pool.description<WhisperDescription>(model);
   return {
     languages,
-    transcribe(audio, request, signal) {
+    async *transcribe(audio, request, signal) {
       requireLanguage(languages, request.language);
       if (request.task === 'translate' && languages.length === 1) {
         throw invalidRequest(
@@ -35,7 +35,7 @@ export function whisperEngine(pool: InferencePool, model: string): SttEngine {
           'model',
         );
       }
-      return new Transcription(pool, model, request, signal).events(audio);
+      yield* new Transcription(pool, model, request, signal).events(audio);
     },
     ready: () => pool.ready(),
     close: async () => undefined,
@@ -52,7 +52,8 @@ function requireLanguage(languages: readonly string[], language: string | undefi
 /** A window that was worked on before it was known to be the last. */
 interface Preparation {
   readonly stop: AbortController;
-  readonly results: Promise<readonly WhisperResult[]>;
+  /** Undefined when it failed: nothing was promised yet, so the window is worked on again. */
+  readonly results: Promise<readonly WhisperResult[] | undefined>;
 }
 
 class Transcription {
@@ -88,7 +89,7 @@ class Transcription {
     try {
       for await (const piece of untilAborted(audio, this.#signal)) {
         if (piece === 'pause') {
-          prepared ??= this.#prepare();
+          if (this.#waiting.length > 0) prepared ??= this.#prepare();
         } else if (piece.length > 0) {
           prepared?.stop.abort();
           prepared = undefined;
@@ -100,7 +101,8 @@ class Transcription {
         }
       }
       this.#signal.throwIfAborted();
-      if (prepared) yield* this.#window(this.#waiting.length, await prepared.results);
+      const results = await prepared?.results;
+      if (results) yield* this.#window(this.#waiting.length, results);
       for (let rest = this.#waiting.length; rest > 0; rest = this.#waiting.length) {
         yield* this.#window(rest, this.#run(rest, this.#signal));
       }
@@ -114,12 +116,7 @@ class Transcription {
   #prepare(): Preparation {
     const stop = new AbortController();
     const signal = AbortSignal.any([this.#signal, stop.signal]);
-    const results =
-      this.#waiting.length === 0
-        ? Promise.resolve([])
-        : Array.fromAsync(this.#run(this.#waiting.length, signal));
-    // Whether it is looked at is not known yet.
-    results.catch(() => undefined);
+    const results = Array.fromAsync(this.#run(this.#waiting.length, signal)).catch(() => undefined);
     return { stop, results };
   }
 
@@ -153,19 +150,15 @@ class Transcription {
         this.#add(result, heard);
         continue;
       }
-      const text = begun ? result.text : this.#joined(result.text);
+      // A window's text begins a word.
+      const isSeam = !begun && this.#text !== '' && hasSpaces(result.language);
+      const text = isSeam ? ` ${result.text}` : result.text;
       begun = true;
       this.#text += text;
       yield { kind: 'delta', text };
     }
     this.#waiting.drop(heard);
     this.#taken += heard;
-  }
-
-  /** A window's text begins a word, which a space tells from the last one. */
-  #joined(text: string): string {
-    const language = this.#request.task === 'translate' ? 'en' : this.#latestLanguage;
-    return this.#text !== '' && hasSpaces(language) ? ` ${text}` : text;
   }
 
   #add(window: WindowTranscript, length: number): void {

@@ -13,8 +13,9 @@ import { SpeechGate } from './speech-gate.ts';
 import { whisperFiles } from './whisper-files.ts';
 import { FRAME_MULTIPLE, type WhisperGraphs } from './whisper-graphs.ts';
 import { importWhisper } from './whisper-import.ts';
+import type { WhisperRequest, WhisperResult } from './whisper-request.ts';
 import { WhisperTokenizer } from './whisper-tokenizer.ts';
-import { type WhisperRequest, type WhisperResult, WindowDecoder } from './window-decoder.ts';
+import { WindowDecoder } from './window-decoder.ts';
 
 /** What the serving side knows of a loaded model. */
 export interface WhisperDescription {

@@ -16,7 +16,8 @@ import {
 } from '../../../test/support/scripted-whisper.ts';
 import { mostTokens } from './loop-guard.ts';
 import { seededRandom } from './token-rules.ts';
-import { type WhisperRequest, WindowDecoder, type WindowTranscript } from './window-decoder.ts';
+import type { WhisperRequest, WindowTranscript } from './whisper-request.ts';
+import { WindowDecoder } from './window-decoder.ts';
 
 const RATE_HZ = 16_000;
 const { special, languages } = wordTokenizer;
@@ -367,14 +368,15 @@ describe('times', () => {
     }
   });
 
+  /** Each token of text looks at a quarter of a second of its own, the first from 0 s on. */
+  const attention = (rows: number, frames: number) => {
+    const data = new Float32Array(rows * frames).fill(1e-4);
+    for (let row = 3; row < rows; row++)
+      data.fill(1, row * frames + (row - 3) * 12, row * frames + (row - 2) * 12);
+    return { data, heads: 1, rows, frames };
+  };
+
   test('of words come from where the decoder looked', async () => {
-    // Each token of text looks at a quarter of a second of its own, the first from 0 s on.
-    const attention = (rows: number, frames: number) => {
-      const data = new Float32Array(rows * frames).fill(1e-4);
-      for (let row = 3; row < rows; row++)
-        data.fill(1, row * frames + (row - 3) * 12, row * frames + (row - 2) * 12);
-      return { data, heads: 1, rows, frames };
-    };
     const { window, graphs } = await decoded(
       says('<0.00> a b c d e f <1.60>'),
       { timestamps: 'word', previous: [tokenOf('x')] },
@@ -397,6 +399,17 @@ describe('times', () => {
       expect(Math.abs(endS - (i + 1) * 0.24)).toBeLessThan(0.1);
     }
     expect(window.segments[0]?.endS).toBe(window.words.at(-1)?.endS);
+  });
+
+  test('of words leave to the next window what is its', async () => {
+    const { window } = await decoded(
+      says('<0.00> a b c d e f <1.00>'),
+      { timestamps: 'word', samples: noise(4) },
+      { attention },
+    );
+    expect(window.heardS).toBe(1);
+    expect(window.words).toHaveLength(6);
+    for (const { endS } of [...window.words, ...window.segments]) expect(endS).toBeLessThanOrEqual(1);
   });
 
   test('of words are shared out by length where the graphs do not show them', async () => {

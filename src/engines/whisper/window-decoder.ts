@@ -7,70 +7,34 @@
  */
 
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../contract/audio.ts';
-import type { TranscriptionRequest, TranscriptWord } from '../../contract/engine.ts';
-import { FULL_FRAMES, HOP_LENGTH, LogMel } from './log-mel.ts';
+import {
+  type Attempt,
+  best,
+  isNoSpeech,
+  LEAST_LOG_PROBABILITY,
+  NO_SPEECH,
+  type Plan,
+  plansFor,
+} from './decoding-attempt.ts';
+import { LeavingText, lengthBefore } from './leaving-text.ts';
+import { LogMel } from './log-mel.ts';
 import { compressionRatio, loopAtEnd, mostTokens, quickTokens, repeatedAtEnd } from './loop-guard.ts';
 import type { SpeechGate } from './speech-gate.ts';
 import { spreadWords } from './spread-words.ts';
 import { likeliestOf, probabilityOf, seededRandom, TokenRules } from './token-rules.ts';
-import {
-  type DecoderStep,
-  type EncodedWindow,
-  FRAME_MULTIPLE,
-  type WhisperGraphs,
-} from './whisper-graphs.ts';
-import type { WhisperTokenizer } from './whisper-tokenizer.ts';
+import type { WhisperGraphs } from './whisper-graphs.ts';
+import type { WhisperRequest, WhisperResult, WindowTranscript } from './whisper-request.ts';
+import { TIMESTAMP_STEP_S, type WhisperTokenizer } from './whisper-tokenizer.ts';
+import { WindowAudio } from './window-audio.ts';
 import { type WindowSegment, windowSegments } from './window-segments.ts';
-import { WordStream } from './word-stream.ts';
 import { wordTimes } from './word-times.ts';
 
-/** One window, with what the ones before it told. */
-export interface WhisperRequest
-  extends Pick<TranscriptionRequest, 'task' | 'prompt' | 'temperature' | 'timestamps'> {
-  /** Mono, 16 kHz, at most 30 s. */
-  readonly samples: Float32Samples;
-  /** ISO code; absent: detected. */
-  readonly language: string | undefined;
-  /** What was detected in the window before; it takes more than a doubt to change it. */
-  readonly likelyLanguage: string | undefined;
-  /** Text tokens of the window before, which this one continues. */
-  readonly previous: readonly number[];
-  /** When speech ended before this window, in seconds of this one: 0 or less. */
-  readonly lastSpeechS: number;
-}
-
-export type WhisperResult =
-  /** The next words of the window. */
-  | { readonly kind: 'text'; readonly text: string }
-  /** The last result. */
-  | ({ readonly kind: 'window' } & WindowTranscript);
-
-export interface WindowTranscript {
-  /**
-   * Seconds of the window that were transcribed; undefined for all. A text with times may end while somebody still
-   * speaks: what follows wants a window of its own.
-   */
-  readonly heardS?: number | undefined;
-  /** ISO code; undefined when none was given and nothing was said. */
-  readonly language: string | undefined;
-  /** Text tokens, for the next window; empty when that should not build on this one. */
-  readonly carryOver: readonly number[];
-  /** Of the caller's prompt. */
-  readonly promptTokens: number;
-  readonly outputTokens: number;
-  /** In seconds of the window; empty when no times were asked for. */
-  readonly segments: readonly WindowSegment[];
-  readonly words: readonly TranscriptWord[];
-}
-
-/** Frames of silence that are encoded behind the audio, before the kept silence takes over: half a second. */
-const PADDING_FRAMES = 50;
 /** Decoder steps of one pass: long enough to be worth a message, short enough to share the process. */
 const STEPS_PER_PASS = 8;
-/** Thresholds of openai/whisper. */
-const LEAST_LOG_PROBABILITY = -1;
+/** A text that compresses better repeats itself (openai/whisper, transcribe.py). */
 const MOST_COMPRESSION = 2.4;
-const NO_SPEECH = 0.6;
+/** Characters of a prompt that are looked at: more than the model's half of tokens can hold. */
+const PROMPT_CHARACTERS = 2_000;
 /** Text of an attempt that is less likely than this so far is held until the attempt is judged. */
 const DOUBTFUL_LOG_PROBABILITY = -0.7;
 /** Less than this behind a text's end is the end of its last word. */
@@ -88,27 +52,20 @@ const MOST_TEMPERATURE_CARRIED = 0.5;
 /** The same request gives the same text, sampled or not. */
 const SEED = 20;
 
-/** How one attempt at a window differs from the one before. */
-interface Plan {
-  readonly temperature: number;
-  /** All 30 s are encoded, and what earlier windows said is forgotten. */
-  readonly careful: boolean;
-}
-
-const FALLBACKS: readonly Plan[] = [
-  { temperature: 0, careful: false },
-  { temperature: 0, careful: true },
-  { temperature: 0.4, careful: true },
-  { temperature: 0.8, careful: true },
-];
-
-/** What an attempt came to. */
-interface Attempt {
-  readonly plan: Plan;
-  /** Text and timestamps, without the end. */
-  readonly tokens: readonly number[];
-  readonly averageLogProbability: number;
-  readonly failed: boolean;
+/** A window that is being decoded. */
+interface Decoding {
+  readonly request: WhisperRequest;
+  readonly audio: WindowAudio;
+  /** Spoken; ISO code. */
+  readonly language: string;
+  /** Written. */
+  readonly textLanguage: string;
+  /** Tokens of the caller's prompt. */
+  readonly promptTokens: number;
+  /** Tokens of the text before: the window before this one, or the caller's prompt. */
+  readonly earlier: readonly number[];
+  readonly noSpeechProbability: number;
+  readonly text: LeavingText;
 }
 
 export interface WindowDecoderParts {
@@ -133,68 +90,78 @@ export class WindowDecoder {
   }
 
   /** One pass for each `next()`: the encoder, then a few tokens at a time. */
-  async *decode(asked: WhisperRequest): AsyncGenerator<WhisperResult | null, void, undefined> {
-    let request = asked;
+  async *decode(request: WhisperRequest): AsyncGenerator<WhisperResult | null, void, undefined> {
     if (isSilent(request.samples) || !(await this.#gate.hearsSpeech(request.samples))) {
       yield { kind: 'window', ...nothingSaid(request.language) };
       return;
     }
-    const window = new Window(this.#graphs, this.#mel, request.samples);
-    await window.encoded(false);
+    const audio = new WindowAudio(this.#graphs, this.#mel, request.samples);
+    await audio.encoded(false);
     yield null;
 
-    const { special } = this.#tokenizer;
-    const start = await this.#graphs.step(await window.encoded(false), [special.startOfTranscript]);
-    const noSpeech = probabilityOf(start.logits, special.noSpeech);
-    const language = request.language ?? this.#detect(start, request.likelyLanguage);
-    // Text of another language is no context.
-    if (request.likelyLanguage !== undefined && request.likelyLanguage !== language) {
-      request = { ...request, previous: [] };
-    }
-    const text = new LeavingText(this.#tokenizer, request.task === 'translate' ? 'en' : language);
-
+    const decoding = await this.#begin(request, audio);
     const attempts: Attempt[] = [];
-    for (const plan of plansFor(request)) {
+    for (const plan of plansFor(request.temperature ?? 0)) {
       // Of a full window without context, the careful way is the way that has failed.
-      const isNew = !window.isFull || this.#earlier(request).length > 0 || plan.temperature > 0;
+      const isNew = !audio.isFull || decoding.earlier.length > 0 || plan.temperature > 0;
       if (attempts.length > 0 && !isNew) continue;
       // A pass of its own: it may have to encode the window again.
       if (attempts.length > 0) yield null;
-      const attempt = yield* this.#attempt(window, request, language, plan, noSpeech, text);
-      if (isNoSpeech(attempt, noSpeech)) {
+      const attempt = yield* this.#attempt(decoding, plan);
+      if (isNoSpeech(attempt, decoding.noSpeechProbability)) {
         yield { kind: 'window', ...nothingSaid(request.language) };
         return;
       }
       attempts.push(attempt);
       if (!attempt.failed) break;
     }
-    const attempt = best(attempts, text.left);
-    const rest = text.finish(attempt.tokens);
-    if (rest !== '') yield { kind: 'text', text: rest };
-    yield { kind: 'window', ...(await this.#transcript(window, request, language, attempt, noSpeech)) };
+    const attempt = best(attempts, decoding.text.left);
+    const rest = decoding.text.finish(attempt.tokens);
+    if (rest !== '') yield { kind: 'text', text: rest, language: decoding.textLanguage };
+    yield { kind: 'window', ...(await this.#transcript(decoding, attempt)) };
+  }
+
+  /** What the first look at the audio tells: whether somebody speaks, and which language. */
+  async #begin(request: WhisperRequest, audio: WindowAudio): Promise<Decoding> {
+    const { special } = this.#tokenizer;
+    const { logits } = await this.#graphs.step(await audio.encoded(false), [special.startOfTranscript]);
+    const language = request.language ?? this.#detect(logits, request.likelyLanguage);
+    const textLanguage = request.task === 'translate' ? 'en' : language;
+    const promptTokens = this.#promptTokens(request.prompt);
+    // Text of another language is no context.
+    const isContinued = request.likelyLanguage === undefined || request.likelyLanguage === language;
+    const previous = isContinued ? request.previous.slice(-MOST_CARRIED) : [];
+    return {
+      request,
+      audio,
+      language,
+      textLanguage,
+      promptTokens: promptTokens.length,
+      earlier: previous.length > 0 ? previous : promptTokens,
+      noSpeechProbability: probabilityOf(logits, special.noSpeech),
+      text: new LeavingText(this.#tokenizer, textLanguage),
+    };
   }
 
   /** Decodes the window once; gives text that may leave, a few tokens at a time. */
-  async *#attempt(
-    window: Window,
-    request: WhisperRequest,
-    language: string,
-    plan: Plan,
-    noSpeech: number,
-    text: LeavingText,
-  ): AsyncGenerator<WhisperResult | null, Attempt, undefined> {
+  async *#attempt(decoding: Decoding, plan: Plan): AsyncGenerator<WhisperResult | null, Attempt, undefined> {
     const { special } = this.#tokenizer;
-    const encoded = await window.encoded(plan.careful);
+    const { request, audio, text, textLanguage, noSpeechProbability } = decoding;
+    const encoded = await audio.encoded(plan.careful);
     const tokens = [...text.left];
-    const prompt = this.#prompt(request, language, plan);
+    const prompt = this.#prompt(
+      decoding,
+      plan.careful ? [] : decoding.earlier,
+      request.timestamps !== 'none',
+    );
     const options = {
       timestamps: request.timestamps !== 'none',
-      latestTimestamp: special.timestampBegin + Math.floor(window.durationS * 50),
+      latestTimestamp: special.timestampBegin + Math.floor(audio.durationS / TIMESTAMP_STEP_S),
       temperature: plan.temperature,
       random: seededRandom(SEED),
     };
     const longest = Math.min(
-      mostTokens(window.durationS),
+      mostTokens(audio.durationS),
       this.#graphs.textPositions / 2 - 1,
       this.#graphs.textPositions - prompt.length,
     );
@@ -211,7 +178,7 @@ export class WindowDecoder {
       }
       tokens.push(token);
       const said = tokens.filter((each) => each < special.endOfText);
-      const isLong = said.length > quickTokens(window.durationS) || tokens.length >= longest;
+      const isLong = said.length > quickTokens(audio.durationS) || tokens.length >= longest;
       const loop = isLong ? loopAtEnd(said) : undefined;
       if (loop || tokens.length >= longest) {
         const repeated = loop ? repeatedAtEnd(said) : 0;
@@ -219,9 +186,9 @@ export class WindowDecoder {
         return { plan, tokens: tokens.slice(0, length), averageLogProbability: average, failed: true };
       }
       if (chosen % STEPS_PER_PASS === 0) {
-        const held = noSpeech > NO_SPEECH || average < DOUBTFUL_LOG_PROBABILITY;
+        const held = noSpeechProbability > NO_SPEECH || average < DOUBTFUL_LOG_PROBABILITY;
         const more = held ? '' : text.leave(tokens);
-        yield more === '' ? null : { kind: 'text', text: more };
+        yield more === '' ? null : { kind: 'text', text: more, language: textLanguage };
       }
       step = await this.#graphs.step(encoded, [token], step.cache);
     }
@@ -234,30 +201,25 @@ export class WindowDecoder {
     );
   }
 
-  /** What the decoder is told before the text: earlier text, language, task. */
-  #prompt(request: WhisperRequest, language: string, plan: Plan): number[] {
+  /** What the decoder is told before the text: earlier text, language, task, whether times are wanted. */
+  #prompt({ request, language }: Decoding, earlier: readonly number[], timestamps: boolean): number[] {
     const { special, languages } = this.#tokenizer;
-    const earlier = plan.careful ? [] : this.#earlier(request);
     const prompt = earlier.length > 0 ? [special.startOfPrevious, ...earlier] : [];
     prompt.push(special.startOfTranscript);
     const languageToken = languages.get(language);
     if (languageToken !== undefined) prompt.push(languageToken, special[request.task]);
-    if (request.timestamps === 'none') prompt.push(special.noTimestamps);
+    if (!timestamps) prompt.push(special.noTimestamps);
     return prompt;
   }
 
-  /** The caller's prompt before the first window, the text of the one before later ones. */
-  #earlier({ prompt, previous }: WhisperRequest): number[] {
-    return previous.length > 0 ? previous.slice(-MOST_CARRIED) : this.#promptTokens(prompt);
-  }
-
   /** At most the half of the model's tokens, the end of the text (openai/whisper, decoding.py). */
-  #promptTokens(prompt: string | undefined): number[] {
+  #promptTokens(prompt = ''): readonly number[] {
+    const text = prompt.trim().slice(-PROMPT_CHARACTERS);
     const most = this.#graphs.textPositions / 2 - 1;
-    return prompt ? this.#tokenizer.encode(` ${prompt.trim()}`).slice(-most) : [];
+    return text === '' ? [] : this.#tokenizer.encode(` ${text}`).slice(-most);
   }
 
-  #detect({ logits }: DecoderStep, before: string | undefined): string {
+  #detect(logits: Float32Array, before: string | undefined): string {
     const tokenizer = this.#tokenizer;
     if (!tokenizer.multilingual) return 'en';
     const { token, probability } = likeliestOf(logits, tokenizer.languages.values());
@@ -273,51 +235,53 @@ export class WindowDecoder {
     return (await this.#gate.hearsSpeech(rest)) ? endS : undefined;
   }
 
-  async #transcript(
-    window: Window,
-    request: WhisperRequest,
-    language: string,
-    attempt: Attempt,
-    noSpeechProbability: number,
-  ): Promise<WindowTranscript> {
-    const { special } = this.#tokenizer;
-    const { plan, tokens, averageLogProbability } = attempt;
-    const textTokens = tokens.filter((token) => token < special.endOfText);
+  async #transcript(decoding: Decoding, attempt: Attempt): Promise<WindowTranscript> {
+    const { request, audio, language, promptTokens, noSpeechProbability } = decoding;
+    const { plan, tokens, averageLogProbability, failed } = attempt;
+    const text = tokens.filter((token) => token < this.#tokenizer.special.endOfText);
     const transcript = {
       heardS: await this.#heardS(tokens, request),
       language,
-      carryOver: plan.temperature > MOST_TEMPERATURE_CARRIED || attempt.failed ? [] : textTokens,
-      promptTokens: this.#promptTokens(request.prompt).length,
-      outputTokens: textTokens.length,
-      words: [],
+      carryOver: failed || plan.temperature > MOST_TEMPERATURE_CARRIED ? [] : text,
+      promptTokens,
+      outputTokens: text.length,
     };
-    if (request.timestamps === 'none') return { ...transcript, segments: [] };
-    const segments = windowSegments(this.#tokenizer, tokens, window.durationS, {
+    if (request.timestamps === 'none') return { ...transcript, segments: [], words: [] };
+    const segments = windowSegments(this.#tokenizer, tokens, audio.durationS, {
       temperature: plan.temperature,
       averageLogProbability,
       noSpeechProbability,
     });
-    if (request.timestamps === 'segment') return { ...transcript, segments };
-    const prompt = this.#prompt({ ...request, timestamps: 'none' }, language, { ...plan, careful: true });
-    const encoded = await window.encoded(plan.careful);
-    const attention = await this.#graphs.align(encoded, [
+    if (request.timestamps === 'segment') return { ...transcript, segments, words: [] };
+    const timed = await this.#timed(decoding, plan, segments, transcript.heardS ?? audio.durationS);
+    return { ...transcript, ...timed };
+  }
+
+  /** Words with their times; the segments' own ends follow them where they can be told. */
+  async #timed(
+    decoding: Decoding,
+    plan: Plan,
+    segments: readonly WindowSegment[],
+    durationS: number,
+  ): Promise<Pick<WindowTranscript, 'segments' | 'words'>> {
+    const { request, audio, textLanguage } = decoding;
+    const prompt = this.#prompt(decoding, [], false);
+    const attention = await this.#graphs.align(await audio.encoded(plan.careful), [
       ...prompt,
       ...segments.flatMap((each) => each.tokens),
     ]);
-    const textLanguage = request.task === 'translate' ? 'en' : language;
     if (attention === undefined) {
-      return { ...transcript, segments, words: spreadWords(this.#tokenizer, segments, textLanguage) };
+      return { segments, words: spreadWords(this.#tokenizer, segments, textLanguage) };
     }
     const timed = wordTimes(this.#tokenizer, {
       attention,
       firstRow: prompt.length - 1,
       segments,
       language: textLanguage,
-      durationS: window.durationS,
+      durationS,
       lastSpeechS: request.lastSpeechS,
     });
     return {
-      ...transcript,
       segments: segments.map((segment, i) => ({
         ...segment,
         startS: timed[i]?.startS ?? segment.startS,
@@ -326,107 +290,6 @@ export class WindowDecoder {
       words: timed.flatMap((segment) => segment.words),
     };
   }
-}
-
-/** The audio of a window and its encodings, each made when it is first needed. */
-class Window {
-  readonly durationS: number;
-  readonly #graphs: WhisperGraphs;
-  readonly #mel: LogMel;
-  readonly #samples: Float32Samples;
-  #short: EncodedWindow | undefined;
-  #full: EncodedWindow | undefined;
-
-  constructor(graphs: WhisperGraphs, mel: LogMel, samples: Float32Samples) {
-    this.#graphs = graphs;
-    this.#mel = mel;
-    this.#samples = samples;
-    this.durationS = samples.length / LISTEN_RATE_HZ;
-  }
-
-  /** Whether its audio fills 30 s, or the graphs take no less. */
-  get isFull(): boolean {
-    return this.#shortFrames() === FULL_FRAMES;
-  }
-
-  async encoded(full: boolean): Promise<EncodedWindow> {
-    if (full || this.isFull) {
-      this.#full ??= await this.#encode(FULL_FRAMES);
-      return this.#full;
-    }
-    this.#short ??= await this.#encode(this.#shortFrames());
-    return this.#short;
-  }
-
-  #encode(frames: number): Promise<EncodedWindow> {
-    return this.#graphs.encode(this.#mel.frames(this.#samples, frames), frames);
-  }
-
-  #shortFrames(): number {
-    if (!this.#graphs.shortWindows) return FULL_FRAMES;
-    const heard = Math.ceil(this.#samples.length / HOP_LENGTH) + PADDING_FRAMES;
-    return Math.min(FULL_FRAMES, Math.ceil(heard / FRAME_MULTIPLE) * FRAME_MULTIPLE);
-  }
-}
-
-/** The text that has left, which later attempts have to begin with. */
-class LeavingText {
-  /** Tokens whose text has left, or waits for the end of its word. */
-  left: readonly number[] = [];
-  readonly #words: WordStream;
-  readonly #endOfText: number;
-
-  constructor(tokenizer: WhisperTokenizer, language: string) {
-    this.#words = new WordStream(tokenizer, language);
-    this.#endOfText = tokenizer.special.endOfText;
-  }
-
-  /** Lets everything leave but a tail that repeats what stands before it. */
-  leave(tokens: readonly number[]): string {
-    const held = repeatedAtEnd(tokens.filter((token) => token < this.#endOfText));
-    return this.#push(tokens.slice(0, lengthBefore(tokens, held, this.#endOfText)));
-  }
-
-  /** The rest of the tokens that were decided for. */
-  finish(tokens: readonly number[]): string {
-    return this.#push(tokens) + this.#words.flush();
-  }
-
-  #push(tokens: readonly number[]): string {
-    let text = '';
-    for (const token of tokens.slice(this.left.length)) text += this.#words.push(token);
-    if (tokens.length > this.left.length) this.left = tokens;
-    return text;
-  }
-}
-
-/** How many tokens there are before the last `count` of text and the times among those. */
-function lengthBefore(tokens: readonly number[], count: number, endOfText: number): number {
-  let length = tokens.length;
-  for (let left = count; left > 0 && length > 0; length--) if ((tokens[length - 1] ?? 0) < endOfText) left--;
-  return length;
-}
-
-function plansFor({ temperature = 0 }: WhisperRequest): readonly Plan[] {
-  if (temperature === 0) return FALLBACKS;
-  return [
-    { temperature, careful: false },
-    { temperature, careful: true },
-  ];
-}
-
-/** openai/whisper: silence is what the model takes for it, unless it is sure of a text all the same. */
-function isNoSpeech({ averageLogProbability }: Attempt, noSpeech: number): boolean {
-  return noSpeech > NO_SPEECH && averageLogProbability < LEAST_LOG_PROBABILITY;
-}
-
-/** The one that did not fail, else the likeliest; one that begins with what has left, as the last always does. */
-function best(attempts: readonly Attempt[], left: readonly number[]): Attempt {
-  const possible = attempts.filter(({ tokens }) => left.every((token, i) => token === tokens[i]));
-  return possible.reduce((a, b) => {
-    if (a.failed !== b.failed) return a.failed ? b : a;
-    return b.averageLogProbability > a.averageLogProbability ? b : a;
-  });
 }
 
 function isSilent(samples: Float32Samples): boolean {
