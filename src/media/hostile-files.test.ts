@@ -50,6 +50,7 @@ describe('a file that does this to its decoder is a 400', () => {
     ['memory', /more than the allowed 300 MiB of memory/],
     ['exit', /could not be decoded/],
     ['opened-segfault', /could not be decoded/],
+    ['opened-huge', /could not be decoded/],
   ])('%s', async (doing, message) => {
     const stallLimitMs = doing === 'memory' ? 30_000 : 1500;
     const reader = newReader({ entry: FAKE, stallLimitMs, memoryLimitBytes: 300 * 2 ** 20 });

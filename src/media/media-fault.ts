@@ -71,6 +71,12 @@ export function lossError(
         field,
         'invalid_value',
       );
+    case 'unruly':
+      return invalidRequest(
+        `The audio in '${field}' could not be decoded: it led the decoder astray.`,
+        field,
+        'invalid_value',
+      );
     case 'died':
       return invalidRequest(
         `The audio in '${field}' could not be decoded: it ended the decoder.`,

@@ -45,6 +45,28 @@ test.each([
   expect(alive(child.pid)).toBe(false);
 });
 
+test.each([
+  ['flood', ['opened', 'samples', 'samples', 'samples']],
+  ['huge', ['opened']],
+  ['chatter', ['opened', 'opened']],
+])(
+  'one that sends more than it may, as by %s, is killed, and nothing of that is kept',
+  async (doing, taken) => {
+    const child = start({ entry: FAKE });
+    child.run({ ...job(`/x/opened-${doing}`), blockSamples: 100 }, 2);
+    child.grant(1);
+    await expect.poll(() => child.lost, { timeout: 10_000 }).toBe(true);
+    const kinds: string[] = [];
+    const all = (async () => {
+      for (;;) kinds.push((await child.next()).kind);
+    })();
+    await expect(all).rejects.toMatchObject({ reason: 'unruly' });
+    expect(kinds).toEqual(taken);
+    await child.kill();
+    expect(alive(child.pid)).toBe(false);
+  },
+);
+
 test('one that cannot load what it needs never stood', async () => {
   const child = start({ entry: '/nowhere/worker.ts' });
   child.run(job('/x'), 4);

@@ -25,6 +25,9 @@ export interface MediaProcessOptions {
   readonly entry?: string;
 }
 
+/** What a job is answered besides samples: `opened`, then `done` or `refused`. */
+const NEWS_OF_A_JOB = 2;
+
 /** Why a process gave no further message. */
 export type LossReason =
   /** It never began the job: this is not the file's fault. */
@@ -33,6 +36,8 @@ export type LossReason =
   | 'died'
   | 'stalled'
   | 'memory'
+  /** It sent more than it may, as one does whose memory its file has overwritten. */
+  | 'unruly'
   /** {@link MediaProcess.kill} was called. */
   | 'killed';
 
@@ -49,8 +54,10 @@ export class MediaProcessLost extends Error {
 export class MediaProcess {
   readonly #options: MediaProcessOptions;
   readonly #child: Subprocess;
-  /** Messages that nobody has taken; the credit that the job was given bounds them. */
+  /** Messages that nobody has taken; what may still be sent bounds them. */
   readonly #mail: FromMediaProcess[] = [];
+  /** What may still be sent: nothing before there is a job. */
+  readonly #credit = { blocks: 0, blockSamples: 0, news: 0 };
   #waiting: PromiseWithResolvers<void> | undefined;
   #begun = false;
   #lost: LossReason | undefined;
@@ -85,11 +92,13 @@ export class MediaProcess {
    */
   run(job: AudioJob, credit: number): void {
     this.#memoryWatch = setInterval(() => this.#lookAtMemory(), MEMORY_LOOK_MS);
+    Object.assign(this.#credit, { blocks: credit, blockSamples: job.blockSamples, news: NEWS_OF_A_JOB });
     this.#send({ kind: 'run', job, credit });
   }
 
   /** Lets it send that many more blocks. */
   grant(credit: number): void {
+    this.#credit.blocks += credit;
     this.#send({ kind: 'more', credit });
   }
 
@@ -130,8 +139,16 @@ export class MediaProcess {
 
   #receive(message: FromMediaProcess): void {
     if (message.kind === 'begun') this.#begun = true;
-    else this.#mail.push(message);
+    else if (this.#spend(message)) this.#mail.push(message);
+    else this.#end('unruly');
     this.#waiting?.resolve();
+  }
+
+  /** Whether a message is within what the process may send. */
+  #spend(message: FromMediaProcess): boolean {
+    const credit = this.#credit;
+    if (message.kind !== 'samples') return credit.news-- > 0;
+    return credit.blocks-- > 0 && message.samples.length <= credit.blockSamples;
   }
 
   #end(reason: LossReason): void {

@@ -5,6 +5,7 @@ import type { FromMediaProcess, ToMediaProcess } from '../../src/media/media-pro
 
 const send = (message: FromMediaProcess) => process.send?.(message);
 const INFO = { container: 'wav', codec: 'pcm-s16', rateHz: 16_000, channels: 1 };
+const block = (length: number) => ({ kind: 'samples', samples: new Float32Array(length) }) as const;
 const kept: Uint8Array[] = [];
 
 /** Touches memory until it is killed. */
@@ -22,5 +23,8 @@ process.on('message', (message: ToMediaProcess) => {
   if (doing.endsWith('exit')) process.exit(0);
   if (doing.endsWith('segfault')) process.kill(process.pid, 'SIGSEGV');
   if (doing.endsWith('memory')) fillMemory();
+  if (doing.endsWith('flood')) for (let i = 0; i < 100; i++) send(block(message.job.blockSamples));
+  if (doing.endsWith('huge')) send(block(message.job.blockSamples + 1));
+  if (doing.endsWith('chatter')) for (let i = 0; i < 100; i++) send({ kind: 'opened', info: INFO });
 });
 process.on('disconnect', () => process.exit(0));
