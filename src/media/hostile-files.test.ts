@@ -44,7 +44,7 @@ async function secondsOf(reader: AudioFileReader, path: string): Promise<number>
 
 describe('a file that does this to its decoder is a 400', () => {
   test.each([
-    ['silent', /takes the decoder too long: nothing came for 1.5 s/],
+    ['silent', /takes the decoder too long: nothing came for 0.2 s/],
     ['opened-silent', /too long/],
     ['spin', /too long/],
     ['memory', /more than the allowed 300 MiB of memory/],
@@ -52,7 +52,8 @@ describe('a file that does this to its decoder is a 400', () => {
     ['opened-segfault', /could not be decoded/],
     ['opened-huge', /could not be decoded/],
   ])('%s', async (doing, message) => {
-    const stallLimitMs = doing === 'memory' ? 30_000 : 1500;
+    // Its start does not count, and what ends by itself has all the time that a busy machine takes for it.
+    const stallLimitMs = /silent|spin/.test(doing) ? 200 : 30_000;
     const reader = newReader({ entry: FAKE, stallLimitMs, memoryLimitBytes: 300 * 2 ** 20 });
     await expect(secondsOf(reader, await stored(doing))).rejects.toMatchObject({
       kind: 'invalid_request',
@@ -184,7 +185,7 @@ describe('damaged files give sound or a 400', () => {
   });
 
   test('random bytes behind each kind of beginning', async () => {
-    const reader = newReader({ stallLimitMs: 5000 });
+    const reader = newReader({ stallLimitMs: 2000 });
     const random = seeded(SEED);
     const noise = () => Uint8Array.from({ length: 20_000 }, () => Math.floor(random() * 256));
     await expectSoundOrRefusal(reader, await stored('noise', noise()), 'noise');

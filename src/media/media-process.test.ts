@@ -31,8 +31,9 @@ function alive(pid: number): boolean {
 }
 
 test.each([
-  ['silent', 'stalled', { stallLimitMs: 1000 }],
-  ['spin', 'stalled', { stallLimitMs: 1000 }],
+  ['silent', 'stalled', { stallLimitMs: 100 }],
+  ['spin', 'stalled', { stallLimitMs: 100 }],
+  ['unbegun', 'not-started', { stallLimitMs: 100, startLimitMs: 1000 }],
   ['memory', 'memory', { memoryLimitBytes: 300 * 2 ** 20 }],
   ['exit', 'died', {}],
   ['segfault', 'died', {}],

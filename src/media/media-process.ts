@@ -8,6 +8,8 @@ import type { AudioJob, FromMediaProcess, ToMediaProcess } from './media-protoco
 const ENTRY = join(import.meta.dirname, 'media-worker.ts');
 /** A process that fills memory as fast as it can adds about 150 MB between two looks. */
 const MEMORY_LOOK_MS = 50;
+/** A start takes a few tenths of a second; what it takes on a busy machine is not the file's fault. */
+const START_LIMIT_MS = 10_000;
 /**
  * Ends a process that computes on when nobody is left to watch it, and keeps audio out of core files. The
  * longest allowed file takes minutes.
@@ -19,8 +21,10 @@ export interface MediaProcessOptions {
   readonly environment: Readonly<Record<string, string>>;
   /** A process whose resident memory passes this is killed. Only Linux shows it. */
   readonly memoryLimitBytes: number;
-  /** A process that is waited for and says nothing for so long is killed. */
+  /** A process that has begun its job, is waited for and says nothing for so long is killed. */
   readonly stallLimitMs: number;
+  /** A process that is waited for and does not begin for so long is killed. */
+  readonly startLimitMs?: number;
   /** Path of the entry file, for tests. */
   readonly entry?: string;
 }
@@ -59,6 +63,7 @@ export class MediaProcess {
   /** What may still be sent: nothing before there is a job. */
   readonly #credit = { blocks: 0, blockSamples: 0, news: 0 };
   #waiting: PromiseWithResolvers<void> | undefined;
+  #deadline: ReturnType<typeof setTimeout> | undefined;
   #begun = false;
   #lost: LossReason | undefined;
   #memoryWatch: ReturnType<typeof setInterval> | undefined;
@@ -107,10 +112,7 @@ export class MediaProcess {
    * @throws MediaProcessLost when the process is lost before it sends one.
    */
   async next(): Promise<FromMediaProcess> {
-    const deadline = setTimeout(
-      () => this.#end(this.#begun ? 'stalled' : 'not-started'),
-      this.#options.stallLimitMs,
-    );
+    this.#setDeadline();
     try {
       for (;;) {
         const message = this.#mail.shift();
@@ -120,8 +122,17 @@ export class MediaProcess {
         await this.#waiting.promise;
       }
     } finally {
-      clearTimeout(deadline);
+      clearTimeout(this.#deadline);
+      this.#deadline = undefined;
     }
+  }
+
+  #setDeadline(): void {
+    const { stallLimitMs, startLimitMs = START_LIMIT_MS } = this.#options;
+    clearTimeout(this.#deadline);
+    this.#deadline = this.#begun
+      ? setTimeout(() => this.#end('stalled'), stallLimitMs)
+      : setTimeout(() => this.#end('not-started'), startLimitMs);
   }
 
   /** Ends the process and resolves when it is gone. Idempotent. */
@@ -138,10 +149,17 @@ export class MediaProcess {
   }
 
   #receive(message: FromMediaProcess): void {
-    if (message.kind === 'begun') this.#begun = true;
+    if (message.kind === 'begun') this.#begin();
     else if (this.#spend(message)) this.#mail.push(message);
     else this.#end('unruly');
     this.#waiting?.resolve();
+  }
+
+  /** From now on what happens is the file's doing, and so is the time that it takes. */
+  #begin(): void {
+    if (this.#begun) return;
+    this.#begun = true;
+    if (this.#deadline !== undefined) this.#setDeadline();
   }
 
   /** Whether a message is within what the process may send. */

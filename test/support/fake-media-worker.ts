@@ -15,8 +15,9 @@ function fillMemory(): void {
 
 process.on('message', (message: ToMediaProcess) => {
   if (message.kind !== 'run') return;
-  send({ kind: 'begun' });
   const doing = basename(message.job.path);
+  if (doing === 'unbegun') return;
+  send({ kind: 'begun' });
   if (doing.startsWith('opened-')) send({ kind: 'opened', info: INFO });
   if (doing.endsWith('silent')) return;
   if (doing.endsWith('spin')) for (;;);
