@@ -11,13 +11,12 @@ import type { ReadyReport, VadEngine, VadSettings, VadStream } from '../../contr
 import { ServiceError, StartError, shuttingDown } from '../../contract/error.ts';
 import type { Logger } from '../../contract/logger.ts';
 import type { Metrics } from '../../contract/metrics.ts';
-import { resolveModelFiles } from '../model-files.ts';
 import { SupervisedProcess } from '../supervised-process.ts';
+import { sileroFile } from './silero-file.ts';
 import { BATCH_ROW_SAMPLES, type FromSilero, type LoadSilero, type ToSilero } from './silero-protocol.ts';
 import { SileroStream } from './silero-stream.ts';
 
 const WORKER_ENTRY = fileURLToPath(new URL('./silero-worker.ts', import.meta.url));
-const MODEL_FILE = 'silero_vad_v6.onnx';
 
 /** A load takes 0.3 s. */
 const LOAD_LIMIT_MS = 60_000;
@@ -51,7 +50,7 @@ export interface VadOptions {
 export async function openVad(options: VadOptions): Promise<VadEngine> {
   let engine: SileroEngine | undefined;
   try {
-    const model = resolveModelFiles(options.modelsDir, 'silero-vad')[MODEL_FILE] ?? '';
+    const model = sileroFile(options.modelsDir);
     engine = new SileroEngine(model, options);
     await engine.start();
     return engine;

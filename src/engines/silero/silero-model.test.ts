@@ -4,14 +4,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tempDir } from '../../../test/support/temp-dir.ts';
 import { loadConfig } from '../../config.ts';
 import type { Float32Samples } from '../../contract/audio.ts';
-import { resolveModelFiles } from '../model-files.ts';
 import { openGraph } from '../runtime.ts';
+import { sileroFile } from './silero-file.ts';
 import { batchedSileroGraph, CONTEXT_SAMPLES, FRAME_SAMPLES, STATE_SIZE } from './silero-graph.ts';
 import { loadSilero, type SileroModel } from './silero-model.ts';
 import { BATCH_ROW_SAMPLES } from './silero-protocol.ts';
 
 const RUNTIME = { provider: 'cpu', threads: 1 } as const;
-const file = resolveModelFiles(loadConfig(process.env).modelsDir, 'silero-vad')['silero_vad_v6.onnx'] ?? '';
+const file = sileroFile(loadConfig(process.env).modelsDir);
 
 let model: SileroModel;
 beforeAll(async () => {

@@ -18,6 +18,8 @@ import { BATCH_ROW_SAMPLES, type FrameBatch } from './silero-protocol.ts';
  */
 const SIZES = [1, 2, 4, 8, 16, 32, 64];
 const MOST_ROWS = 64;
+/** Frames of a clip that are judged before they are looked at. */
+const FRAMES_AT_ONCE = 8;
 
 /**
  * Loads the published graph of Silero 5 or 6.
@@ -100,6 +102,23 @@ export class SileroModel {
     }
   }
 
+  /**
+   * Probability of speech in each frame of a whole clip, judged as they are pulled. Not to be mixed with
+   * {@link judge}, which would take the clip for its stream 0.
+   * @param samples mono, 16 kHz; silence lies beyond both ends.
+   */
+  async *clip(samples: Float32Samples): AsyncGenerator<number, void, undefined> {
+    const count = Math.ceil(samples.length / FRAME_SAMPLES);
+    try {
+      for (let first = 0; first < count; first += FRAMES_AT_ONCE) {
+        const audio = rowsOf(samples, first, Math.min(FRAMES_AT_ONCE, count - first));
+        yield* await this.judge({ streams: new Uint32Array(audio.length / BATCH_ROW_SAMPLES), audio });
+      }
+    } finally {
+      this.forget([0]);
+    }
+  }
+
   /** Frees the state of streams; one that is named again begins anew. */
   forget(streams: readonly number[]): void {
     for (const stream of streams) this.#states.delete(stream);
@@ -108,6 +127,20 @@ export class SileroModel {
   close(): Promise<void> {
     return this.#runner.close();
   }
+}
+
+/** Frames from `first` on, each with the samples before it. */
+function rowsOf(samples: Float32Samples, first: number, count: number): Float32Samples {
+  const rows = new Float32Array(count * BATCH_ROW_SAMPLES);
+  for (let i = 0; i < count; i++) {
+    const frame = (first + i) * FRAME_SAMPLES;
+    const before = Math.max(0, frame - CONTEXT_SAMPLES);
+    rows.set(
+      samples.subarray(before, frame + FRAME_SAMPLES),
+      i * BATCH_ROW_SAMPLES + CONTEXT_SAMPLES - (frame - before),
+    );
+  }
+  return rows;
 }
 
 /** Copies context and frame into a row, and mirrors the end of the frame after it. */

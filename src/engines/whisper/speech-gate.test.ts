@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { channelOf, recorded, soundsWithoutSpeech } from '../../../test/support/heard-audio.ts';
 import { joined } from '../../../test/support/spoken.ts';
 import { loadConfig } from '../../config.ts';
-import { resolveModelFiles } from '../model-files.ts';
+import { sileroFile } from '../silero/silero-file.ts';
 import { loadSilero } from '../silero/silero-model.ts';
 import { SpeechGate } from './speech-gate.ts';
 
@@ -11,8 +11,8 @@ import { SpeechGate } from './speech-gate.ts';
 const RATE_HZ = 16_000;
 let gate: SpeechGate;
 beforeAll(async () => {
-  const files = resolveModelFiles(loadConfig(process.env).modelsDir, 'silero-vad');
-  gate = new SpeechGate(await loadSilero(files['silero_vad_v6.onnx'] ?? '', { provider: 'cpu', threads: 1 }));
+  const file = sileroFile(loadConfig(process.env).modelsDir);
+  gate = new SpeechGate(await loadSilero(file, { provider: 'cpu', threads: 1 }));
 });
 afterAll(() => gate?.close());
 

@@ -1,10 +1,10 @@
 /** Whisper in the inference process: files to graphs, and one window of audio for each request. */
 
 import { arithmeticFor } from '../cpu-arithmetic.ts';
-import { resolveModelFiles } from '../model-files.ts';
 import type { WhisperSpec } from '../model-spec.ts';
 import type { LinearArithmetic } from '../onnx/linear-layer.ts';
 import type { PassModel, RuntimeOptions } from '../pass-model.ts';
+import { sileroFile } from '../silero/silero-file.ts';
 import { loadSilero } from '../silero/silero-model.ts';
 import { openImportedGraphs } from './imported-graphs.ts';
 import { FULL_FRAMES } from './log-mel.ts';
@@ -40,8 +40,8 @@ export async function loadWhisper(
     files.kind === 'optimum'
       ? await openOptimumGraphs(files.graphs, runtime)
       : await openImportedGraphs(await importWhisper(modelsDir, files.source, arithmetic), runtime);
-  const detector = resolveModelFiles(modelsDir, 'silero-vad')['silero_vad_v6.onnx'] ?? '';
-  const gate = new SpeechGate(await loadSilero(detector, { ...runtime, provider: 'cpu', threads: 1 }));
+  const detector = await loadSilero(sileroFile(modelsDir), { ...runtime, provider: 'cpu', threads: 1 });
+  const gate = new SpeechGate(detector);
   const frames = graphs.shortWindows ? 5 * FRAME_MULTIPLE : FULL_FRAMES;
   const window = await graphs.encode(new Float32Array(graphs.melBands * frames), frames);
   const tokens = [tokenizer.special.startOfTranscript];
