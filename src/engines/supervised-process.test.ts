@@ -83,3 +83,13 @@ it('tells nothing more once it is closed, and starts nothing', async () => {
   await hasTold('loaded');
   expect(pausesMs()).toEqual([]);
 });
+
+it('waits no longer for a load when it is closed', async () => {
+  const { supervised, hasTold, pausesMs } = supervise({ greeting: '' });
+  const started = supervised.start();
+  const closed = supervised.close();
+  await expect(started).rejects.toThrow('The echo was closed before it had loaded.');
+  await closed;
+  await hasTold();
+  expect(pausesMs()).toEqual([]);
+});

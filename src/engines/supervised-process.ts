@@ -61,7 +61,8 @@ export class SupervisedProcess<Load, Loaded, Sent, Received> {
   /**
    * Starts the process and waits until it has loaded. Whatever fails is tried again until {@link close},
    * after a pause that grows with each failure in a row.
-   * @throws the error of the start or the load, or one that says how the process ended meanwhile.
+   * @throws the error of the start or the load, or one that says how the process ended meanwhile, by
+   *   {@link close} too.
    */
   async start(): Promise<Loaded> {
     this.#state = 'loading';
@@ -101,6 +102,7 @@ export class SupervisedProcess<Load, Loaded, Sent, Received> {
   /** Kills the process: it holds nothing that is worth saving. Idempotent. */
   async close(): Promise<void> {
     this.#state = 'closed';
+    this.#loading?.reject(new Error(`The ${this.#options.name} was closed before it had loaded.`));
     clearTimeout(this.#restart);
     clearTimeout(this.#watchdog);
     this.#child?.kill('SIGKILL');
@@ -167,7 +169,9 @@ export class SupervisedProcess<Load, Loaded, Sent, Received> {
     this.#losses += 1;
     log.warn(`${name} ended`, { ...why, restartInMs: delayMs });
     this.#restart = setTimeout(() => {
-      this.start().catch((error) => log.error(`${name} could not be loaded`, error));
+      this.start().catch((error) => {
+        if (this.#state !== 'closed') log.error(`${name} could not be loaded`, error);
+      });
     }, delayMs);
     this.#options.lost();
   }

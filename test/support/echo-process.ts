@@ -3,11 +3,12 @@
 import { serveProcess } from '../../src/engines/process-loop.ts';
 
 export interface EchoLoad {
+  /** Empty: the load never ends. */
   readonly greeting: string;
 }
 
 serveProcess<EchoLoad, string, string, string>('Echo', (send) => ({
-  load: async ({ greeting }) => greeting,
+  load: ({ greeting }) => (greeting === '' ? new Promise(() => undefined) : Promise.resolve(greeting)),
   receive(message) {
     if (message === 'die') process.exit(3);
     send(`${message}!`);
