@@ -2,7 +2,7 @@
 
 import type { TestContext } from 'vitest';
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../src/contract/audio.ts';
-import { seededRandom } from '../../src/engines/whisper/token-rules.ts';
+import { seededRandom } from '../../src/kit/seeded-random.ts';
 import { audioFileReader } from '../../src/media/audio-file-reader.ts';
 import { recording } from './recordings.ts';
 import { joined } from './spoken.ts';

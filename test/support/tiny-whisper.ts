@@ -1,12 +1,12 @@
 /** A Whisper of two layers with random weights, as large as a test can afford. */
 
 import type { LinearLayer } from '../../src/engines/onnx/linear-layer.ts';
-import { seededRandom } from '../../src/engines/whisper/token-rules.ts';
 import type {
   AttentionWeights,
   Convolution,
   WhisperWeights,
 } from '../../src/engines/whisper/whisper-weights.ts';
+import { seededRandom } from '../../src/kit/seeded-random.ts';
 import { type StoredVariable, storedCheckpoint } from './ct2-writer.ts';
 
 export interface TinySizes {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { seededRandom } from '../../kit/seeded-random.ts';
 import { type Attention, alignTokens } from './token-alignment.ts';
-import { seededRandom } from './token-rules.ts';
 
 /** Attention of two heads where row `r` looks at frames from `begins[r]` to the next row's, and a little elsewhere. */
 function looking(begins: readonly number[], frames: number, noise = 0.02): Attention {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { seededRandom } from './token-rules.ts';
+import { seededRandom } from '../../kit/seeded-random.ts';
 import { WINDOW_SAMPLES, windowCut } from './transcript-window.ts';
 
 const RATE = 16_000;

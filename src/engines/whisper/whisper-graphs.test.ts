@@ -8,13 +8,13 @@ import {
   type Seen,
 } from '../../../test/reference/whisper-transformer.ts';
 import { tinyWhisper } from '../../../test/support/tiny-whisper.ts';
+import { seededRandom } from '../../kit/seeded-random.ts';
 import type { LinearArithmetic } from '../onnx/linear-layer.ts';
 import { encodeModel, type Graph } from '../onnx/onnx-proto.ts';
 import { type GraphInput, type GraphOutput, type GraphSession, openGraph } from '../runtime.ts';
 import { alignerGraph } from './aligner-graph.ts';
 import { decoderGraph } from './decoder-graph.ts';
 import { encoderGraph, type KeptSilence, restGraph, type SilentRest } from './encoder-graph.ts';
-import { seededRandom } from './token-rules.ts';
 
 /** The graphs against the architecture written down plainly, with small random weights. */
 

@@ -7,9 +7,9 @@ import type {
   TranscriptionRequest,
 } from '../../contract/engine.ts';
 import { ServiceError } from '../../contract/error.ts';
+import { seededRandom } from '../../kit/seeded-random.ts';
 import type { PassWork } from '../pass-job.ts';
 import type { InferencePool } from '../worker-pool.ts';
-import { seededRandom } from './token-rules.ts';
 import { WINDOW_SAMPLES } from './transcript-window.ts';
 import { whisperEngine } from './whisper-engine.ts';
 import type { WhisperRequest, WhisperResult, WindowTranscript } from './whisper-request.ts';

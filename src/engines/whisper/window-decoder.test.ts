@@ -14,8 +14,8 @@ import {
   WORDS,
   wordTokenizer,
 } from '../../../test/support/scripted-whisper.ts';
+import { seededRandom } from '../../kit/seeded-random.ts';
 import { mostTokens } from './loop-guard.ts';
-import { seededRandom } from './token-rules.ts';
 import type { WhisperRequest, WindowTranscript } from './whisper-request.ts';
 import { WindowDecoder } from './window-decoder.ts';
 

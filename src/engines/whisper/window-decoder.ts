@@ -7,6 +7,7 @@
  */
 
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../contract/audio.ts';
+import { seededRandom } from '../../kit/seeded-random.ts';
 import {
   type Attempt,
   best,
@@ -21,7 +22,7 @@ import { LogMel } from './log-mel.ts';
 import { compressionRatio, loopAtEnd, mostTokens, quickTokens, repeatedAtEnd } from './loop-guard.ts';
 import type { SpeechGate } from './speech-gate.ts';
 import { spreadWords } from './spread-words.ts';
-import { likeliestOf, probabilityOf, seededRandom, TokenRules } from './token-rules.ts';
+import { likeliestOf, probabilityOf, TokenRules } from './token-rules.ts';
 import type { WhisperGraphs } from './whisper-graphs.ts';
 import type { WhisperRequest, WhisperResult, WindowTranscript } from './whisper-request.ts';
 import { TIMESTAMP_STEP_S, type WhisperTokenizer } from './whisper-tokenizer.ts';
