@@ -1,7 +1,12 @@
 /** Graphs that say what a test has written, and a small tokenizer for it to be written in. */
 
 import type { Attention } from '../../src/engines/whisper/token-alignment.ts';
-import type { DecoderCache, EncodedWindow, WhisperGraphs } from '../../src/engines/whisper/whisper-graphs.ts';
+import type {
+  DecoderCache,
+  EncodedWindow,
+  WhisperGraphs,
+  WhisperShape,
+} from '../../src/engines/whisper/whisper-graphs.ts';
 import { WhisperTokenizer } from '../../src/engines/whisper/whisper-tokenizer.ts';
 import { smallTokenizerFile } from './small-tokenizer.ts';
 
@@ -92,8 +97,7 @@ export interface ScriptedOptions {
 }
 
 export class ScriptedGraphs implements WhisperGraphs {
-  readonly melBands = 80;
-  readonly textPositions: number;
+  readonly shape: WhisperShape;
   readonly shortWindows: boolean;
   readonly attempts: AttemptSeen[] = [];
   /** Frames of each window that was encoded. */
@@ -109,12 +113,14 @@ export class ScriptedGraphs implements WhisperGraphs {
   constructor(script: Script, options: ScriptedOptions = {}) {
     this.#script = script;
     this.#options = options;
-    this.textPositions = options.textPositions ?? 448;
+    const { textPositions = 448 } = options;
+    this.shape = { width: 32, heads: 2, decoderLayers: 2, melBands: 80, textPositions };
     this.shortWindows = options.shortWindows ?? true;
   }
 
   async encode(mel: Float32Array, frames: number): Promise<EncodedWindow> {
-    if (mel.length !== this.melBands * frames) throw new Error('the spectrogram is not as long as announced');
+    if (mel.length !== this.shape.melBands * frames)
+      throw new Error('the spectrogram is not as long as announced');
     this.encoded.push(frames);
     const window = { tensors: {} };
     this.#frames.set(window, frames);
@@ -124,7 +130,8 @@ export class ScriptedGraphs implements WhisperGraphs {
   async step(window: EncodedWindow, tokens: readonly number[], before?: DecoderCache) {
     this.steps += 1;
     const all = [...((before && this.#tokens.get(before)) ?? []), ...tokens];
-    if (all.length > this.textPositions) throw new Error('more tokens than the model has positions for');
+    if (all.length > this.shape.textPositions)
+      throw new Error('more tokens than the model has positions for');
     const cache = { tensors: {} };
     this.#tokens.set(cache, all);
     // The last special token that is no time ends the prompt.

@@ -4,8 +4,15 @@ import type { Float32Samples } from '../../contract/audio.ts';
 import type { RuntimeOptions } from '../pass-model.ts';
 import { type GraphInput, type GraphOutput, type GraphSession, openGraph } from '../runtime.ts';
 import type { Attention } from './token-alignment.ts';
-import type { DecoderCache, DecoderStep, EncodedWindow, WhisperGraphs } from './whisper-graphs.ts';
-import type { ImportedWhisper, WhisperShape } from './whisper-import.ts';
+import {
+  type DecoderCache,
+  type DecoderStep,
+  type EncodedWindow,
+  noPast,
+  type WhisperGraphs,
+  type WhisperShape,
+} from './whisper-graphs.ts';
+import type { ImportedWhisper } from './whisper-import.ts';
 
 /** Loads the encoder and the decoder; the aligner follows when word times are first asked for. */
 export async function openImportedGraphs(
@@ -19,7 +26,7 @@ export async function openImportedGraphs(
 
 class ImportedGraphs implements WhisperGraphs {
   readonly shortWindows = true;
-  readonly #shape: WhisperShape;
+  readonly shape: WhisperShape;
   readonly #encoder: GraphSession;
   readonly #decoder: GraphSession;
   readonly #openAligner: () => Promise<GraphSession>;
@@ -34,7 +41,7 @@ class ImportedGraphs implements WhisperGraphs {
     decoder: GraphSession,
     openAligner: () => Promise<GraphSession>,
   ) {
-    this.#shape = shape;
+    this.shape = shape;
     this.#encoder = encoder;
     this.#decoder = decoder;
     this.#openAligner = openAligner;
@@ -45,24 +52,11 @@ class ImportedGraphs implements WhisperGraphs {
       ]).flat();
     this.#crossNames = ['cross_bias', ...sides('cross_')];
     this.#stepNames = ['logits', ...sides('')];
-    const nothing: GraphInput = {
-      type: 'float32',
-      dims: [1, shape.heads, 0, shape.width / shape.heads],
-      data: new Float32Array(0),
-    };
-    this.#noPast = Object.fromEntries(sides('past_').map((name) => [name, nothing]));
-  }
-
-  get melBands() {
-    return this.#shape.melBands;
-  }
-
-  get textPositions() {
-    return this.#shape.textPositions;
+    this.#noPast = noPast(shape, sides('past_'));
   }
 
   async encode(mel: Float32Samples, frames: number): Promise<EncodedWindow> {
-    const dims = [1, this.#shape.melBands, frames];
+    const dims = [1, this.shape.melBands, frames];
     const tensors = await this.#encoder.run({ mel: { type: 'float32', dims, data: mel } }, this.#crossNames);
     return { tensors };
   }

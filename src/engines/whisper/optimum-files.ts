@@ -5,15 +5,7 @@ import { join } from 'node:path';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { schemaFault } from '../../kit/schema-error.ts';
-
-/** Sizes that whoever runs the graphs has to know. */
-export interface OptimumShape {
-  readonly width: number;
-  readonly heads: number;
-  readonly decoderLayers: number;
-  readonly melBands: 80 | 128;
-  readonly textPositions: number;
-}
+import type { WhisperShape } from './whisper-graphs.ts';
 
 /** Paths of the graphs. */
 export interface OptimumGraphFiles {
@@ -23,7 +15,7 @@ export interface OptimumGraphFiles {
 
 /** Paths of the graphs, and their shape. */
 export interface OptimumFiles extends OptimumGraphFiles {
-  readonly shape: OptimumShape;
+  readonly shape: WhisperShape;
 }
 
 /** What stands in file names for how the weights are kept (transformers.js, `utils/dtypes.js`), in order of choice. */
@@ -88,7 +80,7 @@ const WhisperConfig = Type.Object({
  * @param path of its config.json.
  * @throws Error that names the first field that is not Whisper's.
  */
-export async function optimumShape(path: string): Promise<OptimumShape> {
+export async function optimumShape(path: string): Promise<WhisperShape> {
   const json: unknown = await Bun.file(path).json();
   const error = Value.Errors(WhisperConfig, json).First();
   if (error !== undefined) {

@@ -106,7 +106,7 @@ const TOKENS = [257, 362, 43, 123, 16];
 test.each<OptimumForm>(['merged', 'split'])('a decoder that is %s goes on from its cache', async (form) => {
   const graphs = await openSmall(form);
   try {
-    expect(graphs).toMatchObject({ melBands: 80, textPositions: 448, shortWindows: false });
+    expect(graphs).toMatchObject({ shape: { melBands: 80, textPositions: 448 }, shortWindows: false });
     const window = await graphs.encode(MEL, 3000);
     const whole = await graphs.step(window, TOKENS);
     expect(whole.logits.length).toBe(SMALL_VOCABULARY);

@@ -9,8 +9,15 @@
 import type { Float32Samples } from '../../contract/audio.ts';
 import type { RuntimeOptions } from '../pass-model.ts';
 import { type GraphInput, type GraphOutput, type GraphSession, openGraph } from '../runtime.ts';
-import type { OptimumFiles, OptimumShape } from './optimum-files.ts';
-import type { DecoderCache, DecoderStep, EncodedWindow, WhisperGraphs } from './whisper-graphs.ts';
+import type { OptimumFiles } from './optimum-files.ts';
+import {
+  type DecoderCache,
+  type DecoderStep,
+  type EncodedWindow,
+  noPast,
+  type WhisperGraphs,
+  type WhisperShape,
+} from './whisper-graphs.ts';
 
 /**
  * Loads the graphs of a folder.
@@ -34,7 +41,7 @@ export async function openOptimumGraphs(
 
 class OptimumGraphs implements WhisperGraphs {
   readonly shortWindows = false;
-  readonly #shape: OptimumShape;
+  readonly shape: WhisperShape;
   readonly #encoder: GraphSession;
   readonly #first: GraphSession;
   /** The same graph as {@link #first} when both are merged. */
@@ -43,8 +50,8 @@ class OptimumGraphs implements WhisperGraphs {
   readonly #crossNames: readonly string[];
   readonly #noPast: Readonly<Record<string, GraphInput>>;
 
-  constructor(shape: OptimumShape, encoder: GraphSession, first: GraphSession, withPast: GraphSession) {
-    this.#shape = shape;
+  constructor(shape: WhisperShape, encoder: GraphSession, first: GraphSession, withPast: GraphSession) {
+    this.shape = shape;
     this.#encoder = encoder;
     this.#first = first;
     this.#withPast = withPast;
@@ -55,25 +62,11 @@ class OptimumGraphs implements WhisperGraphs {
       ]).flat();
     this.#ownNames = sides('decoder');
     this.#crossNames = sides('encoder');
-    const nothing: GraphInput = {
-      type: 'float32',
-      dims: [1, shape.heads, 0, shape.width / shape.heads],
-      data: new Float32Array(0),
-    };
-    const names = [...this.#ownNames, ...this.#crossNames];
-    this.#noPast = Object.fromEntries(names.map((name) => [pastName(name), nothing]));
-  }
-
-  get melBands() {
-    return this.#shape.melBands;
-  }
-
-  get textPositions() {
-    return this.#shape.textPositions;
+    this.#noPast = noPast(shape, [...this.#ownNames, ...this.#crossNames].map(pastName));
   }
 
   async encode(mel: Float32Samples, frames: number): Promise<EncodedWindow> {
-    const dims = [1, this.#shape.melBands, frames];
+    const dims = [1, this.shape.melBands, frames];
     const { last_hidden_state } = await this.#encoder.run(
       { input_features: { type: 'float32', dims, data: mel } },
       ['last_hidden_state'],

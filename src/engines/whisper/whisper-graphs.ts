@@ -1,7 +1,7 @@
 /** What the decoding of a window needs of a model's graphs, whoever wrote them. */
 
 import type { Float32Samples } from '../../contract/audio.ts';
-import type { GraphOutput } from '../runtime.ts';
+import type { GraphInput, GraphOutput } from '../runtime.ts';
 import type { Attention } from './token-alignment.ts';
 
 /** One window's audio, encoded; opaque to whoever decodes it. */
@@ -22,10 +22,25 @@ export interface DecoderStep {
   readonly cache: DecoderCache;
 }
 
-export interface WhisperGraphs {
+/** Sizes that whoever runs the graphs has to know. */
+export interface WhisperShape {
+  readonly width: number;
+  readonly heads: number;
+  readonly decoderLayers: number;
   readonly melBands: 80 | 128;
   /** Tokens that a decoder run can be long, prompt and all. */
   readonly textPositions: number;
+}
+
+/** What a decoder's inputs for the past are before the first token, under the given names. */
+export function noPast({ heads, width }: WhisperShape, names: readonly string[]): Record<string, GraphInput> {
+  const dims = [1, heads, 0, width / heads];
+  const nothing: GraphInput = { type: 'float32', dims, data: new Float32Array(0) };
+  return Object.fromEntries(names.map((name) => [name, nothing]));
+}
+
+export interface WhisperGraphs {
+  readonly shape: WhisperShape;
   /** Whether a window can be encoded without the silence that fills it up to 30 s. */
   readonly shortWindows: boolean;
   /**

@@ -10,6 +10,8 @@ import { alignerGraph } from './aligner-graph.ts';
 import { Ct2Checkpoint } from './ct2-checkpoint.ts';
 import { decoderGraph } from './decoder-graph.ts';
 import { encoderGraph, type KeptSilence, restGraph, type SilentRest } from './encoder-graph.ts';
+import { FULL_FRAMES } from './log-mel.ts';
+import type { WhisperShape } from './whisper-graphs.ts';
 import { type WhisperWeights, whisperWeights } from './whisper-weights.ts';
 
 /** Raise with every change of the graphs. */
@@ -21,16 +23,6 @@ const IR_VERSION = 9;
 const SILENCE = -0.6;
 /** Positions that one kept position of the silence stands for. */
 const STRIDE = 10;
-const FULL_FRAMES = 3_000;
-
-/** Sizes that whoever runs the graphs has to know. */
-export interface WhisperShape {
-  readonly width: number;
-  readonly heads: number;
-  readonly decoderLayers: number;
-  readonly melBands: 80 | 128;
-  readonly textPositions: number;
-}
 
 /** Paths of the graphs, and their shape. */
 export interface ImportedWhisper {

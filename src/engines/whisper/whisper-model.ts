@@ -43,7 +43,7 @@ export async function loadWhisper(
   const detector = await loadSilero(sileroFile(modelsDir), { ...runtime, provider: 'cpu', threads: 1 });
   const gate = new SpeechGate(detector);
   const frames = graphs.shortWindows ? 5 * FRAME_MULTIPLE : FULL_FRAMES;
-  const window = await graphs.encode(new Float32Array(graphs.melBands * frames), frames);
+  const window = await graphs.encode(new Float32Array(graphs.shape.melBands * frames), frames);
   const tokens = [tokenizer.special.startOfTranscript];
   const { cache } = await graphs.step(window, tokens);
   await graphs.step(window, tokens, cache);

@@ -87,7 +87,7 @@ export class WindowDecoder {
     this.#graphs = graphs;
     this.#tokenizer = tokenizer;
     this.#rules = new TokenRules(tokenizer.special, tokenizer.suppressed(), tokenizer.suppressedAtBegin());
-    this.#mel = new LogMel(graphs.melBands);
+    this.#mel = new LogMel(graphs.shape.melBands);
   }
 
   /** One pass for each `next()`: the encoder, then a few tokens at a time. */
@@ -163,8 +163,8 @@ export class WindowDecoder {
     };
     const longest = Math.min(
       mostTokens(audio.durationS),
-      this.#graphs.textPositions / 2 - 1,
-      this.#graphs.textPositions - prompt.length,
+      this.#graphs.shape.textPositions / 2 - 1,
+      this.#graphs.shape.textPositions - prompt.length,
     );
     let step = await this.#graphs.step(encoded, [...prompt, ...tokens]);
     let sum = 0;
@@ -216,7 +216,7 @@ export class WindowDecoder {
   /** At most the half of the model's tokens, the end of the text (openai/whisper, decoding.py). */
   #promptTokens(prompt = ''): readonly number[] {
     const text = prompt.trim().slice(-PROMPT_CHARACTERS);
-    const most = this.#graphs.textPositions / 2 - 1;
+    const most = this.#graphs.shape.textPositions / 2 - 1;
     return text === '' ? [] : this.#tokenizer.encode(` ${text}`).slice(-most);
   }
 
