@@ -16,6 +16,12 @@ export function alignerGraph(
   alignmentHeads: readonly (readonly [layer: number, head: number])[],
   arithmetic: LinearArithmetic,
 ): Graph {
+  const unknown = alignmentHeads.find(([layer, head]) => !(weights.decoder[layer] && head < weights.heads));
+  if (unknown) {
+    throw new Error(
+      `The model's config.json names head ${unknown.join('/')} in alignment_heads; it has no such head.`,
+    );
+  }
   const g = new GraphBuilder('whisper-aligner');
   const { width, heads } = weights;
   const linear: AppendLinear = (x, layer) => rowwiseLinearLayer(g, x, layer, arithmetic);

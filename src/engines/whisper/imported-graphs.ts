@@ -20,8 +20,13 @@ export async function openImportedGraphs(
   runtime: RuntimeOptions,
 ): Promise<WhisperGraphs> {
   const encoder = await openGraph(imported.encoder, runtime);
-  const decoder = await openGraph(imported.decoder, runtime);
-  return new ImportedGraphs(imported.shape, encoder, decoder, () => openGraph(imported.aligner, runtime));
+  try {
+    const decoder = await openGraph(imported.decoder, runtime);
+    return new ImportedGraphs(imported.shape, encoder, decoder, () => openGraph(imported.aligner, runtime));
+  } catch (error) {
+    await encoder.close();
+    throw error;
+  }
 }
 
 class ImportedGraphs implements WhisperGraphs {

@@ -146,7 +146,7 @@ class Transcription {
     let heard = length;
     for await (const result of results) {
       if (result.kind === 'window') {
-        if (result.heardS !== undefined) heard = Math.min(length, Math.round(result.heardS * LISTEN_RATE_HZ));
+        if (result.heardS !== undefined) heard = heardSamples(result.heardS, length);
         this.#add(result, heard);
         continue;
       }
@@ -189,6 +189,11 @@ class Transcription {
       words: this.#words,
     };
   }
+}
+
+/** How many of a window's samples were heard: at least one, so that no window is worked on for ever. */
+function heardSamples(heardS: number, length: number): number {
+  return Math.min(length, Math.max(1, Math.round(heardS * LISTEN_RATE_HZ)));
 }
 
 /** A sum of seconds may be a rounding error beyond the end of its window. */
