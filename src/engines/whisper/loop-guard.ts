@@ -11,20 +11,12 @@ const LONGEST_BLOCK = 64;
 const LEAST_TIMES = [6, 5, 4, 3, 3, 3, 3] as const;
 const LEAST_TIMES_OF_LONG = 2;
 
-/** A block of tokens that the tokens end with again and again. */
-export interface TokenLoop {
-  /** Tokens of the block. */
-  readonly length: number;
-  /** How often it stands there; what is left of an earlier, cut one does not count. */
-  readonly times: number;
-}
-
 /**
- * The shortest block that the tokens end with often enough to be a loop; undefined when none does. All but the
- * first of its `times` can be dropped. Takes some hundred comparisons, so it can be asked after each token.
+ * Whether the tokens end with a block of tokens that stands there often enough to be a loop. Takes some hundred
+ * comparisons, so it can be asked after each token. {@link repeatedAtEnd} tells what of it can be dropped.
  * @param tokens text tokens alone: timestamps differ from one repetition to the next.
  */
-export function loopAtEnd(tokens: readonly number[]): TokenLoop | undefined {
+export function endsInLoop(tokens: readonly number[]): boolean {
   const longest = Math.min(LONGEST_BLOCK, Math.floor(tokens.length / 2));
   for (let length = 1; length <= longest; length++) {
     let same = 0;
@@ -33,9 +25,9 @@ export function loopAtEnd(tokens: readonly number[]): TokenLoop | undefined {
       same++;
     }
     const times = 1 + Math.floor(same / length);
-    if (times >= (LEAST_TIMES[length - 1] ?? LEAST_TIMES_OF_LONG)) return { length, times };
+    if (times >= (LEAST_TIMES[length - 1] ?? LEAST_TIMES_OF_LONG)) return true;
   }
-  return undefined;
+  return false;
 }
 
 /** A quick speaker's tokens a second, in the scripts that Whisper writes best. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { channelOf, recorded, soundsWithoutSpeech } from '../../../test/support/heard-audio.ts';
-import { joined } from '../../../test/support/spoken.ts';
+import { joined } from '../../../test/support/sample-runs.ts';
 import { loadConfig } from '../../config.ts';
 import { sileroFile } from '../silero/silero-file.ts';
 import { loadSilero } from '../silero/silero-model.ts';

@@ -19,7 +19,7 @@ import {
 } from './decoding-attempt.ts';
 import { LeavingText, lengthBefore } from './leaving-text.ts';
 import { LogMel } from './log-mel.ts';
-import { compressionRatio, loopAtEnd, mostTokens, quickTokens, repeatedAtEnd } from './loop-guard.ts';
+import { compressionRatio, endsInLoop, mostTokens, quickTokens, repeatedAtEnd } from './loop-guard.ts';
 import type { SpeechGate } from './speech-gate.ts';
 import { spreadWords } from './spread-words.ts';
 import { likeliestOf, probabilityOf, TokenRules } from './token-rules.ts';
@@ -180,9 +180,9 @@ export class WindowDecoder {
       tokens.push(token);
       const said = tokens.filter((each) => each < special.endOfText);
       const isLong = said.length > quickTokens(audio.durationS) || tokens.length >= longest;
-      const loop = isLong ? loopAtEnd(said) : undefined;
-      if (loop || tokens.length >= longest) {
-        const repeated = loop ? repeatedAtEnd(said) : 0;
+      const isLoop = isLong && endsInLoop(said);
+      if (isLoop || tokens.length >= longest) {
+        const repeated = isLoop ? repeatedAtEnd(said) : 0;
         const length = Math.max(text.left.length, lengthBefore(tokens, repeated, special.endOfText));
         return { plan, tokens: tokens.slice(0, length), averageLogProbability: average, failed: true };
       }
