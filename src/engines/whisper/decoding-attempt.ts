@@ -12,13 +12,15 @@ export interface Plan {
   readonly temperature: number;
   /** All 30 s are encoded, and what earlier windows said is forgotten. */
   readonly careful: boolean;
+  /** Hotter than the caller wants it. */
+  readonly hotter: boolean;
 }
 
 const FALLBACKS: readonly Plan[] = [
-  { temperature: 0, careful: false },
-  { temperature: 0, careful: true },
-  { temperature: 0.4, careful: true },
-  { temperature: 0.8, careful: true },
+  { temperature: 0, careful: false, hotter: false },
+  { temperature: 0, careful: true, hotter: false },
+  { temperature: 0.4, careful: true, hotter: true },
+  { temperature: 0.8, careful: true, hotter: true },
 ];
 
 /** What an attempt came to. */
@@ -34,14 +36,17 @@ export interface Attempt {
 export function plansFor(temperature: number): readonly Plan[] {
   if (temperature === 0) return FALLBACKS;
   return [
-    { temperature, careful: false },
-    { temperature, careful: true },
+    { temperature, careful: false, hotter: false },
+    { temperature, careful: true, hotter: false },
   ];
 }
 
-/** openai/whisper: silence is what the model takes for it, unless it is sure of a text all the same. */
-export function isNoSpeech({ averageLogProbability }: Attempt, noSpeech: number): boolean {
-  return noSpeech > NO_SPEECH && averageLogProbability < LEAST_LOG_PROBABILITY;
+/**
+ * openai/whisper: silence is what the model takes for it, unless it is sure of a text all the same. A hotter
+ * attempt tells nothing: its text is unlikely because it was sampled, and the ones before it had a likely one.
+ */
+export function isNoSpeech({ plan, averageLogProbability }: Attempt, noSpeech: number): boolean {
+  return !plan.hotter && noSpeech > NO_SPEECH && averageLogProbability < LEAST_LOG_PROBABILITY;
 }
 
 /** The one that did not fail, else the likeliest; one that begins with what has left, as the last always does. */

@@ -136,6 +136,14 @@ describe('a window', () => {
     const { text, window } = await decoded(script, {}, { start: { [special.noSpeech]: SURE } });
     expect([text, window.outputTokens]).toEqual(['', 0]);
   });
+
+  test('in which people repeat themselves is not silence because a hot attempt is unlikely', async () => {
+    const script: Script = (said, attempt) =>
+      attempt < 3 ? loops('a b')(said, 0) : texts({ words: 'c d', logit: UNSURE })(said, 0);
+    const { text, graphs } = await decoded(script, {}, { start: { [special.noSpeech]: SURE } });
+    expect(graphs.attempts).toHaveLength(4);
+    expect(text).toMatch(/^a b/);
+  });
 });
 
 describe('what the decoder is told', () => {
