@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs';
 import { DEFAULT_VAD_SETTINGS } from '../src/contract/engine.ts';
 import { openVad } from '../src/engines/silero/silero-engine.ts';
 import { noMetrics, silentLog } from '../test/support/doubles.ts';
+import { withNoise } from '../test/support/sample-runs.ts';
 
 const RATE_HZ = 24_000;
 const CHUNK_MS = 20;
@@ -107,14 +108,4 @@ function cpuMs(pid: number): number {
     .replace(/^.*\) /, '')
     .split(' ');
   return (Number(fields[11]) + Number(fields[12])) * 10;
-}
-
-/** Adds even noise of a level, the same at each run. */
-function withNoise(samples: Float32Array<ArrayBuffer>, noiseDb: number): Float32Array<ArrayBuffer> {
-  const amplitude = 10 ** (noiseDb / 20) * Math.sqrt(3);
-  let seed = 1;
-  return samples.map((sample) => {
-    seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
-    return sample + amplitude * (seed / 2 ** 31 - 1);
-  });
 }

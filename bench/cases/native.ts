@@ -6,6 +6,7 @@
 import { encodeAudio, float32ToInt16 } from '../../src/audio/codec.ts';
 import { Resampler } from '../../src/audio/resampler.ts';
 import { splitSentences } from '../../src/audio/sentences.ts';
+import { seededRandom } from '../../src/kit/seeded-random.ts';
 
 const RUNS = 7;
 
@@ -24,11 +25,8 @@ function measure(name: string, units: number, work: () => void): void {
 }
 
 function noise(length: number): Float32Array<ArrayBuffer> {
-  let state = 1;
-  return Float32Array.from({ length }, () => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return state / 2 ** 31 - 1;
-  });
+  const random = seededRandom(1);
+  return Float32Array.from({ length }, () => 2 * random() - 1);
 }
 
 const second = noise(48_000);

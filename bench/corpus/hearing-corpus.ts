@@ -9,7 +9,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Float32Samples } from '../../src/contract/audio.ts';
 import { LISTEN_RATE_HZ } from '../../src/contract/audio.ts';
-import { launchService } from '../../test/support/launcher.ts';
+import { launchService, NO_RECOGNISER } from '../../test/support/launcher.ts';
+import { joined } from '../../test/support/sample-runs.ts';
 import { runPeer } from '../python.ts';
 import { speak } from '../service.ts';
 import type { Clip, HearingCorpus, NoiseKind, TimedClip, Utterance } from './clip.ts';
@@ -17,7 +18,7 @@ import { noise, rms, scaled, withNoise } from './noise.ts';
 import { recordings } from './recordings.ts';
 import { soundsWithoutSpeech } from './sounds.ts';
 import { bestFits, filled } from './timed-clips.ts';
-import { joined, pcmSamples, readWav, toListenRate, writeWav } from './wav-file.ts';
+import { pcmSamples, readWav, toListenRate, writeWav } from './wav-file.ts';
 
 const FOLDER = join(import.meta.dirname, '../../.cache/bench-hearing');
 const ESPEAK_SCRIPT = join(import.meta.dirname, '../peers/espeak_speech.py');
@@ -29,12 +30,7 @@ const PIPER_RATE_HZ = 24_000;
 const PIPER_ONLY = `
 [models."svc-tts"]
 kind = "piper"
-
-[models."svc-stt"]
-kind = "upstream"
-base_url = "http://127.0.0.1:9/v1"
-model = "none"
-`;
+${NO_RECOGNISER}`;
 /** `en` is British. */
 const ESPEAK_VOICES = ['en-us', 'en-us+f2', 'en-us+m3', 'en-us+f4', 'en', 'en+f3', 'en+m7', 'en-us+m1'];
 /** Slow to brisk; eSpeak's own default is 175. */

@@ -5,7 +5,10 @@ import type { Float32Samples } from '../../src/contract/audio.ts';
 /** Spectrum: white is flat, pink falls by 3 dB an octave, brown by 6, blue rises by 6. */
 export type Colour = 'white' | 'pink' | 'brown' | 'blue';
 
-/** Uniform numbers in 0–1 from a seed (mulberry32 by Tommy Ettinger, public domain). */
+/**
+ * Uniform numbers in 0–1 from a seed (mulberry32 by Tommy Ettinger, public domain). Not the kit's generator:
+ * with other numbers the corpus would sound different, and no measurement of before could be compared.
+ */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -4,6 +4,7 @@ import { decodeToFloat32, encodeAudio, float32ToInt16 } from '../../src/audio/co
 import { Resampler } from '../../src/audio/resampler.ts';
 import { WAV_HEADER_BYTES, wavHeader } from '../../src/audio/wav.ts';
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../src/contract/audio.ts';
+import { joined } from '../../test/support/sample-runs.ts';
 
 /** Reads a file with a header of 44 bytes, as everything that makes the corpus writes it. */
 export async function readWav(path: string): Promise<Float32Samples> {
@@ -20,10 +21,10 @@ export async function writeWav(path: string, samples: Float32Samples): Promise<v
   await Bun.write(path, wavBytes(samples));
 }
 
-/** A whole WAV file of samples at {@link LISTEN_RATE_HZ}. */
-export function wavBytes(samples: Float32Samples): Uint8Array<ArrayBuffer> {
+/** A whole WAV file; what is above full scale is clipped. */
+export function wavBytes(samples: Float32Samples, rateHz = LISTEN_RATE_HZ): Uint8Array<ArrayBuffer> {
   const data = encodeAudio(float32ToInt16(samples), 'pcm16');
-  return new Uint8Array(Buffer.concat([wavHeader(data.byteLength, LISTEN_RATE_HZ), data]));
+  return new Uint8Array(Buffer.concat([wavHeader(data.byteLength, rateHz), data]));
 }
 
 /** The same sound at {@link LISTEN_RATE_HZ}. */
@@ -32,15 +33,4 @@ export function toListenRate(samples: Float32Samples, fromHz: number): Float32Sa
   const converted = joined([resampler.push(samples), resampler.flush()]);
   resampler.close();
   return converted;
-}
-
-/** Runs of samples as one. */
-export function joined(runs: readonly Float32Samples[]): Float32Samples {
-  const all = new Float32Array(runs.reduce((sum, run) => sum + run.length, 0));
-  let at = 0;
-  for (const run of runs) {
-    all.set(run, at);
-    at += run.length;
-  }
-  return all;
 }

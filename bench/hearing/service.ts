@@ -1,12 +1,11 @@
 /** The whole service as a client meets it: uploads over HTTP, and memory while it hears the longest one. */
 
-import { encodeAudio, float32ToInt16 } from '../../src/audio/codec.ts';
 import { Resampler } from '../../src/audio/resampler.ts';
-import { wavHeader } from '../../src/audio/wav.ts';
 import { LISTEN_RATE_HZ } from '../../src/contract/audio.ts';
-import { launchService } from '../../test/support/launcher.ts';
+import { launchService, NO_SPEAKER } from '../../test/support/launcher.ts';
+import { joined } from '../../test/support/sample-runs.ts';
 import type { HearingCorpus } from '../corpus/clip.ts';
-import { joined, readWav } from '../corpus/wav-file.ts';
+import { readWav, wavBytes } from '../corpus/wav-file.ts';
 import type { Row } from '../report.ts';
 import { residentAloneKb, residentKb } from '../resident-memory.ts';
 import type { Service } from '../service.ts';
@@ -23,12 +22,7 @@ export async function serviceRows(
   weights: string,
   notes: string[],
 ): Promise<Row[]> {
-  const config = `
-[models."svc-tts"]
-kind = "upstream"
-base_url = "http://127.0.0.1:9/v1"
-model = "none"
-
+  const config = `${NO_SPEAKER}
 [models."svc-stt"]
 kind = "whisper"
 weights = "${weights}"
@@ -102,6 +96,5 @@ async function longestWav(path: string): Promise<Uint8Array<ArrayBuffer>> {
   const samples = new Float32Array(LONGEST_S * LONGEST_RATE_HZ);
   for (let at = 0; at < samples.length; at += once.length)
     samples.set(once.subarray(0, samples.length - at), at);
-  const data = encodeAudio(float32ToInt16(samples), 'pcm16');
-  return new Uint8Array(Buffer.concat([wavHeader(data.byteLength, LONGEST_RATE_HZ), data]));
+  return wavBytes(samples, LONGEST_RATE_HZ);
 }

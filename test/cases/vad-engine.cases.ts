@@ -8,7 +8,8 @@ import {
   type VadEvent,
   type VadSettings,
 } from '../../src/contract/engine.ts';
-import { edgesOf, joined, SPOKEN_RATE_HZ, silence, speak } from '../support/spoken.ts';
+import { joined } from '../support/sample-runs.ts';
+import { edgesOf, SPOKEN_RATE_HZ, silence, speak } from '../support/spoken.ts';
 
 /** What every engine must do, whatever runs behind it. */
 export interface VadEngineUnderTest {

@@ -5,7 +5,7 @@ import { type Float32Samples, LISTEN_RATE_HZ } from '../../src/contract/audio.ts
 import { seededRandom } from '../../src/kit/seeded-random.ts';
 import { audioFileReader } from '../../src/media/audio-file-reader.ts';
 import { recording } from './recordings.ts';
-import { joined } from './spoken.ts';
+import { joined } from './sample-runs.ts';
 
 /** A stretch of a recording, its channels mixed; skips the test in a checkout without recordings. */
 export async function recorded(

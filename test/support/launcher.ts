@@ -16,13 +16,16 @@ base_url = "http://127.0.0.1:9/v1"
 model = "none"
 `;
 
-/** A CONFIG that loads no model. */
-export const NO_MODELS = `
+/** A part of CONFIG: a voice that loads no model, as above. */
+export const NO_SPEAKER = `
 [models."svc-tts"]
 kind = "upstream"
 base_url = "http://127.0.0.1:9/v1"
 model = "none"
-${NO_RECOGNISER}`;
+`;
+
+/** A CONFIG that loads no model. */
+export const NO_MODELS = NO_SPEAKER + NO_RECOGNISER;
 
 export interface LaunchOptions {
   /** Added to the environment; undefined removes a variable. */

@@ -10,6 +10,7 @@ import { frameKinds } from '../../src/engines/kokoro/norm-statistics.ts';
 import type { Arithmetic } from '../../src/engines/onnx/convolution-product.ts';
 import type { SpeechRequest } from '../../src/engines/pass-model.ts';
 import { openGraph } from '../../src/engines/runtime.ts';
+import { joined } from './sample-runs.ts';
 
 const FRAME_SAMPLES = 600;
 const VOICE = 'af_heart';
@@ -29,16 +30,8 @@ export async function openKokoro() {
     for await (const run of from.open(request)) if (run) all.push(run);
     return all;
   };
-  const speak = async (request: SpeechRequest, from = model): Promise<Float32Array> => {
-    const all = await runs(request, from);
-    const samples = new Float32Array(all.reduce((sum, run) => sum + run.length, 0));
-    let at = 0;
-    for (const run of all) {
-      samples.set(run, at);
-      at += run.length;
-    }
-    return samples;
-  };
+  const speak = async (request: SpeechRequest, from = model): Promise<Float32Array> =>
+    joined(await runs(request, from));
   return {
     runs,
     speak,

@@ -4,6 +4,7 @@ import { loadConfig } from '../../src/config.ts';
 import type { Float32Samples } from '../../src/contract/audio.ts';
 import { resolveModelFiles } from '../../src/engines/model-files.ts';
 import { loadPiper } from '../../src/engines/piper/piper-model.ts';
+import { joined } from './sample-runs.ts';
 
 /** Rate of {@link speak}. */
 export const SPOKEN_RATE_HZ = 22_050;
@@ -28,28 +29,8 @@ export async function speak(texts: readonly string[]): Promise<Float32Samples[]>
   return spoken;
 }
 
-export function joined(runs: readonly Float32Samples[]): Float32Samples {
-  const samples = new Float32Array(runs.reduce((sum, run) => sum + run.length, 0));
-  let at = 0;
-  for (const run of runs) {
-    samples.set(run, at);
-    at += run.length;
-  }
-  return samples;
-}
-
 export function silence(lengthMs: number, rateHz = SPOKEN_RATE_HZ): Float32Samples {
   return new Float32Array(Math.round((lengthMs * rateHz) / 1000));
-}
-
-/** Adds even noise, the same each time. @param levelDb of its mean square, against full scale. */
-export function withNoise(samples: Float32Samples, levelDb: number): Float32Samples {
-  const amplitude = 10 ** (levelDb / 20) * Math.sqrt(3);
-  let seed = 1;
-  return samples.map((sample) => {
-    seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
-    return sample + amplitude * (seed / 2 ** 31 - 1);
-  });
 }
 
 /**

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { clickRatio, longestGapMs, loudnessDb, silentEdges } from '../../../test/support/audio-checks.ts';
+import { joined } from '../../../test/support/sample-runs.ts';
 import { splitSentences } from '../../audio/sentences.ts';
 import { loadConfig } from '../../config.ts';
 import { resolveModelFiles } from '../model-files.ts';
@@ -31,8 +32,6 @@ async function runsOf(fields: Partial<SpeechRequest> = {}): Promise<Float32Array
   }
   return runs;
 }
-
-const joined = (runs: readonly Float32Array[]) => Float32Array.from(runs.flatMap((run) => Array.from(run)));
 
 describe('windows', () => {
   it('give the samples of the whole, wherever they are cut', async () => {

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { eventsOf, vadEngineCases } from '../../../test/cases/vad-engine.cases.ts';
 import { noMetrics, silentLog } from '../../../test/support/doubles.ts';
-import { edgesOf, joined, SPOKEN_RATE_HZ, silence, speak, withNoise } from '../../../test/support/spoken.ts';
+import { joined, withNoise } from '../../../test/support/sample-runs.ts';
+import { edgesOf, SPOKEN_RATE_HZ, silence, speak } from '../../../test/support/spoken.ts';
 import { tempDir } from '../../../test/support/temp-dir.ts';
 import { loadConfig } from '../../config.ts';
 import type { Float32Samples } from '../../contract/audio.ts';
