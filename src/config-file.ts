@@ -8,7 +8,7 @@ import { parse as parseToml, TomlError } from 'smol-toml';
 import { MAX_RATE_HZ, MIN_RATE_HZ, SPEECH_RATE_HZ } from './contract/audio.ts';
 import { StartError } from './contract/error.ts';
 import { Secret } from './contract/secret.ts';
-import type { SttModelSettings, SttModels, TtsModelSettings, TtsModels } from './contract/settings.ts';
+import type { ConfiguredModels, SttModelSettings, TtsModelSettings } from './contract/settings.ts';
 import { oneOf, schemaFault } from './kit/schema-error.ts';
 
 /** A setting that cannot be used. The message says which, where it stands and what is allowed. */
@@ -111,11 +111,9 @@ const DEFAULT_MODELS = { 'svc-tts': { kind: 'kokoro' }, 'svc-stt': { kind: 'whis
 const DEFAULT_TASKS: Readonly<Record<string, string>> = { 'svc-stt': 'transcription' };
 
 /** The models of the file and those that exist without it, by what they do. */
-export interface ConfiguredModels {
+export interface ParsedModels extends ConfiguredModels {
   /** Ids of all, in order. */
   readonly ids: readonly string[];
-  readonly tts: TtsModels;
-  readonly stt: SttModels;
 }
 
 /**
@@ -125,7 +123,7 @@ export interface ConfiguredModels {
 export function parseModels(
   file: ConfigFileContent,
   variable: (name: string) => string | undefined,
-): ConfiguredModels {
+): ParsedModels {
   const models: Record<string, unknown> = { ...DEFAULT_MODELS, ...file.models };
   const tts = new Map<string, TtsModelSettings>();
   const stt = new Map<string, SttModelSettings>();

@@ -136,7 +136,7 @@ describe('pcm', () => {
   });
 });
 
-describe('the patience of the connection', () => {
+describe('the idle timeout of the connection', () => {
   it('is for a reader who does not read, not for one who waits for the next window', async () => {
     const events: string[] = [];
     const gates = [0, 1].map(() => Promise.withResolvers<void>());

@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia';
 import { callerOf } from '../../src/http/caller.ts';
 import { failure, plain, WORK_FAILURES } from '../../src/http/route-docs.ts';
-import { patienceWith, streamedBody } from '../../src/http/streamed-body.ts';
+import { idleTimeoutOf, streamedBody } from '../../src/http/streamed-body.ts';
 import { parseSpeechRequest, speechBodySchema } from './model.ts';
 import type { Synthesizer } from './synthesize.ts';
 
@@ -13,16 +13,16 @@ export function speechRoutes(synthesizer: Synthesizer, maxCharacters: number) {
       const isForm = /^multipart\//i.test(request.headers.get('content-type') ?? '');
       const speech = parseSpeechRequest(body as object | null, isForm, maxCharacters);
       // A long text behind a long queue takes its time; the connection must outlive it.
-      const patience = patienceWith(request, server);
-      patience.whileWeWork();
+      const idleTimeout = idleTimeoutOf(request, server);
+      idleTimeout.suspend();
       const left = new AbortController();
       const signal = AbortSignal.any([request.signal, left.signal]);
       try {
         const audio = await synthesizer.synthesize(speech, callerOf(request), signal);
-        const answer = audio.format === 'wav' ? audio.bytes : streamedBody(audio.chunks, left, patience);
+        const answer = audio.format === 'wav' ? audio.bytes : streamedBody(audio.chunks, left, idleTimeout);
         return new Response(answer, { headers: { 'content-type': `audio/${audio.format}` } });
       } finally {
-        patience.whileTheyRead();
+        idleTimeout.resume();
       }
     },
     { detail: documentation(maxCharacters) },

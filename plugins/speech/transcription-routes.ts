@@ -5,12 +5,8 @@ import { callerOf } from '../../src/http/caller.ts';
 import { largestForm, receiveForm, type UploadSettings } from '../../src/http/multipart.ts';
 import { UPLOAD_BYTES } from '../../src/http/route-table.ts';
 import { SSE_HEADERS, sseError, sseEvent } from '../../src/http/sse.ts';
-import {
-  type ConnectionServer,
-  patienceWith,
-  startingWith,
-  streamedBody,
-} from '../../src/http/streamed-body.ts';
+import { type ConnectionServer, idleTimeoutOf, streamedBody } from '../../src/http/streamed-body.ts';
+import { startingWith } from '../../src/kit/starting-with.ts';
 import type { Transcriber } from './transcribe.ts';
 import { tokenUsage, transcriptAnswer } from './transcription-answer.ts';
 import { transcriptionDocumentation } from './transcription-docs.ts';
@@ -32,7 +28,7 @@ export function transcriptionRoutes(transcriber: Transcriber, uploads: UploadSet
 
   async function answerTo(task: TranscriptionTask, request: Request, server: ConnectionServer | null) {
     const caller = callerOf(request);
-    const patience = patienceWith(request, server);
+    const idleTimeout = idleTimeoutOf(request, server);
     const left = new AbortController();
     // Ended in reverse: the engine, then the file, then the place that they took.
     const held = new AsyncDisposableStack();
@@ -44,7 +40,7 @@ export function transcriptionRoutes(transcriber: Transcriber, uploads: UploadSet
       const events = held.adopt(transcriber.transcribe(ask, caller, place.signal), async (it) => {
         await it.return();
       });
-      patience.whileWeWork();
+      idleTimeout.suspend();
       if (!ask.stream) {
         const answer = transcriptAnswer(ask, await finalOf(events));
         await held.disposeAsync();
@@ -56,12 +52,12 @@ export function transcriptionRoutes(transcriber: Transcriber, uploads: UploadSet
       const chunks = sseOf(startingWith(first.value, events), held, (error) => {
         if (!place.signal.aborted) transcriber.failedLate(error, caller);
       });
-      return new Response(streamedBody(chunks, left, patience), { headers: SSE_HEADERS });
+      return new Response(streamedBody(chunks, left, idleTimeout), { headers: SSE_HEADERS });
     } catch (error) {
       await held.disposeAsync();
       throw error;
     } finally {
-      patience.whileTheyRead();
+      idleTimeout.resume();
     }
   }
 }

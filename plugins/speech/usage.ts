@@ -5,12 +5,10 @@ import type { Transcript, TranscriptionEvent } from '../../src/contract/engine.t
 import type { Logger } from '../../src/contract/logger.ts';
 import type { UsageEntry, UsageStatus, UsageWriter } from '../../src/contract/usage.ts';
 import type { Caller } from '../../src/http/caller.ts';
-import { heardTokens, textTokens } from '../../src/kit/token-estimate.ts';
+import { characterTokens, heardTokens, textTokens } from '../../src/kit/token-estimate.ts';
 import type { SpeechRequest } from './model.ts';
 import type { TranscriptionAsk } from './transcription-model.ts';
 
-/** About four characters of English make a token. */
-const CHARACTERS_PER_TOKEN = 4;
 /** Audio codecs of speech models make 12.5 to 50 tokens a second; billing is the same for every engine. */
 const TOKENS_PER_SECOND = 25;
 
@@ -66,7 +64,7 @@ export class SpeechTally extends Tally {
     return {
       endpoint: '/v1/audio/speech',
       model,
-      inputTokens: Math.ceil(characters / CHARACTERS_PER_TOKEN),
+      inputTokens: characterTokens(characters),
       // In this order the division is the last step, and exact lengths stay exact.
       outputTokens: Math.ceil((this.#samples * TOKENS_PER_SECOND) / SPEECH_RATE_HZ),
       characters,

@@ -68,3 +68,9 @@ export type SttModelSettings = EmbeddedSttSettings | UpstreamSttSettings;
 
 /** Model ids that clients send, in the order of CONFIG. */
 export type SttModels = ReadonlyMap<string, SttModelSettings>;
+
+/** Models of CONFIG by what they do. */
+export interface ConfiguredModels {
+  readonly tts: TtsModels;
+  readonly stt: SttModels;
+}

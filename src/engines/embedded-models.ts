@@ -1,14 +1,8 @@
 /** What the models of CONFIG mean to the pool and to the cache of model files. */
 
-import type { EmbeddedSttSettings, EmbeddedTtsSettings, SttModels, TtsModels } from '../contract/settings.ts';
+import type { ConfiguredModels, EmbeddedSttSettings, EmbeddedTtsSettings } from '../contract/settings.ts';
 import { type CatalogEntry, catalogEntry, entriesForEngines, resolveModelFiles } from './model-files.ts';
 import type { ModelSpec } from './model-spec.ts';
-
-/** Models of CONFIG by what they do. */
-export interface ConfiguredModels {
-  readonly tts: TtsModels;
-  readonly stt: SttModels;
-}
 
 /** Name in the pool. Ids that differ in their voice only share the weights, and so the name. */
 export function poolModel(settings: EmbeddedTtsSettings | EmbeddedSttSettings): string {

@@ -1,5 +1,6 @@
 /** The child's side of a supervised process: loads, then answers messages until the serving process goes away. */
 
+import { liveAsLongAsTheParent } from '../kit/child-life.ts';
 import { type FromProcess, type ToProcess, toFault } from './process-protocol.ts';
 
 export interface ProcessHandlers<Load, Loaded, Received> {
@@ -30,11 +31,7 @@ export function serveProcess<Load, Loaded, Received, Sent>(
       (error) => send({ kind: 'load-failed', fault: toFault(error) }),
     );
   });
-  // The serving process decides when this one ends: a signal to the whole group must not cut requests
-  // that are being drained, and a parent that died leaves nobody to work for.
-  process.on('SIGINT', () => undefined);
-  process.on('SIGTERM', () => undefined);
-  process.on('disconnect', () => process.exit(0));
+  liveAsLongAsTheParent();
   // Standard error is not the log: a message, which may quote a text, must not reach it.
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (error: unknown) => {

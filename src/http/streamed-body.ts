@@ -8,17 +8,19 @@ export interface ConnectionServer {
 /** Seconds without a byte after which a reader that does not take what is there is dropped. */
 const BODY_IDLE_S = 120;
 
-/** Says who is waited for from now on: idle time counts against the other side alone. */
-export interface Patience {
-  whileWeWork(): void;
-  whileTheyRead(): void;
+/** When a silent connection is closed: it counts against a reader that does not read, not against our work. */
+export interface IdleTimeout {
+  /** While we work. */
+  suspend(): void;
+  /** While the other side is to read. */
+  resume(): void;
 }
 
-/** The patience of the connection that a request came by; nothing without a server, as in tests. */
-export function patienceWith(request: Request, server: ConnectionServer | null): Patience {
+/** The idle timeout of the connection that a request came by; nothing without a server, as in tests. */
+export function idleTimeoutOf(request: Request, server: ConnectionServer | null): IdleTimeout {
   return {
-    whileWeWork: () => server?.timeout(request, 0),
-    whileTheyRead: () => server?.timeout(request, BODY_IDLE_S),
+    suspend: () => server?.timeout(request, 0),
+    resume: () => server?.timeout(request, BODY_IDLE_S),
   };
 }
 
@@ -30,13 +32,13 @@ export function patienceWith(request: Request, server: ConnectionServer | null):
 export function streamedBody(
   chunks: AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined>,
   left: AbortController,
-  patience: Patience,
+  idleTimeout: IdleTimeout,
 ): ReadableStream {
   return new ReadableStream({
     async pull(controller) {
-      patience.whileWeWork();
+      idleTimeout.suspend();
       const { done, value } = await chunks.next();
-      patience.whileTheyRead();
+      idleTimeout.resume();
       if (done) controller.close();
       else controller.enqueue(value);
     },
@@ -45,17 +47,4 @@ export function streamedBody(
       await chunks.return();
     },
   });
-}
-
-/** The same run again, with its first item that was already taken. */
-export async function* startingWith<T>(
-  first: T,
-  rest: AsyncGenerator<T, void, undefined>,
-): AsyncGenerator<T, void, undefined> {
-  try {
-    yield first;
-    yield* rest;
-  } finally {
-    await rest.return();
-  }
 }

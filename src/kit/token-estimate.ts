@@ -10,9 +10,14 @@ export function heardTokens(audioS: number): number {
   return Math.ceil(audioS * AUDIO_TOKENS_PER_S);
 }
 
-/** Tokens of a text, rounded up. Characters are Unicode code points. */
+/** Tokens of a text, rounded up. */
 export function textTokens(text: string): number {
   let characters = 0;
   for (const _ of text) characters += 1;
+  return characterTokens(characters);
+}
+
+/** Tokens of a text of so many Unicode code points, rounded up. */
+export function characterTokens(characters: number): number {
   return Math.ceil(characters / CHARACTERS_PER_TOKEN);
 }

@@ -26,6 +26,7 @@ import {
 } from 'mediabunny';
 import type { Float32Samples } from '../contract/audio.ts';
 import type { AudioFileInfo } from '../contract/audio-file.ts';
+import { startingWith } from '../kit/starting-with.ts';
 import { ALLOWED_RATES, AnyRateResampler, isConvertible } from './any-rate-resampler.ts';
 import { type MediaFault, MediaFaultError } from './media-protocol.ts';
 import { SampleBlocks } from './sample-blocks.ts';
@@ -219,7 +220,7 @@ async function* monoRuns(
 ): AsyncGenerator<Float32Samples, void, undefined> {
   let resampler = new AnyRateResampler(first.sample.sampleRate, rateHz);
   try {
-    for await (const audible of resumed(first, samples)) {
+    for await (const audible of startingWith(first, samples)) {
       const { sampleRate, numberOfChannels } = audible.sample;
       checkShape({ ...info, rateHz: sampleRate, channels: numberOfChannels });
       if (sampleRate !== resampler.fromHz) {
@@ -233,11 +234,6 @@ async function* monoRuns(
   } finally {
     resampler.close();
   }
-}
-
-async function* resumed<T>(first: T, rest: AsyncGenerator<T, void, undefined>): AsyncGenerator<T> {
-  yield first;
-  yield* rest;
 }
 
 /** Mean of all channels, which cannot pass the loudest of them. */

@@ -1,6 +1,7 @@
 /** Entry of a media process, which does one job and ends. Never loaded by the serving process. */
 
 import { writeFileSync } from 'node:fs';
+import { liveAsLongAsTheParent } from '../kit/child-life.ts';
 import { loadCodecs, openTrack } from './decode-audio.ts';
 import {
   type AudioJob,
@@ -67,11 +68,7 @@ process.on('message', (message: ToMediaProcess) => {
   send({ kind: 'begun' });
   void run(message.job);
 });
-// The serving process decides when this one ends: a signal to the whole group must not cut requests that
-// are being drained, and a parent that died leaves nobody to work for.
-process.on('SIGINT', () => undefined);
-process.on('SIGTERM', () => undefined);
-process.on('disconnect', () => process.exit(0));
+liveAsLongAsTheParent();
 process.on('uncaughtException', () => process.exit(1));
 // What a decoder throws reaches `run`, and once more this way when the library closes the decoder.
 process.on('unhandledRejection', () => undefined);
