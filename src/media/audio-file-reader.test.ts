@@ -1,4 +1,4 @@
-import { truncate, writeFile } from 'node:fs/promises';
+import { readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loudnessDb } from '../../test/support/audio-checks.ts';
@@ -203,6 +203,16 @@ describe('what is no audio', () => {
     await expect(listen(await stored('Not audio. '.repeat(500), 'speech.mp3'))).rejects.toMatchObject(
       badFile(/no audio format.*Allowed are WAV, MP3, M4A/),
     );
+  });
+
+  test.each(['R', '{"a":1}'])('what is too short to be told: %s', async (content) => {
+    await expect(listen(await stored(content))).rejects.toMatchObject(badFile(/no audio format/));
+  });
+
+  test('a film that breaks off before its list of tracks', async () => {
+    const whole = await readFile(join(files.folder, 'tone.moov-last.m4a'));
+    const cut = new Uint8Array(whole.subarray(0, whole.length / 2));
+    await expect(listen(await stored(cut))).rejects.toMatchObject(badFile(/no audio track, or breaks off/));
   });
 
   test("a missing file is nobody's request", async () => {

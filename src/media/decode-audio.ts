@@ -20,7 +20,6 @@ import {
   MP4,
   OGG,
   QTFF,
-  UnsupportedInputFormatError,
   WAVE,
   WEBM,
 } from 'mediabunny';
@@ -122,9 +121,8 @@ async function sourceOf(file: FileHandle): Promise<CustomSource> {
 async function audioTrackOf(
   input: Input,
 ): Promise<{ readonly track: InputAudioTrack; readonly container: string; readonly codec: string }> {
-  let container = 'file';
+  const container = await containerOf(input);
   try {
-    container = CONTAINER_NAMES.get(await input.getFormat()) ?? container;
     const track = await input.getPrimaryAudioTrack();
     if (track === null) throw new MediaFaultError({ kind: 'no-audio', container });
     const codec = await track.getCodec();
@@ -140,8 +138,16 @@ async function audioTrackOf(
     return { track, container, codec };
   } catch (error) {
     if (error instanceof MediaFaultError) throw error;
-    if (error instanceof UnsupportedInputFormatError) throw new MediaFaultError({ kind: 'unknown-format' });
     throw new MediaFaultError(badContainer(container, error), error);
+  }
+}
+
+/** What is too short to be told apart makes the library fail in other ways than what it does not know. */
+async function containerOf(input: Input): Promise<string> {
+  try {
+    return CONTAINER_NAMES.get(await input.getFormat()) ?? 'audio';
+  } catch (error) {
+    throw new MediaFaultError({ kind: 'unknown-format' }, error);
   }
 }
 

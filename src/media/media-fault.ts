@@ -24,7 +24,7 @@ function faultMessage(fault: MediaFault, field: string): string {
       return `The ${fault.container} file in '${field}' is damaged or of a kind that cannot be read${detail}. Allowed are ${READABLE_FORMATS}.`;
     }
     case 'no-audio':
-      return `The ${fault.container} file in '${field}' has no audio track.`;
+      return `The ${fault.container} file in '${field}' has no audio track, or breaks off before it tells of one.`;
     case 'unknown-codec':
       return `The ${fault.container} file in '${field}' holds audio of a codec that cannot be decoded (${fault.codec}). Allowed are ${READABLE_FORMATS}.`;
     case 'too-many-channels':
