@@ -38,7 +38,7 @@ function verbose(ask: TranscriptionAsk, transcript: Transcript) {
   return {
     task: ask.task,
     language: languageOf(ask, transcript),
-    duration: durationS,
+    duration: toMs(durationS),
     text,
     ...(ask.shown.segments ? { segments: segments.map(wireSegment) } : {}),
     ...(ask.shown.words ? { words: words.map(wireWord) } : {}),
@@ -57,8 +57,8 @@ function wireSegment(segment: TranscriptSegment, id: number) {
     id,
     // Whisper's own unit for where its window began: hundredths of a second.
     seek: Math.floor(segment.startS * 100),
-    start: segment.startS,
-    end: segment.endS,
+    start: toMs(segment.startS),
+    end: toMs(segment.endS),
     text: segment.text,
     tokens: segment.tokens,
     temperature: segment.temperature,
@@ -69,7 +69,12 @@ function wireSegment(segment: TranscriptSegment, id: number) {
 }
 
 function wireWord({ word, startS, endS }: TranscriptWord) {
-  return { word, start: startS, end: endS };
+  return { word, start: toMs(startS), end: toMs(endS) };
+}
+
+/** To the millisecond, so that sums of binary fractions show no digits that mean nothing. */
+function toMs(seconds: number): number {
+  return Math.round(seconds * 1000) / 1000;
 }
 
 function plainText(text: string): Response {

@@ -53,8 +53,7 @@ const Transcription = Type.Object(
     ...COMMON,
     language: Type.Optional(
       Type.String({
-        pattern: '^[a-z]{2,3}$',
-        description: 'ISO 639-1 code of the spoken language. Left out: it is detected.',
+        description: 'ISO 639-1 code of the spoken language, in small letters. Left out: it is detected.',
         examples: ['en'],
       }),
     ),

@@ -127,6 +127,18 @@ describe('formats', () => {
     expect(engine.requests[0]?.timestamps).toBe('segment');
   });
 
+  it('times are to the millisecond', async () => {
+    const at = { startS: 0.1 + 0.2, endS: 7.6000000000000005 };
+    const final = { durationS: 11.8725625, segments: [{ ...SEGMENT, ...at }], words: [{ ...WORD, ...at }] };
+    const { post } = await setUp({ final });
+    const response = await post({
+      response_format: 'verbose_json',
+      'timestamp_granularities[]': ['word', 'segment'],
+    });
+    const shown = { start: 0.3, end: 7.6 };
+    expect(await response.json()).toMatchObject({ duration: 11.873, segments: [shown], words: [shown] });
+  });
+
   it.each([
     [['word'], false, true],
     [['word', 'segment'], true, true],
@@ -201,6 +213,8 @@ describe('fields', () => {
     ['a language the model lacks', { language: 'fr' }, 'language', 'invalid_value'],
     ['a name for a language', { language: 'german' }, 'language', 'invalid_value'],
     ['an empty language', { language: '' }, 'language', 'invalid_value'],
+    ['a language in capitals', { language: 'EN' }, 'language', 'invalid_value'],
+    ['a list of languages', { 'language[]': ['en', 'de'] }, 'language', 'invalid_type'],
     ['a huge prompt', { prompt: 'x'.repeat(5001) }, 'prompt', 'string_above_max_length'],
     ['a prompt beyond any field', { prompt: 'x'.repeat(70_000) }, 'prompt', 'string_above_max_length'],
     ['a format of speakers', { response_format: 'diarized_json' }, 'response_format', 'unsupported_value'],
@@ -266,7 +280,13 @@ describe('fields', () => {
   it('any language there is may be asked of an engine that does not tell', async () => {
     const { post } = await setUp({ languages: undefined });
     expect((await post({ language: 'fr' })).status).toBe(200);
-    expect((await post({ language: 'xx' })).status).toBe(400);
+    for (const language of ['xx', 'EN', 'english', 'en-US', '']) {
+      const response = await post({ language });
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({
+        error: { message: expect.stringMatching(/an ISO 639-1 code/) },
+      });
+    }
   });
 
   it('never repeats what the request said', async () => {
