@@ -1,0 +1,117 @@
+import { describe, expect, it } from 'vitest';
+import { AUDIO, type Fields, TRANSLATIONS, transcriptionApp } from '../../test/support/transcription-app.ts';
+
+describe('fields', () => {
+  it('reach the engine', async () => {
+    const { post, engine } = await transcriptionApp();
+    const fields = { language: 'de', prompt: 'Ahrensburg', temperature: '0.25', chunking_strategy: 'auto' };
+    expect((await post({ ...fields, stream: 'false' })).status).toBe(200);
+    expect(engine.requests[0]).toMatchObject({ language: 'de', prompt: 'Ahrensburg', temperature: 0.25 });
+  });
+
+  it('a blank prompt is none', async () => {
+    const { post, engine } = await transcriptionApp();
+    await post({ prompt: '  ' });
+    expect(engine.requests[0]?.prompt).toBeUndefined();
+  });
+
+  it.each([
+    ['an unknown model', { model: 'whisper-1' }, 'model', 'model_not_found'],
+    ['a model that is a file', { model: AUDIO }, 'model', 'invalid_type'],
+    ['a model given twice', { model: ['svc-stt', 'svc-stt'] }, 'model', 'invalid_value'],
+    ['text as file', { file: 'RIFF' }, 'file', 'invalid_type'],
+    ['two files', { file: [AUDIO, AUDIO] }, 'file', 'invalid_value'],
+    ['a list of files', { file: [], 'file[]': AUDIO }, 'file', 'invalid_type'],
+    ['no file', { file: [] }, 'file', 'missing_required_parameter'],
+    ['an empty file', { file: new File([], 'clip.wav') }, 'file', 'invalid_value'],
+    ['a file that is no audio', { file: new File(['xyz'], 'clip.wav') }, 'file', 'invalid_value'],
+    ['another file', { file2: AUDIO }, 'file2', 'unknown_parameter'],
+    ['a language the model lacks', { language: 'fr' }, 'language', 'invalid_value'],
+    ['a name for a language', { language: 'german' }, 'language', 'invalid_value'],
+    ['an empty language', { language: '' }, 'language', 'invalid_value'],
+    ['a language in capitals', { language: 'EN' }, 'language', 'invalid_value'],
+    ['a list of languages', { 'language[]': ['en', 'de'] }, 'language', 'invalid_type'],
+    ['a huge prompt', { prompt: 'x'.repeat(5001) }, 'prompt', 'string_above_max_length'],
+    ['a prompt beyond any field', { prompt: 'x'.repeat(70_000) }, 'prompt', 'string_above_max_length'],
+    ['a format of speakers', { response_format: 'diarized_json' }, 'response_format', 'unsupported_value'],
+    ['an empty format', { response_format: '' }, 'response_format', 'unsupported_value'],
+    ['a temperature above 1', { temperature: '2' }, 'temperature', 'invalid_value'],
+    ['a temperature below 0', { temperature: '-0.1' }, 'temperature', 'invalid_value'],
+    ['a temperature in words', { temperature: 'hot' }, 'temperature', 'invalid_type'],
+    ['a stream of yes', { stream: 'yes' }, 'stream', 'invalid_type'],
+    [
+      'a stream of captions',
+      { stream: 'true', response_format: 'srt' },
+      'response_format',
+      'unsupported_value',
+    ],
+    [
+      'a stream of times',
+      { stream: 'true', response_format: 'verbose_json' },
+      'response_format',
+      'unsupported_value',
+    ],
+    ['times in json', { 'timestamp_granularities[]': 'word' }, 'timestamp_granularities', 'invalid_value'],
+    [
+      'times of letters',
+      { response_format: 'verbose_json', 'timestamp_granularities[]': 'letter' },
+      'timestamp_granularities.0',
+      'unsupported_value',
+    ],
+    [
+      'voice activity settings',
+      { 'chunking_strategy[type]': 'server_vad' },
+      'chunking_strategy',
+      'invalid_type',
+    ],
+    ['log probabilities', { 'include[]': 'logprobs' }, 'include', 'unsupported_parameter'],
+    ['speakers', { 'known_speaker_names[]': 'Ann' }, 'known_speaker_names', 'unsupported_parameter'],
+    ['a misspelt field', { promt: 'x' }, 'promt', 'unknown_parameter'],
+    ['a field of prototypes', { '__proto__[x]': 'y' }, '__proto__', 'unknown_parameter'],
+  ] as [string, Fields, string, string][])('%s is refused', async (_, fields, param, code) => {
+    const { post, engine, rows, staged, files } = await transcriptionApp();
+    const response = await post(fields);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
+      error: {
+        type: 'invalid_request_error',
+        param,
+        code,
+        message: expect.stringContaining(param.split('.')[0] ?? ''),
+      },
+    });
+    expect([engine.requests, rows, staged(), files.reading]).toEqual([[], [], [], 0]);
+  });
+
+  it('a translation has no language and no granularities', async () => {
+    const { post } = await transcriptionApp();
+    for (const field of ['language', 'timestamp_granularities[]', 'chunking_strategy']) {
+      const response = await post({ [field]: 'en' }, { path: TRANSLATIONS });
+      expect(await response.json()).toMatchObject({
+        error: { param: field.replace('[]', ''), code: 'unknown_parameter' },
+      });
+    }
+  });
+
+  it('any language there is may be asked of an engine that does not tell', async () => {
+    const { post } = await transcriptionApp({ languages: undefined });
+    expect((await post({ language: 'fr' })).status).toBe(200);
+    for (const language of ['xx', 'EN', 'english', 'en-US', '']) {
+      const response = await post({ language });
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({
+        error: { message: expect.stringMatching(/an ISO 639-1 code/) },
+      });
+    }
+  });
+
+  it('never repeats what the request said', async () => {
+    const { post } = await transcriptionApp();
+    const secret = 'my private diary';
+    for (const name of ['prompt', 'language', 'temperature', 'stream', 'response_format', 'model']) {
+      const response = await post({ [name]: secret.repeat(400) });
+      expect(response.status).toBe(400);
+      expect(await response.text()).not.toContain(secret);
+    }
+  });
+});
