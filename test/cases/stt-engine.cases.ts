@@ -189,8 +189,8 @@ export function sttEngineCases(name: string, open: () => Promise<SttEngineUnderT
       expect((await transcript()).text).not.toBe('');
     });
 
-    it('refuses a language that it knows it lacks', async () => {
-      if (engine.languages === undefined) return;
+    it('refuses a language that it knows it lacks', async (context) => {
+      if (engine.languages === undefined) context.skip('it does not know which languages it has');
       expect(engine.languages).toContain('en');
       await expect(events(undefined, { language: 'xx' })).rejects.toMatchObject({
         kind: 'invalid_request',
