@@ -280,10 +280,9 @@ describe('file', () => {
       `'models."x".base_url' must be a string of the form ^https?://`,
     ],
     [
-      '[models.x]\nkind = "whisper"\nweights = "large"',
-      `'models."x".weights' must be "base", "tiny.en" or the absolute path of a folder`,
+      '[models.x]\nkind = "whisper"\nweights = "../base"',
+      `'models."x".weights' must be the name of weights or the absolute path of a folder`,
     ],
-    ['[models.x]\nkind = "whisper"\nweights = "../base"', `'models."x".weights' must be`],
     [
       '[models.x]\nkind = "whisper"\nvoice = "a"',
       `'models."x".voice' is not known; allowed here: kind, weights`,

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadConfig } from '../../src/config.ts';
-import { resolveModelFiles } from '../../src/engines/model-files.ts';
+import { resolveModelFiles, whisperEntry } from '../../src/engines/model-files.ts';
 import { wordErrors } from '../../test/reference/transcript-normalizer.ts';
 import type { Clip, HearingCorpus, TimedClip } from '../corpus/clip.ts';
 import { hearingCorpus } from '../corpus/hearing-corpus.ts';
@@ -37,8 +37,7 @@ interface PeerAnswer {
 function checkpointFolder(scratch: string, weights: string): string {
   const folder = join(scratch, 'checkpoint');
   mkdirSync(folder);
-  const entry = `whisper-${weights.replace('.', '-')}-ct2`;
-  const files = resolveModelFiles(loadConfig(process.env).modelsDir, entry);
+  const files = resolveModelFiles(loadConfig(process.env).modelsDir, whisperEntry(weights)?.id ?? weights);
   for (const [name, path] of Object.entries(files)) symlinkSync(path, join(folder, name));
   return folder;
 }

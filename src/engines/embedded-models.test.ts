@@ -44,6 +44,15 @@ describe('the pool', () => {
   });
 });
 
+it.each([
+  ['large', /^CONFIG: 'large' are no weights of whisper; allowed: base, tiny\.en and the absolute path/],
+  ['', /no weights/],
+])('weights that nobody has are refused: %j', (weights, message) => {
+  const configured = models({}, { d: { kind: 'whisper', weights } });
+  expect(() => embeddedSpecs(configured, '/models')).toThrow(message);
+  expect(() => entriesForModels(configured)).toThrow(message);
+});
+
 describe('the cache', () => {
   const idsFor = (...args: Parameters<typeof entriesForModels>) =>
     entriesForModels(...args).map(({ id }) => id);

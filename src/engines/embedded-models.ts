@@ -1,17 +1,25 @@
 /** What the models of CONFIG mean to the pool and to the cache of model files. */
 
+import { StartError } from '../contract/error.ts';
 import type { ConfiguredModels, EmbeddedSttSettings, EmbeddedTtsSettings } from '../contract/settings.ts';
-import { type CatalogEntry, catalogEntry, entriesForEngines, resolveModelFiles } from './model-files.ts';
+import {
+  type CatalogEntry,
+  catalogEntry,
+  entriesForEngines,
+  resolveModelFiles,
+  WHISPER_WEIGHTS,
+  whisperKind,
+} from './model-files.ts';
 import type { ModelSpec } from './model-spec.ts';
 
 /** Name in the pool. Ids that differ in their voice only share the weights, and so the name. */
 export function poolModel(settings: EmbeddedTtsSettings | EmbeddedSttSettings): string {
-  return settings.kind === 'whisper' ? `whisper-${settings.weights}` : settings.kind;
+  return settings.kind === 'whisper' ? whisperKind(settings.weights) : settings.kind;
 }
 
 /**
  * One spec for each name in the pool; a kind of voices with every voice that CONFIG names.
- * @throws Error for a voice that does not exist, or a missing file.
+ * @throws Error for a voice or weights that do not exist, or a missing file.
  */
 export function embeddedSpecs(
   { tts, stt }: ConfiguredModels,
@@ -20,6 +28,7 @@ export function embeddedSpecs(
   const speaking = [...tts.values()].filter((settings) => settings.kind !== 'upstream');
   const hearing = [...stt.values()].filter((settings) => settings.kind !== 'upstream');
   for (const settings of speaking) requireVoice(settings);
+  for (const settings of hearing) requireWeights(settings);
   const specs: Record<string, ModelSpec> = {};
   for (const [kind, of] of Map.groupBy(speaking, (settings) => settings.kind)) {
     specs[kind] = voicesSpec(kind, [...new Set(of.map(({ voice }) => voice))], modelsDir);
@@ -31,12 +40,14 @@ export function embeddedSpecs(
 /**
  * Entries of the manifest that the models need, with the detector of voice activity.
  * @param more engines whose entries are wanted as well.
+ * @throws StartError for weights that do not exist.
  */
 export function entriesForModels(
   { tts, stt }: ConfiguredModels,
   more: readonly string[] = [],
 ): CatalogEntry[] {
   const embedded = [...tts.values(), ...stt.values()].filter((settings) => settings.kind !== 'upstream');
+  for (const settings of embedded) if (settings.kind === 'whisper') requireWeights(settings);
   return entriesForEngines([...embedded.map(poolModel), 'silero', ...more]);
 }
 
@@ -52,6 +63,14 @@ function requireVoice({ kind, voice }: EmbeddedTtsSettings): void {
   const voices = voicesOf(kind);
   if (voices.includes(voice)) return;
   throw new Error(`CONFIG: '${voice}' is no voice of ${kind}; allowed: ${voices.join(', ')}.`);
+}
+
+/** A path is left to what reads the folder. */
+function requireWeights({ weights }: EmbeddedSttSettings): void {
+  if (weights.startsWith('/') || WHISPER_WEIGHTS.includes(weights)) return;
+  throw new StartError(
+    `CONFIG: '${weights}' are no weights of whisper; allowed: ${WHISPER_WEIGHTS.join(', ')} and the absolute path of a folder.`,
+  );
 }
 
 function voicesSpec(

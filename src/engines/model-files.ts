@@ -87,6 +87,21 @@ export function entriesForEngines(kinds: Iterable<string>): CatalogEntry[] {
   return catalog.filter((entry) => entry.engines.some((engine) => wanted.has(engine)));
 }
 
+/** What the manifest and the pool call the engine with these weights of Whisper. */
+export function whisperKind(weights: string): string {
+  return `whisper-${weights}`;
+}
+
+/** Names of the Whisper weights that the manifest brings. */
+export const WHISPER_WEIGHTS: readonly string[] = catalog
+  .flatMap(({ engines }) => engines)
+  .flatMap((kind) => (kind.startsWith(whisperKind('')) ? [kind.slice(whisperKind('').length)] : []));
+
+/** The manifest's checkpoint of these weights of Whisper; undefined when it brings none of this name. */
+export function whisperEntry(weights: string): CatalogEntry | undefined {
+  return entriesForEngines([whisperKind(weights)])[0];
+}
+
 /** Place of a file in the content-addressed cache. */
 export function cachedFilePath(modelsDir: string, sha256: string): string {
   return join(modelsDir, 'sha256', sha256);

@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { sha256File } from '../content-hash.ts';
-import { catalogEntry, resolveModelFiles } from '../model-files.ts';
+import { resolveModelFiles, whisperEntry } from '../model-files.ts';
 import { type OptimumFiles, optimumGraphFiles, optimumShape } from './optimum-files.ts';
 import type { WhisperSource } from './whisper-import.ts';
 
@@ -13,12 +13,6 @@ export type WhisperFiles = { readonly tokenizer: string } & (
   | { readonly kind: 'optimum'; readonly graphs: OptimumFiles }
 );
 
-/** Weights that the catalog of model files brings. */
-const CATALOG_WEIGHTS: Readonly<Record<string, string>> = {
-  base: 'whisper-base-ct2',
-  'tiny.en': 'whisper-tiny-en-ct2',
-};
-
 /**
  * Files of a model by the name that CONFIG gives it.
  * @param weights a name of the catalog, or the absolute path of a folder. A folder with a CTranslate2 checkpoint
@@ -26,10 +20,10 @@ const CATALOG_WEIGHTS: Readonly<Record<string, string>> = {
  * @throws Error that names what is missing.
  */
 export async function whisperFiles(modelsDir: string, weights: string): Promise<WhisperFiles> {
-  const id = CATALOG_WEIGHTS[weights];
-  if (id !== undefined) {
-    const sha256 = catalogEntry(id).files.find(({ name }) => name === 'model.bin')?.sha256 ?? '';
-    const paths = resolveModelFiles(modelsDir, id);
+  const entry = whisperEntry(weights);
+  if (entry !== undefined) {
+    const sha256 = entry.files.find(({ name }) => name === 'model.bin')?.sha256 ?? '';
+    const paths = resolveModelFiles(modelsDir, entry.id);
     return checkpoint((name) => paths[name] ?? '', sha256);
   }
   const at = (name: string) => join(weights, name);
