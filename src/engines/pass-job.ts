@@ -1,7 +1,7 @@
 /** One request in the pool: its place in the schedule and the results that wait for its consumer. */
 
-import type { Priority, SynthesisRequest } from '../contract/engine.ts';
-import type { WaitingJob } from './pass-schedule.ts';
+import type { Priority } from '../contract/engine.ts';
+import type { Delivery, WaitingJob } from './pass-schedule.ts';
 
 /**
  * Audio that may wait for a consumer before its job stops being run, in ms. A reader that does not read
@@ -16,7 +16,7 @@ export interface PassWork<Request, Result> {
   /** Goes to the model as it is. */
   readonly request: Request;
   readonly priority: Priority;
-  readonly delivery: SynthesisRequest['delivery'];
+  readonly delivery: Delivery;
   /** Unplayed audio of the same listener, in ms; absent means none. */
   readonly aheadMs?: number | undefined;
   /** How long a result plays, in ms; absent for results that nobody listens to. */
@@ -28,7 +28,7 @@ export type AnyJob = PassJob<unknown, unknown>;
 
 export class PassJob<Request, Result> implements WaitingJob {
   readonly priority: Priority;
-  readonly delivery: SynthesisRequest['delivery'];
+  readonly delivery: Delivery;
   readonly aheadMs: number;
   readonly request: Request;
   servedMs: number | undefined;

@@ -1,7 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Priority } from '../contract/engine.ts';
-import { dueMs, nextJob, type WaitingJob, WHOLE_PATIENCE_MS } from './pass-schedule.ts';
+import {
+  type Delivery,
+  dueMs,
+  type LinesServed,
+  lineOf,
+  nextJob,
+  type WaitingJob,
+  WHOLE_PATIENCE_MS,
+} from './pass-schedule.ts';
 
 function job(fields: Partial<WaitingJob> & { name?: string }): WaitingJob & { name: string } {
   return {
@@ -27,7 +35,7 @@ describe('dueMs', () => {
       job({ arrivedMs: 100, aheadMs: 900, firstAudioMs: 200, audioMs: 300 }),
       1300,
     ],
-    ['a stream of text stays due', job({ arrivedMs: 70, firstAudioMs: 400 }), 400],
+    ['a text is due from its arrival', job({ delivery: 'text', arrivedMs: 70, firstAudioMs: 400 }), 70],
     ['a whole job waits for its patience', job({ delivery: 'whole', arrivedMs: 50 }), 50 + WHOLE_PATIENCE_MS],
   ])('%s', (_, waiting, expected) => {
     expect(dueMs(waiting, {})).toBe(expected);
@@ -35,7 +43,7 @@ describe('dueMs', () => {
 
   it('counts the patience of whole jobs from the last pass that any of their class was given', () => {
     const waiting = job({ delivery: 'whole', arrivedMs: 50 });
-    expect(dueMs(waiting, { interactive: 300, batch: 900 })).toBe(300 + WHOLE_PATIENCE_MS);
+    expect(dueMs(waiting, { 'interactive whole': 300, 'batch whole': 900 })).toBe(300 + WHOLE_PATIENCE_MS);
   });
 });
 
@@ -76,10 +84,18 @@ describe('nextJob', () => {
     [
       'turns between text and speech that are both due',
       [
-        job({ name: 'text', arrivedMs: 0, firstAudioMs: 50, servedMs: 9_000 }),
+        job({ name: 'text', delivery: 'text', arrivedMs: 9_000 }),
         job({ name: 'speech', arrivedMs: 0, firstAudioMs: 60, audioMs: 300, servedMs: 8_900 }),
       ],
       'speech',
+    ],
+    [
+      'the text that has begun before one that has not',
+      [
+        job({ name: 'new', delivery: 'text', arrivedMs: 2 }),
+        job({ name: 'begun', delivery: 'text', arrivedMs: 1, servedMs: 9_900 }),
+      ],
+      'begun',
     ],
     [
       'whole jobs in order of arrival',
@@ -119,8 +135,8 @@ describe('nextJob', () => {
       job({ name: 'stream', firstAudioMs: 0, audioMs: 9_000, servedMs: 9_000 }),
       job({ name: 'whole', delivery: 'whole', arrivedMs: 0 }),
     ];
-    expect(nextJob(jobs, { interactive: 9_500 }, 10_000)?.name).toBe('stream');
-    expect(nextJob(jobs, { interactive: 7_500 }, 10_000)?.name).toBe('whole');
+    expect(nextJob(jobs, { 'interactive whole': 9_500 }, 10_000)?.name).toBe('stream');
+    expect(nextJob(jobs, { 'interactive whole': 7_500 }, 10_000)?.name).toBe('whole');
   });
 });
 
@@ -128,18 +144,18 @@ const PRIORITIES: readonly Priority[] = ['realtime', 'interactive', 'batch'];
 
 /** One processor that serves `jobs` with passes of 100 ms, each pass making `audioMs` of audio. */
 function simulate(
-  jobs: readonly { priority: Priority; delivery: 'stream' | 'whole'; arrivedMs: number; passes: number }[],
+  jobs: readonly { priority: Priority; delivery: Delivery; arrivedMs: number; passes: number }[],
   audioMs: number,
 ) {
   type Run = { -readonly [K in keyof WaitingJob]: WaitingJob[K] } & { left: number; history: number[] };
   const runs: Run[] = jobs.map(({ passes, ...fields }) => ({ ...job(fields), left: passes, history: [] }));
-  const wholeServed: Partial<Record<Priority, number>> = {};
+  const linesServed: LinesServed = {};
   const order: { run: Run; waiting: Run[] }[] = [];
   for (let nowMs = 0; runs.some((run) => run.left > 0); nowMs += 100) {
     const waiting = runs.filter((run) => run.left > 0 && run.arrivedMs <= nowMs);
-    const run = nextJob(waiting, wholeServed, nowMs);
+    const run = nextJob(waiting, linesServed, nowMs);
     if (run === undefined) continue;
-    if (run.delivery === 'whole') wholeServed[run.priority] = nowMs;
+    linesServed[lineOf(run)] = nowMs;
     run.left -= 1;
     run.history.push(nowMs);
     run.servedMs = nowMs + 100;
@@ -153,7 +169,7 @@ function simulate(
 const load = fc.array(
   fc.record({
     priority: fc.constantFrom(...PRIORITIES),
-    delivery: fc.constantFrom('stream' as const, 'whole' as const),
+    delivery: fc.constantFrom<Delivery[]>('stream', 'whole', 'text'),
     arrivedMs: fc.integer({ min: 0, max: 5000 }),
     passes: fc.integer({ min: 1, max: 12 }),
   }),
@@ -185,6 +201,16 @@ describe('the schedule over time', () => {
     const history = runs.at(-1)?.history ?? [];
     expect(history).toHaveLength(5);
     expect(longestGap(whole.arrivedMs, history)).toBeLessThanOrEqual(WHOLE_PATIENCE_MS + 21 * 100);
+  });
+
+  it('runs texts to their end one after the other, and speech has its turns between them', () => {
+    const text = (arrivedMs: number) =>
+      ({ priority: 'interactive', delivery: 'text', arrivedMs, passes: 4 }) as const;
+    const speech = { priority: 'interactive', delivery: 'stream', arrivedMs: 0, passes: 12 } as const;
+    const { runs, order } = simulate([text(0), text(0), text(0), speech], 50);
+    const texts = order.map(({ run }) => runs.indexOf(run)).filter((index) => index < 3);
+    expect(texts).toEqual([0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);
+    expect(longestGap(0, runs[3]?.history ?? [])).toBeLessThanOrEqual(300);
   });
 
   it('lets no job wait longer than one turn of everybody else who is there', () => {

@@ -82,7 +82,7 @@ describe('one job', () => {
       audio: new Float32Array(480_000).fill(0.5),
     };
     const results: string[] = [];
-    const text = { request, priority: 'interactive', delivery: 'stream' } as const;
+    const text = { request, priority: 'interactive', delivery: 'text' } as const;
     for await (const result of pool.run<FakeScript, string>('fake', text, never)) results.push(result);
     expect(results).toEqual(['480000 240000', '4.0', '4.1']);
   });
@@ -266,7 +266,7 @@ describe('a slow reader', () => {
       metrics: { ...noMetrics, histogram: () => ({ observe: () => (passes += 1) }) },
     });
     const request: FakeScript = { mark: 1, passes: 1000, samples: 0, words: true };
-    const text = { request, priority: 'interactive', delivery: 'stream' } as const;
+    const text = { request, priority: 'interactive', delivery: 'text' } as const;
     const results = pool.run<FakeScript, string>('fake', text, never);
     await results.next();
     await expect.poll(() => passes).toBeGreaterThan(PREFETCH_RESULTS);

@@ -13,7 +13,7 @@ import type { Metrics } from '../contract/metrics.ts';
 import type { InferenceSettings } from '../contract/settings.ts';
 import { InferenceProcess } from './inference-process.ts';
 import { type AnyJob, PassJob, type PassWork } from './pass-job.ts';
-import { nextJob, type WholeServed } from './pass-schedule.ts';
+import { type LinesServed, lineOf, nextJob } from './pass-schedule.ts';
 import type { ModelDescriptions } from './worker-protocol.ts';
 
 /** Far beyond the first load on a slow machine, which imports the models and measures the voices. */
@@ -78,7 +78,7 @@ class Pool<Spec> implements InferencePool {
   readonly #processes: readonly InferenceProcess<Spec>[];
   /** Every job that has neither ended nor been dropped, in order of arrival. */
   readonly #jobs = new Set<AnyJob>();
-  readonly #wholeServed: WholeServed = {};
+  readonly #linesServed: LinesServed = {};
   #descriptions: ModelDescriptions = {};
   #lastId = 0;
   #closed = false;
@@ -191,9 +191,9 @@ class Pool<Spec> implements InferencePool {
     const nowMs = this.#options.clock.monotonicMs();
     for (const process of this.#processes) {
       if (!process.idle) continue;
-      const job = nextJob(this.#candidates(process), this.#wholeServed, nowMs);
+      const job = nextJob(this.#candidates(process), this.#linesServed, nowMs);
       if (job === undefined) continue;
-      if (job.delivery === 'whole') this.#wholeServed[job.priority] = nowMs;
+      this.#linesServed[lineOf(job)] = nowMs;
       process.run(job);
     }
   }

@@ -29,8 +29,15 @@ export interface Attempt {
   /** Text and timestamps, without the end. */
   readonly tokens: readonly number[];
   readonly averageLogProbability: number;
-  readonly failed: boolean;
+  /** Why another attempt is worth its time; undefined when none is. */
+  readonly fault: Fault | undefined;
 }
+
+/**
+ * `repeats`: the text repeats itself, in as much time as that takes, so it may be what was said. `unlikely`: the
+ * model does not trust it. `loops`: more than could have been said; it was cut.
+ */
+export type Fault = 'repeats' | 'unlikely' | 'loops';
 
 /** @param temperature the caller's; 0 for the likeliest words, with what to do when they are not likely. */
 export function plansFor(temperature: number): readonly Plan[] {
@@ -49,11 +56,29 @@ export function isNoSpeech({ plan, averageLogProbability }: Attempt, noSpeech: n
   return !plan.hotter && noSpeech > NO_SPEECH && averageLogProbability < LEAST_LOG_PROBABILITY;
 }
 
-/** The one that did not fail, else the likeliest; one that begins with what has left, as the last always does. */
+/** Whether a plan can mend what was wrong with the attempt before it: heat makes no repetition truer. */
+export function isWorthwhile(plan: Plan, before: Attempt | undefined): boolean {
+  return before === undefined || (before.fault !== undefined && !(plan.hotter && before.fault === 'repeats'));
+}
+
+/**
+ * The attempt with the mildest fault, of several the likeliest, where heat counts against it: a loop is likely by
+ * nature. One that begins with what has left, as the last always does.
+ */
 export function best(attempts: readonly Attempt[], left: readonly number[]): Attempt {
   const possible = attempts.filter(({ tokens }) => left.every((token, i) => token === tokens[i]));
   return possible.reduce((a, b) => {
-    if (a.failed !== b.failed) return a.failed ? b : a;
-    return b.averageLogProbability > a.averageLogProbability ? b : a;
+    const milder = severity(a) - severity(b);
+    if (milder !== 0) return milder < 0 ? a : b;
+    return trust(b) > trust(a) ? b : a;
   });
+}
+
+function severity({ fault }: Attempt): number {
+  if (fault === undefined) return 0;
+  return fault === 'repeats' ? 1 : 2;
+}
+
+function trust({ averageLogProbability, plan }: Attempt): number {
+  return averageLogProbability - plan.temperature;
 }

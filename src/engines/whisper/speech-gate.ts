@@ -3,7 +3,8 @@
  * and its own probability of silence seldom tells; a detector of voice activity does.
  */
 
-import type { Float32Samples } from '../../contract/audio.ts';
+import { type Float32Samples, LISTEN_RATE_HZ } from '../../contract/audio.ts';
+import { FRAME_SAMPLES } from '../silero/silero-graph.ts';
 import type { SileroModel } from '../silero/silero-model.ts';
 
 /**
@@ -14,6 +15,11 @@ import type { SileroModel } from '../silero/silero-model.ts';
 const SPEECH = 0.5;
 const LEAST_FRAMES = 3;
 
+/** Peaks below it are raised to it: Whisper hears speech at any level, the detector does not. */
+const AUDIBLE_PEAK = 0.05;
+/** A peak below this, -80 dB of full scale, is silence, whatever a model makes of it. */
+const SILENT_PEAK = 0.0001;
+
 /** One window at a time. */
 export class SpeechGate {
   readonly #model: SileroModel;
@@ -22,17 +28,33 @@ export class SpeechGate {
     this.#model = model;
   }
 
-  /** @param samples mono, 16 kHz. */
-  async hearsSpeech(samples: Float32Samples): Promise<boolean> {
+  /**
+   * When somebody begins to speak, in seconds; undefined when nobody does.
+   * @param samples mono, 16 kHz.
+   */
+  async speechFromS(samples: Float32Samples): Promise<number | undefined> {
     let found = 0;
-    for await (const probability of this.#model.clip(samples)) {
-      if (probability >= SPEECH) found += 1;
-      if (found >= LEAST_FRAMES) return true;
+    let frame = 0;
+    let firstFrame = 0;
+    for await (const probability of this.#model.clip(audible(samples))) {
+      if (probability >= SPEECH) {
+        if (found === 0) firstFrame = frame;
+        found += 1;
+        if (found >= LEAST_FRAMES) return (firstFrame * FRAME_SAMPLES) / LISTEN_RATE_HZ;
+      }
+      frame += 1;
     }
-    return false;
+    return undefined;
   }
 
   close(): Promise<void> {
     return this.#model.close();
   }
+}
+
+function audible(samples: Float32Samples): Float32Samples {
+  let peak = 0;
+  for (const sample of samples) peak = Math.max(peak, Math.abs(sample));
+  if (peak < SILENT_PEAK) return new Float32Array(0);
+  return peak < AUDIBLE_PEAK ? samples.map((sample) => (sample * AUDIBLE_PEAK) / peak) : samples;
 }

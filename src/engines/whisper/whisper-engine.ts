@@ -134,7 +134,7 @@ class Transcription {
       previous: this.#previous,
       lastSpeechS: (this.#segments.at(-1)?.endS ?? this.#takenS()) - this.#takenS(),
     };
-    return this.#pool.run(this.#model, { request, priority, delivery: 'stream' }, signal);
+    return this.#pool.run(this.#model, { request, priority, delivery: 'text' }, signal);
   }
 
   /** Gives a window's words as they come, then adds what was heard of it to the transcript. */

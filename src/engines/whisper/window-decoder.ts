@@ -6,12 +6,14 @@
  * until it is decided, and an attempt that follows a failed one goes on behind the text that has left.
  */
 
-import { type Float32Samples, LISTEN_RATE_HZ } from '../../contract/audio.ts';
+import { LISTEN_RATE_HZ } from '../../contract/audio.ts';
 import { seededRandom } from '../../kit/seeded-random.ts';
 import {
   type Attempt,
   best,
+  type Fault,
   isNoSpeech,
+  isWorthwhile,
   LEAST_LOG_PROBABILITY,
   NO_SPEECH,
   type Plan,
@@ -42,10 +44,10 @@ const DOUBTFUL_LOG_PROBABILITY = -0.7;
 const LEAST_REST_S = 1;
 /** A window whose text ends sooner is not gone on from there: audio that confuses the model would be many windows. */
 const LEAST_HEARD_S = 1;
+/** How much later than a soft onset the detector of speech may be. */
+const ONSET_S = 0.3;
 /** How sure the model must be that the speaker has changed the language. */
 const LANGUAGE_CHANGE = 0.8;
-/** A peak below this, -60 dB of full scale, is silence, whatever a model makes of it. */
-const SILENT_PEAK = 0.001;
 /** Tokens of the window before that are given as context: some sentences. OpenAI gives 223, which take twice as long. */
 const MOST_CARRIED = 96;
 /** Above this temperature a text is too far from the audio to be continued (openai/whisper, transcribe.py). */
@@ -57,6 +59,8 @@ const SEED = 20;
 interface Decoding {
   readonly request: WhisperRequest;
   readonly audio: WindowAudio;
+  /** When somebody begins to speak. */
+  readonly speechFromS: number;
   /** Spoken; ISO code. */
   readonly language: string;
   /** Written. */
@@ -72,7 +76,7 @@ interface Decoding {
 export interface WindowDecoderParts {
   readonly graphs: WhisperGraphs;
   readonly tokenizer: WhisperTokenizer;
-  readonly gate: Pick<SpeechGate, 'hearsSpeech'>;
+  readonly gate: Pick<SpeechGate, 'speechFromS'>;
 }
 
 export class WindowDecoder {
@@ -80,7 +84,7 @@ export class WindowDecoder {
   readonly #tokenizer: WhisperTokenizer;
   readonly #rules: TokenRules;
   readonly #mel: LogMel;
-  readonly #gate: Pick<SpeechGate, 'hearsSpeech'>;
+  readonly #gate: Pick<SpeechGate, 'speechFromS'>;
 
   constructor({ graphs, tokenizer, gate }: WindowDecoderParts) {
     this.#gate = gate;
@@ -92,7 +96,8 @@ export class WindowDecoder {
 
   /** One pass for each `next()`: the encoder, then a few tokens at a time. */
   async *decode(request: WhisperRequest): AsyncGenerator<WhisperResult | null, void, undefined> {
-    if (isSilent(request.samples) || !(await this.#gate.hearsSpeech(request.samples))) {
+    const speechFromS = await this.#gate.speechFromS(request.samples);
+    if (speechFromS === undefined) {
       yield { kind: 'window', ...nothingSaid(request.language) };
       return;
     }
@@ -100,12 +105,13 @@ export class WindowDecoder {
     await audio.encoded(false);
     yield null;
 
-    const decoding = await this.#begin(request, audio);
+    const decoding = await this.#begin(request, audio, speechFromS);
     const attempts: Attempt[] = [];
     for (const plan of plansFor(request.temperature ?? 0)) {
       // Of a full window without context, the careful way is the way that has failed.
       const isSame = audio.isFull && decoding.earlier.length === 0;
       if (isSame && attempts.at(-1)?.plan.temperature === plan.temperature) continue;
+      if (!isWorthwhile(plan, attempts.at(-1))) break;
       // A pass of its own: it may have to encode the window again.
       if (attempts.length > 0) yield null;
       const attempt = yield* this.#attempt(decoding, plan);
@@ -114,7 +120,6 @@ export class WindowDecoder {
         return;
       }
       attempts.push(attempt);
-      if (!attempt.failed) break;
     }
     const attempt = best(attempts, decoding.text.left);
     const rest = decoding.text.finish(attempt.tokens);
@@ -123,7 +128,7 @@ export class WindowDecoder {
   }
 
   /** What the first look at the audio tells: whether somebody speaks, and which language. */
-  async #begin(request: WhisperRequest, audio: WindowAudio): Promise<Decoding> {
+  async #begin(request: WhisperRequest, audio: WindowAudio, speechFromS: number): Promise<Decoding> {
     const { special } = this.#tokenizer;
     const { logits } = await this.#graphs.step(await audio.encoded(false), [special.startOfTranscript]);
     const language = request.language ?? this.#detect(logits, request.likelyLanguage);
@@ -135,6 +140,7 @@ export class WindowDecoder {
     return {
       request,
       audio,
+      speechFromS,
       language,
       textLanguage,
       promptTokens: promptTokens.length,
@@ -175,7 +181,7 @@ export class WindowDecoder {
       chosen += 1;
       const average = sum / chosen;
       if (token === special.endOfText) {
-        return { plan, tokens, averageLogProbability: average, failed: this.#isUnlikely(tokens, average) };
+        return { plan, tokens, averageLogProbability: average, fault: this.#faultOf(tokens, average) };
       }
       tokens.push(token);
       const said = tokens.filter((each) => each < special.endOfText);
@@ -184,7 +190,7 @@ export class WindowDecoder {
       if (isLoop || tokens.length >= longest) {
         const repeated = isLoop ? repeatedAtEnd(said) : 0;
         const length = Math.max(text.left.length, lengthBefore(tokens, repeated, special.endOfText));
-        return { plan, tokens: tokens.slice(0, length), averageLogProbability: average, failed: true };
+        return { plan, tokens: tokens.slice(0, length), averageLogProbability: average, fault: 'loops' };
       }
       if (chosen % STEPS_PER_PASS === 0) {
         const held = noSpeechProbability > NO_SPEECH || average < DOUBTFUL_LOG_PROBABILITY;
@@ -195,11 +201,10 @@ export class WindowDecoder {
     }
   }
 
-  #isUnlikely(tokens: readonly number[], averageLogProbability: number): boolean {
-    return (
-      averageLogProbability < LEAST_LOG_PROBABILITY ||
-      compressionRatio(this.#tokenizer.decode(tokens)) > MOST_COMPRESSION
-    );
+  /** @param tokens that ended by themselves, before they were more than could be said. */
+  #faultOf(tokens: readonly number[], averageLogProbability: number): Fault | undefined {
+    if (averageLogProbability < LEAST_LOG_PROBABILITY) return 'unlikely';
+    return compressionRatio(this.#tokenizer.decode(tokens)) > MOST_COMPRESSION ? 'repeats' : undefined;
   }
 
   /** What the decoder is told before the text: earlier text, language, task, whether times are wanted. */
@@ -233,26 +238,32 @@ export class WindowDecoder {
     const endS = this.#tokenizer.timeS(tokens.at(-1) ?? 0) ?? 0;
     const rest = samples.subarray(Math.round(endS * LISTEN_RATE_HZ));
     if (endS < LEAST_HEARD_S || rest.length < LEAST_REST_S * LISTEN_RATE_HZ) return undefined;
-    return (await this.#gate.hearsSpeech(rest)) ? endS : undefined;
+    return (await this.#gate.speechFromS(rest)) === undefined ? undefined : endS;
   }
 
   async #transcript(decoding: Decoding, attempt: Attempt): Promise<WindowTranscript> {
     const { request, audio, language, promptTokens, noSpeechProbability } = decoding;
-    const { plan, tokens, averageLogProbability, failed } = attempt;
+    const { plan, tokens, averageLogProbability, fault } = attempt;
     const text = tokens.filter((token) => token < this.#tokenizer.special.endOfText);
     const transcript = {
       heardS: await this.#heardS(tokens, request),
       language,
-      carryOver: failed || plan.temperature > MOST_TEMPERATURE_CARRIED ? [] : text,
+      carryOver: fault || plan.temperature > MOST_TEMPERATURE_CARRIED ? [] : text,
       promptTokens,
       outputTokens: text.length,
     };
     if (request.timestamps === 'none') return { ...transcript, segments: [], words: [] };
-    const segments = windowSegments(this.#tokenizer, tokens, audio.durationS, {
-      temperature: plan.temperature,
-      averageLogProbability,
-      noSpeechProbability,
-    });
+    const fromS = Math.max(0, decoding.speechFromS - ONSET_S);
+    const segments = windowSegments(
+      this.#tokenizer,
+      tokens,
+      { fromS, toS: audio.durationS },
+      {
+        temperature: plan.temperature,
+        averageLogProbability,
+        noSpeechProbability,
+      },
+    );
     if (request.timestamps === 'segment') return { ...transcript, segments, words: [] };
     const timed = await this.#timed(decoding, plan, segments, transcript.heardS ?? audio.durationS);
     return { ...transcript, ...timed };
@@ -291,10 +302,6 @@ export class WindowDecoder {
       words: timed.flatMap((segment) => segment.words),
     };
   }
-}
-
-function isSilent(samples: Float32Samples): boolean {
-  return samples.every((sample) => Math.abs(sample) < SILENT_PEAK);
 }
 
 function nothingSaid(language: string | undefined): WindowTranscript {

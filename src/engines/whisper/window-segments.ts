@@ -14,25 +14,26 @@ export type WindowFigures = Pick<
 >;
 
 /**
- * Segments in order, inside the window, without empty ones. One that has no end ends with the window.
+ * Segments in order, inside what was heard, without empty ones. One that has no end ends with the window.
  * @param tokens text and timestamps, as decoded.
- * @param durationS length of the window's audio.
+ * @param heard seconds of the window between which somebody speaks: a first time is often 0 whatever it should be.
  */
 export function windowSegments(
   tokenizer: Pick<WhisperTokenizer, 'timeS' | 'decode'>,
   tokens: readonly number[],
-  durationS: number,
+  { fromS, toS }: { readonly fromS: number; readonly toS: number },
   figures: WindowFigures,
 ): WindowSegment[] {
   const segments: WindowSegment[] = [];
-  let startS = 0;
+  const within = (timeS: number) => Math.min(Math.max(timeS, fromS), toS);
+  let startS = fromS;
   let text: number[] = [];
   const close = (endS: number) => {
     const words = tokenizer.decode(text).trim();
     if (words !== '') {
       segments.push({
-        startS: Math.min(startS, durationS),
-        endS: Math.min(Math.max(startS, endS), durationS),
+        startS: within(startS),
+        endS: within(Math.max(startS, endS)),
         text: words,
         tokens: text,
         compressionRatio: compressionRatio(words),
@@ -50,6 +51,6 @@ export function windowSegments(
     close(timeS);
     startS = timeS;
   }
-  close(durationS);
+  close(toS);
   return segments;
 }
