@@ -28,8 +28,8 @@ export interface AudioFileReader {
    * Opens a file on disk; its content decides what it is, not its name.
    * @param rateHz rate of the samples, {@link MIN_RATE_HZ} to {@link MAX_RATE_HZ}.
    * @param field the request's field that an error names.
-   * @throws ServiceError `invalid_request` when it is no audio that can be decoded, is empty, or takes the
-   *   decoder too long or too much memory; `overloaded` when too many files are open; the signal's reason
+   * @throws ServiceError `invalid_request` when it is no audio that can be decoded, is empty, declares to be
+   *   longer than allowed, or takes the decoder too long or too much memory; `overloaded` when too many files are open; the signal's reason
    *   after an abort.
    */
   open(path: string, rateHz: number, field: string, signal: AbortSignal): Promise<OpenAudioFile>;

@@ -1,6 +1,6 @@
 import { readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { loudnessDb } from '../../test/support/audio-checks.ts';
 import { ENCODED, type EncodedFiles, encodedFiles } from '../../test/support/media-files.ts';
 import { recording } from '../../test/support/recordings.ts';
@@ -264,6 +264,67 @@ describe('limits', () => {
       for (let block = 0; block < 4; block++) expect((await samples.next()).done).toBe(false);
       await expect(samples.next()).rejects.toMatchObject(badFile(/longer than the allowed 2 s/));
       expect(await samples.next()).toEqual({ value: undefined, done: true });
+    });
+  });
+
+  test('what declares to be too long is refused before it is decoded', async () => {
+    const long = await encodedFiles(3);
+    onTestFinished(long.remove);
+    const tooLong = badFile(/^The audio in 'file' is 3 s long by its header, .* allowed 1 s\.$/);
+    await withReader({ longestS: 1 }, async (own) => {
+      for (const [name] of ENCODED) {
+        const opened = own.open(join(long.folder, name), RATE_HZ, 'file', never);
+        // A stream without a header, and one whose header was written before its end.
+        if (/aac|fragmented/.test(name)) await (await opened).samples.return();
+        else await expect(opened, name).rejects.toMatchObject(tooLong);
+      }
+    });
+  });
+
+  test('four hours and more are refused at once', async () => {
+    // The samples are a hole in the file: silence.
+    const dataBytes = (4 * 3600 + 60) * 16_000;
+    const path = await stored(wavFile({ ...mono, rateHz: 8000, claims: { dataBytes } }, sine(0, 8000)));
+    await truncate(path, 44 + dataBytes);
+    await expect(reader.open(path, RATE_HZ, 'file', never)).rejects.toMatchObject(
+      badFile(/is 14460 s long .* allowed 14400 s/),
+    );
+  });
+
+  test('a header that does not know the length declares none, and one that lies is held by the count', async () => {
+    const whole = await readFile(join(files.folder, 'tone.moov-last.m4a'));
+    const durationAt = whole.lastIndexOf('mdhd') + 20; // after version, two times and the time scale
+    const declaring = async (ticks: number) => {
+      const file = Buffer.from(whole);
+      file.writeUInt32BE(ticks, durationAt);
+      return await stored(file);
+    };
+    await withReader({ longestS: 10 }, async (own) => {
+      const { samples } = await listen(await declaring(0xffff_ffff), RATE_HZ, own);
+      expect(samples.length).toBeGreaterThanOrEqual(RATE_HZ);
+      const opened = own.open(await declaring(20 * 48_000), RATE_HZ, 'file', never);
+      await expect(opened).rejects.toMatchObject(badFile(/is 20 s long/));
+    });
+    await withReader({ longestS: 0.5 }, async (own) => {
+      const short = await declaring(100);
+      await expect(listen(short, RATE_HZ, own)).rejects.toMatchObject(
+        badFile(/longer than the allowed 0.5 s/),
+      );
+    });
+  });
+
+  test('MP3 without a count of its frames declares nothing', async () => {
+    const long = await encodedFiles(3);
+    onTestFinished(long.remove);
+    const file = await readFile(join(long.folder, 'tone.mp3'));
+    const name = Math.max(file.indexOf('Xing'), file.indexOf('Info'));
+    expect(name).toBeGreaterThan(0);
+    file.write('none', name, 'latin1');
+    const path = await stored(file);
+    await withReader({ longestS: 1 }, async (own) => {
+      const { samples } = await own.open(path, RATE_HZ, 'file', never);
+      expect((await samples.next()).value).toHaveLength(RATE_HZ / 2);
+      await samples.return();
     });
   });
 

@@ -53,9 +53,9 @@ export class AudioFileSamples implements AsyncGenerator<Float32Samples, void, un
    *   tried. To be followed by {@link return}.
    */
   async start(path: string): Promise<AudioFileInfo> {
-    const { process, rateHz } = this.#options;
+    const { process, rateHz, limits } = this.#options;
     const blockSamples = Math.floor(rateHz / BLOCKS_PER_SECOND);
-    process.run({ path, rateHz, blockSamples }, BLOCKS_AHEAD);
+    process.run({ path, rateHz, blockSamples, longestS: limits.longestS }, BLOCKS_AHEAD);
     const message = await this.#receive();
     if (message.kind !== 'opened') throw new Error(`media process said '${message.kind}' first`);
     return message.info;
@@ -114,7 +114,7 @@ export class AudioFileSamples implements AsyncGenerator<Float32Samples, void, un
     }
   }
 
-  /** The limit goes by what was decoded: what a header says may be anything. */
+  /** What a file declares is checked when it is opened; but it may declare less than it holds, or nothing. */
   #count(samples: number): void {
     const { limits, rateHz, field } = this.#options;
     this.#samples += samples;

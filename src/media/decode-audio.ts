@@ -27,7 +27,8 @@ import type { Float32Samples } from '../contract/audio.ts';
 import type { AudioFileInfo } from '../contract/audio-file.ts';
 import { startingWith } from '../kit/starting-with.ts';
 import { ALLOWED_RATES, AnyRateResampler, isConvertible } from './any-rate-resampler.ts';
-import { type MediaFault, MediaFaultError } from './media-protocol.ts';
+import { declaredLengthS } from './declared-length.ts';
+import { type AudioJob, type MediaFault, MediaFaultError } from './media-protocol.ts';
 import { SampleBlocks } from './sample-blocks.ts';
 
 /** Formats of one file each. The library's playlists, which name other files, are left out. */
@@ -48,6 +49,8 @@ const MOST_CHANNELS = 64;
 /** Decoded overshoots stay as they are; what a float file holds beyond 18 dB over full scale is no audio. */
 const LARGEST_SAMPLE = 8;
 const CACHE_BYTES = 1 << 20;
+/** Headers round, and count what encoders put before and after: closer to the limit the decoded samples decide. */
+const DECLARED_SLACK_S = 1;
 
 /** Gives mediabunny its codecs. Once in a process. */
 export function loadCodecs(): void {
@@ -68,11 +71,11 @@ export interface OpenTrack {
 /**
  * Opens a file and decodes the beginning of its main audio track. `blocks` must be run or returned: it closes the
  * file.
- * @param rateHz rate of the blocks, 8,000 to 48,000 Hz.
- * @throws MediaFaultError when the content is not audio that can be decoded; the system's error when the path
- *   cannot be opened.
+ * @param job `rateHz` is the rate of the blocks, 8,000 to 48,000 Hz.
+ * @throws MediaFaultError when the content is not audio that can be decoded, or declares to be too long; the
+ *   system's error when the path cannot be opened.
  */
-export async function openTrack(path: string, rateHz: number, blockSamples: number): Promise<OpenTrack> {
+export async function openTrack({ path, rateHz, blockSamples, longestS }: AudioJob): Promise<OpenTrack> {
   const file = await open(path, 'r');
   const source = await sourceOf(file);
   const input = new Input({ formats: FORMATS, source });
@@ -83,6 +86,7 @@ export async function openTrack(path: string, rateHz: number, blockSamples: numb
   try {
     const { track, container, codec } = await audioTrackOf(input);
     const endS = container === 'ogg' ? await endOf(track) : Number.POSITIVE_INFINITY;
+    checkLength(await declaredLengthS(track, container, file, endS), longestS);
     const samples = audibleSamples(track, endS, { container, codec });
     const first = await samples.next();
     if (first.done) throw new MediaFaultError({ kind: 'no-samples', container });
@@ -164,6 +168,11 @@ function checkShape({ rateHz, channels }: AudioFileInfo): void {
   if (channels > MOST_CHANNELS) {
     throw new MediaFaultError({ kind: 'too-many-channels', channels, most: MOST_CHANNELS });
   }
+}
+
+function checkLength(declaredS: number | undefined, longestS: number): void {
+  if (declaredS === undefined || declaredS < longestS + DECLARED_SLACK_S) return;
+  throw new MediaFaultError({ kind: 'too-long', declaredS, longestS });
 }
 
 /**

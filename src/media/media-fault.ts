@@ -31,6 +31,8 @@ function faultMessage(fault: MediaFault, field: string): string {
       return `The audio in '${field}' has ${fault.channels} channels; at most ${fault.most} are allowed.`;
     case 'rate':
       return `The audio in '${field}' has a sample rate of ${fault.rateHz} Hz; allowed are ${fault.allowed}.`;
+    case 'too-long':
+      return `The audio in '${field}' is ${Math.round(fault.declaredS)} s long by its header, which is longer than the allowed ${fault.longestS} s.`;
     case 'no-samples':
       return `The ${fault.container} file in '${field}' holds no sound: not one sample.`;
     case 'broken':

@@ -33,8 +33,8 @@ class Credit {
 
 const credit = new Credit();
 
-async function decodeAudio({ path, rateHz, blockSamples }: AudioJob): Promise<void> {
-  const { info, blocks } = await openTrack(path, rateHz, blockSamples);
+async function decodeAudio(job: AudioJob): Promise<void> {
+  const { info, blocks } = await openTrack(job);
   send({ kind: 'opened', info });
   for await (const samples of blocks) {
     await credit.spend();
