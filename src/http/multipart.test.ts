@@ -1,5 +1,7 @@
+import { createWriteStream } from 'node:fs';
 import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Writable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
@@ -26,6 +28,12 @@ const raw = (body: string | ReadableStream, type = TYPE) =>
 const clip = (bytes: Uint8Array<ArrayBuffer>, name = 'clip.wav') => new File([bytes], name);
 const filePart = (rest: string) =>
   `--b\r\ncontent-disposition: form-data; name="file"; filename="x"\r\n\r\n${rest}`;
+
+/** A file whose every write fails as the system would say it. */
+const failing = (code: string) =>
+  new Writable({
+    write: (_chunk, _encoding, done) => done(Object.assign(new Error(code), { code, syscall: 'write' })),
+  });
 
 /** Receives into a fresh folder; after a refusal the folder must be empty. */
 async function refusal(request: Request, signal = never): Promise<unknown> {
@@ -185,6 +193,30 @@ describe('what is refused, leaving nothing behind', () => {
       },
     });
     expect(await refusal(raw(body), controller.signal)).toBe(reason);
+  });
+
+  it.each([
+    // A device that every write finds full (full(4)).
+    ['ENOSPC', () => createWriteStream('/dev/full')],
+    ['EDQUOT', () => failing('EDQUOT')],
+  ])('a file that the disk has no room for: %s', async (code, create) => {
+    const folder = await tempDir();
+    const over = form(['file', clip(new Uint8Array(FILE_BYTES))], ['model', 'm']);
+    const received = receiveForm(over, { folder, fileBytes: FILE_BYTES, create }, never);
+    await expect(received).rejects.toMatchObject({
+      kind: 'overloaded',
+      code: 'server_overloaded',
+      retryAfterS: 30,
+      message: 'The server has no room to store the upload now. Try again later.',
+      cause: { code },
+    });
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('and a disk that fails in another way is nobody’s fault but ours', async () => {
+    const settings = { folder: await tempDir(), fileBytes: 9, create: () => failing('EIO') };
+    const received = receiveForm(form(['file', clip(new Uint8Array(9))]), settings, never);
+    await expect(received).rejects.toMatchObject({ code: 'EIO' });
   });
 
   it('and a folder that cannot be written is nobody’s fault but ours', async () => {

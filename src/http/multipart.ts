@@ -3,6 +3,7 @@
 import { createWriteStream } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import type { Clock } from '../contract/clock.ts';
@@ -16,6 +17,10 @@ const FIELD_BYTES = 64 * 1024;
 const MAX_FILES = 16;
 /** A folder that is older belongs to nobody: no request waits so long for its next byte and its answer. */
 const ABANDONED_MS = 6 * 3_600_000;
+/** What a disk says that has no room, or none left for this user. */
+const NO_ROOM: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT']);
+/** Room comes back when other requests end, or when somebody makes some. */
+const NO_ROOM_RETRY_AFTER_S = 30;
 
 /** A file of a form, on disk for as long as its form is held. */
 export class StagedFile {
@@ -39,6 +44,8 @@ export interface UploadSettings {
   readonly folder: string;
   /** Largest file, in bytes. */
   readonly fileBytes: number;
+  /** Makes the file of an upload, for tests. */
+  readonly create?: (path: string) => Writable;
 }
 
 /** Largest body of a form with one file, in bytes; what its route announces (see `UPLOAD_BYTES`). */
@@ -59,11 +66,12 @@ export async function prepareUploadFolder(folder: string, clock: Clock): Promise
 /**
  * Reads a multipart form. The caller owns what it gets and releases it; after a failure nothing is left.
  * @throws ServiceError 415 for another content type, 413 for a file or a body over its limit, 400 for a broken
- *   form and for fields that are too many, too long or given twice; the signal's reason after an abort.
+ *   form and for fields that are too many, too long or given twice, 503 when the disk is full; the signal's reason after an
+ *   abort.
  */
 export async function receiveForm(
   request: Request,
-  { folder, fileBytes }: UploadSettings,
+  settings: UploadSettings,
   signal: AbortSignal,
 ): Promise<ReceivedForm> {
   const contentType = request.headers.get('content-type') ?? '';
@@ -71,10 +79,12 @@ export async function receiveForm(
     const message = "The content type of the request body must be 'multipart/form-data'.";
     throw new ServiceError('unsupported_media_type', message);
   }
-  const place = await mkdtemp(join(folder, 'form-'));
+  const place = await mkdtemp(join(settings.folder, 'form-')).catch((error: unknown) => {
+    throw diskFailure(error);
+  });
   const release = () => rm(place, { recursive: true, force: true });
   try {
-    const reader = new FormReader(contentType, place, fileBytes);
+    const reader = new FormReader(contentType, place, settings);
     return { fields: await reader.read(request.body, signal), release };
   } catch (error) {
     await release();
@@ -87,15 +97,17 @@ export async function receiveForm(
 class FormReader {
   readonly #place: string;
   readonly #fileBytes: number;
+  readonly #create: (path: string) => Writable;
   readonly #parser: BusboyInstance;
   readonly #form = new FormBuilder<StagedFile>();
   readonly #writes: Promise<void>[] = [];
   /** Fires with the first reason to read no further. */
   readonly #refused = new AbortController();
 
-  constructor(contentType: string, place: string, fileBytes: number) {
+  constructor(contentType: string, place: string, { fileBytes, create = createPrivate }: UploadSettings) {
     this.#place = place;
     this.#fileBytes = fileBytes;
+    this.#create = create;
     this.#parser = parserFor(contentType, fileBytes);
   }
 
@@ -107,13 +119,12 @@ class FormReader {
     this.#parser.on('file', (name, stream) => {
       stream.once('limit', () => this.#refused.abort(fileTooLarge(name, this.#fileBytes)));
       const path = join(this.#place, String(this.#writes.length));
-      const file = createWriteStream(path, { flags: 'wx', mode: 0o600 });
-      const write = pipeline(stream, file, { signal: ended }).then(() => {
+      const write = pipeline(stream, this.#create(path), { signal: ended }).then(() => {
         this.#form.add(name ?? '', new StagedFile(path, stream.bytesRead));
       });
       // A part that breaks off fails the parser too; a disk that is full fails here alone.
       write.catch((error: unknown) => {
-        if (error instanceof ServiceError || isDiskFailure(error)) this.#refused.abort(error);
+        if (error instanceof ServiceError || isDiskFailure(error)) this.#refused.abort(diskFailure(error));
       });
       this.#writes.push(write);
     });
@@ -173,6 +184,21 @@ function parserFor(contentType: string, fileBytes: number): BusboyInstance {
 
 function isDiskFailure(error: unknown): boolean {
   return error instanceof Error && 'syscall' in error;
+}
+
+/** A full disk as the caller may know of it; anything else as it is. */
+function diskFailure(error: unknown): unknown {
+  if (!(error instanceof Error && 'code' in error && NO_ROOM.has(error.code))) return error;
+  return new ServiceError('overloaded', 'The server has no room to store the upload now. Try again later.', {
+    code: 'server_overloaded',
+    retryAfterS: NO_ROOM_RETRY_AFTER_S,
+    cause: error,
+  });
+}
+
+/** A new file for this user alone. */
+function createPrivate(path: string): Writable {
+  return createWriteStream(path, { flags: 'wx', mode: 0o600 });
 }
 
 /** The body, as long as it is no longer than it may be. */
