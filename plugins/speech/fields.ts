@@ -27,11 +27,6 @@ export function booleanOf(value: unknown): unknown {
   return value === 'false' ? false : value;
 }
 
-/** A list of one, as some clients name it without brackets. */
-export function listOf(value: unknown): unknown {
-  return typeof value === 'string' ? [value] : value;
-}
-
 /**
  * The refusal of a field.
  * @param choices fields that allow a few values only.

@@ -7,7 +7,7 @@ import { invalidRequest } from '../../src/contract/error.ts';
 import type { FormFields } from '../../src/http/form-fields.ts';
 import { StagedFile } from '../../src/http/multipart.ts';
 import { oneOf } from '../../src/kit/schema-error.ts';
-import { booleanOf, fieldRefusal, listOf, numberOf, presentFields } from './fields.ts';
+import { booleanOf, fieldRefusal, numberOf, presentFields } from './fields.ts';
 
 /** Code points of a prompt; a recogniser listens to the last two hundred words at most. */
 const PROMPT_CHARACTERS = 5000;
@@ -86,8 +86,9 @@ const UNAVAILABLE: ReadonlyMap<string, string> = new Map([
 const READERS = new Map([
   ['temperature', numberOf],
   ['stream', booleanOf],
-  ['timestamp_granularities', listOf],
 ]);
+/** Fields that are given once for each of their values. */
+export const LIST_FIELDS: ReadonlySet<string> = new Set(['timestamp_granularities']);
 const CHOICES: ReadonlySet<string> = new Set([
   'response_format',
   'timestamp_granularities',
@@ -113,7 +114,7 @@ export function transcriptionFormSchema(task: TranscriptionTask, fileBytes: numb
   const { properties, required } = SCHEMAS[task];
   const file = { ...COMMON.file, description: `${COMMON.file.description} At most ${fileBytes} bytes.` };
   const entries = Object.entries({ ...properties, file }).map(([name, schema]) => [
-    name === 'timestamp_granularities' ? `${name}[]` : name,
+    LIST_FIELDS.has(name) ? `${name}[]` : name,
     schema,
   ]);
   return {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { TranscriptSegment } from '../../src/contract/engine.ts';
 import {
   FILE_BYTES,
+  type Fields,
   TRANSCRIPTIONS,
   TRANSLATIONS,
   transcriptionApp,
@@ -94,6 +95,17 @@ describe('formats', () => {
     expect([Object.hasOwn(body, 'segments'), Object.hasOwn(body, 'words')]).toEqual([segments, words]);
     if (words) expect(body.words).toEqual([{ word: 'Ask', start: 0.1, end: 0.2 }]);
     expect(engine.requests[0]?.timestamps).toBe(words ? 'word' : 'segment');
+  });
+
+  it.each([
+    [{ timestamp_granularities: 'word' }, false],
+    [{ timestamp_granularities: ['word', 'segment'] }, true],
+    [{ timestamp_granularities: 'word', 'timestamp_granularities[]': 'segment' }, true],
+  ] as [Fields, boolean][])('a list needs no brackets: %j', async (named, segments) => {
+    const { post } = await transcriptionApp(TIMED);
+    const response = await post({ response_format: 'verbose_json', ...named });
+    const body = (await response.json()) as object;
+    expect([Object.hasOwn(body, 'segments'), Object.hasOwn(body, 'words')]).toEqual([segments, true]);
   });
 
   it.each([

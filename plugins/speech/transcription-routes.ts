@@ -10,7 +10,7 @@ import { startingWith } from '../../src/kit/starting-with.ts';
 import type { Transcriber } from './transcribe.ts';
 import { tokenUsage, transcriptAnswer } from './transcription-answer.ts';
 import { transcriptionDocumentation } from './transcription-docs.ts';
-import { parseTranscription } from './transcription-model.ts';
+import { LIST_FIELDS, parseTranscription } from './transcription-model.ts';
 
 /** POST /v1/audio/transcriptions and /v1/audio/translations, as in OpenAI's SDK. */
 export function transcriptionRoutes(transcriber: Transcriber, uploads: UploadSettings) {
@@ -18,6 +18,7 @@ export function transcriptionRoutes(transcriber: Transcriber, uploads: UploadSet
     ...transcriptionDocumentation(task, uploads.fileBytes),
     [UPLOAD_BYTES]: largestForm(uploads.fileBytes),
   });
+  const settings = { ...uploads, lists: LIST_FIELDS };
   const answer =
     (task: TranscriptionTask) =>
     ({ request, server }: { request: Request; server: ConnectionServer | null }) =>
@@ -35,7 +36,7 @@ export function transcriptionRoutes(transcriber: Transcriber, uploads: UploadSet
     try {
       const signal = AbortSignal.any([request.signal, left.signal]);
       const place = held.adopt(transcriber.begin(caller, signal), (open) => open.end());
-      const form = held.adopt(await receiveForm(request, uploads, place.signal), (it) => it.release());
+      const form = held.adopt(await receiveForm(request, settings, place.signal), (it) => it.release());
       const ask = parseTranscription(task, form.fields);
       const events = held.adopt(transcriber.transcribe(ask, caller, place.signal), async (it) => {
         await it.return();

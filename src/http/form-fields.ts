@@ -12,12 +12,19 @@ const MAX_FIELDS = 1000;
 const MAX_DEPTH = 8;
 /** Characters of a field's name that an error repeats. */
 const MAX_NAME = 100;
+const NO_LISTS: ReadonlySet<string> = new Set();
 
 /** Puts together the fields of one form: `a[b]` becomes nested, `a[]` a list, scalars stay strings. */
 export class FormBuilder<Upload extends object> {
   /** Without a prototype, so that no field name is special. */
   readonly fields: FormFields<Upload> = Object.create(null);
+  readonly #lists: ReadonlySet<string>;
   #count = 0;
+
+  /** @param lists fields that are lists without brackets too, as some clients name them. */
+  constructor(lists = NO_LISTS) {
+    this.#lists = lists;
+  }
 
   /** @throws ServiceError 400 for too many fields, too deep a name, and a field that is given twice. */
   add(name: string, value: string | Upload): void {
@@ -27,8 +34,9 @@ export class FormBuilder<Upload extends object> {
     if (path.length > MAX_DEPTH) {
       throw invalidRequest(`A form field must be nested at most ${MAX_DEPTH} deep.`, shortened(name));
     }
-    const isList = path.length > 1 && path.at(-1) === '';
-    if (isList) path.pop();
+    const hasBrackets = path.length > 1 && path.at(-1) === '';
+    if (hasBrackets) path.pop();
+    const isList = hasBrackets || this.#lists.has(name);
     const last = path.pop() ?? '';
     let owner = this.fields;
     for (const part of path) {

@@ -96,6 +96,21 @@ describe('a form', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
+  it('has a list wherever one is expected, with brackets or without', async () => {
+    const lists = new Set(['a', 'b', 'c']);
+    const settings = { folder: await tempDir(), fileBytes: 1, lists };
+    const entries: Entry[] = [
+      ['a', '1'],
+      ['a[]', '2'],
+      ['a', '3'],
+      ['b', '4'],
+      ['d[c]', '5'],
+    ];
+    const received = await receiveForm(form(...entries), settings, never);
+    expect(received.fields).toEqual({ a: ['1', '2', '3'], b: ['4'], d: { c: '5' } });
+    await received.release();
+  });
+
   it('may be empty, and so may a file', async () => {
     const folder = await tempDir();
     const nothing = await receiveForm(raw('--b--\r\n'), { folder, fileBytes: 1 }, never);

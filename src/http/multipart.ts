@@ -44,6 +44,8 @@ export interface UploadSettings {
   readonly folder: string;
   /** Largest file, in bytes. */
   readonly fileBytes: number;
+  /** Fields of the form that may be given more than once, with brackets or without. */
+  readonly lists?: ReadonlySet<string>;
   /** Makes the file of an upload, for tests. */
   readonly create?: (path: string) => Writable;
 }
@@ -99,12 +101,17 @@ class FormReader {
   readonly #fileBytes: number;
   readonly #create: (path: string) => Writable;
   readonly #parser: BusboyInstance;
-  readonly #form = new FormBuilder<StagedFile>();
+  readonly #form: FormBuilder<StagedFile>;
   readonly #writes: Promise<void>[] = [];
   /** Fires with the first reason to read no further. */
   readonly #refused = new AbortController();
 
-  constructor(contentType: string, place: string, { fileBytes, create = createPrivate }: UploadSettings) {
+  constructor(
+    contentType: string,
+    place: string,
+    { fileBytes, lists, create = createPrivate }: UploadSettings,
+  ) {
+    this.#form = new FormBuilder(lists);
     this.#place = place;
     this.#fileBytes = fileBytes;
     this.#create = create;
