@@ -21,7 +21,7 @@ export async function openImportedGraphs(
 ): Promise<WhisperGraphs> {
   const encoder = await openGraph(imported.encoder, runtime);
   try {
-    const decoder = await openGraph(imported.decoder, runtime);
+    const decoder = await openGraph(imported.decoder, runtime, { spinning: true });
     return new ImportedGraphs(imported.shape, encoder, decoder, () => openGraph(imported.aligner, runtime));
   } catch (error) {
     await encoder.close();

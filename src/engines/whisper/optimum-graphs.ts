@@ -30,7 +30,8 @@ export async function openOptimumGraphs(
   const sessions: GraphSession[] = [];
   try {
     const paths = 'merged' in decoder ? [decoder.merged] : [decoder.first, decoder.withPast];
-    for (const path of [encoder, ...paths]) sessions.push(await openGraph(path, runtime));
+    sessions.push(await openGraph(encoder, runtime));
+    for (const path of paths) sessions.push(await openGraph(path, runtime, { spinning: true }));
   } catch (error) {
     for (const session of sessions) await session.close();
     throw error;
