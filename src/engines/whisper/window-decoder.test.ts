@@ -168,7 +168,7 @@ describe('what the decoder is told', () => {
   test('the text of the window before, in the place of the prompt', async () => {
     const previous = manyWords(200).split(' ').map(tokenOf);
     const { graphs } = await decoded(says('a'), { prompt: 'x y', previous });
-    expect(graphs.attempts[0]?.prompt).toEqual([special.startOfPrevious, ...previous.slice(-96), ...head]);
+    expect(graphs.attempts[0]?.prompt).toEqual([special.startOfPrevious, ...previous.slice(-32), ...head]);
   });
 });
 
