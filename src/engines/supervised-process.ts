@@ -5,6 +5,7 @@
 
 import type { Subprocess } from 'bun';
 import type { Logger } from '../contract/logger.ts';
+import { sendToChild } from '../kit/send-to-child.ts';
 import { type FromProcess, fromFault, type ToProcess } from './process-protocol.ts';
 
 const FIRST_RESTART_MS = 100;
@@ -127,8 +128,7 @@ export class SupervisedProcess<Load, Loaded, Sent, Received> {
   }
 
   #send(message: ToProcess<Load, Sent>): void {
-    // A process that has just died is reported by its exit; nothing is lost with the message.
-    if (this.#child?.exitCode === null && this.#child.signalCode === null) this.#child.send(message);
+    if (this.#child) sendToChild(this.#child, message);
   }
 
   #receive(message: FromProcess<Loaded, Received>): void {

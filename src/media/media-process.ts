@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Subprocess } from 'bun';
+import { sendToChild } from '../kit/send-to-child.ts';
 import type { AudioJob, FromMediaProcess, ToMediaProcess } from './media-protocol.ts';
 
 const ENTRY = join(import.meta.dirname, 'media-worker.ts');
@@ -142,10 +143,7 @@ export class MediaProcess {
   }
 
   #send(message: ToMediaProcess): void {
-    // A process that has just died is reported by its exit; nothing is lost with the message.
-    if (this.#lost === undefined && this.#child.exitCode === null && this.#child.signalCode === null) {
-      this.#child.send(message);
-    }
+    if (this.#lost === undefined) sendToChild(this.#child, message);
   }
 
   #receive(message: FromMediaProcess): void {

