@@ -45,7 +45,7 @@ const LEAST_REST_S = 1;
 /** A window whose text ends sooner is not gone on from there: audio that confuses the model would be many windows. */
 const LEAST_HEARD_S = 1;
 /** How much later than a soft onset the detector of speech may be. */
-const ONSET_S = 0.3;
+const ONSET_S = 0.5;
 /** How sure the model must be that the speaker has changed the language. */
 const LANGUAGE_CHANGE = 0.8;
 /**
