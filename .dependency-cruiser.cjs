@@ -54,10 +54,10 @@ module.exports = {
     ...folderRules,
     {
       name: 'plugin-uses',
-      comment: 'A plugin may import only itself and contract, kit, audio, http, listen, speak',
+      comment: 'A plugin may import only itself and contract, kit, audio, http, usage, listen, speak',
       severity: 'error',
       from: { path: '^plugins/([^/]+)/', pathNot: TEST },
-      to: { path: ours, pathNot: ['^src/(contract|kit|audio|http|listen|speak)/', '^plugins/$1/'] },
+      to: { path: ours, pathNot: ['^src/(contract|kit|audio|http|usage|listen|speak)/', '^plugins/$1/'] },
     },
     {
       name: 'only-main-knows-plugins',

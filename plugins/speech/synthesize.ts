@@ -2,16 +2,16 @@
 
 import { WAV_HEADER_BYTES, wavHeader } from '../../src/audio/wav.ts';
 import { type Int16Samples, SPEECH_RATE_HZ } from '../../src/contract/audio.ts';
+import type { Caller } from '../../src/contract/caller.ts';
 import type { TtsEngine } from '../../src/contract/engine.ts';
 import { invalidRequest, ServiceError } from '../../src/contract/error.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
-import type { Caller } from '../../src/http/caller.ts';
 import { unknownModel } from '../../src/http/model-routes.ts';
 import { type OpenRequest, OpenRequests } from '../../src/kit/open-requests.ts';
 import { startingWith } from '../../src/kit/starting-with.ts';
 import { speak } from '../../src/speak/speak.ts';
+import { SpeechTally } from '../../src/usage/call-tally.ts';
 import type { SpeechRequest } from './model.ts';
-import { SpeechTally } from './usage.ts';
 
 /**
  * Longest audio that is held for a `wav` answer: 260 MB. Only hostile texts come near it, and how much one
@@ -118,7 +118,7 @@ export class Synthesizer {
     try {
       for await (const run of samples) {
         made = true;
-        tally.add(run.length);
+        tally.add(run.length, run.byteLength);
         yield bytesOf(run);
       }
       // Without audio it becomes a refusal, and refusals have no row.

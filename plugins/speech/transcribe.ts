@@ -2,17 +2,17 @@
 
 import { LISTEN_RATE_HZ } from '../../src/contract/audio.ts';
 import type { OpenAudioFile } from '../../src/contract/audio-file.ts';
+import type { Caller } from '../../src/contract/caller.ts';
 import type { HeardAudio, SttEngine, TranscriptionEvent } from '../../src/contract/engine.ts';
 import { invalidRequest, ServiceError } from '../../src/contract/error.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
-import type { Caller } from '../../src/http/caller.ts';
 import { toServiceError } from '../../src/http/error-body.ts';
 import { unknownModel } from '../../src/http/model-routes.ts';
 import { languageName } from '../../src/kit/languages.ts';
 import { type OpenRequest, OpenRequests } from '../../src/kit/open-requests.ts';
 import { Turns } from '../../src/kit/turns.ts';
+import { TranscriptionTally } from '../../src/usage/call-tally.ts';
 import type { TranscriptionAsk } from './transcription-model.ts';
-import { TranscriptionTally } from './usage.ts';
 
 /** Turns to have a file read that no organization has to itself. */
 const TURNS_FOR_OTHERS = 2;

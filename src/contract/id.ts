@@ -5,6 +5,11 @@ const PREFIXES = {
   usage: 'usage_',
   key: 'key_',
   voice: 'tts-vc-voice_',
+  session: 'sess_',
+  event: 'event_',
+  item: 'item_',
+  conversation: 'conv_',
+  response: 'resp_',
 } as const;
 
 export type IdKind = keyof typeof PREFIXES;

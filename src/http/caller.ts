@@ -1,10 +1,5 @@
+import type { Caller } from '../contract/caller.ts';
 import type { Id } from '../contract/id.ts';
-
-/** Who sent a request, and the name of that request on the wire and in the log. */
-export interface Caller {
-  readonly organization: string;
-  readonly requestId: Id<'request'>;
-}
 
 interface Visit {
   readonly requestId: Id<'request'>;

@@ -1,13 +1,11 @@
-/** The usage rows of speech (spec 4.3, rule 3) and of transcriptions (spec 4.7, rule 9). */
+/** The usage row of each speech (spec 4.3, rule 3) and of each transcription (spec 4.7, rule 9), whoever asked for it. */
 
-import { LISTEN_RATE_HZ, SPEECH_RATE_HZ } from '../../src/contract/audio.ts';
-import type { Transcript, TranscriptionEvent } from '../../src/contract/engine.ts';
-import type { Logger } from '../../src/contract/logger.ts';
-import type { UsageEntry, UsageStatus, UsageWriter } from '../../src/contract/usage.ts';
-import type { Caller } from '../../src/http/caller.ts';
-import { characterTokens, heardTokens, textTokens } from '../../src/kit/token-estimate.ts';
-import type { SpeechRequest } from './model.ts';
-import type { TranscriptionAsk } from './transcription-model.ts';
+import { LISTEN_RATE_HZ, SPEECH_RATE_HZ } from '../contract/audio.ts';
+import type { Caller } from '../contract/caller.ts';
+import type { Transcript, TranscriptionEvent, TranscriptionTask } from '../contract/engine.ts';
+import type { Logger } from '../contract/logger.ts';
+import type { UsageEntry, UsageStatus, UsageWriter } from '../contract/usage.ts';
+import { characterTokens, heardTokens, textTokens } from '../kit/token-estimate.ts';
 
 /** Audio codecs of speech models make 12.5 to 50 tokens a second; billing is the same for every engine. */
 const TOKENS_PER_SECOND = 25;
@@ -45,43 +43,72 @@ abstract class Tally {
   protected abstract consumed(): Consumed;
 }
 
+/** What was asked of a voice. */
+export interface SpokenText {
+  readonly model: string;
+  /** Unicode code points. */
+  readonly characters: number;
+}
+
 /** Counts the audio that a text gave. */
 export class SpeechTally extends Tally {
-  readonly #request: SpeechRequest;
+  readonly #text: SpokenText;
   #samples = 0;
+  #bytes = 0;
 
-  constructor(parts: UsageParts, request: SpeechRequest, caller: Caller) {
+  constructor(parts: UsageParts, text: SpokenText, caller: Caller) {
     super(parts, caller);
-    this.#request = request;
+    this.#text = text;
   }
 
-  add(samples: number): void {
+  /**
+   * @param samples at 24 kHz, as they were made.
+   * @param bytes as they are sent.
+   */
+  add(samples: number, bytes: number): void {
     this.#samples += samples;
+    this.#bytes += bytes;
+  }
+
+  /** Tokens of the text, and of the audio so far. */
+  get tokens(): { readonly input: number; readonly output: number } {
+    return {
+      input: characterTokens(this.#text.characters),
+      // In this order the division is the last step, and exact lengths stay exact.
+      output: Math.ceil((this.#samples * TOKENS_PER_SECOND) / SPEECH_RATE_HZ),
+    };
   }
 
   protected consumed(): Consumed {
-    const { model, characters } = this.#request;
+    const { model, characters } = this.#text;
+    const { input: inputTokens, output: outputTokens } = this.tokens;
     return {
       endpoint: '/v1/audio/speech',
       model,
-      inputTokens: characterTokens(characters),
-      // In this order the division is the last step, and exact lengths stay exact.
-      outputTokens: Math.ceil((this.#samples * TOKENS_PER_SECOND) / SPEECH_RATE_HZ),
+      inputTokens,
+      outputTokens,
       characters,
-      audioBytes: this.#samples * 2,
+      audioBytes: this.#bytes,
       audioSeconds: this.#samples / SPEECH_RATE_HZ,
     };
   }
 }
 
+/** What was asked of a recogniser. */
+export interface HeardSpeech {
+  readonly model: string;
+  readonly task: TranscriptionTask;
+  readonly prompt?: string | undefined;
+}
+
 /** Counts the audio that was heard and the text that it gave. */
 export class TranscriptionTally extends Tally {
-  readonly #ask: TranscriptionAsk;
+  readonly #ask: HeardSpeech;
   #samples = 0;
   #text = '';
   #final: Transcript | undefined;
 
-  constructor(parts: UsageParts, ask: TranscriptionAsk, caller: Caller) {
+  constructor(parts: UsageParts, ask: HeardSpeech, caller: Caller) {
     super(parts, caller);
     this.#ask = ask;
   }
