@@ -46,6 +46,7 @@ describe('defaults', () => {
       transcriptionBytes: 26_214_400,
       transcriptionSeconds: 7200,
       transcriptionRequestsPerOrganization: 128,
+      realtimeConnectionsPerOrganization: 10_000,
     });
   });
 
@@ -81,6 +82,30 @@ describe('defaults', () => {
     const empty = Object.fromEntries(ENVIRONMENT.map(({ name }) => [name, ' ']));
     expect(loadConfig(empty)).toEqual(loadConfig({}));
   });
+});
+
+describe('TLS', () => {
+  test('needs a certificate and its key', () => {
+    expect(loadConfig({}).tls).toBeUndefined();
+    expect(loadConfig({ TLS_CERT_FILE: '/a.pem', TLS_KEY_FILE: '/b.pem' }).tls).toEqual({
+      port: 8443,
+      certFile: '/a.pem',
+      keyFile: '/b.pem',
+    });
+    expect(
+      loadConfig({ TLS_CERT_FILE: '/a.pem', TLS_KEY_FILE: '/b.pem', TLS_PORT: '0' }).tls,
+    ).toMatchObject({ port: 0 });
+  });
+
+  test.each([{ TLS_CERT_FILE: '/a.pem' }, { TLS_KEY_FILE: '/b.pem' }, { TLS_PORT: '1' }])(
+    'one of them alone is refused: %o',
+    (environment) => {
+      const [name] = Object.keys(environment);
+      expect(() => loadConfig(environment)).toThrow(
+        `Environment variable ${name} is set, but TLS needs both TLS_CERT_FILE and TLS_KEY_FILE.`,
+      );
+    },
+  );
 });
 
 describe('environment', () => {
@@ -235,6 +260,7 @@ describe('file', () => {
       transcription_max_bytes = 4096
       transcription_max_seconds = 60
       transcription_requests_per_organization = 2
+      realtime_connections_per_organization = 3
     `);
     expect(config.inference).toMatchObject({ provider: 'cpu', workers: 3, threads: 5, queueLimit: 7 });
     expect(config.limits).toEqual({
@@ -244,6 +270,7 @@ describe('file', () => {
       transcriptionBytes: 4096,
       transcriptionSeconds: 60,
       transcriptionRequestsPerOrganization: 2,
+      realtimeConnectionsPerOrganization: 3,
     });
   });
 

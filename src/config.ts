@@ -20,6 +20,8 @@ export interface Config {
   readonly port: number;
   /** Port of its own for `/metrics`; undefined leaves it on the main port. */
   readonly metricsPort: number | undefined;
+  /** A second listener, that speaks TLS; undefined is none. */
+  readonly tls: TlsSettings | undefined;
   readonly shutdownGraceMs: number;
   readonly logLevel: LogLevel;
   /** Whether npm or npx started this process: it names itself to whatever it runs. */
@@ -37,6 +39,13 @@ export interface Config {
   readonly limits: Limits;
 }
 
+export interface TlsSettings {
+  readonly port: number;
+  /** Paths of PEM files. */
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
 export interface Limits {
   /** Largest request body, in bytes. */
   readonly requestBytes: number;
@@ -50,6 +59,8 @@ export interface Limits {
   readonly transcriptionSeconds: number;
   /** Transcriptions and translations of one organization that may be open at once. */
   readonly transcriptionRequestsPerOrganization: number;
+  /** WebSockets of realtime of one organization that may be open at once. */
+  readonly realtimeConnectionsPerOrganization: number;
 }
 
 /** One line of the README's table; `fallback` is how the table shows the default. */
@@ -103,6 +114,14 @@ export const ENVIRONMENT = [
     fallback: 'the main port',
     meaning: 'port of its own for /metrics, on the same HOST',
   },
+  {
+    name: 'TLS_CERT_FILE',
+    fallback: '–',
+    meaning:
+      'certificate chain as PEM; with TLS_KEY_FILE the service also listens with TLS, on the same HOST',
+  },
+  { name: 'TLS_KEY_FILE', fallback: '–', meaning: 'its private key as PEM' },
+  { name: 'TLS_PORT', fallback: '8443', meaning: 'port of the TLS listener; 0 takes a free one' },
   { name: 'SHUTDOWN_GRACE_MS', fallback: '30000', meaning: 'how long running work may go on after SIGTERM' },
   { name: 'LOG_LEVEL', fallback: 'info', meaning: 'debug, info, warn, error or silent' },
 ] as const satisfies readonly EnvironmentVariable[];
@@ -128,6 +147,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     host: env.text('HOST') ?? '127.0.0.1',
     port: env.integer('PORT', 0, 65_535) ?? 8080,
     metricsPort: env.integer('METRICS_PORT', 0, 65_535),
+    tls: tlsSettings(env),
     shutdownGraceMs: env.integer('SHUTDOWN_GRACE_MS', 0, 3_600_000) ?? 30_000,
     logLevel: env.choice<LogLevel>('LOG_LEVEL', ['debug', 'info', 'warn', 'error', 'silent']) ?? 'info',
     startedByNpm: /np[mx]-cli\.js$/.test(env.text('npm_execpath') ?? ''),
@@ -153,6 +173,7 @@ export function loadConfig(environment: Environment = process.env): Config {
       transcriptionSeconds: file.limits?.transcription_max_seconds ?? 7200,
       transcriptionRequestsPerOrganization:
         file.limits?.transcription_requests_per_organization ?? placesOfOne,
+      realtimeConnectionsPerOrganization: file.limits?.realtime_connections_per_organization ?? 10_000,
     }),
   });
 }
@@ -186,6 +207,23 @@ class EnvironmentReader {
     if (value !== undefined) return value;
     throw new ConfigError(`Environment variable ${variable} must be one of ${values.join(', ')}.`);
   }
+}
+
+/** Both files or none: one alone is a mistake that would leave a client without its wss. */
+function tlsSettings(env: EnvironmentReader): TlsSettings | undefined {
+  const certFile = env.text('TLS_CERT_FILE');
+  const keyFile = env.text('TLS_KEY_FILE');
+  const port = env.integer('TLS_PORT', 0, 65_535);
+  if (certFile !== undefined && keyFile !== undefined) {
+    return Object.freeze({ port: port ?? 8443, certFile: resolve(certFile), keyFile: resolve(keyFile) });
+  }
+  const given = Object.entries({ TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, TLS_PORT: port })
+    .filter(([, value]) => value !== undefined)
+    .map(([name]) => name);
+  if (given.length === 0) return undefined;
+  throw new ConfigError(
+    `Environment variable ${given.join(' and ')} is set, but TLS needs both TLS_CERT_FILE and TLS_KEY_FILE.`,
+  );
 }
 
 /** Refuses settings of parts that this build lacks, so that nobody believes their data is elsewhere. */

@@ -9,9 +9,11 @@ import { StartError } from './contract/error.ts';
 import type { Logger } from './contract/logger.ts';
 import type { Slots } from './contract/plugin.ts';
 import { authenticator } from './http/auth.ts';
+import { type ConnectionServer, cameTo } from './http/connection-server.ts';
 import { errorAnswer, toServiceError } from './http/error-body.ts';
 import { createMetrics } from './http/metrics.ts';
 import { metricsRoutes } from './http/metrics-routes.ts';
+import { socketHandler } from './http/socket.ts';
 import { startingAnswer } from './http/starting.ts';
 import { aborted } from './kit/aborted.ts';
 import { systemClock } from './kit/clock.ts';
@@ -127,19 +129,28 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
 
     let app: AnyElysia | undefined;
     let stopping = false;
-    const server = listen(config.host, config.port, log, {
+    const serving = {
       idleTimeout: IDLE_TIMEOUT_S,
       // http/body.ts holds the limit, with an error body; Bun's own refusal has none.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-      fetch: (request) => app?.fetch(request) ?? startingAnswer(request, pluginNames),
-    });
-    opened.defer(() => server.stop(true));
+      fetch(request: Request, server: ConnectionServer) {
+        cameTo(server, request);
+        return app?.fetch(request) ?? startingAnswer(request, pluginNames);
+      },
+    };
+    const open = (port: number, more: Answering) =>
+      opened.adopt(listen(config.host, port, log, more), (it) => it.stop(true));
+    const server = open(config.port, serving);
+    const servers = [server];
+    if (config.tls) {
+      const { port, ...files } = config.tls;
+      const tlsServer = open(port, { ...serving, tls: readCertificate(files) });
+      servers.push(tlsServer);
+      log.info('listening with TLS', { host: config.host, port: tlsServer.port });
+    }
     if (config.metricsPort !== undefined) {
       const routes = metricsRoutes(metrics);
-      const metricsServer = listen(config.host, config.metricsPort, log, {
-        fetch: (request) => routes.fetch(request),
-      });
-      opened.defer(() => metricsServer.stop(true));
+      const metricsServer = open(config.metricsPort, { fetch: (request) => routes.fetch(request) });
       log.info('metrics listening', { host: config.host, port: metricsServer.port });
     }
     log.info('listening', { host: config.host, port: server.port });
@@ -160,21 +171,20 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       modelIds: config.modelIds,
       usage,
       registry,
-      consoleHtml: readFileSync(new URL('../web/index.html', import.meta.url), 'utf8'),
       draining: () => stopping,
     });
-    app.server = server;
     log.info('started', { plugins: pluginNames.join(',') });
 
     return {
       async stop() {
         stopping = true;
-        log.info('stopping', { graceMs: config.shutdownGraceMs, requests: server.pendingRequests });
+        const pending = () => servers.reduce((sum, each) => sum + each.pendingRequests, 0);
+        log.info('stopping', { graceMs: config.shutdownGraceMs, requests: pending() });
         const deadline = AbortSignal.timeout(config.shutdownGraceMs);
         await registry.drain(deadline);
         // Closes idle connections and waits for answers that are still being sent.
-        await Promise.race([server.stop(), aborted(deadline)]);
-        if (server.pendingRequests > 0) log.warn('grace time is over', { requests: server.pendingRequests });
+        await Promise.race([Promise.all(servers.map((each) => each.stop())), aborted(deadline)]);
+        if (pending() > 0) log.warn('grace time is over', { requests: pending() });
         await opened.disposeAsync();
         log.info('stopped');
       },
@@ -196,9 +206,31 @@ async function printFirstKey(keys: ApiKeyStore): Promise<void> {
 }
 
 interface Answering {
-  fetch(request: Request): Response | Promise<Response>;
+  fetch(request: Request, server: ConnectionServer): Response | Promise<Response>;
+  readonly tls?: Certificate;
   readonly idleTimeout?: number;
   readonly maxRequestBodySize?: number;
+}
+
+/** Whether it is the port or the address that could not be had. */
+function isListenError(code: unknown): boolean {
+  return typeof code === 'string' && /^E(ADDR|ACCES|PERM)/.test(code);
+}
+
+interface Certificate {
+  readonly cert: string;
+  readonly key: string;
+}
+
+function readCertificate(files: { readonly certFile: string; readonly keyFile: string }): Certificate {
+  const read = (variable: string, path: string) => {
+    try {
+      return readFileSync(path, 'utf8');
+    } catch {
+      throw new StartError(`Environment variable ${variable} names a file that cannot be read: ${path}`);
+    }
+  };
+  return { cert: read('TLS_CERT_FILE', files.certFile), key: read('TLS_KEY_FILE', files.keyFile) };
 }
 
 function listen(hostname: string, port: number, log: Logger, answering: Answering) {
@@ -209,6 +241,7 @@ function listen(hostname: string, port: number, log: Logger, answering: Answerin
       port,
       development: false,
       reusePort: false,
+      websocket: socketHandler,
       ...answering,
       // Without this, what slips through the app would be printed with its message.
       error(error) {
@@ -218,6 +251,9 @@ function listen(hostname: string, port: number, log: Logger, answering: Answerin
     });
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (answering.tls && !isListenError(code)) {
+      throw new StartError('TLS_CERT_FILE and TLS_KEY_FILE must be a certificate chain and its key, as PEM.');
+    }
     const reason =
       code === 'EADDRINUSE' ? 'is in use' : `cannot be listened on (${code ?? 'unknown reason'})`;
     throw new StartError(`port ${port} of ${hostname} ${reason}.`);

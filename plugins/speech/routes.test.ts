@@ -148,8 +148,7 @@ describe('the idle timeout of the connection', () => {
         events.push(`made ${run}`);
       },
     });
-    const timeout = (_: Request, seconds: number) => events.push(`${seconds} s`);
-    app.app.server = { timeout } as unknown as typeof app.app.server;
+    app.server.timeout = (_, seconds) => events.push(`${seconds} s`);
     const answer = post({ response_format: 'pcm' });
     await expect.poll(() => events.at(-1)).toBe('work 0');
     gates[0]?.resolve();

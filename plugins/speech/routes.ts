@@ -9,11 +9,11 @@ import type { Synthesizer } from './synthesize.ts';
 export function speechRoutes(synthesizer: Synthesizer, maxCharacters: number) {
   return new Elysia({ name: 'speech', tags: ['audio'] }).post(
     '/v1/audio/speech',
-    async ({ body, request, server }) => {
+    async ({ body, request }) => {
       const isForm = /^multipart\//i.test(request.headers.get('content-type') ?? '');
       const speech = parseSpeechRequest(body as object | null, isForm, maxCharacters);
       // A long text behind a long queue takes its time; the connection must outlive it.
-      const idleTimeout = idleTimeoutOf(request, server);
+      const idleTimeout = idleTimeoutOf(request);
       idleTimeout.suspend();
       const left = new AbortController();
       const signal = AbortSignal.any([request.signal, left.signal]);

@@ -5,7 +5,7 @@ import { callerOf } from '../../src/http/caller.ts';
 import { largestForm, receiveForm, type UploadSettings } from '../../src/http/multipart.ts';
 import { UPLOAD_BYTES } from '../../src/http/route-table.ts';
 import { SSE_HEADERS, sseError, sseEvent } from '../../src/http/sse.ts';
-import { type ConnectionServer, idleTimeoutOf, streamedBody } from '../../src/http/streamed-body.ts';
+import { idleTimeoutOf, streamedBody } from '../../src/http/streamed-body.ts';
 import { startingWith } from '../../src/kit/starting-with.ts';
 import type { Transcriber } from './transcribe.ts';
 import { tokenUsage, transcriptAnswer } from './transcription-answer.ts';
@@ -21,15 +21,15 @@ export function transcriptionRoutes(transcriber: Transcriber, uploads: UploadSet
   const settings = { ...uploads, lists: LIST_FIELDS };
   const answer =
     (task: TranscriptionTask) =>
-    ({ request, server }: { request: Request; server: ConnectionServer | null }) =>
-      answerTo(task, request, server);
+    ({ request }: { request: Request }) =>
+      answerTo(task, request);
   return new Elysia({ name: 'transcription', tags: ['audio'] })
     .post('/v1/audio/transcriptions', answer('transcribe'), { detail: detail('transcribe') })
     .post('/v1/audio/translations', answer('translate'), { detail: detail('translate') });
 
-  async function answerTo(task: TranscriptionTask, request: Request, server: ConnectionServer | null) {
+  async function answerTo(task: TranscriptionTask, request: Request) {
     const caller = callerOf(request);
-    const idleTimeout = idleTimeoutOf(request, server);
+    const idleTimeout = idleTimeoutOf(request);
     const left = new AbortController();
     // Ended in reverse: the engine, then the file, then the place that they took.
     const held = new AsyncDisposableStack();

@@ -2,7 +2,9 @@ import { timingSafeEqual } from 'node:crypto';
 import type { ApiKeyStore } from '../contract/api-key.ts';
 import { ServiceError } from '../contract/error.ts';
 import { hashApiKey } from '../kit/api-key.ts';
+import { CONSOLE_FILES } from './console-route.ts';
 import { SWAGGER_FILES } from './openapi.ts';
+import { asksForSocket, offeredProtocols } from './socket.ts';
 
 /** Paths that answer without a key (contract); everything else needs one. */
 export const PUBLIC_PATHS: ReadonlySet<string> = new Set([
@@ -13,20 +15,28 @@ export const PUBLIC_PATHS: ReadonlySet<string> = new Set([
   '/swagger',
   '/swagger/json',
   ...SWAGGER_FILES,
+  ...CONSOLE_FILES,
 ]);
 
 /** Headers that carry a key, interchangeable on every endpoint (spec 5, rule 3). */
 export const KEY_HEADERS = ['authorization', 'x-api-key', 'x-partner-secret'] as const;
 
+/**
+ * Beginnings of subprotocols that carry a key, since a browser cannot set headers on a WebSocket (spec 5,
+ * rule 5; the first is what OpenAI's clients send).
+ */
+const KEY_PROTOCOLS = ['openai-insecure-api-key.', 'ext-insecure-api-key.', 'bearer.'] as const;
+
 const MAX_KEY_LENGTH = 512;
 const HOW =
-  "Send it as 'Authorization: Bearer <API_KEY>', 'x-api-key: <API_KEY>' or 'x-partner-secret: <API_KEY>'.";
+  "Send it as 'Authorization: Bearer <API_KEY>', 'x-api-key: <API_KEY>' or 'x-partner-secret: <API_KEY>'; a browser that opens a WebSocket offers the subprotocols 'realtime' and 'ext-insecure-api-key.<API_KEY>'.";
 
 /**
- * The key that a request carries. Several of the headers may carry it, as long as they agree: a request
- * with two different keys is refused, because either choice could bill the wrong organization.
+ * The key that a request carries, in a header or, to open a WebSocket, in a subprotocol. Several may carry
+ * it, as long as they agree: a request with two different keys is refused, because either choice could bill
+ * the wrong organization.
  * @throws ServiceError 401 `missing_api_key` when there is none, `invalid_api_key` when the headers
- *   disagree or `Authorization` is not a bearer token.
+ *   or subprotocols disagree or `Authorization` is not a bearer token.
  */
 export function keyFrom(headers: Headers): string {
   const keys = new Set<string>();
@@ -34,16 +44,25 @@ export function keyFrom(headers: Headers): string {
     const value = headers.get(header)?.trim();
     if (value) keys.add(header === 'authorization' ? bearerToken(value) : value);
   }
+  for (const key of protocolKeys(headers)) keys.add(key);
   keys.delete('');
   const [key, ...others] = keys;
   if (key === undefined) {
     throw new ServiceError('unauthenticated', `An API key is needed. ${HOW}`, { code: 'missing_api_key' });
   }
   if (others.length > 0) {
-    throw invalidKey(`The headers carry different API keys. ${HOW}`);
+    throw invalidKey(`The request carries different API keys. ${HOW}`);
   }
   if (key.length > MAX_KEY_LENGTH) throw invalidKey(`This API key is not valid. ${HOW}`);
   return key;
+}
+
+function protocolKeys(headers: Headers): readonly string[] {
+  if (!asksForSocket(headers)) return [];
+  return offeredProtocols(headers).flatMap((offered) => {
+    const prefix = KEY_PROTOCOLS.find((each) => offered.startsWith(each));
+    return prefix === undefined ? [] : offered.slice(prefix.length);
+  });
 }
 
 function bearerToken(value: string): string {

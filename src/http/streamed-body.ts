@@ -1,9 +1,6 @@
 /** Answers that are sent while they are being made. */
 
-/** The part of the server that knows how long a silent connection may stay. */
-export interface ConnectionServer {
-  timeout(request: Request, seconds: number): void;
-}
+import { serverOf } from './connection-server.ts';
 
 /** Seconds without a byte after which a reader that does not take what is there is dropped. */
 const BODY_IDLE_S = 120;
@@ -16,8 +13,9 @@ export interface IdleTimeout {
   resume(): void;
 }
 
-/** The idle timeout of the connection that a request came by; nothing without a server, as in tests. */
-export function idleTimeoutOf(request: Request, server: ConnectionServer | null): IdleTimeout {
+/** The idle timeout of the connection that a request came by. */
+export function idleTimeoutOf(request: Request): IdleTimeout {
+  const server = serverOf(request);
   return {
     suspend: () => server?.timeout(request, 0),
     resume: () => server?.timeout(request, BODY_IDLE_S),

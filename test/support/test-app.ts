@@ -3,6 +3,7 @@ import { buildApp } from '../../src/app.ts';
 import type { ReadyReport } from '../../src/contract/engine.ts';
 import type { UsageWriter } from '../../src/contract/usage.ts';
 import { authenticator } from '../../src/http/auth.ts';
+import { type ConnectionServer, cameTo } from '../../src/http/connection-server.ts';
 import { createMetrics, type MetricsRegistry } from '../../src/http/metrics.ts';
 import { hashApiKey } from '../../src/kit/api-key.ts';
 import { sqliteApiKeyStore } from '../../src/records/sqlite-api-key-store.ts';
@@ -30,6 +31,8 @@ export interface TestApp {
   readonly log: RecordingLogger;
   readonly metrics: MetricsRegistry;
   readonly usage: UsageWriter;
+  /** The server that requests come to; tests may change what it does. */
+  readonly server: ConnectionServer;
   /** Sends a request with the key of organization `a`, unless `init` names its own headers. */
   send(path: string, init?: RequestInit): Promise<Response>;
   close(): void;
@@ -57,19 +60,24 @@ export function testApp(options: TestAppOptions = {}): TestApp {
     modelIds: ['svc-tts', 'svc-tts-fast'],
     usage,
     registry: { routes: options.routes ?? [], readiness: options.readiness ?? (() => new Map()) },
-    consoleHtml: '<!doctype html><title>console</title>',
     draining: options.draining ?? (() => false),
   });
+  const server: ConnectionServer = { timeout: () => undefined, upgrade: () => false };
   return {
     app,
+    server,
     clock,
     log,
     metrics,
     usage: usageLedger(usage, clock, metrics),
-    send: (path, init = {}) =>
-      Promise.resolve(
-        app.handle(new Request(`http://service.test${path}`, { headers: { 'x-api-key': KEY_A }, ...init })),
-      ),
+    async send(path, init = {}) {
+      const request = new Request(`http://service.test${path}`, {
+        headers: { 'x-api-key': KEY_A },
+        ...init,
+      });
+      cameTo(server, request);
+      return app.handle(request);
+    },
     close() {
       metrics.close();
       database.close();
