@@ -14,6 +14,7 @@ export type SpeakRequest = Omit<SynthesisRequest, 'aheadMs'>;
  * Speaks a text sentence by sentence (spec 4.3, rules 1 and 2). Yields runs of samples at 24 kHz in order,
  * none of them empty; nothing at all when the text holds nothing that can be spoken. A sentence is begun
  * when the one before has been made and taken, so a consumer that stops pulling stops the work.
+ * @param begins is told each sentence as it is begun, blank ones too: together they are the text.
  * @throws what the engine throws, and the signal's reason after an abort.
  */
 export async function* speak(
@@ -21,6 +22,7 @@ export async function* speak(
   request: SpeakRequest,
   clock: Clock,
   signal: AbortSignal,
+  begins?: (sentence: string) => void,
 ): AsyncGenerator<Int16Samples, void, undefined> {
   const listener = new Listener(clock);
   const resampler =
@@ -29,6 +31,7 @@ export async function* speak(
       : new Resampler({ fromHz: engine.rateHz, toHz: SPEECH_RATE_HZ, format: 'float32' });
   try {
     for (const text of splitSentences(request.text)) {
+      begins?.(text);
       if (text.trim() === '') continue;
       const sentence = { ...request, text, aheadMs: listener.aheadMs };
       for await (const made of engine.synthesize(sentence, signal)) {

@@ -1,0 +1,153 @@
+/** The speech of one connection: runs the synthesis at the reader's pace and writes the usage rows (spec 4.7, rules 5 and 9). */
+
+import { type Encoding, encodeAudio } from '../../src/audio/codec.ts';
+import { Resampler } from '../../src/audio/resampler.ts';
+import { type Int16Samples, SPEECH_RATE_HZ } from '../../src/contract/audio.ts';
+import type { Caller } from '../../src/contract/caller.ts';
+import type { TtsEngine } from '../../src/contract/engine.ts';
+import type { Id } from '../../src/contract/id.ts';
+import type { Slots } from '../../src/contract/plugin.ts';
+import { unknownModel } from '../../src/http/model-routes.ts';
+import type { AudioFormat } from '../../src/listen/audio-format.ts';
+import { speak } from '../../src/speak/speak.ts';
+import { SpeechTally } from '../../src/usage/call-tally.ts';
+import { type Failure, failureOf } from './refusal.ts';
+import type { SpeakingFact } from './response-machine.ts';
+import { Runs } from './runs.ts';
+
+/** Longest audio of one delta. Short ones make playback smooth and let a cancel come between them. */
+const DELTA_MS = 200;
+
+/** Says when the reader has kept up so far that more may be made for it. */
+export interface Flow {
+  /** @throws the signal's reason after an abort. */
+  ready(signal: AbortSignal): Promise<void>;
+}
+
+/** What to say, as the session was when the response was created. */
+export interface Speech {
+  readonly responseId: Id<'response'>;
+  readonly text: string;
+  readonly model: string;
+  /** Voice name of the engine; undefined means its default. */
+  readonly voice: string | undefined;
+  readonly speed: number;
+  /** Of the audio that is reported. */
+  readonly format: AudioFormat;
+}
+
+export interface SpeakingParts extends Pick<Slots, 'tts' | 'usage' | 'clock' | 'log'> {
+  readonly caller: Caller;
+  readonly flow: Flow;
+  /** Never called before the call that caused it has returned. */
+  readonly report: (fact: SpeakingFact) => void;
+}
+
+/**
+ * Performs the effects of the response machine. A response has exactly one usage row, which is stored before
+ * its end is reported. After {@link stop} it reports nothing more; its row follows when the engine has let go.
+ */
+export class Speaking {
+  readonly #parts: SpeakingParts;
+  readonly #runs = new Runs<Id<'response'>>();
+
+  constructor(parts: SpeakingParts) {
+    this.#parts = parts;
+  }
+
+  start(speech: Speech): void {
+    this.#runs.start(speech.responseId, (signal) => this.#run(speech, signal));
+  }
+
+  stop(responseId: Id<'response'>): void {
+    this.#runs.stop(responseId);
+  }
+
+  /** Stops what is running. Resolves when every engine has let go and every row is stored. */
+  close(): Promise<void> {
+    return this.#runs.close();
+  }
+
+  async #run(speech: Speech, signal: AbortSignal): Promise<void> {
+    const { model, text } = speech;
+    const tally = new SpeechTally(this.#parts, { model, characters: codePoints(text) }, this.#parts.caller);
+    const end = await this.#speak(speech, tally, signal);
+    await tally.write(
+      end === undefined ? 'cancelled' : end.kind === 'synthesis_ended' ? 'completed' : 'failed',
+    );
+    if (end !== undefined && !signal.aborted) this.#parts.report(end);
+  }
+
+  /** Reports the audio; gives back how it ended, or undefined when it was stopped. */
+  async #speak(speech: Speech, tally: SpeechTally, signal: AbortSignal): Promise<SpeakingFact | undefined> {
+    const { responseId } = speech;
+    try {
+      let spoken = false;
+      for await (const bytes of this.#audio(speech, tally, signal)) {
+        spoken = true;
+        this.#parts.report({ kind: 'audio_made', responseId, base64: bytes.toBase64() });
+        tally.add(0, bytes.length);
+        await this.#parts.flow.ready(signal);
+      }
+      if (!spoken) return { kind: 'synthesis_failed', responseId, error: NOTHING_TO_SPEAK };
+      return { kind: 'synthesis_ended', responseId, tokens: tally.tokens };
+    } catch (error) {
+      return signal.aborted ? undefined : { kind: 'synthesis_failed', responseId, error: failureOf(error) };
+    }
+  }
+
+  /** The speech in the output format, in pieces of at most {@link DELTA_MS}, as soon as each can be had. */
+  async *#audio(
+    { responseId, text, model, voice, speed, format: { encoding, rateHz } }: Speech,
+    tally: SpeechTally,
+    signal: AbortSignal,
+  ): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
+    const { clock, flow, report } = this.#parts;
+    const engine = this.#engine(model);
+    const ask = { text, voice, speed, priority: 'realtime', delivery: 'stream' } as const;
+    const begun = (sentence: string) => report({ kind: 'sentence_begun', responseId, text: sentence });
+    const resampler =
+      rateHz === SPEECH_RATE_HZ
+        ? undefined
+        : new Resampler({ fromHz: SPEECH_RATE_HZ, toHz: rateHz, format: 'int16' });
+    const coded = (samples: Int16Samples) => pieces(encodeAudio(samples, encoding), encoding, rateHz);
+    try {
+      await flow.ready(signal);
+      for await (const run of speak(engine, ask, clock, signal, begun)) {
+        tally.add(run.length, 0);
+        yield* coded(resampler?.push(run) ?? run);
+      }
+      if (resampler) yield* coded(resampler.flush());
+    } finally {
+      resampler?.close();
+    }
+  }
+
+  #engine(model: string): TtsEngine {
+    const { tts } = this.#parts;
+    const engine = tts.get(model);
+    if (engine === undefined) throw unknownModel(tts.ids, 'invalid_request');
+    return engine;
+  }
+}
+
+const NOTHING_TO_SPEAK: Failure = {
+  type: 'invalid_request_error',
+  code: 'invalid_request_error',
+  message: 'The text holds nothing that can be spoken.',
+};
+
+function* pieces(
+  bytes: Uint8Array<ArrayBuffer>,
+  encoding: Encoding,
+  rateHz: number,
+): Generator<Uint8Array<ArrayBuffer>, void, undefined> {
+  const mostBytes = Math.floor((rateHz * DELTA_MS) / 1000) * (encoding === 'pcm16' ? 2 : 1);
+  for (let at = 0; at < bytes.length; at += mostBytes) yield bytes.subarray(at, at + mostBytes);
+}
+
+function codePoints(text: string): number {
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
+}
