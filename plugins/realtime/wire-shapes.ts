@@ -208,18 +208,23 @@ export const SessionSchema = open({
   tts_model: Type.String(),
 });
 
-const SPEC_NAMES = { audio: 'audio', text: 'text' } as const;
-const SpecItem = itemSchema(SPEC_NAMES);
-const SpecAssistantItem = assistantItemSchema(SPEC_NAMES);
-const SpecEndedResponse = endedResponseSchema(SPEC_NAMES);
+type ItemIn<Audio extends string, Text extends string> = Frozen<
+  Static<ReturnType<typeof itemSchema<Audio, Text>>>
+>;
+type AssistantItemIn<Audio extends string, Text extends string> = Frozen<
+  Static<ReturnType<typeof assistantItemSchema<Audio, Text>>>
+>;
 
 /** An item of the conversation, in the words of the specification. */
-export type WireItem = Frozen<Static<typeof SpecItem>>;
-export type WireAssistantItem = Frozen<Static<typeof SpecAssistantItem>>;
+export type WireItem = ItemIn<'audio', 'text'>;
+export type WireAssistantItem = AssistantItemIn<'audio', 'text'>;
+/** The same in the words of the GA dialect. */
+export type GaItem = ItemIn<'output_audio', 'output_text'>;
+export type GaAssistantItem = AssistantItemIn<'output_audio', 'output_text'>;
 /** `response` of `response.created`. */
 export type WireStartedResponse = Frozen<Static<typeof StartedResponseSchema>>;
 /** `response` of `response.done`. */
-export type WireEndedResponse = Frozen<Static<typeof SpecEndedResponse>>;
+export type WireEndedResponse = Frozen<Static<ReturnType<typeof endedResponseSchema<'audio', 'text'>>>>;
 export type WireResponse = WireStartedResponse | WireEndedResponse;
 export type WireSession = Frozen<Static<typeof SessionSchema>>;
 export type WireFormat = Frozen<Static<typeof WireFormat>>;
