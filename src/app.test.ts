@@ -70,6 +70,7 @@ async function errorOf(response: Response): Promise<WireError> {
 describe('every answer', () => {
   test.each([
     ['GET', '/', 200],
+    ['GET', '/console/console.css', 200],
     ['GET', '/healthz', 200],
     ['GET', '/readyz', 200],
     ['GET', '/metrics', 200],
@@ -434,7 +435,7 @@ describe('swagger', () => {
     const { app, send } = open({ routes: [feature] });
     const document = (await (await send('/swagger/json', { headers: {} })).json()) as OpenApi;
     for (const { method, path } of app.routes) {
-      if (path === '/v1/files/*' || path.startsWith('/swagger/swagger-ui')) continue;
+      if (path === '/v1/files/*' || /^\/(swagger\/swagger-ui|console\/)/.test(path)) continue;
       const documented = document.paths[path.replaceAll(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()];
       expect(documented, `${method} ${path}`).toBeDefined();
       if (PUBLIC_PATHS.has(path)) expect(documented?.security, path).toEqual([]);

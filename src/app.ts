@@ -3,7 +3,7 @@ import type { Clock } from './contract/clock.ts';
 import type { Logger } from './contract/logger.ts';
 import type { UsageReader } from './contract/usage.ts';
 import type { Authenticator } from './http/auth.ts';
-import { consoleRoute } from './http/console-route.ts';
+import { consoleRoutes } from './http/console-route.ts';
 import { healthRoutes } from './http/health-routes.ts';
 import type { MetricsRegistry } from './http/metrics.ts';
 import { metricsRoutes } from './http/metrics-routes.ts';
@@ -26,7 +26,6 @@ export interface AppParts {
   readonly modelIds: readonly string[];
   readonly usage: UsageReader;
   readonly registry: Pick<Registry, 'routes' | 'readiness'>;
-  readonly consoleHtml: string;
   readonly draining: () => boolean;
 }
 
@@ -48,7 +47,7 @@ export function buildApp(parts: AppParts): AnyElysia {
   })
     .use(requestHooks({ clock, log, metrics, authenticate, requestBytes, draining, routes }))
     .use(healthRoutes({ readiness: registry.readiness, draining }))
-    .use(consoleRoute(parts.consoleHtml))
+    .use(consoleRoutes())
     .use(openapiRoutes(parts.version))
     .use(modelRoutes(parts.modelIds, Math.floor(clock.now() / 1000)))
     .use(usageRoutes(parts.usage));
