@@ -1,0 +1,24 @@
+/** How audio arrives: an encoding and a rate, always mono. */
+
+import type { Encoding } from '../audio/codec.ts';
+
+export type { Encoding } from '../audio/codec.ts';
+
+export interface AudioFormat {
+  readonly encoding: Encoding;
+  readonly rateHz: number;
+}
+
+/** Bytes of one sample: 2 of linear PCM, 1 of G.711 (spec 4.7, rule 3). */
+export function sampleBytes({ encoding }: AudioFormat): 1 | 2 {
+  return encoding === 'pcm16' ? 2 : 1;
+}
+
+export function sameFormat(one: AudioFormat, other: AudioFormat): boolean {
+  return one.encoding === other.encoding && one.rateHz === other.rateHz;
+}
+
+/** How long so many bytes last, in ms. */
+export function durationMs(lengthBytes: number, format: AudioFormat): number {
+  return (lengthBytes * 1000) / sampleBytes(format) / format.rateHz;
+}
