@@ -89,6 +89,18 @@ export function mayCommit(state: State): boolean {
   return state.waiting.filter(({ committed }) => committed).length < MOST_WAITING;
 }
 
+/** Whether a committed turn has not ended yet: its client waits for it. */
+export function isBusy(state: State): boolean {
+  if (state.kind === 'idle' || state.kind === 'closed') return false;
+  return state.kind === 'transcribing' || state.waiting.some(({ committed }) => committed);
+}
+
+/** Whether a turn with this id has not ended yet. */
+export function knows(state: State, itemId: string): boolean {
+  if (state.kind === 'idle' || state.kind === 'closed') return false;
+  return state.itemId === itemId || state.waiting.some((turn) => turn.itemId === itemId);
+}
+
 /** Total: what makes no sense in a state leaves it as it is. */
 export function next(state: State, event: Event): Step {
   switch (event.kind) {
@@ -187,10 +199,6 @@ function begin([first, ...waiting]: readonly WaitingTurn[], before: readonly Eff
 
 function unchanged(state: State): Step {
   return { state, effects: [] };
-}
-
-function knows(state: State & { kind: 'early' | 'transcribing' }, itemId: ItemId): boolean {
-  return state.itemId === itemId || state.waiting.some((turn) => turn.itemId === itemId);
 }
 
 /** No delta is empty (openai-wire 8.5). */
