@@ -1,12 +1,22 @@
 /** The events that clients send, and how a frame becomes one (spec 6.1; openai-wire 8.4). */
 
-import { type Static, type TProperties, Type } from '@sinclair/typebox';
+import { type Static, type TObject, type TProperties, Type } from '@sinclair/typebox';
+import { TypeCompiler } from '@sinclair/typebox/compiler';
+import { eventFault, isRecord } from './event-fault.ts';
+import { invalidEvent, type Refusal } from './refusal.ts';
 import { type Frozen, nullable, open } from './wire-shapes.ts';
 
 /** Longest `event_id` that is echoed. */
 export const MOST_EVENT_ID_CHARACTERS = 512;
+/** Longest frame of any event but an append, whose length the socket alone limits. */
+export const MOST_EVENT_CHARACTERS = 1024 * 1024;
+/** Fields and entries of one event; each costs far more memory than the character or two that it is made of. */
+export const MOST_VALUES = 50_000;
+/** Lists and objects inside each other. */
+export const MOST_LEVELS = 64;
 
-/** A string that names something of the client; new clients send fields that are not named here, so all is open. */
+// Every object here is open: newer clients send fields that this service does not know.
+
 const Text = Type.String();
 
 const InputText = open({ type: Type.Literal('input_text'), text: Text });
@@ -71,7 +81,7 @@ const AnyObject = Type.Unsafe<Record<string, unknown>>(Type.Object({}));
 function event<const Name extends string, Payload extends TProperties>(type: Name, payload: Payload) {
   return open({
     type: Type.Literal(type),
-    event_id: Type.Optional(nullable(Type.String({ maxLength: MOST_EVENT_ID_CHARACTERS }))),
+    event_id: Type.Optional(Type.String({ maxLength: MOST_EVENT_ID_CHARACTERS })),
     ...payload,
   });
 }
@@ -86,6 +96,8 @@ const EVENTS = [
     /** `root` is the front; absent or null the end. */
     previous_item_id: Type.Optional(nullable(Text)),
   }),
+  event('response.create', { response: Type.Optional(nullable(AnyObject)) }),
+  event('response.cancel', { response_id: Type.Optional(nullable(Text)) }),
   event('conversation.item.retrieve', { item_id: Text }),
   event('conversation.item.truncate', {
     item_id: Text,
@@ -93,10 +105,101 @@ const EVENTS = [
     audio_end_ms: Type.Integer({ minimum: 0 }),
   }),
   event('conversation.item.delete', { item_id: Text }),
-  event('response.create', { response: Type.Optional(nullable(AnyObject)) }),
-  event('response.cancel', { response_id: Type.Optional(nullable(Text)) }),
   event('output_audio_buffer.clear', {}),
 ] as const;
 
+/** The beta protocol's name of `session.update`. */
+const BETA_SESSION_UPDATE = event('transcription_session.update', { session: AnyObject });
+
 /** A client event that has every field it needs, in wire names. */
 export type ClientEvent = Frozen<Static<(typeof EVENTS)[number]>>;
+
+const KNOWN: readonly TObject[] = [...EVENTS, BETA_SESSION_UPDATE];
+
+/** Schema of every event that is read, by `type`. */
+export const CLIENT_EVENT_SCHEMAS: ReadonlyMap<string, TObject> = new Map(
+  KNOWN.map((schema) => [schema.properties.type?.const, schema]),
+);
+
+const CHECKERS = new Map(
+  [...CLIENT_EVENT_SCHEMAS].map(([type, schema]) => [type, TypeCompiler.Compile(schema)]),
+);
+const TYPES = [...CHECKERS.keys()].map((type) => JSON.stringify(type)).join(', ');
+
+export type ParsedFrame =
+  | { readonly event: ClientEvent }
+  /** `eventId`: that of the frame, where it has one that can be echoed. */
+  | { readonly refusal: Refusal; readonly eventId: string | null };
+
+/** Reads a frame. Never throws, whatever is in it; what is wrong with it is told by a refusal. */
+export function parseClientFrame(frame: string | Uint8Array): ParsedFrame {
+  if (typeof frame !== 'string') {
+    return refused('Binary frames are not accepted: send events as JSON text, with audio in base64.');
+  }
+  if (!hasFewValues(frame)) {
+    return refused(`An event may have at most ${MOST_VALUES} commas and brackets: it has too many fields.`);
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(frame);
+  } catch {
+    return refused('The frame is not valid JSON.');
+  }
+  if (!isRecord(value)) return refused("The frame must be a JSON object with a 'type'.", 'type');
+  const refusal = refusalOf(value, frame.length);
+  if (refusal !== undefined) return { refusal, eventId: readableEventId(value) };
+  const event = value as ClientEvent | Static<typeof BETA_SESSION_UPDATE>;
+  return {
+    event: event.type === 'transcription_session.update' ? { ...event, type: 'session.update' } : event,
+  };
+}
+
+/** What is wrong with an event, whose frame has so many characters. */
+function refusalOf(event: Readonly<Record<string, unknown>>, characters: number): Refusal | undefined {
+  const { type } = event;
+  if (type === undefined) return invalidEvent(`'type' is required and must be one of ${TYPES}.`, 'type');
+  const checker = typeof type === 'string' ? CHECKERS.get(type) : undefined;
+  if (checker === undefined) return invalidEvent(`'type' must be one of ${TYPES}.`, 'type');
+  if (type !== 'input_audio_buffer.append') {
+    if (characters > MOST_EVENT_CHARACTERS) {
+      return invalidEvent(
+        `An event of the type '${type}' may have at most ${MOST_EVENT_CHARACTERS} characters.`,
+      );
+    }
+    if (!isWithin(event, MOST_LEVELS)) {
+      return invalidEvent(`Lists and objects may be at most ${MOST_LEVELS} levels deep.`);
+    }
+  }
+  const fault = eventFault(checker, event);
+  return fault === undefined ? undefined : invalidEvent(`'${fault.field}' ${fault.problem}.`, fault.field);
+}
+
+function readableEventId({ event_id }: Readonly<Record<string, unknown>>): string | null {
+  return typeof event_id === 'string' && event_id.length <= MOST_EVENT_ID_CHARACTERS ? event_id : null;
+}
+
+function refused(message: string, param: string | null = null): ParsedFrame {
+  return { refusal: invalidEvent(message, param), eventId: null };
+}
+
+/**
+ * Judges the text before it is parsed: 33 MB of brackets would take seconds and gigabytes. Base64 has none of
+ * these characters, so an append passes at the speed of a search.
+ */
+function hasFewValues(text: string): boolean {
+  if (text.length <= MOST_VALUES) return true;
+  let values = 0;
+  for (const mark of [',', '[', '{']) {
+    for (let index = text.indexOf(mark); index !== -1; index = text.indexOf(mark, index + 1)) {
+      values += 1;
+      if (values > MOST_VALUES) return false;
+    }
+  }
+  return true;
+}
+
+/** Whether lists and objects in a value lie at most so many levels deep. */
+function isWithin(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return levels > 0 && Object.values(value).every((inner) => isWithin(inner, levels - 1));
+}

@@ -53,7 +53,7 @@ function describe(schema: TSchema): string {
   if (schema.anyOf !== undefined) {
     const branches = branchesOf(schema);
     const literals = branches.every((branch) => branch.const !== undefined);
-    const words = branches.map(describe);
+    const words = [...new Set(branches.map(describe))];
     return literals ? `one of ${words.join(', ')}` : words.join(' or ');
   }
   switch (schema.type) {

@@ -1,0 +1,70 @@
+/** What is wrong with an event, told so that its author can mend it. */
+
+import { type TLiteral, type TSchema, Type } from '@sinclair/typebox';
+import type { TypeCheck } from '@sinclair/typebox/compiler';
+import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors';
+import { Value } from '@sinclair/typebox/value';
+import { type SchemaFault, schemaFault } from '../../src/kit/schema-error.ts';
+
+/** The first fault of an event, or undefined. Costs little when there is none. */
+export function eventFault(checker: TypeCheck<TSchema>, event: unknown): SchemaFault | undefined {
+  if (checker.Check(event)) return undefined;
+  const error = checker.Errors(event).First();
+  return error === undefined ? undefined : schemaFault(innermost(error));
+}
+
+/** Fields that tell the branches of a union apart: items by type and role, parts by type, responses by status. */
+const TELLING = ['type', 'role', 'status'];
+
+/**
+ * A union fails as a whole. Its author meant one branch, the one whose literals agree, and learns what is wrong
+ * with that one; when none agrees, which literals there are.
+ */
+function innermost(error: ValueError): ValueError {
+  const { value } = error;
+  if (error.type !== ValueErrorType.Union || !isRecord(value)) return error;
+  let branches: TSchema[] = error.schema.anyOf.filter((branch: TSchema) => branch.type === 'object');
+  for (const name of TELLING) {
+    const agreeing = branches.filter((branch) => agrees(branch, name, value));
+    if (agreeing.length === 0) return ofNoBranch(error, branches, name, value);
+    branches = agreeing;
+  }
+  const [branch] = branches;
+  const inner = branch === undefined ? undefined : Value.Errors(branch, value).First();
+  return inner === undefined ? error : innermost({ ...inner, path: `${error.path}${inner.path}` });
+}
+
+function agrees(branch: TSchema, name: string, value: Readonly<Record<string, unknown>>): boolean {
+  const literals = literalsOf(branch, name);
+  if (literals.length === 0) return true;
+  if (!Object.hasOwn(value, name)) return !branch.required.includes(name);
+  return literals.some((literal) => literal.const === value[name]);
+}
+
+/** The literals that a field of a branch may have; none when the field may have others, or is not there. */
+function literalsOf(branch: TSchema, name: string): TLiteral[] {
+  const field: TSchema | undefined = branch.properties[name];
+  const choices: TSchema[] = field === undefined ? [] : (field.anyOf ?? [field]);
+  return choices.filter((choice): choice is TLiteral => choice.const !== undefined);
+}
+
+function ofNoBranch(
+  error: ValueError,
+  branches: readonly TSchema[],
+  name: string,
+  value: Readonly<Record<string, unknown>>,
+): ValueError {
+  const absent = !Object.hasOwn(value, name);
+  return {
+    ...error,
+    type: absent ? ValueErrorType.ObjectRequiredProperty : ValueErrorType.Union,
+    schema: Type.Union(branches.flatMap((branch) => literalsOf(branch, name))),
+    path: `${error.path}/${name}`,
+    value: value[name],
+  };
+}
+
+/** Whether a value is an object with fields, which a list is not. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
