@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { realtimePlugin } from '../plugins/realtime/index.ts';
 import { speechPlugin } from '../plugins/speech/index.ts';
 import { openEngines } from './engines/open-engines.ts';
 import { audioFileReader } from './media/audio-file-reader.ts';
@@ -14,6 +15,10 @@ await runProcess({
         transcription: limits.transcriptionRequestsPerOrganization,
       },
       uploads: { folder: join(dataDir, 'uploads'), fileBytes: limits.transcriptionBytes },
+    }),
+    realtimePlugin({
+      connectionsPerOrganization: limits.realtimeConnectionsPerOrganization,
+      maxCharacters: limits.speechCharacters,
     }),
   ],
   async open({ ttsModels, sttModels, inference, modelsDir, limits }, needs, words) {

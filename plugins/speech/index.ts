@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia';
-import type { ReadyReport } from '../../src/contract/engine.ts';
-import type { FeaturePlugin, ModelTable } from '../../src/contract/plugin.ts';
+import type { FeaturePlugin } from '../../src/contract/plugin.ts';
 import { prepareUploadFolder, type UploadSettings } from '../../src/http/multipart.ts';
+import { modelReports, readyTogether } from '../../src/kit/ready-reports.ts';
 import { speechRoutes } from './routes.ts';
 import { Synthesizer } from './synthesize.ts';
 import { Transcriber } from './transcribe.ts';
@@ -40,7 +40,7 @@ export function speechPlugin({
         routes: new Elysia({ name: 'speech-plugin' })
           .use(speechRoutes(synthesizer, maxCharacters))
           .use(transcriptionRoutes(transcriber, uploads)),
-        ready: () => readyReport([...reportsOf(slots.tts), ...reportsOf(slots.stt)]),
+        ready: () => readyTogether([...modelReports(slots.tts), ...modelReports(slots.stt)]),
         async drain(until) {
           await Promise.all([synthesizer.drain(until), transcriber.drain(until)]);
         },
@@ -51,22 +51,4 @@ export function speechPlugin({
       };
     },
   };
-}
-
-interface ModelReport {
-  readonly id: string;
-  readonly report: ReadyReport | undefined;
-}
-
-function reportsOf(models: ModelTable<{ ready(): ReadyReport }>): ModelReport[] {
-  return models.ids.map((id) => ({ id, report: models.get(id)?.ready() }));
-}
-
-/** Ready when every model is; the detail names those that are not, or else all. */
-function readyReport(reports: readonly ModelReport[]): ReadyReport {
-  const missing = reports.filter(({ report }) => report?.ready !== true);
-  const detail = (missing.length > 0 ? missing : reports)
-    .map(({ id, report }) => `${id}: ${report?.detail ?? 'ready'}`)
-    .join('; ');
-  return { ready: missing.length === 0, detail };
 }

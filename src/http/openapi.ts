@@ -60,6 +60,7 @@ export function openapiRoutes(version: string) {
         security: [{ bearer: [] }, { apiKey: [] }, { partnerSecret: [] }],
         tags: [
           { name: 'audio', description: 'Speech' },
+          { name: 'realtime', description: 'Audio both ways over one WebSocket' },
           { name: 'models', description: 'What can be asked for' },
           { name: 'usage', description: 'What was consumed' },
           { name: 'service', description: 'State of the process; no key needed' },

@@ -1,6 +1,5 @@
-import { ServiceError, shuttingDown } from '../contract/error.ts';
-
-const RETRY_AFTER_S = 2;
+import { shuttingDown } from '../contract/error.ts';
+import { Places } from './places.ts';
 
 /** A request that is being answered. */
 export interface OpenRequest {
@@ -12,10 +11,9 @@ export interface OpenRequest {
 
 /** The requests of one feature that are being answered: at most so many of an organization, stopped together. */
 export class OpenRequests {
-  readonly #noun: string;
-  readonly #perOrganization: number;
-  /** Aborts each open request; with the organization that asked. */
-  readonly #open = new Map<AbortController, string>();
+  readonly #places: Places;
+  /** Aborts each open request; with what gives its place back. */
+  readonly #open = new Map<AbortController, () => void>();
   #idle: PromiseWithResolvers<void> | undefined;
 
   /**
@@ -24,8 +22,7 @@ export class OpenRequests {
    *   the others.
    */
   constructor(noun: string, perOrganization: number) {
-    this.#noun = noun;
-    this.#perOrganization = perOrganization;
+    this.#places = new Places(`${noun} requests`, perOrganization);
   }
 
   /**
@@ -33,7 +30,7 @@ export class OpenRequests {
    * @throws ServiceError `rate_limited` when the organization has too many requests open.
    */
   begin(organization: string, signal: AbortSignal): OpenRequest {
-    this.#requirePlace(organization);
+    const leave = this.#places.take(organization);
     const request = new AbortController();
     if (signal.aborted) request.abort(signal.reason);
     else {
@@ -42,7 +39,7 @@ export class OpenRequests {
         signal: request.signal,
       });
     }
-    this.#open.set(request, organization);
+    this.#open.set(request, leave);
     return { signal: request.signal, end: () => this.#end(request) };
   }
 
@@ -65,19 +62,9 @@ export class OpenRequests {
     for (const request of this.#open.keys()) request.abort(reason);
   }
 
-  #requirePlace(organization: string): void {
-    const limit = this.#perOrganization;
-    const open = [...this.#open.values()].filter((other) => other === organization).length;
-    if (open < limit) return;
-    throw new ServiceError(
-      'rate_limited',
-      `Your organization has ${open} ${this.#noun} requests open, and may have ${limit} at once. Try again when one has ended.`,
-      { code: 'rate_limit_exceeded', retryAfterS: RETRY_AFTER_S },
-    );
-  }
-
   #end(request: AbortController): void {
     request.abort();
+    this.#open.get(request)?.();
     this.#open.delete(request);
     if (this.#open.size > 0) return;
     this.#idle?.resolve();

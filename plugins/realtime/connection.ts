@@ -1,0 +1,273 @@
+/**
+ * One realtime connection: the only one that reads and writes its socket. It turns frames into events of the
+ * machine and performs what the machine orders, in order and without waiting.
+ */
+
+import type { Caller } from '../../src/contract/caller.ts';
+import { newId } from '../../src/contract/id.ts';
+import type { Slots } from '../../src/contract/plugin.ts';
+import { CLOSE, type Socket, type SocketOwner } from '../../src/http/socket.ts';
+import { Listener, type Turn } from '../../src/listen/listener.ts';
+import { decodeBase64 } from './base64.ts';
+import { type ClientEvent, parseClientFrame } from './client-events.ts';
+import {
+  type Beginning,
+  type Effect,
+  type Event,
+  initial,
+  next,
+  type Rules,
+  type State,
+} from './realtime-machine.ts';
+import { invalidEvent, type Refusal } from './refusal.ts';
+import type { WireEvent } from './server-events.ts';
+import type { Session } from './session.ts';
+import { Speaking } from './speaking.ts';
+import { type TranscriptionAsk, Transcriptions } from './transcriptions.ts';
+
+/** Audio between commits (spec 8), and as much again that was committed and waits to be transcribed. */
+export const MOST_BUFFERED_BYTES = 25 * 1024 * 1024;
+
+export interface ConnectionParts extends Pick<Slots, 'tts' | 'stt' | 'vad' | 'usage' | 'clock' | 'log'> {
+  readonly caller: Caller;
+  readonly rules: Rules;
+  readonly beginning: Beginning;
+  /** Called once, when nothing of the connection runs any more. */
+  readonly released: (connection: Connection) => void;
+}
+
+type Append = ClientEvent & { readonly type: 'input_audio_buffer.append' };
+
+export class Connection implements SocketOwner {
+  readonly #parts: ConnectionParts;
+  #socket: Socket | undefined;
+  #state: State;
+  /** Events that came up while another one was dealt with. */
+  readonly #events: Event[] = [];
+  #isStepping = false;
+
+  readonly #listener: Listener;
+  readonly #transcriptions: Transcriptions;
+  readonly #speaking: Speaking;
+  /** Turns whose transcription has not ended. */
+  readonly #turns = new Map<string, { readonly turn: Turn; readonly ask: TranscriptionAsk }>();
+  #isDeaf = false;
+
+  constructor(parts: ConnectionParts) {
+    this.#parts = parts;
+    this.#state = initial(parts.beginning);
+    const { session } = parts.beginning;
+    this.#listener = new Listener({
+      vad: parts.vad,
+      limitBytes: MOST_BUFFERED_BYTES,
+      report: (event) => this.#happened({ kind: 'heard', event }),
+    });
+    this.#listener.configure(session.inputFormat, session.turnDetection);
+    this.#transcriptions = new Transcriptions({
+      ...parts,
+      report: (fact) => {
+        if (fact.kind !== 'delta') this.#turns.delete(fact.itemId);
+        this.#happened({ kind: 'transcribed', fact });
+      },
+    });
+    this.#speaking = new Speaking({
+      ...parts,
+      flow: { ready: async (signal) => this.#socket?.ready(signal) },
+      report: (fact) => this.#happened({ kind: 'spoken', fact }),
+    });
+  }
+
+  opened(socket: Socket): void {
+    this.#socket = socket;
+    this.#happened({ kind: 'opened' });
+  }
+
+  received(frame: string | Uint8Array): void {
+    const parsed = parseClientFrame(frame);
+    if ('refusal' in parsed) {
+      this.#happened({ kind: 'refused', ...parsed });
+      return;
+    }
+    const { event } = parsed;
+    if (event.type === 'input_audio_buffer.append') {
+      this.#append(event);
+      return;
+    }
+    this.#happened({
+      kind: 'asked',
+      ask: event,
+      freshItemId: newId('item'),
+      freshResponseId: newId('response'),
+    });
+  }
+
+  closed(): void {
+    this.#socket = undefined;
+    this.#happened({ kind: 'socket_closed' });
+  }
+
+  /** Ends what is under way, begins nothing new, and closes. */
+  drain(): void {
+    this.#happened({ kind: 'drain_ordered' });
+  }
+
+  /** Closes at once. */
+  stop(): void {
+    this.#socket?.close(CLOSE.goingAway, SHUTTING_DOWN);
+  }
+
+  #append({ audio, event_id }: Append): void {
+    if (this.#isDeaf) return;
+    const bytes = decodeBase64(audio);
+    const refusal = bytes === undefined ? NOT_BASE64 : this.#overflow(bytes);
+    if (refusal !== undefined) this.#happened({ kind: 'refused', refusal, eventId: event_id ?? null });
+  }
+
+  /** Takes the audio, or gives back why not. */
+  #overflow(bytes: Uint8Array): Refusal | undefined {
+    const waiting = this.#turns.values().reduce((sum, { turn }) => sum + turn.audio.heldBytes, 0);
+    if (waiting > MOST_BUFFERED_BYTES) return TOO_MUCH_WAITS;
+    return this.#listener.append(bytes) ? undefined : BUFFER_FULL;
+  }
+
+  /** Deals with an event, and with those that it leads to, in their order. */
+  #happened(event: Event): void {
+    this.#events.push(event);
+    if (this.#isStepping) return;
+    this.#isStepping = true;
+    try {
+      for (let first = this.#events.shift(); first !== undefined; first = this.#events.shift()) {
+        const { state, effects } = next(this.#state, first, this.#parts.rules);
+        this.#state = state;
+        for (const effect of effects) this.#perform(effect);
+      }
+    } catch (error) {
+      this.#fault(error);
+    } finally {
+      this.#isStepping = false;
+    }
+  }
+
+  /** Nobody knows what is left in order, so the client is told to begin anew. */
+  #fault(error: unknown): void {
+    this.#events.length = 0;
+    this.#parts.log.error('realtime connection failed', error, { request_id: this.#parts.caller.requestId });
+    this.#socket?.close(CLOSE.serverFault, 'The server failed.');
+  }
+
+  #perform(effect: Effect): void {
+    switch (effect.kind) {
+      case 'send':
+        this.#send(effect.event);
+        break;
+      case 'configure_input':
+        this.#listener.configure(effect.format, effect.detection);
+        break;
+      case 'commit_input':
+        if (!this.#listener.commit()) {
+          this.#happened({ kind: 'refused', refusal: NOTHING_BUFFERED, eventId: effect.eventId });
+        }
+        break;
+      case 'clear_input':
+        this.#listener.clear();
+        break;
+      case 'deafen':
+        this.#isDeaf = true;
+        this.#listener.close();
+        break;
+      case 'keep':
+        this.#keep(effect.turn, effect.session);
+        break;
+      case 'transcription':
+        this.#transcribe(effect.effect);
+        break;
+      case 'synthesize':
+        this.#synthesize(effect);
+        break;
+      case 'stop_response':
+        this.#speaking.stop(effect.responseId);
+        break;
+      case 'close':
+        if (effect.why === 'fault') this.#socket?.close(CLOSE.serverFault, 'The server failed.');
+        else this.#socket?.close(CLOSE.goingAway, SHUTTING_DOWN);
+        break;
+      case 'release':
+        void this.#release();
+        break;
+      default:
+        effect satisfies never;
+    }
+  }
+
+  #send(event: WireEvent): void {
+    this.#socket?.send(JSON.stringify({ event_id: newId('event'), ...event }));
+  }
+
+  #keep(turn: Turn, session: Session): void {
+    if (this.#turns.has(turn.itemId)) return;
+    const { model, language, prompt } = session.transcription;
+    const task = session.type === 'translation' ? 'translate' : 'transcribe';
+    this.#turns.set(turn.itemId, { turn, ask: { model, task, language, prompt } });
+  }
+
+  #transcribe(effect: (Effect & { kind: 'transcription' })['effect']): void {
+    const { itemId } = effect;
+    const kept = this.#turns.get(itemId);
+    switch (effect.kind) {
+      case 'transcribe':
+        if (kept) this.#transcriptions.start(kept.turn, kept.ask, effect.committed);
+        break;
+      case 'confirm':
+        this.#transcriptions.confirm(itemId);
+        break;
+      case 'stop':
+        this.#turns.delete(itemId);
+        this.#transcriptions.stop(itemId);
+        break;
+      case 'abandon':
+        this.#turns.delete(itemId);
+        if (kept) this.#transcriptions.abandon(kept.ask);
+        break;
+      default:
+        effect satisfies never;
+    }
+  }
+
+  #synthesize({ responseId, text, session }: Effect & { kind: 'synthesize' }): void {
+    this.#speaking.start({
+      responseId,
+      text,
+      model: session.ttsModel,
+      voice: session.voice,
+      speed: session.speed ?? 1,
+      format: session.outputFormat,
+    });
+  }
+
+  async #release(): Promise<void> {
+    this.#listener.close();
+    await Promise.all([this.#transcriptions.close(), this.#speaking.close()]);
+    this.#parts.released(this);
+  }
+}
+
+const SHUTTING_DOWN = 'The server is shutting down.';
+const MIB = MOST_BUFFERED_BYTES / 1024 / 1024;
+
+const NOT_BASE64 = invalidEvent(
+  "'audio' must be base64 as in RFC 4648, 4: A-Z a-z 0-9 + /, with padding and without line breaks.",
+  'audio',
+);
+const NOTHING_BUFFERED = invalidEvent(
+  'The audio buffer is empty: append audio before you commit. Under server_vad, turns are committed by themselves.',
+);
+const BUFFER_FULL: Refusal = {
+  code: 'buffer_overflow',
+  message: `The audio buffer holds at most ${MIB} MiB between commits. What it holds is kept: commit or clear it.`,
+  param: 'audio',
+};
+const TOO_MUCH_WAITS: Refusal = {
+  code: 'buffer_overflow',
+  message: `More than ${MIB} MiB of committed audio wait to be transcribed. Append again after a completed.`,
+  param: 'audio',
+};

@@ -1,0 +1,73 @@
+/** Every open realtime connection: their limit, their end, and what the service tells of them. */
+
+import type { Caller } from '../../src/contract/caller.ts';
+import { newId } from '../../src/contract/id.ts';
+import type { Slots } from '../../src/contract/plugin.ts';
+import { Places } from '../../src/kit/places.ts';
+import { Connection } from './connection.ts';
+import { dialectOfUpgrade } from './dialect.ts';
+import type { Rules } from './realtime-machine.ts';
+import { initialSession } from './session.ts';
+
+export interface ConnectionsParts
+  extends Pick<Slots, 'tts' | 'stt' | 'vad' | 'usage' | 'clock' | 'log' | 'metrics'> {
+  /** Connections of one organization that may be open at once. */
+  readonly perOrganization: number;
+  readonly rules: Rules;
+}
+
+export class Connections {
+  readonly #parts: ConnectionsParts;
+  readonly #places: Places;
+  readonly #open = new Set<Connection>();
+  #ended: PromiseWithResolvers<void> | undefined;
+
+  constructor(parts: ConnectionsParts) {
+    this.#parts = parts;
+    this.#places = new Places('realtime connections', parts.perOrganization);
+    parts.metrics.gauge('realtime_open_connections', 'WebSockets at /v1/realtime', () => this.#open.size);
+  }
+
+  /**
+   * A connection for a request that is about to be upgraded; its `closed` must be called if it is not.
+   * @throws ServiceError `rate_limited` when the organization has too many open.
+   */
+  open(caller: Caller, query: URLSearchParams, headers: Headers): Connection {
+    const leave = this.#places.take(caller.organization);
+    const { rules } = this.#parts;
+    const { dialect, fixed } = dialectOfUpgrade(query, headers);
+    const connection = new Connection({
+      ...this.#parts,
+      caller,
+      beginning: {
+        session: initialSession(newId('session'), rules, query),
+        dialect,
+        dialectFixed: fixed,
+        conversationId: newId('conversation'),
+      },
+      released: (each) => {
+        leave();
+        this.#open.delete(each);
+        if (this.#open.size === 0) this.#ended?.resolve();
+      },
+    });
+    this.#open.add(connection);
+    return connection;
+  }
+
+  /** Every connection ends its work and closes; those that have not when the signal fires are closed then. */
+  async drain(until: AbortSignal): Promise<void> {
+    if (this.#open.size === 0) return;
+    this.#ended = Promise.withResolvers();
+    const stop = () => this.stop();
+    until.addEventListener('abort', stop, { once: true });
+    for (const connection of [...this.#open]) connection.drain();
+    await this.#ended.promise;
+    until.removeEventListener('abort', stop);
+  }
+
+  /** Closes every connection now. */
+  stop(): void {
+    for (const connection of [...this.#open]) connection.stop();
+  }
+}

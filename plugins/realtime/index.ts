@@ -1,0 +1,54 @@
+import type { FeaturePlugin, Slots } from '../../src/contract/plugin.ts';
+import { modelReports, readyTogether } from '../../src/kit/ready-reports.ts';
+import { Connections } from './connections.ts';
+import { realtimeRoutes } from './routes.ts';
+
+export interface RealtimeOptions {
+  /** Connections of one organization that may be open at once. */
+  readonly connectionsPerOrganization: number;
+  /** Most code points of a text that is spoken; as for `POST /v1/audio/speech`. */
+  readonly maxCharacters: number;
+}
+
+type Needs = 'tts' | 'stt' | 'vad' | 'usage' | 'clock' | 'log' | 'metrics';
+
+/** Transcription, translation and speech over WebSocket: /v1/realtime. */
+export function realtimePlugin(options: RealtimeOptions): FeaturePlugin<Needs> {
+  return {
+    name: 'realtime',
+    needs: ['tts', 'stt', 'vad', 'usage', 'clock', 'log', 'metrics'],
+    offers: [],
+    async setup(slots) {
+      const connections = new Connections({
+        ...slots,
+        perOrganization: options.connectionsPerOrganization,
+        rules: rulesOf(slots, options),
+      });
+      return {
+        provides: {},
+        routes: realtimeRoutes(connections),
+        ready: () =>
+          readyTogether([
+            ...modelReports(slots.stt),
+            ...modelReports(slots.tts),
+            { name: 'voice activity', report: slots.vad.ready() },
+          ]),
+        drain: (until) => connections.drain(until),
+        close: async () => connections.stop(),
+      };
+    },
+  };
+}
+
+function rulesOf({ stt, tts }: Pick<Slots, 'stt' | 'tts'>, { maxCharacters }: RealtimeOptions) {
+  return {
+    sttModels: stt.ids,
+    ttsModels: tts.ids,
+    defaultSttModel: 'svc-stt',
+    defaultTtsModel: 'svc-tts',
+    languagesOf: (model: string) => stt.get(model)?.languages,
+    // No voice can be stored yet, so every id is unknown.
+    isVoice: () => false,
+    maxTextCharacters: maxCharacters,
+  };
+}
