@@ -1,0 +1,201 @@
+/** Who asked, in which order, and was everybody answered (spec 3.4, 6.1, 7; openai-wire 8.1, 8.4, 8.8). */
+
+import { type Ask, askOf, GRANTS, meansResponse } from './asks.ts';
+import type { Report } from './rules.ts';
+import type { State } from './state.ts';
+import { at, type Fields, fieldsOf, shown, textAt } from './trace.ts';
+
+/** `error.type` of each code (openai-wire 8.8). */
+const ERROR_TYPES: Readonly<Record<string, string>> = {
+  invalid_request_error: 'invalid_request_error',
+  unsupported_feature: 'invalid_request_error',
+  buffer_overflow: 'invalid_request_error',
+  response_in_progress: 'invalid_request_error',
+  upstream_error: 'server_error',
+  internal_error: 'server_error',
+};
+
+/** Remembers what a frame of the client asks for. */
+export function asked(state: State, frame: unknown): State {
+  const ask = askOf(frame, state.index);
+  const clientIds = typeof ask.echo === 'string' ? state.clientIds.with(ask.echo) : state.clientIds;
+  const choseGa =
+    ask.kind === 'update' && state.choseGa === undefined
+      ? at(ask.frame, 'session.type') === 'realtime'
+      : state.choseGa;
+  const next = { ...state, clientIds, choseGa };
+  // Appends come by the thousand and are not answered, so they do not wait in the queue.
+  if (ask.kind === 'append' && ask.mayBeSilent && ask.mayBeGranted) {
+    return typeof ask.echo === 'string'
+      ? { ...next, appendIds: state.appendIds.with(ask.echo) }
+      : { ...next, unnamedAppend: true };
+  }
+  return { ...next, asks: [...state.asks, ask] };
+}
+
+/** Finds what an event of the server answers, and takes it off the queue. */
+export function answered(
+  state: State,
+  type: string,
+  fields: Fields,
+  report: Report,
+): { readonly state: State; readonly ask: Ask | undefined } {
+  if (type === 'error') return errorAnswered(state, fields, report);
+  const kind = Object.hasOwn(GRANTS, type) ? GRANTS[type] : undefined;
+  if (kind !== undefined) {
+    return granted(state, (ask) => ask.kind === kind, `${type} answers nothing that was asked`, report);
+  }
+  if (type === 'input_audio_buffer.committed') return committed(state, report);
+  if (type === 'response.done' && at(fields, 'response.status') === 'cancelled') {
+    return cancelled(state, fields, report);
+  }
+  return { state, ask: undefined };
+}
+
+function granted(
+  state: State,
+  wanted: (ask: Ask) => boolean,
+  otherwise: string,
+  report: Report,
+): { readonly state: State; readonly ask: Ask | undefined } {
+  const place = state.asks.findIndex((ask) => ask.mayBeGranted && wanted(ask));
+  const ask = state.asks[place];
+  if (ask === undefined) {
+    report('answer-unasked', otherwise);
+    return { state, ask };
+  }
+  passedOver(state.asks.slice(0, place), ask, report);
+  return { state: { ...state, asks: state.asks.slice(place + 1) }, ask };
+}
+
+/** Whatever was asked before must have been answered by now. */
+function passedOver(asks: readonly Ask[], answeredNow: Ask, report: Report): void {
+  for (const ask of asks.filter(isOwed)) {
+    report(
+      'answer-order',
+      `answers frame ${answeredNow.index}, but frame ${ask.index} (${shown(ask.frame.type)}) came before it and has no answer`,
+    );
+  }
+}
+
+/** An update that got an error and yet may be silent was refused as a whole. */
+function isOwed(ask: Ask): boolean {
+  return !ask.mayBeSilent;
+}
+
+/** A turn that ended by itself is committed without a word of the client; else a commit was asked for. */
+function committed(state: State, report: Report): { readonly state: State; readonly ask: Ask | undefined } {
+  const place = state.asks.findIndex((ask) => ask.kind === 'commit');
+  const commit = state.asks[place];
+  if (state.turn === undefined) {
+    if (commit === undefined) {
+      report('commit-cause', 'committed, but no turn had ended and the client did not commit');
+      return { state, ask: undefined };
+    }
+    return granted(state, (ask) => ask.kind === 'commit', '', report);
+  }
+  // The turn may have ended a moment before the commit arrived, which then has an answer of its own.
+  if (commit === undefined || state.asks.slice(0, place).some(isOwed)) return { state, ask: undefined };
+  const asks = state.asks.with(place, { ...commit, mayBeSilent: true });
+  return { state: { ...state, asks }, ask: undefined };
+}
+
+function cancelled(state: State, fields: Fields, report: Report) {
+  const id = textAt(fields, 'response.id') ?? '';
+  const place = state.asks.findIndex((ask) => ask.kind === 'cancel' && meansResponse(ask, id));
+  const ask = state.asks[place];
+  if (ask === undefined) {
+    report('response-cancel', `${shown(id)} is cancelled, but the client did not cancel it`);
+    return { state, ask };
+  }
+  passedOver(state.asks.slice(0, place), ask, report);
+  return { state: { ...state, asks: state.asks.slice(place + 1) }, ask };
+}
+
+function errorAnswered(state: State, fields: Fields, report: Report) {
+  const error = fieldsOf(fields.error);
+  const { code, event_id: echo } = error;
+  errorShape(error, report);
+  if (code === 'buffer_overflow' && isOfAppend(state, echo)) return { state, ask: undefined };
+  const place = state.asks.findIndex(
+    (ask) => ask.mayBeRefused && (ask.echo === undefined || ask.echo === echo),
+  );
+  const ask = state.asks[place];
+  if (ask === undefined) return { state: unasked(state, error, report), ask };
+  if (echo === null && isFault(code)) {
+    // A fault of the server that may answer any of them, or none.
+    const asks = state.asks.map((each) => (each.echo === null ? { ...each, mayBeSilent: true } : each));
+    return { state: { ...state, asks }, ask: undefined };
+  }
+  passedOver(state.asks.slice(0, place), ask, report);
+  errorCause(state, ask, code, report);
+  const param = typeof error.param === 'string' ? [error.param] : [];
+  const refused = { ...ask, refused: [...ask.refused, ...param] };
+  // The other fields of an update apply, and its answer still comes.
+  const rest = ask.kind === 'update' && ask.mayBeGranted ? [refused] : [];
+  return { state: { ...state, asks: [...rest, ...state.asks.slice(place + 1)] }, ask: refused };
+}
+
+function isFault(code: unknown): boolean {
+  return code === 'upstream_error' || code === 'internal_error';
+}
+
+function isOfAppend(state: State, echo: unknown): boolean {
+  return typeof echo === 'string' ? state.appendIds.has(echo) : echo === null && state.unnamedAppend;
+}
+
+/** An error that answers nothing: a fault of the server, or wrong. */
+function unasked(state: State, error: Fields, report: Report): State {
+  const { code, event_id: echo } = error;
+  if (typeof echo === 'string' && !state.clientIds.has(echo)) {
+    report('error-echo', `error.event_id ${shown(echo)} is no event_id of the client`);
+  } else if (typeof echo === 'string') {
+    report('answer-unasked', `an error for ${shown(echo)}, which needs no answer any more`);
+  } else if (!isFault(code)) {
+    const named = state.asks.find((ask) => ask.mayBeRefused);
+    if (named === undefined)
+      report('answer-unasked', `an error (${shown(code)}) answers nothing that was asked`);
+    else report('error-echo', `error.event_id is null, but the error answers ${shown(named.echo)}`);
+  }
+  return state;
+}
+
+function errorShape(error: Fields, report: Report): void {
+  const { type, code, message, param, event_id } = error;
+  const known = typeof code === 'string' && Object.hasOwn(ERROR_TYPES, code);
+  if (!known) report('error-shape', `error.code ${shown(code)} is not in the table`);
+  else if (type !== ERROR_TYPES[code]) {
+    report('error-shape', `error.type of ${code} must be ${shown(ERROR_TYPES[code])}, not ${shown(type)}`);
+  }
+  if (typeof message !== 'string' || message === '') report('error-shape', 'error.message must be a text');
+  if (typeof param !== 'string' && param !== null)
+    report('error-shape', 'error.param must be a text or null');
+  if (typeof event_id !== 'string' && event_id !== null) {
+    report('error-echo', `error.event_id must be a text or null, not ${shown(event_id)}`);
+  }
+}
+
+/** Each code of the table has its cause (spec 7). */
+function errorCause(state: State, ask: Ask, code: unknown, report: Report): void {
+  const { response } = state;
+  if (code === 'response_in_progress' && (ask.kind !== 'create_response' || response === undefined)) {
+    report('error-cause', 'response_in_progress, but no response is in flight or none was asked for');
+  }
+  if (code === 'buffer_overflow' && ask.kind !== 'append') {
+    report('error-cause', `buffer_overflow answers frame ${ask.index}, which appends nothing`);
+  }
+  const cancels = ask.kind === 'cancel' && ask.mayBeGranted && !isFault(code);
+  if (cancels && response !== undefined && meansResponse(ask, response.id)) {
+    report(
+      'error-cause',
+      `frame ${ask.index} is refused, though ${response.id} is in flight and can be cancelled`,
+    );
+  }
+}
+
+/** What a quiet end leaves unanswered. */
+export function unanswered(state: State, report: Report): void {
+  for (const ask of state.asks.filter(isOwed)) {
+    report('answer-missing', `frame ${ask.index} (${shown(ask.frame.type)}) has no answer`);
+  }
+}

@@ -1,0 +1,134 @@
+/** Items: new ids, the chain, the mirror of what a client sent, and who hears of them (openai-wire 8.2, 8.5, 8.6). */
+
+import type { Ask } from './asks.ts';
+import type { Report } from './rules.ts';
+import type { ServerFrame, State } from './state.ts';
+import { at, type Fields, fieldsOf, same, shown, textAt } from './trace.ts';
+
+/** Items that the session keeps (spec 8): an older one's id may be used again by the client. */
+const WINDOW = 64;
+
+export function itemRules(state: State, event: ServerFrame, report: Report): State {
+  const heard = announcementHeard(state, event, report);
+  switch (event.type) {
+    case 'input_audio_buffer.speech_started':
+      return newItem(heard, event.fields.item_id, false, report);
+    case 'input_audio_buffer.committed':
+      return committed(heard, event, report);
+    case 'conversation.item.created':
+      return created(heard, event, report);
+    default:
+      return heard;
+  }
+}
+
+/** An id that no item had before. */
+export function newItem(state: State, id: unknown, ofClient: boolean, report: Report): State {
+  if (typeof id !== 'string' || id === '') {
+    report('field-shape', `the id of an item must be a text, not ${shown(id)}`);
+    return state;
+  }
+  if (!ofClient && !id.startsWith('item_'))
+    report('id-prefix', `the id of an item begins with item_; ${shown(id)} does not`);
+  const seen = state.itemIds.indexOf(id);
+  if (seen !== undefined && !(ofClient && state.itemIds.size - seen >= WINDOW)) {
+    report('item-new', `${shown(id)} already names an item`);
+  }
+  return { ...state, itemIds: state.itemIds.with(id) };
+}
+
+/** The id of a turn was told when it started. */
+function committed(state: State, event: ServerFrame, report: Report): State {
+  const { item_id, previous_item_id } = event.fields;
+  const next = state.turn?.itemId === item_id ? state : newItem(state, item_id, false, report);
+  chained(next, previous_item_id, next.lastItemId, report);
+  return announce({ ...next, lastItemId: String(item_id) }, item_id, previous_item_id);
+}
+
+function created(state: State, event: ServerFrame, report: Report): State {
+  const { item, previous_item_id } = event.fields;
+  const fields = fieldsOf(item);
+  const { answers } = event;
+  const wanted = at(answers?.frame, 'previous_item_id') ?? undefined;
+  const next = newItem(state, fields.id, at(answers?.frame, 'item.id') === fields.id, report);
+  const expected = wanted === undefined ? next.lastItemId : wanted === 'root' ? null : wanted;
+  chained(next, previous_item_id, expected, report);
+  if (answers !== undefined) mirror(answers, fields, report);
+  const atEnd = previous_item_id === next.lastItemId;
+  return announce(atEnd ? { ...next, lastItemId: String(fields.id) } : next, fields.id, previous_item_id);
+}
+
+function chained(state: State, previous: unknown, expected: unknown, report: Report): void {
+  if (previous !== expected) {
+    report('item-chain', `previous_item_id must be ${shown(expected)}, not ${shown(previous)}`);
+  } else if (typeof previous === 'string' && !state.itemIds.has(previous)) {
+    report('item-chain', `previous_item_id ${shown(previous)} names no item`);
+  }
+}
+
+/** Fields of a client's item come back as they were sent; audio is not sent back. */
+function mirror(ask: Ask, item: Fields, report: Report): void {
+  const sent = fieldsOf(ask.frame.item);
+  const type = sent.type ?? 'message';
+  if (item.object !== 'realtime.item') report('item-shape', 'item.object must be "realtime.item"');
+  for (const [name, value] of [
+    ['id', sent.id ?? item.id],
+    ['type', type],
+    ['role', sent.role],
+    ['call_id', sent.call_id ?? undefined],
+    ['name', sent.name],
+    ['arguments', sent.arguments],
+    ['output', sent.output],
+  ] as const) {
+    if (value !== item[name] && (type !== 'message' || ['id', 'type', 'role'].includes(name))) {
+      report('item-mirror', `item.${name} was sent as ${shown(value)} and came back as ${shown(item[name])}`);
+    }
+  }
+  const parts = (value: unknown) => (Array.isArray(value) ? value : []).map(partCore);
+  if (type === 'message' && !same(parts(sent.content), parts(item.content))) {
+    report('item-mirror', 'item.content is not what was sent');
+  }
+  if (Object.values(item).includes(null)) report('item-shape', 'a field of an item is left out, never null');
+}
+
+/** What of a part comes back in both dialects. */
+function partCore(part: unknown): unknown {
+  const { type, text, transcript } = fieldsOf(part);
+  const kind = typeof type === 'string' ? type.replace(/^output_/, '') : type;
+  return { kind, text: text ?? null, transcript: transcript ?? null };
+}
+
+function announce(state: State, itemId: unknown, previousItemId: unknown): State {
+  return { ...state, announcement: { itemId: String(itemId), previousItemId, next: 'added' } };
+}
+
+/** Right behind `created` or `committed`, GA clients hear added and done of the item (openai-wire 8.2). */
+function announcementHeard(state: State, event: ServerFrame, report: Report): State {
+  const { announcement, dialect } = state;
+  const added = event.type === 'conversation.item.added';
+  const done = event.type === 'conversation.item.done';
+  if (announcement === undefined) return state;
+  const { itemId, next, previousItemId } = announcement;
+  if (next === 'added' ? added : done) {
+    const { item, previous_item_id } = event.fields;
+    if (textAt(item, 'id') !== itemId || previous_item_id !== previousItemId) {
+      report('item-announced', `${event.type} must be of ${itemId}, behind ${shown(previousItemId)}`);
+    }
+    userAudio(fieldsOf(item), report);
+    return { ...state, announcement: added ? { ...announcement, next: 'done' } : undefined };
+  }
+  if (dialect === 'ga' || next === 'done') {
+    report('item-announced', `conversation.item.${next} of ${itemId} must follow, not ${event.type}`);
+  }
+  // Without them, it is not the GA dialect that is spoken.
+  return { ...state, announcement: undefined, dialect: dialect ?? 'spec' };
+}
+
+/** A client breaks on an audio part without the key `transcript` (openai-wire 8.6). */
+function userAudio(item: Fields, report: Report): void {
+  for (const part of Array.isArray(item.content) ? item.content : []) {
+    if (at(part, 'type') === 'input_audio' && !Object.hasOwn(fieldsOf(part), 'transcript')) {
+      report('item-shape', `the audio part of ${shown(item.id)} has no transcript key`);
+    }
+  }
+}

@@ -1,0 +1,37 @@
+/**
+ * Ids and the order in which they were first seen: a set that only grows, as a value. Adding to the newest
+ * version costs nothing; adding to an older one copies, so that versions never disturb each other.
+ */
+export class SeenIds {
+  static readonly none = new SeenIds(new Map(), 0);
+  readonly #order: Map<string, number>;
+  readonly #size: number;
+
+  private constructor(order: Map<string, number>, size: number) {
+    this.#order = order;
+    this.#size = size;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** How many ids had been seen before this one, or undefined when it is not known. */
+  indexOf(id: string): number | undefined {
+    const index = this.#order.get(id);
+    return index !== undefined && index < this.#size ? index : undefined;
+  }
+
+  has(id: string): boolean {
+    return this.indexOf(id) !== undefined;
+  }
+
+  /** This set and one more id. */
+  with(id: string): SeenIds {
+    if (this.has(id)) return this;
+    const newest = this.#order.size === this.#size;
+    const order = newest && this.#size > 0 ? this.#order : new Map([...this.#order].slice(0, this.#size));
+    order.set(id, this.#size);
+    return new SeenIds(order, this.#size + 1);
+  }
+}

@@ -1,0 +1,88 @@
+/** The session: told first, told again after each update, and changed only by what was sent (spec 2.6, 3.4, 4.7). */
+
+import type { Report } from './rules.ts';
+import type { ServerFrame, State } from './state.ts';
+import { at, type Fields, fieldsOf, same, shown, textAt } from './trace.ts';
+
+/** Each setting, and the flat name that older clients know it by (openai-wire 8.3). */
+const SETTINGS: readonly (readonly [path: string, flat: string | undefined])[] = [
+  ['type', undefined],
+  ['audio.input.format', 'input_audio_format'],
+  ['audio.input.transcription', 'input_audio_transcription'],
+  ['audio.input.turn_detection', 'turn_detection'],
+  ['audio.input.noise_reduction', 'input_audio_noise_reduction'],
+  ['audio.output.format', 'output_audio_format'],
+  ['audio.output.voice', 'voice'],
+  ['output_modalities', 'modalities'],
+  ['tts_model', undefined],
+];
+
+export function sessionRules(state: State, event: ServerFrame, report: Report): State {
+  const { type, fields } = event;
+  if (type === 'session.created') {
+    if (state.session !== undefined) report('session-first', 'a second session.created');
+    const session = fieldsOf(fields.session);
+    sessionShape(session, report);
+    return { ...state, session };
+  }
+  if (state.session === undefined) {
+    report('session-first', `${shown(type)} came before session.created`);
+    // Told once.
+    return { ...state, session: {} };
+  }
+  if (type !== 'session.updated') return state;
+  const session = fieldsOf(fields.session);
+  sessionShape(session, report);
+  if (textAt(state.session, 'id') !== textAt(session, 'id')) {
+    report('session-same', `the session was ${shown(state.session.id)} and is now ${shown(session.id)}`);
+  }
+  if (event.answers !== undefined) {
+    unsentFields(state.session, session, fieldsOf(event.answers.frame.session), report);
+    refusedFields(state.session, session, event.answers.refused, report);
+  }
+  return { ...state, session };
+}
+
+function sessionShape(session: Fields, report: Report): void {
+  if (textAt(session, 'id')?.startsWith('sess_') !== true) {
+    report('id-prefix', `the id of a session begins with sess_; ${shown(session.id)} does not`);
+  }
+  if (session.object !== 'realtime.session') {
+    report('session-same', `session.object must be "realtime.session", not ${shown(session.object)}`);
+  }
+}
+
+function unsentFields(before: Fields, after: Fields, sent: Fields, report: Report): void {
+  for (const [path, flat] of SETTINGS) {
+    if (touches(sent, path) || (flat !== undefined && Object.hasOwn(sent, flat))) continue;
+    if (!same(at(before, path), at(after, path))) {
+      report(
+        'session-keeps',
+        `session.${path} was not sent, but went from ${shown(at(before, path))} to ${shown(at(after, path))}`,
+      );
+    }
+  }
+}
+
+/** Whether an update says anything about a setting, or about something that it is a part of. */
+function touches(sent: Fields, path: string): boolean {
+  if (at(sent, path) !== undefined) return true;
+  const names = path.split('.');
+  return names.slice(1).some((_, count) => {
+    const whole = at(sent, names.slice(0, count + 1).join('.'));
+    return whole !== undefined && (typeof whole !== 'object' || whole === null);
+  });
+}
+
+function refusedFields(before: Fields, after: Fields, params: readonly string[], report: Report): void {
+  for (const param of params) {
+    const path = param.replace(/^session\./, '');
+    if (path === param || same(at(before, path), at(after, path))) continue;
+    report('session-refusal', `${param} was refused, but went to ${shown(at(after, path))}`);
+  }
+}
+
+/** Whether the session, as last told, finds turns by itself. */
+export function detectsTurns(state: State): boolean {
+  return textAt(state.session, 'audio.input.turn_detection.type') === 'server_vad';
+}
