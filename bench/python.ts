@@ -2,6 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { type LineProcess, openLineProcess } from './line-process.ts';
 
 const FOLDER = join(import.meta.dirname, '../.cache/bench-python');
 const REQUIREMENTS = join(import.meta.dirname, 'peers/requirements.txt');
@@ -33,47 +34,10 @@ export async function runPeer<Line>(script: string, args: readonly string[], inp
     .map((line) => JSON.parse(line) as Line);
 }
 
-/** A peer that stays, so that its runs and ours can take turns. */
-export interface Peer {
-  /** Sends one line and waits for the line that answers it; one at a time. */
-  ask<Answer>(request: object): Promise<Answer>;
-  /** Ends the process. */
-  close(): Promise<void>;
-}
-
-/** Starts a peer's script that answers each JSON line with one. */
-export async function openPeer(script: string, args: readonly string[]): Promise<Peer> {
+/** Starts a peer's script that answers each JSON line with one, so that its runs and ours can take turns. */
+export async function openPeer(script: string, args: readonly string[]): Promise<LineProcess> {
   const path = join(import.meta.dirname, 'peers', script);
-  const child = Bun.spawn([await interpreter(), path, ...args], {
-    stdin: 'pipe',
-    stdout: 'pipe',
-    stderr: 'pipe',
-  });
-  const errors = new Response(child.stderr).text();
-  const answers = lines(child.stdout);
-  return {
-    async ask<Answer>(request: object) {
-      child.stdin.write(`${JSON.stringify(request)}\n`);
-      await child.stdin.flush();
-      const { value, done } = await answers.next();
-      if (done) throw new Error(`${script} ended with code ${await child.exited}:\n${await errors}`);
-      return JSON.parse(value) as Answer;
-    },
-    async close() {
-      await child.stdin.end();
-      await child.exited;
-    },
-  };
-}
-
-async function* lines(stream: ReadableStream<Uint8Array>): AsyncGenerator<string, void, undefined> {
-  const decoder = new TextDecoder();
-  let rest = '';
-  for await (const bytes of stream) {
-    const parts = (rest + decoder.decode(bytes, { stream: true })).split('\n');
-    rest = parts.pop() ?? '';
-    yield* parts.filter((line) => line.startsWith('{'));
-  }
+  return openLineProcess([await interpreter(), path, ...args]);
 }
 
 async function run(command: readonly string[], input = ''): Promise<string> {

@@ -3,6 +3,7 @@
 import { benchHearing } from './cases/hearing.ts';
 import { benchIntelligibility } from './cases/intelligibility.ts';
 import { benchMemory } from './cases/memory.ts';
+import { benchRealtime, realtimeParts } from './cases/realtime.ts';
 import { benchSpeech } from './cases/speech.ts';
 import { benchVoiceActivity } from './cases/voice-activity.ts';
 
@@ -13,13 +14,16 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
   hearing: benchHearing,
   'voice-activity': benchVoiceActivity,
   'hearing-tiny.en': () => benchHearing('tiny.en'),
+  realtime: benchRealtime,
 };
 
 const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(CASES);
 for (const name of wanted) {
-  const run = CASES[name];
+  const run = CASES[name] ?? realtimeParts[name];
   if (!run) {
-    console.error(`There is no bench '${name}'. Benches: ${Object.keys(CASES).join(', ')}.`);
+    console.error(
+      `There is no bench '${name}'. Benches: ${Object.keys({ ...CASES, ...realtimeParts }).join(', ')}.`,
+    );
     process.exit(1);
   }
   await run();

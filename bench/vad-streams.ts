@@ -8,6 +8,7 @@ import { DEFAULT_VAD_SETTINGS } from '../src/contract/engine.ts';
 import { openVad } from '../src/engines/silero/silero-engine.ts';
 import { noMetrics, silentLog } from '../test/support/doubles.ts';
 import { withNoise } from '../test/support/sample-runs.ts';
+import { cpuMs } from './processes.ts';
 
 const RATE_HZ = 24_000;
 const CHUNK_MS = 20;
@@ -100,12 +101,4 @@ async function holdStreams(
 function ownCpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
-}
-
-/** Time on a processor of another process, from ticks of 10 ms (proc(5)). */
-function cpuMs(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    .replace(/^.*\) /, '')
-    .split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * 10;
 }

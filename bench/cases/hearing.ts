@@ -1,18 +1,18 @@
 /** Speech to text beside faster-whisper on the same weights: time, word errors, and what is heard in silence. */
 
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadConfig } from '../../src/config.ts';
-import { resolveModelFiles, whisperEntry } from '../../src/engines/model-files.ts';
 import { wordErrors } from '../../test/reference/transcript-normalizer.ts';
 import type { Clip, HearingCorpus, TimedClip } from '../corpus/clip.ts';
 import { hearingCorpus } from '../corpus/hearing-corpus.ts';
 import { readWav } from '../corpus/wav-file.ts';
+import { checkpointFolder } from '../hearing/checkpoint-folder.ts';
 import { liveRows } from '../hearing/live.ts';
 import { serviceRows } from '../hearing/service.ts';
+import type { LineProcess } from '../line-process.ts';
 import { type Listener, openListener, transcribe } from '../listening.ts';
-import { openPeer, type Peer } from '../python.ts';
+import { openPeer } from '../python.ts';
 import { type Row, report } from '../report.ts';
 
 const THREADS = 2;
@@ -31,15 +31,6 @@ const PEER_SOUND_STEP = 4;
 interface PeerAnswer {
   readonly seconds: number;
   readonly text: string;
-}
-
-/** The recogniser wants its files side by side under their own names. */
-function checkpointFolder(scratch: string, weights: string): string {
-  const folder = join(scratch, 'checkpoint');
-  mkdirSync(folder);
-  const files = resolveModelFiles(loadConfig(process.env).modelsDir, whisperEntry(weights)?.id ?? weights);
-  for (const [name, path] of Object.entries(files)) symlinkSync(path, join(folder, name));
-  return folder;
 }
 
 /** @param weights `base` or `tiny.en`. */
@@ -71,11 +62,11 @@ export async function benchHearing(weights = 'base'): Promise<void> {
   await report(name, 'Hearing beside faster-whisper 1.2.1', rows, notes);
 }
 
-async function askPeer(peer: Peer, { audio, language }: Clip): Promise<PeerAnswer> {
+async function askPeer(peer: LineProcess, { audio, language }: Clip): Promise<PeerAnswer> {
   return await peer.ask({ audio, runs: 1, language, task: 'transcribe' });
 }
 
-async function timeRows(clips: readonly TimedClip[], ours: Listener, peer: Peer): Promise<Row[]> {
+async function timeRows(clips: readonly TimedClip[], ours: Listener, peer: LineProcess): Promise<Row[]> {
   const rows: Row[] = [];
   for (const [group, { target, runs }] of Object.entries(GROUPS)) {
     const members = clips.filter((clip) => clip.group === group);
@@ -108,7 +99,7 @@ async function timeRows(clips: readonly TimedClip[], ours: Listener, peer: Peer)
 async function wordErrorRows(
   { test, recordings }: HearingCorpus,
   ours: Listener,
-  peer: Peer,
+  peer: LineProcess,
   weights: string,
   notes: string[],
 ): Promise<Row[]> {
@@ -154,7 +145,7 @@ async function wordErrorRows(
 async function soundRows(
   sounds: readonly Clip[],
   ours: Listener,
-  peer: Peer,
+  peer: LineProcess,
   notes: string[],
 ): Promise<Row[]> {
   let [mine, theirs] = [0, 0];

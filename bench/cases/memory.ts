@@ -3,6 +3,7 @@
 import { report } from '../report.ts';
 import { residentKb } from '../resident-memory.ts';
 import { launchBenchService, speak } from '../service.ts';
+import { slope } from '../statistics.ts';
 
 const WARM_UP = 96;
 const REQUESTS = 528;
@@ -11,18 +12,6 @@ const REQUESTS = 528;
 const CYCLE = 48;
 const SLOPE_TARGET_KB = 20;
 const WORDS = 'one two three four five six seven eight nine ten eleven twelve'.split(' ');
-
-/** Least-squares slope of evenly spaced values. */
-function slope(values: readonly number[]): number {
-  const middle = (values.length - 1) / 2;
-  const mean = values.reduce((a, b) => a + b, 0) / values.length;
-  let [above, below] = [0, 0];
-  values.forEach((value, i) => {
-    above += (i - middle) * (value - mean);
-    below += (i - middle) ** 2;
-  });
-  return above / below;
-}
 
 export async function benchMemory(): Promise<void> {
   const service = await launchBenchService();

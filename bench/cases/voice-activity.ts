@@ -4,23 +4,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Resampler } from '../../src/audio/resampler.ts';
 import { loadConfig } from '../../src/config.ts';
-import { resolveModelFiles } from '../../src/engines/model-files.ts';
-import { loadPiper } from '../../src/engines/piper/piper-model.ts';
+import { CONVERSATION_RATE_HZ, conversation } from '../conversation.ts';
 import { type Row, report } from '../report.ts';
 import type { VadLoad } from '../vad-streams.ts';
 
 const STREAMS = 300;
-const RATE_HZ = 24_000;
-/** Of a turn: what is said, then silence of the same length, as the other side speaks. */
-const TURNS = [
-  'I would like to book a table for two at seven.',
-  'Yes, that is right.',
-  'Could you tell me whether there is a place to park the car nearby?',
-  'No, thank you, that was all.',
-  'The harbour was quiet that morning, and two boats lay at the pier.',
-];
 /** Silence of a muted line, which the gate keeps from the model, and of a room, which it does not. */
 const NOISES = [
   { name: 'silent pauses', noiseDb: -80 },
@@ -59,33 +48,11 @@ export async function benchVoiceActivity(): Promise<void> {
     `${STREAMS} streams of voice activity detection in real time on one core`,
     rows,
     [
-      `Both processes are bound to one core. ${STREAMS} streams at ${RATE_HZ} Hz, a write every 20 ms each, 20 s after 2 s of warm-up.`,
+      `Both processes are bound to one core. ${STREAMS} streams at ${CONVERSATION_RATE_HZ} Hz, a write every 20 ms each, 20 s after 2 s of warm-up.`,
       'Lag: from the moment at which the last sample of a write is spoken to the answer of the write.',
       ...notes,
     ],
   );
-}
-
-/** Turns with silence between, f32 at {@link RATE_HZ}. */
-async function conversation(modelsDir: string): Promise<Float32Array<ArrayBuffer>> {
-  const files = resolveModelFiles(modelsDir, 'piper-en-us-joe');
-  const piper = await loadPiper({
-    model: files['en_US-joe-medium.onnx'] ?? '',
-    settings: files['en_US-joe-medium.onnx.json'] ?? '',
-    runtime: { provider: 'cpu', threads: 1 },
-  });
-  const samples: number[] = [];
-  for (const text of TURNS) {
-    const resampler = new Resampler({ fromHz: piper.description.rateHz, toHz: RATE_HZ, format: 'float32' });
-    const turn: number[] = [];
-    for await (const run of piper.open({ text, speed: 1, delivery: 'whole' })) {
-      if (run) turn.push(...resampler.push(run));
-    }
-    turn.push(...resampler.flush());
-    samples.push(...turn, ...new Array<number>(turn.length).fill(0));
-  }
-  await piper.close();
-  return Float32Array.from(samples);
 }
 
 /** Runs the streams in a process that, with its child, has one core. */

@@ -1,0 +1,99 @@
+/** How soon a response is over that its client cancels, and that nothing of it is heard after that. */
+
+import { seededRandom } from '../../src/kit/seeded-random.ts';
+import { launchService, NO_RECOGNISER } from '../../test/support/launcher.ts';
+import { RealtimeClient, type Received } from '../realtime/client.ts';
+import type { Measured } from '../realtime/measured.ts';
+import type { Service } from '../service.ts';
+import { quantile } from '../statistics.ts';
+
+const CONFIG = `
+[models."svc-tts"]
+kind = "kokoro"
+${NO_RECOGNISER}`;
+const CANCELS = 1000;
+/** More than the machine speaks for at once, so that some responses still wait when they are cancelled. */
+const CLIENTS = 8;
+const LATEST_MS = 800;
+const TARGET_MS = 50;
+/** What would come too late has come by then. */
+const SETTLE_MS = 500;
+/** Takes several seconds to synthesise. */
+const TEXT =
+  'It was the best of times, it was the worst of times. It was the age of wisdom, it was the age of foolishness. ' +
+  'It was the epoch of belief, it was the epoch of incredulity. It was the season of light, it was the season of darkness. ' +
+  'It was the spring of hope, it was the winter of despair. We had everything before us, we had nothing before us.';
+
+interface Heard {
+  /** From `response.cancel` to `response.done`, of each response. */
+  readonly waitsMs: number[];
+  /** Cancelled before their first audio. */
+  silent: number;
+  /** Deltas between a cancel and its `response.done`. */
+  deltasMeanwhile: number;
+  /** Deltas that came when their response was done. */
+  deltasAfter: number;
+  /** Responses whose end was another than `cancelled`. */
+  otherEnds: number;
+}
+
+export async function measureCancels(): Promise<Measured> {
+  const service = await launchService({ config: CONFIG });
+  const heard: Heard = { waitsMs: [], silent: 0, deltasMeanwhile: 0, deltasAfter: 0, otherEnds: 0 };
+  try {
+    const clients = Array.from({ length: CLIENTS }, (_, seed) => cancelMany(service, seed + 1, heard));
+    await Promise.all(clients);
+  } finally {
+    await service.stop();
+  }
+  const { waitsMs } = heard;
+  const measure = `response.cancel → response.done, ${waitsMs.length} cancels`;
+  return {
+    rows: [
+      { measure: `${measure}, median`, ours: quantile(waitsMs, 0.5), unit: 'ms' },
+      { measure: `${measure}, 99 %`, ours: quantile(waitsMs, 0.99), unit: 'ms', target: TARGET_MS },
+      { measure: `${measure}, most`, ours: Math.max(...waitsMs), unit: 'ms' },
+      { measure: 'audio deltas after their response.done', ours: heard.deltasAfter, unit: '', target: 0 },
+      { measure: 'cancelled responses with another end', ours: heard.otherEnds, unit: '', target: 0 },
+    ],
+    notes: [
+      `Cancels: ${CLIENTS} sockets at once, each response cancelled 0–${LATEST_MS} ms after response.create; ${heard.silent} before their first audio; ${heard.deltasMeanwhile} deltas were on their way between a cancel and its response.done.`,
+    ],
+  };
+}
+
+async function cancelMany(service: Service, seed: number, heard: Heard): Promise<void> {
+  const random = seededRandom(seed);
+  const client = await RealtimeClient.open(service.baseUrl);
+  await client.configure({ output_modalities: ['audio'] });
+  for (let i = 0; i < CANCELS / CLIENTS; i++) await cancelOne(client, random() * LATEST_MS, heard);
+  await Bun.sleep(SETTLE_MS);
+  heard.deltasAfter += client.taken().filter(isDelta).length;
+  await client.close();
+}
+
+async function cancelOne(client: RealtimeClient, afterMs: number, heard: Heard): Promise<void> {
+  const item = { type: 'message', role: 'user', content: [{ type: 'input_text', text: TEXT }] };
+  client.send({ type: 'conversation.item.create', item });
+  client.send({ type: 'response.create' });
+  await Bun.sleep(afterMs);
+  const before = client.taken();
+  const cancelledMs = client.send({ type: 'response.cancel' });
+  const meanwhile: Received[] = [];
+  let done: Received;
+  do {
+    done = await client.next();
+    if (done.type === 'error') throw new Error(`${done.error?.code}: ${done.error?.message}`);
+    meanwhile.push(done);
+  } while (done.type !== 'response.done');
+  heard.waitsMs.push(done.atMs - cancelledMs);
+  if (!before.some(isDelta)) heard.silent += 1;
+  heard.deltasMeanwhile += meanwhile.filter(isDelta).length;
+  const deltas = [...before, ...meanwhile].filter(isDelta);
+  heard.deltasAfter += deltas.filter(({ response_id }) => response_id !== done.response?.id).length;
+  if (done.response?.status !== 'cancelled') heard.otherEnds += 1;
+}
+
+function isDelta({ type }: Received): boolean {
+  return type === 'response.audio.delta';
+}

@@ -1,0 +1,41 @@
+/** One side of a conversation: turns of speech, and silence while the other side speaks. */
+
+import { Resampler } from '../src/audio/resampler.ts';
+import { resolveModelFiles } from '../src/engines/model-files.ts';
+import { loadPiper } from '../src/engines/piper/piper-model.ts';
+
+export const CONVERSATION_RATE_HZ = 24_000;
+/** Of a turn: what is said, then silence of the same length, as the other side speaks. */
+const TURNS = [
+  'I would like to book a table for two at seven.',
+  'Yes, that is right.',
+  'Could you tell me whether there is a place to park the car nearby?',
+  'No, thank you, that was all.',
+  'The harbour was quiet that morning, and two boats lay at the pier.',
+];
+
+/** Turns with silence between, at {@link CONVERSATION_RATE_HZ}. */
+export async function conversation(modelsDir: string): Promise<Float32Array<ArrayBuffer>> {
+  const files = resolveModelFiles(modelsDir, 'piper-en-us-joe');
+  const piper = await loadPiper({
+    model: files['en_US-joe-medium.onnx'] ?? '',
+    settings: files['en_US-joe-medium.onnx.json'] ?? '',
+    runtime: { provider: 'cpu', threads: 1 },
+  });
+  const samples: number[] = [];
+  for (const text of TURNS) {
+    const resampler = new Resampler({
+      fromHz: piper.description.rateHz,
+      toHz: CONVERSATION_RATE_HZ,
+      format: 'float32',
+    });
+    const turn: number[] = [];
+    for await (const run of piper.open({ text, speed: 1, delivery: 'whole' })) {
+      if (run) turn.push(...resampler.push(run));
+    }
+    turn.push(...resampler.flush());
+    samples.push(...turn, ...new Array<number>(turn.length).fill(0));
+  }
+  await piper.close();
+  return Float32Array.from(samples);
+}

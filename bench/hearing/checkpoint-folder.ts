@@ -1,0 +1,15 @@
+/** Whisper weights as the peer's library reads them. */
+
+import { mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { loadConfig } from '../../src/config.ts';
+import { resolveModelFiles, whisperEntry } from '../../src/engines/model-files.ts';
+
+/** A folder for the peer, which wants its files side by side under their own names. */
+export function checkpointFolder(scratch: string, weights: string): string {
+  const folder = join(scratch, 'checkpoint');
+  mkdirSync(folder);
+  const files = resolveModelFiles(loadConfig(process.env).modelsDir, whisperEntry(weights)?.id ?? weights);
+  for (const [name, path] of Object.entries(files)) symlinkSync(path, join(folder, name));
+  return folder;
+}

@@ -1,0 +1,114 @@
+/** A client of `/v1/realtime` in the specification's dialect, which knows when each event came. */
+
+import { SERVICE_KEY } from '../../test/support/launcher.ts';
+
+const WAIT_LIMIT_MS = 60_000;
+
+/** A server event: its time of arrival on the clock of `performance.now()`, and those fields that are looked at. */
+export interface Received {
+  readonly type: string;
+  readonly atMs: number;
+  readonly item_id?: string;
+  readonly response_id?: string;
+  readonly audio_start_ms?: number;
+  readonly audio_end_ms?: number;
+  readonly transcript?: string;
+  readonly response?: { readonly id: string; readonly status: string };
+  readonly error?: { readonly code?: string; readonly message?: string };
+}
+
+export class RealtimeClient {
+  readonly #socket: WebSocket;
+  /** Not taken yet. */
+  readonly #events: Received[] = [];
+  #arrived = Promise.withResolvers<void>();
+  #closed = false;
+
+  private constructor(socket: WebSocket) {
+    this.#socket = socket;
+    socket.onmessage = ({ data }) => {
+      const atMs = performance.now();
+      this.#events.push({ ...JSON.parse(String(data)), atMs });
+      this.#wake();
+    };
+    socket.onclose = () => {
+      this.#closed = true;
+      this.#wake();
+    };
+  }
+
+  /** Connects, and waits for `session.created`. @param key of the organization that it belongs to. */
+  static async open(baseUrl: string, key = SERVICE_KEY): Promise<RealtimeClient> {
+    const client = new RealtimeClient(openSocket(baseUrl, key));
+    await client.until('session.created');
+    return client;
+  }
+
+  /** Sets fields of the session, and waits until they are set. */
+  async configure(session: object): Promise<void> {
+    this.send({ type: 'session.update', session });
+    await this.until('session.updated');
+  }
+
+  /** Sends an event. @returns when. */
+  send(event: { readonly type: string; readonly [field: string]: unknown }): number {
+    return this.sendFrame(JSON.stringify(event));
+  }
+
+  /** Sends an event that was written before. @returns when. */
+  sendFrame(frame: string): number {
+    this.#socket.send(frame);
+    return performance.now();
+  }
+
+  /** The next event, whatever it is. @throws Error when none comes, or the socket was closed. */
+  async next(): Promise<Received> {
+    while (this.#events.length === 0) {
+      if (this.#closed) throw new Error('the socket was closed');
+      this.#arrived = Promise.withResolvers();
+      const timer = setTimeout(
+        () => this.#arrived.reject(new Error(`nothing came in ${WAIT_LIMIT_MS} ms`)),
+        WAIT_LIMIT_MS,
+      );
+      await this.#arrived.promise.finally(() => clearTimeout(timer));
+    }
+    const [event] = this.#events.splice(0, 1);
+    if (event === undefined) throw new Error('no event');
+    return event;
+  }
+
+  /** Takes events up to the first of a type. @throws Error for an `error` event. */
+  async until(type: string): Promise<Received> {
+    for (;;) {
+      const event = await this.next();
+      if (event.type === type) return event;
+      if (event.type === 'error') throw new Error(`${event.error?.code}: ${event.error?.message}`);
+    }
+  }
+
+  /** Takes what has come so far. */
+  taken(): Received[] {
+    return this.#events.splice(0);
+  }
+
+  /** Leaves at once, whatever is under way; resolves when the socket is closed. */
+  async close(): Promise<void> {
+    this.#socket.close(1000);
+    while (!this.#closed) {
+      this.#arrived = Promise.withResolvers();
+      await this.#arrived.promise;
+    }
+  }
+
+  #wake(): void {
+    this.#arrived.resolve();
+  }
+}
+
+/** A socket to `/v1/realtime` as servers open it: the key in a header, and no compression. */
+export function openSocket(baseUrl: string, key = SERVICE_KEY): WebSocket {
+  return new WebSocket(`${baseUrl.replace(/^http/, 'ws')}/v1/realtime`, {
+    headers: { authorization: `Bearer ${key}` },
+    perMessageDeflate: false,
+  });
+}

@@ -1,0 +1,119 @@
+/** How soon the text of a turn comes that the detector ended, beside faster-whisper on the whole clip. */
+
+import { withNoise } from '../../test/support/sample-runs.ts';
+import type { TimedClip } from '../corpus/clip.ts';
+import { readWav } from '../corpus/wav-file.ts';
+import type { LineProcess } from '../line-process.ts';
+import type { Row } from '../report.ts';
+import type { Service } from '../service.ts';
+import { mean, median } from '../statistics.ts';
+import { appendFrames, atSocketRate, SOCKET_RATE_HZ, thenSilence } from './appends.ts';
+import { RealtimeClient } from './client.ts';
+import type { Measured } from './measured.ts';
+import { isOneTurn, openDetector, speechEndMs } from './turns.ts';
+
+/** Most that ours may take of the peer's time, for both lengths. */
+const TARGET = 0.35;
+const GROUPS = ['3 s', '8 s'];
+const RUNS = 3;
+const CHUNK_MS = 20;
+const SILENCE_MS = 1000;
+/** A room: the detector's gate for muted lines does not help. */
+const NOISE_DB = -60;
+const SESSION = {
+  audio: {
+    input: {
+      transcription: { language: 'en' },
+      turn_detection: { type: 'server_vad', silence_duration_ms: 500 },
+    },
+  },
+};
+
+interface Turn {
+  readonly endToStoppedMs: number;
+  readonly stoppedToCompletedMs: number;
+}
+
+/** From the end of speech, of clips that arrive in real time; the peer in turn. */
+export async function spokenTurnRows(
+  service: Service,
+  peer: LineProcess,
+  clips: readonly TimedClip[],
+): Promise<Measured> {
+  const detector = await openDetector();
+  const rows: Row[] = [];
+  const counts: string[] = [];
+  try {
+    for (const group of GROUPS) {
+      const turns: Turn[] = [];
+      const theirs: number[] = [];
+      for (const clip of clips.filter((each) => each.group === group)) {
+        const speech = atSocketRate(await readWav(clip.audio));
+        const samples = withNoise(thenSilence(speech, SILENCE_MS), NOISE_DB);
+        // The peer's time is that of the whole clip.
+        if (!(await isOneTurn(detector, samples))) continue;
+        const frames = appendFrames(samples, CHUNK_MS);
+        const endMs = speechEndMs(speech, SOCKET_RATE_HZ);
+        const heard: Turn[] = [];
+        const asked: number[] = [];
+        for (let run = 0; run < RUNS; run++) {
+          heard.push(await talk(service, frames, endMs));
+          const request = { audio: clip.audio, runs: 1, language: clip.language, task: 'transcribe' };
+          asked.push((await peer.ask<{ seconds: number }>(request)).seconds * 1000);
+        }
+        turns.push({
+          endToStoppedMs: median(heard.map((turn) => turn.endToStoppedMs)),
+          stoppedToCompletedMs: median(heard.map((turn) => turn.stoppedToCompletedMs)),
+        });
+        theirs.push(median(asked));
+      }
+      const stopped = mean(turns.map((turn) => turn.endToStoppedMs));
+      const completed = mean(turns.map((turn) => turn.stoppedToCompletedMs));
+      counts.push(`${turns.length} of ${group}`);
+      rows.push(
+        {
+          measure: `${group} live, speech_stopped → completed; peer: faster-whisper's time for the clip`,
+          ours: completed,
+          peer: mean(theirs),
+          unit: 'ms',
+          target: TARGET,
+        },
+        { measure: `${group} live, real end of speech → speech_stopped`, ours: stopped, unit: 'ms' },
+        { measure: `${group} live, real end of speech → completed`, ours: stopped + completed, unit: 'ms' },
+      );
+    }
+  } finally {
+    await detector.close();
+  }
+  return {
+    rows,
+    notes: [
+      `Live turns: server_vad with 500 ms of silence, appends of ${CHUNK_MS} ms in real time, noise at ${NOISE_DB} dB. Median of ${RUNS} runs of each clip that is one turn (${counts.join(', ')}), ours and faster-whisper 1.2.1 (int8, 2 threads, greedy, the clip in memory) in turn; then the mean of the clips.`,
+    ],
+  };
+}
+
+/** Speaks a clip in real time, and listens for the end of its turn. */
+async function talk(service: Service, frames: readonly string[], speechEndMs: number): Promise<Turn> {
+  const client = await RealtimeClient.open(service.baseUrl);
+  await client.configure(SESSION);
+  let talking = true;
+  const startMs = performance.now();
+  const speaking = (async () => {
+    for (const [i, frame] of frames.entries()) {
+      // A chunk leaves when its last sample was recorded.
+      await Bun.sleep(Math.max(0, startMs + (i + 1) * CHUNK_MS - performance.now()));
+      if (!talking) return;
+      client.sendFrame(frame);
+    }
+  })();
+  const stopped = await client.until('input_audio_buffer.speech_stopped');
+  const completed = await client.until('conversation.item.input_audio_transcription.completed');
+  talking = false;
+  await speaking;
+  await client.close();
+  return {
+    endToStoppedMs: stopped.atMs - startMs - speechEndMs,
+    stoppedToCompletedMs: completed.atMs - stopped.atMs,
+  };
+}

@@ -1,0 +1,30 @@
+/** What is said about many measured values. */
+
+/** The value below which this share (0–1) of the values lies; NaN of none. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+/** The value in the middle; the mean of the two in the middle of an even number. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const [low, high] = [Math.ceil(sorted.length / 2) - 1, Math.floor(sorted.length / 2)];
+  return ((sorted[low] ?? Number.NaN) + (sorted[high] ?? Number.NaN)) / 2;
+}
+
+export function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/** Least-squares slope of evenly spaced values. */
+export function slope(values: readonly number[]): number {
+  const middle = (values.length - 1) / 2;
+  const average = mean(values);
+  let [above, below] = [0, 0];
+  values.forEach((value, i) => {
+    above += (i - middle) * (value - average);
+    below += (i - middle) ** 2;
+  });
+  return above / below;
+}
