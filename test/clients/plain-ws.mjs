@@ -1,0 +1,29 @@
+/** The `ws` package by itself. Asked: url, protocols, options. */
+
+import WebSocket from 'ws';
+import { ask, obey, tell, watch } from './bridge.mjs';
+
+const socket = new WebSocket(ask.url, ask.protocols ?? [], ask.options ?? {});
+watch(socket);
+socket.on('error', ({ message }) => tell({ kind: 'error', message }));
+socket.on('ping', (data) => tell({ kind: 'ping', data: String(data) }));
+socket.on('pong', (data) => tell({ kind: 'pong', data: String(data) }));
+socket.on('message', (data, binary) => {
+  if (binary) tell({ kind: 'binary', length: data.length });
+  else tell({ kind: 'event', event: JSON.parse(String(data)) });
+});
+
+await obey({
+  send: (event) => socket.send(JSON.stringify(event)),
+  text: (text) => socket.send(text),
+  binary: (base64) => socket.send(Buffer.from(base64, 'base64')),
+  /** One message in several frames. */
+  pieces: (pieces) => {
+    for (const [index, piece] of pieces.entries()) socket.send(piece, { fin: index === pieces.length - 1 });
+  },
+  ping: (data) => socket.ping(data),
+  pause: () => socket.pause(),
+  resume: () => socket.resume(),
+  close: ({ code, reason }) => socket.close(code, reason),
+  terminate: () => socket.terminate(),
+});

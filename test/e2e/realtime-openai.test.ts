@@ -1,0 +1,249 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { transcriptWords } from '../reference/transcript-normalizer.ts';
+import { SERVICE_KEY } from '../support/launcher.ts';
+import { type NodeClient, openNodeClient } from '../support/node-client.ts';
+import {
+  appends,
+  launchRealtimeService,
+  type RealtimeService,
+  silentPcm,
+  spokenPcm,
+  usageRows,
+} from '../support/realtime-service.ts';
+
+/** The realtime classes of the official package, unmodified, in Node, against the real process with real models. */
+
+const TEXT = 'The quick brown fox jumps over the lazy dog near the river.';
+const ANSWER = 'Your train leaves from platform three in ten minutes.';
+
+let service: RealtimeService;
+let spoken: Buffer;
+beforeAll(async () => {
+  service = await launchRealtimeService();
+  spoken = await spokenPcm(service, TEXT);
+}, 300_000);
+afterAll(() => service?.stop());
+
+const COMMON = [
+  'session.created',
+  'session.updated',
+  'input_audio_buffer.speech_started',
+  'input_audio_buffer.speech_stopped',
+  'input_audio_buffer.committed',
+  'conversation.item.input_audio_transcription.delta',
+  'conversation.item.input_audio_transcription.completed',
+  'conversation.item.created',
+  'conversation.item.added',
+  'conversation.item.done',
+  'response.created',
+  'response.output_item.added',
+  'response.content_part.added',
+  'response.content_part.done',
+  'response.output_item.done',
+  'response.done',
+];
+const SPEC_AUDIO = [
+  'response.audio.delta',
+  'response.audio.done',
+  'response.audio_transcript.delta',
+  'response.audio_transcript.done',
+];
+const GA_AUDIO = SPEC_AUDIO.map((type) => type.replace('.audio', '.output_audio'));
+
+type Module = `openai/${'beta/' | ''}realtime/${'ws' | 'websocket'}`;
+
+function open(module: Module, query = '', key = SERVICE_KEY): NodeClient {
+  const native = module.endsWith('websocket');
+  const ask = {
+    module,
+    baseURL: `${service.tlsUrl}/v1${query}`,
+    key,
+    props: {
+      model: 'svc-stt',
+      ...(native ? { dangerouslyAllowBrowser: true } : { options: { rejectUnauthorized: false } }),
+    },
+    types: [...COMMON, ...SPEC_AUDIO, ...GA_AUDIO],
+  };
+  return openNodeClient(
+    'openai-realtime.mjs',
+    ask,
+    native ? { NODE_EXTRA_CA_CERTS: service.certificate } : {},
+  );
+}
+
+/** Ends the client and shows that nothing went wrong that a test did not ask for. */
+async function leave(client: NodeClient): Promise<void> {
+  client.do({ close: true });
+  expect(await client.until('close', ({ kind }) => kind === 'close')).toMatchObject({ code: 1000 });
+  await client.end();
+  expect(client.told.filter(({ kind }) => kind === 'error' || kind === 'uncaught')).toEqual([]);
+}
+
+/** Says a clip by hand and hears what it was. */
+async function commits(client: NodeClient): Promise<void> {
+  expect((await client.event('session.created')).session).toMatchObject({ object: 'realtime.session' });
+  client.do({
+    send: {
+      type: 'session.update',
+      session: {
+        type: 'transcription',
+        audio: { input: { transcription: { model: 'svc-stt', language: 'en' } } },
+      },
+    },
+  });
+  const { session } = await client.event('session.updated');
+  expect(session.audio.input).toMatchObject({ transcription: { language: 'en' }, turn_detection: null });
+  for (const audio of appends(spoken)) client.do({ send: { type: 'input_audio_buffer.append', audio } });
+  client.do({ send: { type: 'input_audio_buffer.commit' } });
+  const { item_id } = await client.event('input_audio_buffer.committed');
+  const { transcript, usage } = await client.event('conversation.item.input_audio_transcription.completed');
+  expect(transcriptWords(transcript)).toEqual(transcriptWords(TEXT));
+  expect(usage).toMatchObject({ type: 'tokens', input_token_details: { text_tokens: 0 } });
+  const heard = client.events('conversation.item.input_audio_transcription.delta');
+  expect(heard.map(({ delta }) => delta).join('')).toBe(transcript);
+  expect(new Set(heard.map((event) => event.item_id))).toEqual(new Set([item_id]));
+}
+
+/** Has a text spoken, and checks the audio by hearing it. */
+async function speaks(client: NodeClient, dialect: 'spec' | 'ga'): Promise<void> {
+  const [delta = '', done = '', textDelta = '', textDone = ''] = dialect === 'ga' ? GA_AUDIO : SPEC_AUDIO;
+  client.do({
+    send: { type: 'session.update', session: { type: 'transcription', output_modalities: ['audio'] } },
+  });
+  expect((await client.event('session.updated')).session.output_modalities).toEqual(['audio']);
+  client.do({
+    send: {
+      type: 'conversation.item.create',
+      item: { type: 'message', role: 'user', content: [{ type: 'input_text', text: ANSWER }] },
+    },
+  });
+  const created = await client.event('conversation.item.created');
+  client.do({ send: { type: 'response.create' } });
+  const { response } = await client.event('response.created');
+  await client.event('response.output_item.added');
+  await client.event('response.content_part.added');
+  expect((await client.event(textDone)).transcript).toBe(ANSWER);
+  await client.event(done);
+  expect((await client.event('response.content_part.done')).part).toMatchObject({ transcript: ANSWER });
+  await client.event('response.output_item.done');
+  const end = await client.event('response.done');
+  expect(end.response).toMatchObject({
+    id: response.id,
+    status: 'completed',
+    usage: { input_tokens: expect.any(Number) },
+  });
+  expect(
+    client
+      .events(textDelta)
+      .map((event) => event.delta)
+      .join(''),
+  ).toBe(ANSWER);
+
+  const other = dialect === 'ga' ? SPEC_AUDIO : GA_AUDIO;
+  for (const type of other) expect(client.events(type), type).toEqual([]);
+  const added = client.events('conversation.item.added');
+  if (dialect === 'ga') {
+    expect(added.map(({ item }) => item.role)).toContain('assistant');
+    expect(added.map(({ item }) => item.id)).toContain(created.item.id);
+  } else expect(added).toEqual([]);
+
+  const pcm = Buffer.concat(client.events(delta).map((event) => Buffer.from(event.delta, 'base64')));
+  await hears(pcm, ANSWER);
+  const [row] = await usageRows(service, 1);
+  expect(row).toMatchObject({ endpoint: '/v1/audio/speech', status: 'completed', characters: ANSWER.length });
+}
+
+/** The recogniser as a witness of what audio says. */
+async function hears(pcm: Buffer, text: string): Promise<void> {
+  const witness = openNodeClient('plain-ws.mjs', {
+    url: service.socketUrl,
+    options: { headers: { authorization: `Bearer ${SERVICE_KEY}` } },
+  });
+  await witness.event('session.created');
+  for (const audio of appends(pcm)) witness.do({ send: { type: 'input_audio_buffer.append', audio } });
+  witness.do({ send: { type: 'input_audio_buffer.commit' } });
+  const { transcript } = await witness.event('conversation.item.input_audio_transcription.completed');
+  expect(transcriptWords(transcript)).toEqual(transcriptWords(text));
+  await witness.end();
+}
+
+describe.each<[Module, string, 'spec' | 'ga']>([
+  ['openai/realtime/ws', '', 'spec'],
+  ['openai/realtime/ws', '?events=ga', 'ga'],
+  ['openai/beta/realtime/ws', '', 'spec'],
+  ['openai/realtime/websocket', '', 'spec'],
+  ['openai/beta/realtime/websocket', '', 'spec'],
+])('%s with the query %j', (module, query, dialect) => {
+  test('commits a clip and has a text spoken', async () => {
+    const client = open(module, query);
+    const { protocol } = await client.until('open', ({ kind }) => kind === 'open');
+    expect(protocol).toBe(module.endsWith('websocket') ? 'realtime' : '');
+    await commits(client);
+    await speaks(client, dialect);
+    await leave(client);
+  });
+});
+
+test('the service finds turns by itself, and tells where in the audio they are', async () => {
+  const client = open('openai/realtime/ws');
+  await client.event('session.created');
+  const turn_detection = { type: 'server_vad', silence_duration_ms: 400 };
+  client.do({
+    send: {
+      type: 'session.update',
+      session: { type: 'transcription', audio: { input: { turn_detection } } },
+    },
+  });
+  await client.event('session.updated');
+  const lengthMs = spoken.length / 48;
+  const stream = Buffer.concat([silentPcm(1000), spoken, silentPcm(1500), spoken, silentPcm(1500)]);
+  for (const audio of appends(stream)) client.do({ send: { type: 'input_audio_buffer.append', audio } });
+  const items: string[] = [];
+  for (const startMs of [1000, 2500 + lengthMs]) {
+    const started = await client.event('input_audio_buffer.speech_started');
+    const stopped = await client.event('input_audio_buffer.speech_stopped');
+    const committed = await client.event('input_audio_buffer.committed');
+    const { item_id, transcript } = await client.event(
+      'conversation.item.input_audio_transcription.completed',
+    );
+    expect([started.item_id, stopped.item_id, committed.item_id]).toEqual(new Array(3).fill(item_id));
+    expect(committed.previous_item_id).toBe(items.at(-1) ?? null);
+    expect(transcriptWords(transcript)).toEqual(transcriptWords(TEXT));
+    // The clip begins with a moment of silence; 300 ms before the onset belong to the turn.
+    expect(started.audio_start_ms).toBeGreaterThan(startMs - 500);
+    expect(started.audio_start_ms).toBeLessThan(startMs + 300);
+    expect(stopped.audio_end_ms).toBeGreaterThan(startMs + lengthMs - 400);
+    expect(stopped.audio_end_ms).toBeLessThan(startMs + lengthMs + 700);
+    items.push(item_id);
+  }
+  const rows = await usageRows(service, 2);
+  expect(rows.map(({ endpoint, status }) => [endpoint, status])).toEqual(
+    new Array(2).fill(['/v1/audio/transcriptions', 'completed']),
+  );
+  await leave(client);
+});
+
+test('an error event reaches the listener for errors, with the id of what caused it', async () => {
+  const client = open('openai/realtime/ws');
+  await client.event('session.created');
+  client.do({ send: { type: 'response.cancel', event_id: 'mine_1' } });
+  const { error } = await client.until('error', ({ kind }) => kind === 'error');
+  expect(error).toMatchObject({
+    type: 'invalid_request_error',
+    code: 'invalid_request_error',
+    event_id: 'mine_1',
+  });
+  await client.end();
+});
+
+test.each<[Module, string, RegExp]>([
+  ['openai/realtime/ws', 'wrong-key', /Unexpected server response: 401/],
+  ['openai/beta/realtime/ws', 'wrong-key', /Unexpected server response: 401/],
+  ['openai/realtime/websocket', 'wrong-key', /non-101|Received network error/i],
+])('%s with a wrong key is refused before the upgrade', async (module, key, words) => {
+  const client = open(module, '', key);
+  const { message } = await client.until('error', ({ kind }) => kind === 'error');
+  expect(message).toMatch(words);
+  await client.until('close', ({ kind }) => kind === 'close');
+  expect(client.told.some(({ kind }) => kind === 'open' || kind === 'event')).toBe(false);
+});

@@ -1,0 +1,229 @@
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { SERVICE_KEY } from '../support/launcher.ts';
+import { type NodeClient, openNodeClient } from '../support/node-client.ts';
+import { launchRealtimeService, type RealtimeService, silentPcm } from '../support/realtime-service.ts';
+
+/** The WebSocket itself, with the `ws` package in Node and with requests by hand. */
+
+let service: RealtimeService;
+beforeAll(async () => {
+  service = await launchRealtimeService();
+}, 300_000);
+afterAll(() => service?.stop());
+
+const headers = { authorization: `Bearer ${SERVICE_KEY}` };
+
+interface Handshake {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: string;
+}
+
+/** Asks for the upgrade and tells what came of it. */
+function shake(
+  more: Readonly<Record<string, string>>,
+  { path = '/v1/realtime', url = service.baseUrl } = {},
+): Promise<Handshake> {
+  const { promise, resolve, reject } = Promise.withResolvers<Handshake>();
+  const request = url.startsWith('https') ? requestHttps : requestHttp;
+  const asked = request(`${url}${path}`, {
+    rejectUnauthorized: false,
+    headers: {
+      connection: 'Upgrade',
+      upgrade: 'websocket',
+      'sec-websocket-version': '13',
+      'sec-websocket-key': Buffer.from('sixteen bytes ok').toString('base64'),
+      ...more,
+    },
+  });
+  asked.on('upgrade', (response, socket) => {
+    socket.destroy();
+    resolve({ status: response.statusCode ?? 0, headers: response.headers, body: '' });
+  });
+  asked.on('response', (response) => {
+    let body = '';
+    response.on('data', (bytes) => {
+      body += String(bytes);
+    });
+    response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }));
+  });
+  asked.on('error', reject);
+  asked.end();
+  return promise;
+}
+
+describe('the handshake', () => {
+  test.each([
+    ['ext-insecure-api-key.', 'realtime'],
+    ['bearer.', 'realtime'],
+    ['openai-insecure-api-key.', 'realtime'],
+  ])('a key behind %s opens it, and the answer is %s', async (prefix, protocol) => {
+    for (const url of [service.baseUrl, service.tlsUrl]) {
+      for (const offered of [`realtime, ${prefix}${SERVICE_KEY}`, `${prefix}${SERVICE_KEY}, realtime`]) {
+        const { status, headers: answer } = await shake({ 'sec-websocket-protocol': offered }, { url });
+        expect([status, answer['sec-websocket-protocol']]).toEqual([101, protocol]);
+      }
+    }
+  });
+
+  test('a header opens it, and no subprotocol is answered that was not offered', async () => {
+    for (const name of ['authorization', 'x-api-key', 'x-partner-secret']) {
+      const value = name === 'authorization' ? headers.authorization : SERVICE_KEY;
+      const { status, headers: answer } = await shake({ [name]: value });
+      expect([status, answer['sec-websocket-protocol']]).toEqual([101, undefined]);
+    }
+    const { headers: answer } = await shake({ ...headers, 'sec-websocket-protocol': 'realtime' });
+    expect(answer['sec-websocket-protocol']).toBe('realtime');
+  });
+
+  test('unknown parameters and models of the query do not matter', async () => {
+    const path = '/v1/realtime?model=gpt-realtime&intent=transcription&colour=red';
+    expect((await shake(headers, { path })).status).toBe(101);
+  });
+
+  test.each<[string, Record<string, string>, string]>([
+    ['no key', {}, 'missing_api_key'],
+    ['no key among subprotocols', { 'sec-websocket-protocol': 'realtime' }, 'missing_api_key'],
+    ['a wrong key in a header', { authorization: 'Bearer wrong' }, 'invalid_api_key'],
+    [
+      'a wrong key in a subprotocol',
+      { 'sec-websocket-protocol': 'realtime, bearer.wrong' },
+      'invalid_api_key',
+    ],
+    [
+      'two different keys',
+      { authorization: `Bearer ${SERVICE_KEY}`, 'sec-websocket-protocol': 'realtime, bearer.wrong' },
+      'invalid_api_key',
+    ],
+  ])('%s is 401 with a body', async (_, more, code) => {
+    for (const url of [service.baseUrl, service.tlsUrl]) {
+      const answer = await shake(more, { url });
+      expect(answer.status).toBe(401);
+      expect(answer.headers['content-type']).toMatch(/application\/json/);
+      expect(answer.headers['x-request-id']).toMatch(/^req_/);
+      const { error } = JSON.parse(answer.body);
+      expect(error).toEqual({
+        message: expect.any(String),
+        type: 'invalid_request_error',
+        param: null,
+        code,
+      });
+    }
+  });
+
+  test('a call is not found here', async () => {
+    const { status, body } = await shake(headers, { path: '/v1/realtime?call_id=rtc_1' });
+    expect(status).toBe(404);
+    expect(JSON.parse(body).error.message).toEqual(expect.any(String));
+  });
+
+  test('a request that asks for no socket is told how to', async () => {
+    const answer = await service.fetch('/v1/realtime');
+    expect([400, 405, 426]).toContain(answer.status);
+    expect(((await answer.json()) as { error: { message: string } }).error.message).toMatch(/WebSocket/);
+  });
+});
+
+describe('the ws package', () => {
+  async function open(options: Readonly<Record<string, unknown>> = {}): Promise<NodeClient> {
+    const client = openNodeClient('plain-ws.mjs', {
+      url: service.socketUrl,
+      options: { headers, ...options },
+    });
+    await client.event('session.created');
+    return client;
+  }
+  /** An event that the service answers at once. */
+  const clear = { type: 'input_audio_buffer.clear' };
+
+  test.each([false, true])('with compression offered: %s', async (perMessageDeflate) => {
+    const client = await open({ perMessageDeflate });
+    client.do({ send: { ...clear, event_id: 'x'.repeat(500) } });
+    await client.event('input_audio_buffer.cleared');
+    // A message that a compressed frame would carry well.
+    client.do({ send: { type: 'input_audio_buffer.append', audio: silentPcm(20_000).toString('base64') } });
+    client.do({ send: { type: 'input_audio_buffer.commit' } });
+    await client.event('input_audio_buffer.committed');
+    client.do({ close: { code: 1000 } });
+    expect(await client.until('close', ({ kind }) => kind === 'close')).toMatchObject({ code: 1000 });
+    expect(client.told.filter(({ kind }) => kind === 'error')).toEqual([]);
+  });
+
+  test('a ping is answered with what it carried', async () => {
+    const client = await open();
+    client.do({ ping: 'are you there' });
+    expect(await client.until('pong', ({ kind }) => kind === 'pong')).toMatchObject({
+      data: 'are you there',
+    });
+  });
+
+  test('a message may come in fragments, cut anywhere, a ping between them', async () => {
+    const client = await open();
+    const text = JSON.stringify({
+      type: 'conversation.item.create',
+      item: { role: 'user', content: [{ type: 'input_text', text: 'Grüße 🎧' }] },
+    });
+    const pieces = text.match(/.{1,7}/gsu) ?? [];
+    expect(pieces.length).toBeGreaterThan(10);
+    client.do({ pieces });
+    const { item } = await client.event('conversation.item.created');
+    expect(item.content).toEqual([{ type: 'input_text', text: 'Grüße 🎧' }]);
+  });
+
+  test('what is no event is refused, and the connection goes on', async () => {
+    const client = await open();
+    for (const command of [
+      { text: 'hello' },
+      { text: '[]' },
+      { text: '' },
+      { binary: 'AAAA' },
+      { send: { type: 'dance' } },
+    ]) {
+      client.do(command);
+      const { error } = await client.event('error');
+      expect(error).toMatchObject({ code: 'invalid_request_error', type: 'invalid_request_error' });
+    }
+    client.do({ send: clear });
+    await client.event('input_audio_buffer.cleared');
+  });
+
+  test.each([1000, 1001, 3000, 4999])('a client that closes with %i hears the same', async (code) => {
+    const client = await open();
+    client.do({ close: { code, reason: 'done' } });
+    expect(await client.until('close', ({ kind }) => kind === 'close')).toMatchObject({ code });
+  });
+
+  test('a client that vanishes ends what it asked for', async () => {
+    const client = await open();
+    client.do({ send: { type: 'session.update', session: { output_modalities: ['audio'] } } });
+    await client.event('session.updated');
+    const text = 'This sentence is long enough that it is not over when nobody listens any more. '.repeat(20);
+    client.do({
+      send: {
+        type: 'conversation.item.create',
+        item: { role: 'user', content: [{ type: 'input_text', text }] },
+      },
+    });
+    client.do({ send: { type: 'response.create' } });
+    await client.event('response.audio.delta');
+    client.do({ terminate: true });
+    await expect
+      .poll(
+        async () => {
+          const page = (await (await service.fetch('/v1/usage?limit=1')).json()) as {
+            data: { status: string; characters: number }[];
+          };
+          return page.data[0];
+        },
+        { timeout: 10_000 },
+      )
+      .toMatchObject({ status: 'cancelled', endpoint: '/v1/audio/speech' });
+  });
+});
+
+test('neither keys nor what was said are in the log', () => {
+  expect(service.log().length).toBeGreaterThan(10);
+  expect(service.output()).not.toMatch(/test-key-of|Grüße|nobody listens/);
+});
