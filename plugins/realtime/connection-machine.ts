@@ -98,7 +98,7 @@ function update(state: State): Step {
 
 function drain(state: State, busy: boolean): Step {
   if (state.kind === 'draining' || state.kind === 'closing') return unchanged(state);
-  if (!busy) return close('shutting_down');
+  if (!busy || state.kind === 'connecting') return close('shutting_down');
   return { state: { kind: 'draining' }, effects: [{ kind: 'deafen' }] };
 }
 
