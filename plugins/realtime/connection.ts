@@ -19,6 +19,7 @@ import {
   type Rules,
   type State,
 } from './realtime-machine.ts';
+import { ConnectionTiming, type RealtimeMetrics } from './realtime-metrics.ts';
 import { invalidEvent, type Refusal } from './refusal.ts';
 import type { WireEvent } from './server-events.ts';
 import type { Session } from './session.ts';
@@ -32,6 +33,7 @@ export interface ConnectionParts extends Pick<Slots, 'tts' | 'stt' | 'vad' | 'us
   readonly caller: Caller;
   readonly rules: Rules;
   readonly beginning: Beginning;
+  readonly metrics: RealtimeMetrics;
   /** Called once, when nothing of the connection runs any more. */
   readonly released: (connection: Connection) => void;
 }
@@ -49,6 +51,7 @@ export class Connection implements SocketOwner {
   readonly #listener: Listener;
   readonly #transcriptions: Transcriptions;
   readonly #speaking: Speaking;
+  readonly #timing: ConnectionTiming;
   /** Turns whose transcription has not ended. */
   readonly #turns = new Map<string, { readonly turn: Turn; readonly ask: TranscriptionAsk }>();
   #isDeaf = false;
@@ -56,6 +59,7 @@ export class Connection implements SocketOwner {
   constructor(parts: ConnectionParts) {
     this.#parts = parts;
     this.#state = initial(parts.beginning);
+    this.#timing = new ConnectionTiming(parts.metrics, parts.clock);
     const { session } = parts.beginning;
     this.#listener = new Listener({
       vad: parts.vad,
@@ -200,6 +204,7 @@ export class Connection implements SocketOwner {
   }
 
   #send(event: WireEvent): void {
+    this.#timing.sent(event);
     this.#socket?.send(JSON.stringify({ event_id: newId('event'), ...event }));
   }
 

@@ -7,6 +7,7 @@ import { Places } from '../../src/kit/places.ts';
 import { Connection } from './connection.ts';
 import { dialectOfUpgrade } from './dialect.ts';
 import type { Rules } from './realtime-machine.ts';
+import { type RealtimeMetrics, realtimeMetrics } from './realtime-metrics.ts';
 import { initialSession } from './session.ts';
 
 export interface ConnectionsParts
@@ -19,12 +20,14 @@ export interface ConnectionsParts
 export class Connections {
   readonly #parts: ConnectionsParts;
   readonly #places: Places;
+  readonly #metrics: RealtimeMetrics;
   readonly #open = new Set<Connection>();
   #ended: PromiseWithResolvers<void> | undefined;
 
   constructor(parts: ConnectionsParts) {
     this.#parts = parts;
     this.#places = new Places('realtime connections', parts.perOrganization);
+    this.#metrics = realtimeMetrics(parts.metrics);
     parts.metrics.gauge('realtime_open_connections', 'WebSockets at /v1/realtime', () => this.#open.size);
   }
 
@@ -38,6 +41,7 @@ export class Connections {
     const { dialect, fixed } = dialectOfUpgrade(query, headers);
     const connection = new Connection({
       ...this.#parts,
+      metrics: this.#metrics,
       caller,
       beginning: {
         session: initialSession(newId('session'), rules, query),
