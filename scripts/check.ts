@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { asyncApiFaults } from './asyncapi.ts';
 import { docsFaults, environmentTable } from './checks/docs-true.ts';
 import { sourceFaults } from './checks/source-rules.ts';
 
@@ -26,6 +27,7 @@ const CHECKS: readonly Check[] = [
   ]),
   { name: 'source rules', run: async () => (await sourceFaults(ROOT)).join('\n') },
   { name: 'documents are true', run: async () => (await docsFaults(ROOT)).join('\n') },
+  { name: 'AsyncAPI document is true', run: async () => (await asyncApiFaults(ROOT)).join('\n') },
 ];
 
 /** A tool of node_modules, run by this same Bun. */

@@ -70,10 +70,16 @@ const FunctionCallOutput = open({
   call_id: Text,
   output: Text,
 });
-const Item = Type.Union([UserMessage, SystemMessage, AssistantMessage, FunctionCall, FunctionCallOutput]);
+export const ClientItemSchema = Type.Union([
+  UserMessage,
+  SystemMessage,
+  AssistantMessage,
+  FunctionCall,
+  FunctionCallOutput,
+]);
 
 /** An item as a client may send it. Fields that are not named here may be in it too. */
-export type ClientItem = Frozen<Static<typeof Item>>;
+export type ClientItem = Frozen<Static<typeof ClientItemSchema>>;
 
 /** Any object: what is in it is judged by others, field by field. */
 const AnyObject = Type.Unsafe<Record<string, unknown>>(Type.Object({}));
@@ -92,7 +98,7 @@ const EVENTS = [
   event('input_audio_buffer.commit', {}),
   event('input_audio_buffer.clear', {}),
   event('conversation.item.create', {
-    item: Item,
+    item: ClientItemSchema,
     /** `root` is the front; absent or null the end. */
     previous_item_id: Type.Optional(nullable(Text)),
   }),

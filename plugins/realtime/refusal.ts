@@ -1,20 +1,10 @@
 /** What a realtime client reads of anything that went wrong (spec 7; openai-wire 8.8). */
 
 import { type ErrorKind, ServiceError } from '../../src/contract/error.ts';
+import { ERROR_TYPES, type RealtimeErrorCode, type RealtimeErrorType } from './error-codes.ts';
 import type { ServerEvent } from './server-events.ts';
 
-/** The codes of the specification with the `error.type` that belongs to each. */
-export const ERROR_TYPES = {
-  invalid_request_error: 'invalid_request_error',
-  unsupported_feature: 'invalid_request_error',
-  buffer_overflow: 'invalid_request_error',
-  response_in_progress: 'invalid_request_error',
-  upstream_error: 'server_error',
-  internal_error: 'server_error',
-} as const;
-
-export type RealtimeErrorCode = keyof typeof ERROR_TYPES;
-export type RealtimeErrorType = (typeof ERROR_TYPES)[RealtimeErrorCode];
+export type { RealtimeErrorCode } from './error-codes.ts';
 
 /** Why a client event, or a field of one, was not accepted. */
 export interface Refusal {

@@ -4,7 +4,6 @@
  */
 
 import { type Static, type TLiteral, type TObject, type TProperties, Type } from '@sinclair/typebox';
-import type { Dialect } from './dialect.ts';
 import {
   assistantItemSchema,
   COUNT,
@@ -149,7 +148,7 @@ function onWire(schemas: readonly TObject[]): ReadonlyMap<string, TObject> {
 }
 
 /** Schema of every event of a dialect by `type`, with `event_id`. */
-export const SERVER_EVENT_SCHEMAS: Readonly<Record<Dialect, ReadonlyMap<string, TObject>>> = {
+export const SERVER_EVENT_SCHEMAS = {
   spec: onWire([...COMMON, ...SPEC_NAMED]),
   ga: onWire([...COMMON, ...GA_NAMED, ...GA_ONLY]),
 };

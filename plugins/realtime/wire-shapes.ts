@@ -5,7 +5,7 @@
 
 import { type Static, type TProperties, Type } from '@sinclair/typebox';
 import { oneOf } from '../../src/kit/schema-error.ts';
-import { ERROR_TYPES, type RealtimeErrorCode, type RealtimeErrorType } from './refusal.ts';
+import { ERROR_TYPES, type RealtimeErrorCode, type RealtimeErrorType } from './error-codes.ts';
 
 /** A type as nobody may change it. */
 export type Frozen<T> = T extends object ? { readonly [Key in keyof T]: Frozen<T[Key]> } : T;
@@ -29,7 +29,7 @@ export const ITEM_ID = Type.String({ minLength: 1 });
 export const RESPONSE_ID = Type.String({ pattern: '^resp_.' });
 
 export const FORMAT_TYPES = ['audio/pcm', 'audio/pcmu', 'audio/pcma'] as const;
-const WireFormat = closed({
+export const FormatSchema = closed({
   type: oneOf(FORMAT_TYPES),
   rate: Type.Integer({ minimum: 8_000, maximum: 48_000 }),
 });
@@ -114,7 +114,7 @@ export const TranscriptionUsageSchema = closed({
   input_token_details: closed({ text_tokens: COUNT, audio_tokens: COUNT }),
 });
 
-const ResponseUsageSchema = closed({
+export const ResponseUsageSchema = closed({
   total_tokens: COUNT,
   input_tokens: COUNT,
   output_tokens: COUNT,
@@ -135,7 +135,7 @@ const RESPONSE = {
   conversation_id: Type.String({ pattern: '^conv_.' }),
   output_modalities: Type.Array(Type.Literal('audio'), { minItems: 1, maxItems: 1 }),
   max_output_tokens: Type.Literal('inf'),
-  audio: closed({ output: closed({ format: WireFormat, voice: Type.Optional(Type.String()) }) }),
+  audio: closed({ output: closed({ format: FormatSchema, voice: Type.Optional(Type.String()) }) }),
   /** Echoed from `response.create`. */
   metadata: nullable(open({})),
 };
@@ -178,7 +178,7 @@ export function endedResponseSchema<Audio extends string, Text extends string>(
   ]);
 }
 
-const TurnDetection = closed({
+export const TurnDetectionSchema = closed({
   type: Type.Literal('server_vad'),
   threshold: Type.Number({ minimum: 0, maximum: 1 }),
   prefix_padding_ms: Type.Number({ minimum: 0, maximum: 5000 }),
@@ -197,12 +197,12 @@ export const SessionSchema = open({
   model: Type.Optional(Type.String()),
   audio: closed({
     input: open({
-      format: WireFormat,
+      format: FormatSchema,
       transcription: open({ model: Type.String(), language: Type.Optional(Type.String()) }),
-      turn_detection: nullable(TurnDetection),
+      turn_detection: nullable(TurnDetectionSchema),
       noise_reduction: Type.Null(),
     }),
-    output: open({ format: WireFormat, voice: Type.Optional(Type.String()) }),
+    output: open({ format: FormatSchema, voice: Type.Optional(Type.String()) }),
   }),
   output_modalities: Type.Array(oneOf(['audio', 'text'])),
   tts_model: Type.String(),
@@ -227,7 +227,7 @@ export type WireStartedResponse = Frozen<Static<typeof StartedResponseSchema>>;
 export type WireEndedResponse = Frozen<Static<ReturnType<typeof endedResponseSchema<'audio', 'text'>>>>;
 export type WireResponse = WireStartedResponse | WireEndedResponse;
 export type WireSession = Frozen<Static<typeof SessionSchema>>;
-export type WireFormat = Frozen<Static<typeof WireFormat>>;
-export type WireTurnDetection = Frozen<Static<typeof TurnDetection>>;
+export type WireFormat = Frozen<Static<typeof FormatSchema>>;
+export type WireTurnDetection = Frozen<Static<typeof TurnDetectionSchema>>;
 export type TranscriptionUsage = Frozen<Static<typeof TranscriptionUsageSchema>>;
 export type ResponseUsage = Frozen<Static<typeof ResponseUsageSchema>>;
