@@ -34,16 +34,12 @@ export function asked(state: State, frame: unknown): State {
 }
 
 /** Finds what an event of the server answers, and takes it off the queue. */
-export function answered(
-  state: State,
-  type: string,
-  fields: Fields,
-  report: Report,
-): { readonly state: State; readonly ask: Ask | undefined } {
+export function answered(state: State, type: string, fields: Fields, report: Report): Answered {
   if (type === 'error') return errorAnswered(state, fields, report);
   const kind = Object.hasOwn(GRANTS, type) ? GRANTS[type] : undefined;
   if (kind !== undefined) {
-    return granted(state, (ask) => ask.kind === kind, `${type} answers nothing that was asked`, report);
+    const uncalled = () => report('answer-unasked', `${type} answers nothing that was asked`);
+    return granted(state, (ask) => ask.kind === kind, uncalled, report);
   }
   if (type === 'input_audio_buffer.committed') return committed(state, report);
   if (type === 'response.done' && at(fields, 'response.status') === 'cancelled') {
@@ -52,88 +48,102 @@ export function answered(
   return { state, ask: undefined };
 }
 
+interface Answered {
+  readonly state: State;
+  readonly ask: Ask | undefined;
+}
+
 function granted(
   state: State,
   wanted: (ask: Ask) => boolean,
-  otherwise: string,
+  otherwise: () => void,
   report: Report,
-): { readonly state: State; readonly ask: Ask | undefined } {
-  const place = state.asks.findIndex((ask) => ask.mayBeGranted && wanted(ask));
-  const ask = state.asks[place];
-  if (ask === undefined) {
-    report('answer-unasked', otherwise);
-    return { state, ask };
+): Answered {
+  const taken = take(state.asks, (ask) => ask.mayBeGranted && wanted(ask), report);
+  if (taken === undefined) {
+    otherwise();
+    return { state, ask: undefined };
   }
-  passedOver(state.asks.slice(0, place), ask, report);
-  return { state: { ...state, asks: state.asks.slice(place + 1) }, ask };
+  return { state: { ...state, asks: taken.rest }, ask: taken.ask };
 }
 
-/** Whatever was asked before must have been answered by now. */
-function passedOver(asks: readonly Ask[], answeredNow: Ask, report: Report): void {
-  for (const ask of asks.filter(isOwed)) {
+interface Taken {
+  readonly ask: Ask;
+  readonly rest: readonly Ask[];
+  /** It may have been the answer of a later one. */
+  readonly doubtful: boolean;
+}
+
+/** Takes the first of those wanted off the queue, and whatever was before it. */
+function take(asks: readonly Ask[], wanted: (ask: Ask) => boolean, report: Report): Taken | undefined {
+  const place = asks.findIndex(wanted);
+  const ask = asks[place];
+  if (ask === undefined) return undefined;
+  for (const passed of asks.slice(0, place).filter(isOwed)) {
     report(
       'answer-order',
-      `answers frame ${answeredNow.index}, but frame ${ask.index} (${shown(ask.frame.type)}) came before it and has no answer`,
+      `answers frame ${ask.index}, but frame ${passed.index} (${shown(passed.frame.type)}) came before it and has no answer`,
     );
   }
+  const rest = asks.slice(place + 1);
+  if (isOwed(ask)) return { ask, rest, doubtful: false };
+  // Perhaps that one had its answer long ago, and this is the answer of the next.
+  const next = rest.findIndex(isOwed);
+  const owed = rest[next];
+  const doubtful = owed !== undefined && wanted(owed);
+  return { ask, rest: doubtful ? rest.with(next, { ...owed, mayBeSilent: true }) : rest, doubtful };
 }
 
-/** An update that got an error and yet may be silent was refused as a whole. */
 function isOwed(ask: Ask): boolean {
   return !ask.mayBeSilent;
 }
 
 /** A turn that ended by itself is committed without a word of the client; else a commit was asked for. */
-function committed(state: State, report: Report): { readonly state: State; readonly ask: Ask | undefined } {
-  const place = state.asks.findIndex((ask) => ask.kind === 'commit');
-  const commit = state.asks[place];
+function committed(state: State, report: Report): Answered {
+  const isCommit = (ask: Ask) => ask.kind === 'commit';
   if (state.turn === undefined) {
-    if (commit === undefined) {
+    const uncalled = () =>
       report('commit-cause', 'committed, but no turn had ended and the client did not commit');
-      return { state, ask: undefined };
-    }
-    return granted(state, (ask) => ask.kind === 'commit', '', report);
+    return granted(state, isCommit, uncalled, report);
   }
-  // The turn may have ended a moment before the commit arrived, which then has an answer of its own.
-  if (commit === undefined || state.asks.slice(0, place).some(isOwed)) return { state, ask: undefined };
-  const asks = state.asks.with(place, { ...commit, mayBeSilent: true });
+  // The turn may have ended a moment before a commit arrived, which then has an answer of its own.
+  const place = state.asks.findIndex(isOwed);
+  const first = state.asks[place];
+  if (first === undefined || !isCommit(first)) return { state, ask: undefined };
+  const asks = state.asks.with(place, { ...first, mayBeSilent: true });
   return { state: { ...state, asks }, ask: undefined };
 }
 
-function cancelled(state: State, fields: Fields, report: Report) {
+function cancelled(state: State, fields: Fields, report: Report): Answered {
   const id = textAt(fields, 'response.id') ?? '';
-  const place = state.asks.findIndex((ask) => ask.kind === 'cancel' && meansResponse(ask, id));
-  const ask = state.asks[place];
-  if (ask === undefined) {
+  const uncalled = () =>
     report('response-cancel', `${shown(id)} is cancelled, but the client did not cancel it`);
-    return { state, ask };
-  }
-  passedOver(state.asks.slice(0, place), ask, report);
-  return { state: { ...state, asks: state.asks.slice(place + 1) }, ask };
+  return granted(state, (ask) => ask.kind === 'cancel' && meansResponse(ask, id), uncalled, report);
 }
 
-function errorAnswered(state: State, fields: Fields, report: Report) {
+function errorAnswered(state: State, fields: Fields, report: Report): Answered {
   const error = fieldsOf(fields.error);
   const { code, event_id: echo } = error;
   errorShape(error, report);
   if (code === 'buffer_overflow' && isOfAppend(state, echo)) return { state, ask: undefined };
-  const place = state.asks.findIndex(
-    (ask) => ask.mayBeRefused && (ask.echo === undefined || ask.echo === echo),
-  );
-  const ask = state.asks[place];
-  if (ask === undefined) return { state: unasked(state, error, report), ask };
   if (echo === null && isFault(code)) {
-    // A fault of the server that may answer any of them, or none.
+    // A fault of the server: it may answer any of them, or none.
     const asks = state.asks.map((each) => (each.echo === null ? { ...each, mayBeSilent: true } : each));
     return { state: { ...state, asks }, ask: undefined };
   }
-  passedOver(state.asks.slice(0, place), ask, report);
-  errorCause(state, ask, code, report);
+  const wanted = (ask: Ask) => ask.mayBeRefused && (ask.echo === undefined || ask.echo === echo);
+  const taken = take(state.asks, wanted, report);
+  if (taken === undefined) {
+    unasked(state, error, report);
+    return { state, ask: undefined };
+  }
+  const { ask, rest } = taken;
+  if (!taken.doubtful) errorCause(state, ask, code, report);
+  if (ask.kind !== 'update' || !ask.mayBeGranted) return { state: { ...state, asks: rest }, ask };
+  // The other fields of an update apply, and its answer still comes.
   const param = typeof error.param === 'string' ? [error.param] : [];
   const refused = { ...ask, refused: [...ask.refused, ...param] };
-  // The other fields of an update apply, and its answer still comes.
-  const rest = ask.kind === 'update' && ask.mayBeGranted ? [refused] : [];
-  return { state: { ...state, asks: [...rest, ...state.asks.slice(place + 1)] }, ask: refused };
+  return { state: { ...state, asks: [refused, ...rest] }, ask: refused };
 }
 
 function isFault(code: unknown): boolean {
@@ -145,7 +155,7 @@ function isOfAppend(state: State, echo: unknown): boolean {
 }
 
 /** An error that answers nothing: a fault of the server, or wrong. */
-function unasked(state: State, error: Fields, report: Report): State {
+function unasked(state: State, error: Fields, report: Report): void {
   const { code, event_id: echo } = error;
   if (typeof echo === 'string' && !state.clientIds.has(echo)) {
     report('error-echo', `error.event_id ${shown(echo)} is no event_id of the client`);
@@ -157,7 +167,6 @@ function unasked(state: State, error: Fields, report: Report): State {
       report('answer-unasked', `an error (${shown(code)}) answers nothing that was asked`);
     else report('error-echo', `error.event_id is null, but the error answers ${shown(named.echo)}`);
   }
-  return state;
 }
 
 function errorShape(error: Fields, report: Report): void {

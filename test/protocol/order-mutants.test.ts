@@ -1,0 +1,50 @@
+import { describe, expect, test } from 'vitest';
+import { checkTrace } from '../../plugins/realtime/order-rules.ts';
+import { seededRandom } from '../../src/kit/seeded-random.ts';
+import { type ConversationDialect, legalConversation } from '../support/legal-conversation.ts';
+import { MUTATIONS } from '../support/trace-mutants.ts';
+
+const DIALECTS: readonly ConversationDialect[] = ['spec', 'ga'];
+const SEEDS = Array.from({ length: 60 }, (_, seed) => seed);
+const MUTANTS_OF_A_KIND = 8;
+
+const conversations = DIALECTS.flatMap((dialect) =>
+  SEEDS.map((seed) => ({ seed, dialect, trace: legalConversation(seed, dialect) })),
+);
+
+describe.each(DIALECTS)('legal conversations of the %s dialect', (dialect) => {
+  test(`${SEEDS.length} of them break no rule`, () => {
+    for (const { seed, trace } of conversations.filter((each) => each.dialect === dialect)) {
+      expect(checkTrace(trace), `seed ${seed}`).toEqual([]);
+    }
+  });
+
+  test('and none that is cut anywhere', () => {
+    for (const { seed, trace } of conversations.filter((each) => each.dialect === dialect).slice(0, 10)) {
+      for (const [length] of trace.entries()) {
+        expect(checkTrace([...trace.slice(0, length), { end: 'cut' }]), `seed ${seed}, ${length}`).toEqual(
+          [],
+        );
+      }
+    }
+  });
+});
+
+describe('mutants', () => {
+  test.each(MUTATIONS)('are caught when $name', ({ name, mutate, noticedBy }) => {
+    let mutants = 0;
+    for (const [place, { seed, dialect, trace }] of conversations.entries()) {
+      const mutant = mutate(trace, seededRandom(place));
+      if (mutant === undefined) continue;
+      mutants += 1;
+      const violations = checkTrace(mutant);
+      const rules = new Set(violations.map(({ rule }) => rule));
+      expect(
+        noticedBy.some((rule) => rules.has(rule)),
+        `${name}, seed ${seed}, ${dialect}: ${JSON.stringify(violations.slice(0, 3))}`,
+      ).toBe(true);
+      if (mutants === MUTANTS_OF_A_KIND) break;
+    }
+    expect(mutants).toBe(MUTANTS_OF_A_KIND);
+  });
+});
