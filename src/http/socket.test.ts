@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { connect, type Socket as TcpSocket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { cameTo } from './connection-server.ts';
+import { type ConnectionServer, cameTo } from './connection-server.ts';
 import { errorAnswer, toServiceError } from './error-body.ts';
 import { CLOSE, type Socket, type SocketOwner, socketHandler, upgrade } from './socket.ts';
 
@@ -35,7 +35,7 @@ function serve() {
   const server = Bun.serve({
     port: 0,
     websocket: socketHandler,
-    fetch(request, self) {
+    fetch(request: Request, self: ConnectionServer) {
       cameTo(self, request);
       try {
         upgrade(request, owner, { protocol: 'realtime', headers: { 'x-request-id': 'req_1' } });
