@@ -29,7 +29,7 @@ function merged(...updates: unknown[]) {
   return { ...result, wire, refused: result.refusals.map(({ code, param }) => [code, param]) };
 }
 
-function input(fields: unknown) {
+function input<Fields>(fields: Fields) {
   return { audio: { input: fields } };
 }
 
