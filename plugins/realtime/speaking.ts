@@ -1,6 +1,6 @@
 /** The speech of one connection: runs the synthesis at the reader's pace and writes the usage rows (spec 4.7, rules 5 and 9). */
 
-import { type Encoding, encodeAudio } from '../../src/audio/codec.ts';
+import { encodeAudio } from '../../src/audio/codec.ts';
 import { Resampler } from '../../src/audio/resampler.ts';
 import { type Int16Samples, SPEECH_RATE_HZ } from '../../src/contract/audio.ts';
 import type { Caller } from '../../src/contract/caller.ts';
@@ -8,7 +8,7 @@ import type { TtsEngine } from '../../src/contract/engine.ts';
 import type { Id } from '../../src/contract/id.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
 import { unknownModel } from '../../src/http/model-routes.ts';
-import type { AudioFormat } from '../../src/listen/audio-format.ts';
+import { type AudioFormat, sampleBytes } from '../../src/listen/audio-format.ts';
 import { speak } from '../../src/speak/speak.ts';
 import { SpeechTally } from '../../src/usage/call-tally.ts';
 import { type Failure, failureOf } from './refusal.ts';
@@ -75,7 +75,12 @@ export class Speaking {
     await tally.write(
       end === undefined ? 'cancelled' : end.kind === 'synthesis_ended' ? 'completed' : 'failed',
     );
-    if (end !== undefined && !signal.aborted) this.#parts.report(end);
+    if (end !== undefined) this.#report(end, signal);
+  }
+
+  /** Nothing is reported of a response that was stopped, however late its engine notices. */
+  #report(fact: SpeakingFact, signal: AbortSignal): void {
+    if (!signal.aborted) this.#parts.report(fact);
   }
 
   /** Reports the audio; gives back how it ended, or undefined when it was stopped. */
@@ -85,7 +90,8 @@ export class Speaking {
       let spoken = false;
       for await (const bytes of this.#audio(speech, tally, signal)) {
         spoken = true;
-        this.#parts.report({ kind: 'audio_made', responseId, base64: bytes.toBase64() });
+        signal.throwIfAborted();
+        this.#report({ kind: 'audio_made', responseId, base64: bytes.toBase64() }, signal);
         tally.add(0, bytes.length);
         await this.#parts.flow.ready(signal);
       }
@@ -98,26 +104,26 @@ export class Speaking {
 
   /** The speech in the output format, in pieces of at most {@link DELTA_MS}, as soon as each can be had. */
   async *#audio(
-    { responseId, text, model, voice, speed, format: { encoding, rateHz } }: Speech,
+    { responseId, text, model, voice, speed, format }: Speech,
     tally: SpeechTally,
     signal: AbortSignal,
   ): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
-    const { clock, flow, report } = this.#parts;
+    const { clock, flow } = this.#parts;
     const engine = this.#engine(model);
     const ask = { text, voice, speed, priority: 'realtime', delivery: 'stream' } as const;
-    const begun = (sentence: string) => report({ kind: 'sentence_begun', responseId, text: sentence });
+    const begun = (sentence: string) =>
+      this.#report({ kind: 'sentence_begun', responseId, text: sentence }, signal);
     const resampler =
-      rateHz === SPEECH_RATE_HZ
+      format.rateHz === SPEECH_RATE_HZ
         ? undefined
-        : new Resampler({ fromHz: SPEECH_RATE_HZ, toHz: rateHz, format: 'int16' });
-    const coded = (samples: Int16Samples) => pieces(encodeAudio(samples, encoding), encoding, rateHz);
+        : new Resampler({ fromHz: SPEECH_RATE_HZ, toHz: format.rateHz, format: 'int16' });
     try {
       await flow.ready(signal);
       for await (const run of speak(engine, ask, clock, signal, begun)) {
         tally.add(run.length, 0);
-        yield* coded(resampler?.push(run) ?? run);
+        yield* pieces(resampler?.push(run) ?? run, format);
       }
-      if (resampler) yield* coded(resampler.flush());
+      if (resampler) yield* pieces(resampler.flush(), format);
     } finally {
       resampler?.close();
     }
@@ -137,12 +143,10 @@ const NOTHING_TO_SPEAK: Failure = {
   message: 'The text holds nothing that can be spoken.',
 };
 
-function* pieces(
-  bytes: Uint8Array<ArrayBuffer>,
-  encoding: Encoding,
-  rateHz: number,
-): Generator<Uint8Array<ArrayBuffer>, void, undefined> {
-  const mostBytes = Math.floor((rateHz * DELTA_MS) / 1000) * (encoding === 'pcm16' ? 2 : 1);
+/** Samples as coded bytes, in pieces of at most {@link DELTA_MS}. */
+function* pieces(samples: Int16Samples, format: AudioFormat): Generator<Uint8Array<ArrayBuffer>> {
+  const bytes = encodeAudio(samples, format.encoding);
+  const mostBytes = Math.floor((format.rateHz * DELTA_MS) / 1000) * sampleBytes(format);
   for (let at = 0; at < bytes.length; at += mostBytes) yield bytes.subarray(at, at + mostBytes);
 }
 

@@ -63,10 +63,10 @@ export class Transcriptions {
     this.#runs.stop(itemId);
   }
 
-  /** Writes the row of a committed turn that will never begin. */
-  abandon(ask: TranscriptionAsk): void {
-    const { caller } = this.#parts;
-    this.#runs.start(Symbol(), () => new TranscriptionTally(this.#parts, ask, caller).write('cancelled'));
+  /** Writes the row of a committed turn that will never begin: a call that consumed nothing. */
+  abandon({ model, task }: TranscriptionAsk): void {
+    const tally = new TranscriptionTally(this.#parts, { model, task }, this.#parts.caller);
+    this.#runs.start(Symbol(), () => tally.write('cancelled'));
   }
 
   /** Stops what is running. Resolves when every engine has let go and every row is stored. */
@@ -114,6 +114,9 @@ export class Transcriptions {
       return { kind: 'completed', itemId, transcript, tokens: { ...inputTokens, output } };
     } catch (error) {
       return signal.aborted ? undefined : { kind: 'failed', itemId, error: failureOf(error) };
+    } finally {
+      // An engine that failed may have left it half read, or never begun to read.
+      audio.discard();
     }
   }
 

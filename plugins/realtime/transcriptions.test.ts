@@ -1,0 +1,368 @@
+import { describe, expect, it } from 'vitest';
+import type { SttEngine, TranscriptionEvent } from '../../src/contract/engine.ts';
+import { ServiceError } from '../../src/contract/error.ts';
+import type { UsageEntry } from '../../src/contract/usage.ts';
+import { AudioRun } from '../../src/listen/audio-run.ts';
+import type { Turn } from '../../src/listen/listener.ts';
+import { TurnAudio } from '../../src/listen/turn-audio.ts';
+import { FakeSttEngine, type FakeSttOptions } from '../../test/support/fake-stt-engine.ts';
+import { RecordingLogger } from '../../test/support/recording-logger.ts';
+import type { TranscriptionFact } from './transcription-machine.ts';
+import { type TranscriptionAsk, Transcriptions } from './transcriptions.ts';
+
+const ASK: TranscriptionAsk = { model: 'svc-stt', task: 'transcribe', language: 'en', prompt: 'Weather.' };
+const FORMAT = { encoding: 'pcm16', rateHz: 16_000 } as const;
+const CALLER = { organization: 'a', requestId: 'req_1' } as const;
+
+interface Options extends FakeSttOptions {
+  readonly engine?: SttEngine;
+  /** Awaited before a row is stored. */
+  readonly storing?: () => Promise<void>;
+}
+
+/** What happened, in its order: facts and rows. */
+function driver(options: Options = {}) {
+  const fake = new FakeSttEngine(options);
+  const engine = options.engine ?? fake;
+  const happened: (TranscriptionFact | (UsageEntry & { kind: 'row' }))[] = [];
+  const log = new RecordingLogger();
+  const transcriptions = new Transcriptions({
+    stt: { ids: ['svc-stt'], get: (id): SttEngine | undefined => (id === 'svc-stt' ? engine : undefined) },
+    usage: {
+      async write(entry) {
+        await options.storing?.();
+        happened.push({ kind: 'row', ...entry });
+      },
+    },
+    log,
+    caller: CALLER,
+    report: (fact) => void happened.push(fact),
+  });
+  const kinds = () => happened.map(({ kind }) => kind);
+  const rows = () => happened.filter((each) => each.kind === 'row');
+  return { transcriptions, fake, happened, kinds, rows, log };
+}
+
+/** A turn of 100 ms whose audio is complete. */
+function spoken(itemId: Turn['itemId'] = 'item_1'): Turn {
+  return { itemId, audio: TurnAudio.of(new Uint8Array(3200), FORMAT) };
+}
+
+/** A turn whose audio is still arriving. */
+function arriving(itemId: Turn['itemId'] = 'item_1'): Turn {
+  return { itemId, audio: new TurnAudio() };
+}
+
+/** Resolves when nothing can happen any more without the test: nothing here waits for anything but promises. */
+function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** A step that a test lets happen. */
+function gate() {
+  const { promise: open, resolve: pass } = Promise.withResolvers<void>();
+  const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
+  const wait = () => {
+    reach();
+    return open;
+  };
+  return { wait, pass, reached };
+}
+
+describe('a committed turn', () => {
+  it('is transcribed as the session says, and its row comes before its end', async () => {
+    const { transcriptions, fake, happened } = driver();
+    transcriptions.start(spoken(), ASK, true);
+    expect(happened).toEqual([]);
+    await settled();
+    expect(happened).toEqual([
+      { kind: 'delta', itemId: 'item_1', text: 'Ask' },
+      { kind: 'delta', itemId: 'item_1', text: ' not.' },
+      {
+        kind: 'row',
+        endpoint: '/v1/audio/transcriptions',
+        organization: 'a',
+        requestId: 'req_1',
+        model: 'svc-stt',
+        status: 'completed',
+        inputTokens: 13,
+        outputTokens: 3,
+        audioSeconds: 0.1,
+        transcript: 'Ask not.',
+      },
+      {
+        kind: 'completed',
+        itemId: 'item_1',
+        transcript: 'Ask not.',
+        tokens: { audio: 11, text: 2, output: 3 },
+      },
+    ]);
+    expect(fake.requests).toEqual([
+      { task: 'transcribe', language: 'en', prompt: 'Weather.', timestamps: 'none', priority: 'realtime' },
+    ]);
+  });
+
+  it('in which nothing was said completes without text', async () => {
+    const { transcriptions, happened } = driver({ deltas: [] });
+    transcriptions.start(spoken(), ASK, true);
+    await settled();
+    expect(happened).toMatchObject([
+      { kind: 'row', status: 'completed' },
+      { kind: 'completed', transcript: '' },
+    ]);
+    expect(happened[0]).not.toHaveProperty('transcript');
+  });
+
+  it('that is translated is a call of its own kind', async () => {
+    const { transcriptions, fake, rows } = driver();
+    transcriptions.start(spoken(), { ...ASK, task: 'translate' }, true);
+    await settled();
+    expect(fake.requests).toMatchObject([{ task: 'translate' }]);
+    expect(rows()).toMatchObject([{ endpoint: '/v1/audio/translations' }]);
+  });
+
+  it.each<[string, FakeSttOptions, Partial<TranscriptionAsk>, string, RegExp]>([
+    ['of a model that is not there', {}, { model: 'other' }, 'upstream_error', /no such model/],
+    [
+      'for which the engine has no time',
+      { refusal: () => new ServiceError('overloaded', 'Too much to do.') },
+      {},
+      'upstream_error',
+      /Too much to do/,
+    ],
+    [
+      'that the model cannot translate',
+      { refusal: () => new ServiceError('invalid_request', 'This model cannot translate.') },
+      { task: 'translate' },
+      'upstream_error',
+      /cannot translate/,
+    ],
+    [
+      'whose worker died',
+      { refusal: () => new ServiceError('internal', 'A worker died.') },
+      {},
+      'internal_error',
+      /A worker died/,
+    ],
+    [
+      'that broke something',
+      { refusal: () => new Error('secret words') },
+      {},
+      'internal_error',
+      /^(?!.*secret)/,
+    ],
+  ])('%s fails, and has its row', async (_, options, ask, code, message) => {
+    const { transcriptions, happened } = driver(options);
+    const turn = spoken();
+    transcriptions.start(turn, { ...ASK, ...ask }, true);
+    await settled();
+    expect(happened).toMatchObject([
+      { kind: 'row', status: 'failed', audioSeconds: 0, outputTokens: 0 },
+      { kind: 'failed', itemId: 'item_1', error: { code, type: 'server_error' } },
+    ]);
+    expect(happened[1]).toMatchObject({ error: { message: expect.stringMatching(message) } });
+    expect(turn.audio.heldBytes).toBe(0);
+  });
+
+  it('that fails on its way has a row of what was heard and said', async () => {
+    const failure = () => new ServiceError('upstream', 'The other server hung up.');
+    const { transcriptions, happened } = driver({ failure });
+    transcriptions.start(spoken(), ASK, true);
+    await settled();
+    expect(happened.slice(2)).toMatchObject([
+      { kind: 'row', status: 'failed', audioSeconds: 0.1, outputTokens: 2, transcript: 'Ask not.' },
+      { kind: 'failed', error: { code: 'upstream_error', message: 'The other server hung up.' } },
+    ]);
+  });
+
+  it('of which the engine says no end fails', async () => {
+    const engine = { ...new FakeSttEngine(), async *transcribe() {} } as unknown as SttEngine;
+    const { transcriptions, kinds } = driver({ engine });
+    transcriptions.start(spoken(), ASK, true);
+    await settled();
+    expect(kinds()).toEqual(['row', 'failed']);
+  });
+
+  it('ends although its row cannot be stored, which is logged', async () => {
+    const { transcriptions, kinds, log } = driver({ storing: () => Promise.reject(new Error('disk')) });
+    transcriptions.start(spoken(), ASK, true);
+    await settled();
+    expect(kinds()).toEqual(['delta', 'delta', 'completed']);
+    expect(log.lines).toMatchObject([{ level: 'error', message: 'usage row could not be written' }]);
+  });
+});
+
+describe('a turn that is begun early', () => {
+  it('reports its words, and neither row nor end before it is committed', async () => {
+    const { transcriptions, kinds } = driver();
+    transcriptions.start(spoken(), ASK, false);
+    await settled();
+    expect(kinds()).toEqual(['delta', 'delta']);
+    transcriptions.confirm('item_1');
+    await settled();
+    expect(kinds()).toEqual(['delta', 'delta', 'row', 'completed']);
+  });
+
+  it('is heard while its audio arrives', async () => {
+    const { transcriptions, fake, kinds, rows } = driver();
+    const turn = arriving();
+    transcriptions.start(turn, ASK, false);
+    const run = new AudioRun(FORMAT);
+    run.push(new Uint8Array(16_000));
+    turn.audio.add(run, 0, 6000);
+    await settled();
+    expect(fake.heard).toEqual([expect.closeTo(6000, -3)]);
+    turn.audio.add(run, 6000, 8000);
+    turn.audio.end('silence');
+    transcriptions.confirm('item_1');
+    await settled();
+    expect(fake.heard).toEqual([8000]);
+    expect(rows()).toMatchObject([{ status: 'completed', audioSeconds: 0.5 }]);
+    expect(kinds().at(-1)).toBe('completed');
+  });
+
+  it('that fails holds no audio, and tells it when it is committed', async () => {
+    const refusal = () => new ServiceError('overloaded', 'Too much to do.');
+    const { transcriptions, happened } = driver({ refusal });
+    const turn = arriving();
+    transcriptions.start(turn, ASK, false);
+    await settled();
+    const run = new AudioRun(FORMAT);
+    run.push(new Uint8Array(16_000));
+    turn.audio.add(run, 0, 8000);
+    expect(turn.audio.heldBytes).toBe(0);
+    expect(happened).toEqual([]);
+    transcriptions.confirm('item_1');
+    await settled();
+    expect(happened).toMatchObject([{ kind: 'row', status: 'failed' }, { kind: 'failed' }]);
+  });
+
+  it.each<[string, (turn: Turn) => void]>([
+    ['while its audio arrives', () => undefined],
+    ['when its audio was dropped first', (turn) => turn.audio.drop()],
+    ['when it has ended', (turn) => turn.audio.end('silence')],
+  ])('and dropped %s leaves no trace', async (_, before) => {
+    const { transcriptions, fake, kinds } = driver();
+    const turn = arriving();
+    transcriptions.start(turn, ASK, false);
+    before(turn);
+    if (kinds().length === 0) await settled();
+    transcriptions.stop('item_1');
+    await transcriptions.close();
+    expect(kinds().filter((kind) => kind !== 'delta')).toEqual([]);
+    expect(fake.requests).toHaveLength(1);
+  });
+});
+
+describe('a committed turn that is stopped', () => {
+  it('while its audio arrives frees the engine at once', async () => {
+    const { transcriptions, fake, happened } = driver();
+    transcriptions.start(arriving(), ASK, true);
+    await settled();
+    transcriptions.stop('item_1');
+    await transcriptions.close();
+    expect(fake.leftEarly).toBe(1);
+    expect(happened).toMatchObject([{ kind: 'row', status: 'cancelled', audioSeconds: 0, inputTokens: 2 }]);
+  });
+
+  it.each([0, 1])('before delta %d has a row of what was consumed, and reports nothing more', async (at) => {
+    const step = gate();
+    const { transcriptions, fake, happened } = driver({
+      before: (delta) => (delta === at ? step.wait() : undefined),
+    });
+    transcriptions.start(spoken(), ASK, true);
+    await step.reached;
+    transcriptions.stop('item_1');
+    step.pass();
+    await transcriptions.close();
+    expect(fake.leftEarly).toBe(1);
+    expect(happened.slice(at)).toMatchObject([
+      { kind: 'row', status: 'cancelled', audioSeconds: 0.1, outputTokens: at },
+    ]);
+  });
+
+  it('reports nothing even of an engine that does not notice', async () => {
+    const step = gate();
+    const engine = {
+      ...new FakeSttEngine(),
+      async *transcribe(): AsyncGenerator<TranscriptionEvent> {
+        await step.wait();
+        yield { kind: 'delta', text: 'late' };
+      },
+    } as unknown as SttEngine;
+    const { transcriptions, happened } = driver({ engine });
+    transcriptions.start(spoken(), ASK, true);
+    await step.reached;
+    transcriptions.stop('item_1');
+    step.pass();
+    await transcriptions.close();
+    expect(happened).toMatchObject([{ kind: 'row', status: 'cancelled', outputTokens: 0 }]);
+  });
+
+  it('while its row is stored has one row, and no end', async () => {
+    const step = gate();
+    const { transcriptions, kinds, rows } = driver({ storing: step.wait });
+    transcriptions.start(spoken(), ASK, true);
+    await step.reached;
+    transcriptions.stop('item_1');
+    step.pass();
+    await transcriptions.close();
+    expect(kinds()).toEqual(['delta', 'delta', 'row']);
+    expect(rows()).toMatchObject([{ status: 'completed' }]);
+  });
+
+  it('after its end has one row', async () => {
+    const { transcriptions, kinds } = driver();
+    transcriptions.start(spoken(), ASK, true);
+    await settled();
+    transcriptions.stop('item_1');
+    await transcriptions.close();
+    expect(kinds()).toEqual(['delta', 'delta', 'row', 'completed']);
+  });
+});
+
+describe('the end of a connection', () => {
+  it('gives every committed turn one row, and waits for the engines', async () => {
+    const step = gate();
+    const { transcriptions, fake, kinds, rows } = driver({ before: step.wait });
+    transcriptions.start(spoken('item_1'), ASK, true);
+    transcriptions.start(spoken('item_2'), ASK, false);
+    transcriptions.start(spoken('item_3'), ASK, false);
+    transcriptions.confirm('item_3');
+    transcriptions.abandon({ ...ASK, task: 'translate' });
+    await step.reached;
+    let closed = false;
+    const closing = transcriptions.close().then(() => {
+      closed = true;
+    });
+    await settled();
+    expect(closed).toBe(false);
+    step.pass();
+    await closing;
+    expect(fake.leftEarly).toBe(3);
+    expect(kinds()).toEqual(['row', 'row', 'row']);
+    expect(rows().map(({ status, endpoint, audioSeconds }) => [status, endpoint, audioSeconds])).toEqual([
+      ['cancelled', '/v1/audio/translations', 0],
+      ['cancelled', '/v1/audio/transcriptions', 0.1],
+      ['cancelled', '/v1/audio/transcriptions', 0.1],
+    ]);
+  });
+
+  it('is there at once when nothing runs, and may come twice', async () => {
+    const { transcriptions, kinds } = driver();
+    await transcriptions.close();
+    await transcriptions.close();
+    expect(kinds()).toEqual([]);
+  });
+
+  it('waits for rows that are being stored', async () => {
+    const step = gate();
+    const { transcriptions, rows } = driver({ storing: step.wait });
+    transcriptions.abandon(ASK);
+    const closing = transcriptions.close();
+    await step.reached;
+    step.pass();
+    await closing;
+    expect(rows()).toMatchObject([{ status: 'cancelled', inputTokens: 0, outputTokens: 0, audioSeconds: 0 }]);
+  });
+});
