@@ -1,0 +1,88 @@
+/** Gives audio to a detector, piece by piece as it is judged. */
+
+import { decodeToFloat32 } from '../audio/codec.ts';
+import type { VadEvent, VadStream } from '../contract/engine.ts';
+import type { AudioRun } from './audio-run.ts';
+
+/** Longest piece: one write is under way at a time, so a detector never holds more of a stream. */
+const LONGEST_PIECE_S = 1;
+
+export interface FeedParts {
+  readonly stream: VadStream;
+  readonly run: AudioRun;
+  /** Called after each piece, with the positions of the run. */
+  readonly judged: (events: readonly VadEvent[]) => void;
+  /** Called once at most; the feed is closed then. */
+  readonly failed: (error: unknown) => void;
+}
+
+/** One stream of a detector, from the first sample that a run holds. It owns the stream. */
+export class DetectorFeed {
+  readonly #parts: FeedParts;
+  readonly #startSample: number;
+  #judgedSample: number;
+  #isBusy = false;
+  #isClosed = false;
+
+  constructor(parts: FeedParts) {
+    this.#parts = parts;
+    this.#startSample = parts.run.startSample;
+    this.#judgedSample = this.#startSample;
+  }
+
+  /** Position up to which audio was written and answered. */
+  get judgedSample(): number {
+    return this.#judgedSample;
+  }
+
+  /** There is more in the run. It is written now, or once the detector has answered. */
+  more(): void {
+    if (!this.#isBusy) void this.#judge();
+  }
+
+  /** Nothing is told any more, not even what is being judged. Idempotent. */
+  close(): void {
+    this.#isClosed = true;
+    this.#parts.stream.close();
+  }
+
+  async #judge(): Promise<void> {
+    const { stream, run, judged, failed } = this.#parts;
+    const { encoding, rateHz } = run.format;
+    this.#isBusy = true;
+    while (!this.#isClosed && this.#judgedSample < run.endSample) {
+      const to = Math.min(run.endSample, this.#judgedSample + rateHz * LONGEST_PIECE_S);
+      let events: readonly VadEvent[];
+      try {
+        events = await stream.write(decodeToFloat32(run.bytes(this.#judgedSample, to), encoding));
+      } catch (error) {
+        if (this.#isClosed) return;
+        this.close();
+        failed(error);
+        return;
+      }
+      if (this.#isClosed) return;
+      this.#judgedSample = to;
+      judged(events.length === 0 ? events : events.map((event) => this.#inRun(event)));
+    }
+    this.#isBusy = false;
+  }
+
+  /** Positions of the stream to those of the run. */
+  #inRun(event: VadEvent): VadEvent {
+    const by = this.#startSample;
+    switch (event.kind) {
+      case 'started':
+        return {
+          kind: 'started',
+          onsetSample: event.onsetSample + by,
+          startSample: event.startSample + by,
+        };
+      case 'paused':
+      case 'stopped':
+        return { kind: event.kind, endSample: event.endSample + by };
+      case 'resumed':
+        return event;
+    }
+  }
+}

@@ -1,0 +1,536 @@
+import { describe, expect, it } from 'vitest';
+import {
+  FakeVadEngine,
+  type FakeVadOptions,
+  Gate,
+  type ScriptedVadEvent,
+  settled,
+} from '../../test/support/fake-vad-engine.ts';
+import { decodeToFloat32 } from '../audio/codec.ts';
+import { DEFAULT_VAD_SETTINGS, type VadSettings } from '../contract/engine.ts';
+import type { AudioFormat } from './audio-format.ts';
+import { Listener, type ListenerEvent, type Turn } from './listener.ts';
+import { TurnDropped } from './turn-audio.ts';
+
+const RATE_HZ = 16_000;
+const PCM_16K: AudioFormat = { encoding: 'pcm16', rateHz: RATE_HZ };
+const PCM_24K: AudioFormat = { encoding: 'pcm16', rateHz: 24_000 };
+const MULAW: AudioFormat = { encoding: 'mulaw', rateHz: 8000 };
+const VAD: VadSettings = DEFAULT_VAD_SETTINGS;
+const LIMIT_BYTES = 25 * 1024 * 1024;
+const ms = (value: number) => value * (RATE_HZ / 1000);
+
+/** Samples that tell their position, as bytes: at 16 kHz they come out as they went in. */
+function counting(fromMs: number, toMs: number): Uint8Array {
+  const samples = Int16Array.from({ length: ms(toMs - fromMs) }, (_, i) => ms(fromMs) + i);
+  return new Uint8Array(samples.buffer);
+}
+
+const countingFloat = (fromMs: number, toMs: number) => decodeToFloat32(counting(fromMs, toMs), 'pcm16');
+
+function listening(options: FakeVadOptions = {}, limitBytes = LIMIT_BYTES) {
+  const vad = new FakeVadEngine(options);
+  const events: ListenerEvent[] = [];
+  const listener = new Listener({ vad, limitBytes, report: (event) => events.push(event) });
+  return { vad, events, listener };
+}
+
+/** One turn: speech from 500 to 1500 ms, known at 700; its pause known at 1600, its end at 2000. */
+const oneTurn: readonly ScriptedVadEvent[] = [
+  { atSample: ms(700), event: { kind: 'started', onsetSample: ms(500), startSample: ms(200) } },
+  { atSample: ms(1600), event: { kind: 'paused', endSample: ms(1500) } },
+  { atSample: ms(2000), event: { kind: 'stopped', endSample: ms(1500) } },
+];
+
+/** Events with turns as letters in the order they are named. */
+function told(events: readonly ListenerEvent[]): string[] {
+  const names = new Map<string, string>();
+  const nameOf = (id: string) => {
+    const name = names.get(id) ?? 'abcdefgh'[names.size] ?? '?';
+    names.set(id, name);
+    return name;
+  };
+  const line = (event: ListenerEvent): string => {
+    switch (event.kind) {
+      case 'speech_started':
+        return `${nameOf(event.turn.itemId)} started ${event.audioStartMs}`;
+      case 'speech_stopped':
+        return `${nameOf(event.itemId)} stopped ${event.audioEndMs}`;
+      case 'committed':
+        return `${nameOf(event.turn.itemId)} committed`;
+      case 'dropped':
+        return `${nameOf(event.itemId)} dropped`;
+      case 'detector_failed':
+        return `failed: ${event.error instanceof Error ? event.error.message : event.error}`;
+    }
+  };
+  return events.map(line);
+}
+
+function turnsOf(events: readonly ListenerEvent[]): Turn[] {
+  return events.flatMap((event) => (event.kind === 'committed' ? event.turn : []));
+}
+
+/** All that a reader is given: samples, and after how many of them there were pauses. */
+async function read(turn: Turn | undefined) {
+  const samples: number[] = [];
+  const pauses: number[] = [];
+  for await (const piece of turn?.audio ?? []) {
+    if (piece === 'pause') pauses.push(samples.length);
+    else for (const sample of piece) samples.push(sample);
+  }
+  return { samples: Float32Array.from(samples), pauses };
+}
+
+describe('by hand', () => {
+  it('makes a turn of what was appended, and begins anew', async () => {
+    const { listener, events, vad } = listening();
+    listener.configure(PCM_16K, undefined);
+    expect(listener.append(counting(0, 50))).toBe(true);
+    listener.append(counting(50, 80));
+    expect(listener.heldBytes).toBe(2 * ms(80));
+    expect(listener.commit()).toBe(true);
+    expect(listener.heldBytes).toBe(0);
+    listener.append(counting(80, 90));
+    expect(listener.commit()).toBe(true);
+    expect(told(events)).toEqual(['a committed', 'b committed']);
+    const [first, second] = turnsOf(events);
+    expect(first?.audio.heldBytes).toBe(2 * ms(80));
+    expect((await read(first)).samples).toEqual(countingFloat(0, 80));
+    expect((await read(second)).samples).toEqual(countingFloat(80, 90));
+    expect(vad.streams).toEqual([]);
+  });
+
+  it('refuses to commit nothing, or half a sample', () => {
+    const { listener, events } = listening();
+    expect(listener.commit()).toBe(false);
+    listener.append(new Uint8Array(0));
+    listener.append(new Uint8Array([7]));
+    expect(listener.commit()).toBe(false);
+    expect(listener.heldBytes).toBe(1);
+    listener.append(new Uint8Array([7]));
+    expect(listener.commit()).toBe(true);
+    listener.clear();
+    expect(listener.commit()).toBe(false);
+    expect(told(events)).toEqual(['a committed']);
+  });
+
+  it('a sample whose halves come apart is whole; a half that never came is forgotten with its buffer', async () => {
+    const { listener, events } = listening();
+    listener.configure(PCM_16K, undefined);
+    const bytes = counting(0, 10);
+    listener.append(bytes.subarray(0, 33));
+    listener.append(bytes.subarray(33));
+    listener.append(new Uint8Array([1]));
+    listener.commit();
+    listener.append(counting(10, 20));
+    listener.append(new Uint8Array([1]));
+    listener.clear();
+    listener.append(counting(20, 30));
+    listener.commit();
+    const [first, second] = turnsOf(events);
+    expect((await read(first)).samples).toEqual(countingFloat(0, 10));
+    expect((await read(second)).samples).toEqual(countingFloat(20, 30));
+  });
+
+  it('takes no byte more than the limit, and none of an append that would pass it', async () => {
+    const { listener, events } = listening({}, 2 * ms(100));
+    listener.configure(PCM_16K, undefined);
+    expect(listener.append(counting(0, 99))).toBe(true);
+    expect(listener.append(counting(0, 2))).toBe(false);
+    expect(listener.append(counting(99, 100))).toBe(true);
+    expect(listener.append(new Uint8Array(1))).toBe(false);
+    expect(listener.append(new Uint8Array(0))).toBe(true);
+    expect(listener.heldBytes).toBe(2 * ms(100));
+    listener.commit();
+    expect(listener.append(counting(100, 200))).toBe(true);
+    expect((await read(turnsOf(events)[0])).samples).toEqual(countingFloat(0, 100));
+  });
+
+  it('knows nothing of formats but to keep each with its audio', async () => {
+    const { listener, events } = listening();
+    listener.configure(MULAW, undefined);
+    listener.append(new Uint8Array(800).fill(0x80));
+    listener.configure(PCM_16K, undefined);
+    listener.append(counting(0, 100));
+    listener.append(new Uint8Array([1]));
+    listener.configure(PCM_24K, undefined);
+    listener.configure(PCM_16K, undefined);
+    listener.append(counting(100, 200));
+    listener.commit();
+    const { samples } = await read(turnsOf(events)[0]);
+    expect(samples.length).toBe(ms(300));
+    expect(samples.slice(ms(100))).toEqual(countingFloat(0, 200));
+  });
+});
+
+describe('a turn that is detected', () => {
+  it('is told when it is known, in samples, and read while it arrives', async () => {
+    const { listener, events, vad } = listening({ script: () => oneTurn });
+    listener.configure(PCM_16K, VAD);
+    const readings: ReturnType<typeof read>[] = [];
+    const seen: string[] = [];
+    for (let at = 0; at < 3000; at += 20) {
+      listener.append(counting(at, at + 20));
+      await settled();
+      while (seen.length < events.length) {
+        const event = events[seen.length];
+        seen.push(`${event?.kind} at ${at + 20}`);
+        if (event?.kind === 'speech_started') readings.push(read(event.turn));
+      }
+    }
+    expect(seen).toEqual(['speech_started at 700', 'speech_stopped at 2000', 'committed at 2000']);
+    expect(told(events)).toEqual(['a started 200', 'a stopped 2000', 'a committed']);
+    const heard = await readings[0];
+    expect(heard?.samples).toEqual(countingFloat(200, 1600));
+    expect(heard?.pauses).toEqual([ms(1400)]);
+    expect(vad.streams.map(({ settings, rateHz, mostUnderWay }) => [settings, rateHz, mostUnderWay])).toEqual(
+      [[VAD, RATE_HZ, 1]],
+    );
+    expect(vad.streams[0]?.samples).toEqual(countingFloat(0, 3000));
+  });
+
+  it('has the same audio when all of it came at once, and is judged in pieces', async () => {
+    const { listener, events, vad } = listening({ script: () => oneTurn });
+    listener.configure(PCM_16K, VAD);
+    listener.append(counting(0, 3500));
+    expect(events).toEqual([]);
+    await settled();
+    expect(told(events)).toEqual(['a started 200', 'a stopped 2000', 'a committed']);
+    expect((await read(turnsOf(events)[0])).samples).toEqual(countingFloat(200, 1600));
+    expect(vad.streams[0]?.pieces).toEqual([RATE_HZ, RATE_HZ, RATE_HZ, RATE_HZ / 2]);
+  });
+
+  it('goes on after a pause', async () => {
+    const script: ScriptedVadEvent[] = [
+      ...oneTurn.slice(0, 2),
+      { atSample: ms(1800), event: { kind: 'resumed' } },
+      { atSample: ms(3100), event: { kind: 'paused', endSample: ms(3000) } },
+      { atSample: ms(3500), event: { kind: 'stopped', endSample: ms(3000) } },
+    ];
+    const { listener, events } = listening({ script: () => script });
+    listener.configure(PCM_16K, VAD);
+    let heard: ReturnType<typeof read> | undefined;
+    for (let at = 0; at < 4000; at += 50) {
+      listener.append(counting(at, at + 50));
+      await settled();
+      const [first] = events;
+      if (first?.kind === 'speech_started') heard ??= read(first.turn);
+    }
+    expect(told(events)).toEqual(['a started 200', 'a stopped 3500', 'a committed']);
+    expect(await heard).toEqual({ samples: countingFloat(200, 3100), pauses: [ms(1400), ms(2900)] });
+  });
+
+  it('ends with its speech when it takes no silence to end it', async () => {
+    const script: ScriptedVadEvent[] = [
+      ...oneTurn.slice(0, 1),
+      { atSample: ms(1600), event: { kind: 'paused', endSample: ms(1500) } },
+      { atSample: ms(1600), event: { kind: 'stopped', endSample: ms(1500) } },
+    ];
+    const { listener, events } = listening({ script: () => script });
+    listener.configure(PCM_16K, { ...VAD, silenceDurationMs: 0 });
+    listener.append(counting(0, 2000));
+    await settled();
+    expect(told(events)).toEqual(['a started 200', 'a stopped 1500', 'a committed']);
+    expect((await read(turnsOf(events)[0])).samples).toEqual(countingFloat(200, 1500));
+  });
+
+  it('takes all that was appended when it is committed, judged or not', async () => {
+    const gate = new Gate();
+    const { listener, events, vad } = listening({ script: () => oneTurn, before: gate.wait });
+    listener.configure(PCM_16K, VAD);
+    listener.append(counting(0, 700));
+    await gate.next();
+    listener.append(counting(700, 800));
+    listener.append(counting(800, 900));
+    expect(listener.commit()).toBe(true);
+    expect(told(events)).toEqual(['a started 200', 'a stopped 900', 'a committed']);
+    expect((await read(turnsOf(events)[0])).samples).toEqual(countingFloat(200, 900));
+    expect([listener.heldBytes, vad.streams[0]?.isClosed]).toEqual([0, true]);
+    expect(listener.commit()).toBe(false);
+    // The late answer of the first stream is about nothing.
+    listener.append(counting(900, 1600));
+    await gate.next();
+    await gate.next();
+    expect(told(events).slice(3)).toEqual(['b started 1100']);
+    expect(vad.streams[1]?.samples).toEqual(countingFloat(900, 1600));
+  });
+
+  it('is dropped by a clear: its reader throws, and the detector begins anew', async () => {
+    const { listener, events, vad } = listening({ script: () => oneTurn });
+    listener.configure(PCM_16K, VAD);
+    listener.append(counting(0, 1000));
+    await settled();
+    const [first] = events;
+    const reading = read(first?.kind === 'speech_started' ? first.turn : undefined);
+    listener.clear();
+    await expect(reading).rejects.toThrow(TurnDropped);
+    expect([listener.heldBytes, vad.streams[0]?.isClosed]).toEqual([0, true]);
+    listener.clear();
+    listener.append(counting(1000, 3200));
+    await settled();
+    expect(told(events)).toEqual([
+      'a started 200',
+      'a dropped',
+      'b started 1200',
+      'b stopped 3000',
+      'b committed',
+    ]);
+    expect((await read(turnsOf(events)[0])).samples).toEqual(countingFloat(1200, 2600));
+  });
+
+  it('has a limit that its reader does not lift', async () => {
+    const { listener, events } = listening({ script: () => oneTurn.slice(0, 1) }, 2 * ms(60_000));
+    listener.configure(PCM_16K, VAD);
+    let appendedMs = 0;
+    let heard: ReturnType<typeof read> | undefined;
+    while (listener.append(counting(appendedMs, appendedMs + 100))) {
+      appendedMs += 100;
+      await settled();
+      const [first] = events;
+      if (first?.kind === 'speech_started') heard ??= read(first.turn);
+    }
+    // What lay before the turn counts no more.
+    expect(appendedMs).toBe(60_200);
+    expect(listener.append(counting(appendedMs, appendedMs + 100))).toBe(false);
+    expect(listener.commit()).toBe(true);
+    expect((await heard)?.samples).toEqual(countingFloat(200, 60_200));
+    expect(listener.append(counting(0, 100))).toBe(true);
+  });
+});
+
+describe('with detection and nobody speaking', () => {
+  it('holds what a turn may begin with, however long the silence', async () => {
+    const { listener } = listening({}, 2 * ms(4000));
+    listener.configure(PCM_16K, VAD);
+    for (let at = 0; at < 20_000; at += 100) {
+      expect(listener.append(counting(at, at + 100))).toBe(true);
+      await settled();
+    }
+    expect(listener.heldBytes).toBe(2 * ms(300 + 100 + 1040));
+  });
+
+  it('commits that, and the detector begins anew', async () => {
+    const { listener, events, vad } = listening();
+    listener.configure(PCM_16K, VAD);
+    expect(listener.commit()).toBe(false);
+    for (let at = 0; at < 4000; at += 100) {
+      listener.append(counting(at, at + 100));
+      await settled();
+    }
+    expect(listener.commit()).toBe(true);
+    expect(told(events)).toEqual(['a committed']);
+    expect((await read(turnsOf(events)[0])).samples).toEqual(countingFloat(4000 - 1440, 4000));
+    expect(vad.streams[0]?.isClosed).toBe(true);
+    listener.append(counting(4000, 4100));
+    await settled();
+    expect(vad.streams[1]?.samples).toEqual(countingFloat(4000, 4100));
+  });
+
+  it('a turn begins no earlier than what is held', async () => {
+    const script: ScriptedVadEvent[] = [
+      { atSample: ms(6000), event: { kind: 'started', onsetSample: ms(300), startSample: 0 } },
+    ];
+    const { listener, events } = listening({ script: () => script });
+    listener.configure(PCM_16K, VAD);
+    for (let at = 0; at < 6000; at += 1000) {
+      listener.append(counting(at, at + 1000));
+      await settled();
+    }
+    expect(told(events)).toEqual([`a started ${5000 - 1440}`]);
+  });
+
+  it('opens no stream before there is audio', () => {
+    const { listener, vad } = listening();
+    listener.configure(PCM_16K, VAD);
+    listener.append(new Uint8Array(1));
+    listener.clear();
+    expect(vad.streams).toEqual([]);
+  });
+});
+
+describe('configure', () => {
+  it('changes nothing when nothing changes', async () => {
+    const { listener, events, vad } = listening({ script: () => oneTurn });
+    listener.configure(PCM_16K, VAD);
+    listener.append(counting(0, 1000));
+    await settled();
+    listener.configure({ ...PCM_16K }, { ...VAD });
+    listener.append(counting(1000, 2100));
+    await settled();
+    expect(told(events)).toEqual(['a started 200', 'a stopped 2000', 'a committed']);
+    expect(vad.streams.length).toBe(1);
+  });
+
+  it.each([
+    ['another detection', PCM_16K, { ...VAD, silenceDurationMs: 300 }],
+    ['another format', PCM_24K, VAD],
+    ['commits by hand', PCM_16K, undefined],
+  ])('%s ends a turn that is open', async (_, format, detection) => {
+    const { listener, events, vad } = listening({ script: () => oneTurn });
+    listener.configure(PCM_16K, VAD);
+    listener.append(counting(0, 1000));
+    await settled();
+    listener.append(counting(1000, 1100));
+    listener.configure(format, detection);
+    expect(told(events)).toEqual(['a started 200', 'a stopped 1100', 'a committed']);
+    expect((await read(turnsOf(events)[0])).samples).toEqual(countingFloat(200, 1100));
+    expect([listener.heldBytes, vad.streams[0]?.isClosed]).toEqual([0, true]);
+  });
+
+  it('has what is held judged by the new detection, from its first sample', async () => {
+    const { listener, events, vad } = listening({ script: () => oneTurn });
+    listener.configure(PCM_16K, undefined);
+    listener.append(counting(0, 100));
+    listener.commit();
+    listener.append(counting(100, 1100));
+    listener.configure(PCM_16K, VAD);
+    await settled();
+    expect(vad.streams[0]?.samples).toEqual(countingFloat(100, 1100));
+    expect(told(events)).toEqual(['a committed', 'b started 300']);
+  });
+
+  it('a half sample outlives a turn that ends by itself or by configuring, not a format', async () => {
+    const { listener, events } = listening({ script: () => oneTurn });
+    listener.configure(PCM_16K, VAD);
+    const bytes = counting(0, 1000);
+    listener.append(bytes.subarray(0, -1));
+    await settled();
+    listener.configure(PCM_16K, undefined);
+    listener.append(bytes.subarray(-1));
+    listener.append(counting(1000, 1010));
+    listener.commit();
+    const [first, second] = turnsOf(events);
+    const all = countingFloat(0, 1010);
+    expect((await read(first)).samples).toEqual(all.slice(ms(200), ms(1000) - 1));
+    expect((await read(second)).samples).toEqual(all.slice(ms(1000) - 1));
+  });
+
+  it('keeps what is held when commits by hand begin', async () => {
+    const { listener, events } = listening();
+    listener.configure(PCM_16K, VAD);
+    listener.append(counting(0, 100));
+    listener.configure(PCM_16K, undefined);
+    await settled();
+    listener.append(counting(100, 200));
+    listener.commit();
+    expect((await read(turnsOf(events)[0])).samples).toEqual(countingFloat(0, 200));
+  });
+
+  it('counts ms across formats', async () => {
+    const { listener, events } = listening({ script: () => oneTurn });
+    listener.configure(MULAW, undefined);
+    listener.append(new Uint8Array(8 * 1000));
+    listener.commit();
+    listener.configure(PCM_24K, undefined);
+    listener.append(new Uint8Array(2 * 24 * 500));
+    listener.clear();
+    listener.configure(PCM_16K, VAD);
+    listener.append(counting(0, 2100));
+    await settled();
+    expect(told(events)).toEqual(['a committed', 'b started 1700', 'b stopped 3500', 'b committed']);
+  });
+});
+
+describe('a detector that fails', () => {
+  it('ends the turn; another stream begins with the next append', async () => {
+    const gate = new Gate();
+    const { listener, events, vad } = listening({ script: () => oneTurn, before: gate.wait });
+    listener.configure(PCM_16K, VAD);
+    listener.append(counting(0, 1000));
+    await gate.next();
+    listener.append(counting(1000, 1100));
+    listener.append(counting(1100, 1200));
+    await gate.next(new Error('died'));
+    expect(told(events)).toEqual(['a started 200', 'failed: died', 'a stopped 1200', 'a committed']);
+    expect((await read(turnsOf(events)[0])).samples).toEqual(countingFloat(200, 1200));
+    listener.append(counting(1200, 2200));
+    await gate.next();
+    expect(told(events).slice(4)).toEqual(['b started 1400']);
+    expect(vad.streams.length).toBe(2);
+  });
+
+  it('is told once until it answers; nothing that is held goes unjudged', async () => {
+    const gate = new Gate();
+    let refusal: Error | undefined = new Error('closed');
+    const { listener, events, vad } = listening({
+      script: () => oneTurn,
+      before: gate.wait,
+      refusal: () => refusal,
+    });
+    listener.configure(PCM_16K, VAD);
+    listener.append(counting(0, 100));
+    listener.append(counting(100, 200));
+    refusal = undefined;
+    listener.append(counting(200, 300));
+    await gate.next(new Error('died'));
+    listener.append(counting(300, 1000));
+    await gate.next();
+    listener.append(counting(1000, 1100));
+    await gate.next(new Error('died again'));
+    expect(told(events)).toEqual([
+      'failed: closed',
+      'a started 200',
+      'failed: died again',
+      'a stopped 1100',
+      'a committed',
+    ]);
+    expect(vad.streams.map(({ samples }) => samples)).toEqual([
+      countingFloat(0, 300),
+      countingFloat(0, 1100),
+    ]);
+  });
+});
+
+describe('close', () => {
+  it('frees the stream, drops an open turn without a word, and takes nothing more', async () => {
+    const gate = new Gate();
+    const { listener, events, vad } = listening({ script: () => oneTurn, before: gate.wait });
+    listener.configure(PCM_16K, VAD);
+    listener.append(counting(0, 1000));
+    await gate.next();
+    const [first] = events;
+    const reading = read(first?.kind === 'speech_started' ? first.turn : undefined);
+    const dropped = expect(reading).rejects.toThrow(TurnDropped);
+    listener.append(counting(1000, 2100));
+    listener.close();
+    listener.close();
+    await gate.next();
+    await dropped;
+    expect(listener.append(counting(0, 100))).toBe(true);
+    expect([listener.commit(), listener.heldBytes]).toEqual([false, 0]);
+    listener.clear();
+    listener.configure(PCM_24K, undefined);
+    expect(told(events)).toEqual(['a started 200']);
+    expect([vad.streams.length, vad.streams[0]?.isClosed]).toEqual([1, true]);
+  });
+
+  it('leaves turns that were committed to their readers', async () => {
+    const { listener, events } = listening();
+    listener.configure(PCM_16K, undefined);
+    listener.append(counting(0, 100));
+    listener.commit();
+    listener.close();
+    expect((await read(turnsOf(events)[0])).samples).toEqual(countingFloat(0, 100));
+  });
+});
+
+it('whoever is told may call the listener: events stay in order', () => {
+  const vad = new FakeVadEngine();
+  const events: ListenerEvent[] = [];
+  const listener = new Listener({
+    vad,
+    limitBytes: LIMIT_BYTES,
+    report: (event) => {
+      if (events.length < 2) {
+        listener.append(counting(0, 10));
+        listener.commit();
+      }
+      events.push(event);
+    },
+  });
+  listener.append(counting(0, 10));
+  listener.commit();
+  expect(told(events)).toEqual(['a committed', 'b committed', 'c committed']);
+  listener.close();
+});
