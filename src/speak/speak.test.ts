@@ -36,6 +36,25 @@ describe('speak', () => {
     }
   });
 
+  it('tells each sentence as it is begun, and blank ones too', async () => {
+    const text = '  One sentence.  And another one!\n\n';
+    const engine = new FakeTtsEngine();
+    const begun: string[] = [];
+    const asked: number[] = [];
+    const begins = (sentence: string) => {
+      begun.push(sentence);
+      asked.push(engine.requests.length);
+    };
+    for await (const _ of speak(engine, { ...REQUEST, text }, new ManualClock(), never, begins)) {
+      expect(begun).toHaveLength(engine.requests.length);
+    }
+    expect(begun.join('')).toBe(text);
+    expect(asked).toEqual([0, 1]);
+    begun.length = 0;
+    for await (const _ of speak(engine, { ...REQUEST, text: ' \n' }, new ManualClock(), never, begins)) break;
+    expect(begun).toEqual([' \n']);
+  });
+
   it('cuts a sentence of more than 400 characters into clauses', async () => {
     const engine = new FakeTtsEngine();
     const clause = 'and so the story went on and on without an end in sight, ';
