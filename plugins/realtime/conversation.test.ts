@@ -322,6 +322,12 @@ describe('what is spoken', () => {
     expect(latestUserText(conversation)).toBe('Hello there.');
   });
 
+  it('is well-formed, though the echo is as it was sent', () => {
+    const { conversation, item } = created(EMPTY_CONVERSATION, text('a\ud800b'));
+    expect(latestUserText(conversation)).toBe('a\ufffdb');
+    expect(item).toMatchObject({ content: [{ text: 'a\ud800b' }] });
+  });
+
   it('is the last by place, not by time', () => {
     const { conversation } = created(of('a', 'b'), text('Hi.', 'x'), { previousItemId: 'root' });
     expect(latestUserText(conversation)).toBe('b');

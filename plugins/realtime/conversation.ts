@@ -85,7 +85,10 @@ export function findItem(conversation: Conversation, itemId: string): WireItem |
 
 /** What a response speaks (spec 6.1): the text of the last user item that has any; undefined when none has. */
 export function latestUserText(conversation: Conversation): string | undefined {
-  return conversation.items.map(userText).findLast((text) => text.trim() !== '');
+  return conversation.items
+    .map(userText)
+    .findLast((text) => text.trim() !== '')
+    ?.toWellFormed();
 }
 
 /** The text parts of a user's item, joined as they are; empty for any other item. */

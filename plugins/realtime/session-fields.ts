@@ -182,6 +182,7 @@ export interface SentFormat {
  * A format (spec 4.7, rules 3 and 4), the nested one if both were sent. Type and rate are one value: when one
  * is refused, neither applies. Without a rate, G.711 has 8000 Hz, PCM keeps its rate, and PCM after G.711 has
  * the 24 kHz of a new session.
+ * @returns `prior` itself when nothing changes: a listener then has nothing to begin anew.
  */
 export function formatOf({ nested, beta }: SentFormat, prior: AudioFormat, refusals: Refusals): AudioFormat {
   if (nested === undefined) {
@@ -194,7 +195,8 @@ export function formatOf({ nested, beta }: SentFormat, prior: AudioFormat, refus
   const rate = members.get('rate');
   if (rate === undefined) return inEncoding(encoding, prior);
   const rateHz = rateOf(rate, encoding, refusals);
-  return rateHz === undefined ? prior : { encoding, rateHz };
+  const isSame = encoding === prior.encoding && rateHz === prior.rateHz;
+  return rateHz === undefined || isSame ? prior : { encoding, rateHz };
 }
 
 function rateOf(sent: Sent, encoding: AudioFormat['encoding'], refusals: Refusals): number | undefined {
@@ -219,8 +221,8 @@ function encodingOf(
 }
 
 function inEncoding(encoding: AudioFormat['encoding'], prior: AudioFormat): AudioFormat {
-  if (encoding !== 'pcm16') return { encoding, rateHz: G711_RATE_HZ };
-  return prior.encoding === 'pcm16' ? prior : DEFAULT_FORMAT;
+  if (encoding === prior.encoding) return prior;
+  return encoding === 'pcm16' ? DEFAULT_FORMAT : { encoding, rateHz: G711_RATE_HZ };
 }
 
 export function formatOnWire({ encoding, rateHz }: AudioFormat): WireFormat {
@@ -239,6 +241,7 @@ const ANSWERING = ['create_response', 'interrupt_response', 'idle_timeout_ms'];
  * Null for manual commit, or `server_vad` (spec 4.7, rule 6). While the type stays, fields that were not sent
  * keep their value; turning it on gives defaults. Fields beside a type that is refused belong to that type and
  * are not looked at.
+ * @returns `prior` itself when nothing changes.
  */
 export function turnDetectionOf(
   sent: Sent | undefined,
@@ -258,12 +261,19 @@ export function turnDetectionOf(
     if (isObject(sent.value)) refusals.invalid(`${sent.path}.type`, "is required, as 'server_vad'");
     return prior;
   }
-  return {
-    ...base,
-    threshold: numberOf(members.get('threshold'), base.threshold, { from: 0, to: 1 }, refusals),
-    prefixPaddingMs: numberOf(members.get('prefix_padding_ms'), base.prefixPaddingMs, VAD_MS, refusals),
-    silenceDurationMs: numberOf(members.get('silence_duration_ms'), base.silenceDurationMs, VAD_MS, refusals),
-  };
+  const threshold = numberOf(members.get('threshold'), base.threshold, { from: 0, to: 1 }, refusals);
+  const prefixPaddingMs = numberOf(members.get('prefix_padding_ms'), base.prefixPaddingMs, VAD_MS, refusals);
+  const silenceDurationMs = numberOf(
+    members.get('silence_duration_ms'),
+    base.silenceDurationMs,
+    VAD_MS,
+    refusals,
+  );
+  const isSame =
+    threshold === base.threshold &&
+    prefixPaddingMs === base.prefixPaddingMs &&
+    silenceDurationMs === base.silenceDurationMs;
+  return isSame ? base : { ...base, threshold, prefixPaddingMs, silenceDurationMs };
 }
 
 function refuseDetection(type: Sent, refusals: Refusals): void {

@@ -183,6 +183,9 @@ describe('an update', () => {
         const twice = mergeSession(once.session, each, rules);
         expect(twice.session).toEqual(once.session);
         expect(twice.refusals).toEqual(once.refusals);
+        // Whoever listens begins anew with another object.
+        expect(twice.session.inputFormat).toBe(once.session.inputFormat);
+        expect(twice.session.turnDetection).toBe(once.session.turnDetection);
       }),
       RUNS,
     );
@@ -262,6 +265,8 @@ describe('an update', () => {
         const wire = JSON.parse(JSON.stringify(sessionOnWire(before)));
         const { session: after, refusals } = mergeSession(before, wire, rules);
         expect([after, refusals]).toEqual([before, []]);
+        expect(after.inputFormat).toBe(before.inputFormat);
+        expect(after.turnDetection).toBe(before.turnDetection);
       }),
       RUNS,
     );

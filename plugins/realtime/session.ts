@@ -49,7 +49,10 @@ export interface TranscriptionSettings {
   readonly prompt: string | undefined;
 }
 
-/** A session as the service uses it. Immutable; never in a state that the rules forbid. */
+/**
+ * A session as the service uses it. Immutable; never in a state that the rules forbid. A format or a detection
+ * that an update does not change stays the same object.
+ */
 export interface Session {
   readonly id: Id<'session'>;
   readonly type: SessionType;
