@@ -22,7 +22,8 @@ export class RealtimeClient {
   /** Not taken yet. */
   readonly #events: Received[] = [];
   #arrived = Promise.withResolvers<void>();
-  #closed = false;
+  /** Why there will be no more events. */
+  #closed: string | undefined;
 
   private constructor(socket: WebSocket) {
     this.#socket = socket;
@@ -31,8 +32,8 @@ export class RealtimeClient {
       this.#events.push({ ...JSON.parse(String(data)), atMs });
       this.#wake();
     };
-    socket.onclose = () => {
-      this.#closed = true;
+    socket.onclose = ({ code, reason }) => {
+      this.#closed = `the socket was closed with ${code} ${reason}`;
       this.#wake();
     };
   }
@@ -64,7 +65,7 @@ export class RealtimeClient {
   /** The next event, whatever it is. @throws Error when none comes, or the socket was closed. */
   async next(): Promise<Received> {
     while (this.#events.length === 0) {
-      if (this.#closed) throw new Error('the socket was closed');
+      if (this.#closed !== undefined) throw new Error(this.#closed);
       this.#arrived = Promise.withResolvers();
       const timer = setTimeout(
         () => this.#arrived.reject(new Error(`nothing came in ${WAIT_LIMIT_MS} ms`)),
@@ -94,7 +95,7 @@ export class RealtimeClient {
   /** Leaves at once, whatever is under way; resolves when the socket is closed. */
   async close(): Promise<void> {
     this.#socket.close(1000);
-    while (!this.#closed) {
+    while (this.#closed === undefined) {
       this.#arrived = Promise.withResolvers();
       await this.#arrived.promise;
     }
