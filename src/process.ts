@@ -144,7 +144,11 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
     const servers = [server];
     if (config.tls) {
       const { port, ...files } = config.tls;
-      const tlsServer = open(port, { ...serving, tls: readCertificate(files) });
+      const tlsServer = open(port, {
+        ...serving,
+        tls: readCertificate(files),
+        fetch: (request, server) => serving.fetch(withPlainUrl(request), server),
+      });
       servers.push(tlsServer);
       log.info('listening with TLS', { host: config.host, port: tlsServer.port });
     }
@@ -215,6 +219,11 @@ interface Answering {
 /** Whether it is the port or the address that could not be had. */
 function isListenError(code: unknown): boolean {
   return typeof code === 'string' && /^E(ADDR|ACCES|PERM)/.test(code);
+}
+
+/** The framework looks for a request's path where `http://` ends, and in `https://` that is a slash too early. */
+function withPlainUrl(request: Request): Request {
+  return Object.defineProperty(request, 'url', { value: request.url.replace(/^https:/, 'http:') });
 }
 
 interface Certificate {
