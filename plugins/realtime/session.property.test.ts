@@ -65,13 +65,12 @@ const detection = orJunk(
     eagerness: mostly('low'),
   }),
 );
-const long = (part: number) => 'x'.repeat(MOST_ECHOED_BYTES / part);
 const transcription = orJunk(
   some({
     model: mostly('svc-stt', 'english', 'far', 'whisper-1'),
     language: mostly('en', 'de', 'fr', 'xx', null),
     prompt: mostly('HVV', ' ', null, 'x'.repeat(6_000)),
-    keywords: mostly(['a'], long(3), long(2)),
+    keywords: mostly(['a'], []),
   }),
 );
 const noise = mostly(null, null, { type: 'near_field' });
@@ -97,9 +96,9 @@ const update = some({
   voice,
   speed,
   modalities,
-  instructions: mostly('Be brief.', long(2), long(1)),
-  metadata: mostly({ a: 1 }, { a: long(2) }),
-  tools: mostly([], [long(3)]),
+  instructions: mostly('Be brief.', 'Be kind.'),
+  metadata: mostly({ a: 1 }, {}),
+  tools: mostly([], [{ type: 'function', name: 'f' }]),
   tracing: mostly('auto', null),
   id: mostly('sess_2'),
   colour: mostly('red'),
@@ -112,6 +111,15 @@ const session = fc
   .map((updates) =>
     updates.reduce<Session>((before, each) => mergeSession(before, each, rules).session, fresh),
   );
+
+/** Echoes that do not all fit in beside each other. */
+const long = fc.constantFrom(0, 0.3, 0.5, 0.9).map((part) => 'x'.repeat(part * MOST_ECHOED_BYTES));
+const manyEchoes = some({
+  instructions: long,
+  metadata: long,
+  tools: long,
+  input_audio_transcription: fc.oneof(some({ delay: long, keywords: long }), fc.constant(null)),
+});
 
 const RUNS = { numRuns: 300 };
 
@@ -176,6 +184,26 @@ function remove(update: unknown, param: string): void {
 }
 
 describe('an update', () => {
+  test('of echoes for which there is no room is no exception', () => {
+    fc.assert(
+      fc.property(fc.array(manyEchoes, { minLength: 1, maxLength: 4 }), manyEchoes, (earlier, each) => {
+        const before = earlier.reduce<Session>((kept, one) => mergeSession(kept, one, rules).session, fresh);
+        const once = mergeSession(before, each, rules);
+        expectValid(once.session);
+        const sizes = (echoes: object) =>
+          Object.entries(echoes).map(([name, value]) => [name, `${value}`.length]);
+        const twice = mergeSession(once.session, each, rules);
+        expect(sizes(twice.session.echoed)).toEqual(sizes(once.session.echoed));
+        expect(twice.refusals).toEqual(once.refusals);
+        const other = mergeSession(before, Object.fromEntries(Object.entries(each).reverse()), rules);
+        expect(Object.fromEntries(sizes(other.session.echoed))).toEqual(
+          Object.fromEntries(sizes(once.session.echoed)),
+        );
+      }),
+      { numRuns: 100 },
+    );
+  });
+
   test('that comes again changes nothing and is refused the same', () => {
     fc.assert(
       fc.property(session, update, (before, each) => {
