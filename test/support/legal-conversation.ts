@@ -16,6 +16,19 @@ interface SpokenResponse {
 
 const FORMAT = { type: 'audio/pcm', rate: 24_000 };
 const WORDS = ['turn ', 'on ', 'the ', 'lights ', 'now', ', ', 'please', '.', ' é', ' 你好', ' 🙂'];
+const RESPONSE_USAGE = {
+  total_tokens: 9,
+  input_tokens: 4,
+  output_tokens: 5,
+  input_token_details: {
+    text_tokens: 4,
+    audio_tokens: 0,
+    image_tokens: 0,
+    cached_tokens: 0,
+    cached_tokens_details: { text_tokens: 0, audio_tokens: 0, image_tokens: 0 },
+  },
+  output_token_details: { text_tokens: 0, audio_tokens: 5 },
+};
 const VAD = {
   type: 'server_vad',
   threshold: 0.5,
@@ -51,7 +64,7 @@ class LegalConversation {
   #audioMs = 0;
   #last: string | null = null;
   #texts: string[] = [];
-  #known: string[] = [];
+  readonly #items = new Map<string, Frame>();
   readonly #transcribing: { itemId: string; text: string }[] = [];
   #response: SpokenResponse | undefined;
 
@@ -128,9 +141,9 @@ class LegalConversation {
       () => ({ type: 'conversation.item.create', item: item() }),
       () => ({ type: 'conversation.item.create', item: item({ id: this.#id('mine_') }) }),
       () => ({ type: 'conversation.item.create', previous_item_id: 'root', item: item() }),
-      () => ({ type: 'conversation.item.create', previous_item_id: this.#pick(this.#known), item: item() }),
+      () => ({ type: 'conversation.item.create', previous_item_id: this.#anyItem(), item: item() }),
       () => ({ type: 'conversation.item.create', item: { role: 'nobody' } }),
-      () => ({ type: 'conversation.item.retrieve', item_id: this.#pick(this.#known) ?? 'item_none' }),
+      () => ({ type: 'conversation.item.retrieve', item_id: this.#anyItem() ?? 'item_none' }),
       () => ({ type: 'conversation.item.delete', item_id: 'item_1' }),
       () => ({ type: 'response.create' }),
       () => ({ type: 'response.create', response: { modalities: ['text'] } }),
@@ -192,7 +205,11 @@ class LegalConversation {
         return this.#createItem(fields);
       case 'conversation.item.retrieve':
         if (this.#dialect === 'spec') return refuse('unsupported_feature', 'type');
-        return this.#tell({ type: 'conversation.item.retrieved', item: { id: fields.item_id } });
+        if (!this.#items.has(String(fields.item_id))) return refuse('invalid_request_error', 'item_id');
+        return this.#tell({
+          type: 'conversation.item.retrieved',
+          item: this.#items.get(String(fields.item_id)),
+        });
       case 'conversation.item.delete':
         return refuse('unsupported_feature', 'type');
       case 'response.create':
@@ -253,7 +270,7 @@ class LegalConversation {
     const behind = asked.previous_item_id;
     const previous = behind === undefined ? this.#last : behind === 'root' ? null : (behind as string);
     if (previous === this.#last) this.#last = id;
-    this.#known.push(id);
+    this.#items.set(id, item);
     this.#texts.push(((sent.content as Frame[])[0]?.text ?? '') as string);
     this.#tell({ type: 'conversation.item.created', item, previous_item_id: previous });
     this.#announce(item, previous);
@@ -285,7 +302,6 @@ class LegalConversation {
     const previous = this.#last;
     this.#buffered = false;
     this.#last = itemId;
-    this.#known.push(itemId);
     this.#transcribing.push({ itemId, text: '' });
     this.#tell({ type: 'input_audio_buffer.committed', item_id: itemId, previous_item_id: previous });
     const content = [{ type: 'input_audio', transcript: null }];
@@ -297,6 +313,7 @@ class LegalConversation {
       role: 'user',
       content,
     };
+    this.#items.set(itemId, item);
     this.#announce(item, previous);
   }
 
@@ -340,7 +357,7 @@ class LegalConversation {
       runsLeft: Math.floor(this.#random() * 4),
     };
     this.#last = item.id;
-    this.#known.push(item.id);
+    this.#items.set(item.id, item);
     this.#tell({ type: 'response.created', response: this.#responseAs('in_progress', [], null, null) });
     this.#tell({ type: 'response.output_item.added', response_id: id, output_index: 0, item });
     if (this.#dialect === 'ga') {
@@ -405,9 +422,14 @@ class LegalConversation {
       cancelled: { type: 'cancelled', reason: 'client_cancelled' },
       failed: { type: 'failed', error },
     }[status];
-    const usage = whole ? { total_tokens: 9, input_tokens: 4, output_tokens: 5 } : null;
+    const usage = whole ? RESPONSE_USAGE : null;
     this.#tell({ type: 'response.done', response: this.#responseAs(status, [item], details, usage) });
+    this.#items.set(item.id, item);
     this.#response = undefined;
+  }
+
+  #anyItem(): string | undefined {
+    return this.#pick([...this.#items.keys()]);
   }
 
   #audio(): string {

@@ -19,10 +19,10 @@ const ERROR_TYPES: Readonly<Record<string, string>> = {
 export function asked(state: State, frame: unknown): State {
   const ask = askOf(frame, state.index);
   const clientIds = typeof ask.echo === 'string' ? state.clientIds.with(ask.echo) : state.clientIds;
-  const choseGa =
-    ask.kind === 'update' && state.choseGa === undefined
-      ? at(ask.frame, 'session.type') === 'realtime'
-      : state.choseGa;
+  const mayChoose = ask.kind === 'update' && ask.mayBeGranted && state.choseGa === undefined;
+  const choosesGa = at(ask.frame, 'session.type') === 'realtime';
+  // An update that may be refused as a whole leaves the choice to the next.
+  const choseGa = mayChoose && (choosesGa || !ask.mayBeSilent) ? choosesGa : state.choseGa;
   const next = { ...state, clientIds, choseGa };
   // Appends come by the thousand and are not answered, so they do not wait in the queue.
   if (ask.kind === 'append' && ask.mayBeSilent && ask.mayBeGranted) {

@@ -32,8 +32,12 @@ export interface Ask {
 
 /** Longest `event_id` that a service must be able to give back. */
 const LONGEST_EVENT_ID = 512;
-/** Deeper than anything that the events of the list need: whether such a frame is read is not laid down. */
+/**
+ * Deeper or larger than anything that the events of the list need, audio aside: whether such a frame is read at
+ * all is not laid down.
+ */
 const DEEP = 12;
+const LARGE_CHARACTERS = 16 * 1024;
 
 const KINDS: Readonly<Record<string, AskKind>> = {
   'session.update': 'update',
@@ -63,38 +67,61 @@ export function askOf(frame: unknown, index: number): Ask {
   const fields = fieldsOf(frame);
   const { type, event_id } = fields;
   const kind = (typeof type === 'string' && Object.hasOwn(KINDS, type) ? KINDS[type] : undefined) ?? 'other';
-  const named = typeof event_id === 'string' && event_id.length <= LONGEST_EVENT_ID;
-  const unnamed = event_id === undefined || event_id === null;
-  const ask = { kind, index, frame: fields, refused: [] };
-  const echo = named ? event_id : unnamed ? null : undefined;
-  const refuse = { ...ask, echo, mayBeGranted: false, mayBeRefused: true, mayBeSilent: false };
-  if (echo === undefined || kind === 'other') return refuse;
+  const isUnclear = event_id === null || (kind !== 'append' && isVast(frame));
+  const refuse: Ask = {
+    kind,
+    index,
+    frame: fields,
+    echo: echoOf(event_id, isUnclear),
+    refused: [],
+    mayBeGranted: false,
+    mayBeRefused: true,
+    mayBeSilent: false,
+  };
+  const isNamed = event_id === undefined || event_id === null || echoOf(event_id, false) !== undefined;
+  if (!isNamed || !hasFields(kind, fields)) return refuse;
   const either = { ...refuse, mayBeGranted: true };
-  const deep = depth(frame) > DEEP;
+  if (isUnclear) return { ...either, mayBeSilent: kind === 'update' || kind === 'append' };
   switch (kind) {
-    case 'update':
-      // Its fields are refused one by one, and what is left applies.
-      if (!isFields(fields.session)) return refuse;
-      return deep ? { ...either, mayBeSilent: true } : either;
     case 'append':
-      return appendAsk(refuse, fields.audio);
+      return appendAsk(refuse, String(fields.audio));
     case 'clear':
-      return deep ? either : { ...either, mayBeRefused: false };
-    case 'create_item':
-      return isFields(fields.item) ? either : refuse;
-    case 'retrieve':
-    case 'truncate':
-      return typeof fields.item_id === 'string' ? either : refuse;
-    case 'create_response':
-    case 'cancel':
-    case 'commit':
+      return { ...either, mayBeRefused: false };
+    default:
       return either;
   }
 }
 
+/** The id that an error must give back; undefined when that is not laid down. */
+function echoOf(eventId: unknown, isUnclear: boolean): string | null | undefined {
+  if (eventId === undefined) return isUnclear ? undefined : null;
+  return typeof eventId === 'string' && eventId.length <= LONGEST_EVENT_ID && !isUnclear
+    ? eventId
+    : undefined;
+}
+
+/** Whether an event has what it cannot be without. */
+function hasFields(kind: AskKind, fields: Fields): boolean {
+  switch (kind) {
+    case 'update':
+      return isFields(fields.session);
+    case 'append':
+      return typeof fields.audio === 'string';
+    case 'create_item':
+      return isFields(fields.item);
+    case 'retrieve':
+    case 'truncate':
+      return typeof fields.item_id === 'string';
+    case 'other':
+      return false;
+    default:
+      return true;
+  }
+}
+
 /** Strict base64 is taken in silence until the buffer is full; anything else is refused. */
-function appendAsk(refuse: Ask, audio: unknown): Ask {
-  if (typeof audio !== 'string' || /[^A-Za-z0-9+/=]/.test(audio)) return refuse;
+function appendAsk(refuse: Ask, audio: string): Ask {
+  if (/[^A-Za-z0-9+/=]/.test(audio)) return refuse;
   if (/^[A-Za-z0-9+/]+={0,2}$/.test(audio) && audio.length % 4 === 0) {
     return { ...refuse, mayBeSilent: true, mayBeGranted: true };
   }
@@ -102,16 +129,13 @@ function appendAsk(refuse: Ask, audio: unknown): Ask {
   return { ...refuse, mayBeSilent: true };
 }
 
-function depth(value: unknown): number {
-  let deepest = 0;
-  let level: readonly unknown[] = [value];
-  while (level.length > 0 && deepest <= DEEP) {
-    level = level.flatMap((inner) =>
-      typeof inner === 'object' && inner !== null ? Object.values(inner) : [],
-    );
-    if (level.length > 0) deepest += 1;
-  }
-  return deepest;
+function isVast(frame: unknown): boolean {
+  return isDeep(frame, DEEP) || (JSON.stringify(frame)?.length ?? 0) > LARGE_CHARACTERS;
+}
+
+function isDeep(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeep(inner, levels - 1));
 }
 
 /** Whether a `response.cancel` means this response. */

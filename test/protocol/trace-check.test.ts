@@ -1,0 +1,106 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import type { TraceEntry } from '../../plugins/realtime/order-rules.ts';
+import { legalConversation } from '../support/legal-conversation.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const folder = mkdtempSync(join(tmpdir(), 'trace-check-test-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const text = (entries: readonly unknown[]) => `${entries.map((entry) => JSON.stringify(entry)).join('\n')}\n`;
+const named = (connection: string, entries: readonly TraceEntry[]) =>
+  entries.map((entry) => ({ connection, ...entry }));
+
+/** Runs the command over a file, or over standard input. */
+async function traceCheck(trace: string, { byStdin = false } = {}) {
+  const path = join(folder, 'trace.jsonl');
+  writeFileSync(path, trace);
+  const command = Bun.spawn([process.execPath, 'scripts/trace-check.ts', byStdin ? '-' : path], {
+    cwd: ROOT,
+    stdin: byStdin ? Bun.file(path) : 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const [out, err] = await Promise.all([
+    new Response(command.stdout).text(),
+    new Response(command.stderr).text(),
+  ]);
+  return { exitCode: await command.exited, out: out.replaceAll(path, 'FILE'), err };
+}
+
+test('a good trace of several connections, mixed, passes with one line', async () => {
+  const a = named('a', legalConversation(1, 'spec'));
+  const b = named('b', legalConversation(2, 'ga'));
+  const mixed = Array.from({ length: Math.max(a.length, b.length) }, (_, at) => [a[at], b[at]]).flat();
+  const entries = mixed.filter((entry) => entry !== undefined);
+  const frames = entries.filter((entry) => !('end' in entry)).length;
+  const line = `${frames} frames of 2 connections: every rule is kept\n`;
+  expect(await traceCheck(text(entries))).toEqual({ exitCode: 0, out: line, err: '' });
+  expect(await traceCheck(text(entries), { byStdin: true })).toEqual({ exitCode: 0, out: line, err: '' });
+});
+
+test('each fault is told with its line, its rule and where that is written', async () => {
+  const trace = legalConversation(3, 'spec');
+  const place = trace.findIndex(
+    (entry) => 'frame' in entry && Object(entry.frame).type === 'input_audio_buffer.committed',
+  );
+  const entry = trace[place];
+  if (entry === undefined || 'end' in entry) throw new Error('a trace without a commit');
+  const wrong = { ...entry, frame: { ...Object(entry.frame), previous_item_id: 'item_other' } };
+  const { exitCode, out } = await traceCheck(text(trace.with(place, wrong)));
+  expect(exitCode).toBe(1);
+  const head = `FILE:${place + 1}: item-chain (wire 8.5): frame ${place}: previous_item_id must be `;
+  expect(out.split('\n')[0]?.startsWith(head), out).toBe(true);
+  expect(out).toMatch(/frames of 1 connections: 1 fault\n$/);
+});
+
+test('an event that keeps the order and breaks its schema is told', async () => {
+  const trace = legalConversation(4, 'spec', 0);
+  const more = { from: 'server', frame: { type: 'error', event_id: 'event_x', error: 'none' } };
+  const { exitCode, out } = await traceCheck(text([...trace.slice(0, -1), more]));
+  expect(exitCode).toBe(1);
+  expect(out).toContain(`FILE:${trace.length}: schema (wire 8.5): error: 'error' must be an object.`);
+});
+
+test('a line that is no entry is named, and the others are judged', async () => {
+  const trace = text(legalConversation(5, 'ga'));
+  const { exitCode, out } = await traceCheck(`{"from":"client"\n{"from":"nobody","frame":1}\n[]\n${trace}`);
+  expect(exitCode).toBe(1);
+  expect(out).toContain('FILE:1: no trace entry: ');
+  expect(out).toContain('FILE:2: no trace entry: `from` must be "client" or "server"\n');
+  expect(out).toContain('FILE:3: no trace entry: must be a JSON object\n');
+  expect(out).toContain(': 3 faults\n');
+});
+
+test('a large file is read in pieces', async () => {
+  const append = {
+    from: 'client',
+    frame: { type: 'input_audio_buffer.append', audio: 'AAAA'.repeat(200_000) },
+  };
+  const trace = legalConversation(6, 'spec', 0);
+  const { exitCode, out } = await traceCheck(
+    text([...trace.slice(0, -1), ...new Array(40).fill(append), { end: 'quiet' }]),
+  );
+  expect(out).toBe(`${trace.length - 1 + 40} frames of 1 connections: every rule is kept\n`);
+  expect(exitCode).toBe(0);
+});
+
+test.each([[[]], [['--help']], [['a', 'b']]])('wrong usage %j is told', async (args) => {
+  const command = Bun.spawn([process.execPath, 'scripts/trace-check.ts', ...args], {
+    cwd: ROOT,
+    stderr: 'pipe',
+  });
+  expect(await command.exited).toBe(2);
+  expect(await new Response(command.stderr).text()).toContain('Usage: bun run trace-check');
+});
+
+test('a file that is not there is told', async () => {
+  const command = Bun.spawn([process.execPath, 'scripts/trace-check.ts', join(folder, 'gone.jsonl')], {
+    cwd: ROOT,
+    stderr: 'pipe',
+  });
+  expect(await command.exited).toBe(1);
+  expect(await new Response(command.stderr).text()).toContain('gone.jsonl');
+});
