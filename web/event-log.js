@@ -3,7 +3,12 @@ import { $, say } from './page.js';
 /** Frames that are kept, and rows that are shown. */
 const MOST_FRAMES = 20_000;
 const MOST_ROWS = 300;
-const AUDIO = new Set(['input_audio_buffer.append', 'response.audio.delta', 'response.output_audio.delta']);
+/** Where events carry audio. */
+const AUDIO = new Map([
+  ['input_audio_buffer.append', 'audio'],
+  ['response.audio.delta', 'delta'],
+  ['response.output_audio.delta', 'delta'],
+]);
 
 /** The frames of a connection, without their audio: to read, to copy, to keep as a trace (JSON lines). */
 export class EventLog {
@@ -30,7 +35,7 @@ export class EventLog {
       say(`The log is full: ${this.left} later events are not in it.`, true, 'talk-log-message');
       return;
     }
-    const entry = { from, frame: withoutAudio(event), at_ms: Math.round(performance.now() - this.startMs) };
+    const entry = { from, ...withoutAudio(event), at_ms: Math.round(performance.now() - this.startMs) };
     this.entries.push(entry);
     $('talk-count').textContent = this.entries.length;
     if ($('talk-log').open) this.row(entry);
@@ -50,7 +55,7 @@ export class EventLog {
     if (this.last?.from === from && this.last.type === frame.type && frame.type !== 'error') {
       this.last.times += 1;
       this.last.title.textContent = `${frame.type} × ${this.last.times}`;
-      this.last.body.textContent = JSON.stringify(frame, undefined, 2);
+      this.last.body.textContent = shown(entry);
       return;
     }
     const atEnd = list.scrollHeight - list.scrollTop - list.clientHeight < 40;
@@ -61,7 +66,7 @@ export class EventLog {
       frame.type === 'error' ? 'refusal' : '',
       frame.type === 'error' ? `error: ${frame.error?.message}` : frame.type,
     );
-    const body = element('pre', '', JSON.stringify(frame, undefined, 2));
+    const body = element('pre', '', shown(entry));
     details.append(title, body);
     const way = element('span', 'way', from === 'client' ? '→' : '←');
     way.title = from === 'client' ? 'sent' : 'received';
@@ -95,11 +100,21 @@ export class EventLog {
   }
 }
 
-/** A frame that shows how long its audio is instead of what it says. */
+/** Stands for audio: a sample and a half, so that whoever checks a trace sees that there was some. */
+const ELIDED = 'AAAA';
+
+/** A frame as it is kept, and the characters of its audio if that was left out. */
 function withoutAudio(event) {
-  if (!AUDIO.has(event.type)) return event;
-  const field = event.type === 'input_audio_buffer.append' ? 'audio' : 'delta';
-  return { ...event, [field]: `(${event[field].length} characters of base64)` };
+  const field = AUDIO.get(event.type);
+  if (field === undefined) return { frame: event };
+  return { frame: { ...event, [field]: ELIDED }, elided_characters: event[field].length };
+}
+
+/** A frame as it is shown. */
+function shown({ frame, elided_characters }) {
+  const field = AUDIO.get(frame.type);
+  const note = `(${elided_characters} characters of base64)`;
+  return JSON.stringify(field === undefined ? frame : { ...frame, [field]: note }, undefined, 2);
 }
 
 export function element(tag, name, text = '') {

@@ -24,10 +24,38 @@ export async function obey(handlers) {
     const [[name, argument]] = Object.entries(JSON.parse(line));
     await handlers[name](argument);
   }
+  process.exit();
 }
 
-/** Tells of the opening and the end of a socket of either kind. */
+/** Tells of every message that sockets of a class send, as a trace has it. */
+export function watchSending(Socket) {
+  const { send } = Socket.prototype;
+  Socket.prototype.send = function (data, ...more) {
+    const frame = typeof data === 'string' ? parsed(data) : { binary: data.length };
+    // A piece of a message is no frame of the protocol.
+    if (more[0]?.fin === undefined) tell({ kind: 'frame', from: 'client', frame });
+    return send.call(this, data, ...more);
+  };
+}
+
+/** Tells of a text frame that came. */
+export function tellReceived(text) {
+  tell({ kind: 'frame', from: 'server', frame: parsed(text) });
+}
+
+/** JSON, or the text itself when it is none. */
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Tells of the opening and the end of a socket of either kind, and of all its frames. */
 export function watch(socket) {
+  watchSending(socket.constructor);
+  socket.addEventListener('message', ({ data }) => tellReceived(String(data)));
   socket.addEventListener('open', () =>
     tell({ kind: 'open', protocol: socket.protocol, extensions: socket.extensions }),
   );

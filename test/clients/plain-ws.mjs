@@ -19,6 +19,7 @@ await obey({
   binary: (base64) => socket.send(Buffer.from(base64, 'base64')),
   /** One message in several frames. */
   pieces: (pieces) => {
+    tell({ kind: 'frame', from: 'client', frame: JSON.parse(pieces.join('')) });
     for (const [index, piece] of pieces.entries()) socket.send(piece, { fin: index === pieces.length - 1 });
   },
   ping: (data) => socket.ping(data),

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
+import { check, type FrameEntry, initial, type Violation } from '../../plugins/realtime/order-rules.ts';
 
 const FOLDER = join(import.meta.dirname, '../clients');
 
@@ -15,7 +16,7 @@ export interface NodeClient {
   event(type: string): Promise<WireEvent>;
   /** Every event of a type so far. */
   events(type: string): WireEvent[];
-  /** Ends its input, and so the process. */
+  /** Ends its input, and so the process. Fails when the frames of its connection broke the order rules. */
   end(): Promise<void>;
 }
 
@@ -41,6 +42,13 @@ export function openNodeClient(
   const told: Told[] = [];
   const errors = new Response(child.stderr).text();
   let ended = false;
+  let rules = initial;
+  const violations: Violation[] = [];
+  const judge = (entry: FrameEntry) => {
+    const judged = check(rules, entry);
+    rules = judged.state;
+    violations.push(...judged.violations);
+  };
   let wake = Promise.withResolvers<void>();
   const reading = (async () => {
     const decoder = new TextDecoder();
@@ -48,7 +56,11 @@ export function openNodeClient(
     for await (const bytes of child.stdout) {
       const lines = (rest + decoder.decode(bytes, { stream: true })).split('\n');
       rest = lines.pop() ?? '';
-      for (const line of lines) told.push(JSON.parse(line) as Told);
+      for (const line of lines) {
+        const next = JSON.parse(line) as Told;
+        if (next.kind === 'frame') judge({ from: next.from, frame: next.frame });
+        else told.push(next);
+      }
       wake.resolve();
       wake = Promise.withResolvers<void>();
     }
@@ -61,6 +73,7 @@ export function openNodeClient(
     await reading;
     await child.exited;
     clearTimeout(timer);
+    expect(violations).toEqual([]);
   };
   onTestFinished(end);
 
