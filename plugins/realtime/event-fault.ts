@@ -24,6 +24,7 @@ function innermost(error: ValueError): ValueError {
   const { value } = error;
   if (error.type !== ValueErrorType.Union || !isRecord(value)) return error;
   let branches: TSchema[] = error.schema.anyOf.filter((branch: TSchema) => branch.type === 'object');
+  if (branches.length === 0) return error;
   for (const name of TELLING) {
     const agreeing = branches.filter((branch) => agrees(branch, name, value));
     if (agreeing.length === 0) return ofNoBranch(error, branches, name, value);
