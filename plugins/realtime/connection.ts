@@ -115,9 +115,10 @@ export class Connection implements SocketOwner {
     this.#happened({ kind: 'drain_ordered' });
   }
 
-  /** Closes at once. */
+  /** Closes, and frees everything without waiting for the peer. */
   stop(): void {
     this.#socket?.close(CLOSE.goingAway, SHUTTING_DOWN);
+    this.closed();
   }
 
   #append({ audio, event_id }: Append): void {

@@ -22,7 +22,7 @@ export class Connections {
   readonly #places: Places;
   readonly #metrics: RealtimeMetrics;
   readonly #open = new Set<Connection>();
-  #ended: PromiseWithResolvers<void> | undefined;
+  #empty: PromiseWithResolvers<void> | undefined;
 
   constructor(parts: ConnectionsParts) {
     this.#parts = parts;
@@ -52,7 +52,7 @@ export class Connections {
       released: (each) => {
         leave();
         this.#open.delete(each);
-        if (this.#open.size === 0) this.#ended?.resolve();
+        if (this.#open.size === 0) this.#empty?.resolve();
       },
     });
     this.#open.add(connection);
@@ -61,17 +61,22 @@ export class Connections {
 
   /** Every connection ends its work and closes; those that have not when the signal fires are closed then. */
   async drain(until: AbortSignal): Promise<void> {
-    if (this.#open.size === 0) return;
-    this.#ended = Promise.withResolvers();
-    const stop = () => this.stop();
+    const stop = () => void this.close();
     until.addEventListener('abort', stop, { once: true });
     for (const connection of [...this.#open]) connection.drain();
-    await this.#ended.promise;
+    await this.#allReleased();
     until.removeEventListener('abort', stop);
   }
 
-  /** Closes every connection now. */
-  stop(): void {
+  /** Closes every connection now; resolves when their engines are free and their usage rows stored. */
+  async close(): Promise<void> {
     for (const connection of [...this.#open]) connection.stop();
+    await this.#allReleased();
+  }
+
+  async #allReleased(): Promise<void> {
+    if (this.#open.size === 0) return;
+    this.#empty ??= Promise.withResolvers();
+    await this.#empty.promise;
   }
 }

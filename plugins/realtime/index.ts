@@ -34,7 +34,7 @@ export function realtimePlugin(options: RealtimeOptions): FeaturePlugin<Needs> {
             { name: 'voice activity', report: slots.vad.ready() },
           ]),
         drain: (until) => connections.drain(until),
-        close: async () => connections.stop(),
+        close: () => connections.close(),
       };
     },
   };
