@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { asyncApiDocument } from './asyncapi.ts';
 import { CLIENT_EVENT_SCHEMAS } from './client-events.ts';
+import { MOST_BUFFERED_BYTES } from './connection.ts';
 import { ERROR_TYPES } from './error-codes.ts';
 import { clientEventFault, serverEventFault } from './frame-faults.ts';
 import { SERVER_EVENT_SCHEMAS } from './server-events.ts';
@@ -26,6 +27,7 @@ interface Document {
   readonly operations: Readonly<
     Record<'receiveEvents' | 'sendEvents' | 'sendGaEvents', { readonly messages: readonly Reference[] }>
   >;
+  readonly 'x-limits': readonly unknown[];
   readonly components: {
     readonly messages: Readonly<Record<string, Message>>;
     readonly schemas: Readonly<Record<string, unknown>>;
@@ -87,6 +89,11 @@ describe('the document', () => {
   it('names every code with its reason', () => {
     for (const code of Object.keys(ERROR_TYPES)) expect(document.info.description).toContain(`| ${code} |`);
   });
+});
+
+it('tells the limit of the buffer as it is', () => {
+  const limit = `${MOST_BUFFERED_BYTES / 1024 / 1024} MiB`;
+  expect(document['x-limits']).toContainEqual({ what: 'Audio between commits', limit });
 });
 
 describe.each([

@@ -225,7 +225,7 @@ describe('what is refused', () => {
       'must be a string of at most 512 characters',
     ],
   ])('%j', (event, param, problem) => {
-    expect(refusal(JSON.stringify(event))).toEqual([param, `'${param}' ${problem}.`]);
+    expect(refusal(JSON.stringify(event))).toEqual([param, `${event.type} refused: '${param}' ${problem}.`]);
   });
 
   it('a number that is too large for any', () => {
@@ -310,7 +310,7 @@ describe('hostile frames', () => {
       `{"type":"${type}",${rest},"pad":"${'x'.repeat(MOST_EVENT_CHARACTERS)}"}`;
     expect(parseClientFrame(long('input_audio_buffer.append', '"audio":""'))).toHaveProperty('event');
     expect(refusal(long('session.update', '"session":{}'))[1]).toContain(
-      `may have at most ${MOST_EVENT_CHARACTERS} characters`,
+      `session.update refused: such an event may have at most ${MOST_EVENT_CHARACTERS} characters`,
     );
     const [begin, end] = ['{"type":"input_audio_buffer.commit","pad":"', '"}'];
     const pad = (characters: number) => `${begin}${'x'.repeat(characters - begin.length - end.length)}${end}`;
@@ -363,7 +363,8 @@ describe('hostile frames', () => {
         (frame) => {
           const parsed = parseClientFrame(frame);
           if ('event' in parsed) expect(clientEventFault(parsed.event)).toBeUndefined();
-          else expect(parsed.refusal.message).toMatch(/^[A-Z'].*\.$/s);
+          else
+            expect(parsed.refusal.message).toMatch(/^(The |Binary |An |'type'|\w+(\.\w+)+ refused: ).*\.$/s);
         },
       ),
       { numRuns: 1000 },

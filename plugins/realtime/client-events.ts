@@ -166,18 +166,18 @@ function refusalOf(event: Readonly<Record<string, unknown>>, characters: number)
   if (type === undefined) return invalidEvent(`'type' is required and must be one of ${TYPES}.`, 'type');
   const checker = typeof type === 'string' ? CHECKERS.get(type) : undefined;
   if (checker === undefined) return invalidEvent(`'type' must be one of ${TYPES}.`, 'type');
+  // The name of the event is in every message: a client that lost its id goes by it (openai-wire 8.8).
+  const refuse = (why: string, param?: string) => invalidEvent(`${type} refused: ${why}.`, param);
   if (type !== 'input_audio_buffer.append') {
     if (characters > MOST_EVENT_CHARACTERS) {
-      return invalidEvent(
-        `An event of the type '${type}' may have at most ${MOST_EVENT_CHARACTERS} characters.`,
-      );
+      return refuse(`such an event may have at most ${MOST_EVENT_CHARACTERS} characters`);
     }
     if (!isWithin(event, MOST_LEVELS)) {
-      return invalidEvent(`Lists and objects may be at most ${MOST_LEVELS} levels deep.`);
+      return refuse(`lists and objects may be at most ${MOST_LEVELS} levels deep`);
     }
   }
   const fault = eventFault(checker, event);
-  return fault === undefined ? undefined : invalidEvent(`'${fault.field}' ${fault.problem}.`, fault.field);
+  return fault === undefined ? undefined : refuse(`'${fault.field}' ${fault.problem}`, fault.field);
 }
 
 function readableEventId({ event_id }: Readonly<Record<string, unknown>>): string | null {
