@@ -26,8 +26,14 @@ describe('decodeBase64', () => {
     ['a quarter of a byte', ['A', 'AAAAA']],
     ['bits that are left over', ['AB==', 'AAF=', '/x==']],
     ['the url alphabet', ['-_-_', 'AA-_', '_w==']],
-    ['white space', ['AA EC', 'AAEC\n', ' AAEC', 'AA==    ', 'A\tA\r=\f=', 'AA=\n=', 'AA=\n=\n\n\n', '    ', '\n']],
-    ['other characters', ['AAE*', 'AA\u0000=', 'ÄAEC', '\ud800AEC', 'AAEC\u2028', 'data:audio/pcm;base64,AAEC']],
+    [
+      'white space',
+      ['AA EC', 'AAEC\n', ' AAEC', 'AA==    ', 'A\tA\r=\f=', 'AA=\n=', 'AA=\n=\n\n\n', '    ', '\n'],
+    ],
+    [
+      'other characters',
+      ['AAE*', 'AA\u0000=', 'ÄAEC', '\ud800AEC', 'AAEC\u2028', 'data:audio/pcm;base64,AAEC'],
+    ],
   ])('refuses %s', (_, texts) => {
     for (const text of texts) expect(bytesOf(text), JSON.stringify(text)).toBeUndefined();
   });
