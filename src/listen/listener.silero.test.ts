@@ -1,0 +1,237 @@
+/** With the real detector and real speech: the listener adds nothing to its edges and takes nothing away. */
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventsOf } from '../../test/cases/vad-engine.cases.ts';
+import { noMetrics, silentLog } from '../../test/support/doubles.ts';
+import { settled } from '../../test/support/fake-vad-engine.ts';
+import { joined, withNoise } from '../../test/support/sample-runs.ts';
+import { SPOKEN_RATE_HZ, silence, speak } from '../../test/support/spoken.ts';
+import { decodeToFloat32, encodeAudio } from '../audio/codec.ts';
+import { Resampler } from '../audio/resampler.ts';
+import { loadConfig } from '../config.ts';
+import type { Float32Samples } from '../contract/audio.ts';
+import {
+  DEFAULT_VAD_SETTINGS,
+  type VadEngine,
+  type VadEvent,
+  type VadSettings,
+  type VadStream,
+} from '../contract/engine.ts';
+import { openVad } from '../engines/silero/silero-engine.ts';
+import { initial, next, type VadState } from '../engines/silero/vad-machine.ts';
+import { seededRandom } from '../kit/seeded-random.ts';
+import { DETECTOR_REACH_MS } from './detector-reach.ts';
+import { Listener, type ListenerEvent, type Turn } from './listener.ts';
+
+const LISTEN_PER_MS = 16;
+
+let vad: VadEngine;
+/** Three turns, one with a pause inside, in a room that is not silent. */
+let talk: Float32Samples;
+beforeAll(async () => {
+  const { modelsDir } = loadConfig(process.env);
+  vad = await openVad({ modelsDir, environment: {}, log: silentLog, metrics: noMetrics });
+  const [one, two, three, four] = await speak([
+    'The harbour was quiet that morning.',
+    'Perhaps.',
+    'I would like to book a table',
+    'for two at seven.',
+  ]);
+  if (!one || !two || !three || !four) throw new Error('nothing was said');
+  const parts = [
+    silence(700),
+    one,
+    silence(900),
+    two,
+    silence(1300),
+    three,
+    silence(100),
+    four,
+    silence(1500),
+  ];
+  talk = withNoise(joined(parts), -62);
+});
+afterAll(() => vad?.close());
+
+/** The talk as a client sends it. */
+function sent(rateHz: number): Uint8Array {
+  const resampler = new Resampler({ fromHz: SPOKEN_RATE_HZ, toHz: rateHz, format: 'float32' });
+  return encodeAudio(joined([resampler.push(talk), resampler.flush()]), 'pcm16');
+}
+
+/** Knows when the detector has answered everything. */
+class WatchedVad implements VadEngine {
+  readonly #vad: VadEngine;
+  #answer: Promise<unknown> | undefined;
+
+  constructor(engine: VadEngine) {
+    this.#vad = engine;
+  }
+
+  open(settings: VadSettings, rateHz: number): VadStream {
+    const stream = this.#vad.open(settings, rateHz);
+    return {
+      write: (samples) => {
+        const answer = stream.write(samples);
+        this.#answer = answer;
+        return answer;
+      },
+      end: () => stream.end(),
+      close: () => stream.close(),
+    };
+  }
+
+  async idle(): Promise<void> {
+    for (let last: unknown; last !== this.#answer; ) {
+      last = this.#answer;
+      await last;
+      await settled();
+    }
+  }
+
+  ready() {
+    return this.#vad.ready();
+  }
+
+  async close() {}
+}
+
+/** What the listener made of it, its events as lines, and what each turn's reader heard. */
+async function listened(
+  bytes: Uint8Array,
+  rateHz: number,
+  settings: VadSettings,
+  pieceBytes: () => number,
+  isLive: boolean,
+) {
+  const lines: string[] = [];
+  const turns: ReturnType<typeof heard>[] = [];
+  const detector = new WatchedVad(vad);
+  const report = (event: ListenerEvent) => {
+    switch (event.kind) {
+      case 'speech_started':
+        lines.push(`started ${event.audioStartMs}`);
+        turns.push(heard(event.turn));
+        break;
+      case 'speech_stopped':
+        lines.push(`stopped ${event.audioEndMs}`);
+        break;
+      case 'committed':
+        break;
+      case 'dropped':
+      case 'detector_failed':
+        throw new Error(event.kind);
+    }
+  };
+  const listener = new Listener({ vad: detector, limitBytes: bytes.length, report });
+  listener.configure({ encoding: 'pcm16', rateHz }, settings);
+  for (let at = 0; at < bytes.length; ) {
+    const piece = bytes.slice(at, at + pieceBytes());
+    expect(listener.append(piece)).toBe(true);
+    at += piece.length;
+    if (isLive) await detector.idle();
+  }
+  await detector.idle();
+  listener.close();
+  return { lines, heard: await Promise.all(turns) };
+}
+
+async function heard({ audio }: Turn) {
+  const runs: Float32Samples[] = [];
+  let pauses = 0;
+  for await (const piece of audio) {
+    if (piece === 'pause') pauses += 1;
+    else runs.push(piece);
+  }
+  return { samples: joined(runs), pauses };
+}
+
+/** What must come of the engine's own events. */
+function expected(
+  samples: Float32Samples,
+  rateHz: number,
+  settings: VadSettings,
+  events: readonly VadEvent[],
+) {
+  const atMs = (sample: number) => Math.round((sample * 1000) / rateHz);
+  const lines: string[] = [];
+  const turns: Float32Samples[] = [];
+  let start = 0;
+  for (const event of events) {
+    if (event.kind === 'started') {
+      start = event.startSample;
+      lines.push(`started ${atMs(start)}`);
+    } else if (event.kind === 'stopped') {
+      const until = event.endSample + Math.round((settings.silenceDurationMs * rateHz) / 1000);
+      lines.push(`stopped ${atMs(until)}`);
+      // What is certain of the turn and the silence that ended it, no longer than 100 ms after its speech.
+      const resampler = new Resampler({ fromHz: rateHz, toHz: LISTEN_PER_MS * 1000, format: 'float32' });
+      const lengthMs = ((event.endSample - start) * 1000) / rateHz + 100;
+      turns.push(resampler.push(samples.slice(start, until)).slice(0, Math.ceil(lengthMs * LISTEN_PER_MS)));
+    }
+  }
+  return { lines, turns };
+}
+
+describe('edges and audio are those of the detector alone', () => {
+  it.each([
+    [16_000, {}],
+    [24_000, {}],
+    [24_000, { silenceDurationMs: 60, prefixPaddingMs: 0 }],
+    [8000, { silenceDurationMs: 700, threshold: 0.3 }],
+    [48_000, {}],
+    [SPOKEN_RATE_HZ, {}],
+  ])('at %i Hz with %o', async (rateHz, some) => {
+    const settings = { ...DEFAULT_VAD_SETTINGS, ...some };
+    const silenceMs = settings.silenceDurationMs;
+    const bytes = sent(rateHz);
+    const samples = decodeToFloat32(bytes, 'pcm16');
+    const events = await eventsOf(vad, samples, { rateHz, settings });
+    const { lines, turns } = expected(samples, rateHz, settings, events);
+    expect(turns.length).toBeGreaterThanOrEqual(3);
+    if (silenceMs >= 500) expect(events.some(({ kind }) => kind === 'resumed')).toBe(true);
+    const random = seededRandom(rateHz);
+    const pieceBytes = () => 1 + Math.floor(random() * 0.12 * rateHz);
+    const live = await listened(bytes, rateHz, settings, pieceBytes, true);
+    expect(live.lines).toEqual(lines);
+    for (const [i, turn] of turns.entries()) {
+      expect(live.heard[i]?.samples).toEqual(turn);
+      if (silenceMs >= 500) expect(live.heard[i]?.pauses).toBeGreaterThanOrEqual(1);
+    }
+    const atOnce = await listened(bytes, rateHz, settings, () => bytes.length, false);
+    expect(atOnce.lines).toEqual(lines);
+    expect(atOnce.heard.map((turn) => turn.samples)).toEqual(turns);
+  });
+});
+
+it('an edge is never further back than the listener holds audio for', () => {
+  const random = seededRandom(3);
+  const settings = {
+    ...DEFAULT_VAD_SETTINGS,
+    silenceDurationMs: 0,
+    prefixPaddingMs: 0,
+    minSpeechDurationMs: 200,
+  };
+  let state: VadState = initial;
+  let furthestMs = 0;
+  let judgedMs = 0;
+  let [probability, energy] = [0, 0];
+  for (let frame = 0; frame < 200_000; frame++) {
+    // Stretches of all lengths and levels, which no voice and no model would make.
+    if (random() < 0.1) probability = random();
+    if (random() < 0.1) energy = 10 ** (-7 * random());
+    const energies = [0, 1, 2, 3].map(() => energy * (random() < 0.1 ? random() : 1));
+    const step = next(state, { probability, energies }, settings);
+    state = step.state;
+    judgedMs += 32;
+    for (const event of step.events) {
+      if (event.kind === 'resumed') continue;
+      const edge = event.kind === 'started' ? event.startSample : event.endSample;
+      const asked = event.kind === 'started' ? settings.minSpeechDurationMs : 0;
+      furthestMs = Math.max(furthestMs, judgedMs - edge / LISTEN_PER_MS - asked);
+    }
+  }
+  const FILTER_MS = 9;
+  expect(furthestMs).toBeGreaterThan(500);
+  expect(furthestMs + FILTER_MS).toBeLessThanOrEqual(DETECTOR_REACH_MS);
+});

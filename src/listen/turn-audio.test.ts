@@ -1,0 +1,244 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { settled } from '../../test/support/fake-vad-engine.ts';
+import { joined } from '../../test/support/sample-runs.ts';
+import { decodeToFloat32, encodeAudio } from '../audio/codec.ts';
+import { Resampler } from '../audio/resampler.ts';
+import type { Float32Samples } from '../contract/audio.ts';
+import type { HeardAudio } from '../contract/engine.ts';
+import { seededRandom } from '../kit/seeded-random.ts';
+import { untilAborted } from '../kit/until-aborted.ts';
+import type { AudioFormat } from './audio-format.ts';
+import { AudioRun } from './audio-run.ts';
+import { TurnAudio, TurnDropped } from './turn-audio.ts';
+
+const PCM_16K: AudioFormat = { encoding: 'pcm16', rateHz: 16_000 };
+const PCM_24K: AudioFormat = { encoding: 'pcm16', rateHz: 24_000 };
+
+const random = seededRandom(4);
+const noise = (samples: number) => Float32Array.from({ length: samples }, () => random() - 0.5);
+const bytesOf = (samples: number, { encoding }: AudioFormat) => encodeAudio(noise(samples), encoding);
+
+/** What a reader must hear of audio with silence around it. */
+function heardOf(bytes: Uint8Array, { encoding, rateHz }: AudioFormat): Float32Samples {
+  const resampler = new Resampler({ fromHz: rateHz, toHz: 16_000, format: 'float32' });
+  return joined([resampler.push(decodeToFloat32(bytes, encoding)), resampler.flush()]);
+}
+
+async function read(audio: AsyncIterable<HeardAudio>): Promise<Float32Samples[]> {
+  const pieces: Float32Samples[] = [];
+  for await (const piece of audio) if (piece !== 'pause') pieces.push(piece);
+  return pieces;
+}
+
+/** Audio that arrives in pieces of a run. */
+function arriving(format: AudioFormat) {
+  const audio = new TurnAudio();
+  const run = new AudioRun(format);
+  return {
+    audio,
+    add(bytes: Uint8Array) {
+      const from = run.endSample;
+      run.push(bytes);
+      audio.add(run, from, run.endSample);
+    },
+  };
+}
+
+describe('complete audio', () => {
+  it.each([
+    PCM_16K,
+    PCM_24K,
+    { encoding: 'pcm16', rateHz: 44_100 },
+    { encoding: 'pcm16', rateHz: 8000 },
+    { encoding: 'mulaw', rateHz: 8000 },
+    { encoding: 'alaw', rateHz: 8000 },
+  ] as const)('of %o is read in pieces of at most a second, and freed', async (format) => {
+    const bytes = bytesOf(Math.round(3.3 * format.rateHz), format);
+    const audio = TurnAudio.of(bytes, format);
+    expect(audio.heldBytes).toBe(bytes.length);
+    const pieces: Float32Samples[] = [];
+    let held = audio.heldBytes;
+    for await (const piece of audio) {
+      if (piece === 'pause') throw new Error('nobody paused');
+      expect(piece.length).toBeGreaterThan(0);
+      expect(piece.length).toBeLessThanOrEqual(16_000);
+      pieces.push(piece);
+      expect(audio.heldBytes).toBeLessThan(held + 1);
+      held = audio.heldBytes;
+    }
+    expect(held).toBe(0);
+    expect(joined(pieces)).toEqual(heardOf(bytes, format));
+    expect(audio.readSamples).toBe(joined(pieces).length);
+  });
+
+  it('of several formats is one after the other', async () => {
+    const formats: AudioFormat[] = [PCM_24K, { encoding: 'mulaw', rateHz: 8000 }, PCM_16K, PCM_24K];
+    const parts = formats.map((format) => ({ format, bytes: bytesOf(5000, format) }));
+    const runs = parts.map(({ format, bytes }) => {
+      const run = new AudioRun(format, 77);
+      run.push(bytes);
+      return run;
+    });
+    const heard = joined(await read(TurnAudio.ofRuns(runs)));
+    expect(heard).toEqual(joined(parts.map(({ bytes, format }) => heardOf(bytes, format))));
+  });
+
+  it('of nothing, or half a sample, ends at once', async () => {
+    expect(await read(TurnAudio.of(new Uint8Array(0), PCM_24K))).toEqual([]);
+    expect(await read(TurnAudio.of(new Uint8Array(1), PCM_24K))).toEqual([]);
+    expect(await read(TurnAudio.ofRuns([]))).toEqual([]);
+  });
+
+  it('is read by one reader only', async () => {
+    const audio = TurnAudio.of(bytesOf(100, PCM_16K), PCM_16K);
+    await read(audio);
+    expect(() => audio[Symbol.asyncIterator]()).toThrow('only once');
+  });
+});
+
+describe('audio that is still arriving', () => {
+  it('gives the same samples however it comes and whenever it is read', async () => {
+    const bytes = bytesOf(40_000, PCM_24K);
+    const expected = heardOf(bytes, PCM_24K);
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.nat(bytes.length), { maxLength: 30 }),
+        fc.nat(31),
+        fc.array(fc.boolean(), { minLength: 31, maxLength: 31 }),
+        async (cuts, readFrom, pauses) => {
+          const { audio, add } = arriving(PCM_24K);
+          const places = [0, ...cuts.sort((a, b) => a - b), bytes.length];
+          let reading: Promise<Float32Samples[]> | undefined;
+          for (const [i, place] of places.slice(1).entries()) {
+            if (i === readFrom) reading = read(audio);
+            add(bytes.subarray(places[i], place));
+            if (pauses[i]) audio.pause();
+            if (pauses[i + 1]) await settled();
+          }
+          audio.end('silence');
+          expect(joined(await (reading ?? read(audio)))).toEqual(expected);
+          expect(audio.heldBytes).toBe(0);
+        },
+      ),
+      { seed: 2, numRuns: 60 },
+    );
+  });
+
+  it('without its edge lacks what would come of silence after it', async () => {
+    const bytes = bytesOf(24_000, PCM_24K);
+    const { audio, add } = arriving(PCM_24K);
+    add(bytes);
+    audio.end('open');
+    const resampler = new Resampler({ fromHz: 24_000, toHz: 16_000, format: 'float32' });
+    expect(joined(await read(audio))).toEqual(resampler.push(decodeToFloat32(bytes, 'pcm16')));
+  });
+
+  it('waits for a quarter of a second, unless a pause or the end comes', async () => {
+    const { audio, add } = arriving(PCM_16K);
+    const given: (number | 'pause')[] = [];
+    const reading = (async () => {
+      for await (const piece of audio) given.push(piece === 'pause' ? piece : piece.length);
+    })();
+    add(bytesOf(3999, PCM_16K));
+    await settled();
+    expect(given).toEqual([]);
+    add(bytesOf(1, PCM_16K));
+    await settled();
+    expect(given).toEqual([4000]);
+    add(bytesOf(10, PCM_16K));
+    audio.pause();
+    await settled();
+    audio.pause();
+    await settled();
+    expect(given).toEqual([4000, 10, 'pause', 'pause']);
+    add(bytesOf(20, PCM_16K));
+    await settled();
+    audio.end('silence');
+    await reading;
+    expect(given).toEqual([4000, 10, 'pause', 'pause', 20]);
+  });
+
+  it('a pause that more audio has overtaken is not told', async () => {
+    const { audio, add } = arriving(PCM_16K);
+    add(bytesOf(10, PCM_16K));
+    audio.pause();
+    add(bytesOf(10, PCM_16K));
+    audio.end('silence');
+    const given: HeardAudio[] = [];
+    for await (const piece of audio) given.push(piece);
+    expect(given.map((piece) => piece.length)).toEqual([20]);
+  });
+
+  it('that is all but empty ends its reader', async () => {
+    const audio = new TurnAudio();
+    const reading = read(audio);
+    await settled();
+    audio.end('open');
+    expect(await reading).toEqual([]);
+  });
+});
+
+describe('a reader', () => {
+  it('that leaves frees all, even what still comes, and ends its own wait at once', async () => {
+    const { audio, add } = arriving(PCM_24K);
+    const iterator = audio[Symbol.asyncIterator]();
+    add(bytesOf(24_000, PCM_24K));
+    expect((await iterator.next()).done).toBe(false);
+    const waiting = iterator.next();
+    expect(await iterator.return?.()).toEqual({ done: true, value: undefined });
+    expect(await waiting).toEqual({ done: true, value: undefined });
+    add(bytesOf(24_000, PCM_24K));
+    audio.pause();
+    audio.end('silence');
+    expect(audio.heldBytes).toBe(0);
+    expect(await iterator.next()).toEqual({ done: true, value: undefined });
+  });
+
+  it('that is aborted leaves too', async () => {
+    const { audio, add } = arriving(PCM_16K);
+    const stop = new AbortController();
+    const reading = read(untilAborted(audio, stop.signal));
+    add(bytesOf(100, PCM_16K));
+    await settled();
+    stop.abort(new Error('enough'));
+    await expect(reading).rejects.toThrow('enough');
+    await settled();
+    expect(audio.heldBytes).toBe(0);
+  });
+
+  it('reads piece by piece', async () => {
+    const { audio } = arriving(PCM_16K);
+    const iterator = audio[Symbol.asyncIterator]();
+    const first = iterator.next();
+    await expect(iterator.next()).rejects.toThrow('piece by piece');
+    audio.end('silence');
+    expect((await first).done).toBe(true);
+  });
+
+  it('of a turn that is dropped throws, now or later; a turn that is complete is not dropped', async () => {
+    const now = arriving(PCM_16K);
+    const reading = expect(read(now.audio)).rejects.toThrow(TurnDropped);
+    now.audio.drop();
+    now.add(bytesOf(100, PCM_16K));
+    await reading;
+    const later = arriving(PCM_16K);
+    later.add(bytesOf(100, PCM_16K));
+    later.audio.drop();
+    later.audio.discard();
+    expect(later.audio.heldBytes).toBe(0);
+    await expect(read(later.audio)).rejects.toThrow(TurnDropped);
+    const bytes = bytesOf(100, PCM_16K);
+    const complete = TurnAudio.of(bytes, PCM_16K);
+    complete.drop();
+    expect(joined(await read(complete))).toEqual(heardOf(bytes, PCM_16K));
+  });
+
+  it('never comes: discarding frees as well', async () => {
+    const audio = TurnAudio.of(bytesOf(100, PCM_16K), PCM_16K);
+    audio.discard();
+    audio.discard();
+    expect(audio.heldBytes).toBe(0);
+    expect(await read(audio)).toEqual([]);
+  });
+});
