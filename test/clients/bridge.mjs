@@ -5,6 +5,8 @@
 
 import { createInterface } from 'node:readline';
 
+if (process.versions.bun !== undefined) throw new Error('this client must run in Node');
+
 /** What the test asked for. */
 export const ask = JSON.parse(process.argv[2] ?? '{}');
 

@@ -25,7 +25,7 @@ import {
 /** The console page in a real browser, whose microphone plays a file over and over. */
 
 const CHROMIUM = '/usr/bin/chromium';
-const SAID = 'The quick brown fox jumps over the lazy dog near the river.';
+const SAID = 'Please book a table for two people on Friday evening.';
 const ANSWER = 'Your train leaves from platform three in ten minutes.';
 
 let service: RealtimeService;

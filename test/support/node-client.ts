@@ -1,4 +1,5 @@
-import { join } from 'node:path';
+import { existsSync, realpathSync } from 'node:fs';
+import { basename, delimiter, join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { check, type FrameEntry, initial, type Violation } from '../../plugins/realtime/order-rules.ts';
 
@@ -36,7 +37,7 @@ export function openNodeClient(
 ): NodeClient {
   const child = Bun.spawn(
     // Node 20 knows the WebSocket of browsers behind a flag.
-    ['node', '--experimental-websocket', '--no-warnings', join(FOLDER, script), JSON.stringify(ask)],
+    [node(), '--experimental-websocket', '--no-warnings', join(FOLDER, script), JSON.stringify(ask)],
     { env: { PATH: process.env.PATH ?? '', ...env }, stdin: 'pipe', stdout: 'pipe', stderr: 'pipe' },
   );
   const told: Told[] = [];
@@ -107,6 +108,16 @@ export function openNodeClient(
       told.flatMap(({ kind, event }) => (kind === 'event' && event.type === type ? [event] : [])),
     end,
   };
+}
+
+/** Path of Node; `bun --bun` puts a link to itself before it. */
+function node(): string {
+  const found = (process.env.PATH ?? '')
+    .split(delimiter)
+    .map((folder) => join(folder, 'node'))
+    .find((path) => existsSync(path) && !basename(realpathSync(path)).startsWith('bun'));
+  if (found === undefined) throw new Error('Node is not in PATH');
+  return found;
 }
 
 const PATIENCE_MS = 30_000;
