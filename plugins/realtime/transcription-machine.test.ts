@@ -173,6 +173,9 @@ describe('the payloads (openai-wire 8.5, 8.7)', () => {
     expect(
       sent([opened(A), delta(A, 'Good'), delta(A, ' day.'), completed(A, 'Good day.'), committed(A)]),
     ).toMatchObject([{ delta: 'Good day.' }, { transcript: 'Good day.' }]);
+    expect(sent([opened(A), completed(A, ''), failed(A), delta(A), committed(A)])).toMatchObject([
+      { transcript: '' },
+    ]);
   });
 });
 

@@ -210,6 +210,7 @@ describe('a turn that is begun early', () => {
     const run = new AudioRun(FORMAT);
     run.push(new Uint8Array(16_000));
     turn.audio.add(run, 0, 6000);
+    turn.audio.pause();
     await settled();
     expect(fake.heard).toEqual([expect.closeTo(6000, -3)]);
     turn.audio.add(run, 6000, 8000);

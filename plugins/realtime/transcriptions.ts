@@ -54,12 +54,10 @@ export class Transcriptions {
   /** The turn was committed. */
   confirm(itemId: Id<'item'>): void {
     this.#early.get(itemId)?.();
-    this.#early.delete(itemId);
   }
 
   /** Ends a turn: its engine is freed within one window; if it was committed, its row is written. */
   stop(itemId: Id<'item'>): void {
-    this.#early.delete(itemId);
     this.#runs.stop(itemId);
   }
 
@@ -70,9 +68,8 @@ export class Transcriptions {
   }
 
   /** Stops what is running. Resolves when every engine has let go and every row is stored. */
-  async close(): Promise<void> {
-    this.#early.clear();
-    await this.#runs.close();
+  close(): Promise<void> {
+    return this.#runs.close();
   }
 
   async #run(
@@ -84,6 +81,7 @@ export class Transcriptions {
     const tally = new TranscriptionTally(this.#parts, ask, this.#parts.caller);
     const end = await this.#transcribe(turn, ask, tally, signal);
     const counts = await Promise.race([confirmed.then(() => true), aborted(signal).then(() => false)]);
+    this.#early.delete(turn.itemId);
     if (!counts) return;
     await tally.write(end?.kind ?? 'cancelled');
     if (end !== undefined && !signal.aborted) this.#parts.report(end);
