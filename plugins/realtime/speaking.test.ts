@@ -213,9 +213,10 @@ describe('a response that fails', () => {
 
   it('after some audio keeps it, and tells nothing that the engine did not mean to tell', async () => {
     const failure = ({ text }: { text: string }) => (text.startsWith('And') ? new Error(text) : undefined);
-    const { speaking, happened } = driver({ failure });
+    const { speaking, happened, log } = driver({ failure });
     speaking.start(SPEECH);
     await settled();
+    expect(log.lines).toMatchObject([{ message: 'speech failed', fields: { request_id: 'req_1' } }]);
     expect(happened.slice(-4)).toMatchObject([
       { kind: 'sentence_begun', text: 'And another one! ' },
       { kind: 'audio_made' },

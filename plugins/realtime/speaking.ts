@@ -98,7 +98,9 @@ export class Speaking {
       if (!spoken) return { kind: 'synthesis_failed', responseId, error: NOTHING_TO_SPEAK };
       return { kind: 'synthesis_ended', responseId, tokens: tally.tokens };
     } catch (error) {
-      return signal.aborted ? undefined : { kind: 'synthesis_failed', responseId, error: failureOf(error) };
+      if (signal.aborted) return undefined;
+      this.#parts.log.error('speech failed', error, { request_id: this.#parts.caller.requestId });
+      return { kind: 'synthesis_failed', responseId, error: failureOf(error) };
     }
   }
 

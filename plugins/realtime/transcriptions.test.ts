@@ -166,13 +166,14 @@ describe('a committed turn', () => {
 
   it('that fails on its way has a row of what was heard and said', async () => {
     const failure = () => new ServiceError('upstream', 'The other server hung up.');
-    const { transcriptions, happened } = driver({ failure });
+    const { transcriptions, happened, log } = driver({ failure });
     transcriptions.start(spoken(), ASK, true);
     await settled();
     expect(happened.slice(2)).toMatchObject([
       { kind: 'row', status: 'failed', audioSeconds: 0.1, outputTokens: 2, transcript: 'Ask not.' },
       { kind: 'failed', error: { code: 'upstream_error', message: 'The other server hung up.' } },
     ]);
+    expect(log.lines).toMatchObject([{ message: 'transcription failed', fields: { request_id: 'req_1' } }]);
   });
 
   it('of which the engine says no end fails', async () => {
@@ -257,11 +258,12 @@ describe('a turn that is begun early', () => {
 
 describe('a committed turn that is stopped', () => {
   it('while its audio arrives frees the engine at once', async () => {
-    const { transcriptions, fake, happened } = driver();
+    const { transcriptions, fake, happened, log } = driver();
     transcriptions.start(arriving(), ASK, true);
     await settled();
     transcriptions.stop('item_1');
     await transcriptions.close();
+    expect(log.lines).toEqual([]);
     expect(fake.leftEarly).toBe(1);
     expect(happened).toMatchObject([{ kind: 'row', status: 'cancelled', audioSeconds: 0, inputTokens: 2 }]);
   });

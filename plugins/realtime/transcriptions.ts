@@ -111,7 +111,9 @@ export class Transcriptions {
       const { text: transcript, inputTokens, outputTokens: output } = final;
       return { kind: 'completed', itemId, transcript, tokens: { ...inputTokens, output } };
     } catch (error) {
-      return signal.aborted ? undefined : { kind: 'failed', itemId, error: failureOf(error) };
+      if (signal.aborted) return undefined;
+      this.#parts.log.error('transcription failed', error, { request_id: this.#parts.caller.requestId });
+      return { kind: 'failed', itemId, error: failureOf(error) };
     } finally {
       // An engine that failed may have left it half read, or never begun to read.
       audio.discard();
