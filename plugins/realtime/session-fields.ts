@@ -112,8 +112,8 @@ export function choicesOf<Value extends string>(
 ): readonly Value[] {
   if (sent === undefined) return prior;
   const { path, value } = sent;
-  const chosen = Array.isArray(value) && value.length <= allowed.length ? value : [undefined];
-  if (new Set(chosen).size === chosen.length && chosen.every((each) => allowed.includes(each))) return chosen;
+  const isRight = Array.isArray(value) && value.every((each) => allowed.includes(each));
+  if (isRight && new Set(value).size === value.length) return value;
   refusals.invalid(path, `must be a list of any of ${allowed.join(', ')}, each at most once`);
   return prior;
 }

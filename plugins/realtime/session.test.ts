@@ -396,16 +396,22 @@ describe('a field that is refused', () => {
   });
 
   it('of a flood of unknown ones is told for the first, and then in sum', () => {
-    const { refusals } = merged(
-      Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`f${i}`.repeat(99), i])),
-    );
-    expect(refusals).toHaveLength(17);
-    expect(refusals.at(-1)).toEqual({
+    const flood = (count: number) =>
+      merged(Object.fromEntries(Array.from({ length: count }, (_, i) => [`f${i}`.repeat(99), i]))).refusals;
+    expect(flood(16).map(({ param }) => param)).not.toContain('session');
+    expect(flood(1_000)).toHaveLength(17);
+    expect(flood(1_000).at(-1)).toEqual({
       code: INVALID,
       param: 'session',
       message: "984 more fields of 'session' are not known.",
     });
-    expect(Math.max(...refusals.map(({ message }) => message.length))).toBeLessThan(300);
+    expect(Math.max(...flood(1_000).map(({ message }) => message.length))).toBeLessThan(300);
+  });
+
+  it('is no text that is as long as it may be', () => {
+    const prompt = 'x'.repeat(5_000);
+    const { session, refusals } = merged({ model: 'x'.repeat(256), ...input({ transcription: { prompt } }) });
+    expect([refusals, session.transcription.prompt, session.model]).toEqual([[], prompt, 'x'.repeat(256)]);
   });
 });
 
