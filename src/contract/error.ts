@@ -35,6 +35,7 @@ export type ErrorCode =
   | 'invalid_value'
   | 'invalid_type'
   | 'invalid_json'
+  | 'context_length_exceeded'
   | 'string_above_max_length'
   | 'model_not_found'
   | 'voice_not_found'

@@ -53,8 +53,32 @@ export interface EmbeddedSttSettings {
   readonly weights: string;
 }
 
-/** A recogniser behind another server that speaks OpenAI's `/v1/audio/transcriptions` and `/translations`. */
-export interface UpstreamSttSettings {
+/** A recogniser behind another server has `/v1/audio/transcriptions` and `/translations` there. */
+export type UpstreamSttSettings = UpstreamModelSettings;
+
+export type SttModelSettings = EmbeddedSttSettings | UpstreamSttSettings;
+
+/** Model ids that clients send, in the order of CONFIG. */
+export type SttModels = ReadonlyMap<string, SttModelSettings>;
+
+/** A language model that runs on this machine, in a process of its own. */
+export interface EmbeddedTextSettings {
+  readonly kind: 'llama';
+  /** `smollm2-135m-instruct`, or the absolute path of a GGUF file. */
+  readonly weights: string;
+  /** Answers that are written at once; each has a place of the context. */
+  readonly slots: number;
+  /** Tokens that question and answer may have together. */
+  readonly contextTokens: number;
+}
+
+/** Texts to vectors on this machine, in the inference processes. */
+export interface EmbeddedEmbedSettings {
+  readonly kind: 'minilm';
+}
+
+/** A model behind another server that speaks OpenAI's wire. */
+export interface UpstreamModelSettings {
   readonly kind: 'upstream';
   /** Up to and including `/v1`, without a slash at the end. */
   readonly baseUrl: string;
@@ -64,10 +88,10 @@ export interface UpstreamSttSettings {
   readonly model: string;
 }
 
-export type SttModelSettings = EmbeddedSttSettings | UpstreamSttSettings;
-
-/** Model ids that clients send, in the order of CONFIG. */
-export type SttModels = ReadonlyMap<string, SttModelSettings>;
+export type TextModelSettings = EmbeddedTextSettings | UpstreamModelSettings;
+export type TextModels = ReadonlyMap<string, TextModelSettings>;
+export type EmbedModelSettings = EmbeddedEmbedSettings | UpstreamModelSettings;
+export type EmbedModels = ReadonlyMap<string, EmbedModelSettings>;
 
 /** Models of CONFIG by what they do. */
 export interface ConfiguredModels {
