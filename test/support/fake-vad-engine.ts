@@ -110,6 +110,51 @@ export class FakeVadStream implements VadStream {
   }
 }
 
+/**
+ * What a detector might say of random sounds: turns, pauses and edges at any places that the contract allows.
+ * @param random 0 to 1, as `Math.random`.
+ */
+export function randomScript(
+  random: () => number,
+  { prefixPaddingMs, minSpeechDurationMs, silenceDurationMs }: VadSettings,
+  rateHz: number,
+  lengthMs: number,
+): ScriptedVadEvent[] {
+  const FRAME_MS = 32;
+  const script: ScriptedVadEvent[] = [];
+  const sample = (atMs: number) => Math.round((atMs * rateHz) / 1000);
+  let judgedMs = 0;
+  let freeMs = 0;
+  const wait = (leastMs: number, mostMs: number) => {
+    judgedMs += Math.max(1, Math.ceil((leastMs + random() * (mostMs - leastMs)) / FRAME_MS)) * FRAME_MS;
+  };
+  const say = (event: VadEvent) => script.push({ atSample: sample(judgedMs), event });
+  while (judgedMs < lengthMs) {
+    wait(minSpeechDurationMs, 1500);
+    const onsetMs = Math.max(freeMs, judgedMs - minSpeechDurationMs - random() * 400);
+    const startMs = Math.max(freeMs, onsetMs - prefixPaddingMs);
+    say({ kind: 'started', onsetSample: sample(onsetMs), startSample: sample(startMs) });
+    for (let isOpen = true; isOpen; ) {
+      wait(0, 2000);
+      const endMs = Math.max(onsetMs, freeMs, judgedMs - random() * random() * 900);
+      say({ kind: 'paused', endSample: sample(endMs) });
+      const leftMs = endMs + silenceDurationMs - judgedMs;
+      isOpen = leftMs > 2 * FRAME_MS && random() < 0.4;
+      if (isOpen) {
+        wait(0, leftMs - FRAME_MS);
+        say({ kind: 'resumed' });
+        // A later end is never before an earlier one.
+        freeMs = endMs;
+      } else {
+        if (leftMs > 0) wait(leftMs, leftMs);
+        say({ kind: 'stopped', endSample: sample(endMs) });
+        freeMs = endMs;
+      }
+    }
+  }
+  return script;
+}
+
 /** Holds answers back until a test lets them go, one by one in the order they came. */
 export class Gate {
   readonly #waiting: { let: () => void; fail: (error: Error) => void }[] = [];

@@ -1,0 +1,198 @@
+/** Whatever a client sends and whenever the detector answers. */
+
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  FakeVadEngine,
+  Gate,
+  randomScript,
+  type ScriptedVadEvent,
+} from '../../test/support/fake-vad-engine.ts';
+import { joined } from '../../test/support/sample-runs.ts';
+import { decodeToFloat32 } from '../audio/codec.ts';
+import { Resampler } from '../audio/resampler.ts';
+import type { Float32Samples } from '../contract/audio.ts';
+import type { VadSettings } from '../contract/engine.ts';
+import { seededRandom } from '../kit/seeded-random.ts';
+import { type AudioFormat, sampleBytes } from './audio-format.ts';
+import { Listener, type ListenerEvent, type Turn } from './listener.ts';
+import { TurnDropped } from './turn-audio.ts';
+
+const PCM_16K: AudioFormat = { encoding: 'pcm16', rateHz: 16_000 };
+
+async function read({ audio }: Turn): Promise<Float32Samples> {
+  const runs: Float32Samples[] = [];
+  for await (const piece of audio) if (piece !== 'pause') runs.push(piece);
+  return joined(runs);
+}
+
+/** @param edge whether silence follows. */
+function resampled(bytes: Uint8Array, { encoding, rateHz }: AudioFormat, edge = true): Float32Samples {
+  const resampler = new Resampler({ fromHz: rateHz, toHz: 16_000, format: 'float32' });
+  const width = encoding === 'pcm16' ? 2 : 1;
+  const whole = bytes.subarray(0, bytes.length - (bytes.length % width));
+  const heard = resampler.push(decodeToFloat32(whole, encoding));
+  return edge ? joined([heard, resampler.flush()]) : heard;
+}
+
+const fromSeed = seededRandom(1);
+const NOISE = Uint8Array.from({ length: 1 << 20 }, () => Math.floor(fromSeed() * 256));
+
+function noiseBytes(length: number, random: () => number): Uint8Array {
+  const from = Math.floor(random() * (NOISE.length - length));
+  return NOISE.slice(from, from + length);
+}
+
+describe('under detection, the same audio and events', () => {
+  const settings = fc.record<VadSettings>({
+    threshold: fc.constant(0.5),
+    prefixPaddingMs: fc.constantFrom(0, 300, 1000),
+    silenceDurationMs: fc.constantFrom(0, 60, 109, 200, 500, 2000),
+    minSpeechDurationMs: fc.constantFrom(0, 100),
+  });
+
+  /** What the script means for a client and a reader, without any time in it. */
+  function meant(script: readonly ScriptedVadEvent[], bytes: Uint8Array, rateHz: number, given: VadSettings) {
+    const format: AudioFormat = { encoding: 'pcm16', rateHz };
+    const lines: string[] = [];
+    const audio: Float32Samples[] = [];
+    const silence = Math.round((given.silenceDurationMs * rateHz) / 1000);
+    let start = 0;
+    for (const { atSample, event } of script) {
+      if (atSample > bytes.length / 2) break;
+      if (event.kind === 'started') {
+        start = event.startSample;
+        lines.push(`started ${Math.round((start * 1000) / rateHz)}`);
+      } else if (event.kind === 'stopped') {
+        lines.push(`stopped ${Math.round(((event.endSample + silence) * 1000) / rateHz)}`, 'committed');
+        const certain = bytes.subarray(2 * start, 2 * (event.endSample + silence));
+        const length = ((event.endSample - start) * 16_000) / rateHz + 1600;
+        audio.push(resampled(certain, format, false).slice(0, Math.ceil(length - 1e-9)));
+      }
+    }
+    return { lines, audio };
+  }
+
+  it.each([16_000, 24_000, 8000, 44_100])('however it is cut and answered, at %i Hz', async (rateHz) => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat(),
+        settings,
+        fc.array(fc.nat(20_000), { minLength: 1, maxLength: 30 }),
+        fc.array(fc.nat(3), { minLength: 1, maxLength: 20 }),
+        async (seed, given, lengths, answers) => {
+          const random = seededRandom(seed);
+          const bytes = noiseBytes(2 * rateHz * 8, random);
+          const script = randomScript(random, given, rateHz, 8000);
+          const gate = new Gate();
+          const vad = new FakeVadEngine({ script: () => script, before: gate.wait });
+          const lines: string[] = [];
+          const reads: Promise<Float32Samples>[] = [];
+          const end = Promise.withResolvers<void>();
+          const report = (event: ListenerEvent) => {
+            if (event.kind === 'speech_started') {
+              lines.push(`started ${event.audioStartMs}`);
+              // Some readers come early, some late.
+              reads.push(random() < 0.5 ? read(event.turn) : end.promise.then(() => read(event.turn)));
+            } else if (event.kind === 'speech_stopped') lines.push(`stopped ${event.audioEndMs}`);
+            else lines.push(event.kind);
+          };
+          const listener = new Listener({ vad, limitBytes: bytes.length, report });
+          listener.configure({ encoding: 'pcm16', rateHz }, given);
+          for (let at = 0, i = 0; at < bytes.length; i++) {
+            const piece = bytes.slice(at, at + 1 + (lengths[i % lengths.length] ?? 0));
+            expect(listener.append(piece)).toBe(true);
+            at += piece.length;
+            for (let n = answers[i % answers.length] ?? 0; n > 0; n--) await gate.next();
+          }
+          while (gate.waiting > 0) await gate.next();
+          expect(vad.streams.map(({ mostUnderWay }) => mostUnderWay)).toEqual([1]);
+          expect(vad.streams[0]?.samples).toEqual(decodeToFloat32(bytes, 'pcm16'));
+          expect(Math.max(...(vad.streams[0]?.pieces ?? []))).toBeLessThanOrEqual(rateHz);
+          const { lines: expected, audio } = meant(script, bytes, rateHz, given);
+          expect(lines).toEqual(expected);
+          end.resolve();
+          const [open, ...others] = reads.splice(audio.length);
+          expect(await Promise.all(reads)).toEqual(audio);
+          expect(others).toEqual([]);
+          const dropped = open && expect(open).rejects.toThrow(TurnDropped);
+          listener.close();
+          await dropped;
+        },
+      ),
+      { seed: 11, numRuns: 25 },
+    );
+  });
+});
+
+describe('by hand, no sample is lost and none is heard twice', () => {
+  const format = fc.constantFrom<AudioFormat>(
+    PCM_16K,
+    { encoding: 'pcm16', rateHz: 24_000 },
+    { encoding: 'pcm16', rateHz: 48_000 },
+    { encoding: 'mulaw', rateHz: 8000 },
+    { encoding: 'alaw', rateHz: 8000 },
+  );
+  const command = fc.oneof(
+    { weight: 6, arbitrary: fc.record({ kind: fc.constant('append' as const), length: fc.nat(9000) }) },
+    { weight: 3, arbitrary: fc.record({ kind: fc.constant('append' as const), length: fc.nat(5) }) },
+    { weight: 3, arbitrary: fc.record({ kind: fc.constant('commit' as const) }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant('clear' as const) }) },
+    { weight: 2, arbitrary: fc.record({ kind: fc.constant('configure' as const), format }) },
+  );
+
+  it('at any cuts, formats, commits and clears, up to the limit', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(command, { maxLength: 60 }), fc.nat(), async (commands, seed) => {
+        const random = seededRandom(seed);
+        const LIMIT = 40_000;
+        const turns: Turn[] = [];
+        const listener = new Listener({
+          vad: new FakeVadEngine(),
+          limitBytes: LIMIT,
+          report: (event) => {
+            if (event.kind !== 'committed') throw new Error(event.kind);
+            turns.push(event.turn);
+          },
+        });
+        listener.configure(PCM_16K, undefined);
+        // What is held, a run for each format.
+        let held: { format: AudioFormat; bytes: number[] }[] = [{ format: PCM_16K, bytes: [] }];
+        const expected: Float32Samples[] = [];
+        const last = () => held.at(-1) ?? { format: PCM_16K, bytes: [] };
+        for (const each of commands) {
+          const heldBytes = held.reduce((sum, { bytes }) => sum + bytes.length, 0);
+          if (each.kind === 'append') {
+            const bytes = noiseBytes(each.length, random);
+            const fits = heldBytes + bytes.length <= LIMIT;
+            expect(listener.append(bytes)).toBe(fits);
+            if (fits) last().bytes.push(...bytes);
+          } else if (each.kind === 'configure') {
+            listener.configure(each.format, undefined);
+            const { format: before, bytes } = last();
+            if (before.encoding !== each.format.encoding || before.rateHz !== each.format.rateHz) {
+              if (bytes.length < sampleBytes(before)) held.pop();
+              held.push({ format: each.format, bytes: [] });
+            }
+          } else if (each.kind === 'commit') {
+            const holds = held.some(({ format: { encoding }, bytes }) =>
+              encoding === 'pcm16' ? bytes.length > 1 : bytes.length > 0,
+            );
+            expect(listener.commit()).toBe(holds);
+            if (holds) {
+              expected.push(joined(held.map((run) => resampled(Uint8Array.from(run.bytes), run.format))));
+              held = [{ format: last().format, bytes: [] }];
+            }
+          } else {
+            listener.clear();
+            held = [{ format: last().format, bytes: [] }];
+          }
+          expect(listener.heldBytes).toBe(held.reduce((sum, { bytes }) => sum + bytes.length, 0));
+        }
+        expect(await Promise.all(turns.map(read))).toEqual(expected);
+        expect(new Set(turns.map(({ itemId }) => itemId)).size).toBe(turns.length);
+      }),
+      { seed: 12, numRuns: 150 },
+    );
+  });
+});
