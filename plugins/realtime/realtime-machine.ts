@@ -259,7 +259,7 @@ class Stepping {
       previousItemId: ask.previous_item_id,
       freshId,
       maxTextCharacters: this.#rules.maxTextCharacters,
-      isReserved: (id) => transcription.knows(this.state.transcription, id),
+      isReserved: (id) => isBeingMade(this.state, id),
     });
     if ('refusal' in placed) {
       this.#refuse(placed.refusal, ask.event_id ?? null);
@@ -431,6 +431,12 @@ const DETECTOR_FAILED: Refusal = {
   message: 'Voice activity detection failed and begins anew with the next audio.',
   param: null,
 };
+
+/** Whether an item is not in the conversation yet, or was pushed out of it, while it is worked on. */
+function isBeingMade({ transcription: turns, response: speech }: State, itemId: string): boolean {
+  if (transcription.knows(turns, itemId)) return true;
+  return speech.kind === 'speaking' && speech.response.itemId === itemId;
+}
 
 /** Whether something runs whose end the client waits for. */
 function isBusy({ transcription: turns, response: speech }: State): boolean {
