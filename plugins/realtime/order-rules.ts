@@ -68,6 +68,11 @@ export function finish(state: State): Checked {
   return { state: { ...state, over: true }, violations };
 }
 
+/** Whether nothing is outstanding: all that was asked is answered, all that began has ended. */
+export function isQuiet(state: State): boolean {
+  return finish(state).violations.length === 0;
+}
+
 function told(state: State, frame: unknown, report: Report): State {
   const fields = fieldsOf(frame);
   const type = typeof fields.type === 'string' ? fields.type : '';

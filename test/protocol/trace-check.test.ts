@@ -42,7 +42,7 @@ test('a good trace of several connections, mixed, passes with one line', async (
 });
 
 test('each fault is told with its line, its rule and where that is written', async () => {
-  const trace = legalConversation(3, 'spec');
+  const trace = legalConversation(3, 'spec', 600);
   const place = trace.findIndex(
     (entry) => 'frame' in entry && Object(entry.frame).type === 'input_audio_buffer.committed',
   );

@@ -24,7 +24,10 @@ export const RULES = {
   'turn-order': ['spec 6.2 order rule 2', 'speech_started, speech_stopped, committed, of one turn at a time'],
   'turn-item': ['wire 8.5', 'the events of one turn name the same item'],
   'turn-detected': ['spec 6.2', 'speech is told only under `server_vad`'],
-  'turn-times': ['wire 8.5', 'times count all audio: no turn ends before it starts or starts in one before'],
+  'turn-times': [
+    'wire 8.5',
+    'times count all audio: no turn ends before it starts, and none goes back behind the one before',
+  ],
   'commit-cause': ['spec 6.2 order rule 1', '`committed` follows a commit or the end of a turn'],
 
   'transcription-order': ['spec 6.2 order rule 1', 'committed, delta*, then completed or failed, once'],

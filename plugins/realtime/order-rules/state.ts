@@ -81,7 +81,8 @@ export interface State {
   readonly unnamedAppend: boolean;
 
   readonly turn: OpenTurn | undefined;
-  /** Where the last turn ended. */
+  /** Where the last turn started, and where the last one ended. */
+  readonly lastStartMs: number;
   readonly lastEndMs: number;
   readonly transcriptions: readonly OpenTranscription[];
 
@@ -105,6 +106,7 @@ export const initial: State = {
   appendIds: SeenIds.none,
   unnamedAppend: false,
   turn: undefined,
+  lastStartMs: 0,
   lastEndMs: 0,
   transcriptions: [],
   itemIds: SeenIds.none,

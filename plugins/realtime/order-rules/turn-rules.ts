@@ -28,10 +28,10 @@ function started(state: State, event: ServerFrame, report: Report): State {
   if (state.turn !== undefined) {
     report('turn-order', `${itemId} starts while the turn of ${state.turn.itemId} is open`);
   }
-  if (startMs < state.lastEndMs) {
-    report('turn-times', `starts at ${startMs} ms, inside the turn that ended at ${state.lastEndMs} ms`);
+  if (startMs < state.lastStartMs) {
+    report('turn-times', `starts at ${startMs} ms, before the turn that started at ${state.lastStartMs} ms`);
   }
-  return { ...state, turn: { itemId, stopped: false, startMs } };
+  return { ...state, turn: { itemId, stopped: false, startMs }, lastStartMs: startMs };
 }
 
 function stopped(state: State, event: ServerFrame, report: Report): State {

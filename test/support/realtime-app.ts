@@ -1,0 +1,85 @@
+import { onTestFinished } from 'vitest';
+import { Connections } from '../../plugins/realtime/connections.ts';
+import { realtimeRoutes } from '../../plugins/realtime/routes.ts';
+import type { SttEngine, TtsEngine, VadEngine } from '../../src/contract/engine.ts';
+import type { ModelTable } from '../../src/contract/plugin.ts';
+import type { UsageEntry } from '../../src/contract/usage.ts';
+import { type ConnectionServer, cameTo } from '../../src/http/connection-server.ts';
+import { socketHandler } from '../../src/http/socket.ts';
+import { RealtimeClient, type RealtimeClientOptions } from './realtime-client.ts';
+import { KEY_A, testApp } from './test-app.ts';
+
+export interface RealtimeAppParts {
+  readonly stt: SttEngine;
+  readonly tts: TtsEngine;
+  readonly vad: VadEngine;
+  readonly perOrganization?: number;
+  readonly maxTextCharacters?: number;
+}
+
+/** The real app with the realtime feature over engines of the test, listening on a real port. */
+export function realtimeApp({ stt, tts, vad, perOrganization = 100, ...more }: RealtimeAppParts) {
+  const only = <Engine>(id: string, engine: Engine): ModelTable<Engine> => ({
+    ids: [id],
+    get: (asked) => (asked === id ? engine : undefined),
+  });
+  const rows: UsageEntry[] = [];
+  const bare = testApp();
+  const { clock, log, metrics } = bare;
+  const connections = new Connections({
+    stt: only('svc-stt', stt),
+    tts: only('svc-tts', tts),
+    vad,
+    usage: { write: async (entry) => void rows.push(entry) },
+    clock,
+    log,
+    metrics,
+    perOrganization,
+    rules: {
+      sttModels: ['svc-stt'],
+      ttsModels: ['svc-tts'],
+      defaultSttModel: 'svc-stt',
+      defaultTtsModel: 'svc-tts',
+      languagesOf: () => stt.languages,
+      isVoice: (voice) => voice.startsWith('tts-vc-voice_'),
+      maxTextCharacters: more.maxTextCharacters ?? 5000,
+    },
+  });
+  const { app, close } = testApp({ routes: [realtimeRoutes(connections)] });
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch(request, listener) {
+      cameTo(listener as unknown as ConnectionServer, request);
+      return app.fetch(request);
+    },
+    websocket: socketHandler,
+  });
+  const url = `ws://127.0.0.1:${server.port}/v1/realtime`;
+  return {
+    rows,
+    connections,
+    clock,
+    log,
+    url,
+    /** A client that every test must close; the app closes what is left. */
+    connect: (query = '', options: RealtimeClientOptions = {}) =>
+      RealtimeClient.connect(`${url}${query}`, {
+        ...options,
+        headers: { authorization: `Bearer ${KEY_A}`, ...options.headers },
+      }),
+    async stop() {
+      await connections.close();
+      await server.stop(true);
+      bare.close();
+      close();
+    },
+  };
+}
+
+/** {@link realtimeApp} for one test, at whose end it stops. */
+export function realtimeAppOfTest(parts: RealtimeAppParts) {
+  const app = realtimeApp(parts);
+  onTestFinished(() => app.stop());
+  return app;
+}
