@@ -1,21 +1,27 @@
-/** The peers' Python, in a virtual environment of its own that no product code ever sees. */
+/** The peers' Python, in virtual environments of their own that no product code ever sees. */
 
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type LineProcess, openLineProcess } from './line-process.ts';
 
-const FOLDER = join(import.meta.dirname, '../.cache/bench-python');
-const REQUIREMENTS = join(import.meta.dirname, 'peers/requirements.txt');
+const CACHE = join(import.meta.dirname, '../.cache');
+const PEERS = join(import.meta.dirname, 'peers');
 
-/** Path of the interpreter; made, with the pinned packages, on the first call. */
-async function interpreter(): Promise<string> {
-  const python = join(FOLDER, 'bin/python');
-  const stamp = join(FOLDER, 'installed.txt');
-  const wanted = await Bun.file(REQUIREMENTS).text();
+/**
+ * Path of the interpreter for a script; made, with the packages that the requirements.txt beside the script
+ * pins, on the first call. Each folder of scripts has its own.
+ */
+async function interpreter(script: string): Promise<string> {
+  const kind = dirname(script);
+  const folder = join(CACHE, kind === '.' ? 'bench-python' : `bench-python-${kind}`);
+  const requirements = join(PEERS, kind, 'requirements.txt');
+  const python = join(folder, 'bin/python');
+  const stamp = join(folder, 'installed.txt');
+  const wanted = await Bun.file(requirements).text();
   const installed = existsSync(stamp) ? await Bun.file(stamp).text() : undefined;
   if (installed === wanted) return python;
-  await run(['python3', '-m', 'venv', FOLDER]);
-  await run([python, '-m', 'pip', 'install', '--quiet', '-r', REQUIREMENTS]);
+  await run(['python3', '-m', 'venv', folder]);
+  await run([python, '-m', 'pip', 'install', '--quiet', '-r', requirements]);
   await Bun.write(stamp, wanted);
   return python;
 }
@@ -26,8 +32,8 @@ async function interpreter(): Promise<string> {
  * @throws Error with the script's error output when it fails.
  */
 export async function runPeer<Line>(script: string, args: readonly string[], input: string): Promise<Line[]> {
-  const path = join(import.meta.dirname, 'peers', script);
-  const output = await run([await interpreter(), path, ...args], input);
+  const path = join(PEERS, script);
+  const output = await run([await interpreter(script), path, ...args], input);
   return output
     .split('\n')
     .filter((line) => line.startsWith('{'))
@@ -36,8 +42,8 @@ export async function runPeer<Line>(script: string, args: readonly string[], inp
 
 /** Starts a peer's script that answers each JSON line with one, so that its runs and ours can take turns. */
 export async function openPeer(script: string, args: readonly string[]): Promise<LineProcess> {
-  const path = join(import.meta.dirname, 'peers', script);
-  return openLineProcess([await interpreter(), path, ...args]);
+  const path = join(PEERS, script);
+  return openLineProcess([await interpreter(script), path, ...args]);
 }
 
 async function run(command: readonly string[], input = ''): Promise<string> {

@@ -1,0 +1,97 @@
+/**
+ * Clients in Python that know nothing of this service: the `openai` package, and LiveKit's plugin for it. Each
+ * has a clip written down and a text spoken over realtime; what they got is compared word by word.
+ */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { wavHeader } from '../../src/audio/wav.ts';
+import { SPEECH_RATE_HZ } from '../../src/contract/audio.ts';
+import { wordErrors } from '../../test/reference/transcript-normalizer.ts';
+import { type LaunchedService, SERVICE_KEY } from '../../test/support/launcher.ts';
+import { launchRealtimeService, spokenPcm } from '../../test/support/realtime-service.ts';
+import { runPeer } from '../python.ts';
+import { type Row, report } from '../report.ts';
+
+const SAID = 'Please book a table for two people on Friday evening.';
+const TEXT = 'Your train leaves from platform three in ten minutes.';
+
+/** What each script tells of, in its order. */
+const FLOWS: Readonly<Record<string, readonly string[]>> = {
+  'openai_client.py': ['commit', 'turn', 'speak'],
+  'livekit_client.py': ['livekit-stt', 'livekit-turn', 'livekit-speak'],
+};
+
+const MEASURES: Readonly<Record<string, string>> = {
+  commit: 'openai, clip and commit: wrong words',
+  turn: 'openai, turn found by the service: wrong words',
+  speak: 'openai, spoken text',
+  'livekit-stt': 'livekit STT: wrong words',
+  'livekit-turn': 'livekit realtime model, turn: wrong words',
+  'livekit-speak': 'livekit realtime model, spoken text',
+};
+
+interface Told {
+  readonly flow: string;
+  readonly transcript: string;
+  /** Of spoken texts: base64 of 16-bit samples at 24 kHz. */
+  readonly audio?: string;
+  /** Refusals that the client mentions and lives with. */
+  readonly errors?: readonly string[];
+}
+
+export async function benchClients(): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'realtime-clients-'));
+  const service = await launchRealtimeService();
+  const rows: Row[] = [];
+  const notes: string[] = [];
+  try {
+    const pcm = join(folder, 'clip.pcm');
+    await Bun.write(pcm, await spokenPcm(service, SAID));
+    const ask = { base_url: `${service.baseUrl}/v1`, key: SERVICE_KEY, pcm, text: TEXT };
+    for (const [script, flows] of Object.entries(FLOWS)) {
+      const told = await runPeer<Told>(`realtime_clients/${script}`, [], `${JSON.stringify(ask)}\n`);
+      for (const flow of flows) {
+        const found = told.find((line) => line.flow === flow);
+        if (found === undefined) throw new Error(`${script} told nothing of ${flow}`);
+        rows.push(...(await judged(service, found)));
+        for (const error of found.errors ?? []) notes.push(`${flow} mentions: ${error}`);
+      }
+    }
+  } finally {
+    await service.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+  const pinned = await Bun.file(
+    join(import.meta.dirname, '../peers/realtime_clients/requirements.txt'),
+  ).text();
+  notes.push(`Unmodified: ${pinned.trim().split('\n').join(', ')}; both are pointed here by their base URL.`);
+  await report('clients', 'Realtime clients in Python', rows, notes);
+}
+
+async function judged(service: LaunchedService, { flow, transcript, audio }: Told): Promise<Row[]> {
+  const measure = MEASURES[flow] ?? flow;
+  const none = { unit: '', target: 0 };
+  if (audio === undefined) return [{ measure, ours: wordErrors(SAID, transcript).errors, ...none }];
+  const heard = await transcribed(service, Buffer.from(audio, 'base64'));
+  return [
+    {
+      measure: `${measure}: words that its transcript has wrong`,
+      ours: wordErrors(TEXT, transcript).errors,
+      ...none,
+    },
+    { measure: `${measure}: words that its audio has wrong`, ours: wordErrors(TEXT, heard).errors, ...none },
+  ];
+}
+
+/** What the service itself hears in audio. */
+async function transcribed(service: LaunchedService, pcm: Buffer): Promise<string> {
+  const body = new FormData();
+  body.append('model', 'svc-stt');
+  body.append('file', new File([wavHeader(pcm.length, SPEECH_RATE_HZ), new Uint8Array(pcm)], 'spoken.wav'));
+  const headers = { 'x-api-key': SERVICE_KEY };
+  const response = await service.fetch('/v1/audio/transcriptions', { method: 'POST', headers, body });
+  if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`);
+  return ((await response.json()) as { text: string }).text;
+}

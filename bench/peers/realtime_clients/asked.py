@@ -1,0 +1,40 @@
+"""What every client of this folder is asked, and how it answers."""
+
+import json
+import sys
+from dataclasses import dataclass
+
+RATE_HZ = 24_000
+# One append: 100 ms of 16-bit samples.
+PIECE_BYTES = RATE_HZ // 10 * 2
+
+
+@dataclass
+class Asked:
+    """One line of JSON on standard input."""
+
+    base_url: str  # http://host:port/v1
+    key: str
+    pcm: str  # path of a clip: 16-bit, 24 kHz, mono
+    text: str  # to be spoken
+
+    @property
+    def clip(self) -> bytes:
+        with open(self.pcm, "rb") as file:
+            return file.read()
+
+
+def asked() -> Asked:
+    return Asked(**json.loads(sys.stdin.readline()))
+
+
+def pieces(pcm: bytes) -> list[bytes]:
+    return [pcm[at : at + PIECE_BYTES] for at in range(0, len(pcm), PIECE_BYTES)]
+
+
+def silence(seconds: float) -> bytes:
+    return bytes(int(RATE_HZ * seconds) * 2)
+
+
+def tell(flow: str, **found: object) -> None:
+    print(json.dumps({"flow": flow, **found}), flush=True)
