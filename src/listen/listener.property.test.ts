@@ -35,6 +35,11 @@ function resampled(bytes: Uint8Array, { encoding, rateHz }: AudioFormat, edge = 
   return edge ? joined([heard, resampler.flush()]) : heard;
 }
 
+/** Length and bits, which are compared faster than samples. */
+function bits(samples: Float32Samples): string {
+  return `${samples.length} ${Bun.hash(new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength))}`;
+}
+
 const fromSeed = seededRandom(1);
 const NOISE = Uint8Array.from({ length: 1 << 20 }, () => Math.floor(fromSeed() * 256));
 
@@ -101,26 +106,28 @@ describe('under detection, the same audio and events', () => {
           listener.configure({ encoding: 'pcm16', rateHz }, given);
           for (let at = 0, i = 0; at < bytes.length; i++) {
             const piece = bytes.slice(at, at + 1 + (lengths[i % lengths.length] ?? 0));
-            expect(listener.append(piece)).toBe(true);
+            if (!listener.append(piece)) throw new Error('the limit is not reached');
             at += piece.length;
             for (let n = answers[i % answers.length] ?? 0; n > 0; n--) await gate.next();
           }
           while (gate.waiting > 0) await gate.next();
           expect(vad.streams.map(({ mostUnderWay }) => mostUnderWay)).toEqual([1]);
-          expect(vad.streams[0]?.samples).toEqual(decodeToFloat32(bytes, 'pcm16'));
+          expect(vad.streams.map(({ samples }) => bits(samples))).toEqual([
+            bits(decodeToFloat32(bytes, 'pcm16')),
+          ]);
           expect(Math.max(...(vad.streams[0]?.pieces ?? []))).toBeLessThanOrEqual(rateHz);
           const { lines: expected, audio } = meant(script, bytes, rateHz, given);
           expect(lines).toEqual(expected);
           end.resolve();
           const [open, ...others] = reads.splice(audio.length);
-          expect(await Promise.all(reads)).toEqual(audio);
+          expect((await Promise.all(reads)).map(bits)).toEqual(audio.map(bits));
           expect(others).toEqual([]);
           const dropped = open && expect(open).rejects.toThrow(TurnDropped);
           listener.close();
           await dropped;
         },
       ),
-      { seed: 11, numRuns: 25 },
+      { seed: 11, numRuns: 80 },
     );
   });
 });
@@ -189,7 +196,7 @@ describe('by hand, no sample is lost and none is heard twice', () => {
           }
           expect(listener.heldBytes).toBe(held.reduce((sum, { bytes }) => sum + bytes.length, 0));
         }
-        expect(await Promise.all(turns.map(read))).toEqual(expected);
+        expect((await Promise.all(turns.map(read))).map(bits)).toEqual(expected.map(bits));
         expect(new Set(turns.map(({ itemId }) => itemId)).size).toBe(turns.length);
       }),
       { seed: 12, numRuns: 150 },
