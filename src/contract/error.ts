@@ -36,6 +36,7 @@ export type ErrorCode =
   | 'invalid_type'
   | 'invalid_json'
   | 'context_length_exceeded'
+  | 'previous_response_not_found'
   | 'string_above_max_length'
   | 'model_not_found'
   | 'voice_not_found'
