@@ -2,7 +2,10 @@
 
 export const $ = (id) => document.getElementById(id);
 
-export const seconds = (value) => `${value.toFixed(value < 10 ? 2 : 1)} s`;
+export function seconds(value) {
+  if (value < 0.01) return '< 0.01 s';
+  return `${value.toFixed(value < 10 ? 2 : 1)} s`;
+}
 
 /** Shows a line of text to the person, or an error. */
 export function say(text, isError = false, id = 'message') {

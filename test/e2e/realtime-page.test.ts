@@ -13,7 +13,7 @@ import {
 import { wavHeader } from '../../src/audio/wav.ts';
 import { SPEECH_RATE_HZ } from '../../src/contract/audio.ts';
 import { transcriptWords } from '../reference/transcript-normalizer.ts';
-import { SERVICE_KEY } from '../support/launcher.ts';
+import { launchService, NO_MODELS, SERVICE_KEY } from '../support/launcher.ts';
 import { needs } from '../support/needs.ts';
 import {
   launchRealtimeService,
@@ -40,6 +40,7 @@ beforeAll(async () => {
   writeFileSync(microphone, Buffer.concat([wavHeader(clip.length, SPEECH_RATE_HZ), clip]));
   browser = await puppeteer.launch({
     executablePath: CHROMIUM,
+    acceptInsecureCerts: true,
     args: [
       '--no-sandbox',
       '--use-fake-device-for-media-stream',
@@ -125,9 +126,21 @@ function turns(): Promise<Turn[]> {
 
 type Entry = FrameEntry & { readonly frame: { readonly type: string } };
 
+/** The part of a session that the page's controls change. */
+interface UpdatedSession {
+  readonly type: string;
+  readonly audio: {
+    readonly input: {
+      readonly transcription: { readonly language?: string | null };
+      readonly turn_detection: { readonly threshold: number; readonly silence_duration_ms: number };
+    };
+  };
+}
+
 /** The frames that the page keeps as a trace, which keep the order rules. */
 async function trace(): Promise<Entry[]> {
   await page.evaluate(`
+    delete window.copied;
     navigator.clipboard.writeText = async (text) => { window.copied = text; };
     document.getElementById('talk-log').open = true;
     document.getElementById('talk-copy').click();
@@ -160,12 +173,12 @@ describe('the realtime panel', () => {
     // The file starts somewhere in its middle; the second turn is whole.
     const [, turn] = await turns();
     expect(transcriptWords(turn?.text ?? '')).toEqual(transcriptWords(SAID));
-    expect(turn?.about).toMatch(/^You0:\d\d\.\d – 0:\d\d\.\dwords after \d\.\d\d s$/);
+    expect(turn?.about).toMatch(/^You0:\d\d\.\d – 0:\d\d\.\dwords after (< )?\d\.\d\d s$/);
     const partial = (await page.evaluate('[...window.partial]')) as string[];
     expect(partial.some((text) => text !== '' && turn?.text.startsWith(text) && text !== turn.text)).toBe(
       true,
     );
-    expect(await textOf('#talk-words')).toMatch(/^\d\.\d\d s$/);
+    expect(await textOf('#talk-words')).toMatch(/^(< )?\d\.\d\d s$/);
 
     const entries = await trace();
     expect(entries.slice(0, 3).map(({ from, frame }) => [from, frame.type])).toEqual([
@@ -191,7 +204,7 @@ describe('the realtime panel', () => {
     const lengthS = Number.parseFloat(await textOf('#talk-length'));
     expect(lengthS).toBeGreaterThan(2);
     expect(lengthS).toBeLessThan(6);
-    expect(await textOf('#talk-first')).toMatch(/^\d\.\d\d s$/);
+    expect(await textOf('#talk-first')).toMatch(/^(< )?\d\.\d\d s$/);
     await until(`document.getElementById('say-cancel').disabled`);
     const { loudS, squares, samples } = (await page.evaluate('window.played')) as Record<
       'loudS' | 'squares' | 'samples',
@@ -242,6 +255,59 @@ describe('the realtime panel', () => {
     const types = (await trace()).map(({ frame }) => frame.type);
     expect(types.filter((type) => type === 'input_audio_buffer.commit')).toHaveLength(1);
     expect(types).not.toContain('input_audio_buffer.speech_started');
+    expect(faults).toEqual([]);
+  });
+
+  test('its controls reach the session, before it begins and while it lasts', async () => {
+    await page.type('#talk-language', 'en');
+    await page.select('#talk-task', 'translation');
+    await page.click('#talk-connect');
+    await until(`!document.getElementById('say-speak').disabled`);
+    for (const id of ['talk-threshold', 'talk-silence']) {
+      await page.focus(`#${id}`);
+      await page.keyboard.press('ArrowRight');
+    }
+    await page.focus('#talk-language');
+    for (const _ of 'en') await page.keyboard.press('Backspace');
+    await page.select('#talk-task', 'transcription');
+    const wanted = [
+      ['translation', 'en', 0.5, 500],
+      ['translation', 'en', 0.55, 500],
+      ['translation', 'en', 0.55, 550],
+      ['transcription', undefined, 0.55, 550],
+    ];
+    await expect
+      .poll(async () =>
+        (await trace())
+          .filter(({ frame }) => frame.type === 'session.updated')
+          .map(({ frame }) => {
+            const { type, audio } = (frame as unknown as { session: UpdatedSession }).session;
+            const { threshold, silence_duration_ms } = audio.input.turn_detection;
+            return [type, audio.input.transcription.language ?? undefined, threshold, silence_duration_ms];
+          }),
+      )
+      .toEqual(wanted);
+    expect((await trace()).filter(({ frame }) => frame.type === 'error')).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
+  test('works over TLS', async () => {
+    await page.goto(`${service.tlsUrl}/`);
+    await page.type('#key', SERVICE_KEY);
+    await page.click('#talk-connect');
+    await until(`document.querySelector('.turn.heard:not(.open)') !== null`);
+    expect(faults).toEqual([]);
+  });
+
+  test('a service that stops is told in words', async () => {
+    const other = await launchService({ config: NO_MODELS });
+    await page.goto(`${other.baseUrl}/`);
+    await page.type('#key', SERVICE_KEY);
+    await page.click('#talk-connect');
+    await until(`!document.getElementById('say-speak').disabled`);
+    expect(await other.stop()).toBe(0);
+    await until(`document.getElementById('talk-message').textContent.startsWith('The service is stopping.')`);
+    expect(await textOf('#talk-connect')).toBe('Connect');
     expect(faults).toEqual([]);
   });
 
