@@ -130,9 +130,14 @@ export class Connection implements SocketOwner {
 
   /** Takes the audio, or gives back why not. */
   #overflow(bytes: Uint8Array): Refusal | undefined {
-    const waiting = this.#turns.values().reduce((sum, { turn }) => sum + turn.audio.heldBytes, 0);
-    if (waiting > MOST_BUFFERED_BYTES) return TOO_MUCH_WAITS;
+    if (this.#waitingBytes() > MOST_BUFFERED_BYTES) return TOO_MUCH_WAITS;
     return this.#listener.append(bytes) ? undefined : BUFFER_FULL;
+  }
+
+  /** Bytes of turns that are not transcribed yet. One alone was the buffer, and so within its limit. */
+  #waitingBytes(): number {
+    if (this.#turns.size <= 1) return 0;
+    return this.#turns.values().reduce((sum, { turn }) => sum + turn.audio.heldBytes, 0);
   }
 
   /** Deals with an event, and with those that it leads to, in their order. */

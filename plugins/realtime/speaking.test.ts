@@ -198,9 +198,9 @@ describe('a response that fails', () => {
       'because nothing in it can be spoken',
       { runs: () => [] },
       {},
-      { type: 'invalid_request_error', code: 'invalid_request_error' },
+      { type: 'server_error', code: 'upstream_error' },
     ],
-    ['because it is blank', {}, { text: ' \n ' }, { code: 'invalid_request_error' }],
+    ['because it is blank', {}, { text: ' \n ' }, { code: 'upstream_error' }],
   ])('before any audio, %s, has a row', async (_, options, speech, error) => {
     const { speaking, happened } = driver(options);
     speaking.start({ ...SPEECH, ...speech });

@@ -139,9 +139,10 @@ export class Speaking {
   }
 }
 
+/** A response that has begun fails by one of two codes, whosever fault it is (openai-wire 8.7). */
 const NOTHING_TO_SPEAK: Failure = {
-  type: 'invalid_request_error',
-  code: 'invalid_request_error',
+  type: 'server_error',
+  code: 'upstream_error',
   message: 'The text holds nothing that can be spoken.',
 };
 
