@@ -15,6 +15,11 @@ socket.on('message', (data, binary) => {
 
 await obey({
   send: (event) => socket.send(JSON.stringify(event)),
+  /** Appends silence. */
+  zeros: (bytes) => {
+    const audio = Buffer.alloc(bytes).toString('base64');
+    socket.send(JSON.stringify({ type: 'input_audio_buffer.append', audio, event_id: `zeros_${bytes}` }));
+  },
   text: (text) => socket.send(text),
   binary: (base64) => socket.send(Buffer.from(base64, 'base64')),
   /** One message in several frames. */

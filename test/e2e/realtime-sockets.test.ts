@@ -172,6 +172,44 @@ describe('the ws package', () => {
     expect(item.content).toEqual([{ type: 'input_text', text: 'Grüße 🎧' }]);
   });
 
+  test('the buffer holds 25 MiB, and one append more is refused without it', async () => {
+    const MIB = 1024 * 1024;
+    const client = await open();
+    // The largest frame that can be right: 25 MiB at once.
+    client.do({ zeros: 25 * MIB });
+    client.do({ zeros: 1 });
+    expect((await client.event('error')).error).toMatchObject({
+      code: 'buffer_overflow',
+      event_id: 'zeros_1',
+    });
+    client.do({ send: clear });
+    await client.event('input_audio_buffer.cleared');
+    client.do({ zeros: 25 * MIB + 1 });
+    expect((await client.event('error')).error).toMatchObject({ code: 'buffer_overflow' });
+    client.do({ send: { type: 'input_audio_buffer.commit' } });
+    expect((await client.event('error')).error).toMatchObject({ code: 'invalid_request_error' });
+  });
+
+  test.each([
+    ['openai-agents-sdk.0.20.0', true],
+    ['openai-beta.realtime-v1', false],
+    ['openai-organization.org-1', false],
+  ])('a browser client that offers %s hears the GA names: %s', async (offer, ga) => {
+    const client = openNodeClient('plain-ws.mjs', {
+      url: service.socketUrl,
+      protocols: ['realtime', `openai-insecure-api-key.${SERVICE_KEY}`, offer],
+    });
+    expect(await client.until('open', ({ kind }) => kind === 'open')).toMatchObject({ protocol: 'realtime' });
+    const content = [{ type: 'input_text', text: 'Hello.' }];
+    client.do({
+      send: { type: 'conversation.item.create', item: { type: 'message', role: 'user', content } },
+    });
+    await client.event('conversation.item.created');
+    client.do({ send: clear });
+    await client.event('input_audio_buffer.cleared');
+    expect(client.events('conversation.item.added')).toHaveLength(ga ? 1 : 0);
+  });
+
   test('what is no event is refused, and the connection goes on', async () => {
     const client = await open();
     for (const command of [
