@@ -17,6 +17,7 @@ import type { Delays, StreamLoad, StreamOrder, StreamPlan } from '../realtime/st
 import { STUB_MS } from '../realtime/stub-engine.ts';
 import { edgesOf, openDetector } from '../realtime/turns.ts';
 import type { Row } from '../report.ts';
+import { residentAloneKb } from '../resident-memory.ts';
 
 const MAIN = fileURLToPath(new URL('../realtime/stub-main.ts', import.meta.url));
 const CLIENTS = fileURLToPath(new URL('../realtime/stream-clients.ts', import.meta.url));
@@ -35,6 +36,7 @@ const STEP_MS = 100;
 interface Load extends StreamLoad {
   readonly servingCores: number;
   readonly detectorCores: number;
+  readonly servingKb: number;
 }
 
 export async function measureStreams(): Promise<Measured> {
@@ -109,7 +111,8 @@ async function loadOf(varied: Pick<StreamPlan, 'clip' | 'variants' | 'chunkMs'>)
     const wallMs = performance.now() - startMs;
     const servingCores = (cpuMs(service.pid) - serving) / wallMs;
     const detectorCores = (cpuMs(detector) - detecting) / wallMs;
-    return { ...(await speaking), servingCores, detectorCores };
+    const servingKb = residentAloneKb(service.pid);
+    return { ...(await speaking), servingCores, detectorCores, servingKb };
   } finally {
     await clients.close();
     await service.stop();
@@ -117,7 +120,7 @@ async function loadOf(varied: Pick<StreamPlan, 'clip' | 'variants' | 'chunkMs'>)
 }
 
 function rowsOf(load: Load, name: string, target: number | undefined): Row[] {
-  const { all, delays, servingCores, detectorCores } = load;
+  const { all, delays, servingCores, detectorCores, servingKb } = load;
   const delay = (what: string, { p99 }: Delays) => ({
     measure: `${name}: ${what}, 99 %`,
     ours: p99,
@@ -130,6 +133,7 @@ function rowsOf(load: Load, name: string, target: number | undefined): Row[] {
     ...Object.entries(delays).map(([type, each]) => delay(type.replace(/^.*\./, ''), each)),
     { measure: `${name}: cores of the serving process`, ours: servingCores, unit: '' },
     { measure: `${name}: cores of the detector's process`, ours: detectorCores, unit: '' },
+    { measure: `${name}: memory of the serving process`, ours: servingKb / 1024, unit: 'MiB' },
   ];
 }
 
