@@ -27,9 +27,12 @@ class Talk {
       onEvent: (event) => this.on[event.type]?.(event),
       onEnd: (words) => end(this, words),
     });
-    this.held = false;
-    /** When the last turn ended here, until its first words came. */
-    this.turnEndMs = undefined;
+    /** Milliseconds of sound that were sent. */
+    this.sentMs = 0;
+    /** Turns that end by hand: the one that is held, the one whose last block is still to come, those sent. */
+    this.held = undefined;
+    this.ending = undefined;
+    this.sent = [];
     this.response = undefined;
   }
 
@@ -48,11 +51,12 @@ class Talk {
   }
 
   heard(block) {
-    if (!this.ready || (holds() && !this.held)) return;
+    if (!this.ready || (holds() && !this.held && !this.ending)) return;
     if (this.socket.clogged) return end(this, 'The network is too slow for sound.');
     this.socket.send({ type: 'input_audio_buffer.append', audio: base64(block) });
-    this.sentMs = (this.sentMs ?? 0) + (block.length / this.audio.sampleRate) * 1000;
+    this.sentMs += (block.length / this.audio.sampleRate) * 1000;
     this.timeline.add(block);
+    if (this.ending) this.commit();
   }
 
   /** Sends what the controls say. */
@@ -82,23 +86,31 @@ class Talk {
 
   hold() {
     if (this.held || !this.microphone) return;
-    this.held = true;
-    this.holdMs = this.sentMs ?? 0;
+    if (!this.ending) this.timeline.begin(this.sentMs);
+    this.held = this.ending ?? { startMs: this.sentMs };
+    this.ending = undefined;
     $('talk-hold').setAttribute('aria-pressed', 'true');
-    this.timeline.begin(this.holdMs);
     this.sayState();
   }
 
+  /** Ends the turn that is held, with the block that is being filled. */
   letGo() {
     if (!this.held) return;
-    this.held = false;
+    this.ending = { ...this.held, endedMs: performance.now() };
+    this.held = undefined;
     $('talk-hold').setAttribute('aria-pressed', 'false');
-    this.timeline.end(this.sentMs ?? 0);
-    if ((this.sentMs ?? 0) > this.holdMs) {
-      this.turnEndMs = performance.now();
-      this.socket.send({ type: 'input_audio_buffer.commit' });
-    }
     this.sayState();
+  }
+
+  /** Has the turn written down that was let go. */
+  commit() {
+    if (!this.ending) return;
+    const turn = { ...this.ending, endMs: this.sentMs };
+    this.ending = undefined;
+    this.timeline.end(turn.endMs);
+    if (turn.endMs === turn.startMs) return;
+    this.sent.push(turn);
+    this.socket.send({ type: 'input_audio_buffer.commit' });
   }
 
   /** What the service says, by the type of the event. */
@@ -121,16 +133,17 @@ class Talk {
     },
     'input_audio_buffer.speech_stopped': ({ item_id, audio_end_ms }) => {
       this.speaking = false;
-      this.turnEndMs = performance.now();
       this.timeline.end(audio_end_ms);
       const turn = turns.at(item_id);
+      turn.endedMs = performance.now();
       turn.span(turn.startMs, audio_end_ms);
       this.sayState();
     },
     'input_audio_buffer.committed': ({ item_id }) => {
       const turn = turns.at(item_id);
-      turn.endMs = this.turnEndMs;
-      if (turn.startMs === undefined) turn.span(this.holdMs ?? 0, this.sentMs ?? 0);
+      const { startMs, endMs, endedMs } = (turn.startMs === undefined && this.sent.shift()) || turn;
+      turn.endedMs = endedMs;
+      if (endMs !== undefined) turn.span(startMs, endMs);
       turn.say('writing …');
     },
     'conversation.item.input_audio_transcription.delta': ({ item_id, delta }) => {
@@ -140,7 +153,7 @@ class Talk {
     },
     'conversation.item.input_audio_transcription.completed': ({ item_id, transcript }) => {
       const turn = turns.at(item_id);
-      const allS = (performance.now() - turn.endMs) / 1000;
+      const allS = (performance.now() - turn.endedMs) / 1000;
       $('talk-words').textContent = seconds(allS);
       turn.finish(transcript || '(no words)', `words after ${seconds(allS)}`);
       $('talk-heard').textContent = transcript;
@@ -315,6 +328,7 @@ for (const id of ['talk-task', 'talk-language', 'talk-turns', 'talk-threshold', 
   $(id).addEventListener('change', (event) => {
     if (id === 'talk-turns') {
       talk?.letGo();
+      talk?.commit();
       sayMode();
     }
     if (talk?.ready && event.target.checkValidity()) {

@@ -250,6 +250,7 @@ describe('the realtime panel', () => {
     await until(`document.querySelector('.turn.heard:not(.open)') !== null`);
     const [turn] = await turns();
     const words = transcriptWords(SAID);
+    expect(turn?.about).toMatch(/^You0:00\.0 – 0:\d\d\.\dwords after \d\.\d\d s$/);
     const heard = transcriptWords(turn?.text ?? '').join(' ');
     expect(words.filter((word) => heard.includes(word)).length / words.length).toBeGreaterThan(0.8);
     const types = (await trace()).map(({ frame }) => frame.type);
@@ -288,6 +289,17 @@ describe('the realtime panel', () => {
       )
       .toEqual(wanted);
     expect((await trace()).filter(({ frame }) => frame.type === 'error')).toEqual([]);
+    expect(faults).toEqual([]);
+  });
+
+  test('without a microphone it still speaks', async () => {
+    await page.evaluate(`
+      navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('none', 'NotFoundError'));
+    `);
+    await page.click('#talk-connect');
+    await until(`document.getElementById('talk-message').textContent.includes('There is no microphone.')`);
+    await page.click('#say-speak');
+    await until(`document.querySelector('.turn.spoken:not(.open)') !== null`);
     expect(faults).toEqual([]);
   });
 
