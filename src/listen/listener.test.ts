@@ -7,10 +7,10 @@ import {
   settled,
 } from '../../test/support/fake-vad-engine.ts';
 import { decodeToFloat32 } from '../audio/codec.ts';
-import { DEFAULT_VAD_SETTINGS, type VadSettings } from '../contract/engine.ts';
+import { DEFAULT_VAD_SETTINGS, type VadEngine, type VadEvent, type VadSettings } from '../contract/engine.ts';
 import type { AudioFormat } from './audio-format.ts';
 import { Listener, type ListenerEvent, type Turn } from './listener.ts';
-import { TurnDropped } from './turn-audio.ts';
+import { TurnAudio, TurnDropped } from './turn-audio.ts';
 
 const RATE_HZ = 16_000;
 const PCM_16K: AudioFormat = { encoding: 'pcm16', rateHz: RATE_HZ };
@@ -235,6 +235,81 @@ describe('a turn that is detected', () => {
     expect((await read(turnsOf(events)[0])).samples).toEqual(countingFloat(200, 1500));
   });
 
+  it('pauses its reader as soon as the 100 ms have arrived, no earlier, without another answer', async () => {
+    const gate = new Gate();
+    const script: ScriptedVadEvent[] = [
+      ...oneTurn.slice(0, 1),
+      { atSample: ms(1520), event: { kind: 'paused', endSample: ms(1500) } },
+    ];
+    const { listener, events } = listening({ script: () => script, before: gate.wait });
+    listener.configure(PCM_16K, VAD);
+    listener.append(counting(0, 760));
+    await gate.next();
+    listener.append(counting(760, 1520));
+    await gate.next();
+    const [first] = events;
+    const given: (number | 'pause')[] = [];
+    const reading = (async () => {
+      if (first?.kind !== 'speech_started') throw new Error('nothing started');
+      for await (const piece of first.turn.audio) given.push(piece === 'pause' ? piece : piece.length);
+    })();
+    listener.append(counting(1520, 1599));
+    await settled();
+    expect(given).not.toContain('pause');
+    listener.append(counting(1599, 1700));
+    await settled();
+    expect(given.at(-1)).toBe('pause');
+    const samples = given.filter((each) => each !== 'pause');
+    expect(samples.reduce((sum, length) => sum + length, 0)).toBe(ms(1400));
+    listener.commit();
+    await reading;
+  });
+
+  it('that paused once is heard up to there, even if the detector then finds an earlier end', async () => {
+    const script: ScriptedVadEvent[] = [
+      ...oneTurn.slice(0, 2),
+      { atSample: ms(1632), event: { kind: 'resumed' } },
+      { atSample: ms(1664), event: { kind: 'paused', endSample: ms(1400) } },
+      { atSample: ms(2000), event: { kind: 'stopped', endSample: ms(1400) } },
+    ];
+    for (const stepMs of [10, 50, 3000]) {
+      const { listener, events } = listening({ script: () => script });
+      listener.configure(PCM_16K, VAD);
+      for (let at = 0; at < 3000; at += stepMs) {
+        listener.append(counting(at, at + stepMs));
+        await settled();
+      }
+      expect(told(events)).toEqual(['a started 200', 'a stopped 1900', 'a committed']);
+      expect((await read(turnsOf(events)[0])).samples).toEqual(countingFloat(200, 1600));
+    }
+  });
+
+  it('leaves behind what follows its speech, for a turn or a commit to come', async () => {
+    const { listener, events } = listening({ script: () => oneTurn });
+    listener.configure(PCM_16K, VAD);
+    listener.append(counting(0, 2000));
+    await settled();
+    expect(listener.heldBytes).toBe(2 * ms(500));
+    listener.commit();
+    expect((await read(turnsOf(events)[1])).samples).toEqual(countingFloat(1500, 2000));
+  });
+
+  it('that is committed ends as if silence followed, at any rate', async () => {
+    const bytes = counting(0, 1500);
+    const script: ScriptedVadEvent[] = [
+      { atSample: 700 * 24, event: { kind: 'started', onsetSample: 500 * 24, startSample: 200 * 24 } },
+    ];
+    const { listener, events } = listening({ script: () => script });
+    listener.configure(PCM_24K, VAD);
+    listener.append(bytes);
+    await settled();
+    listener.commit();
+    expect(told(events)).toEqual(['a started 200', 'a stopped 1000', 'a committed']);
+    expect((await read(turnsOf(events)[0])).samples).toEqual(
+      (await read({ itemId: 'item_', audio: TurnAudio.of(bytes.slice(2 * 200 * 24), PCM_24K) })).samples,
+    );
+  });
+
   it('takes all that was appended when it is committed, judged or not', async () => {
     const gate = new Gate();
     const { listener, events, vad } = listening({ script: () => oneTurn, before: gate.wait });
@@ -280,7 +355,7 @@ describe('a turn that is detected', () => {
   });
 
   it('has a limit that its reader does not lift', async () => {
-    const { listener, events } = listening({ script: () => oneTurn.slice(0, 1) }, 2 * ms(60_000));
+    const { listener, events } = listening({ script: () => oneTurn.slice(0, 1) }, 2 * ms(10_000));
     listener.configure(PCM_16K, VAD);
     let appendedMs = 0;
     let heard: ReturnType<typeof read> | undefined;
@@ -291,10 +366,10 @@ describe('a turn that is detected', () => {
       if (first?.kind === 'speech_started') heard ??= read(first.turn);
     }
     // What lay before the turn counts no more.
-    expect(appendedMs).toBe(60_200);
+    expect(appendedMs).toBe(10_200);
     expect(listener.append(counting(appendedMs, appendedMs + 100))).toBe(false);
     expect(listener.commit()).toBe(true);
-    expect((await heard)?.samples).toEqual(countingFloat(200, 60_200));
+    expect((await heard)?.samples).toEqual(countingFloat(200, 10_200));
     expect(listener.append(counting(0, 100))).toBe(true);
   });
 });
@@ -406,6 +481,17 @@ describe('configure', () => {
     expect((await read(second)).samples).toEqual(all.slice(ms(1000) - 1));
   });
 
+  it('forgets what was held in another format, once the detector goes on in this one', async () => {
+    const { listener } = listening();
+    listener.configure(PCM_24K, undefined);
+    listener.append(new Uint8Array(48_000));
+    listener.configure(PCM_16K, VAD);
+    listener.append(counting(0, 100));
+    expect(listener.heldBytes).toBe(48_000 + 2 * ms(100));
+    await settled();
+    expect(listener.heldBytes).toBe(2 * ms(100));
+  });
+
   it('keeps what is held when commits by hand begin', async () => {
     const { listener, events } = listening();
     listener.configure(PCM_16K, VAD);
@@ -448,6 +534,42 @@ describe('a detector that fails', () => {
     await gate.next();
     expect(told(events).slice(4)).toEqual(['b started 1400']);
     expect(vad.streams.length).toBe(2);
+  });
+
+  it.each(['answers', 'fails'])('that %s after it was closed says nothing', async (how) => {
+    const answers: PromiseWithResolvers<readonly VadEvent[]>[] = [];
+    const vad = new FakeVadEngine();
+    const late: VadEngine = {
+      open: () => ({
+        write: () => {
+          const answer = Promise.withResolvers<readonly VadEvent[]>();
+          answers.push(answer);
+          return answer.promise;
+        },
+        end: async () => [],
+        close: () => undefined,
+      }),
+      ready: () => vad.ready(),
+      close: () => vad.close(),
+    };
+    const events: ListenerEvent[] = [];
+    const listener = new Listener({
+      vad: late,
+      limitBytes: LIMIT_BYTES,
+      report: (event) => events.push(event),
+    });
+    listener.configure(PCM_16K, VAD);
+    listener.append(counting(0, 1000));
+    listener.clear();
+    listener.append(counting(1000, 4000));
+    if (how === 'answers') answers[0]?.resolve([oneTurn[0]?.event ?? { kind: 'resumed' }]);
+    else answers[0]?.reject(new Error('closed'));
+    await settled();
+    expect(events).toEqual([]);
+    // The second stream's first second is still being judged.
+    expect(answers.length).toBe(2);
+    expect(listener.heldBytes).toBe(2 * ms(3000));
+    listener.close();
   });
 
   it('is told once until it answers; nothing that is held goes unjudged', async () => {
