@@ -2,11 +2,17 @@
 
 import type { Id } from './id.ts';
 
-/** Labels exactly as the spec prints them (spec 1, 4.3, 4.7). */
+/** Labels exactly as the spec prints them (spec 1, 4.3, 4.7); those that it does not print are method and path. */
 export const ENDPOINT_LABELS = [
   '/v1/audio/speech',
   '/v1/audio/transcriptions',
   '/v1/audio/translations',
+  'POST /v1/voices/partner',
+  'POST /v1/transcribers/partner',
+  'POST /v1/chat/completions',
+  'POST /v1/embeddings',
+  'POST /v1/responses',
+  'POST /v1/videos/extensions',
 ] as const;
 export type EndpointLabel = (typeof ENDPOINT_LABELS)[number];
 
