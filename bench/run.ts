@@ -1,5 +1,6 @@
 /** `bun run bench [case …]`: measures, and writes tables to bench/results. Not part of the tests. */
 
+import { benchClients } from './cases/clients.ts';
 import { benchHearing } from './cases/hearing.ts';
 import { benchIntelligibility } from './cases/intelligibility.ts';
 import { benchMemory } from './cases/memory.ts';
@@ -15,6 +16,7 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
   'voice-activity': benchVoiceActivity,
   'hearing-tiny.en': () => benchHearing('tiny.en'),
   realtime: benchRealtime,
+  clients: benchClients,
 };
 
 const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(CASES);

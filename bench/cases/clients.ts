@@ -1,6 +1,7 @@
 /**
- * Clients in Python that know nothing of this service: the `openai` package, and LiveKit's plugin for it. Each
- * has a clip written down and a text spoken over realtime; what they got is compared word by word.
+ * Clients in Python that know nothing of this service: the `openai` package, and the voice frameworks
+ * LiveKit and Pipecat. They have a clip written down and a text spoken over realtime; what they got is compared
+ * word by word.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -21,6 +22,7 @@ const TEXT = 'Your train leaves from platform three in ten minutes.';
 const FLOWS: Readonly<Record<string, readonly string[]>> = {
   'openai_client.py': ['commit', 'turn', 'speak'],
   'livekit_client.py': ['livekit-stt', 'livekit-turn', 'livekit-speak'],
+  'pipecat_client.py': ['pipecat-stt'],
 };
 
 const MEASURES: Readonly<Record<string, string>> = {
@@ -30,6 +32,7 @@ const MEASURES: Readonly<Record<string, string>> = {
   'livekit-stt': 'livekit STT: wrong words',
   'livekit-turn': 'livekit realtime model, turn: wrong words',
   'livekit-speak': 'livekit realtime model, spoken text',
+  'pipecat-stt': 'pipecat STT: wrong words',
 };
 
 interface Told {
@@ -66,7 +69,7 @@ export async function benchClients(): Promise<void> {
   const pinned = await Bun.file(
     join(import.meta.dirname, '../peers/realtime_clients/requirements.txt'),
   ).text();
-  notes.push(`Unmodified: ${pinned.trim().split('\n').join(', ')}; both are pointed here by their base URL.`);
+  notes.push(`Unmodified: ${pinned.trim().split('\n').join(', ')}; pointed here by their base URL alone.`);
   await report('clients', 'Realtime clients in Python', rows, notes);
 }
 
