@@ -2,7 +2,7 @@
 
 import { type Static, type TObject, type TProperties, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
-import { eventFault, isRecord } from './event-fault.ts';
+import { isRecord, valueFault } from '../../src/kit/value-fault.ts';
 import { invalidEvent, type Refusal } from './refusal.ts';
 import { type Frozen, nullable, open } from './wire-shapes.ts';
 
@@ -176,7 +176,7 @@ function refusalOf(event: Readonly<Record<string, unknown>>, characters: number)
       return refuse(`lists and objects may be at most ${MOST_LEVELS} levels deep`);
     }
   }
-  const fault = eventFault(checker, event);
+  const fault = valueFault(checker, event);
   return fault === undefined ? undefined : refuse(`'${fault.field}' ${fault.problem}`, fault.field);
 }
 

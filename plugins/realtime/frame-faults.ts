@@ -2,9 +2,9 @@
 
 import type { TObject } from '@sinclair/typebox';
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler';
+import { isRecord, valueFault } from '../../src/kit/value-fault.ts';
 import { CLIENT_EVENT_SCHEMAS } from './client-events.ts';
 import type { Dialect } from './dialect.ts';
-import { eventFault, isRecord } from './event-fault.ts';
 import { SERVER_EVENT_SCHEMAS } from './server-events.ts';
 
 type Checkers = ReadonlyMap<unknown, TypeCheck<TObject>>;
@@ -32,7 +32,7 @@ function faultOf(frame: unknown, checkers: Checkers): string | undefined {
   if (!isRecord(frame)) return 'The frame is no JSON object.';
   const checker = checkers.get(frame.type);
   if (checker === undefined) return `There is no event of the type ${JSON.stringify(frame.type)}.`;
-  const fault = eventFault(checker, frame);
+  const fault = valueFault(checker, frame);
   return fault === undefined ? undefined : `${frame.type}: '${fault.field}' ${fault.problem}.`;
 }
 

@@ -1,15 +1,15 @@
-/** What is wrong with an event, told so that its author can mend it. */
+/** What is wrong with a value, told so that its author can mend it. */
 
 import { type TLiteral, type TSchema, Type } from '@sinclair/typebox';
 import type { TypeCheck } from '@sinclair/typebox/compiler';
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors';
 import { Value } from '@sinclair/typebox/value';
-import { type SchemaFault, schemaFault } from '../../src/kit/schema-error.ts';
+import { type SchemaFault, schemaFault } from './schema-error.ts';
 
-/** The first fault of an event, or undefined. Costs little when there is none. */
-export function eventFault(checker: TypeCheck<TSchema>, event: unknown): SchemaFault | undefined {
-  if (checker.Check(event)) return undefined;
-  const error = checker.Errors(event).First();
+/** The first fault of a value, or undefined. Costs little when there is none. */
+export function valueFault(checker: TypeCheck<TSchema>, value: unknown): SchemaFault | undefined {
+  if (checker.Check(value)) return undefined;
+  const error = checker.Errors(value).First();
   return error === undefined ? undefined : schemaFault(innermost(error));
 }
 
