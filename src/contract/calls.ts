@@ -1,0 +1,49 @@
+/** Billed calls: each is opened before its work and closed once (spec 1.8, 4.3, 4.7). */
+
+import type { Id } from './id.ts';
+import type { EndpointLabel, UsageStatus } from './usage.ts';
+
+/** What a call consumed, in the units of prices and of usage rows. What is absent was none of its business. */
+export interface Consumption {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Unicode code points that were accepted for synthesis. */
+  readonly characters?: number;
+  readonly audioSeconds?: number;
+}
+
+/** What a usage row says beside the call itself. */
+export interface Consumed extends Consumption {
+  /** Bytes of audio that were really made. */
+  readonly audioBytes?: number;
+  /** What was heard, for endpoints that transcribe. */
+  readonly transcript?: string;
+}
+
+export interface CallOpening {
+  readonly endpoint: EndpointLabel;
+  readonly model: string;
+  readonly organization: string;
+  readonly requestId: Id<'request'>;
+  /** Upper bound of what the call may consume: credits for so much are reserved. */
+  readonly most: Consumption;
+}
+
+/** A call that will have exactly one usage row, whatever becomes of it or of this process. */
+export interface OpenCall {
+  /**
+   * Writes the row, charges what was consumed and frees the rest of the reservation. Resolves when all of it is
+   * durable. Only the first of `close` and `discard` counts.
+   */
+  close(end: { readonly status: UsageStatus } & Consumed): Promise<void>;
+  /** Forgets the call, which was refused before anything was done: no row, nothing charged. */
+  discard(): Promise<void>;
+}
+
+export interface Calls {
+  /**
+   * Resolves when the call is durable; nothing may be delivered before.
+   * @throws ServiceError `insufficient_quota` when the organization's credits do not cover `most`.
+   */
+  open(call: CallOpening): Promise<OpenCall>;
+}
