@@ -1,6 +1,7 @@
 /** Who asked, in which order, and was everybody answered (spec 3.4, 6.1, 7; openai-wire 8.1, 8.4, 8.8). */
 
 import { type Ask, askOf, GRANTS, meansResponse } from './asks.ts';
+import { mirrorFaults } from './mirror.ts';
 import type { Report } from './rules.ts';
 import type { State } from './state.ts';
 import { at, type Fields, fieldsOf, shown, textAt } from './trace.ts';
@@ -39,7 +40,8 @@ export function answered(state: State, type: string, fields: Fields, report: Rep
   const kind = Object.hasOwn(GRANTS, type) ? GRANTS[type] : undefined;
   if (kind !== undefined) {
     const uncalled = () => report('answer-unasked', `${type} answers nothing that was asked`);
-    return granted(state, (ask) => ask.kind === kind, uncalled, report);
+    const isOne = (ask: Ask) => ask.kind === kind;
+    return granted(state, isOne, uncalled, report, (ask) => isOne(ask) && hasFit(ask, fields));
   }
   if (type === 'input_audio_buffer.committed') return committed(state, report);
   if (type === 'response.done' && at(fields, 'response.status') === 'cancelled') {
@@ -53,13 +55,27 @@ interface Answered {
   readonly ask: Ask | undefined;
 }
 
+type Choice = (ask: Ask) => boolean;
+
+/** Whether an answer looks like that of this question, where it holds something of it. */
+function hasFit(ask: Ask, fields: Fields): boolean {
+  if (ask.kind !== 'create_item') return true;
+  return mirrorFaults(fieldsOf(ask.frame.item), fieldsOf(fields.item)).length === 0;
+}
+
 function granted(
   state: State,
-  wanted: (ask: Ask) => boolean,
+  wanted: Choice,
   otherwise: () => void,
   report: Report,
+  preferred: Choice = wanted,
 ): Answered {
-  const taken = take(state.asks, (ask) => ask.mayBeGranted && wanted(ask), report);
+  const taken = take(
+    state.asks,
+    (ask) => ask.mayBeGranted && wanted(ask),
+    (ask) => ask.mayBeGranted && preferred(ask),
+    report,
+  );
   if (taken === undefined) {
     otherwise();
     return { state, ask: undefined };
@@ -74,9 +90,17 @@ interface Taken {
   readonly doubtful: boolean;
 }
 
-/** Takes the first of those wanted off the queue, and whatever was before it. */
-function take(asks: readonly Ask[], wanted: (ask: Ask) => boolean, report: Report): Taken | undefined {
-  const place = asks.findIndex(wanted);
+/**
+ * Takes one of those wanted off the queue, and whatever was before it: the first that is preferred among those
+ * that can be meant, else the first.
+ */
+function take(asks: readonly Ask[], wanted: Choice, preferred: Choice, report: Report): Taken | undefined {
+  const firstOwed = asks.findIndex(isOwed);
+  const place = asks.findIndex((ask, at) => preferred(ask) && (firstOwed === -1 || at <= firstOwed));
+  return takeAt(asks, place === -1 ? asks.findIndex(wanted) : place, preferred, report);
+}
+
+function takeAt(asks: readonly Ask[], place: number, preferred: Choice, report: Report): Taken | undefined {
   const ask = asks[place];
   if (ask === undefined) return undefined;
   for (const passed of asks.slice(0, place).filter(isOwed)) {
@@ -90,7 +114,7 @@ function take(asks: readonly Ask[], wanted: (ask: Ask) => boolean, report: Repor
   // Perhaps that one had its answer long ago, and this is the answer of the next.
   const next = rest.findIndex(isOwed);
   const owed = rest[next];
-  const doubtful = owed !== undefined && wanted(owed);
+  const doubtful = owed !== undefined && preferred(owed);
   return { ask, rest: doubtful ? rest.with(next, { ...owed, mayBeSilent: true }) : rest, doubtful };
 }
 
@@ -132,7 +156,9 @@ function errorAnswered(state: State, fields: Fields, report: Report): Answered {
     return { state: { ...state, asks }, ask: undefined };
   }
   const wanted = (ask: Ask) => ask.mayBeRefused && (ask.echo === undefined || ask.echo === echo);
-  const taken = take(state.asks, wanted, report);
+  const ofItsKind = (ask: Ask) =>
+    wanted(ask) && (code !== 'response_in_progress' || ask.kind === 'create_response');
+  const taken = take(state.asks, wanted, ofItsKind, report);
   if (taken === undefined) {
     unasked(state, error, report);
     return { state, ask: undefined };

@@ -119,14 +119,12 @@ function hasFields(kind: AskKind, fields: Fields): boolean {
   }
 }
 
-/** Strict base64 is taken in silence until the buffer is full; anything else is refused. */
+/** Strict base64 (RFC 4648, 4) is taken in silence until the buffer is full; anything else is refused. */
 function appendAsk(refuse: Ask, audio: string): Ask {
-  if (/[^A-Za-z0-9+/=]/.test(audio)) return refuse;
-  if (/^[A-Za-z0-9+/]+={0,2}$/.test(audio) && audio.length % 4 === 0) {
-    return { ...refuse, mayBeSilent: true, mayBeGranted: true };
-  }
-  // Without padding, or empty: the specification leaves open how strict strict is.
-  return { ...refuse, mayBeSilent: true };
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(audio) || audio.length % 4 !== 0) return refuse;
+  // Whether bits that are left over are refused is the decoder's choice (RFC 4648, 3.5).
+  const isClear = /(^|[A-Za-z0-9+/]|[AEIMQUYcgkosw048]=|[AQgw]==)$/.test(audio);
+  return { ...refuse, mayBeSilent: true, mayBeGranted: isClear };
 }
 
 function isVast(frame: unknown): boolean {

@@ -1,9 +1,10 @@
 /** Items: new ids, the chain, the mirror of what a client sent, and who hears of them (openai-wire 8.2, 8.5, 8.6). */
 
 import type { Ask } from './asks.ts';
+import { mirrorFaults } from './mirror.ts';
 import type { Report } from './rules.ts';
 import type { ServerFrame, State } from './state.ts';
-import { at, type Fields, fieldsOf, same, shown, textAt } from './trace.ts';
+import { at, type Fields, fieldsOf, shown, textAt } from './trace.ts';
 
 /** Items that the session keeps (spec 8): an older one's id may be used again by the client. */
 const WINDOW = 64;
@@ -53,7 +54,7 @@ function created(state: State, event: ServerFrame, report: Report): State {
   const next = newItem(state, fields.id, at(answers?.frame, 'item.id') === fields.id, report);
   const expected = wanted === undefined ? next.lastItemId : wanted === 'root' ? null : wanted;
   chained(next, previous_item_id, expected, report);
-  if (answers !== undefined) mirror(answers, fields, report);
+  if (answers !== undefined) mirrored(answers, fields, report);
   const atEnd = previous_item_id === next.lastItemId;
   return announce(atEnd ? { ...next, lastItemId: String(fields.id) } : next, fields.id, previous_item_id);
 }
@@ -66,36 +67,11 @@ function chained(state: State, previous: unknown, expected: unknown, report: Rep
   }
 }
 
-/** Fields of a client's item come back as they were sent; audio is not sent back. */
-function mirror(ask: Ask, item: Fields, report: Report): void {
-  const sent = fieldsOf(ask.frame.item);
-  const type = sent.type ?? 'message';
+/** The item of the client, as the specification says it comes back. */
+function mirrored(ask: Ask, item: Fields, report: Report): void {
   if (item.object !== 'realtime.item') report('item-shape', 'item.object must be "realtime.item"');
-  for (const [name, value] of [
-    ['id', sent.id ?? item.id],
-    ['type', type],
-    ['role', sent.role],
-    ['call_id', sent.call_id ?? undefined],
-    ['name', sent.name],
-    ['arguments', sent.arguments],
-    ['output', sent.output],
-  ] as const) {
-    if (value !== item[name] && (type !== 'message' || ['id', 'type', 'role'].includes(name))) {
-      report('item-mirror', `item.${name} was sent as ${shown(value)} and came back as ${shown(item[name])}`);
-    }
-  }
-  const parts = (value: unknown) => (Array.isArray(value) ? value : []).map(partCore);
-  if (type === 'message' && !same(parts(sent.content), parts(item.content))) {
-    report('item-mirror', 'item.content is not what was sent');
-  }
+  for (const fault of mirrorFaults(fieldsOf(ask.frame.item), item)) report('item-mirror', fault);
   if (Object.values(item).includes(null)) report('item-shape', 'a field of an item is left out, never null');
-}
-
-/** What of a part comes back in both dialects. */
-function partCore(part: unknown): unknown {
-  const { type, text, transcript } = fieldsOf(part);
-  const kind = typeof type === 'string' ? type.replace(/^output_/, '') : type;
-  return { kind, text: text ?? null, transcript: transcript ?? null };
 }
 
 function announce(state: State, itemId: unknown, previousItemId: unknown): State {

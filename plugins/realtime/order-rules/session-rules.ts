@@ -77,7 +77,9 @@ function touches(sent: Fields, path: string): boolean {
 function refusedFields(before: Fields, after: Fields, params: readonly string[], report: Report): void {
   for (const param of params) {
     const path = param.replace(/^session\./, '');
-    if (path === param || same(at(before, path), at(after, path))) continue;
+    const value = at(before, path);
+    // What was not there may have come with its default.
+    if (path === param || value === undefined || same(value, at(after, path))) continue;
     report('session-refusal', `${param} was refused, but went to ${shown(at(after, path))}`);
   }
 }
