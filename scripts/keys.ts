@@ -1,13 +1,15 @@
-import { join } from 'node:path';
 import { loadConfig } from '../src/config.ts';
 import type { ApiKeyStore } from '../src/contract/api-key.ts';
 import { StartError } from '../src/contract/error.ts';
 import { systemClock } from '../src/kit/clock.ts';
+import { apiKeyStore } from '../src/records/api-key-store.ts';
 import { issueKey } from '../src/records/issue-key.ts';
-import { sqliteApiKeyStore } from '../src/records/sqlite-api-key-store.ts';
-import { openDatabase } from '../src/records/sqlite-database.ts';
+import { openRecords } from '../src/records/open-records.ts';
 
-/** `bun run keys …`: API keys in the database under DATA_DIR. A running service sees changes at once. */
+/**
+ * `bun run keys …`: API keys in the service's database. A running service sees changes at once in SQLite, and
+ * within five seconds in PostgreSQL (src/records/cached-api-key-store.ts).
+ */
 
 const USAGE = `Usage:
   bun run keys create --org NAME   make a key for an organization and print it once
@@ -19,11 +21,11 @@ class UsageError extends Error {}
 
 async function run(args: readonly string[]): Promise<void> {
   const action = parse(args);
-  const database = openDatabase(join(loadConfig().dataDir, 'service.sqlite'));
+  const records = await openRecords(loadConfig().database);
   try {
-    await action(sqliteApiKeyStore(database, systemClock));
+    await action(apiKeyStore(records, systemClock));
   } finally {
-    database.close();
+    await records.close();
   }
 }
 

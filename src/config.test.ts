@@ -34,6 +34,7 @@ describe('defaults', () => {
     expect(config).toMatchObject({ host: '127.0.0.1', port: 8080, apiKeys: [], plugins: undefined });
     expect(config.metricsPort).toBeUndefined();
     expect(config.dataDir).toBe(resolve('data'));
+    expect(config.database).toEqual({ kind: 'sqlite', path: resolve('data/service.sqlite') });
     expect(config.modelsDir).toMatch(/\/voice-service\/models$/);
     expect(config.inference.provider).toBe('cpu');
     expect(config.modelIds).toEqual(['svc-tts', 'svc-stt']);
@@ -92,9 +93,9 @@ describe('TLS', () => {
       certFile: '/a.pem',
       keyFile: '/b.pem',
     });
-    expect(
-      loadConfig({ TLS_CERT_FILE: '/a.pem', TLS_KEY_FILE: '/b.pem', TLS_PORT: '0' }).tls,
-    ).toMatchObject({ port: 0 });
+    expect(loadConfig({ TLS_CERT_FILE: '/a.pem', TLS_KEY_FILE: '/b.pem', TLS_PORT: '0' }).tls).toMatchObject({
+      port: 0,
+    });
   });
 
   test.each([{ TLS_CERT_FILE: '/a.pem' }, { TLS_KEY_FILE: '/b.pem' }, { TLS_PORT: '1' }])(
@@ -157,10 +158,8 @@ describe('environment', () => {
     [{ API_KEYS: 'a:b,' }, 'API_KEYS, entry 2'],
     [{ API_KEYS: 'a:o/g' }, 'API_KEYS, entry 1'],
     [{ API_KEYS: 'a:b,a:c' }, 'API_KEYS, entry 2: this key is listed twice'],
-    [
-      { DATABASE_URL: 'postgres://u:hunter2@db/x' },
-      'DATABASE_URL is set, but this build stores its records in SQLite',
-    ],
+    [{ DATABASE_URL: 'mysql://u:hunter2@db/x' }, 'DATABASE_URL must be a URL such as postgres://'],
+    [{ DATABASE_URL: 'postgres://:hunter2@db/x' }, 'DATABASE_URL must name a user'],
     [{ REDIS_URL: 'redis://:hunter2@r' }, 'REDIS_URL'],
     [{ S3_SECRET_ACCESS_KEY: 'hunter2' }, 'S3_SECRET_ACCESS_KEY'],
     [{ CONFIG: '/no/such/file.toml' }, 'CONFIG names a file that does not exist: /no/such/file.toml'],

@@ -1,8 +1,15 @@
 import { availableParallelism, homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { ConfigError, parseModels, readConfigFile } from './config-file.ts';
-import type { InferenceSettings, OrtProvider, SttModels, TtsModels } from './contract/settings.ts';
+import type {
+  DatabaseSettings,
+  InferenceSettings,
+  OrtProvider,
+  SttModels,
+  TtsModels,
+} from './contract/settings.ts';
 import { hashApiKey } from './kit/api-key.ts';
+import { PostgresUrlError, parsePostgresUrl } from './kit/postgres-url.ts';
 
 export { ConfigError } from './config-file.ts';
 
@@ -28,6 +35,8 @@ export interface Config {
   readonly startedByNpm: boolean;
   readonly apiKeys: readonly FixedKey[];
   readonly dataDir: string;
+  /** Where keys, usage, credits and responses are kept. */
+  readonly database: DatabaseSettings;
   readonly modelsDir: string;
   /** Names of the plugins to load; undefined means all. */
   readonly plugins: readonly string[] | undefined;
@@ -90,7 +99,8 @@ export const ENVIRONMENT = [
   {
     name: 'DATABASE_URL',
     fallback: 'SQLite under DATA_DIR',
-    meaning: '`postgres://…` for several machines; this build refuses it at start',
+    meaning:
+      '`postgres://user:password@host:5432/database`: keys, usage, credits and responses of several machines',
   },
   {
     name: 'REDIS_URL',
@@ -140,6 +150,7 @@ export function loadConfig(environment: Environment = process.env): Config {
   const cores = availableParallelism();
   const queueLimit = file.inference?.queue_limit ?? 256;
   const workers = file.inference?.workers ?? Math.max(1, Math.floor(cores / 4));
+  const dataDir = resolve(env.text('DATA_DIR') ?? 'data');
   const { ids: modelIds, tts: ttsModels, stt: sttModels } = parseModels(file, (name) => env.text(name));
   // Half of the places, so that one customer cannot shut out the others.
   const placesOfOne = Math.ceil(queueLimit / 2);
@@ -152,7 +163,8 @@ export function loadConfig(environment: Environment = process.env): Config {
     logLevel: env.choice<LogLevel>('LOG_LEVEL', ['debug', 'info', 'warn', 'error', 'silent']) ?? 'info',
     startedByNpm: /np[mx]-cli\.js$/.test(env.text('npm_execpath') ?? ''),
     apiKeys: parseApiKeys(env.text('API_KEYS')),
-    dataDir: resolve(env.text('DATA_DIR') ?? 'data'),
+    dataDir,
+    database: databaseSettings(env, dataDir),
     modelsDir: resolve(env.text('MODELS_DIR') ?? join(userCache(env), 'voice-service', 'models')),
     plugins: parsePlugins(env.text('PLUGINS')),
     modelIds,
@@ -226,14 +238,19 @@ function tlsSettings(env: EnvironmentReader): TlsSettings | undefined {
   );
 }
 
+function databaseSettings(env: EnvironmentReader, dataDir: string): DatabaseSettings {
+  const url = env.text('DATABASE_URL');
+  if (url === undefined) return Object.freeze({ kind: 'sqlite', path: join(dataDir, 'service.sqlite') });
+  try {
+    return parsePostgresUrl(url);
+  } catch (error) {
+    if (!(error instanceof PostgresUrlError)) throw error;
+    throw new ConfigError(`Environment variable DATABASE_URL ${error.message}.`);
+  }
+}
+
 /** Refuses settings of parts that this build lacks, so that nobody believes their data is elsewhere. */
 function refuseUnbuilt(env: EnvironmentReader): void {
-  const url = env.text('DATABASE_URL');
-  if (url !== undefined) {
-    throw new ConfigError(
-      'Environment variable DATABASE_URL is set, but this build stores its records in SQLite under DATA_DIR only. Unset it.',
-    );
-  }
   const s3 = ['S3_ENDPOINT', 'S3_BUCKET', 'S3_REGION', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'];
   for (const variable of ['REDIS_URL', ...s3]) {
     if (env.text(variable) !== undefined) {

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { AnyElysia } from 'elysia';
 import packageJson from '../package.json' with { type: 'json' };
 import { buildApp } from './app.ts';
 import { type Config, loadConfig } from './config.ts';
 import type { ApiKeyStore } from './contract/api-key.ts';
+import type { Clock } from './contract/clock.ts';
 import { StartError } from './contract/error.ts';
 import type { Logger } from './contract/logger.ts';
 import type { Slots } from './contract/plugin.ts';
@@ -19,10 +19,12 @@ import { aborted } from './kit/aborted.ts';
 import { systemClock } from './kit/clock.ts';
 import { jsonLogger, type RootLogger } from './kit/json-logger.ts';
 import { watchLauncher } from './kit/launcher-watch.ts';
+import { apiKeyStore } from './records/api-key-store.ts';
+import { cachedApiKeyStore } from './records/cached-api-key-store.ts';
 import { issueFirstKey } from './records/issue-key.ts';
-import { sqliteApiKeyStore } from './records/sqlite-api-key-store.ts';
-import { openDatabase } from './records/sqlite-database.ts';
-import { sqliteUsageStore } from './records/sqlite-usage-store.ts';
+import { openRecords } from './records/open-records.ts';
+import type { Records } from './records/records.ts';
+import { usageStore } from './records/usage-store.ts';
 import { type AnyPlugin, selectPlugins, startPlugins } from './registry.ts';
 import { usageLedger } from './usage/usage-ledger.ts';
 
@@ -121,9 +123,10 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
   // Whatever was opened is closed in reverse, at the end as after a failed start.
   const opened = new AsyncDisposableStack();
   try {
-    const database = opened.adopt(openDatabase(join(config.dataDir, 'service.sqlite')), (it) => it.close());
-    const keys = sqliteApiKeyStore(database, clock);
-    const usage = sqliteUsageStore(database);
+    const lost = (error: Error) => log.error('a connection to the database was lost', error);
+    const records = opened.adopt(await openRecords(config.database, lost), (it) => it.close());
+    const keys = keysOf(records, clock);
+    const usage = usageStore(records);
     if (config.apiKeys.length === 0) await printFirstKey(keys);
     const metrics = opened.adopt(createMetrics(clock), (it) => it.close());
 
@@ -197,6 +200,12 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
     await opened.disposeAsync();
     throw error;
   }
+}
+
+/** A key is looked up at every request: a file answers at once, a server is asked every few seconds. */
+function keysOf(records: Records, clock: Clock): ApiKeyStore {
+  const keys = apiKeyStore(records, clock);
+  return records.engine === 'postgres' ? cachedApiKeyStore(keys, clock) : keys;
 }
 
 /** The key of a first start goes to the console, not through the log: this is the one time it is shown. */

@@ -98,3 +98,36 @@ export interface ConfiguredModels {
   readonly tts: TtsModels;
   readonly stt: SttModels;
 }
+
+/** Where records are kept (`DATABASE_URL`, else a file under `DATA_DIR`). */
+export type DatabaseSettings = SqliteSettings | PostgresSettings;
+
+export interface SqliteSettings {
+  readonly kind: 'sqlite';
+  readonly path: string;
+}
+
+export interface PostgresSettings {
+  readonly kind: 'postgres';
+  /** A name, an address, or the absolute path of the folder of a socket. */
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly password: Secret | undefined;
+  readonly database: string;
+  /** Undefined is no TLS. */
+  readonly tls: PostgresTls | undefined;
+  /** Most connections of this process. */
+  readonly poolSize: number;
+  readonly connectTimeoutMs: number;
+  readonly statementTimeoutMs: number;
+}
+
+/** Named as libpq names them; files are PEM. */
+export interface PostgresTls {
+  /** `require` encrypts; `verify-ca` knows the server's authority; `verify-full` also its name. */
+  readonly mode: 'require' | 'verify-ca' | 'verify-full';
+  readonly rootCertFile: string | undefined;
+  readonly certFile: string | undefined;
+  readonly keyFile: string | undefined;
+}

@@ -4,8 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { usageRecord } from '../../test/cases/usage-store.cases.ts';
-import { openDatabase } from './sqlite-database.ts';
-import { sqliteUsageStore } from './sqlite-usage-store.ts';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { apiKeyStore } from './api-key-store.ts';
+import { openSqlite } from './sqlite-records.ts';
+import { usageStore } from './usage-store.ts';
 import { whenFree } from './when-free.ts';
 
 let folder: string;
@@ -16,22 +18,28 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-test('a row waits for another process that holds the file, and the thread does not', async () => {
-  const database = openDatabase(path);
+test('a row waits for another process that holds the file; the thread does not, nor does who only reads', async () => {
+  const records = openSqlite(path);
   const other = new Database(path);
-  other.run('BEGIN EXCLUSIVE');
+  other.run('BEGIN IMMEDIATE');
   const started = performance.now();
-  const writing = sqliteUsageStore(database).insert(usageRecord());
-  // The statement was tried and has given the thread back.
+  const writing = usageStore(records).insert(usageRecord());
+  // A transaction waits as a single statement does.
+  const keys = apiKeyStore(records, new ManualClock());
+  const creating = keys.create({ organization: 'a', keyHash: 'h', hint: 'sk-…' });
+  expect(await keys.findByHash('h')).toBeUndefined();
+  expect(await keys.list()).toEqual([]);
+  // The statements were tried and have given the thread back.
   expect(performance.now() - started).toBeLessThan(500);
-  expect(await Promise.race([writing.then(() => 'written'), Bun.sleep(0).then(() => 'waiting')])).toBe(
-    'waiting',
-  );
+  const first = await Promise.race([writing, creating, Bun.sleep(0).then(() => 'both wait')]);
+  expect(first).toBe('both wait');
   other.run('COMMIT');
   await writing;
-  expect(database.query('SELECT count(*) AS rows FROM usage').get()).toEqual({ rows: 1 });
+  const record = await creating;
+  expect(await keys.findByHash('h')).toEqual(record);
+  expect(other.query('SELECT count(*) AS rows FROM usage').get()).toEqual({ rows: 1 });
   other.close();
-  database.close();
+  await records.close();
 });
 
 test('other failures are not tried again', async () => {

@@ -10,10 +10,10 @@ const PATIENCE_MS = 30_000;
  * itself, but it would stop the serving thread meanwhile.
  * @throws what the statement throws, SQLITE_BUSY only after 30 s.
  */
-export async function whenFree<T>(statement: () => T): Promise<T> {
+export async function whenFree<T>(statement: () => T | Promise<T>): Promise<T> {
   for (let waitedMs = 0; ; waitedMs += PAUSE_MS) {
     try {
-      return statement();
+      return await statement();
     } catch (error) {
       const isBusy = error instanceof SQLiteError && error.code === 'SQLITE_BUSY';
       if (!isBusy || waitedMs >= PATIENCE_MS) throw error;

@@ -4,7 +4,7 @@ import { hashApiKey } from '../../src/kit/api-key.ts';
 import type { ManualClock } from '../support/manual-clock.ts';
 
 /** What every store of API keys does. `open` gives an empty one that reads the time from `clock`. */
-export function apiKeyStoreCases(open: () => ApiKeyStore, clock: ManualClock): void {
+export function apiKeyStoreCases(open: () => Promise<ApiKeyStore>, clock: ManualClock): void {
   const key = (name: string, organization = 'a') => ({
     organization,
     keyHash: hashApiKey(name),
@@ -13,7 +13,7 @@ export function apiKeyStoreCases(open: () => ApiKeyStore, clock: ManualClock): v
   const nowSeconds = () => Math.floor(clock.now() / 1000);
 
   test('a key is found by its hash alone', async () => {
-    const store = open();
+    const store = await open();
     const record = await store.create(key('k1'));
     expect(record).toEqual({
       id: expect.stringMatching(/^key_[0-9a-f]{32}$/),
@@ -36,7 +36,7 @@ export function apiKeyStoreCases(open: () => ApiKeyStore, clock: ManualClock): v
   });
 
   test('keys are listed oldest first', async () => {
-    const store = open();
+    const store = await open();
     expect(await store.list()).toEqual([]);
     const first = await store.create(key('k1'));
     clock.advance(1000);
@@ -46,7 +46,7 @@ export function apiKeyStoreCases(open: () => ApiKeyStore, clock: ManualClock): v
   });
 
   test('a revoked key is not found any more, but still listed', async () => {
-    const store = open();
+    const store = await open();
     const record = await store.create(key('k1'));
     clock.advance(5000);
     expect(await store.revoke(record.id)).toBe(true);
@@ -57,7 +57,7 @@ export function apiKeyStoreCases(open: () => ApiKeyStore, clock: ManualClock): v
   });
 
   test('a key is stored once', async () => {
-    const store = open();
+    const store = await open();
     await store.create(key('k1'));
     await expect(store.create(key('k1', 'b'))).rejects.toThrow();
   });

@@ -6,9 +6,9 @@ import { authenticator } from '../../src/http/auth.ts';
 import { type ConnectionServer, cameTo } from '../../src/http/connection-server.ts';
 import { createMetrics, type MetricsRegistry } from '../../src/http/metrics.ts';
 import { hashApiKey } from '../../src/kit/api-key.ts';
-import { sqliteApiKeyStore } from '../../src/records/sqlite-api-key-store.ts';
-import { openDatabase } from '../../src/records/sqlite-database.ts';
-import { sqliteUsageStore } from '../../src/records/sqlite-usage-store.ts';
+import { apiKeyStore } from '../../src/records/api-key-store.ts';
+import { openSqlite } from '../../src/records/sqlite-records.ts';
+import { usageStore } from '../../src/records/usage-store.ts';
 import { usageLedger } from '../../src/usage/usage-ledger.ts';
 import { ManualClock } from './manual-clock.ts';
 import { RecordingLogger } from './recording-logger.ts';
@@ -43,8 +43,8 @@ export function testApp(options: TestAppOptions = {}): TestApp {
   const clock = new ManualClock();
   const log = new RecordingLogger();
   const metrics = createMetrics(clock);
-  const database = openDatabase(':memory:');
-  const usage = sqliteUsageStore(database);
+  const records = openSqlite(':memory:');
+  const usage = usageStore(records);
   const fixedKeys = [
     { keyHash: hashApiKey(KEY_A), organization: 'a' },
     { keyHash: hashApiKey(KEY_B), organization: 'b' },
@@ -55,7 +55,7 @@ export function testApp(options: TestAppOptions = {}): TestApp {
     log,
     metrics,
     showMetrics: options.showMetrics ?? true,
-    authenticate: authenticator(fixedKeys, sqliteApiKeyStore(database, clock)),
+    authenticate: authenticator(fixedKeys, apiKeyStore(records, clock)),
     requestBytes: options.requestBytes ?? 64 * 1024,
     modelIds: ['svc-tts', 'svc-tts-fast'],
     usage,
@@ -80,7 +80,8 @@ export function testApp(options: TestAppOptions = {}): TestApp {
     },
     close() {
       metrics.close();
-      database.close();
+      // In memory there is nothing to wait for.
+      void records.close();
     },
   };
 }

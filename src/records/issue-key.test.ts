@@ -1,0 +1,42 @@
+import { sql } from 'kysely';
+import { afterEach, describe, expect, test } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { hashApiKey } from '../kit/api-key.ts';
+import { apiKeyStore } from './api-key-store.ts';
+import { issueFirstKey, issueKey } from './issue-key.ts';
+import type { Records } from './records.ts';
+import { openSqlite } from './sqlite-records.ts';
+
+const opened: Records[] = [];
+afterEach(async () => {
+  for (const records of opened.splice(0)) await records.close();
+});
+
+function open() {
+  const records = openSqlite(':memory:');
+  opened.push(records);
+  return { records, store: apiKeyStore(records, new ManualClock()) };
+}
+
+describe('keys', () => {
+  test('are random, and only their hash is stored', async () => {
+    const { records, store } = open();
+    const issued = await Promise.all([issueKey(store, 'a'), issueKey(store, 'a')]);
+    const [first, second] = issued.map(({ key }) => key);
+    expect(first).toMatch(/^sk-[\w-]{43}$/);
+    expect(first).not.toBe(second);
+    expect(await store.findByHash(hashApiKey(first ?? ''))).toEqual(issued[0]?.record);
+    const everything = JSON.stringify((await sql`SELECT * FROM api_keys`.execute(records.db)).rows);
+    expect(everything).toContain(hashApiKey(first ?? ''));
+    expect(everything).not.toContain(first);
+  });
+
+  test('the first start makes one for the organization default, later starts none', async () => {
+    const { store } = open();
+    const issued = await issueFirstKey(store);
+    expect(issued?.record.organization).toBe('default');
+    expect(await issueFirstKey(store)).toBeUndefined();
+    await store.revoke(issued?.record.id ?? '');
+    expect(await issueFirstKey(store)).toBeUndefined();
+  });
+});

@@ -1,0 +1,86 @@
+import { type Compilable, type CreateTableBuilder, type SchemaModule, sql } from 'kysely';
+
+/** What a step writes with: the engine's builder, and the few words in which engines differ. */
+export interface MigrationWords {
+  readonly schema: SchemaModule;
+  /** 64 bits. */
+  readonly integer: 'integer' | 'bigint';
+  /** A double. */
+  readonly real: 'real' | 'double precision';
+  /** A new table whose rows are numbered in the order of their insertion. */
+  numberedTable(name: string): CreateTableBuilder<string, 'sequence'>;
+  table(name: string): CreateTableBuilder<string, never>;
+}
+
+/** Statements: built, or as text that both engines understand. */
+export type Migration = (words: MigrationWords) => readonly (Compilable | string)[];
+
+/**
+ * Steps from nothing to today's tables, for both engines. The database counts those done. A step is never
+ * changed once it was in use: add another.
+ */
+export const MIGRATIONS: readonly Migration[] = [
+  ({ schema, integer, real, numberedTable }) => [
+    numberedTable('usage')
+      .addColumn('id', 'text', (column) => column.notNull().unique())
+      .addColumn('created_at', integer, (column) => column.notNull())
+      .addColumn('organization', 'text', (column) => column.notNull())
+      .addColumn('endpoint', 'text', (column) => column.notNull())
+      .addColumn('model', 'text', (column) => column.notNull())
+      .addColumn('status', 'text', (column) => column.notNull())
+      .addColumn('input_tokens', integer, (column) => column.notNull())
+      .addColumn('output_tokens', integer, (column) => column.notNull())
+      .addColumn('characters', integer)
+      .addColumn('audio_bytes', integer)
+      .addColumn('audio_seconds', real)
+      .addColumn('request_id', 'text', (column) => column.notNull()),
+    schema.createIndex('usage_by_organization').on('usage').columns(['organization', 'sequence']),
+    schema.createIndex('usage_by_endpoint').on('usage').columns(['organization', 'endpoint', 'sequence']),
+    numberedTable('api_keys')
+      .addColumn('id', 'text', (column) => column.notNull().unique())
+      .addColumn('key_hash', 'text', (column) => column.notNull().unique())
+      .addColumn('organization', 'text', (column) => column.notNull())
+      .addColumn('hint', 'text', (column) => column.notNull())
+      .addColumn('created_at', integer, (column) => column.notNull())
+      .addColumn('revoked_at', integer),
+  ],
+
+  ({ schema }) => [schema.alterTable('usage').addColumn('transcript', 'text')],
+
+  ({ schema, integer, table }) => [
+    table('organizations')
+      .addColumn('id', 'text', (column) => column.primaryKey().notNull())
+      .addColumn('created_at', integer, (column) => column.notNull()),
+    `INSERT INTO organizations (id, created_at)
+     SELECT organization, MIN(created_at) FROM api_keys GROUP BY organization`,
+    table('responses')
+      .addColumn('id', 'text', (column) => column.primaryKey().notNull())
+      .addColumn('organization', 'text', (column) => column.notNull())
+      .addColumn('created_at', integer, (column) => column.notNull())
+      .addColumn('status', 'text', (column) => column.notNull())
+      .addColumn('previous_id', 'text')
+      .addColumn('body_characters', integer, (column) => column.notNull())
+      .addColumn('input_characters', integer, (column) => column.notNull())
+      .addColumn('body', 'text', (column) => column.notNull()),
+    schema
+      .createIndex('responses_unfinished')
+      .on('responses')
+      .column('created_at')
+      .where(sql<boolean>`status = 'in_progress'`),
+    table('response_items')
+      .addColumn('response_id', 'text', (column) =>
+        column.notNull().references('responses.id').onDelete('cascade'),
+      )
+      .addColumn('position', integer, (column) => column.notNull())
+      .addColumn('id', 'text', (column) => column.notNull())
+      .addColumn('item', 'text', (column) => column.notNull())
+      .addPrimaryKeyConstraint('response_items_key', ['response_id', 'position']),
+  ],
+];
+
+/** The SQL of every step. */
+export function migrationSql(words: MigrationWords): readonly (readonly string[])[] {
+  return MIGRATIONS.map((step) =>
+    step(words).map((statement) => (typeof statement === 'string' ? statement : statement.compile().sql)),
+  );
+}

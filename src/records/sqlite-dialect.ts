@@ -1,0 +1,194 @@
+import type { Database, SQLQueryBindings, Statement } from 'bun:sqlite';
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely';
+import { recordsFailure } from './failures.ts';
+import { whenFree } from './when-free.ts';
+
+/** Prepared statements that are kept; stores have a few dozen. */
+const MAX_STATEMENTS = 200;
+
+/**
+ * Kysely over `bun:sqlite`. The database belongs to the caller. Every transaction is immediate: it has the right
+ * to write from its beginning, so that nothing in it can find the file taken by another process.
+ */
+export function sqliteDialect(database: Database): Dialect {
+  return {
+    createAdapter: () => new SharedAdapter(),
+    createDriver: () => new SqliteDriver(database),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  };
+}
+
+/** The driver lets its connections take turns, so Kysely need not. */
+class SharedAdapter extends SqliteAdapter {
+  override get supportsMultipleConnections(): boolean {
+    return true;
+  }
+}
+
+/**
+ * Connections that share one database. Whoever has the turn has it for one statement or one transaction, first
+ * come first served, and gives it up while it waits for another process: readers go on meanwhile.
+ */
+class SqliteDriver implements Driver {
+  readonly #statements: Statements;
+  readonly #turn = new Turn();
+
+  constructor(database: Database) {
+    this.#statements = new Statements(database);
+  }
+
+  async init(): Promise<void> {}
+
+  async acquireConnection(): Promise<SqliteConnection> {
+    return new SqliteConnection(this.#statements, this.#turn);
+  }
+
+  beginTransaction(connection: SqliteConnection): Promise<void> {
+    return connection.begin();
+  }
+
+  commitTransaction(connection: SqliteConnection): Promise<void> {
+    return connection.end('COMMIT');
+  }
+
+  rollbackTransaction(connection: SqliteConnection): Promise<void> {
+    return connection.end('ROLLBACK');
+  }
+
+  async releaseConnection(): Promise<void> {}
+
+  async destroy(): Promise<void> {
+    this.#statements.close();
+  }
+}
+
+class SqliteConnection implements DatabaseConnection {
+  readonly #statements: Statements;
+  readonly #turn: Turn;
+  #inTransaction = false;
+
+  constructor(statements: Statements, turn: Turn) {
+    this.#statements = statements;
+    this.#turn = turn;
+  }
+
+  async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    try {
+      return this.#inTransaction ? this.#statements.run(query) : await this.#alone(query);
+    } catch (error) {
+      throw recordsFailure(error);
+    }
+  }
+
+  // biome-ignore lint/correctness/useYield: part of the interface, for what no store needs
+  async *streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
+    throw new Error('Rows of SQLite are not streamed: read a page.');
+  }
+
+  /** Takes the turn until {@link end}. */
+  async begin(): Promise<void> {
+    try {
+      await whenFree(async () => {
+        await this.#turn.take();
+        try {
+          this.#statements.run(CompiledQuery.raw('BEGIN IMMEDIATE'));
+          this.#inTransaction = true;
+        } finally {
+          if (!this.#inTransaction) this.#turn.give();
+        }
+      });
+    } catch (error) {
+      throw recordsFailure(error);
+    }
+  }
+
+  async end(how: 'COMMIT' | 'ROLLBACK'): Promise<void> {
+    try {
+      this.#statements.run(CompiledQuery.raw(how));
+      this.#leave();
+    } catch (error) {
+      // Kysely answers a failed COMMIT with a ROLLBACK, and after that nothing is left to hold on to.
+      if (how === 'ROLLBACK') this.#leave();
+      throw recordsFailure(error);
+    }
+  }
+
+  #leave(): void {
+    this.#inTransaction = false;
+    this.#turn.give();
+  }
+
+  #alone<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    return whenFree(async () => {
+      await this.#turn.take();
+      try {
+        return this.#statements.run<Row>(query);
+      } finally {
+        this.#turn.give();
+      }
+    });
+  }
+}
+
+/** One at a time, in the order of asking. */
+class Turn {
+  #taken = false;
+  readonly #waiting: (() => void)[] = [];
+
+  take(): Promise<void> | undefined {
+    if (this.#taken) return new Promise((resolve) => this.#waiting.push(resolve));
+    this.#taken = true;
+    return undefined;
+  }
+
+  give(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#taken = false;
+    else next();
+  }
+}
+
+/** Statements by their SQL, prepared once. */
+class Statements {
+  readonly #database: Database;
+  readonly #prepared = new Map<string, { statement: Statement; givesRows: boolean }>();
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  run<Row>({ sql, parameters }: CompiledQuery): QueryResult<Row> {
+    const { statement, givesRows } = this.#prepared.get(sql) ?? this.#prepare(sql);
+    const values = parameters as SQLQueryBindings[];
+    if (givesRows) return { rows: statement.all(...values) as Row[] };
+    const { changes } = statement.run(...values);
+    return { rows: [], numAffectedRows: BigInt(changes) };
+  }
+
+  close(): void {
+    for (const { statement } of this.#prepared.values()) statement.finalize();
+    this.#prepared.clear();
+  }
+
+  #prepare(sql: string) {
+    const statement = this.#database.prepare(sql);
+    const prepared = { statement, givesRows: statement.columnNames.length > 0 };
+    this.#prepared.set(sql, prepared);
+    const [oldest] = this.#prepared.keys();
+    if (this.#prepared.size > MAX_STATEMENTS && oldest !== undefined) {
+      this.#prepared.get(oldest)?.statement.finalize();
+      this.#prepared.delete(oldest);
+    }
+    return prepared;
+  }
+}

@@ -1,0 +1,160 @@
+import { Database } from 'bun:sqlite';
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { sql } from 'kysely';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { usageRecord } from '../../test/cases/usage-store.cases.ts';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { apiKeyStore } from './api-key-store.ts';
+import { DatabaseError } from './database-error.ts';
+import type { Records } from './records.ts';
+import { openSqlite } from './sqlite-records.ts';
+import { usageStore } from './usage-store.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'records-test-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const opened: Records[] = [];
+afterEach(async () => {
+  for (const records of opened.splice(0)) await records.close();
+});
+
+let files = 0;
+function freshPath(): string {
+  files += 1;
+  return join(folder, `${files}`, 'service.sqlite');
+}
+
+function open(path: string): Records {
+  const records = openSqlite(path);
+  opened.push(records);
+  return records;
+}
+
+/** Another process at the same file. */
+function raw<T>(path: string, work: (database: Database) => T): T {
+  const database = new Database(path);
+  try {
+    return work(database);
+  } finally {
+    database.close();
+  }
+}
+
+describe('a file', () => {
+  test('rows outlive the process that wrote them, and two may share the file', async () => {
+    const path = freshPath();
+    const first = usageStore(open(path));
+    const second = usageStore(open(path));
+    const row = usageRecord();
+    await first.insert(row);
+    expect((await second.list({ organization: 'a', limit: 1 })).records).toEqual([row]);
+    expect((await usageStore(open(path)).list({ organization: 'a', limit: 1 })).records).toEqual([row]);
+  });
+
+  test('its folder is for the owner only', () => {
+    const path = freshPath();
+    open(path);
+    expect(statSync(join(path, '..')).mode & 0o077).toBe(0);
+  });
+
+  test('writes ahead, syncs at checkpoints and holds foreign keys', async () => {
+    const { db } = open(freshPath());
+    const pragma = async (name: string) => (await sql.raw(`PRAGMA ${name}`).execute(db)).rows;
+    expect(await pragma('journal_mode')).toEqual([{ journal_mode: 'wal' }]);
+    expect(await pragma('synchronous')).toEqual([{ synchronous: 1 }]);
+    expect(await pragma('busy_timeout')).toEqual([{ timeout: 5 }]);
+    expect(await pragma('foreign_keys')).toEqual([{ foreign_keys: 1 }]);
+  });
+
+  test('a file of a later version is refused and left alone', () => {
+    const path = freshPath();
+    open(path);
+    raw(path, (database) => database.run('PRAGMA user_version = 99'));
+    expect(() => openSqlite(path)).toThrow(/is of version 99, this build knows \d+\. Run the newer build/);
+    const version = raw(path, (database) => database.query('PRAGMA user_version').get());
+    expect(version).toEqual({ user_version: 99 });
+  });
+
+  test('a file of version 2 is brought up to date with its rows, which may be written on', async () => {
+    const path = freshPath();
+    mkdirSync(dirname(path), { recursive: true });
+    raw(path, (database) => database.run(VERSION_2));
+    const records = open(path);
+    const usage = usageStore(records);
+    const heard = usageRecord({ endpoint: '/v1/audio/transcriptions', transcript: 'hello' });
+    await usage.insert(heard);
+    const { records: rows } = await usage.list({ organization: 'a', limit: 3 });
+    expect(rows.map(({ id }) => id)).toEqual([heard.id, 'usage_2', 'usage_1']);
+    expect(rows[1]).toMatchObject({ transcript: 'heard', audioSeconds: 1.5 });
+    expect(rows[2]).toMatchObject({ inputTokens: 3, outputTokens: 4, characters: 12 });
+    expect(rows[2]).not.toHaveProperty('transcript');
+
+    const keys = apiKeyStore(records, new ManualClock());
+    expect(await keys.findByHash('hash_1')).toMatchObject({ id: 'key_1', organization: 'a', createdAt: 7 });
+    expect(await keys.findByHash('hash_2')).toBeUndefined();
+    const organizations = await records.db.selectFrom('organizations').selectAll().orderBy('id').execute();
+    expect(organizations).toEqual([
+      { id: 'a', created_at: 7 },
+      { id: 'b', created_at: 5 },
+    ]);
+  });
+
+  test('a file of version 1 is, too', async () => {
+    const path = freshPath();
+    mkdirSync(dirname(path), { recursive: true });
+    raw(path, (database) => {
+      database.run(VERSION_2);
+      database.run('ALTER TABLE usage DROP COLUMN transcript');
+      database.run('PRAGMA user_version = 1');
+    });
+    const { records } = await usageStore(open(path)).list({ organization: 'a', limit: 3 });
+    expect(records.map(({ id }) => id)).toEqual(['usage_2', 'usage_1']);
+  });
+
+  test('a file that is no database is refused by name', () => {
+    const path = join(folder, 'not-a-database');
+    writeFileSync(path, 'these are not the rows that you are looking for'.repeat(100));
+    expect(() => openSqlite(path)).toThrow(DatabaseError);
+    expect(() => openSqlite(path)).toThrow(path);
+    expect(() => openSqlite(join(path, 'below'))).toThrow(DatabaseError);
+  });
+});
+
+/** What builds of version 2 made, with rows of theirs: `.dump` of such a file. */
+const VERSION_2 = `
+PRAGMA journal_mode = WAL;
+CREATE TABLE usage (
+     sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+     id TEXT NOT NULL UNIQUE,
+     created_at INTEGER NOT NULL,
+     organization TEXT NOT NULL,
+     endpoint TEXT NOT NULL,
+     model TEXT NOT NULL,
+     status TEXT NOT NULL,
+     input_tokens INTEGER NOT NULL,
+     output_tokens INTEGER NOT NULL,
+     characters INTEGER,
+     audio_bytes INTEGER,
+     audio_seconds REAL,
+     request_id TEXT NOT NULL
+   , transcript TEXT) STRICT;
+INSERT INTO usage VALUES(1,'usage_1',6,'a','/v1/audio/speech','svc-tts','completed',3,4,12,9600,0.2,'req_1',NULL);
+INSERT INTO usage VALUES(2,'usage_2',7,'a','/v1/audio/transcriptions','svc-stt','completed',0,1,NULL,NULL,1.5,'req_2','heard');
+CREATE TABLE api_keys (
+     sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+     id TEXT NOT NULL UNIQUE,
+     key_hash TEXT NOT NULL UNIQUE,
+     organization TEXT NOT NULL,
+     hint TEXT NOT NULL,
+     created_at INTEGER NOT NULL,
+     revoked_at INTEGER
+   ) STRICT;
+INSERT INTO api_keys VALUES(1,'key_0','hash_0','b','sk-aa…',5,NULL);
+INSERT INTO api_keys VALUES(2,'key_1','hash_1','a','sk-ab…',7,NULL);
+INSERT INTO api_keys VALUES(3,'key_2','hash_2','a','sk-ac…',8,9);
+CREATE INDEX usage_by_organization ON usage (organization, sequence);
+CREATE INDEX usage_by_endpoint ON usage (organization, endpoint, sequence);
+PRAGMA user_version = 2;
+`;

@@ -1,0 +1,80 @@
+import { Database } from 'bun:sqlite';
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { Kysely, type SchemaModule, sql } from 'kysely';
+import { DatabaseError, laterVersion } from './database-error.ts';
+import { type MigrationWords, migrationSql } from './migrations.ts';
+import type { Records } from './records.ts';
+import { sqliteDialect } from './sqlite-dialect.ts';
+import type { Tables } from './tables.ts';
+
+/** How long the start waits for another process, such as `keys`, to release the file. */
+const OPENING_TIMEOUT_MS = 1000;
+/** How long a statement may hold the serving thread for the same reason; see when-free.ts for the rest. */
+const BUSY_TIMEOUT_MS = 5;
+
+/**
+ * Opens a database of SQLite and brings its tables up to date. The caller closes it.
+ * @param path a file, made with its folder when absent, or `:memory:`.
+ * @throws DatabaseError when the file is not a database of ours or of a later version.
+ */
+export function openSqlite(path: string): Records {
+  try {
+    if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    const database = new Database(path, { create: true, strict: true });
+    try {
+      database.run(`PRAGMA busy_timeout = ${OPENING_TIMEOUT_MS}`);
+      database.run('PRAGMA journal_mode = WAL');
+      // WAL with NORMAL: a row survives the death of the process at once, and a power cut may take the last
+      // moments but never tears the file. FULL would sync the disk under every request, on the serving
+      // thread (docs/decisions/sqlite-with-normal-sync.md).
+      database.run('PRAGMA synchronous = NORMAL');
+      database.run('PRAGMA foreign_keys = ON');
+      const db = new Kysely<Tables>({ dialect: sqliteDialect(database) });
+      migrate(database, db);
+      database.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
+      return { engine: 'sqlite', db, close: () => close(db, database) };
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  } catch (error) {
+    if (error instanceof DatabaseError) throw error;
+    const reason = error instanceof Error ? error.message : 'unknown reason';
+    throw new DatabaseError(`The database ${path} cannot be opened: ${reason}.`, { cause: error });
+  }
+}
+
+async function close(db: Kysely<Tables>, database: Database): Promise<void> {
+  await db.destroy();
+  database.close();
+}
+
+/** The file's `user_version` counts the steps that are done. */
+function migrate(database: Database, db: Kysely<Tables>): void {
+  const steps = migrationSql(sqliteWords(db.schema));
+  const apply = database.transaction(() => {
+    const done = version(database);
+    if (done > steps.length) throw laterVersion(database.filename, done, steps.length);
+    for (const statement of steps.slice(done).flat()) database.run(statement);
+    database.run(`PRAGMA user_version = ${steps.length}`);
+  });
+  // Immediate: two processes that start at once must not both migrate.
+  apply.immediate();
+}
+
+function version(database: Database): number {
+  return database.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version ?? 0;
+}
+
+function sqliteWords(schema: SchemaModule): MigrationWords {
+  const table = (name: string) => schema.createTable(name).modifyEnd(sql`strict`);
+  return {
+    schema,
+    integer: 'integer',
+    real: 'real',
+    table,
+    numberedTable: (name) =>
+      table(name).addColumn('sequence', 'integer', (column) => column.primaryKey().autoIncrement()),
+  };
+}

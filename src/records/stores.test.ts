@@ -1,0 +1,61 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe } from 'vitest';
+import { apiKeyStoreCases } from '../../test/cases/api-key-store.cases.ts';
+import { responseStoreCases } from '../../test/cases/response-store.cases.ts';
+import { usageStoreCases } from '../../test/cases/usage-store.cases.ts';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { needs } from '../../test/support/needs.ts';
+import { HAS_POSTGRES, type PostgresServer, startPostgres } from '../../test/support/postgres.ts';
+import { parsePostgresUrl } from '../kit/postgres-url.ts';
+import { apiKeyStore } from './api-key-store.ts';
+import { openRecords } from './open-records.ts';
+import type { Records } from './records.ts';
+import { responseStore } from './response-store.ts';
+import { usageStore } from './usage-store.ts';
+
+/** Every store over every engine: one suite of cases (test/cases). */
+
+const opened: Records[] = [];
+afterEach(async () => {
+  for (const records of opened.splice(0)) await records.close();
+});
+
+function storeCases(fresh: () => Promise<Records>): void {
+  const open = async () => {
+    const records = await fresh();
+    opened.push(records);
+    return records;
+  };
+  describe('usage', () => usageStoreCases(async () => usageStore(await open())));
+  describe('API keys', () => {
+    const clock = new ManualClock();
+    apiKeyStoreCases(async () => apiKeyStore(await open(), clock), clock);
+  });
+  describe('responses', () => responseStoreCases(async () => responseStore(await open())));
+}
+
+describe('SQLite in memory', () => {
+  storeCases(() => openRecords({ kind: 'sqlite', path: ':memory:' }));
+});
+
+describe('SQLite in a file', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'stores-test-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  let files = 0;
+  storeCases(() => {
+    files += 1;
+    return openRecords({ kind: 'sqlite', path: join(folder, `${files}.sqlite`) });
+  });
+});
+
+describe('PostgreSQL', () => {
+  let server: PostgresServer | undefined;
+  beforeAll(async () => {
+    if (HAS_POSTGRES) server = await startPostgres();
+  });
+  afterAll(() => server?.close());
+  beforeEach((context) => needs(context, HAS_POSTGRES, 'PostgreSQL'));
+  storeCases(async () => openRecords(parsePostgresUrl((await server?.freshDatabase()) ?? '')));
+});

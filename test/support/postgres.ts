@@ -1,0 +1,155 @@
+import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Glob } from 'bun';
+import pg from 'pg';
+import { selfSigned } from './certificate.ts';
+
+/** Where Debian puts the server's programs, which are not on the PATH; the newest version. */
+const DEBIAN_PROGRAMS = [...new Glob('/usr/lib/postgresql/*/bin/postgres').scanSync('/')]
+  .sort((a, b) => Number(a.split('/')[4]) - Number(b.split('/')[4]))
+  .at(-1);
+const ANY_PROGRAM = DEBIAN_PROGRAMS ?? Bun.which('postgres') ?? undefined;
+
+/** Whether this machine has a PostgreSQL server; `needs(context, HAS_POSTGRES, 'PostgreSQL')` says so. */
+export const HAS_POSTGRES = ANY_PROGRAM !== undefined;
+
+const USER = 'service';
+/** With characters that a URL must escape. */
+const PASSWORD = 'p@ss/w%rd?';
+
+/** A server of PostgreSQL of its own, on 127.0.0.1, with TLS for whoever asks for it. */
+export interface PostgresServer {
+  readonly port: number;
+  readonly password: string;
+  /** Path of the certificate, which vouches for itself and for localhost. */
+  readonly certificateFile: string;
+  /** Makes an empty database and gives its URL. */
+  freshDatabase(): Promise<string>;
+  /** Breaks all connections, as a restart of the machine would. */
+  stop(): Promise<void>;
+  start(): Promise<void>;
+  /** Ends the server and removes its files. Idempotent. */
+  close(): Promise<void>;
+}
+
+/** Makes and starts a server; the caller closes it. It ends with this process, however that ends. */
+export async function startPostgres(): Promise<PostgresServer> {
+  if (ANY_PROGRAM === undefined) throw new Error('this machine has no PostgreSQL: ask HAS_POSTGRES first');
+  const programs = ANY_PROGRAM.replace(/\/[^/]*$/, '');
+  const folder = await mkdtemp(join(tmpdir(), 'postgres-test-'));
+  const data = join(folder, 'data');
+  const port = await freePort();
+  const certificate = selfSigned();
+  const files = {
+    password: join(folder, 'password'),
+    certificate: join(folder, 'certificate.pem'),
+    key: join(folder, 'key.pem'),
+  };
+  await writeFile(files.password, PASSWORD);
+  await writeFile(files.certificate, certificate.cert);
+  await writeFile(files.key, certificate.key, { mode: 0o600 });
+  await chmod(folder, 0o755);
+  const asServer = await handOver([folder, ...Object.values(files)]);
+
+  const made = Bun.spawn(
+    [
+      ...[...asServer, join(programs, 'initdb'), '-D', data, '-U', USER, '-A', 'scram-sha-256'],
+      ...['--pwfile', files.password, '-E', 'UTF8', '--locale=C', '--no-sync'],
+    ],
+    { stdin: 'ignore', stdout: 'ignore', stderr: 'pipe', cwd: folder },
+  );
+  const [complaint, code] = await Promise.all([new Response(made.stderr).text(), made.exited]);
+  if (code !== 0) throw new Error(`initdb failed: ${complaint}`);
+
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    port: String(port),
+    unix_socket_directories: folder,
+    max_connections: '60',
+    shared_buffers: '16MB',
+    fsync: 'off',
+    ssl: 'on',
+    ssl_cert_file: files.certificate,
+    ssl_key_file: files.key,
+  };
+  const command = [
+    ...[...asServer, 'sh', '-c', ENDS_WITH_US, join(programs, 'postgres'), '-D', data],
+    ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+  ];
+  const url = (database: string) =>
+    `postgres://${USER}:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/${database}`;
+
+  let server: ServerProcess | undefined;
+  let databases = 0;
+  const stop = async () => {
+    const running = server;
+    server = undefined;
+    if (running === undefined) return;
+    running.stdin.end();
+    await running.exited;
+  };
+  const start = async () => {
+    server = await untilReady(command, folder);
+  };
+  await start();
+  return {
+    port,
+    password: PASSWORD,
+    certificateFile: files.certificate,
+    async freshDatabase() {
+      databases += 1;
+      const name = `records_${databases}`;
+      const client = new pg.Client({ connectionString: url('postgres') });
+      await client.connect();
+      await client.query(`CREATE DATABASE ${name} TEMPLATE template0`);
+      await client.end();
+      return url(name);
+    },
+    stop,
+    start,
+    async close() {
+      await stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Runs the server until standard input ends, which it does with whoever holds it; then without waiting for clients. */
+const ENDS_WITH_US = '"$0" "$@" & server=$!; read -r _; kill -INT $server; wait $server';
+
+type ServerProcess = Bun.Subprocess<'pipe', 'ignore', 'pipe'>;
+
+async function untilReady(command: string[], folder: string): Promise<ServerProcess> {
+  const server = Bun.spawn(command, { stdin: 'pipe', stdout: 'ignore', stderr: 'pipe', cwd: folder });
+  const ready = Promise.withResolvers<ServerProcess>();
+  void (async () => {
+    // Read to the end: a full pipe would stop the server.
+    let said = '';
+    for await (const text of server.stderr.pipeThrough(new TextDecoderStream())) {
+      said = (said + text).slice(-10_000);
+      if (said.includes('ready to accept connections')) ready.resolve(server);
+    }
+    ready.reject(new Error(`PostgreSQL did not start: ${said}`));
+  })();
+  return ready.promise;
+}
+
+/** The server refuses to run as root, so root gives it a user of its own, with these files. */
+async function handOver(paths: readonly string[]): Promise<string[]> {
+  if (process.getuid?.() !== 0) return [];
+  const id = Number(await new Response(Bun.spawn(['id', '-u', 'postgres']).stdout).text());
+  for (const path of paths) await chown(path, id, -1);
+  return ['runuser', '-u', 'postgres', '--'];
+}
+
+function freePort(): Promise<number> {
+  const { promise, resolve } = Promise.withResolvers<number>();
+  const probe = createServer();
+  probe.listen(0, '127.0.0.1', () => {
+    const address = probe.address();
+    probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
+  });
+  return promise;
+}
