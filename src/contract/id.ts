@@ -10,6 +10,10 @@ const PREFIXES = {
   item: 'item_',
   conversation: 'conv_',
   response: 'resp_',
+  completion: 'chatcmpl-',
+  message: 'msg_',
+  functionCall: 'fc_',
+  toolCall: 'call_',
 } as const;
 
 export type IdKind = keyof typeof PREFIXES;

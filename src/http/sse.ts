@@ -15,6 +15,9 @@ export function sseEvent(data: object): Uint8Array<ArrayBuffer> {
   return encoder.encode(`data: ${JSON.stringify(data)}\n\n`);
 }
 
+/** The end of a stream of chat chunks. */
+export const SSE_DONE = encoder.encode('data: [DONE]\n\n');
+
 /** What ends a stream that failed after its head went out; SDKs throw the error that it holds. */
 export function sseError(thrown: unknown): Uint8Array<ArrayBuffer> {
   return encoder.encode(`event: error\ndata: ${JSON.stringify(errorBody(toServiceError(thrown)))}\n\n`);

@@ -1,0 +1,91 @@
+/** One answer of a language model on behalf of a caller, billed as one call: what chat and responses share. */
+
+import type { Caller } from '../../src/contract/caller.ts';
+import type { CallOpening, Calls, Consumption, OpenCall } from '../../src/contract/calls.ts';
+import type { ModelTable } from '../../src/contract/plugin.ts';
+import type { TextEngine, TextRequest, TextTokens } from '../../src/contract/text.ts';
+import type { UsageStatus } from '../../src/contract/usage.ts';
+import { unknownModel } from '../../src/http/model-routes.ts';
+import { textTokens } from '../../src/kit/token-estimate.ts';
+
+/** Tokens of an answer that names no limit, when the engine does not tell its context. */
+const MOST_OUTPUT_TOKENS = 4096;
+/** What an image or a sound may cost, at most, where only the upstream knows. */
+const MOST_PART_TOKENS = 2000;
+
+/** @throws ServiceError `model_not_found` for an id that no language model has. */
+export function textEngineOf(models: ModelTable<TextEngine>, id: string): TextEngine {
+  const engine = models.get(id);
+  if (engine === undefined) throw unknownModel(models.ids, 'invalid_request');
+  return engine;
+}
+
+/** Most tokens that an answer may consume: no token is shorter than a character. */
+export function mostTokens(
+  request: Pick<TextRequest, 'messages' | 'tools' | 'maxTokens'>,
+  engine: TextEngine,
+): Consumption {
+  const { maxTokens = engine.contextTokens ?? MOST_OUTPUT_TOKENS } = request;
+  let inputTokens = JSON.stringify(request.tools).length;
+  for (const text of textsOf(request)) inputTokens += text.length;
+  for (const message of request.messages) {
+    if (message.role !== 'user') continue;
+    inputTokens += MOST_PART_TOKENS * message.parts.filter(({ kind }) => kind !== 'text').length;
+  }
+  const { contextTokens = Number.POSITIVE_INFINITY } = engine;
+  return {
+    inputTokens: Math.min(inputTokens, contextTokens),
+    outputTokens: Math.min(maxTokens, contextTokens),
+  };
+}
+
+function* textsOf({ messages }: Pick<TextRequest, 'messages'>): Generator<string> {
+  for (const message of messages) {
+    if (message.role === 'user') {
+      for (const part of message.parts) if (part.kind === 'text') yield part.text;
+    } else if (message.text !== undefined) yield message.text;
+    if (message.role === 'assistant') for (const call of message.toolCalls) yield call.arguments;
+  }
+}
+
+/** A billed call that counts tokens, those of answers that were broken off by an estimate. */
+export class TextCall {
+  readonly #call: OpenCall;
+  #input = 0;
+  #output = 0;
+
+  private constructor(call: OpenCall) {
+    this.#call = call;
+  }
+
+  /** @throws ServiceError `insufficient_quota` when the credits do not cover the most that it may cost. */
+  static async open(
+    calls: Calls,
+    { organization, requestId }: Caller,
+    opening: Pick<CallOpening, 'endpoint' | 'model' | 'most'>,
+  ): Promise<TextCall> {
+    return new TextCall(await calls.open({ ...opening, organization, requestId }));
+  }
+
+  /** Counts an answer as its engine did. */
+  count({ input, output }: TextTokens): void {
+    this.#input += input;
+    this.#output += output;
+  }
+
+  /** Counts an answer that has no count of its own. */
+  estimate(request: Pick<TextRequest, 'messages'>, answer: string): void {
+    for (const text of textsOf(request)) this.#input += textTokens(text);
+    this.#output += textTokens(answer);
+  }
+
+  /** Resolves when the usage row is stored. */
+  close(status: UsageStatus): Promise<void> {
+    return this.#call.close({ status, inputTokens: this.#input, outputTokens: this.#output });
+  }
+
+  /** The call was refused before anything was done: it leaves no trace. */
+  discard(): Promise<void> {
+    return this.#call.discard();
+  }
+}
