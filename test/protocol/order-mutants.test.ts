@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { checkTrace } from '../../plugins/realtime/order-rules.ts';
+import { checkTrace, RULES, type RuleName } from '../../plugins/realtime/order-rules.ts';
 import { seededRandom } from '../../src/kit/seeded-random.ts';
 import { type ConversationDialect, legalConversation } from '../support/legal-conversation.ts';
 import { MUTATIONS } from '../support/trace-mutants.ts';
@@ -31,6 +31,7 @@ describe.each(DIALECTS)('legal conversations of the %s dialect', (dialect) => {
 });
 
 describe('mutants', () => {
+  const broken = new Set<RuleName>();
   test.each(MUTATIONS)('are caught when $name', ({ name, mutate, noticedBy }) => {
     let mutants = 0;
     for (const [place, { seed, dialect, trace }] of conversations.entries()) {
@@ -39,6 +40,7 @@ describe('mutants', () => {
       mutants += 1;
       const violations = checkTrace(mutant);
       const rules = new Set(violations.map(({ rule }) => rule));
+      for (const rule of rules) broken.add(rule);
       expect(
         noticedBy.some((rule) => rules.has(rule)),
         `${name}, seed ${seed}, ${dialect}: ${JSON.stringify(violations.slice(0, 3))}`,
@@ -46,5 +48,9 @@ describe('mutants', () => {
       if (mutants === MUTANTS_OF_A_KIND) break;
     }
     expect(mutants).toBe(MUTANTS_OF_A_KIND);
+  });
+
+  test('break every rule there is', () => {
+    expect((Object.keys(RULES) as RuleName[]).filter((rule) => !broken.has(rule))).toEqual([]);
   });
 });

@@ -224,6 +224,15 @@ export const MUTATIONS: readonly Mutation[] = [
     ),
   },
   {
+    name: 'the last answer is missing',
+    noticedBy: ['answer-missing'],
+    mutate: (trace) => {
+      const last = spots(trace).at(-1);
+      const asked = { from: 'client', frame: { type: 'input_audio_buffer.clear' } } as const;
+      return last && trace.toSpliced(last.at, 0, asked);
+    },
+  },
+  {
     name: 'an acknowledgement is dropped',
     noticedBy: ['answer-missing', 'answer-order', 'item-chain', 'item-announced'],
     mutate: dropped(`${INPUT}.cleared`, CREATED),
@@ -486,6 +495,11 @@ export const MUTATIONS: readonly Mutation[] = [
     mutate: put([`${INPUT}.committed`], 'item_id', 'msg_1'),
   },
   {
+    name: 'an item is announced that nobody made',
+    noticedBy: ['item-announced'],
+    mutate: doubled('conversation.item.done'),
+  },
+  {
     name: 'a GA client does not hear of an item',
     noticedBy: ['item-announced'],
     mutate: dropped('conversation.item.added', 'conversation.item.done'),
@@ -658,5 +672,46 @@ export const MUTATIONS: readonly Mutation[] = [
     name: 'a response moves to another conversation',
     noticedBy: ['response-ids'],
     mutate: put(['response.done'], 'response.conversation_id', 'conv_other'),
+  },
+  {
+    name: 'a response without the modality',
+    noticedBy: ['response-asked'],
+    mutate: (trace) => {
+      const silent = (entry: TraceEntry) =>
+        'end' in entry || (entry.frame as Fields).type !== 'session.updated'
+          ? entry
+          : { ...entry, frame: withAt(entry.frame, ['session', 'output_modalities'], []) };
+      return spots(trace).some(({ type }) => type === 'response.created') ? trace.map(silent) : undefined;
+    },
+  },
+  {
+    name: 'a response begins completed',
+    noticedBy: ['response-status'],
+    mutate: put(['response.created'], 'response.status', 'completed'),
+  },
+  {
+    name: "the assistant's item begins with content",
+    noticedBy: ['item-shape'],
+    mutate: put(['response.output_item.added'], 'item.status', 'completed'),
+  },
+  {
+    name: 'audio of a user without a transcript key',
+    noticedBy: ['item-shape'],
+    mutate: replaced(
+      ({ type, frame }) =>
+        type === 'conversation.item.added' &&
+        JSON.stringify(frame).includes('"content":[{"type":"input_audio"'),
+      ({ frame }) => [withAt(frame, ['item', 'content', '0', 'transcript'], undefined)],
+    ),
+  },
+  {
+    name: "the session's id has no prefix",
+    noticedBy: ['id-prefix'],
+    mutate: put(['session.created'], 'session.id', 'session_1'),
+  },
+  {
+    name: 'a frame after the end',
+    noticedBy: ['session-first'],
+    mutate: (trace) => [...trace, ...trace.filter((entry) => 'frame' in entry).slice(-1)],
   },
 ];

@@ -168,6 +168,9 @@ function errorAnswered(state: State, fields: Fields, report: Report): Answered {
   if (ask.kind !== 'update' || !ask.mayBeGranted) return { state: { ...state, asks: rest }, ask };
   // The other fields of an update apply, and its answer still comes.
   const param = typeof error.param === 'string' ? [error.param] : [];
+  if (param.some((each) => ask.refused.includes(each))) {
+    report('answer-unasked', `a second error for ${shown(error.param)} of frame ${ask.index}`);
+  }
   const refused = { ...ask, refused: [...ask.refused, ...param] };
   return { state: { ...state, asks: [refused, ...rest] }, ask: refused };
 }

@@ -83,7 +83,16 @@ function announcementHeard(state: State, event: ServerFrame, report: Report): St
   const { announcement, dialect } = state;
   const added = event.type === 'conversation.item.added';
   const done = event.type === 'conversation.item.done';
-  if (announcement === undefined) return state;
+  if (announcement === undefined) {
+    const itemId = textAt(event.fields, 'item.id');
+    if ((added || done) && itemId !== state.response?.itemId) {
+      report(
+        'item-announced',
+        `${event.type} of ${shown(itemId)} follows neither its creation nor its commit`,
+      );
+    }
+    return state;
+  }
   const { itemId, next, previousItemId } = announcement;
   if (next === 'added' ? added : done) {
     const { item, previous_item_id } = event.fields;

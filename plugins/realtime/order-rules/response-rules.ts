@@ -68,7 +68,9 @@ export function responseRules(state: State, event: ServerFrame, report: Report):
       report('response-ids', `${event.type} of ${shown(responseId)}; in flight is ${response?.id ?? 'none'}`);
     return state;
   }
-  if (!AFTER[step].includes(response.stage)) {
+  const isRepeated =
+    (step === 'item_announced' && response.announced) || (step === 'item_concluded' && response.concluded);
+  if (isRepeated || !AFTER[step].includes(response.stage)) {
     report('response-order', `${event.type} came after ${response.stage} of ${response.id}`);
   }
   indices(response, step, event, report);

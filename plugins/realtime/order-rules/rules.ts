@@ -10,10 +10,9 @@ export const RULES = {
   'error-shape': ['spec 7', 'an `error` has a code of the table, its type, a message, a param'],
 
   'session-first': ['spec 3.4', '`session.created` is the first event of the server, and comes once'],
-  'session-answer': ['spec 6.2', '`session.updated` answers one `session.update`'],
   'session-same': ['spec 2.6', 'the session keeps its id and its object name'],
   'session-keeps': ['spec 4.7 rule 1', 'a field that was not sent keeps its value'],
-  'session-refusal': ['spec 4.7 rule 2', 'a refused field keeps its value'],
+  'session-refusal': ['spec 4.7 rule 2', 'a field that was sent applies, or is refused and keeps its value'],
 
   'answer-missing': ['wire 8.4', 'every event of a client that asks for an answer gets one'],
   'answer-order': ['wire 8.1', "a client's events are handled, and answered, in their order"],

@@ -1,8 +1,9 @@
 /** The session: told first, told again after each update, and changed only by what was sent (spec 2.6, 3.4, 4.7). */
 
+import type { Ask } from './asks.ts';
 import type { Report } from './rules.ts';
 import type { ServerFrame, State } from './state.ts';
-import { at, type Fields, fieldsOf, same, shown, textAt } from './trace.ts';
+import { at, type Fields, fieldsOf, isFields, same, shown, textAt } from './trace.ts';
 
 /** Each setting, and the flat name that older clients know it by (openai-wire 8.3). */
 const SETTINGS: readonly (readonly [path: string, flat: string | undefined])[] = [
@@ -39,6 +40,7 @@ export function sessionRules(state: State, event: ServerFrame, report: Report): 
   if (event.answers !== undefined) {
     unsentFields(state.session, session, fieldsOf(event.answers.frame.session), report);
     refusedFields(state.session, session, event.answers.refused, report);
+    if (!event.answers.mayBeSilent) sentFields(event.answers, session, report);
   }
   return { ...state, session };
 }
@@ -81,6 +83,43 @@ function refusedFields(before: Fields, after: Fields, params: readonly string[],
     // What was not there may have come with its default.
     if (path === param || value === undefined || same(value, at(after, path))) continue;
     report('session-refusal', `${param} was refused, but went to ${shown(at(after, path))}`);
+  }
+}
+
+/** What must come back as it was sent, or be refused. */
+const APPLIED = [
+  'type',
+  'audio.input.format.type',
+  'audio.input.format.rate',
+  'audio.input.turn_detection',
+  'audio.input.turn_detection.type',
+  'audio.input.turn_detection.threshold',
+  'audio.input.turn_detection.prefix_padding_ms',
+  'audio.input.turn_detection.silence_duration_ms',
+  'audio.input.noise_reduction',
+  'audio.output.format.type',
+  'audio.output.format.rate',
+  'output_modalities',
+  'tts_model',
+];
+
+function sentFields({ frame, refused }: Ask, after: Fields, report: Report): void {
+  // What is of a refused type is refused with it, and a format is one value.
+  const paths = refused.map((param) => param.replace(/^session\./, '').replace(/\.(type|rate)$/, ''));
+  for (const path of APPLIED) {
+    const sent = at(frame, `session.${path}`);
+    const isTold = sent !== undefined && !(isFields(sent) && path.endsWith('turn_detection'));
+    if (!isTold || same(sent, at(after, path))) continue;
+    if (
+      paths.some(
+        (each) => each === 'session' || `${path}.`.startsWith(`${each}.`) || each.startsWith(`${path}.`),
+      )
+    )
+      continue;
+    report(
+      'session-refusal',
+      `session.${path} was sent as ${shown(sent)}, and neither applies nor was refused`,
+    );
   }
 }
 
