@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe } from 'vitest';
+import { accountStoreCases } from '../../test/cases/accounts-store.cases.ts';
 import { apiKeyStoreCases } from '../../test/cases/api-key-store.cases.ts';
 import { responseStoreCases } from '../../test/cases/response-store.cases.ts';
 import { usageStoreCases } from '../../test/cases/usage-store.cases.ts';
@@ -10,6 +11,8 @@ import { needs } from '../../test/support/needs.ts';
 import { HAS_POSTGRES, type PostgresServer, startPostgres } from '../../test/support/postgres.ts';
 import { parsePostgresUrl } from '../kit/postgres-url.ts';
 import { apiKeyStore } from './api-key-store.ts';
+import { callJournal } from './call-journal.ts';
+import { creditStore } from './credit-store.ts';
 import { openRecords } from './open-records.ts';
 import type { Records } from './records.ts';
 import { responseStore } from './response-store.ts';
@@ -33,6 +36,11 @@ function storeCases(fresh: () => Promise<Records>): void {
     const clock = new ManualClock();
     apiKeyStoreCases(async () => apiKeyStore(await open(), clock), clock);
   });
+  describe('accounts', () =>
+    accountStoreCases(async () => {
+      const records = await open();
+      return { calls: callJournal(records), credits: creditStore(records), usage: usageStore(records) };
+    }));
   describe('responses', () => responseStoreCases(async () => responseStore(await open())));
 }
 

@@ -1,4 +1,5 @@
 import type { Generated } from 'kysely';
+import type { CreditAccount, MicroCredits, TransferKind } from '../contract/accounts-store.ts';
 import type { Id } from '../contract/id.ts';
 import type { ResponseStatus } from '../contract/response-store.ts';
 import type { EndpointLabel, UsageStatus } from '../contract/usage.ts';
@@ -13,6 +14,11 @@ export interface Tables {
   organizations: OrganizationTable;
   responses: ResponseTable;
   response_items: ResponseItemTable;
+  instances: InstanceTable;
+  open_calls: OpenCallTable;
+  credit_accounts: CreditAccountTable;
+  credit_transfers: CreditTransferTable;
+  credit_entries: CreditEntryTable;
 }
 
 interface UsageTable {
@@ -73,4 +79,45 @@ interface ResponseItemTable {
   id: string;
   /** JSON. */
   item: string;
+}
+
+/** Processes of the service that may have open calls. */
+interface InstanceTable {
+  id: string;
+  place: string;
+  pid: number;
+  seen_at: number;
+}
+
+interface OpenCallTable {
+  sequence: Generated<number>;
+  /** Of the usage row that it becomes. */
+  id: Id<'usage'>;
+  instance: string;
+  opened_at: number;
+  endpoint: EndpointLabel;
+  organization: string;
+  request_id: Id<'request'>;
+  model: string;
+  reserved: MicroCredits;
+}
+
+/** The sums of an organization's entries; `available` and `reserved` cannot become negative. */
+interface CreditAccountTable extends Record<CreditAccount, MicroCredits> {
+  organization: string;
+}
+
+interface CreditTransferTable {
+  sequence: Generated<number>;
+  organization: string;
+  kind: TransferKind;
+  at: number;
+  call_id: Id<'usage'> | null;
+}
+
+/** Amounts of one transfer add up to 0. */
+interface CreditEntryTable {
+  transfer: number;
+  account: CreditAccount;
+  amount: MicroCredits;
 }
