@@ -267,9 +267,10 @@ describe('a turn that is detected', () => {
 
   it('that paused once is heard up to there, even if the detector then finds an earlier end', async () => {
     const script: ScriptedVadEvent[] = [
-      ...oneTurn.slice(0, 2),
-      { atSample: ms(1632), event: { kind: 'resumed' } },
-      { atSample: ms(1664), event: { kind: 'paused', endSample: ms(1400) } },
+      ...oneTurn.slice(0, 1),
+      { atSample: ms(1520), event: { kind: 'paused', endSample: ms(1500) } },
+      { atSample: ms(1550), event: { kind: 'resumed' } },
+      { atSample: ms(1580), event: { kind: 'paused', endSample: ms(1400) } },
       { atSample: ms(2000), event: { kind: 'stopped', endSample: ms(1400) } },
     ];
     for (const stepMs of [10, 50, 3000]) {

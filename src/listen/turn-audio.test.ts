@@ -164,9 +164,14 @@ describe('audio that is still arriving', () => {
     add(bytesOf(10, PCM_16K));
     audio.pause();
     add(bytesOf(10, PCM_16K));
-    audio.end('silence');
     const given: HeardAudio[] = [];
-    for await (const piece of audio) given.push(piece);
+    const reading = (async () => {
+      for await (const piece of audio) given.push(piece);
+    })();
+    await settled();
+    expect(given).toEqual([]);
+    audio.end('silence');
+    await reading;
     expect(given.map((piece) => piece.length)).toEqual([20]);
   });
 

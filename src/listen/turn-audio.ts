@@ -176,8 +176,7 @@ export class TurnAudio implements AsyncIterable<HeardAudio> {
   /** Leaves the first run, all of which has been read. */
   #leave() {
     this.#runs.shift();
-    const hasEdge = this.#hasEdge || this.#runs.length > 0;
-    const rest = hasEdge ? this.#resampler?.flush() : undefined;
+    const rest = this.#hasEdge ? this.#resampler?.flush() : undefined;
     this.#resampler?.close();
     this.#resampler = undefined;
     return rest ?? new Float32Array(0);
