@@ -23,6 +23,8 @@ export interface SynthesisRequest {
   /** 0.25–4, 1 is natural; a hint that an engine may ignore (spec 4.3). */
   readonly speed: number;
   readonly priority: Priority;
+  /** Organization for which the work is done: owners take turns. */
+  readonly owner: string;
   /**
    * `stream`: the first audio is wanted as soon as it can be had, later windows may grow.
    * `whole`: nothing is heard before the end, so the engine takes its most efficient windows.
@@ -66,6 +68,8 @@ export interface TranscriptionRequest {
   /** What times are wanted. `word` includes `segment`. */
   readonly timestamps: 'none' | 'segment' | 'word';
   readonly priority: Priority;
+  /** Organization for which the work is done: owners take turns. */
+  readonly owner: string;
 }
 
 /**

@@ -16,6 +16,8 @@ export interface PassWork<Request, Result> {
   /** Goes to the model as it is. */
   readonly request: Request;
   readonly priority: Priority;
+  /** For whom the work is done. */
+  readonly owner: string;
   readonly delivery: Delivery;
   /** Unplayed audio of the same listener, in ms; absent means none. */
   readonly aheadMs?: number | undefined;
@@ -28,6 +30,7 @@ export type AnyJob = PassJob<unknown, unknown>;
 
 export class PassJob<Request, Result> implements WaitingJob {
   readonly priority: Priority;
+  readonly owner: string;
   readonly delivery: Delivery;
   readonly aheadMs: number;
   readonly request: Request;
@@ -50,6 +53,7 @@ export class PassJob<Request, Result> implements WaitingJob {
     readonly arrivedMs: number,
   ) {
     this.priority = work.priority;
+    this.owner = work.owner;
     this.delivery = work.delivery;
     this.aheadMs = Math.max(0, work.aheadMs ?? 0);
     this.request = work.request;

@@ -4,9 +4,9 @@ import type { Priority } from '../contract/engine.ts';
 import {
   type Delivery,
   dueMs,
-  type LinesServed,
   lineOf,
   nextJob,
+  type Served,
   type WaitingJob,
   WHOLE_PATIENCE_MS,
 } from './pass-schedule.ts';
@@ -15,6 +15,7 @@ function job(fields: Partial<WaitingJob> & { name?: string }): WaitingJob & { na
   return {
     name: '',
     priority: 'interactive',
+    owner: 'a',
     delivery: 'stream',
     arrivedMs: 0,
     aheadMs: 0,
@@ -52,12 +53,15 @@ describe('nextJob', () => {
     ['nothing when nobody waits', [], undefined],
     [
       'the higher class, however late the lower one is',
-      [job({ name: 'old', arrivedMs: -90_000 }), job({ name: 'live', priority: 'realtime', arrivedMs: 9 })],
+      [
+        job({ name: 'old', arrivedMs: -90_000 }),
+        job({ name: 'live', priority: 'realtime', owner: 'a', arrivedMs: 9 }),
+      ],
       'live',
     ],
     [
       'interactive before batch',
-      [job({ name: 'batch', priority: 'batch' }), job({ name: 'http', arrivedMs: 5 })],
+      [job({ name: 'batch', priority: 'batch', owner: 'a' }), job({ name: 'http', arrivedMs: 5 })],
       'http',
     ],
     [
@@ -127,7 +131,7 @@ describe('nextJob', () => {
       'whole',
     ],
   ])('takes %s', (_, jobs, expected) => {
-    expect(nextJob(jobs, {}, 10_000)?.name).toBe(expected);
+    expect(nextJob(jobs, NOTHING_SERVED, 10_000)?.name).toBe(expected);
   });
 
   it('counts the turn of the whole line, not of one of its jobs', () => {
@@ -135,27 +139,40 @@ describe('nextJob', () => {
       job({ name: 'stream', firstAudioMs: 0, audioMs: 9_000, servedMs: 9_000 }),
       job({ name: 'whole', delivery: 'whole', arrivedMs: 0 }),
     ];
-    expect(nextJob(jobs, { 'interactive whole': 9_500 }, 10_000)?.name).toBe('stream');
-    expect(nextJob(jobs, { 'interactive whole': 7_500 }, 10_000)?.name).toBe('whole');
+    const served = (whole: number) => ({ ...NOTHING_SERVED, lines: { 'interactive whole': whole } });
+    expect(nextJob(jobs, served(9_500), 10_000)?.name).toBe('stream');
+    expect(nextJob(jobs, served(7_500), 10_000)?.name).toBe('whole');
   });
 });
+
+const NOTHING_SERVED: Served = { lines: {}, owners: new Map() };
 
 const PRIORITIES: readonly Priority[] = ['realtime', 'interactive', 'batch'];
 
 /** One processor that serves `jobs` with passes of 100 ms, each pass making `audioMs` of audio. */
 function simulate(
-  jobs: readonly { priority: Priority; delivery: Delivery; arrivedMs: number; passes: number }[],
+  jobs: readonly {
+    priority: Priority;
+    owner: string;
+    delivery: Delivery;
+    arrivedMs: number;
+    passes: number;
+  }[],
   audioMs: number,
 ) {
   type Run = { -readonly [K in keyof WaitingJob]: WaitingJob[K] } & { left: number; history: number[] };
   const runs: Run[] = jobs.map(({ passes, ...fields }) => ({ ...job(fields), left: passes, history: [] }));
-  const linesServed: LinesServed = {};
+  const lines: { -readonly [Line in keyof Served['lines']]: Served['lines'][Line] } = {};
+  const owners = new Map<string, number>();
   const order: { run: Run; waiting: Run[] }[] = [];
   for (let nowMs = 0; runs.some((run) => run.left > 0); nowMs += 100) {
     const waiting = runs.filter((run) => run.left > 0 && run.arrivedMs <= nowMs);
-    const run = nextJob(waiting, linesServed, nowMs);
+    for (const owner of owners.keys())
+      if (!waiting.some((each) => each.owner === owner)) owners.delete(owner);
+    const run = nextJob(waiting, { lines, owners }, nowMs);
     if (run === undefined) continue;
-    linesServed[lineOf(run)] = nowMs;
+    lines[lineOf(run)] = nowMs;
+    owners.set(run.owner, nowMs);
     run.left -= 1;
     run.history.push(nowMs);
     run.servedMs = nowMs + 100;
@@ -169,6 +186,7 @@ function simulate(
 const load = fc.array(
   fc.record({
     priority: fc.constantFrom(...PRIORITIES),
+    owner: fc.constantFrom('a', 'b', 'c'),
     delivery: fc.constantFrom<Delivery[]>('stream', 'whole', 'text'),
     arrivedMs: fc.integer({ min: 0, max: 5000 }),
     passes: fc.integer({ min: 1, max: 12 }),
@@ -192,11 +210,18 @@ describe('the schedule over time', () => {
   it('gives a whole job its turns while streams of its class want more than there is', () => {
     const streams = Array.from({ length: 20 }, (_, at) => ({
       priority: 'interactive' as const,
+      owner: 'a',
       delivery: 'stream' as const,
       arrivedMs: at * 100,
       passes: 40,
     }));
-    const whole = { priority: 'interactive', delivery: 'whole', arrivedMs: 1000, passes: 5 } as const;
+    const whole = {
+      priority: 'interactive',
+      owner: 'a',
+      delivery: 'whole',
+      arrivedMs: 1000,
+      passes: 5,
+    } as const;
     const { runs } = simulate([...streams, whole], 50);
     const history = runs.at(-1)?.history ?? [];
     expect(history).toHaveLength(5);
@@ -205,8 +230,14 @@ describe('the schedule over time', () => {
 
   it('runs texts to their end one after the other, and speech has its turns between them', () => {
     const text = (arrivedMs: number) =>
-      ({ priority: 'interactive', delivery: 'text', arrivedMs, passes: 4 }) as const;
-    const speech = { priority: 'interactive', delivery: 'stream', arrivedMs: 0, passes: 12 } as const;
+      ({ priority: 'interactive', owner: 'a', delivery: 'text', arrivedMs, passes: 4 }) as const;
+    const speech = {
+      priority: 'interactive',
+      owner: 'a',
+      delivery: 'stream',
+      arrivedMs: 0,
+      passes: 12,
+    } as const;
     const { runs, order } = simulate([text(0), text(0), text(0), speech], 50);
     const texts = order.map(({ run }) => runs.indexOf(run)).filter((index) => index < 3);
     expect(texts).toEqual([0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);
@@ -216,6 +247,7 @@ describe('the schedule over time', () => {
   it('lets no job wait longer than one turn of everybody else who is there', () => {
     const jobs = Array.from({ length: 60 }, (_, at) => ({
       priority: 'interactive' as const,
+      owner: 'a',
       delivery: 'stream' as const,
       arrivedMs: at * 150,
       passes: 4,
@@ -224,6 +256,32 @@ describe('the schedule over time', () => {
       expect(history).toHaveLength(4);
       expect(longestGap(arrivedMs, history)).toBeLessThanOrEqual(60 * 100);
     }
+  });
+});
+
+describe('owners', () => {
+  const of = (owner: string, delivery: Delivery, arrivedMs: number, passes: number) =>
+    ({ priority: 'interactive', owner, delivery, arrivedMs, passes }) as const;
+
+  it.each<Delivery>(['stream', 'text'])('one who floods (%s) does not delay another', (delivery) => {
+    const flood = Array.from({ length: 200 }, (_, at) => of('flood', delivery, at, 3));
+    const light = Array.from({ length: 10 }, (_, at) => of('light', delivery, 5000 + at * 2000, 1));
+    const { runs } = simulate([...flood, ...light], 50);
+    for (const { owner, arrivedMs, history } of runs.slice(200)) {
+      expect(owner).toBe('light');
+      // The pass that runs, and what is left of the text that has begun.
+      expect(longestGap(arrivedMs, history)).toBeLessThanOrEqual(delivery === 'stream' ? 100 : 300);
+    }
+  });
+
+  it('share streams evenly, however many each has', () => {
+    const jobs = [
+      ...Array.from({ length: 30 }, () => of('a', 'stream', 0, 10)),
+      ...Array.from({ length: 3 }, () => of('b', 'stream', 0, 10)),
+    ];
+    const { order } = simulate(jobs, 1);
+    const firstSixty = order.slice(0, 60).filter(({ run }) => run.owner === 'b');
+    expect(firstSixty).toHaveLength(30);
   });
 });
 

@@ -11,6 +11,9 @@
  *   job that has begun holds memory.
  * - Jobs that are due take turns: the one that has waited longest since its last pass goes first. When
  *   none is due, the one that will be due first does (earliest deadline first).
+ * - Owners take turns, too: while jobs of several are due, the stream that goes first is of the owner that was
+ *   served longest ago, and so is the job of a line that begins next. So whoever asks for much waits for itself,
+ *   and whoever asks for little waits for a pass of each of the others.
  *
  * So no job of the highest waiting class starves: once it is due, each job that is served goes behind it.
  */
@@ -28,6 +31,8 @@ const CLASS_RANK: Readonly<Record<Priority, number>> = { realtime: 0, interactiv
 /** What the schedule needs to know of a job that could run its next pass now. Times are monotonic, ms. */
 export interface WaitingJob {
   readonly priority: Priority;
+  /** For whom the work is done. */
+  readonly owner: string;
   readonly delivery: Delivery;
   readonly arrivedMs: number;
   /** Unplayed audio of the same listener at arrival, in ms. */
@@ -40,19 +45,26 @@ export interface WaitingJob {
   readonly audioMs: number;
 }
 
-/** When each line of each class was last given a pass. */
-export type LinesServed = Partial<Record<`${Priority} ${Delivery}`, number>>;
+type Line = `${Priority} ${Delivery}`;
+
+/** When what was last given a pass. */
+export interface Served {
+  /** Each line of each class. */
+  readonly lines: Partial<Record<Line, number>>;
+  /** Each owner; one that is not there comes before all that are. */
+  readonly owners: ReadonlyMap<string, number>;
+}
 
 /** The line that a job stands in. */
-export function lineOf({ priority, delivery }: WaitingJob): keyof LinesServed {
+export function lineOf({ priority, delivery }: WaitingJob): Line {
   return `${priority} ${delivery}`;
 }
 
 /** The time by which the job wants its next pass to have run. */
-export function dueMs(job: WaitingJob, linesServed: LinesServed): number {
+export function dueMs(job: WaitingJob, lines: Served['lines']): number {
   switch (job.delivery) {
     case 'whole':
-      return waitingSinceMs(job, linesServed) + WHOLE_PATIENCE_MS;
+      return Math.max(job.arrivedMs, lines[lineOf(job)] ?? 0) + WHOLE_PATIENCE_MS;
     case 'text':
       return job.arrivedMs;
     case 'stream':
@@ -60,35 +72,68 @@ export function dueMs(job: WaitingJob, linesServed: LinesServed): number {
   }
 }
 
-function waitingSinceMs(job: WaitingJob, linesServed: LinesServed): number {
-  if (job.delivery === 'stream') return job.servedMs ?? job.arrivedMs;
-  return Math.max(job.arrivedMs, linesServed[lineOf(job)] ?? 0);
-}
-
 /** The job to run next, or undefined when none waits. Of equal jobs the one that arrived first. */
 export function nextJob<Job extends WaitingJob>(
   jobs: Iterable<Job>,
-  linesServed: LinesServed,
+  served: Served,
   nowMs: number,
 ): Job | undefined {
-  let best: { readonly job: Job; readonly rank: readonly number[] } | undefined;
-  for (const job of jobs) {
-    const rank = rankOf(job, linesServed, nowMs);
-    if (best === undefined || isLess(rank, best.rank)) best = { job, rank };
-  }
-  return best?.job;
+  const candidates = [...heads(jobs, served)];
+  const due = candidates.filter((job) => dueMs(job, served.lines) <= nowMs);
+  // Only while owners compete: the streams of one alone wait for each other.
+  const compete = due.some(({ owner }) => owner !== due[0]?.owner);
+  return first(candidates, (job) => {
+    const jobDueMs = dueMs(job, served.lines);
+    const isDue = jobDueMs <= nowMs;
+    const waitingSinceMs = sinceMs(job, served.lines);
+    // A line takes turns with the streams as one, whoever stands at its head.
+    const turnMs = compete && job.delivery === 'stream' ? servedMs(job, served) : waitingSinceMs;
+    return [
+      CLASS_RANK[job.priority],
+      isDue ? 0 : 1,
+      isDue ? turnMs : jobDueMs,
+      waitingSinceMs,
+      job.arrivedMs,
+    ];
+  });
 }
 
-/** Sorts before another: compared element by element. */
-function rankOf(job: WaitingJob, linesServed: LinesServed, nowMs: number): readonly number[] {
-  const jobDueMs = dueMs(job, linesServed);
-  const isDue = jobDueMs <= nowMs;
-  return [
-    CLASS_RANK[job.priority],
-    isDue ? 0 : 1,
-    isDue ? waitingSinceMs(job, linesServed) : jobDueMs,
-    job.arrivedMs,
-  ];
+/** Every stream, and the head of each line: the job that has begun, or else one of the owner whose turn it is. */
+function* heads<Job extends WaitingJob>(jobs: Iterable<Job>, served: Served): Generator<Job> {
+  const lines = new Map<Line, Job[]>();
+  for (const job of jobs) {
+    if (job.delivery === 'stream') yield job;
+    else lines.set(lineOf(job), [...(lines.get(lineOf(job)) ?? []), job]);
+  }
+  for (const line of lines.values()) {
+    const head = first(line, (job) => [
+      job.servedMs === undefined ? 1 : 0,
+      job.servedMs === undefined ? servedMs(job, served) : 0,
+      job.arrivedMs,
+    ]);
+    if (head !== undefined) yield head;
+  }
+}
+
+/** Since when a job waits for its turn. */
+function sinceMs(job: WaitingJob, lines: Served['lines']): number {
+  if (job.delivery === 'stream') return job.servedMs ?? job.arrivedMs;
+  return Math.max(job.arrivedMs, lines[lineOf(job)] ?? 0);
+}
+
+/** When the owner of a job was last served. */
+function servedMs({ owner }: WaitingJob, { owners }: Served): number {
+  return owners.get(owner) ?? Number.NEGATIVE_INFINITY;
+}
+
+/** The item with the least rank, compared element by element; of equals the first. */
+function first<Item>(items: Iterable<Item>, rankOf: (item: Item) => readonly number[]): Item | undefined {
+  let best: { readonly item: Item; readonly rank: readonly number[] } | undefined;
+  for (const item of items) {
+    const rank = rankOf(item);
+    if (best === undefined || isLess(rank, best.rank)) best = { item, rank };
+  }
+  return best?.item;
 }
 
 function isLess(a: readonly number[], b: readonly number[]): boolean {

@@ -15,10 +15,10 @@ export function poolTtsEngine(pool: InferencePool, model: string, defaultVoice: 
   return {
     rateHz,
     synthesize(request, signal) {
-      const { text, voice = defaultVoice, speed, delivery, priority, aheadMs } = request;
+      const { text, voice = defaultVoice, speed, delivery, priority, owner, aheadMs } = request;
       return pool.run<SpeechRequest, Float32Samples>(
         model,
-        { request: { text, voice, speed, delivery }, priority, delivery, aheadMs, lengthMs },
+        { request: { text, voice, speed, delivery }, priority, owner, delivery, aheadMs, lengthMs },
         signal,
       );
     },

@@ -42,12 +42,14 @@ async function startPool(
   return pool;
 }
 
-type Fields = Partial<Pick<PassWork<FakeScript, Float32Samples>, 'priority' | 'delivery' | 'aheadMs'>>;
+type Fields = Partial<
+  Pick<PassWork<FakeScript, Float32Samples>, 'priority' | 'owner' | 'delivery' | 'aheadMs'>
+>;
 
 function work(script: FakeScript, fields: Fields = {}): PassWork<FakeScript, Float32Samples> {
   return {
     request: script,
-    ...{ priority: 'interactive', delivery: 'stream', ...fields },
+    ...{ priority: 'interactive', owner: 'a', delivery: 'stream', ...fields },
     lengthMs: (samples) => (samples.length * 1000) / RATE_HZ,
   };
 }
@@ -82,7 +84,7 @@ describe('one job', () => {
       audio: new Float32Array(480_000).fill(0.5),
     };
     const results: string[] = [];
-    const text = { request, priority: 'interactive', delivery: 'text' } as const;
+    const text = { request, priority: 'interactive', owner: 'a', delivery: 'text' } as const;
     for await (const result of pool.run<FakeScript, string>('fake', text, never)) results.push(result);
     expect(results).toEqual(['480000 240000', '4.0', '4.1']);
   });
@@ -179,12 +181,12 @@ describe('many jobs', () => {
     const pool = await startPool({ queueLimit: 2 });
     const slow = { mark: 1, passes: 100, samples: 10, passMs: 2 };
     const controller = new AbortController();
-    const held = Array.from({ length: 2 }, () =>
-      pool.run('fake', work(slow, { priority: 'batch' }), controller.signal),
+    const held = ['a', 'b'].map((owner) =>
+      pool.run('fake', work(slow, { priority: 'batch', owner }), controller.signal),
     );
     await Promise.all(held.map((run) => run.next()));
     const one = { mark: 2, passes: 1, samples: 1 };
-    await expect(collect(pool, one, never, { priority: 'batch' })).rejects.toMatchObject({
+    await expect(collect(pool, one, never, { priority: 'batch', owner: 'c' })).rejects.toMatchObject({
       kind: 'overloaded',
     });
     for (const priority of ['realtime', 'interactive'] as const) {
@@ -197,13 +199,29 @@ describe('many jobs', () => {
     const pool = await startPool({ queueLimit: 3 });
     const controller = new AbortController();
     const slow = { mark: 1, passes: 50, samples: 100, passMs: 5 };
-    const held = Array.from({ length: 3 }, () => pool.run('fake', work(slow), controller.signal));
+    const held = ['a', 'b', 'c'].map((owner) => pool.run('fake', work(slow, { owner }), controller.signal));
     await Promise.all(held.map((run) => run.next()));
     await expect(collect(pool, { mark: 2, passes: 1, samples: 1 })).rejects.toMatchObject({
       kind: 'overloaded',
       code: 'server_overloaded',
       retryAfterS: expect.any(Number),
     });
+    controller.abort();
+    expect(await collect(pool, { mark: 2, passes: 1, samples: 1 })).toEqual([2]);
+  });
+
+  it('leaves half of its places to others than the one who asks for most', async () => {
+    const pool = await startPool({ queueLimit: 4 });
+    const controller = new AbortController();
+    const slow = { mark: 1, passes: 50, samples: 100, passMs: 5 };
+    const held = Array.from({ length: 2 }, () => pool.run('fake', work(slow), controller.signal));
+    await Promise.all(held.map((run) => run.next()));
+    await expect(collect(pool, { mark: 2, passes: 1, samples: 1 })).rejects.toMatchObject({
+      kind: 'rate_limited',
+      code: 'rate_limit_exceeded',
+      retryAfterS: expect.any(Number),
+    });
+    expect(await collect(pool, { mark: 3, passes: 1, samples: 1 }, never, { owner: 'b' })).toEqual([3]);
     controller.abort();
     expect(await collect(pool, { mark: 2, passes: 1, samples: 1 })).toEqual([2]);
   });
@@ -266,7 +284,7 @@ describe('a slow reader', () => {
       metrics: { ...noMetrics, histogram: () => ({ observe: () => (passes += 1) }) },
     });
     const request: FakeScript = { mark: 1, passes: 1000, samples: 0, words: true };
-    const text = { request, priority: 'interactive', delivery: 'text' } as const;
+    const text = { request, priority: 'interactive', owner: 'a', delivery: 'text' } as const;
     const results = pool.run<FakeScript, string>('fake', text, never);
     await results.next();
     await expect.poll(() => passes).toBeGreaterThan(PREFETCH_RESULTS);
@@ -291,7 +309,10 @@ describe('a process that dies', () => {
   it('fails its requests, lets the waiting ones live, and is replaced', async () => {
     const pool = await startPool();
     const dying = collect(pool, { mark: 1, passes: 2, samples: 10, passMs: 20, at: 1, fault: 'exit' });
-    const waiting = collect(pool, { mark: 2, passes: 1, samples: 3 }, never, { priority: 'batch' });
+    const waiting = collect(pool, { mark: 2, passes: 1, samples: 3 }, never, {
+      priority: 'batch',
+      owner: 'a',
+    });
     await expect(dying).rejects.toMatchObject({ kind: 'internal', code: 'worker_crashed' });
     expect(pool.ready().ready).toBe(false);
     expect(await waiting).toEqual([2, 2, 2]);

@@ -13,7 +13,7 @@ import type { Metrics } from '../contract/metrics.ts';
 import type { InferenceSettings } from '../contract/settings.ts';
 import { InferenceProcess } from './inference-process.ts';
 import { type AnyJob, PassJob, type PassWork } from './pass-job.ts';
-import { type LinesServed, lineOf, nextJob } from './pass-schedule.ts';
+import { lineOf, nextJob, type Served } from './pass-schedule.ts';
 import type { ModelDescriptions } from './worker-protocol.ts';
 
 /** Far beyond the first load on a slow machine, which imports the models and measures the voices. */
@@ -73,12 +73,16 @@ export async function startInferencePool<Spec>(options: InferencePoolOptions<Spe
   }
 }
 
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
+
 class Pool<Spec> implements InferencePool {
   readonly #options: InferencePoolOptions<Spec>;
   readonly #processes: readonly InferenceProcess<Spec>[];
   /** Every job that has neither ended nor been dropped, in order of arrival. */
   readonly #jobs = new Set<AnyJob>();
-  readonly #linesServed: LinesServed = {};
+  readonly #linesServed: Mutable<Served['lines']> = {};
+  /** When each owner of an open job last got a pass. */
+  readonly #ownersServed = new Map<string, number>();
   #descriptions: ModelDescriptions = {};
   #lastId = 0;
   #closed = false;
@@ -166,13 +170,25 @@ class Pool<Spec> implements InferencePool {
     await Promise.all(this.#processes.map((each) => each.close()));
   }
 
-  /** Each class has places of its own, so a crowd of a lower one never shuts out a higher one. */
+  /**
+   * Each class has places of its own, so a crowd of a lower one never shuts out a higher one; half of them are
+   * the most that one owner may have, so that nobody shuts out the others.
+   */
   #admit<Request, Result>(model: string, work: PassWork<Request, Result>): PassJob<Request, Result> {
     const { queueLimit } = this.#options.settings;
     if (this.#closed) throw shuttingDown();
     if (this.#unable()) throw this.#noProcess();
-    const open = [...this.#jobs].filter((job) => job.priority === work.priority).length;
-    if (open >= queueLimit) {
+    const open = [...this.#jobs].filter((job) => job.priority === work.priority);
+    const own = open.filter(({ owner }) => owner === work.owner).length;
+    const share = Math.ceil(queueLimit / 2);
+    if (own >= share) {
+      throw new ServiceError(
+        'rate_limited',
+        `The server is already working on ${share} requests of this kind for your organization, which is its share. Try again when one has ended.`,
+        { code: 'rate_limit_exceeded', retryAfterS: RETRY_AFTER_S },
+      );
+    }
+    if (open.length >= queueLimit) {
       throw new ServiceError(
         'overloaded',
         `The server is already working on ${queueLimit} requests of this kind, which is its limit. Try again shortly.`,
@@ -191,9 +207,11 @@ class Pool<Spec> implements InferencePool {
     const nowMs = this.#options.clock.monotonicMs();
     for (const process of this.#processes) {
       if (!process.idle) continue;
-      const job = nextJob(this.#candidates(process), this.#linesServed, nowMs);
+      const served = { lines: this.#linesServed, owners: this.#ownersServed };
+      const job = nextJob(this.#candidates(process), served, nowMs);
       if (job === undefined) continue;
       this.#linesServed[lineOf(job)] = nowMs;
+      this.#ownersServed.set(job.owner, nowMs);
       process.run(job);
     }
   }
@@ -208,6 +226,7 @@ class Pool<Spec> implements InferencePool {
   #drop(job: AnyJob): void {
     if (!this.#jobs.delete(job)) return;
     for (const process of this.#processes) process.forget(job);
+    if (![...this.#jobs].some(({ owner }) => owner === job.owner)) this.#ownersServed.delete(job.owner);
   }
 
   /** No process has its models and none is about to. */

@@ -9,6 +9,7 @@ const REQUEST: SpeakRequest = {
   text: 'One sentence. And another one! A third?',
   speed: 1,
   priority: 'interactive',
+  owner: 'a',
   delivery: 'stream',
 };
 
@@ -25,14 +26,27 @@ async function collect(
 describe('speak', () => {
   it('says each sentence once, in order, and passes on how', async () => {
     const engine = new FakeTtsEngine();
-    await collect(engine, { ...REQUEST, speed: 1.5, voice: 'anna', delivery: 'whole', priority: 'batch' });
+    await collect(engine, {
+      ...REQUEST,
+      speed: 1.5,
+      voice: 'anna',
+      delivery: 'whole',
+      priority: 'batch',
+      owner: 'a',
+    });
     expect(engine.requests.map(({ text }) => text.trim())).toEqual([
       'One sentence.',
       'And another one!',
       'A third?',
     ]);
     for (const request of engine.requests) {
-      expect(request).toMatchObject({ speed: 1.5, voice: 'anna', delivery: 'whole', priority: 'batch' });
+      expect(request).toMatchObject({
+        speed: 1.5,
+        voice: 'anna',
+        delivery: 'whole',
+        priority: 'batch',
+        owner: 'a',
+      });
     }
   });
 

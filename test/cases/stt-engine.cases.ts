@@ -15,7 +15,12 @@ export interface SttEngineUnderTest {
   close(): Promise<void>;
 }
 
-const REQUEST: TranscriptionRequest = { task: 'transcribe', timestamps: 'none', priority: 'interactive' };
+const REQUEST: TranscriptionRequest = {
+  task: 'transcribe',
+  timestamps: 'none',
+  priority: 'interactive',
+  owner: 'a',
+};
 const RATE_HZ = 16_000;
 const never = new AbortController().signal;
 

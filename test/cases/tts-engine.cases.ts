@@ -11,6 +11,7 @@ const REQUEST: SynthesisRequest = {
   text: 'The quick brown fox jumps over the lazy dog.',
   speed: 1,
   priority: 'interactive',
+  owner: 'a',
   delivery: 'stream',
 };
 

@@ -17,7 +17,12 @@ import type { WhisperRequest, WhisperResult, WindowTranscript } from './whisper-
 /** The engine over a pool that answers at once, or when a test says so. */
 
 const RATE_HZ = 16_000;
-const REQUEST: TranscriptionRequest = { task: 'transcribe', timestamps: 'word', priority: 'interactive' };
+const REQUEST: TranscriptionRequest = {
+  task: 'transcribe',
+  timestamps: 'word',
+  priority: 'interactive',
+  owner: 'a',
+};
 const never = new AbortController().signal;
 
 interface Run {

@@ -67,6 +67,7 @@ async function heard(
     task: 'transcribe',
     timestamps: 'none',
     priority: 'interactive',
+    owner: 'a',
     ...fields,
   };
   const source = audio instanceof Float32Array ? pieces(audio) : audio;
@@ -174,7 +175,11 @@ test('where nobody speaks nothing is written', async () => {
 test('a process that is killed in the middle costs its requests, and the next one is served', async (context) => {
   const speech = await recorded(context, 'multilingual.mp3', 0, 25);
   const events = opened.engine
-    .transcribe(pieces(speech), { task: 'transcribe', timestamps: 'none', priority: 'interactive' }, never)
+    .transcribe(
+      pieces(speech),
+      { task: 'transcribe', timestamps: 'none', priority: 'interactive', owner: 'a' },
+      never,
+    )
     [Symbol.asyncIterator]();
   expect((await events.next()).value).toMatchObject({ kind: 'delta' });
   const own = childrenOf(process.pid, INFERENCE).filter((pid) =>
