@@ -73,7 +73,8 @@ export function requestHooks(parts: HookParts) {
       }
       const failure =
         code === 'NOT_FOUND' ? notFound(request, parts.routes(), set.headers) : toServiceError(error);
-      if (failure.status >= 500) {
+      // Too much to do, or about to stop: no fault, and a crowd of them would fill the log.
+      if (failure.status >= 500 && failure.kind !== 'overloaded') {
         log.error('request failed', failure.cause ?? failure, { request_id: visitOf(request)?.requestId });
       }
       set.status = failure.status;
