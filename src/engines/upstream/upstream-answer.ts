@@ -3,6 +3,7 @@
 import type { TranscriptSegment, TranscriptWord } from '../../contract/engine.ts';
 import { languageCode } from '../../kit/languages.ts';
 import { upstreamFault } from './upstream-error.ts';
+import { type Fields, fieldsOf, listOf, textOf } from './wire-values.ts';
 
 /** A whole transcript as its server tells it. */
 export interface UpstreamTranscript {
@@ -20,8 +21,6 @@ export type UpstreamEvent =
   /** Nothing more follows; `text` is all of it, when the server says so. */
   | { readonly kind: 'end'; readonly text?: string | undefined }
   | { readonly kind: 'other' };
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * Reads the data of one event: `transcript.text.delta` and `.done` of OpenAI, chunks in the style of chat of
@@ -113,18 +112,6 @@ function parsed(text: string): Fields {
   } catch {
     throw upstreamFault('it answered with something else than a transcript');
   }
-}
-
-function fieldsOf(value: unknown): Fields {
-  return typeof value === 'object' && value !== null ? (value as Fields) : {};
-}
-
-function listOf(value: unknown): Fields[] {
-  return Array.isArray(value) ? value.map(fieldsOf) : [];
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }
 
 function numberOf(value: unknown, fallback: number): number {

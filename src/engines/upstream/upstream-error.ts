@@ -13,7 +13,7 @@ export function upstreamRefusal(status: number, headers: Headers): ServiceError 
     const afterS = Number(headers.get('retry-after') ?? 1);
     return new ServiceError(
       'overloaded',
-      'The speech engine has more to do than it can take. Try again shortly.',
+      'The server behind this model has more to do than it can take. Try again shortly.',
       {
         code: 'server_overloaded',
         retryAfterS: afterS > 0 && afterS <= LONGEST_RETRY_S ? afterS : 1,
@@ -21,15 +21,16 @@ export function upstreamRefusal(status: number, headers: Headers): ServiceError 
     );
   }
   if (status === 413) {
-    const message = 'The request is larger than the speech engine takes at once; send it in parts.';
+    const message =
+      'The request is larger than the server behind this model takes at once; send it in parts.';
     return new ServiceError('payload_too_large', message, { code: 'payload_too_large' });
   }
   return upstreamFault(`it answered with HTTP status ${status}`);
 }
 
-/** Any other failure; `what` continues "The speech engine failed: …". */
+/** Any other failure; `what` continues "The server behind this model failed: …". */
 export function upstreamFault(what: string, cause?: unknown): ServiceError {
-  return new ServiceError('upstream', `The speech engine failed: ${what}.`, {
+  return new ServiceError('upstream', `The server behind this model failed: ${what}.`, {
     code: 'upstream_error',
     cause,
   });

@@ -5,7 +5,9 @@ import type { ReadyReport } from '../../contract/engine.ts';
 import { ServiceError, shuttingDown } from '../../contract/error.ts';
 import type { Logger } from '../../contract/logger.ts';
 import type { Secret } from '../../contract/secret.ts';
+import { Unreached, UpstreamCircuit } from './upstream-circuit.ts';
 import { upstreamErrorName, upstreamFault, upstreamRefusal } from './upstream-error.ts';
+import type { UpstreamMeter } from './upstream-meter.ts';
 
 const ERROR_BODY_BYTES = 64 * 1024;
 /** Waits before a connection that could not be made is tried again. */
@@ -22,8 +24,15 @@ const NOT_REACHED: ReadonlySet<unknown> = new Set([
 export interface UpstreamServerOptions {
   readonly settings: { readonly baseUrl: string; readonly apiKey: Secret | undefined };
   readonly log: Logger;
+  /** Counts what becomes of its calls. */
+  readonly meter?: UpstreamMeter | undefined;
   /** Pause between two looks at a server that failed. */
   readonly probeMs?: number | undefined;
+  /**
+   * What a caller may know of an answer of this status, when it is more than that the server failed. The body is
+   * the beginning of what the server said, which must not be shown.
+   */
+  readonly explain?: ((status: number, body: string) => ServiceError | undefined) | undefined;
 }
 
 /** A body that can be sent again. */
@@ -55,14 +64,24 @@ export interface UpstreamCall {
 export class UpstreamServer {
   readonly #settings: UpstreamServerOptions['settings'];
   readonly #log: Logger;
+  readonly #meter: UpstreamMeter | undefined;
+  readonly #explain: UpstreamServerOptions['explain'];
+  readonly #circuit: UpstreamCircuit;
   readonly #probeMs: number;
   readonly #closed = new AbortController();
   #probe: ReturnType<typeof setTimeout> | undefined;
 
-  constructor({ settings, log, probeMs = 5_000 }: UpstreamServerOptions) {
+  constructor({ settings, log, meter, explain, probeMs = 5_000 }: UpstreamServerOptions) {
     this.#settings = settings;
     this.#log = log;
+    this.#meter = meter;
+    this.#explain = explain;
     this.#probeMs = probeMs;
+    // Looks are a little apart by the clock of the circuit, so half of their pause is sure to be over.
+    this.#circuit = new UpstreamCircuit(probeMs / 2, (state) => {
+      this.#meter?.circuit(state);
+      this.#log.warn('upstream circuit', { state });
+    });
   }
 
   /**
@@ -81,10 +100,11 @@ export class UpstreamServer {
     const ended = AbortSignal.any([signal, patience.signal, stop.signal, this.#closed.signal]);
     try {
       const result = yield* talk({
-        post: (...asked) => this.#post(ended, ...asked),
+        post: (...asked) => this.#post(ended, patience, ...asked),
         portionsOf: (response) => portionsOf(response, patience, limits.idleMs),
       });
       this.#reached();
+      this.#meter?.call('answered');
       return result;
     } catch (error) {
       signal.throwIfAborted();
@@ -108,22 +128,31 @@ export class UpstreamServer {
 
   async #post(
     signal: AbortSignal,
+    patience: Patience,
     path: string,
     body: Body,
     headers: Readonly<Record<string, string>> = {},
     tolerated: readonly number[] = [],
   ): Promise<Response> {
-    const response = await this.#reach(path, body, headers, signal);
+    const response = await this.#circuit.run(async () => {
+      try {
+        return await this.#reach(path, body, headers, signal);
+      } catch (error) {
+        // Whoever leaves says nothing of the server.
+        throw signal.aborted && !patience.signal.aborted ? error : new Unreached(error);
+      }
+    });
     const { status } = response;
     if (response.ok || tolerated.includes(status)) return response;
-    const name = upstreamErrorName(await textUpTo(response, ERROR_BODY_BYTES));
-    this.#log.warn('upstream refused', { status, error: name });
-    throw upstreamRefusal(status, response.headers);
+    const said = await textUpTo(response, ERROR_BODY_BYTES);
+    this.#log.warn('upstream refused', { status, error: upstreamErrorName(said) });
+    throw this.#explain?.(status, said) ?? upstreamRefusal(status, response.headers);
   }
 
   /** What a caller may know of a failed call; `patience` tells whether it took too long. */
   #failure(error: unknown, patience: Patience): ServiceError {
-    const failure = this.#explain(error, patience);
+    const failure = this.#reason(error, patience);
+    this.#meter?.call(failure.kind === 'upstream' ? 'failed' : 'refused');
     // A refusal of one request says nothing of the next; an upstream that is away does.
     if (failure.kind === 'upstream' && failure.cause !== undefined) this.#lost();
     return failure;
@@ -166,7 +195,7 @@ export class UpstreamServer {
     return apiKey === undefined ? {} : { authorization: `Bearer ${apiKey.reveal()}` };
   }
 
-  #explain(error: unknown, patience: Patience): ServiceError {
+  #reason(error: unknown, patience: Patience): ServiceError {
     if (this.#closed.signal.aborted) return this.#closed.signal.reason;
     if (error instanceof ServiceError) return error;
     if (patience.signal.aborted) return upstreamFault('it took too long', error);
@@ -178,7 +207,7 @@ export class UpstreamServer {
     if (this.#probe !== undefined || this.#closed.signal.aborted) return;
     this.#log.warn('upstream does not answer');
     const look = async () => {
-      const answers = await this.#answers();
+      const answers = await this.#circuit.run(() => this.#answers()).catch(() => false);
       // A call may have gone well meanwhile.
       if (this.#probe === undefined || this.#closed.signal.aborted) return;
       if (answers) this.#reached();
@@ -187,7 +216,8 @@ export class UpstreamServer {
     this.#probe = setTimeout(look, this.#probeMs).unref();
   }
 
-  async #answers(): Promise<boolean> {
+  /** @throws Unreached */
+  async #answers(): Promise<true> {
     try {
       const response = await fetch(`${this.#settings.baseUrl}/models`, {
         redirect: 'error',
@@ -195,10 +225,11 @@ export class UpstreamServer {
         signal: AbortSignal.any([this.#closed.signal, AbortSignal.timeout(this.#probeMs)]),
       });
       await response.body?.cancel();
-      return response.status < 500;
-    } catch {
-      return false;
+      if (response.status < 500) return true;
+    } catch (error) {
+      throw new Unreached(error);
     }
+    throw new Unreached('it answers with failures');
   }
 }
 

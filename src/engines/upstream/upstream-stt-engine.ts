@@ -18,12 +18,11 @@ import { untilAborted } from '../../kit/until-aborted.ts';
 import { eventData } from './event-stream.ts';
 import { Recording } from './recording.ts';
 import { readEvent, readTranscript, type UpstreamTranscript } from './upstream-answer.ts';
+import { bodyText, mediaTypeOf } from './upstream-body.ts';
 import { upstreamFault } from './upstream-error.ts';
+import type { UpstreamMeter } from './upstream-meter.ts';
 import { type UpstreamCall, UpstreamServer } from './upstream-server.ts';
 import { WholeWords } from './whole-words.ts';
-
-/** Longest JSON answer: a transcript of half an hour with the times of its words has about 1 MB. */
-const ANSWER_BYTES = 16 * 1024 * 1024;
 
 /** What servers answer to a field that they do not know. */
 const NO_STREAM = [400, 422, 501];
@@ -31,6 +30,7 @@ const NO_STREAM = [400, 422, 501];
 export interface UpstreamSttOptions {
   readonly settings: UpstreamSttSettings;
   readonly log: Logger;
+  readonly meter?: UpstreamMeter;
   /** How long the upstream may take until its first byte, beside the length of the audio, and between two portions. */
   readonly firstByteMs?: number;
   readonly idleMs?: number;
@@ -99,11 +99,11 @@ class UpstreamSttEngine implements SttEngine {
     return yield* this.#server.call(limits, signal, async function* (call) {
       const response = await send(call);
       const portions = call.portionsOf(response);
-      if (isEventStream(response)) {
+      if (mediaTypeOf(response) === 'text/event-stream') {
         yield* spoken(portions, words);
         return undefined;
       }
-      const told = readTranscript(await textOf(portions), durationS);
+      const told = readTranscript(await bodyText(portions), durationS);
       yield* delta(words.push(told.text));
       return told;
     });
@@ -182,19 +182,4 @@ function transcriptOf(
     segments: timestamps === 'none' ? [] : (told?.segments ?? []),
     words: timestamps === 'word' ? (told?.words ?? []) : [],
   };
-}
-
-function isEventStream(response: Response): boolean {
-  return /^text\/event-stream\b/i.test(response.headers.get('content-type') ?? '');
-}
-
-async function textOf(portions: AsyncIterable<Uint8Array>): Promise<string> {
-  const parts: Uint8Array[] = [];
-  let lengthBytes = 0;
-  for await (const portion of portions) {
-    lengthBytes += portion.length;
-    if (lengthBytes > ANSWER_BYTES) throw upstreamFault('its answer is too long');
-    parts.push(portion);
-  }
-  return Buffer.concat(parts).toString('utf8');
 }

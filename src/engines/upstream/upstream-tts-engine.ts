@@ -8,7 +8,9 @@ import type { ReadyReport, SynthesisRequest, TtsEngine } from '../../contract/en
 import type { Logger } from '../../contract/logger.ts';
 import type { UpstreamTtsSettings } from '../../contract/settings.ts';
 import { PcmStream } from './pcm-stream.ts';
+import { mediaTypeOf } from './upstream-body.ts';
 import { upstreamFault } from './upstream-error.ts';
+import type { UpstreamMeter } from './upstream-meter.ts';
 import { UpstreamServer } from './upstream-server.ts';
 
 /** Far beyond what a text of 600 characters gives at the natural speed. */
@@ -18,6 +20,7 @@ const PCM_TYPES: ReadonlySet<string> = new Set(['audio/pcm', 'audio/raw', 'appli
 export interface UpstreamTtsOptions {
   readonly settings: UpstreamTtsSettings;
   readonly log: Logger;
+  readonly meter?: UpstreamMeter;
   /**
    * How long the upstream may take until its first byte of audio, and then between two portions. Slow speech
    * is more audio and gets as much more time.
@@ -104,6 +107,7 @@ class UpstreamTtsEngine implements TtsEngine {
 }
 
 function requirePcm(response: Response): void {
-  const type = (response.headers.get('content-type') ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  if (!PCM_TYPES.has(type)) throw upstreamFault('it answered with something else than raw PCM');
+  if (!PCM_TYPES.has(mediaTypeOf(response))) {
+    throw upstreamFault('it answered with something else than raw PCM');
+  }
 }

@@ -1,0 +1,190 @@
+/**
+ * What servers answer at `/v1/chat/completions`, whole or in chunks: OpenAI's form, and what vLLM, SGLang,
+ * llama.cpp and Ollama make of it (partner-and-upstreams B).
+ */
+
+import { newId } from '../../contract/id.ts';
+import type { TextEnd, TextEvent, TextTokens } from '../../contract/text.ts';
+import { textTokens } from '../../kit/token-estimate.ts';
+import { upstreamFault } from './upstream-error.ts';
+import { type Fields, fieldsOf, listOf, textOf } from './wire-values.ts';
+
+const ENDS: Readonly<Record<string, TextEnd>> = {
+  length: 'length',
+  max_tokens: 'length',
+  tool_calls: 'tool_calls',
+  function_call: 'tool_calls',
+  content_filter: 'content_filter',
+};
+/** Words for an answer that was given up. */
+const FAULTS: ReadonlySet<string> = new Set(['abort', 'error']);
+
+/** A call of the answer. */
+interface OpenCall {
+  /** Where the server keeps it; undefined when it does not say. */
+  readonly place: number | undefined;
+  /** The server's id, or nothing. */
+  readonly id: string;
+  /** Its place among the calls of the answer. */
+  readonly index: number;
+  /** Whether its name was told. */
+  named: boolean;
+  /** Arguments that came before its name. */
+  held: string;
+}
+
+/** Puts one answer together. */
+export class ChatAnswer {
+  readonly #estimatedInput: () => number;
+  readonly #calls: OpenCall[] = [];
+  readonly #ids = new Set<string>();
+  #usage: Fields | undefined;
+  #reason: TextEnd | undefined;
+  #done = false;
+  #text = '';
+  #thoughts = '';
+  #arguments = '';
+
+  /** @param estimatedInput tokens of the question, for servers that do not count. */
+  constructor(estimatedInput: () => number) {
+    this.#estimatedInput = estimatedInput;
+  }
+
+  /** Whether the server said that nothing follows. */
+  get done(): boolean {
+    return this.#done;
+  }
+
+  /**
+   * What one event of a stream says, or a whole answer.
+   * @throws ServiceError `upstream` for what tells of a failure or is no answer.
+   */
+  read(data: string): TextEvent[] {
+    if (data.trim() === '[DONE]') {
+      this.#done = true;
+      return [];
+    }
+    const chunk = parsed(data);
+    if (chunk.error) throw upstreamFault('it failed in the middle of its answer');
+    if (chunk.usage) this.#usage = fieldsOf(chunk.usage);
+    const choice = listOf(chunk.choices).find(({ index }) => index === undefined || index === 0);
+    if (choice === undefined) return [];
+    const events = this.#said(fieldsOf(choice.delta ?? choice.message));
+    if (typeof choice.finish_reason === 'string') this.#finish(choice.finish_reason);
+    return events;
+  }
+
+  /**
+   * The last event.
+   * @throws ServiceError `upstream` when the answer broke off, or there was none.
+   */
+  end(): TextEvent {
+    const said = this.#calls.length > 0 || this.#text !== '' || this.#thoughts !== '';
+    if (this.#reason === undefined && !(this.#done && said)) throw upstreamFault('its answer broke off');
+    const reason = this.#reason ?? 'stop';
+    // A call that the server forced ends with `stop` at some, and so does every call at others.
+    const called = this.#calls.length > 0 && reason === 'stop';
+    return { kind: 'end', reason: called ? 'tool_calls' : reason, tokens: this.#tokens() };
+  }
+
+  #finish(word: string): void {
+    if (FAULTS.has(word)) throw upstreamFault('it gave its answer up');
+    this.#reason = ENDS[word] ?? 'stop';
+  }
+
+  #said(delta: Fields): TextEvent[] {
+    const events: TextEvent[] = [];
+    const thought = textOf(delta.reasoning_content) || textOf(delta.reasoning);
+    if (thought !== '') {
+      this.#thoughts += thought;
+      events.push({ kind: 'reasoning', text: thought });
+    }
+    const text = textOf(delta.content);
+    if (text !== '') {
+      this.#text += text;
+      events.push({ kind: 'text', text });
+    }
+    const refusal = textOf(delta.refusal);
+    if (refusal !== '') {
+      this.#text += refusal;
+      events.push({ kind: 'refusal', text: refusal });
+    }
+    for (const call of listOf(delta.tool_calls)) events.push(...this.#called(call));
+    return events;
+  }
+
+  #called(delta: Fields): TextEvent[] {
+    const told = fieldsOf(delta.function);
+    const call = this.#callOf(delta);
+    const name = textOf(told.name);
+    const args =
+      typeof told.arguments === 'object' && told.arguments !== null
+        ? JSON.stringify(told.arguments)
+        : textOf(told.arguments);
+    this.#arguments += args;
+    if (!call.named && name === '') {
+      call.held += args;
+      return [];
+    }
+    const events: TextEvent[] = [];
+    if (!call.named) {
+      call.named = true;
+      this.#arguments += name;
+      events.push({ kind: 'tool_call', index: call.index, id: this.#idOf(call), name });
+    }
+    const text = call.held + args;
+    call.held = '';
+    if (text !== '') events.push({ kind: 'tool_arguments', index: call.index, text });
+    return events;
+  }
+
+  /**
+   * The call that a delta goes on with, or a new one. Servers tell calls apart by `index`, by `id`, or by both;
+   * some give every call the index 0, and some repeat the id.
+   */
+  #callOf(delta: Fields): OpenCall {
+    const id = textOf(delta.id);
+    const place = typeof delta.index === 'number' ? delta.index : undefined;
+    const known = this.#calls.findLast(
+      (call) =>
+        (place === undefined || call.place === place) && (id === '' || call.id === '' || call.id === id),
+    );
+    if (known !== undefined) return known;
+    const call = { place, id, index: this.#calls.length, named: false, held: '' };
+    this.#calls.push(call);
+    return call;
+  }
+
+  /** The server's id where it gives one that is not taken. */
+  #idOf({ id }: OpenCall): string {
+    const own = id === '' || this.#ids.has(id) ? newId('toolCall') : id;
+    this.#ids.add(own);
+    return own;
+  }
+
+  #tokens(): TextTokens {
+    const usage = this.#usage ?? {};
+    const input = countOf(usage.prompt_tokens) ?? this.#estimatedInput();
+    const thought = textTokens(this.#thoughts);
+    const output =
+      countOf(usage.completion_tokens) ?? textTokens(this.#text) + textTokens(this.#arguments) + thought;
+    const cached = countOf(fieldsOf(usage.prompt_tokens_details).cached_tokens) ?? 0;
+    const reasoning = countOf(fieldsOf(usage.completion_tokens_details).reasoning_tokens) ?? thought;
+    return { input, output, cached: Math.min(cached, input), reasoning: Math.min(reasoning, output) };
+  }
+}
+
+function parsed(data: string): Fields {
+  let value: unknown;
+  try {
+    value = JSON.parse(data);
+  } catch {
+    throw upstreamFault('it answered with something else than a chat completion');
+  }
+  return fieldsOf(value);
+}
+
+/** A count that can be believed. */
+function countOf(value: unknown): number | undefined {
+  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
+}

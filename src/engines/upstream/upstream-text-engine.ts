@@ -1,0 +1,119 @@
+/**
+ * A language model behind another server that speaks OpenAI's `/v1/chat/completions`: vLLM, SGLang, llama.cpp,
+ * Ollama (partner-and-upstreams B). Each event leaves in the tick in which its bytes came.
+ */
+
+import type { ReadyReport } from '../../contract/engine.ts';
+import type { Logger } from '../../contract/logger.ts';
+import type { UpstreamModelSettings } from '../../contract/settings.ts';
+import type { ChatMessage, TextEngine, TextEvent, TextRequest } from '../../contract/text.ts';
+import { textTokens } from '../../kit/token-estimate.ts';
+import { ChatAnswer } from './chat-answer.ts';
+import { chatBody } from './chat-request.ts';
+import { eventData } from './event-stream.ts';
+import { bodyText, mediaTypeOf } from './upstream-body.ts';
+import type { UpstreamMeter } from './upstream-meter.ts';
+import { explainRefusal, StreamOptionsRefused } from './upstream-refusal.ts';
+import { type UpstreamCall, UpstreamServer } from './upstream-server.ts';
+
+/** How long the body may go on after its last event, in ms: read to its end, its connection can be used again. */
+const LAST_BYTES_MS = 100;
+
+export interface UpstreamTextOptions {
+  readonly settings: UpstreamModelSettings;
+  readonly log: Logger;
+  readonly meter?: UpstreamMeter;
+  /** How long the upstream may take until its first byte, and then between two portions. */
+  readonly firstByteMs?: number;
+  readonly idleMs?: number;
+  /** Pause between two looks at an upstream that failed. */
+  readonly probeMs?: number;
+}
+
+/** Makes the engine; nothing is sent before the first request. */
+export function upstreamTextEngine(options: UpstreamTextOptions): TextEngine {
+  return new UpstreamTextEngine(options);
+}
+
+class UpstreamTextEngine implements TextEngine {
+  /** Only its server knows. */
+  readonly contextTokens = undefined;
+  readonly #model: string;
+  readonly #server: UpstreamServer;
+  readonly #firstByteMs: number;
+  readonly #idleMs: number;
+  /** Until the server refuses them. */
+  #streamOptions = true;
+
+  constructor(options: UpstreamTextOptions) {
+    this.#model = options.settings.model;
+    this.#server = new UpstreamServer({ ...options, explain: explainRefusal });
+    // A long prompt in a long queue has its first token late.
+    this.#firstByteMs = options.firstByteMs ?? 300_000;
+    this.#idleMs = options.idleMs ?? 60_000;
+  }
+
+  async *generate(request: TextRequest, signal: AbortSignal): AsyncGenerator<TextEvent, void, undefined> {
+    signal.throwIfAborted();
+    const limits = { firstByteMs: this.#firstByteMs, idleMs: this.#idleMs };
+    const send = (call: UpstreamCall) => this.#send(call, request);
+    yield* this.#server.call(limits, signal, async function* (call) {
+      const response = await send(call);
+      const answer = new ChatAnswer(() => estimatedTokens(request.messages));
+      const portions = call.portionsOf(response);
+      if (mediaTypeOf(response) === 'application/json') {
+        yield* answer.read(await bodyText(portions));
+        yield answer.end();
+        return;
+      }
+      const events = eventData(portions);
+      while (!answer.done) {
+        const { value, done } = await events.next();
+        if (done) break;
+        yield* answer.read(value);
+      }
+      yield answer.end();
+      await Promise.race([events.next().catch(() => undefined), Bun.sleep(LAST_BYTES_MS)]);
+    });
+  }
+
+  ready(): ReadyReport {
+    return this.#server.ready();
+  }
+
+  close(): Promise<void> {
+    return this.#server.close();
+  }
+
+  /** Servers that refuse to count tokens in a stream are not asked to again. */
+  async #send(call: UpstreamCall, request: TextRequest): Promise<Response> {
+    const ask = (streamOptions: boolean) =>
+      call.post('/chat/completions', JSON.stringify(chatBody(this.#model, request, { streamOptions })), {
+        'content-type': 'application/json',
+        accept: 'text/event-stream',
+      });
+    try {
+      return await ask(this.#streamOptions);
+    } catch (error) {
+      if (!(error instanceof StreamOptionsRefused) || !this.#streamOptions) throw error;
+      this.#streamOptions = false;
+      return await ask(false);
+    }
+  }
+}
+
+/** For servers that do not count. */
+function estimatedTokens(messages: readonly ChatMessage[]): number {
+  return messages.reduce((sum, message) => sum + textTokens(textOf(message)), 0);
+}
+
+function textOf(message: ChatMessage): string {
+  switch (message.role) {
+    case 'user':
+      return message.parts.map((part) => (part.kind === 'text' ? part.text : '')).join(' ');
+    case 'assistant':
+      return [message.text ?? '', ...message.toolCalls.map((call) => call.name + call.arguments)].join(' ');
+    default:
+      return message.text;
+  }
+}

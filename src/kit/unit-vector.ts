@@ -1,0 +1,11 @@
+/**
+ * The vector of length 1 in the same direction; of zeros, the same zeros. In place.
+ */
+export function unitVector<Vector extends Float32Array>(vector: Vector): Vector {
+  let squares = 0;
+  for (const value of vector) squares += value * value;
+  if (squares === 0) return vector;
+  const scale = 1 / Math.sqrt(squares);
+  for (let at = 0; at < vector.length; at += 1) vector[at] = (vector[at] ?? 0) * scale;
+  return vector;
+}
