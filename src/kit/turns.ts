@@ -16,8 +16,8 @@ export class Turns {
   readonly #limits: TurnLimits;
   /** Turns that each owner has. */
   readonly #working = new Map<string, number>();
-  /** Who waits, first come first, by owner; the owner whose turn is next comes first. */
-  readonly #waiting = new Map<string, (() => void)[]>();
+  /** Who waits, by rank: first come first, by owner; the owner whose turn is next comes first. */
+  readonly #waiting = new Map<number, Map<string, (() => void)[]>>();
 
   constructor(limits: TurnLimits) {
     this.#limits = limits;
@@ -25,12 +25,13 @@ export class Turns {
 
   /**
    * Waits for a turn and resolves with what ends it, which must be called once.
+   * @param rank of those who wait, a lower one comes first, whoever its owner is.
    * @throws ServiceError `overloaded` when too many wait; the signal's reason after an abort.
    */
-  async take(owner: string, signal: AbortSignal): Promise<() => void> {
+  async take(owner: string, signal: AbortSignal, rank = 0): Promise<() => void> {
     signal.throwIfAborted();
     if (this.#mayBegin(owner)) this.#count(owner, 1);
-    else await this.#wait(owner, signal);
+    else await this.#wait(owner, signal, rank);
     return () => {
       this.#count(owner, -1);
       this.#next();
@@ -49,17 +50,19 @@ export class Turns {
     else this.#working.set(owner, count);
   }
 
-  #wait(owner: string, signal: AbortSignal): Promise<void> {
-    const waiting = this.#waiting.values().reduce((sum, queue) => sum + queue.length, 0);
-    if (waiting >= this.#limits.waiting) {
+  #wait(owner: string, signal: AbortSignal, rank: number): Promise<void> {
+    const queues = [...this.#waiting.values()].flatMap((line) => [...line.values()]);
+    if (queues.reduce((sum, queue) => sum + queue.length, 0) >= this.#limits.waiting) {
       throw new ServiceError('overloaded', 'The server has too much to do. Try again shortly.', {
         code: 'server_overloaded',
         retryAfterS: RETRY_AFTER_S,
       });
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const line = this.#waiting.get(rank) ?? new Map<string, (() => void)[]>();
+    this.#waiting.set(rank, line);
     const leave = () => {
-      this.#forget(owner, begin);
+      forget(line, owner, begin);
       reject(signal.reason);
     };
     const begin = () => {
@@ -67,27 +70,29 @@ export class Turns {
       resolve();
     };
     signal.addEventListener('abort', leave, { once: true });
-    this.#waiting.set(owner, [...(this.#waiting.get(owner) ?? []), begin]);
+    line.set(owner, [...(line.get(owner) ?? []), begin]);
     return promise;
   }
 
   /** Gives a free turn to the first of the owners that may have one, who is then last in line. */
   #next(): void {
-    for (const [owner, [begin]] of this.#waiting) {
-      if (begin === undefined || !this.#mayBegin(owner)) continue;
-      const rest = this.#forget(owner, begin);
-      this.#waiting.delete(owner);
-      if (rest.length > 0) this.#waiting.set(owner, rest);
-      this.#count(owner, 1);
-      begin();
-      return;
+    for (const [, line] of [...this.#waiting].sort(([a], [b]) => a - b)) {
+      for (const [owner, [begin]] of line) {
+        if (begin === undefined || !this.#mayBegin(owner)) continue;
+        const rest = forget(line, owner, begin);
+        line.delete(owner);
+        if (rest.length > 0) line.set(owner, rest);
+        this.#count(owner, 1);
+        begin();
+        return;
+      }
     }
   }
+}
 
-  #forget(owner: string, begin: () => void): (() => void)[] {
-    const rest = (this.#waiting.get(owner) ?? []).filter((other) => other !== begin);
-    if (rest.length > 0) this.#waiting.set(owner, rest);
-    else this.#waiting.delete(owner);
-    return rest;
-  }
+function forget(line: Map<string, (() => void)[]>, owner: string, begin: () => void): (() => void)[] {
+  const rest = (line.get(owner) ?? []).filter((other) => other !== begin);
+  if (rest.length > 0) line.set(owner, rest);
+  else line.delete(owner);
+  return rest;
 }
