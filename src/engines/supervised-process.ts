@@ -20,6 +20,8 @@ export interface SupervisedProcessOptions<Load, Received> {
   readonly load: Load;
   /** Everything that the process finds in its environment: never the keys of callers or upstreams. */
   readonly environment: Readonly<Record<string, string>>;
+  /** Where its standard error goes: by default to that of the service. */
+  readonly errorOutput?: 'inherit' | 'ignore';
   /** A load that takes longer has hung, and its process is killed. */
   readonly loadLimitMs: number;
   readonly log: Logger;
@@ -114,7 +116,7 @@ export class SupervisedProcess<Load, Loaded, Sent, Received> {
     const child = Bun.spawn({
       cmd: [process.execPath, this.#options.entry],
       env: this.#options.environment,
-      stdio: ['ignore', 'ignore', 'inherit'],
+      stdio: ['ignore', 'ignore', this.#options.errorOutput ?? 'inherit'],
       serialization: 'advanced',
       ipc: (message: FromProcess<Loaded, Received>, from) => {
         if (from === this.#child) this.#receive(message);
