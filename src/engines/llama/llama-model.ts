@@ -1,0 +1,158 @@
+/** A language model in this process: conversations in, texts out, several at once. */
+
+import type {
+  FromLlama,
+  LlamaEnd,
+  LlamaSampling,
+  LoadedLlama,
+  LoadLlama,
+  PlainMessage,
+} from './llama-protocol.ts';
+import { loadNative, type NativeCompletion, type NativeContext, type NativeResult } from './native-llama.ts';
+
+/** Tokens of questions that are read at once: the others wait that long for their next token, an abort for its end. */
+const BATCH_TOKENS = { cpu: 32, cuda: 512 } as const;
+/** llama.cpp's own defaults. */
+const TEMPERATURE = 0.8;
+const TOP_P = 0.95;
+const TOP_K = 40;
+const MIN_P = 0.05;
+
+/** Loads a model and opens its slots. */
+export async function loadLlama(load: LoadLlama): Promise<LlamaModel> {
+  const { model, provider, slots, contextTokens, threads } = load;
+  const context = await loadNative(provider, {
+    model,
+    n_ctx: contextTokens * slots,
+    n_parallel: slots,
+    n_threads: threads,
+  });
+  const { chatTemplates } = context.getModelInfo();
+  if (!chatTemplates.jinja.default && !chatTemplates.llamaChat) {
+    throw new Error(`The language model ${model} has no chat template that can be used.`);
+  }
+  context.enableParallelMode({ n_parallel: slots, n_batch: BATCH_TOKENS[provider] });
+  return new LlamaModel(context, contextTokens);
+}
+
+export class LlamaModel {
+  readonly #context: NativeContext;
+  readonly #jinja: boolean;
+  readonly #contextTokens: number;
+  /** The library's number of each answer that is being written. */
+  readonly #requests = new Map<number, number>();
+
+  constructor(context: NativeContext, contextTokens: number) {
+    this.#context = context;
+    const { chatTemplates, metadata } = context.getModelInfo();
+    this.#jinja = chatTemplates.jinja.default;
+    const trained = Number(metadata[`${metadata['general.architecture']}.context_length`]);
+    this.#contextTokens = trained > 0 ? Math.min(trained, contextTokens) : contextTokens;
+  }
+
+  get loaded(): LoadedLlama {
+    return { contextTokens: this.#contextTokens };
+  }
+
+  /** Tokens of a conversation; undefined when the template refuses it. */
+  async measure(messages: readonly PlainMessage[]): Promise<number | undefined> {
+    const prompt = this.#promptOf(messages);
+    if (prompt === undefined) return undefined;
+    return (await this.#context.tokenize(prompt)).tokens.length;
+  }
+
+  /** Begins an answer to a conversation that was measured. */
+  begin(
+    answer: number,
+    messages: readonly PlainMessage[],
+    sampling: LlamaSampling,
+    send: (message: FromLlama) => void,
+  ): void {
+    const prompt = this.#promptOf(messages);
+    if (prompt === undefined) {
+      send({ kind: 'refused', answer });
+      return;
+    }
+    const { requestId } = this.#context.queueCompletion(
+      { prompt, ...this.#completion(sampling) },
+      (error, event) => {
+        // What was forgotten may have one more token.
+        if (this.#requests.get(answer) !== requestId) return;
+        if (!error && 'token' in event) {
+          send({ kind: 'said', answer, text: event.token });
+          return;
+        }
+        this.#requests.delete(answer);
+        send(error || 'token' in event ? { kind: 'failed', answer } : endOf(answer, event));
+      },
+    );
+    this.#requests.set(answer, requestId);
+  }
+
+  /** Ends an answer; undefined when it had ended. */
+  enough(answer: number): LlamaEnd | undefined {
+    const id = this.#requests.get(answer);
+    if (id === undefined) return undefined;
+    const { requests } = this.#context.getParallelStatus();
+    const progress = requests.find(({ request_id }) => request_id === id);
+    this.forget(answer);
+    return {
+      complete: true,
+      inputTokens: progress?.prompt_length ?? 0,
+      cachedTokens: 0,
+      outputTokens: progress?.tokens_generated ?? 0,
+    };
+  }
+
+  /** Stops an answer. */
+  forget(answer: number): void {
+    const id = this.#requests.get(answer);
+    if (id === undefined) return;
+    this.#requests.delete(answer);
+    this.#context.cancelRequest(id);
+  }
+
+  #promptOf(messages: readonly PlainMessage[]): string | undefined {
+    try {
+      const options = { jinja: this.#jinja, add_generation_prompt: true, enable_thinking: false };
+      const chat = this.#context.getFormattedChat(messages, undefined, options);
+      return typeof chat === 'string' ? chat : chat.prompt;
+    } catch {
+      return undefined;
+    }
+  }
+
+  #completion(sampling: LlamaSampling): Omit<NativeCompletion, 'prompt'> {
+    const { temperature = TEMPERATURE, topP = TOP_P, seed, grammar } = sampling;
+    return {
+      n_predict: sampling.maxTokens,
+      temperature,
+      // Zero is the likeliest token, whatever the library makes of it.
+      top_k: temperature === 0 ? 1 : TOP_K,
+      top_p: topP,
+      min_p: MIN_P,
+      ...(seed !== undefined && { seed }),
+      penalty_last_n: this.#contextTokens,
+      penalty_present: sampling.presencePenalty,
+      penalty_freq: sampling.frequencyPenalty,
+      dry_multiplier: 0,
+      ...(grammar !== undefined && { grammar }),
+      stop: sampling.stop,
+    };
+  }
+}
+
+function endOf(answer: number, result: NativeResult): FromLlama {
+  const complete = result.stopped_eos || result.stopped_word;
+  // A batch that could not be computed ends without a reason.
+  if (!complete && !result.stopped_limit && !result.context_full) return { kind: 'failed', answer };
+  const { cache_n: cachedTokens, prompt_n: read } = result.timings;
+  return {
+    kind: 'ended',
+    answer,
+    complete,
+    inputTokens: read + cachedTokens,
+    cachedTokens,
+    outputTokens: result.tokens_predicted,
+  };
+}

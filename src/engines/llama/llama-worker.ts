@@ -1,0 +1,38 @@
+/** Entry of the process of a language model, which the serving process never loads. */
+
+import { serveProcess } from '../process-loop.ts';
+import { type LlamaModel, loadLlama } from './llama-model.ts';
+import type { FromLlama, LoadedLlama, LoadLlama, ToLlama } from './llama-protocol.ts';
+
+serveProcess<LoadLlama, LoadedLlama, ToLlama, FromLlama>('Language model process', (send) => {
+  let model: LlamaModel | undefined;
+  return {
+    async load(load) {
+      model = await loadLlama(load);
+      return model.loaded;
+    },
+    receive(message) {
+      if (model === undefined) return;
+      const { answer } = message;
+      switch (message.kind) {
+        case 'measure':
+          // A throw is not caught and ends the process: the answer would never come.
+          model.measure(message.messages).then((tokens) => {
+            send(tokens === undefined ? { kind: 'refused', answer } : { kind: 'measured', answer, tokens });
+          });
+          return;
+        case 'begin':
+          model.begin(answer, message.messages, message.sampling, send);
+          return;
+        case 'enough': {
+          const end = model.enough(answer);
+          if (end) send({ kind: 'ended', answer, ...end });
+          return;
+        }
+        case 'forget':
+          model.forget(answer);
+          return;
+      }
+    },
+  };
+});

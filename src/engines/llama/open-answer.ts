@@ -1,0 +1,51 @@
+/** Messages of the process for one answer, for whoever waits for them. */
+export class OpenAnswer<Message> {
+  readonly id: number;
+  /** Whether the process works on it, and it dies with it. */
+  running = false;
+  readonly #messages: Message[] = [];
+  #failure: { readonly error: unknown } | undefined;
+  #came = Promise.withResolvers<void>();
+
+  constructor(id: number) {
+    this.id = id;
+  }
+
+  push(message: Message): void {
+    this.#messages.push(message);
+    this.#came.resolve();
+  }
+
+  /** Ends it with an error, the first of which counts; what came before is lost. */
+  fail(error: unknown): void {
+    this.#failure ??= { error };
+    this.#came.resolve();
+  }
+
+  /** Looks again at what it waits for. */
+  wake(): void {
+    this.#came.resolve();
+  }
+
+  /** @throws what it failed with. */
+  async next(): Promise<Message> {
+    for (;;) {
+      this.#throwFailure();
+      const message = this.#messages.shift();
+      if (message !== undefined) return message;
+      await this.changed();
+    }
+  }
+
+  /** Resolves at the next message, failure or {@link wake}. */
+  async changed(): Promise<void> {
+    this.#throwFailure();
+    this.#came = Promise.withResolvers();
+    await this.#came.promise;
+    this.#throwFailure();
+  }
+
+  #throwFailure(): void {
+    if (this.#failure) throw this.#failure.error;
+  }
+}
