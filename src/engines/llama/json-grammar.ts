@@ -106,11 +106,12 @@ export class JsonGrammar {
   /**
    * Adds what is valid against a schema.
    * @param param the field that errors name.
+   * @param root what `#` means in its references.
    * @throws ServiceError `invalid_request` that names what of the schema cannot be had.
    */
-  schema(schema: Schema, param: string): string {
+  schema(schema: Schema, param: string, root: Schema = schema): string {
     try {
-      return new SchemaReader(this, schema).rule(schema, [], 0);
+      return new SchemaReader(this, root).rule(schema, [], 0);
     } catch (error) {
       if (!(error instanceof SchemaFault)) throw error;
       throw invalidRequest(

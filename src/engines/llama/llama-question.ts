@@ -105,11 +105,11 @@ function callsGrammar(
 }
 
 /** @throws ServiceError `invalid_request` for strict parameters that cannot be followed. */
-function argumentsRule(grammar: JsonGrammar, { name, parameters, strict }: FunctionTool): string {
+function argumentsRule(grammar: JsonGrammar, { parameters, strict }: FunctionTool): string {
   if (parameters === undefined) return 'object';
   try {
     // Arguments are an object, whatever else the schema says.
-    return grammar.schema({ allOf: [{ type: 'object' }, parameters] }, `tools (${name})`);
+    return grammar.schema({ allOf: [{ type: 'object' }, parameters] }, 'tools', parameters);
   } catch (error) {
     if (strict || !(error instanceof ServiceError)) throw error;
     return 'object';

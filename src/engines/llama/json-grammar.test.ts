@@ -1,0 +1,191 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { GbnfSampler } from '../../../test/support/gbnf-sampler.ts';
+import { followableSchema } from '../../../test/support/json-schemas.ts';
+import type { JsonSchema } from '../../contract/text.ts';
+import { seededRandom } from '../../kit/seeded-random.ts';
+import { JsonGrammar } from './json-grammar.ts';
+
+const ajv = new Ajv2020({ strict: false, validateFormats: false });
+
+/** Some strings of the grammar of a schema. */
+function written(schema: JsonSchema | boolean, count = 8, seed = 1): string[] {
+  const grammar = new JsonGrammar();
+  const sampler = new GbnfSampler(grammar.text(grammar.schema(schema, 'schema')));
+  const random = seededRandom(seed);
+  return Array.from({ length: count }, () => sampler.sample(random));
+}
+
+it('writes only what a schema allows', () => {
+  fc.assert(
+    fc.property(followableSchema, fc.nat(), (schema, seed) => {
+      const valid = ajv.compile(schema);
+      for (const text of written(schema, 8, seed)) {
+        const value: unknown = JSON.parse(text);
+        if (!valid(value)) throw new Error(`${text} is not valid against ${JSON.stringify(schema)}`);
+      }
+    }),
+    { numRuns: 400 },
+  );
+});
+
+describe('a schema that a grammar cannot follow is refused by what it asks for', () => {
+  it.each<[string, JsonSchema | boolean, string]>([
+    ['false', false, 'nothing is valid here'],
+    ['not', { not: { type: 'null' } }, "'not'"],
+    ['a condition deep inside', { properties: { a: { items: { if: {} } } } }, "'if' (at properties/a/items)"],
+    ['patternProperties', { patternProperties: { '^x': {} } }, "'patternProperties'"],
+    ['uniqueItems', { type: 'array', uniqueItems: true }, "'uniqueItems'"],
+    ['an unknown format', { type: 'string', format: 'iri' }, "the format 'iri'"],
+    ['an unknown type', { type: 'text' }, "a 'type' that there is not"],
+    ['a pattern that looks ahead', { pattern: '^(?=a)' }, 'groups that look ahead or behind'],
+    ['a pattern that goes round', { pattern: '(a*)*' }, 'the repetition of what may be empty'],
+    ['a pattern that is too much', { pattern: '^(a{0,50}){50}$' }, 'so many repetitions'],
+    ['a pattern and a length', { pattern: 'a', maxLength: 3 }, "two of 'format', 'pattern'"],
+    ['a reference to nothing', { $ref: '#/$defs/none' }, "a '$ref' to what is not there"],
+    ['a reference elsewhere', { $ref: 'https://example.com/x' }, "a '$ref' outside the schema"],
+    ['a reference to itself', { $ref: '#' }, "a '$ref' leads back to itself"],
+    [
+      'a choice that may be itself',
+      { anyOf: [{ $ref: '#' }, { type: 'null' }] },
+      "a '$ref' leads back to itself",
+    ],
+    ['itself in all of it', { allOf: [{ $ref: '#' }, { type: 'null' }] }, "a '$ref' leads back to itself"],
+    ['oneOf with more than one', { oneOf: [{ type: 'number' }, { type: 'integer' }] }, "a 'oneOf'"],
+    ['limits without a number', { type: 'integer', minimum: 3, maximum: 2 }, 'limits that leave no number'],
+    ['a step without limits', { type: 'integer', multipleOf: 7 }, "a 'multipleOf' without limits"],
+    ['values beside limits', { enum: [1, 2], minimum: 2 }, "'minimum' beside 'enum' or 'const'"],
+    ['two patterns', { allOf: [{ pattern: 'a' }, { pattern: 'b' }] }, "two different 'pattern'"],
+  ])('%s', (_, schema, what) => {
+    expect(() => written(schema)).toThrow(
+      expect.objectContaining({ kind: 'invalid_request', param: 'schema' }),
+    );
+    expect(() => written(schema)).toThrow(what);
+  });
+
+  it('one that is far too large', () => {
+    const values = Array.from({ length: 60_000 }, (_, i) => `value ${i}`);
+    expect(() => written({ enum: values })).toThrow('it is too large');
+  });
+
+  it('one that is far too deep', () => {
+    let schema: JsonSchema = { type: 'null' };
+    for (let depth = 0; depth < 100; depth += 1) schema = { type: 'array', items: schema };
+    expect(() => written(schema)).toThrow('it is deeper than 64');
+  });
+});
+
+describe('what a schema asks for', () => {
+  /** Every string that comes in many draws. */
+  const all = (schema: JsonSchema) => new Set(written(schema, 400));
+
+  it('every number within narrow limits, and none beyond', () => {
+    for (const [minimum, maximum] of [
+      [-11, 12],
+      [95, 105],
+      [-3, -1],
+      [0, 0],
+      [999, 1001],
+    ] as const) {
+      const numbers = [...all({ type: 'integer', minimum, maximum })].map(Number);
+      const expected = Array.from({ length: maximum - minimum + 1 }, (_, i) => minimum + i);
+      expect(numbers.toSorted((a, b) => a - b)).toEqual(expected);
+    }
+  });
+
+  it('limits that are excluded, and decimals', () => {
+    const texts = all({ type: 'number', exclusiveMinimum: 0, exclusiveMaximum: 0.1 });
+    expect(texts.size).toBe(9);
+    for (const text of texts) expect(Number(text) > 0 && Number(text) < 0.1).toBe(true);
+    expect(all({ type: 'number', multipleOf: 0.1, minimum: 0, maximum: 0.3 })).toEqual(
+      new Set(['0', '0.0', '0.1', '0.2', '0.3']),
+    );
+  });
+
+  it('multiples', () => {
+    const texts = all({ type: 'integer', multipleOf: 6, minimum: -7, maximum: 13 });
+    expect(texts).toEqual(new Set(['-6', '0', '6', '12']));
+  });
+
+  it('members in their order, optional ones or not', () => {
+    const flag = { const: 1 };
+    const schema = { type: 'object', properties: { a: flag, b: flag, c: flag }, required: ['b'] };
+    expect(all(schema)).toEqual(
+      new Set(['{"b":1}', '{"a":1,"b":1}', '{"b":1,"c":1}', '{"a":1,"b":1,"c":1}']),
+    );
+  });
+
+  it('members that are only required, and any names', () => {
+    expect(all({ required: ['x'], additionalProperties: { const: 2 } })).toEqual(new Set(['{"x":2}']));
+    for (const text of all({ type: 'object', additionalProperties: { const: 2 }, maxProperties: 1 })) {
+      expect(Object.values(JSON.parse(text)).every((each) => each === 2)).toBe(true);
+    }
+  });
+
+  it('a tuple with more after it', () => {
+    const schema = {
+      prefixItems: [{ const: 1 }, { const: 2 }],
+      items: { const: 3 },
+      minItems: 3,
+      maxItems: 4,
+    };
+    expect(all({ type: 'array', ...schema })).toEqual(new Set(['[1,2,3]', '[1,2,3,3]']));
+  });
+
+  it('a reference that goes round through members', () => {
+    const schema = {
+      $defs: { node: { type: 'object', properties: { next: { $ref: '#/$defs/node' } } } },
+      $ref: '#/$defs/node',
+    };
+    expect(all(schema).has('{"next":{"next":{}}}')).toBe(true);
+  });
+
+  it('one of several that differ in a member', () => {
+    const one = (kind: string) => ({
+      type: 'object',
+      properties: { kind: { const: kind } },
+      required: ['kind'],
+    });
+    expect(all({ oneOf: [one('a'), one('b')] })).toEqual(new Set(['{"kind":"a"}', '{"kind":"b"}']));
+  });
+
+  it('what all parts ask for', () => {
+    const schema = {
+      allOf: [
+        { type: 'object', properties: { n: { type: 'integer', minimum: 1 } } },
+        { properties: { n: { maximum: 2 } }, required: ['n'] },
+      ],
+    };
+    expect(all(schema)).toEqual(new Set(['{"n":1}', '{"n":2}']));
+  });
+
+  it('choices beside what always holds', () => {
+    const schema = {
+      type: 'object',
+      properties: { a: { const: 1 }, b: { const: 2 } },
+      anyOf: [{ required: ['a'] }, { required: ['b'] }],
+    };
+    expect(all(schema)).toEqual(new Set(['{"a":1}', '{"b":2}', '{"a":1,"b":2}']));
+  });
+
+  it('texts that a pattern matches, with what JSON escapes', () => {
+    expect(all({ type: 'string', pattern: '^(a|"|\\\\|\\n){1}$' })).toEqual(
+      new Set(['"a"', '"\\""', '"\\\\"', '"\\n"']),
+    );
+    for (const text of all({ type: 'string', pattern: 'b[0-9]' })) expect(JSON.parse(text)).toMatch(/b[0-9]/);
+  });
+
+  it('texts of a length in characters, not in code units', () => {
+    for (const text of all({ type: 'string', minLength: 2, maxLength: 3 })) {
+      expect([...JSON.parse(text)].length).toBeGreaterThanOrEqual(2);
+      expect([...JSON.parse(text)].length).toBeLessThanOrEqual(3);
+    }
+  });
+
+  it('dates and times that there are', () => {
+    for (const text of all({ type: 'string', format: 'date-time' })) {
+      expect(Number.isNaN(Date.parse(JSON.parse(text)))).toBe(false);
+    }
+  });
+});

@@ -1,0 +1,191 @@
+/** Grammars of llama.cpp as far as this project writes them: read, and strings of theirs drawn at random. */
+
+type Node =
+  | { readonly kind: 'text'; readonly text: string }
+  | {
+      readonly kind: 'class';
+      readonly ranges: readonly (readonly [number, number])[];
+      readonly negated: boolean;
+    }
+  | { readonly kind: 'rule'; readonly name: string }
+  | { readonly kind: 'choice'; readonly of: readonly Node[] }
+  | { readonly kind: 'sequence'; readonly of: readonly Node[] }
+  | { readonly kind: 'repeat'; readonly of: Node; readonly least: number; readonly most: number };
+
+/** What a class that says what it is not is drawn from. */
+const PLAIN = [...'abz09 ."\\{}[]<>éß漢😀'].map((character) => character.codePointAt(0) ?? 0);
+/** Endless repetitions are drawn up to here, and how deep a string may be before the shortest way is taken. */
+const MORE = 3;
+const DEEP = 12;
+
+/** A grammar that was read; every rule that it names exists. */
+export class GbnfSampler {
+  readonly #rules = new Map<string, Node>();
+  readonly #heights = new Map<string, number>();
+
+  /** @throws Error for what is no grammar. */
+  constructor(grammar: string) {
+    for (const line of grammar.split('\n')) {
+      const [, name = '', body = ''] = /^([a-z0-9-]+) ::= (.*)$/.exec(line) ?? [];
+      if (name === '' || this.#rules.has(name)) throw new Error(`not a rule, or a second one: ${line}`);
+      this.#rules.set(name, new GbnfReader(body).read());
+    }
+    this.#measure();
+  }
+
+  /** A string of the grammar. @param random 0 to 1, as Math.random. */
+  sample(random: () => number): string {
+    return this.#draw(this.#rule('root'), random, 0);
+  }
+
+  #rule(name: string): Node {
+    const node = this.#rules.get(name);
+    if (node === undefined) throw new Error(`no rule ${name}`);
+    return node;
+  }
+
+  #draw(node: Node, random: () => number, depth: number): string {
+    const pick = <T>(of: readonly T[]): T => of[Math.floor(random() * of.length)] as T;
+    switch (node.kind) {
+      case 'text':
+        return node.text;
+      case 'rule':
+        return this.#draw(this.#rule(node.name), random, depth + 1);
+      case 'sequence':
+        return node.of.map((each) => this.#draw(each, random, depth)).join('');
+      case 'choice': {
+        const lowest = Math.min(...node.of.map((each) => this.#height(each)));
+        const of = depth < DEEP ? node.of : node.of.filter((each) => this.#height(each) === lowest);
+        return this.#draw(pick(of), random, depth);
+      }
+      case 'repeat': {
+        const most = depth < DEEP ? Math.min(node.most, node.least + MORE) : node.least;
+        const count = node.least + Math.floor(random() * (most - node.least + 1));
+        return Array.from({ length: count }, () => this.#draw(node.of, random, depth)).join('');
+      }
+      case 'class': {
+        const within = (code: number) => node.ranges.some(([from, to]) => from <= code && code <= to);
+        if (node.negated) return String.fromCodePoint(pick(PLAIN.filter((code) => !within(code))));
+        const [from, to] = pick(node.ranges);
+        return String.fromCodePoint(from + Math.floor(random() * (to - from + 1)));
+      }
+    }
+  }
+
+  /** Rules that have to be gone through at least; endless when nothing is ever written. */
+  #height(node: Node): number {
+    switch (node.kind) {
+      case 'rule':
+        this.#rule(node.name);
+        return (this.#heights.get(node.name) ?? Number.POSITIVE_INFINITY) + 1;
+      case 'sequence':
+        return Math.max(0, ...node.of.map((each) => this.#height(each)));
+      case 'choice':
+        return Math.min(...node.of.map((each) => this.#height(each)));
+      case 'repeat':
+        // What may stand there must exist, too.
+        return node.least === 0 ? Math.min(0, this.#height(node.of)) : this.#height(node.of);
+      default:
+        return 0;
+    }
+  }
+
+  #measure(): void {
+    for (let changed = true; changed; ) {
+      changed = false;
+      for (const [name, node] of this.#rules) {
+        const height = this.#height(node);
+        if (height >= (this.#heights.get(name) ?? Number.POSITIVE_INFINITY)) continue;
+        this.#heights.set(name, height);
+        changed = true;
+      }
+    }
+  }
+}
+
+class GbnfReader {
+  readonly #body: string;
+  #at = 0;
+
+  constructor(body: string) {
+    this.#body = body;
+  }
+
+  read(): Node {
+    const node = this.#choice();
+    if (this.#at < this.#body.length) throw new Error(`left over: ${this.#body.slice(this.#at)}`);
+    return node;
+  }
+
+  #choice(): Node {
+    const of = [this.#sequence()];
+    while (this.#match(/^ *\| */)) of.push(this.#sequence());
+    return of.length === 1 ? (of[0] as Node) : { kind: 'choice', of };
+  }
+
+  #sequence(): Node {
+    const of: Node[] = [];
+    for (;;) {
+      this.#match(/^ +/);
+      const atom = this.#atom();
+      if (atom === undefined) return { kind: 'sequence', of };
+      of.push(this.#repeated(atom));
+    }
+  }
+
+  #repeated(of: Node): Node {
+    const endless = Number.POSITIVE_INFINITY;
+    const [sign, least, comma, most] = this.#match(/^(?:[*+?]|\{(\d+)(,?)(\d*)\})/) ?? [];
+    if (sign === undefined) return of;
+    if (sign === '*') return { kind: 'repeat', of, least: 0, most: endless };
+    if (sign === '+') return { kind: 'repeat', of, least: 1, most: endless };
+    if (sign === '?') return { kind: 'repeat', of, least: 0, most: 1 };
+    const upTo = !comma ? Number(least) : most ? Number(most) : endless;
+    if (upTo < Number(least) || (upTo !== endless && upTo > 1999))
+      throw new Error(`not a repetition: ${sign}`);
+    return { kind: 'repeat', of, least: Number(least), most: upTo };
+  }
+
+  #atom(): Node | undefined {
+    if (this.#match(/^"/)) {
+      let text = '';
+      while (!this.#match(/^"/)) text += String.fromCodePoint(this.#character());
+      return { kind: 'text', text };
+    }
+    if (this.#match(/^\[/)) {
+      const negated = this.#match(/^\^/) !== undefined;
+      const ranges: (readonly [number, number])[] = [];
+      while (!this.#match(/^\]/)) {
+        const from = this.#character();
+        const to = /^-[^\]]/.test(this.#body.slice(this.#at)) && this.#match(/^-/) ? this.#character() : from;
+        ranges.push([from, to]);
+      }
+      return { kind: 'class', ranges, negated };
+    }
+    if (this.#match(/^\(/)) {
+      const node = this.#choice();
+      if (!this.#match(/^ *\)/)) throw new Error(`no closing bracket: ${this.#body}`);
+      return node;
+    }
+    const [name] = this.#match(/^[a-z][a-z0-9-]*/) ?? [];
+    return name === undefined ? undefined : { kind: 'rule', name };
+  }
+
+  #character(): number {
+    const [, x, u, U, escaped, plain] =
+      this.#match(
+        /^(?:\\x([0-9A-Fa-f]{2})|\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})|\\([trn\\"[\]])|([^\\]))/u,
+      ) ?? [];
+    const code = x ?? u ?? U;
+    if (code !== undefined) return Number.parseInt(code, 16);
+    const known = { t: '\t', r: '\r', n: '\n' }[escaped ?? ''] ?? escaped ?? plain;
+    if (known === undefined) throw new Error(`not a character: ${this.#body.slice(this.#at)}`);
+    return known.codePointAt(0) ?? 0;
+  }
+
+  #match(expression: RegExp): RegExpExecArray | undefined {
+    const found = expression.exec(this.#body.slice(this.#at));
+    this.#at += found?.[0].length ?? 0;
+    return found ?? undefined;
+  }
+}
