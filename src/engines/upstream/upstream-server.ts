@@ -81,6 +81,7 @@ export class UpstreamServer {
     this.#circuit = new UpstreamCircuit(probeMs / 2, (state) => {
       this.#meter?.circuit(state);
       this.#log.warn('upstream circuit', { state });
+      if (state === 'open') this.#lost();
     });
   }
 
