@@ -31,6 +31,8 @@ const folderRules = Object.entries(allowed).map(([folder, targets]) => ({
 /** The one module (or folder) that may import an outside thing; the rest goes through it. */
 const importers = [
   ['sqlite', '^bun:sqlite$', '^src/records/'],
+  ['postgres', 'node_modules/pg/', '^src/records/'],
+  ['sql', 'node_modules/kysely/', '^src/records/'],
   ['onnxruntime', 'node_modules/onnxruntime-node/', '^src/engines/runtime\\.ts$'],
   ['protobuf', 'node_modules/protobufjs/', '^src/engines/'],
   ['mediabunny', 'node_modules/(@mediabunny/server|mediabunny)/', '^src/media/'],

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConnectionOptions } from 'node:tls';
 import { Kysely, type SchemaModule, sql } from 'kysely';
 import pg from 'pg';
@@ -18,6 +19,8 @@ const MIGRATION_LOCK = 7_237_120_563;
 const MIGRATION_TIMEOUT_MS = 600_000;
 /** How much longer than the server we wait for its own time-out, in case that it is gone. */
 const SILENCE_MS = 5000;
+/** How long connections may take to say goodbye. */
+const CLOSING_MS = 2000;
 
 /**
  * Opens a database of a PostgreSQL server and brings its tables up to date. The caller closes it.
@@ -39,9 +42,22 @@ export async function openPostgres(
   const pool = poolOf(settings, tls, settings.poolSize, settings.statementTimeoutMs);
   pool.on('error', onLost);
   const db = new Kysely<Tables>({ dialect: postgresDialect(pool) });
-  // Kysely ends a pool that it never used not at all, and a pool only once.
   let closed: Promise<void> | undefined;
-  return { engine: 'postgres', db, close: () => (closed ??= pool.end()) };
+  const close = () => {
+    closed ??= end(pool);
+    return closed;
+  };
+  return { engine: 'postgres', db, close };
+}
+
+/** A server that does not answer must not hold up the end of the process. Kysely would not end an unused pool. */
+async function end(pool: pg.Pool): Promise<void> {
+  const patience = new AbortController();
+  await Promise.race([
+    pool.end(),
+    sleep(CLOSING_MS, undefined, { signal: patience.signal }).catch(() => undefined),
+  ]);
+  patience.abort();
 }
 
 /** With a connection of its own, whose statements may take longer than those of requests. */
@@ -70,7 +86,7 @@ async function migrate(name: string, settings: PostgresSettings, tls: pg.ClientC
       await transaction.updateTable('schema_version').set({ version: steps.length }).execute();
     });
   } finally {
-    await pool.end();
+    await end(pool);
   }
 }
 
@@ -80,7 +96,7 @@ function poolOf(
   size: number,
   statementTimeoutMs: number,
 ): pg.Pool {
-  return new pg.Pool({
+  const pool = new pg.Pool({
     host: settings.host,
     port: settings.port,
     user: settings.user,
@@ -96,6 +112,9 @@ function poolOf(
     application_name: APPLICATION,
     types: { getTypeParser: typeParser },
   });
+  // One that is lent out and breaks between two statements tells nobody else: its next statement fails.
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  return pool;
 }
 
 /** Counts and amounts are numbers here as in SQLite; the library would give 64 bits as text. */

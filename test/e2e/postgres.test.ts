@@ -1,0 +1,93 @@
+import { resolve } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { LaunchError, type LaunchedService, launchService, NO_MODELS } from '../support/launcher.ts';
+import { needs } from '../support/needs.ts';
+import { HAS_POSTGRES, type PostgresServer, startPostgres } from '../support/postgres.ts';
+
+/** The real process, and the real command line, over a real server. */
+
+let server: PostgresServer;
+beforeAll(async () => {
+  if (HAS_POSTGRES) server = await startPostgres();
+});
+afterAll(() => (HAS_POSTGRES ? server.close() : undefined));
+beforeEach((context) => needs(context, HAS_POSTGRES, 'PostgreSQL'));
+
+const running: LaunchedService[] = [];
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((service) => service.stop()));
+});
+
+async function launch(url: string): Promise<LaunchedService> {
+  const env = { DATABASE_URL: url, API_KEYS: undefined };
+  const service = await launchService({ config: NO_MODELS, env });
+  running.push(service);
+  return service;
+}
+
+/** `bun run keys …` against the same database. */
+async function keys(url: string, ...args: string[]): Promise<string> {
+  const script = resolve(import.meta.dirname, '../../scripts/keys.ts');
+  const { PATH, HOME } = process.env;
+  const child = Bun.spawn([process.execPath, script, ...args], {
+    env: { PATH: PATH ?? '', HOME: HOME ?? '', DATABASE_URL: url },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const output = await new Response(child.stdout).text();
+  expect(await child.exited).toBe(0);
+  return output;
+}
+
+const status = async (service: LaunchedService, key: string) =>
+  (await service.fetch('/v1/models', { headers: { 'x-api-key': key } })).status;
+
+test('two services share keys, which the command line makes and revokes; nothing is in DATA_DIR', async () => {
+  const url = await server.freshDatabase();
+  const first = await launch(url);
+  const firstKey = /^ {4}(sk-\S+)$/m.exec(first.output())?.[1] ?? '';
+  const second = await launch(url);
+  // Only the first start makes a key.
+  expect(second.output()).not.toContain('sk-');
+  expect(await status(second, firstKey)).toBe(200);
+
+  const made = await keys(url, 'create', '--org', 'acme');
+  const key = /^ {4}(sk-\S+)$/m.exec(made)?.[1] ?? '';
+  const id = /key_[0-9a-f]{32}/.exec(made)?.[0] ?? '';
+  for (const service of [first, second]) expect(await status(service, key)).toBe(200);
+  await keys(url, 'revoke', id);
+  // Both asked a moment ago, so they may believe in it for five seconds more, and not longer.
+  const untilRefused = async (service: LaunchedService) => {
+    while ((await status(service, key)) === 200) await Bun.sleep(200);
+    return status(service, key);
+  };
+  const started = performance.now();
+  expect(await Promise.all([untilRefused(first), untilRefused(second)])).toEqual([401, 401]);
+  expect(performance.now() - started).toBeLessThan(10_000);
+  expect(await keys(url, 'list')).toContain('revoked');
+  expect(await Bun.file(`${first.dataDir}/service.sqlite`).exists()).toBe(false);
+});
+
+test('a service outlives a restart of its server', async () => {
+  const service = await launch(await server.freshDatabase());
+  const key = /^ {4}(sk-\S+)$/m.exec(service.output())?.[1] ?? '';
+  const usage = () => service.fetch('/v1/usage', { headers: { 'x-api-key': key } });
+  expect((await usage()).status).toBe(200);
+  await server.stop();
+  const refused = await usage();
+  expect(refused.status).toBe(503);
+  expect(refused.headers.get('retry-after')).toBe('1');
+  expect(await refused.json()).toMatchObject({ error: { code: 'server_overloaded' } });
+  expect((await service.fetch('/healthz')).status).toBe(200);
+  await server.start();
+  expect((await usage()).status).toBe(200);
+  expect(service.output()).not.toContain(server.password);
+});
+
+test('a start without its server ends with one clear line, without the password', async () => {
+  const outcome = await launch('postgres://svc:hunter2@127.0.0.1:9/records').catch((error) => error);
+  expect(outcome).toBeInstanceOf(LaunchError);
+  const { exitCode, output } = outcome as LaunchError;
+  expect(exitCode).toBe(1);
+  expect(output).toContain('Cannot start: The database records of svc at 127.0.0.1:9 cannot be used: ');
+  expect(output).not.toContain('hunter2');
+});
