@@ -16,6 +16,8 @@ export interface RealtimeClientOptions {
   readonly timeoutMs?: number;
   /** False when the test itself breaks what the rules or schemas say, and looks at {@link RealtimeClient.faults}. */
   readonly strict?: boolean;
+  /** False keeps its frames out of the trace file: those that JSON cannot hold, or too many. */
+  readonly traced?: boolean;
 }
 
 /** Frames of every client of a test run are appended here, for `bun run trace-check`. */
@@ -34,6 +36,7 @@ export class RealtimeClient {
   readonly #socket: WebSocket;
   readonly #timeoutMs: number;
   readonly #strict: boolean;
+  readonly #traced: boolean;
   readonly #closed = Promise.withResolvers<{ code: number; reason: string }>();
   #state: State = initial;
   /** Events before this one were given to somebody who waited. */
@@ -43,10 +46,12 @@ export class RealtimeClient {
   #isOver = false;
   readonly #startedMs = performance.now();
 
-  private constructor(socket: WebSocket, { timeoutMs = 10_000, strict = true }: RealtimeClientOptions) {
+  private constructor(socket: WebSocket, options: RealtimeClientOptions) {
+    const { timeoutMs = 10_000, strict = true, traced = strict } = options;
     this.#socket = socket;
     this.#timeoutMs = timeoutMs;
     this.#strict = strict;
+    this.#traced = traced;
     socket.onmessage = ({ data }) => this.#received(data);
     socket.onclose = ({ code, reason }) => {
       this.#closed.resolve({ code, reason });
@@ -202,7 +207,7 @@ export class RealtimeClient {
   }
 
   #write(): void {
-    if (TRACE_FILE === undefined || !this.#strict) return;
+    if (TRACE_FILE === undefined || !this.#traced) return;
     const connection = randomUUID();
     const lines = this.entries.map((entry) => JSON.stringify({ connection, ...entry }));
     appendFileSync(TRACE_FILE, `${lines.join('\n')}\n`);

@@ -1,7 +1,7 @@
 /** Who asked, in which order, and was everybody answered (spec 3.4, 6.1, 7; openai-wire 8.1, 8.4, 8.8). */
 
 import { type Ask, askOf, GRANTS, meansResponse } from './asks.ts';
-import { mirrorFaults } from './mirror.ts';
+import { mirrorFaults, previousOf } from './mirror.ts';
 import type { Report } from './rules.ts';
 import type { State } from './state.ts';
 import { at, type Fields, fieldsOf, shown, textAt } from './trace.ts';
@@ -41,7 +41,7 @@ export function answered(state: State, type: string, fields: Fields, report: Rep
   if (kind !== undefined) {
     const uncalled = () => report('answer-unasked', `${type} answers nothing that was asked`);
     const isOne = (ask: Ask) => ask.kind === kind;
-    return granted(state, isOne, uncalled, report, (ask) => isOne(ask) && hasFit(ask, fields));
+    return granted(state, isOne, uncalled, report, (ask) => isOne(ask) && fits(state, ask, fields));
   }
   if (type === 'input_audio_buffer.committed') return committed(state, report);
   if (type === 'response.done' && at(fields, 'response.status') === 'cancelled') {
@@ -58,9 +58,13 @@ interface Answered {
 type Choice = (ask: Ask) => boolean;
 
 /** Whether an answer looks like that of this question, where it holds something of it. */
-function hasFit(ask: Ask, fields: Fields): boolean {
+function fits(state: State, ask: Ask, answer: Fields): boolean {
   if (ask.kind !== 'create_item') return true;
-  return mirrorFaults(fieldsOf(ask.frame.item), fieldsOf(fields.item)).length === 0;
+  const sent = fieldsOf(ask.frame.item);
+  const item = fieldsOf(answer.item);
+  const isForeign = typeof sent.id !== 'string' && textAt(item, 'id')?.startsWith('item_') !== true;
+  const isBehind = previousOf(ask.frame, state.lastItemId) === answer.previous_item_id;
+  return !isForeign && isBehind && mirrorFaults(sent, item).length === 0;
 }
 
 function granted(
@@ -80,7 +84,9 @@ function granted(
     otherwise();
     return { state, ask: undefined };
   }
-  return { state: { ...state, asks: taken.rest }, ask: taken.ask };
+  // Of an update that may have been refused as a whole, nobody knows whether this is its answer.
+  const isSure = taken.ask.kind !== 'update' || isOwed(taken.ask);
+  return { state: { ...state, asks: taken.rest }, ask: isSure ? taken.ask : undefined };
 }
 
 interface Taken {
@@ -168,7 +174,7 @@ function errorAnswered(state: State, fields: Fields, report: Report): Answered {
   if (ask.kind !== 'update' || !ask.mayBeGranted) return { state: { ...state, asks: rest }, ask };
   // The other fields of an update apply, and its answer still comes.
   const param = typeof error.param === 'string' ? [error.param] : [];
-  if (param.some((each) => ask.refused.includes(each))) {
+  if (isOwed(ask) && param.some((each) => ask.refused.includes(each))) {
     report('answer-unasked', `a second error for ${shown(error.param)} of frame ${ask.index}`);
   }
   const refused = { ...ask, refused: [...ask.refused, ...param] };
@@ -222,7 +228,7 @@ function errorCause(state: State, ask: Ask, code: unknown, report: Report): void
   if (code === 'buffer_overflow' && ask.kind !== 'append') {
     report('error-cause', `buffer_overflow answers frame ${ask.index}, which appends nothing`);
   }
-  const cancels = ask.kind === 'cancel' && ask.mayBeGranted && !isFault(code);
+  const cancels = ask.kind === 'cancel' && ask.mayBeGranted && ask.echo !== undefined && !isFault(code);
   if (cancels && response !== undefined && meansResponse(ask, response.id)) {
     report(
       'error-cause',

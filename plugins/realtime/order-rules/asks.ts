@@ -37,7 +37,8 @@ const LONGEST_EVENT_ID = 512;
  * all is not laid down.
  */
 const DEEP = 12;
-const LARGE_CHARACTERS = 16 * 1024;
+/** Of values and characters of texts. */
+const LARGE = 16 * 1024;
 
 const KINDS: Readonly<Record<string, AskKind>> = {
   'session.update': 'update',
@@ -81,7 +82,10 @@ export function askOf(frame: unknown, index: number): Ask {
   const isNamed = event_id === undefined || event_id === null || echoOf(event_id, false) !== undefined;
   if (!isNamed || !hasFields(kind, fields)) return refuse;
   const either = { ...refuse, mayBeGranted: true };
-  if (isUnclear) return { ...either, mayBeSilent: kind === 'update' || kind === 'append' };
+  if (isUnclear)
+    return kind === 'append'
+      ? { ...refuse, mayBeSilent: true }
+      : { ...either, mayBeSilent: kind === 'update' };
   switch (kind) {
     case 'append':
       return appendAsk(refuse, String(fields.audio));
@@ -123,17 +127,20 @@ function hasFields(kind: AskKind, fields: Fields): boolean {
 function appendAsk(refuse: Ask, audio: string): Ask {
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(audio) || audio.length % 4 !== 0) return refuse;
   // Whether bits that are left over are refused is the decoder's choice (RFC 4648, 3.5).
-  const isClear = /(^|[A-Za-z0-9+/]|[AEIMQUYcgkosw048]=|[AQgw]==)$/.test(audio);
+  const isClear = /(^|[A-Za-z0-9+/]|[AEIMQUYcgkosw048]=|[AQgw]==)$/.test(audio.slice(-3));
   return { ...refuse, mayBeSilent: true, mayBeGranted: isClear };
 }
 
+/** Stops as soon as it knows: a frame may be as large as the socket lets through. */
 function isVast(frame: unknown): boolean {
-  return isDeep(frame, DEEP) || (JSON.stringify(frame)?.length ?? 0) > LARGE_CHARACTERS;
-}
-
-function isDeep(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((inner) => isDeep(inner, levels - 1));
+  let left = LARGE;
+  const isOver = (value: unknown, levels: number): boolean => {
+    left -= typeof value === 'string' ? value.length : 1;
+    if (left < 0) return true;
+    if (typeof value !== 'object' || value === null) return false;
+    return levels === 0 || Object.values(value).some((inner) => isOver(inner, levels - 1));
+  };
+  return isOver(frame, DEEP);
 }
 
 /** Whether a `response.cancel` means this response. */

@@ -1,12 +1,12 @@
 /** Items: new ids, the chain, the mirror of what a client sent, and who hears of them (openai-wire 8.2, 8.5, 8.6). */
 
 import type { Ask } from './asks.ts';
-import { mirrorFaults } from './mirror.ts';
+import { mirrorFaults, previousOf } from './mirror.ts';
 import type { Report } from './rules.ts';
 import type { ServerFrame, State } from './state.ts';
 import { at, type Fields, fieldsOf, shown, textAt } from './trace.ts';
 
-/** Items that the session keeps (spec 8): an older one's id may be used again by the client. */
+/** Items that the session keeps (spec 8). */
 const WINDOW = 64;
 
 export function itemRules(state: State, event: ServerFrame, report: Report): State {
@@ -31,8 +31,8 @@ export function newItem(state: State, id: unknown, ofClient: boolean, report: Re
   }
   if (!ofClient && !id.startsWith('item_'))
     report('id-prefix', `the id of an item begins with item_; ${shown(id)} does not`);
-  const seen = state.itemIds.indexOf(id);
-  if (seen !== undefined && !(ofClient && state.itemIds.size - seen >= WINDOW)) {
+  // A client may use an id again when its item has left the window.
+  if (state.itemIds.has(id) && !(ofClient && state.itemIds.size >= WINDOW)) {
     report('item-new', `${shown(id)} already names an item`);
   }
   return { ...state, itemIds: state.itemIds.with(id) };
@@ -50,10 +50,8 @@ function created(state: State, event: ServerFrame, report: Report): State {
   const { item, previous_item_id } = event.fields;
   const fields = fieldsOf(item);
   const { answers } = event;
-  const wanted = at(answers?.frame, 'previous_item_id') ?? undefined;
   const next = newItem(state, fields.id, at(answers?.frame, 'item.id') === fields.id, report);
-  const expected = wanted === undefined ? next.lastItemId : wanted === 'root' ? null : wanted;
-  chained(next, previous_item_id, expected, report);
+  chained(next, previous_item_id, previousOf(answers?.frame ?? {}, next.lastItemId), report);
   if (answers !== undefined) mirrored(answers, fields, report);
   const atEnd = previous_item_id === next.lastItemId;
   return announce(atEnd ? { ...next, lastItemId: String(fields.id) } : next, fields.id, previous_item_id);

@@ -16,11 +16,18 @@ export function mirrorFaults(sent: Fields, item: Fields): readonly string[] {
   return isSame ? faults : [...faults, 'item.content is not what was sent'];
 }
 
-/** What of the parts comes back in both dialects. */
+/** What of the parts comes back in both dialects: the words. */
 function parts(content: unknown): readonly unknown[] {
   return (Array.isArray(content) ? content : []).map((part) => {
     const { type, text, transcript } = fieldsOf(part);
     const kind = typeof type === 'string' ? type.replace(/^output_/, '') : type;
-    return { kind, text: text ?? null, transcript: transcript ?? null };
+    return { kind, words: (kind === 'audio' || kind === 'input_audio' ? transcript : text) ?? '' };
   });
+}
+
+/** The `previous_item_id` that an item must come back with. */
+export function previousOf(asked: Fields, lastItemId: string | null): unknown {
+  const wanted = asked.previous_item_id ?? undefined;
+  if (wanted === undefined) return lastItemId;
+  return wanted === 'root' ? null : wanted;
 }
