@@ -9,7 +9,7 @@ const COLUMNS = ['id', 'organization', 'hint', 'created_at', 'revoked_at'] as co
 type Row = Pick<Selectable<Tables['api_keys']>, (typeof COLUMNS)[number]>;
 
 /** API keys, and the organizations that get their first one. The records belong to the caller. */
-export function apiKeyStore({ db }: Records, clock: Clock): ApiKeyStore {
+export function apiKeyStore({ db, read }: Records, clock: Clock): ApiKeyStore {
   const nowSeconds = () => Math.floor(clock.now() / 1000);
   // Every request asks for this, so it is written once; what it is asked for is its one parameter.
   const byHash = db
@@ -52,8 +52,8 @@ export function apiKeyStore({ db }: Records, clock: Clock): ApiKeyStore {
     },
 
     async findByHash(keyHash) {
-      const { rows } = await db.executeQuery<Row>({ ...byHash, parameters: [keyHash] });
-      return rows[0] && toRecord(rows[0]);
+      const [row] = await read<Row>({ ...byHash, parameters: [keyHash] });
+      return row && toRecord(row);
     },
   };
 }

@@ -47,7 +47,12 @@ export async function openPostgres(
     closed ??= end(pool);
     return closed;
   };
-  return { engine: 'postgres', db, close };
+  return {
+    engine: 'postgres',
+    db,
+    read: async (query) => (await db.executeQuery(query)).rows,
+    close,
+  };
 }
 
 /** A server that does not answer must not hold up the end of the process. Kysely would not end an unused pool. */

@@ -15,14 +15,11 @@ import { whenFree } from './when-free.ts';
 /** Prepared statements that are kept; stores have a few dozen. */
 const MAX_STATEMENTS = 200;
 
-/**
- * Kysely over `bun:sqlite`. The database belongs to the caller. Every transaction is immediate: it has the right
- * to write from its beginning, so that nothing in it can find the file taken by another process.
- */
-export function sqliteDialect(database: Database): Dialect {
+/** Kysely over a driver of `bun:sqlite`. */
+export function sqliteDialect(driver: SqliteDriver): Dialect {
   return {
     createAdapter: () => new SharedAdapter(),
-    createDriver: () => new SqliteDriver(database),
+    createDriver: () => driver,
     createIntrospector: (db) => new SqliteIntrospector(db),
     createQueryCompiler: () => new SqliteQueryCompiler(),
   };
@@ -36,10 +33,12 @@ class SharedAdapter extends SqliteAdapter {
 }
 
 /**
- * Connections that share one database. Whoever has the turn has it for one statement or one transaction, first
- * come first served, and gives it up while it waits for another process: readers go on meanwhile.
+ * Connections that share one database, which belongs to the caller. Whoever has the turn has it for one statement
+ * or one transaction, first come first served, and gives it up while it waits for another process: readers go on
+ * meanwhile. Every transaction is immediate: it has the right to write from its beginning, so that nothing in it
+ * can find the file taken.
  */
-class SqliteDriver implements Driver {
+export class SqliteDriver implements Driver {
   readonly #statements: Statements;
   readonly #turn = new Turn();
 
@@ -47,10 +46,19 @@ class SqliteDriver implements Driver {
     this.#statements = new Statements(database);
   }
 
+  /** Runs one statement outside of transactions: at once when nobody has the turn. */
+  async run<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    try {
+      return await whenFree(() => this.#inTurn<Row>(query));
+    } catch (error) {
+      throw recordsFailure(error);
+    }
+  }
+
   async init(): Promise<void> {}
 
   async acquireConnection(): Promise<SqliteConnection> {
-    return new SqliteConnection(this.#statements, this.#turn);
+    return new SqliteConnection(this, this.#statements, this.#turn);
   }
 
   beginTransaction(connection: SqliteConnection): Promise<void> {
@@ -70,21 +78,36 @@ class SqliteDriver implements Driver {
   async destroy(): Promise<void> {
     this.#statements.close();
   }
+
+  #inTurn<Row>(query: CompiledQuery): QueryResult<Row> | Promise<QueryResult<Row>> {
+    const turn = this.#turn.take();
+    const run = () => {
+      try {
+        return this.#statements.run<Row>(query);
+      } finally {
+        this.#turn.give();
+      }
+    };
+    return turn === undefined ? run() : turn.then(run);
+  }
 }
 
 class SqliteConnection implements DatabaseConnection {
+  readonly #driver: SqliteDriver;
   readonly #statements: Statements;
   readonly #turn: Turn;
   #inTransaction = false;
 
-  constructor(statements: Statements, turn: Turn) {
+  constructor(driver: SqliteDriver, statements: Statements, turn: Turn) {
+    this.#driver = driver;
     this.#statements = statements;
     this.#turn = turn;
   }
 
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    if (!this.#inTransaction) return this.#driver.run(query);
     try {
-      return this.#inTransaction ? this.#statements.run(query) : await this.#alone(query);
+      return this.#statements.run(query);
     } catch (error) {
       throw recordsFailure(error);
     }
@@ -126,17 +149,6 @@ class SqliteConnection implements DatabaseConnection {
   #leave(): void {
     this.#inTransaction = false;
     this.#turn.give();
-  }
-
-  #alone<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
-    return whenFree(async () => {
-      await this.#turn.take();
-      try {
-        return this.#statements.run<Row>(query);
-      } finally {
-        this.#turn.give();
-      }
-    });
   }
 }
 

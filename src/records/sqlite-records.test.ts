@@ -10,7 +10,7 @@ import { apiKeyStore } from './api-key-store.ts';
 import { DatabaseError } from './database-error.ts';
 import type { Records } from './records.ts';
 import { openSqlite } from './sqlite-records.ts';
-import { usageStore } from './usage-store.ts';
+import { toRow, usageStore } from './usage-store.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'records-test-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -51,6 +51,40 @@ describe('a file', () => {
     await first.insert(row);
     expect((await second.list({ organization: 'a', limit: 1 })).records).toEqual([row]);
     expect((await usageStore(open(path)).list({ organization: 'a', limit: 1 })).records).toEqual([row]);
+  });
+
+  test('may be closed twice', async () => {
+    const records = open(freshPath());
+    await records.close();
+    await records.close();
+    await expect(usageStore(records).insert(usageRecord())).rejects.toMatchObject({ kind: 'overloaded' });
+  });
+
+  test('statements come in between transactions, never into one', async () => {
+    const records = open(freshPath());
+    const usage = usageStore(records);
+    const row = usageRecord();
+    const seen = async () => (await usage.list({ organization: 'a', limit: 5 })).records.length;
+    const reads: Promise<number>[] = [];
+    const work = records.db.transaction().execute(async (transaction) => {
+      await transaction.insertInto('usage').values(toRow(row)).execute();
+      reads.push(seen());
+      await transaction.updateTable('usage').set({ model: 'x' }).execute();
+      throw new Error('and all of it is undone');
+    });
+    reads.push(seen());
+    await expect(work).rejects.toThrow('and all of it is undone');
+    expect(await Promise.all(reads)).toEqual([0, 0]);
+    await usage.insert(row);
+    expect(await seen()).toBe(1);
+  });
+
+  test('has room for many kinds of statements', async () => {
+    const { db } = open(freshPath());
+    for (let kind = 0; kind < 500; kind += 1) {
+      const { rows } = await sql`SELECT ${sql.lit(kind)} AS kind`.execute(db);
+      expect(rows).toEqual([{ kind }]);
+    }
   });
 
   test('its folder is for the owner only', () => {

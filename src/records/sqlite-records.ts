@@ -1,11 +1,11 @@
 import { Database } from 'bun:sqlite';
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { Kysely, type SchemaModule, sql } from 'kysely';
+import { type CompiledQuery, Kysely, type SchemaModule, sql } from 'kysely';
 import { DatabaseError, laterVersion } from './database-error.ts';
 import { type MigrationWords, migrationSql } from './migrations.ts';
 import type { Records } from './records.ts';
-import { sqliteDialect } from './sqlite-dialect.ts';
+import { SqliteDriver, sqliteDialect } from './sqlite-dialect.ts';
 import type { Tables } from './tables.ts';
 
 /** How long the start waits for another process, such as `keys`, to release the file. */
@@ -30,10 +30,19 @@ export function openSqlite(path: string): Records {
       // thread (docs/decisions/sqlite-with-normal-sync.md).
       database.run('PRAGMA synchronous = NORMAL');
       database.run('PRAGMA foreign_keys = ON');
-      const db = new Kysely<Tables>({ dialect: sqliteDialect(database) });
+      const driver = new SqliteDriver(database);
+      const db = new Kysely<Tables>({ dialect: sqliteDialect(driver) });
       migrate(database, db);
       database.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
-      return { engine: 'sqlite', db, close: () => close(db, database) };
+      return {
+        engine: 'sqlite',
+        db,
+        read: async <Row>(query: CompiledQuery<Row>) => (await driver.run<Row>(query)).rows,
+        async close() {
+          await driver.destroy();
+          database.close();
+        },
+      };
     } catch (error) {
       database.close();
       throw error;
@@ -43,11 +52,6 @@ export function openSqlite(path: string): Records {
     const reason = error instanceof Error ? error.message : 'unknown reason';
     throw new DatabaseError(`The database ${path} cannot be opened: ${reason}.`, { cause: error });
   }
-}
-
-async function close(db: Kysely<Tables>, database: Database): Promise<void> {
-  await db.destroy();
-  database.close();
 }
 
 /** The file's `user_version` counts the steps that are done. */

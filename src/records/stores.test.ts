@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe } from 'vitest';
 import { accountStoreCases } from '../../test/cases/accounts-store.cases.ts';
 import { apiKeyStoreCases } from '../../test/cases/api-key-store.cases.ts';
@@ -16,9 +17,16 @@ import { creditStore } from './credit-store.ts';
 import { openRecords } from './open-records.ts';
 import type { Records } from './records.ts';
 import { responseStore } from './response-store.ts';
+import type { Tables } from './tables.ts';
 import { usageStore } from './usage-store.ts';
 
 /** Every store over every engine: one suite of cases (test/cases). */
+
+/** All that hold something. */
+const TABLES: readonly (keyof Tables)[] = [
+  ...(['usage', 'api_keys', 'organizations', 'responses', 'response_items'] as const),
+  ...(['instances', 'open_calls', 'credit_accounts', 'credit_transfers', 'credit_entries'] as const),
+];
 
 const opened: Records[] = [];
 afterEach(async () => {
@@ -60,10 +68,23 @@ describe('SQLite in a file', () => {
 
 describe('PostgreSQL', () => {
   let server: PostgresServer | undefined;
+  let records: Records | undefined;
   beforeAll(async () => {
-    if (HAS_POSTGRES) server = await startPostgres();
+    if (!HAS_POSTGRES) return;
+    server = await startPostgres();
+    records = await openRecords(parsePostgresUrl(await server.freshDatabase()));
   });
-  afterAll(() => server?.close());
+  afterAll(async () => {
+    await records?.close();
+    await server?.close();
+  });
   beforeEach((context) => needs(context, HAS_POSTGRES, 'PostgreSQL'));
-  storeCases(async () => openRecords(parsePostgresUrl((await server?.freshDatabase()) ?? '')));
+  // Emptied for every case, because a database of its own takes a second to make.
+  storeCases(async () => {
+    if (records === undefined) throw new Error('the server was not started');
+    await sql`TRUNCATE ${sql.join(TABLES.map((name) => sql.table(name)))} RESTART IDENTITY`.execute(
+      records.db,
+    );
+    return { ...records, close: async () => undefined };
+  });
 });
