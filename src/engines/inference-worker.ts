@@ -1,6 +1,7 @@
 /** Entry of an inference process. The only file that the serving process never loads. */
 
 import { loadKokoro } from './kokoro/kokoro-model.ts';
+import { loadMinilm } from './minilm/minilm-model.ts';
 import type { ModelSpec } from './model-spec.ts';
 import { loadPiper } from './piper/piper-model.ts';
 import { loadWhisper } from './whisper/whisper-model.ts';
@@ -14,5 +15,7 @@ serveInference<ModelSpec>((spec, runtime) => {
       return loadPiper({ ...spec, runtime });
     case 'whisper':
       return loadWhisper({ ...spec, runtime });
+    case 'minilm':
+      return loadMinilm({ ...spec, runtime });
   }
 });

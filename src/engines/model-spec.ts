@@ -22,4 +22,12 @@ export interface WhisperSpec {
   readonly weights: string;
 }
 
-export type ModelSpec = PiperSpec | KokoroSpec | WhisperSpec;
+export interface MinilmSpec {
+  readonly kind: 'minilm';
+  /** Path of the graph. */
+  readonly model: string;
+  /** Path of the list of tokens. */
+  readonly vocabulary: string;
+}
+
+export type ModelSpec = PiperSpec | KokoroSpec | WhisperSpec | MinilmSpec;
