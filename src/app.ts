@@ -1,4 +1,5 @@
 import { type AnyElysia, Elysia } from 'elysia';
+import type { CreditStore } from './contract/accounts-store.ts';
 import type { Clock } from './contract/clock.ts';
 import type { Logger } from './contract/logger.ts';
 import type { UsageReader } from './contract/usage.ts';
@@ -12,6 +13,7 @@ import { openapiRoutes } from './http/openapi.ts';
 import { requestHooks } from './http/request-hooks.ts';
 import { type RouteTable, routeTable } from './http/route-table.ts';
 import type { Registry } from './registry.ts';
+import { creditRoutes } from './usage/credit-routes.ts';
 import { usageRoutes } from './usage/usage-routes.ts';
 
 export interface AppParts {
@@ -25,6 +27,7 @@ export interface AppParts {
   readonly requestBytes: number;
   readonly modelIds: readonly string[];
   readonly usage: UsageReader;
+  readonly credits: Pick<CreditStore, 'balance'>;
   readonly registry: Pick<Registry, 'routes' | 'readiness'>;
   readonly draining: () => boolean;
 }
@@ -50,7 +53,8 @@ export function buildApp(parts: AppParts): AnyElysia {
     .use(consoleRoutes())
     .use(openapiRoutes(parts.version))
     .use(modelRoutes(parts.modelIds, Math.floor(clock.now() / 1000)))
-    .use(usageRoutes(parts.usage));
+    .use(usageRoutes(parts.usage))
+    .use(creditRoutes(parts.credits));
   if (parts.showMetrics) app.use(metricsRoutes(metrics));
   for (const plugin of registry.routes) app.use(plugin);
   return app;

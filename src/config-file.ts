@@ -7,8 +7,11 @@ import { Value } from '@sinclair/typebox/value';
 import { parse as parseToml, TomlError } from 'smol-toml';
 import { MAX_RATE_HZ, MIN_RATE_HZ, SPEECH_RATE_HZ } from './contract/audio.ts';
 import { StartError } from './contract/error.ts';
+import type { PicoCredits, Price } from './contract/prices.ts';
 import { Secret } from './contract/secret.ts';
 import type { ConfiguredModels, SttModelSettings, TtsModelSettings } from './contract/settings.ts';
+import { ENDPOINT_LABELS } from './contract/usage.ts';
+import { scaledInteger } from './kit/decimal.ts';
 import { oneOf, schemaFault } from './kit/schema-error.ts';
 
 /** A setting that cannot be used. The message says which, where it stands and what is allowed. */
@@ -47,6 +50,21 @@ const ModelKind = Type.Object({
   task: Type.Optional(Type.Unknown()),
 });
 
+/** Credits for one unit. */
+const rate = Type.Optional(Type.Number({ minimum: 0, maximum: 1_000_000 }));
+const PriceEntry = Type.Object(
+  {
+    endpoint: oneOf(ENDPOINT_LABELS),
+    model: name,
+    request: rate,
+    input_token: rate,
+    output_token: rate,
+    character: rate,
+    audio_second: rate,
+  },
+  strict,
+);
+
 const ConfigFile = Type.Object(
   {
     models: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
@@ -78,6 +96,7 @@ const ConfigFile = Type.Object(
         strict,
       ),
     ),
+    prices: Type.Optional(Type.Array(PriceEntry, { maxItems: 10_000 })),
   },
   strict,
 );
@@ -192,6 +211,43 @@ function parseModel(
       return { task: 'speech', model: { ...server, voice, rateHz } };
     }
   }
+}
+
+/** Places of the smallest part of a credit that a rate may name. */
+const RATE_PLACES = 12;
+
+/**
+ * @param modelIds those that are configured.
+ * @throws ConfigError for a model that is not, two prices of the same call, and a rate of too many places.
+ */
+export function parsePrices(file: ConfigFileContent, modelIds: readonly string[]): readonly Price[] {
+  const seen = new Set<string>();
+  const prices = (file.prices ?? []).map((entry, index): Price => {
+    const { endpoint, model } = entry;
+    const place = `${file.path}: 'prices.${index}`;
+    if (!modelIds.includes(model)) {
+      throw new ConfigError(`${place}.model' names no model; there are ${modelIds.join(', ')}.`);
+    }
+    if (seen.has(`${endpoint} ${model}`)) {
+      throw new ConfigError(`${place}' is the second price of '${endpoint}' with '${model}'.`);
+    }
+    seen.add(`${endpoint} ${model}`);
+    const rateOf = (key: 'request' | 'input_token' | 'output_token' | 'character' | 'audio_second') => {
+      const credits: PicoCredits | undefined = scaledInteger(String(entry[key] ?? 0), RATE_PLACES);
+      if (credits !== undefined) return credits;
+      throw new ConfigError(`${place}.${key}' must have at most ${RATE_PLACES} decimal places.`);
+    };
+    return Object.freeze({
+      endpoint,
+      model,
+      request: rateOf('request'),
+      inputToken: rateOf('input_token'),
+      outputToken: rateOf('output_token'),
+      character: rateOf('character'),
+      audioSecond: rateOf('audio_second'),
+    });
+  });
+  return Object.freeze(prices);
 }
 
 function checked<S extends TSchema>(schema: S, value: unknown, path: string, place: string): Static<S> {

@@ -1,6 +1,7 @@
 import { availableParallelism, homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { ConfigError, parseModels, readConfigFile } from './config-file.ts';
+import { ConfigError, parseModels, parsePrices, readConfigFile } from './config-file.ts';
+import type { Price } from './contract/prices.ts';
 import type {
   DatabaseSettings,
   InferenceSettings,
@@ -45,6 +46,8 @@ export interface Config {
   readonly ttsModels: TtsModels;
   readonly sttModels: SttModels;
   readonly inference: InferenceSettings;
+  /** What calls cost; those without a price are free. */
+  readonly prices: readonly Price[];
   readonly limits: Limits;
 }
 
@@ -117,7 +120,7 @@ export const ENVIRONMENT = [
   {
     name: 'CONFIG',
     fallback: './service.toml if it exists',
-    meaning: 'file with models, inference and limits',
+    meaning: 'file with models, inference, limits and prices',
   },
   {
     name: 'METRICS_PORT',
@@ -177,6 +180,7 @@ export function loadConfig(environment: Environment = process.env): Config {
       queueLimit,
       environment: Object.freeze(libraryEnvironment(environment)),
     }),
+    prices: parsePrices(file, modelIds),
     limits: Object.freeze({
       requestBytes: file.limits?.max_request_bytes ?? 8 * 1024 * 1024,
       speechCharacters: file.limits?.speech_max_characters ?? 5000,

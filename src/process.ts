@@ -21,12 +21,14 @@ import { jsonLogger, type RootLogger } from './kit/json-logger.ts';
 import { watchLauncher } from './kit/launcher-watch.ts';
 import { apiKeyStore } from './records/api-key-store.ts';
 import { cachedApiKeyStore } from './records/cached-api-key-store.ts';
+import { callJournal } from './records/call-journal.ts';
+import { creditStore } from './records/credit-store.ts';
 import { issueFirstKey } from './records/issue-key.ts';
 import { openRecords } from './records/open-records.ts';
 import type { Records } from './records/records.ts';
 import { usageStore } from './records/usage-store.ts';
 import { type AnyPlugin, selectPlugins, startPlugins } from './registry.ts';
-import { usageLedger } from './usage/usage-ledger.ts';
+import { startAccounts } from './usage/start-accounts.ts';
 
 /** What a build of the service consists of; src/main.ts names the real one. */
 export interface Build {
@@ -163,9 +165,13 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
     log.info('listening', { host: config.host, port: server.port });
 
     const words = { clock, log, metrics };
+    const journal = callJournal(records);
+    const accounts = opened.adopt(await startAccounts({ ...words, journal, prices: config.prices }), (it) =>
+      it.close(),
+    );
     const needs = new Set(plugins.flatMap((plugin) => plugin.needs));
     const parts = opened.adopt(await build.open(config, needs, words), (it) => it.close());
-    const slots = { ...words, ...parts.slots, usage: usageLedger(usage, clock, metrics) };
+    const slots = { ...words, ...parts.slots, calls: accounts.calls };
     const registry = opened.adopt(await startPlugins(plugins, slots, log), (it) => it.close());
     app = buildApp({
       version: packageJson.version,
@@ -177,6 +183,7 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       requestBytes: config.limits.requestBytes,
       modelIds: config.modelIds,
       usage,
+      credits: creditStore(records),
       registry,
       draining: () => stopping,
     });

@@ -79,8 +79,8 @@ describe('start order', () => {
   });
 
   test('puts an offer before its need', () => {
-    const user = plugin('user', { needs: ['tts', 'usage'] });
-    const middle = plugin('middle', { needs: ['tts'], offers: ['usage'] });
+    const user = plugin('user', { needs: ['tts', 'calls'] });
+    const middle = plugin('middle', { needs: ['tts'], offers: ['calls'] });
     const source = plugin('source', { offers: ['tts'] });
     expect(order(user, middle, source)).toEqual(['source', 'middle', 'user']);
   });
@@ -92,9 +92,9 @@ describe('start order', () => {
   });
 
   test('a cycle is described', () => {
-    const a = plugin('a', { needs: ['tts'], offers: ['usage'] });
-    const b = plugin('b', { needs: ['usage'], offers: ['tts'] });
-    expect(() => order(plugin('fine'), a, b)).toThrow("'a' needs 'tts' of 'b', 'b' needs 'usage' of 'a'");
+    const a = plugin('a', { needs: ['tts'], offers: ['calls'] });
+    const b = plugin('b', { needs: ['calls'], offers: ['tts'] });
+    expect(() => order(plugin('fine'), a, b)).toThrow("'a' needs 'tts' of 'b', 'b' needs 'calls' of 'a'");
   });
 
   test('a plugin that needs its own offer is a cycle', () => {

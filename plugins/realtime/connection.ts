@@ -29,7 +29,7 @@ import { type TranscriptionAsk, Transcriptions } from './transcriptions.ts';
 /** Audio between commits (spec 8), and as much again that was committed and waits to be transcribed. */
 export const MOST_BUFFERED_BYTES = 25 * 1024 * 1024;
 
-export interface ConnectionParts extends Pick<Slots, 'tts' | 'stt' | 'vad' | 'usage' | 'clock' | 'log'> {
+export interface ConnectionParts extends Pick<Slots, 'tts' | 'stt' | 'vad' | 'calls' | 'clock' | 'log'> {
   readonly caller: Caller;
   readonly rules: Rules;
   readonly beginning: Beginning;
@@ -226,10 +226,10 @@ export class Connection implements SocketOwner {
     const kept = this.#turns.get(itemId);
     switch (effect.kind) {
       case 'transcribe':
-        if (kept) this.#transcriptions.start(kept.turn, kept.ask, effect.committed);
+        if (kept) this.#transcriptions.start(kept.turn, kept.ask);
         break;
       case 'confirm':
-        this.#transcriptions.confirm(itemId);
+        if (kept) this.#transcriptions.confirm(kept.turn, kept.ask);
         break;
       case 'stop':
         this.#turns.delete(itemId);
@@ -237,7 +237,7 @@ export class Connection implements SocketOwner {
         break;
       case 'abandon':
         this.#turns.delete(itemId);
-        if (kept) this.#transcriptions.abandon(kept.ask);
+        this.#transcriptions.abandon(itemId);
         break;
       default:
         effect satisfies never;

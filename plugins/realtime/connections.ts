@@ -11,7 +11,7 @@ import { type RealtimeMetrics, realtimeMetrics } from './realtime-metrics.ts';
 import { initialSession } from './session.ts';
 
 export interface ConnectionsParts
-  extends Pick<Slots, 'tts' | 'stt' | 'vad' | 'usage' | 'clock' | 'log' | 'metrics'> {
+  extends Pick<Slots, 'tts' | 'stt' | 'vad' | 'calls' | 'clock' | 'log' | 'metrics'> {
   /** Connections of one organization that may be open at once. */
   readonly perOrganization: number;
   readonly rules: Rules;

@@ -9,6 +9,7 @@ import { silentLog } from '../../test/support/doubles.ts';
 import { FakeSttEngine } from '../../test/support/fake-stt-engine.ts';
 import { FakeTtsEngine } from '../../test/support/fake-tts-engine.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
+import { RecordedCalls } from '../../test/support/recorded-calls.ts';
 import * as response from './response-machine.ts';
 import type { ServerEvent } from './server-events.ts';
 import { Speaking } from './speaking.ts';
@@ -79,7 +80,7 @@ describe('speech', () => {
     });
     const speaking = new Speaking({
       tts: { ids: ['m'], get: () => engine },
-      usage: { write: async (entry) => void rows.push(entry) },
+      calls: new RecordedCalls({ stored: (row) => void rows.push(row) }),
       log: silentLog,
       clock: new ManualClock(),
       caller: CALLER,
@@ -206,24 +207,24 @@ describe('transcription', () => {
             state = step.state;
             for (const effect of step.effects) {
               if (effect.kind === 'send') trace.push(effect.event);
-              else if (effect.kind === 'confirm') transcriptions.confirm(effect.itemId);
               else if (effect.kind === 'stop') transcriptions.stop(effect.itemId);
-              else if (effect.kind === 'abandon') transcriptions.abandon(ASK);
+              else if (effect.kind === 'abandon') transcriptions.abandon(effect.itemId);
               else {
-                const { itemId, committed } = effect;
-                const audio = turns.get(itemId) ?? new TurnAudio();
-                transcriptions.start({ itemId, audio }, ASK, committed);
+                const { itemId, kind } = effect;
+                const turn = { itemId, audio: turns.get(itemId) ?? new TurnAudio() };
+                if (kind === 'confirm') transcriptions.confirm(turn, ASK);
+                else transcriptions.start(turn, ASK);
               }
             }
           };
           const transcriptions = new Transcriptions({
             stt: { ids: ['m'], get: () => engine },
-            usage: {
-              async write(entry) {
+            calls: new RecordedCalls({
+              stored(row) {
                 trace.push('row');
-                rows.push(entry);
+                rows.push(row);
               },
-            },
+            }),
             log: silentLog,
             caller: CALLER,
             report: happened,

@@ -10,13 +10,13 @@ export interface RealtimeOptions {
   readonly maxCharacters: number;
 }
 
-type Needs = 'tts' | 'stt' | 'vad' | 'usage' | 'clock' | 'log' | 'metrics';
+type Needs = 'tts' | 'stt' | 'vad' | 'calls' | 'clock' | 'log' | 'metrics';
 
 /** Transcription, translation and speech over WebSocket: /v1/realtime. */
 export function realtimePlugin(options: RealtimeOptions): FeaturePlugin<Needs> {
   return {
     name: 'realtime',
-    needs: ['tts', 'stt', 'vad', 'usage', 'clock', 'log', 'metrics'],
+    needs: ['tts', 'stt', 'vad', 'calls', 'clock', 'log', 'metrics'],
     offers: [],
     async setup(slots) {
       const connections = new Connections({

@@ -6,6 +6,7 @@ import type { UsageEntry } from '../../src/contract/usage.ts';
 import type { AudioFormat } from '../../src/listen/audio-format.ts';
 import { FakeTtsEngine, type FakeTtsOptions } from '../../test/support/fake-tts-engine.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
+import { RecordedCalls, type RecordedCallsOptions } from '../../test/support/recorded-calls.ts';
 import { RecordingLogger } from '../../test/support/recording-logger.ts';
 import type { SpeakingFact } from './response-machine.ts';
 import { type Flow, Speaking, type Speech } from './speaking.ts';
@@ -21,11 +22,9 @@ const SPEECH: Speech = {
 };
 const OPEN_FLOW: Flow = { ready: async (signal) => signal.throwIfAborted() };
 
-interface Options extends FakeTtsOptions {
+interface Options extends FakeTtsOptions, RecordedCallsOptions {
   readonly engine?: TtsEngine;
   readonly flow?: Flow;
-  /** Awaited before a row is stored. */
-  readonly storing?: () => Promise<void>;
 }
 
 /** What happened, in its order: facts and rows. */
@@ -34,14 +33,13 @@ function driver(options: Options = {}) {
   const engine = options.engine ?? fake;
   const happened: (SpeakingFact | (UsageEntry & { kind: 'row' }))[] = [];
   const log = new RecordingLogger();
+  const calls = new RecordedCalls({
+    ...options,
+    stored: (row) => void happened.push({ kind: 'row', ...row }),
+  });
   const speaking = new Speaking({
     tts: { ids: ['svc-tts'], get: (id): TtsEngine | undefined => (id === 'svc-tts' ? engine : undefined) },
-    usage: {
-      async write(entry) {
-        await options.storing?.();
-        happened.push({ kind: 'row', ...entry });
-      },
-    },
+    calls,
     log,
     clock: new ManualClock(),
     caller: { organization: 'a', requestId: 'req_1' },
@@ -52,7 +50,7 @@ function driver(options: Options = {}) {
   const rows = () => happened.filter((each) => each.kind === 'row');
   const deltas = () =>
     happened.flatMap((each) => (each.kind === 'audio_made' ? [Uint8Array.fromBase64(each.base64)] : []));
-  return { speaking, fake, happened, kinds, rows, deltas, log };
+  return { speaking, fake, happened, kinds, rows, deltas, calls, log };
 }
 
 /** Resolves when nothing can happen any more without the test: nothing here waits for anything but promises. */
@@ -228,12 +226,35 @@ describe('a response that fails', () => {
     ]);
   });
 
-  it('ends although its row cannot be stored, which is logged', async () => {
-    const { speaking, kinds, log } = driver({ storing: () => Promise.reject(new Error('disk')) });
+  it('because credits do not cover it makes nothing and has no row', async () => {
+    const { speaking, fake, happened, calls } = driver({
+      opening() {
+        throw new ServiceError('insufficient_quota', 'This may cost 2 credits.');
+      },
+    });
     speaking.start(SPEECH);
     await settled();
+    expect(happened).toMatchObject([
+      {
+        kind: 'synthesis_failed',
+        error: { code: 'upstream_error', message: 'This may cost 2 credits.' },
+      },
+    ]);
+    expect([fake.requests, calls.openings]).toEqual([[], []]);
+  });
+
+  it('is a call that is open before the engine begins', async () => {
+    const step = gate();
+    const { speaking, fake, kinds, calls } = driver({ opening: step.wait });
+    speaking.start({ ...SPEECH, text: 'One.', speed: 0.5 });
+    await settled();
+    expect([fake.requests, kinds()]).toEqual([[], []]);
+    step.pass();
+    await settled();
     expect(kinds().at(-1)).toBe('synthesis_ended');
-    expect(log.lines).toMatchObject([{ message: 'usage row could not be written' }]);
+    expect(calls.openings).toMatchObject([
+      { most: { characters: 4, audioSeconds: 13, inputTokens: 1, outputTokens: 325 } },
+    ]);
   });
 });
 

@@ -1,4 +1,4 @@
-/** The speech of one connection: runs the synthesis at the reader's pace and writes the usage rows (spec 4.7, rules 5 and 9). */
+/** The speech of one connection: runs the synthesis at the reader's pace, each a call that is billed (spec 4.7, rules 5 and 9). */
 
 import { encodeAudio } from '../../src/audio/codec.ts';
 import { Resampler } from '../../src/audio/resampler.ts';
@@ -36,7 +36,7 @@ export interface Speech {
   readonly format: AudioFormat;
 }
 
-export interface SpeakingParts extends Pick<Slots, 'tts' | 'usage' | 'clock' | 'log'> {
+export interface SpeakingParts extends Pick<Slots, 'tts' | 'calls' | 'clock' | 'log'> {
   readonly caller: Caller;
   readonly flow: Flow;
   /** Never called before the call that caused it has returned. */
@@ -44,8 +44,9 @@ export interface SpeakingParts extends Pick<Slots, 'tts' | 'usage' | 'clock' | '
 }
 
 /**
- * Performs the effects of the response machine. A response has exactly one usage row, which is stored before
- * its end is reported. After {@link stop} it reports nothing more; its row follows when the engine has let go.
+ * Performs the effects of the response machine. A response is one call, opened before its work; its usage row is
+ * stored before its end is reported. After {@link stop} it reports nothing more; its row follows when the engine
+ * has let go.
  */
 export class Speaking {
   readonly #parts: SpeakingParts;
@@ -69,10 +70,10 @@ export class Speaking {
   }
 
   async #run(speech: Speech, signal: AbortSignal): Promise<void> {
-    const { model, text } = speech;
-    const tally = new SpeechTally(this.#parts, { model, characters: codePoints(text) }, this.#parts.caller);
+    const { model, text, speed } = speech;
+    const tally = new SpeechTally({ model, characters: codePoints(text), speed }, this.#parts.caller);
     const end = await this.#speak(speech, tally, signal);
-    await tally.write(
+    await tally.close(
       end === undefined ? 'cancelled' : end.kind === 'synthesis_ended' ? 'completed' : 'failed',
     );
     if (end !== undefined) this.#report(end, signal);
@@ -87,6 +88,7 @@ export class Speaking {
   async #speak(speech: Speech, tally: SpeechTally, signal: AbortSignal): Promise<SpeakingFact | undefined> {
     const { responseId } = speech;
     try {
+      await tally.open(this.#parts.calls);
       let spoken = false;
       for await (const bytes of this.#audio(speech, tally, signal)) {
         spoken = true;
@@ -110,9 +112,16 @@ export class Speaking {
     tally: SpeechTally,
     signal: AbortSignal,
   ): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
-    const { clock, flow } = this.#parts;
+    const { clock, flow, caller } = this.#parts;
     const engine = this.#engine(model);
-    const ask = { text, voice, speed, priority: 'realtime', delivery: 'stream' } as const;
+    const ask = {
+      text,
+      voice,
+      speed,
+      priority: 'realtime',
+      owner: caller.organization,
+      delivery: 'stream',
+    } as const;
     const begun = (sentence: string) =>
       this.#report({ kind: 'sentence_begun', responseId, text: sentence }, signal);
     const resampler =

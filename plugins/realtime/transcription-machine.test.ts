@@ -53,8 +53,7 @@ const stateAfter = (...events: Event[]) => run(events).state;
 /** `conversation.item.input_audio_transcription.delta` is `delta` here; items are letters. */
 function effectName(effect: Effect): string {
   if (effect.kind !== 'send') {
-    const early = effect.kind === 'transcribe' && !effect.committed ? ' early' : '';
-    return `${effect.kind} ${effect.itemId.at(-1)}${early}`;
+    return `${effect.kind} ${effect.itemId.at(-1)}`;
   }
   const { event } = effect;
   if (!('item_id' in event)) return event.type;
@@ -287,9 +286,9 @@ function watched(watch: Watch, event: Event, { state, effects }: ReturnType<type
         if (isOver) broken('nothing begins once the connection is closed');
         if (seen.engine !== 'none') broken('a turn is transcribed once');
         if (seen.place === 'gone') broken('a dropped turn is not begun');
-        if (effect.committed !== (seen.place === 'committed')) broken('early is what is not committed');
+        if (seen.confirmed !== (seen.place === 'committed')) broken('early is what is not confirmed');
         if ([...turns.values()].some(({ engine }) => engine === 'runs')) broken('one engine at a time');
-        change(effect.itemId, { engine: 'runs', confirmed: effect.committed });
+        change(effect.itemId, { engine: 'runs' });
         break;
       case 'confirm':
         if (seen.confirmed || seen.place !== 'committed') broken('a commit is confirmed once');
@@ -302,7 +301,7 @@ function watched(watch: Watch, event: Event, { state, effects }: ReturnType<type
         break;
       case 'abandon':
         if (seen.engine !== 'none' || seen.place !== 'committed') broken('only what waits is abandoned');
-        change(effect.itemId, { engine: 'stopped', confirmed: true });
+        change(effect.itemId, { engine: 'stopped' });
     }
   }
 

@@ -66,9 +66,9 @@ export type Event =
   | { readonly kind: 'closed' };
 
 export type Effect =
-  /** Begin; a turn that is not committed yet will be confirmed or stopped. */
-  | { readonly kind: 'transcribe'; readonly itemId: ItemId; readonly committed: boolean }
-  /** The turn that was begun early was committed: it is a call that has its usage row. */
+  /** Begin; a turn that is not confirmed yet will be, or will be stopped. */
+  | { readonly kind: 'transcribe'; readonly itemId: ItemId }
+  /** The turn was committed, begun or not: it is a call that has its usage row. */
   | { readonly kind: 'confirm'; readonly itemId: ItemId }
   /** End what was begun. */
   | { readonly kind: 'stop'; readonly itemId: ItemId }
@@ -130,11 +130,16 @@ function enter(state: State, turn: WaitingTurn): Step {
 
 function commit(state: State, itemId: ItemId): Step {
   if (state.kind === 'early' && state.itemId === itemId) return confirm(state);
-  if (state.kind === 'idle' || state.kind === 'closed' || !knows(state, itemId)) {
-    return enter(state, { itemId, committed: true });
+  if (state.kind === 'closed') return unchanged(state);
+  const confirmed = { kind: 'confirm', itemId } as const;
+  if (state.kind === 'idle' || !knows(state, itemId)) {
+    const step = enter(state, { itemId, committed: true });
+    return { state: step.state, effects: [confirmed, ...step.effects] };
   }
+  const isNew = state.waiting.some((turn) => turn.itemId === itemId && !turn.committed);
+  if (!isNew) return unchanged(state);
   const waiting = state.waiting.map((turn) => (turn.itemId === itemId ? { itemId, committed: true } : turn));
-  return { state: { ...state, waiting }, effects: [] };
+  return { state: { ...state, waiting }, effects: [confirmed] };
 }
 
 /** What was held back leaves, in its order. */
@@ -193,7 +198,7 @@ function begin([first, ...waiting]: readonly WaitingTurn[], before: readonly Eff
     state: committed
       ? { kind: 'transcribing', itemId, waiting }
       : { kind: 'early', itemId, heldText: '', heldEnd: undefined, waiting },
-    effects: [...before, { kind: 'transcribe', itemId, committed }],
+    effects: [...before, { kind: 'transcribe', itemId }],
   };
 }
 

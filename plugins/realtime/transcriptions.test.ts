@@ -6,6 +6,7 @@ import { AudioRun } from '../../src/listen/audio-run.ts';
 import type { Turn } from '../../src/listen/listener.ts';
 import { TurnAudio } from '../../src/listen/turn-audio.ts';
 import { FakeSttEngine, type FakeSttOptions } from '../../test/support/fake-stt-engine.ts';
+import { RecordedCalls, type RecordedCallsOptions } from '../../test/support/recorded-calls.ts';
 import { RecordingLogger } from '../../test/support/recording-logger.ts';
 import type { TranscriptionFact } from './transcription-machine.ts';
 import { type TranscriptionAsk, Transcriptions } from './transcriptions.ts';
@@ -14,10 +15,8 @@ const ASK: TranscriptionAsk = { model: 'svc-stt', task: 'transcribe', language: 
 const FORMAT = { encoding: 'pcm16', rateHz: 16_000 } as const;
 const CALLER = { organization: 'a', requestId: 'req_1' } as const;
 
-interface Options extends FakeSttOptions {
+interface Options extends FakeSttOptions, RecordedCallsOptions {
   readonly engine?: SttEngine;
-  /** Awaited before a row is stored. */
-  readonly storing?: () => Promise<void>;
 }
 
 /** What happened, in its order: facts and rows. */
@@ -26,22 +25,35 @@ function driver(options: Options = {}) {
   const engine = options.engine ?? fake;
   const happened: (TranscriptionFact | (UsageEntry & { kind: 'row' }))[] = [];
   const log = new RecordingLogger();
+  const calls = new RecordedCalls({
+    ...options,
+    stored: (row) => void happened.push({ kind: 'row', ...row }),
+  });
   const transcriptions = new Transcriptions({
     stt: { ids: ['svc-stt'], get: (id): SttEngine | undefined => (id === 'svc-stt' ? engine : undefined) },
-    usage: {
-      async write(entry) {
-        await options.storing?.();
-        happened.push({ kind: 'row', ...entry });
-      },
-    },
+    calls,
     log,
     caller: CALLER,
     report: (fact) => void happened.push(fact),
   });
+  const commit = (turn: Turn, ask: TranscriptionAsk) => {
+    transcriptions.confirm(turn, ask);
+    transcriptions.start(turn, ask);
+  };
   const kinds = () => happened.map(({ kind }) => kind);
   const rows = () => happened.filter((each) => each.kind === 'row');
-  return { transcriptions, fake, happened, kinds, rows, log };
+  return { transcriptions, commit, fake, happened, kinds, rows, calls, log };
 }
+
+/** Credits that cover nothing. */
+function quota(): never {
+  throw new ServiceError('insufficient_quota', 'This may cost 2 credits.', { code: 'insufficient_quota' });
+}
+const NO_CREDITS = {
+  kind: 'failed',
+  itemId: 'item_1',
+  error: { type: 'server_error', code: 'upstream_error', message: 'This may cost 2 credits.' },
+};
 
 /** A turn of 100 ms whose audio is complete. */
 function spoken(itemId: Turn['itemId'] = 'item_1'): Turn {
@@ -71,8 +83,8 @@ function gate() {
 
 describe('a committed turn', () => {
   it('is transcribed as the session says, and its row comes before its end', async () => {
-    const { transcriptions, fake, happened } = driver();
-    transcriptions.start(spoken(), ASK, true);
+    const { commit, fake, happened } = driver();
+    commit(spoken(), ASK);
     expect(happened).toEqual([]);
     await settled();
     expect(happened).toEqual([
@@ -98,13 +110,20 @@ describe('a committed turn', () => {
       },
     ]);
     expect(fake.requests).toEqual([
-      { task: 'transcribe', language: 'en', prompt: 'Weather.', timestamps: 'none', priority: 'realtime' },
+      {
+        task: 'transcribe',
+        language: 'en',
+        prompt: 'Weather.',
+        timestamps: 'none',
+        priority: 'realtime',
+        owner: 'a',
+      },
     ]);
   });
 
   it('in which nothing was said completes without text', async () => {
-    const { transcriptions, happened } = driver({ deltas: [] });
-    transcriptions.start(spoken(), ASK, true);
+    const { commit, happened } = driver({ deltas: [] });
+    commit(spoken(), ASK);
     await settled();
     expect(happened).toMatchObject([
       { kind: 'row', status: 'completed' },
@@ -114,8 +133,8 @@ describe('a committed turn', () => {
   });
 
   it('that is translated is a call of its own kind', async () => {
-    const { transcriptions, fake, rows } = driver();
-    transcriptions.start(spoken(), { ...ASK, task: 'translate' }, true);
+    const { commit, fake, rows } = driver();
+    commit(spoken(), { ...ASK, task: 'translate' });
     await settled();
     expect(fake.requests).toMatchObject([{ task: 'translate' }]);
     expect(rows()).toMatchObject([{ endpoint: '/v1/audio/translations' }]);
@@ -152,9 +171,9 @@ describe('a committed turn', () => {
       /^(?!.*secret)/,
     ],
   ])('%s fails, and has its row', async (_, options, ask, code, message) => {
-    const { transcriptions, happened } = driver(options);
+    const { commit, happened } = driver(options);
     const turn = spoken();
-    transcriptions.start(turn, { ...ASK, ...ask }, true);
+    commit(turn, { ...ASK, ...ask });
     await settled();
     expect(happened).toMatchObject([
       { kind: 'row', status: 'failed', audioSeconds: 0, outputTokens: 0 },
@@ -166,8 +185,8 @@ describe('a committed turn', () => {
 
   it('that fails on its way has a row of what was heard and said', async () => {
     const failure = () => new ServiceError('upstream', 'The other server hung up.');
-    const { transcriptions, happened, log } = driver({ failure });
-    transcriptions.start(spoken(), ASK, true);
+    const { commit, happened, log } = driver({ failure });
+    commit(spoken(), ASK);
     await settled();
     expect(happened.slice(2)).toMatchObject([
       { kind: 'row', status: 'failed', audioSeconds: 0.1, outputTokens: 2, transcript: 'Ask not.' },
@@ -178,36 +197,119 @@ describe('a committed turn', () => {
 
   it('of which the engine says no end fails', async () => {
     const engine = { ...new FakeSttEngine(), async *transcribe() {} } as unknown as SttEngine;
-    const { transcriptions, kinds } = driver({ engine });
-    transcriptions.start(spoken(), ASK, true);
+    const { commit, kinds } = driver({ engine });
+    commit(spoken(), ASK);
     await settled();
     expect(kinds()).toEqual(['row', 'failed']);
   });
+});
 
-  it('ends although its row cannot be stored, which is logged', async () => {
-    const { transcriptions, kinds, log } = driver({ storing: () => Promise.reject(new Error('disk')) });
-    transcriptions.start(spoken(), ASK, true);
+describe('the call of a committed turn', () => {
+  it('is opened while the turn waits, for as long as it may be', async () => {
+    const { transcriptions, calls, kinds } = driver();
+    const turn = spoken();
+    transcriptions.confirm(turn, ASK);
     await settled();
-    expect(kinds()).toEqual(['delta', 'delta', 'completed']);
-    expect(log.lines).toMatchObject([{ level: 'error', message: 'usage row could not be written' }]);
+    expect(calls.openings).toEqual([
+      {
+        endpoint: '/v1/audio/transcriptions',
+        model: 'svc-stt',
+        organization: 'a',
+        requestId: 'req_1',
+        most: { inputTokens: 3, outputTokens: 251, audioSeconds: 0.1 },
+      },
+    ]);
+    expect(kinds()).toEqual([]);
+    transcriptions.start(turn, ASK);
+    await settled();
+    expect(kinds()).toEqual(['delta', 'delta', 'row', 'completed']);
+    expect([calls.openings.length, calls.unended]).toEqual([1, 0]);
+  });
+
+  it('is open before the engine begins', async () => {
+    const step = gate();
+    const { commit, fake, kinds } = driver({ opening: step.wait });
+    commit(spoken(), ASK);
+    await settled();
+    expect(fake.requests).toEqual([]);
+    step.pass();
+    await settled();
+    expect(kinds()).toEqual(['delta', 'delta', 'row', 'completed']);
+  });
+
+  it('that is refused is told, and no engine begins', async () => {
+    const { commit, fake, happened } = driver({ opening: quota });
+    const turn = spoken();
+    commit(turn, ASK);
+    await settled();
+    expect(happened).toEqual([NO_CREDITS]);
+    expect([fake.requests, turn.audio.heldBytes]).toEqual([[], 0]);
+  });
+
+  it('that is refused after the connection ended is nothing', async () => {
+    const step = gate();
+    const { transcriptions, commit, happened } = driver({
+      opening: async () => {
+        await step.wait();
+        quota();
+      },
+    });
+    commit(spoken(), ASK);
+    transcriptions.confirm(spoken('item_2'), ASK);
+    transcriptions.abandon('item_2');
+    const closing = transcriptions.close();
+    step.pass();
+    await closing;
+    expect(happened).toEqual([]);
   });
 });
 
 describe('a turn that is begun early', () => {
-  it('reports its words, and neither row nor end before it is committed', async () => {
-    const { transcriptions, kinds } = driver();
-    transcriptions.start(spoken(), ASK, false);
+  it('reports nothing before it is committed and its call is open', async () => {
+    const step = gate();
+    const { transcriptions, fake, kinds, happened, calls } = driver({ opening: step.wait });
+    const turn = spoken();
+    transcriptions.start(turn, ASK);
     await settled();
-    expect(kinds()).toEqual(['delta', 'delta']);
-    transcriptions.confirm('item_1');
+    expect(fake.requests).toHaveLength(1);
+    transcriptions.confirm(turn, ASK);
     await settled();
-    expect(kinds()).toEqual(['delta', 'delta', 'row', 'completed']);
+    expect([kinds(), calls.openings]).toEqual([[], []]);
+    step.pass();
+    await settled();
+    expect(kinds()).toEqual(['delta', 'row', 'completed']);
+    expect(happened[0]).toMatchObject({ text: 'Ask not.' });
+  });
+
+  it('whose call is refused says so, and none of its words', async () => {
+    const { transcriptions, happened, calls } = driver({ opening: quota });
+    const turn = spoken();
+    transcriptions.start(turn, ASK);
+    await settled();
+    transcriptions.confirm(turn, ASK);
+    await settled();
+    expect(happened).toEqual([NO_CREDITS]);
+    expect(calls.openings).toEqual([]);
+  });
+
+  it('and still at work when its call is refused stops', async () => {
+    const step = gate();
+    const { transcriptions, fake, happened } = driver({ opening: quota, before: step.wait });
+    const turn = spoken();
+    transcriptions.start(turn, ASK);
+    await step.reached;
+    transcriptions.confirm(turn, ASK);
+    await settled();
+    step.pass();
+    await settled();
+    expect(happened).toEqual([NO_CREDITS]);
+    expect(fake.leftEarly).toBe(1);
   });
 
   it('is heard while its audio arrives', async () => {
     const { transcriptions, fake, kinds, rows } = driver();
     const turn = arriving();
-    transcriptions.start(turn, ASK, false);
+    transcriptions.start(turn, ASK);
     const run = new AudioRun(FORMAT);
     run.push(new Uint8Array(16_000));
     turn.audio.add(run, 0, 6000);
@@ -216,7 +318,7 @@ describe('a turn that is begun early', () => {
     expect(fake.heard).toEqual([expect.closeTo(6000, -3)]);
     turn.audio.add(run, 6000, 8000);
     turn.audio.end('silence');
-    transcriptions.confirm('item_1');
+    transcriptions.confirm(turn, ASK);
     await settled();
     expect(fake.heard).toEqual([8000]);
     expect(rows()).toMatchObject([{ status: 'completed', audioSeconds: 0.5 }]);
@@ -227,14 +329,14 @@ describe('a turn that is begun early', () => {
     const refusal = () => new ServiceError('overloaded', 'Too much to do.');
     const { transcriptions, happened } = driver({ refusal });
     const turn = arriving();
-    transcriptions.start(turn, ASK, false);
+    transcriptions.start(turn, ASK);
     await settled();
     const run = new AudioRun(FORMAT);
     run.push(new Uint8Array(16_000));
     turn.audio.add(run, 0, 8000);
     expect(turn.audio.heldBytes).toBe(0);
     expect(happened).toEqual([]);
-    transcriptions.confirm('item_1');
+    transcriptions.confirm(turn, ASK);
     await settled();
     expect(happened).toMatchObject([{ kind: 'row', status: 'failed' }, { kind: 'failed' }]);
   });
@@ -246,7 +348,7 @@ describe('a turn that is begun early', () => {
   ])('and dropped %s leaves no trace', async (_, before) => {
     const { transcriptions, fake, kinds } = driver();
     const turn = arriving();
-    transcriptions.start(turn, ASK, false);
+    transcriptions.start(turn, ASK);
     before(turn);
     if (kinds().length === 0) await settled();
     transcriptions.stop('item_1');
@@ -258,8 +360,8 @@ describe('a turn that is begun early', () => {
 
 describe('a committed turn that is stopped', () => {
   it('while its audio arrives frees the engine at once', async () => {
-    const { transcriptions, fake, happened, log } = driver();
-    transcriptions.start(arriving(), ASK, true);
+    const { transcriptions, commit, fake, happened, log } = driver();
+    commit(arriving(), ASK);
     await settled();
     transcriptions.stop('item_1');
     await transcriptions.close();
@@ -270,10 +372,10 @@ describe('a committed turn that is stopped', () => {
 
   it.each([0, 1])('before delta %d has a row of what was consumed, and reports nothing more', async (at) => {
     const step = gate();
-    const { transcriptions, fake, happened } = driver({
+    const { transcriptions, commit, fake, happened } = driver({
       before: (delta) => (delta === at ? step.wait() : undefined),
     });
-    transcriptions.start(spoken(), ASK, true);
+    commit(spoken(), ASK);
     await step.reached;
     transcriptions.stop('item_1');
     step.pass();
@@ -293,8 +395,8 @@ describe('a committed turn that is stopped', () => {
         yield { kind: 'delta', text: 'late' };
       },
     } as unknown as SttEngine;
-    const { transcriptions, happened } = driver({ engine });
-    transcriptions.start(spoken(), ASK, true);
+    const { transcriptions, commit, happened } = driver({ engine });
+    commit(spoken(), ASK);
     await step.reached;
     transcriptions.stop('item_1');
     step.pass();
@@ -304,8 +406,8 @@ describe('a committed turn that is stopped', () => {
 
   it('while its row is stored has one row, and no end', async () => {
     const step = gate();
-    const { transcriptions, kinds, rows } = driver({ storing: step.wait });
-    transcriptions.start(spoken(), ASK, true);
+    const { transcriptions, commit, kinds, rows } = driver({ storing: step.wait });
+    commit(spoken(), ASK);
     await step.reached;
     transcriptions.stop('item_1');
     step.pass();
@@ -315,8 +417,8 @@ describe('a committed turn that is stopped', () => {
   });
 
   it('after its end has one row', async () => {
-    const { transcriptions, kinds } = driver();
-    transcriptions.start(spoken(), ASK, true);
+    const { transcriptions, commit, kinds } = driver();
+    commit(spoken(), ASK);
     await settled();
     transcriptions.stop('item_1');
     await transcriptions.close();
@@ -327,12 +429,14 @@ describe('a committed turn that is stopped', () => {
 describe('the end of a connection', () => {
   it('gives every committed turn one row, and waits for the engines', async () => {
     const step = gate();
-    const { transcriptions, fake, kinds, rows } = driver({ before: step.wait });
-    transcriptions.start(spoken('item_1'), ASK, true);
-    transcriptions.start(spoken('item_2'), ASK, false);
-    transcriptions.start(spoken('item_3'), ASK, false);
-    transcriptions.confirm('item_3');
-    transcriptions.abandon({ ...ASK, task: 'translate' });
+    const { transcriptions, commit, fake, kinds, rows } = driver({ before: step.wait });
+    commit(spoken('item_1'), ASK);
+    transcriptions.start(spoken('item_2'), ASK);
+    const third = spoken('item_3');
+    transcriptions.start(third, ASK);
+    transcriptions.confirm(third, ASK);
+    transcriptions.confirm(spoken('item_4'), { ...ASK, task: 'translate' });
+    transcriptions.abandon('item_4');
     await step.reached;
     let closed = false;
     const closing = transcriptions.close().then(() => {
@@ -361,7 +465,8 @@ describe('the end of a connection', () => {
   it('waits for rows that are being stored', async () => {
     const step = gate();
     const { transcriptions, rows } = driver({ storing: step.wait });
-    transcriptions.abandon(ASK);
+    transcriptions.confirm(spoken(), ASK);
+    transcriptions.abandon('item_1');
     const closing = transcriptions.close();
     await step.reached;
     step.pass();

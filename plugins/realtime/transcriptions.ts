@@ -1,4 +1,4 @@
-/** The transcriptions of one connection: runs the engine and writes the usage rows (spec 4.7, rule 9). */
+/** The transcriptions of one connection: runs the engine for each, a call that is billed (spec 4.7, rule 9). */
 
 import type { Caller } from '../../src/contract/caller.ts';
 import type { HeardAudio, SttEngine, Transcript, TranscriptionTask } from '../../src/contract/engine.ts';
@@ -12,6 +12,7 @@ import { TranscriptionTally } from '../../src/usage/call-tally.ts';
 import { failureOf } from './refusal.ts';
 import { Runs } from './runs.ts';
 import type { Ended, TranscriptionFact } from './transcription-machine.ts';
+import { TurnCall } from './turn-call.ts';
 
 /** How a turn is to be transcribed, as the session was when the turn began. */
 export interface TranscriptionAsk {
@@ -21,50 +22,48 @@ export interface TranscriptionAsk {
   readonly prompt: string | undefined;
 }
 
-export interface TranscriptionParts extends Pick<Slots, 'stt' | 'usage' | 'log'> {
+export interface TranscriptionParts extends Pick<Slots, 'stt' | 'calls' | 'log'> {
   readonly caller: Caller;
   /** Never called before the call that caused it has returned. */
   readonly report: (fact: TranscriptionFact) => void;
 }
 
 /**
- * Performs the effects of the transcription machine. A committed turn has exactly one usage row, which is
- * stored before the turn's end is reported: whoever reads the end may look for the row. A turn that was
- * stopped reports nothing more.
+ * Performs the effects of the transcription machine. A committed turn is one call: nothing is reported of it
+ * before it is open, and its usage row is stored before its end is reported: whoever reads the end may look for
+ * the row. A turn that was stopped reports nothing more.
  */
 export class Transcriptions {
   readonly #parts: TranscriptionParts;
   readonly #runs = new Runs<Id<'item'> | symbol>();
-  /** Turns that were begun before they were committed, with what tells them that they are. */
-  readonly #early = new Map<Id<'item'>, () => void>();
+  /** Of turns that were confirmed or begun, and have not ended. */
+  readonly #calls = new Map<Id<'item'>, TurnCall>();
 
   constructor(parts: TranscriptionParts) {
     this.#parts = parts;
   }
 
-  /** Begins a turn. One that is not committed yet has no row, and no end, before {@link confirm}. */
-  start(turn: Turn, ask: TranscriptionAsk, committed: boolean): void {
-    const { itemId } = turn;
-    const { promise: confirmed, resolve: confirm } = Promise.withResolvers<void>();
-    if (committed) confirm();
-    else this.#early.set(itemId, confirm);
-    this.#runs.start(itemId, (signal) => this.#run(turn, ask, confirmed, signal));
+  /** Begins a turn. One that is not confirmed yet reports nothing, and has no row, before {@link confirm}. */
+  start(turn: Turn, ask: TranscriptionAsk): void {
+    const call = this.#callOf(turn, ask);
+    this.#runs.start(turn.itemId, (signal) => this.#run(turn, ask, call, signal));
   }
 
-  /** The turn was committed. */
-  confirm(itemId: Id<'item'>): void {
-    this.#early.get(itemId)?.();
+  /** The turn was committed, before or after its start. */
+  confirm(turn: Turn, ask: TranscriptionAsk): void {
+    void this.#callOf(turn, ask).confirm(this.#parts.calls, turn.audio.lengthS);
   }
 
-  /** Ends a turn: its engine is freed within one window; if it was committed, its row is written. */
+  /** Ends a turn: its engine is freed within one window; if it was confirmed, its row is written. */
   stop(itemId: Id<'item'>): void {
     this.#runs.stop(itemId);
   }
 
-  /** Writes the row of a committed turn that will never begin: a call that consumed nothing. */
-  abandon({ model, task }: TranscriptionAsk): void {
-    const tally = new TranscriptionTally(this.#parts, { model, task }, this.#parts.caller);
-    this.#runs.start(Symbol(), () => tally.write('cancelled'));
+  /** Writes the row of a confirmed turn that will never begin: a call that consumed nothing. */
+  abandon(itemId: Id<'item'>): void {
+    const call = this.#calls.get(itemId);
+    this.#calls.delete(itemId);
+    if (call !== undefined) this.#runs.start(Symbol(), () => call.abandon());
   }
 
   /** Stops what is running. Resolves when every engine has let go and every row is stored. */
@@ -72,31 +71,45 @@ export class Transcriptions {
     return this.#runs.close();
   }
 
-  async #run(
-    turn: Turn,
-    ask: TranscriptionAsk,
-    confirmed: Promise<void>,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const tally = new TranscriptionTally(this.#parts, ask, this.#parts.caller);
-    const end = await this.#transcribe(turn, ask, tally, signal);
-    const counts = await Promise.race([confirmed.then(() => true), aborted(signal).then(() => false)]);
-    this.#early.delete(turn.itemId);
-    if (!counts) return;
-    await tally.write(end?.kind ?? 'cancelled');
-    if (end !== undefined && !signal.aborted) this.#parts.report(end);
+  #callOf({ itemId }: Turn, ask: TranscriptionAsk): TurnCall {
+    const known = this.#calls.get(itemId);
+    if (known !== undefined) return known;
+    const call = new TurnCall(new TranscriptionTally(ask, this.#parts.caller));
+    this.#calls.set(itemId, call);
+    return call;
   }
 
-  /** Reports the deltas; gives back how it ended, or undefined when it was stopped. */
+  async #run(turn: Turn, ask: TranscriptionAsk, call: TurnCall, signal: AbortSignal): Promise<void> {
+    const { itemId } = turn;
+    call.listen((text) => {
+      if (!signal.aborted) this.#parts.report({ kind: 'delta', itemId, text });
+    });
+    // A committed turn is worked on when its call is open; one that may still be dropped is worked on at once.
+    if (call.isConfirmed) await call.settled;
+    const end = await this.#transcribe(turn, ask, call, signal);
+    if (!call.isConfirmed) await Promise.race([call.settled, aborted(signal)]);
+    this.#calls.delete(itemId);
+    if (!call.isConfirmed) return;
+    await call.settled;
+    await call.tally.close(end?.kind ?? 'cancelled');
+    const told = call.refused.aborted ? failed(itemId, call.refused.reason) : end;
+    if (told !== undefined && !signal.aborted) this.#parts.report(told);
+  }
+
+  /** Hands on the words; gives back how it ended, or undefined when it was stopped. */
   async #transcribe(
     { itemId, audio }: Turn,
     { model, ...ask }: TranscriptionAsk,
-    tally: TranscriptionTally,
-    signal: AbortSignal,
+    call: TurnCall,
+    stopped: AbortSignal,
   ): Promise<Ended | undefined> {
+    const { tally } = call;
+    const signal = AbortSignal.any([stopped, call.refused]);
     try {
+      signal.throwIfAborted();
       let final: Transcript | undefined;
-      const request = { ...ask, timestamps: 'none', priority: 'realtime' } as const;
+      const { organization: owner } = this.#parts.caller;
+      const request = { ...ask, timestamps: 'none', priority: 'realtime', owner } as const;
       for await (const event of this.#engine(model).transcribe(
         heard(audio, tally, signal),
         request,
@@ -105,15 +118,15 @@ export class Transcriptions {
         signal.throwIfAborted();
         tally.says(event);
         if (event.kind === 'final') final = event.transcript;
-        else this.#parts.report({ kind: 'delta', itemId, text: event.text });
+        else call.say(event.text);
       }
       if (final === undefined) throw new Error('the engine ended without a transcript');
       const { text: transcript, inputTokens, outputTokens: output } = final;
       return { kind: 'completed', itemId, transcript, tokens: { ...inputTokens, output } };
     } catch (error) {
-      if (signal.aborted) return undefined;
+      if (stopped.aborted) return undefined;
       this.#parts.log.error('transcription failed', error, { request_id: this.#parts.caller.requestId });
-      return { kind: 'failed', itemId, error: failureOf(error) };
+      return failed(itemId, error);
     } finally {
       // An engine that failed may have left it half read, or never begun to read.
       audio.discard();
@@ -126,6 +139,10 @@ export class Transcriptions {
     if (engine === undefined) throw unknownModel(stt.ids, 'invalid_request');
     return engine;
   }
+}
+
+function failed(itemId: Id<'item'>, error: unknown): Ended {
+  return { kind: 'failed', itemId, error: failureOf(error) };
 }
 
 /** The audio of a turn, counted as it is taken. */

@@ -21,10 +21,10 @@ export function speechPlugin({
   maxCharacters,
   requestsPerOrganization: places,
   uploads,
-}: SpeechOptions): FeaturePlugin<'tts' | 'stt' | 'audioFiles' | 'usage' | 'clock' | 'log'> {
+}: SpeechOptions): FeaturePlugin<'tts' | 'stt' | 'audioFiles' | 'calls' | 'clock' | 'log'> {
   return {
     name: 'speech',
-    needs: ['tts', 'stt', 'audioFiles', 'usage', 'clock', 'log'],
+    needs: ['tts', 'stt', 'audioFiles', 'calls', 'clock', 'log'],
     offers: [],
     async setup(slots) {
       await prepareUploadFolder(uploads.folder, slots.clock);

@@ -1,10 +1,9 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { TtsEngine } from '../../src/contract/engine.ts';
 import { ServiceError } from '../../src/contract/error.ts';
-import type { UsageEntry } from '../../src/contract/usage.ts';
 import { FakeTtsEngine, type FakeTtsOptions } from '../../test/support/fake-tts-engine.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
-import { RecordingLogger } from '../../test/support/recording-logger.ts';
+import { RecordedCalls, type RecordedCallsOptions } from '../../test/support/recorded-calls.ts';
 import { type TestApp, testApp } from '../../test/support/test-app.ts';
 import { speechRoutes } from './routes.ts';
 import { Synthesizer } from './synthesize.ts';
@@ -19,16 +18,15 @@ afterEach(() => {
 /** The plugin's routes over a scripted engine, in the real app. */
 function setUp(
   options: FakeTtsOptions = {},
-  limits: { longestWavS?: number; perOrganization?: number } = {},
+  limits: { longestWavS?: number; perOrganization?: number } & RecordedCallsOptions = {},
 ) {
   const { longestWavS, perOrganization = 100 } = limits;
   const engine = new FakeTtsEngine(options);
-  const rows: UsageEntry[] = [];
+  const calls = new RecordedCalls(limits);
   const synthesizer = new Synthesizer({
     tts: { ids: ['svc-tts'], get: (id): TtsEngine | undefined => (id === 'svc-tts' ? engine : undefined) },
-    usage: { write: async (entry) => void rows.push(entry) },
+    calls,
     clock: new ManualClock(),
-    log: new RecordingLogger(),
     requestsPerOrganization: perOrganization,
     findVoice: (id, organization) => (id === 'tts-vc-voice_a' && organization === 'a' ? 'anna' : undefined),
     ...(longestWavS === undefined ? {} : { longestWavS }),
@@ -38,7 +36,8 @@ function setUp(
   const headers = { 'x-api-key': 'key-of-a', 'content-type': 'application/json' };
   return {
     engine,
-    rows,
+    calls,
+    rows: calls.rows,
     synthesizer,
     app,
     post: (fields: object, signal?: AbortSignal, key = 'key-of-a') =>

@@ -23,7 +23,7 @@ const LONGEST_WAV_S = 90 * 60;
 /** Name of a stored voice for the engine, or undefined when the organization has no such voice. */
 export type FindVoice = (voiceId: string, organization: string) => string | undefined;
 
-export interface SynthesizerParts extends Pick<Slots, 'tts' | 'usage' | 'clock' | 'log'> {
+export interface SynthesizerParts extends Pick<Slots, 'tts' | 'calls' | 'clock'> {
   readonly findVoice: FindVoice;
   /** Requests of one organization that may be open at once, so that no key shuts out the others. */
   readonly requestsPerOrganization: number;
@@ -48,13 +48,14 @@ export class Synthesizer {
    * Synthesises one request. Resolves when the first audio (`pcm`) or all of it (`wav`) is there, so that
    * whatever fails before can still be told by a status.
    * @throws ServiceError: `invalid_request` for an unknown model or voice, before any synthesis, and for a
-   *   text with nothing to speak; `rate_limited` when the organization has too many requests open; what the engine throws; the signal's reason after an abort.
+   *   text with nothing to speak; `rate_limited` when the organization has too many requests open;
+   *   `insufficient_quota`; what the engine throws; the signal's reason after an abort.
    */
   async synthesize(request: SpeechRequest, caller: Caller, signal: AbortSignal): Promise<SpeechAudio> {
     const engine = this.#engine(request.model);
     const voice = this.#voice(request.voice, caller.organization);
     const job = this.#open.begin(caller.organization, signal);
-    const tally = new SpeechTally(this.#parts, request, caller);
+    const tally = new SpeechTally(request, caller);
     const samples = speak(
       engine,
       {
@@ -62,6 +63,7 @@ export class Synthesizer {
         voice,
         speed: request.speed,
         priority: 'interactive',
+        owner: caller.organization,
         delivery: request.format === 'pcm' ? 'stream' : 'whole',
       },
       this.#parts.clock,
@@ -108,7 +110,7 @@ export class Synthesizer {
     );
   }
 
-  /** The samples as bytes, counted; when they end, for whatever reason, the usage row is written. */
+  /** The samples as bytes, counted, of a call that is opened before and closed when they end, for whatever reason. */
   async *#delivered(
     samples: AsyncGenerator<Int16Samples, void, undefined>,
     tally: SpeechTally,
@@ -116,21 +118,22 @@ export class Synthesizer {
   ): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
     let made = false;
     try {
+      await tally.open(this.#parts.calls);
       for await (const run of samples) {
         made = true;
         tally.add(run.length, run.byteLength);
         yield bytesOf(run);
       }
-      // Without audio it becomes a refusal, and refusals have no row.
-      if (made) await tally.write('completed');
+      if (made) await tally.close('completed');
     } catch (error) {
       const refused = !made && error instanceof ServiceError && error.kind === 'overloaded';
-      if (!refused) await tally.write(job.signal.aborted ? 'cancelled' : 'failed');
+      if (!refused) await tally.close(job.signal.aborted ? 'cancelled' : 'failed');
       throw error;
     } finally {
       await samples.return();
-      // Still open here: the consumer left in the middle.
-      if (made) await tally.write('cancelled');
+      // Still open here: the consumer left in the middle, or it becomes a refusal.
+      if (made) await tally.close('cancelled');
+      else await tally.discard();
       job.end();
     }
   }
@@ -147,7 +150,7 @@ export class Synthesizer {
       parts.push(chunk);
       dataBytes += chunk.length;
       if (dataBytes > longestBytes) {
-        await tally.write('failed');
+        await tally.close('failed');
         throw invalidRequest(
           "'input' gives more audio than a wav answer can hold; send it in parts, or ask for 'pcm'.",
           'input',

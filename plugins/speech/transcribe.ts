@@ -18,7 +18,7 @@ import type { TranscriptionAsk } from './transcription-model.ts';
 const TURNS_FOR_OTHERS = 2;
 const MOST_WAITING = 1000;
 
-export interface TranscriberParts extends Pick<Slots, 'stt' | 'audioFiles' | 'usage' | 'log'> {
+export interface TranscriberParts extends Pick<Slots, 'stt' | 'audioFiles' | 'calls' | 'log'> {
   /** Requests of one organization that may be open at once, uploads included. */
   readonly requestsPerOrganization: number;
 }
@@ -88,23 +88,29 @@ export class Transcriber {
     caller: Caller,
     signal: AbortSignal,
   ): AsyncGenerator<TranscriptionEvent, void, undefined> {
-    const tally = new TranscriptionTally(this.#parts, ask, caller);
+    const tally = new TranscriptionTally(ask, caller);
     let refused = false;
     try {
-      for await (const event of engine.transcribe(counted(file, tally), requestOf(ask), signal)) {
+      await tally.open(this.#parts.calls, file.declaredS);
+      for await (const event of engine.transcribe(
+        counted(file, tally),
+        requestOf(ask, caller.organization),
+        signal,
+      )) {
         tally.says(event);
         // The row comes first: whoever has the final may look for it.
-        if (event.kind === 'final') await tally.write('completed');
+        if (event.kind === 'final') await tally.close('completed');
         yield event;
       }
     } catch (error) {
       refused = !signal.aborted && isRefusal(error, tally);
-      if (!refused) await tally.write(signal.aborted ? 'cancelled' : 'failed');
+      if (!refused) await tally.close(signal.aborted ? 'cancelled' : 'failed');
       throw error;
     } finally {
       await file.samples.return();
       // Still open here: the consumer left in the middle.
-      if (tally.hasHeard && !refused) await tally.write('cancelled');
+      if (tally.hasHeard && !refused) await tally.close('cancelled');
+      else await tally.discard();
     }
   }
 
@@ -124,11 +130,11 @@ function requireLanguage({ languages }: SttEngine, language: string): void {
   throw invalidRequest(`'language' must be ${allowed}.`, 'language', 'invalid_value');
 }
 
-function requestOf(ask: TranscriptionAsk) {
+function requestOf(ask: TranscriptionAsk, owner: string) {
   const { task, language, prompt, temperature, format, shown } = ask;
   const needsSegments = format === 'verbose_json' || format === 'srt' || format === 'vtt';
   const timestamps = shown.words ? 'word' : needsSegments ? 'segment' : 'none';
-  return { task, language, prompt, temperature, timestamps, priority: 'interactive' } as const;
+  return { task, language, prompt, temperature, timestamps, priority: 'interactive', owner } as const;
 }
 
 async function* counted(

@@ -13,6 +13,8 @@ export interface AudioFileInfo {
 
 export interface OpenAudioFile {
   readonly info: AudioFileInfo;
+  /** Length by the file's own headers, which may be wrong; the longest that is allowed when they say nothing. */
+  readonly declaredS: number;
   /**
    * The audio, all channels mixed to one, at the rate asked for; decoded as it is pulled, so memory does not
    * depend on its length. `return()` ends the decoder.

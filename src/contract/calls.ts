@@ -33,10 +33,11 @@ export interface CallOpening {
 export interface OpenCall {
   /**
    * Writes the row, charges what was consumed and frees the rest of the reservation. Resolves when all of it is
-   * durable. Only the first of `close` and `discard` counts.
+   * durable; never rejects: a store that fails is logged and tried again later. Only the first of `close` and
+   * `discard` counts.
    */
   close(end: { readonly status: UsageStatus } & Consumed): Promise<void>;
-  /** Forgets the call, which was refused before anything was done: no row, nothing charged. */
+  /** Forgets the call, which was refused before anything was done: no row, nothing charged. Never rejects. */
   discard(): Promise<void>;
 }
 

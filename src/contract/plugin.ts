@@ -2,11 +2,11 @@
 
 import type { AnyElysia } from 'elysia';
 import type { AudioFileReader } from './audio-file.ts';
+import type { Calls } from './calls.ts';
 import type { Clock } from './clock.ts';
 import type { ReadyReport, SttEngine, TtsEngine, VadEngine } from './engine.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
-import type { UsageWriter } from './usage.ts';
 
 /** Models of one capability, looked up by the id that clients send. */
 export interface ModelTable<Engine> {
@@ -22,7 +22,7 @@ export interface Slots {
   stt: ModelTable<SttEngine>;
   vad: VadEngine;
   audioFiles: AudioFileReader;
-  usage: UsageWriter;
+  calls: Calls;
   clock: Clock;
   log: Logger;
   metrics: Metrics;

@@ -46,11 +46,6 @@ export interface UsagePage {
   readonly hasMore: boolean;
 }
 
-export interface UsageWriter {
-  /** Records one call. Resolves when the row is durable. */
-  write(entry: UsageEntry): Promise<void>;
-}
-
 export interface UsageReader {
   /**
    * Rows of one organization, newest first.

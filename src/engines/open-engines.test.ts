@@ -112,7 +112,7 @@ describe('the slots', () => {
     const spawn = vi.spyOn(Bun, 'spawn');
     onTestFinished(() => spawn.mockRestore());
     const ttsModels = new Map(Object.entries({ 'svc-tts': KOKORO }));
-    const { slots, close } = await open({ needs: new Set(['usage', 'log']), ttsModels });
+    const { slots, close } = await open({ needs: new Set(['calls', 'log']), ttsModels });
     expect(slots).toEqual({});
     expect(spawn).not.toHaveBeenCalled();
     await close();

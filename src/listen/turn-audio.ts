@@ -53,6 +53,12 @@ export class TurnAudio implements AsyncIterable<HeardAudio> {
     return this.#runs.reduce((sum, run) => sum + run.heldBytes, 0);
   }
 
+  /** Length of what came so far, read or not; what was discarded unread is left out. */
+  get lengthS(): number {
+    const heldS = this.#runs.reduce((sum, run) => sum + run.heldSamples / run.format.rateHz, 0);
+    return this.#readSamples / LISTEN_RATE_HZ + heldS;
+  }
+
   /** Samples at 16 kHz that the reader has been given. */
   get readSamples(): number {
     return this.#readSamples;

@@ -80,7 +80,7 @@ class ProcessAudioFileReader implements AudioFileReader {
       signal,
     });
     try {
-      return { info: await samples.start(path), samples };
+      return { ...(await samples.start(path)), samples };
     } catch (error) {
       await samples.return();
       throw error;

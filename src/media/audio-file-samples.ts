@@ -1,7 +1,7 @@
 /** The samples of one open file, as the serving process pulls them from the file's own process. */
 
 import type { Float32Samples } from '../contract/audio.ts';
-import type { AudioFileInfo } from '../contract/audio-file.ts';
+import type { OpenAudioFile } from '../contract/audio-file.ts';
 import { invalidRequest } from '../contract/error.ts';
 import { faultError, lossError } from './media-fault.ts';
 import { type MediaProcess, MediaProcessLost } from './media-process.ts';
@@ -48,17 +48,18 @@ export class AudioFileSamples implements AsyncGenerator<Float32Samples, void, un
 
   /**
    * Begins to decode.
-   * @returns what the file is, once its beginning has been decoded.
+   * @returns what the file is and says of itself, once its beginning has been decoded.
    * @throws ServiceError; the signal's reason; MediaProcessLost `not-started` when another process should be
    *   tried. To be followed by {@link return}.
    */
-  async start(path: string): Promise<AudioFileInfo> {
+  async start(path: string): Promise<Omit<OpenAudioFile, 'samples'>> {
     const { process, rateHz, limits } = this.#options;
     const blockSamples = Math.floor(rateHz / BLOCKS_PER_SECOND);
     process.run({ path, rateHz, blockSamples, longestS: limits.longestS }, BLOCKS_AHEAD);
     const message = await this.#receive();
     if (message.kind !== 'opened') throw new Error(`media process said '${message.kind}' first`);
-    return message.info;
+    const { info, declaredS = limits.longestS } = message;
+    return { info, declaredS: Math.min(declaredS, limits.longestS) };
   }
 
   async next(): Promise<IteratorResult<Float32Samples, void>> {

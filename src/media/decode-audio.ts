@@ -61,6 +61,8 @@ export function loadCodecs(): void {
 /** A file with an audio track whose beginning was decoded. */
 export interface OpenTrack {
   readonly info: AudioFileInfo;
+  /** Length by the headers; undefined when they say nothing. */
+  readonly declaredS: number | undefined;
   /**
    * The rest of the work: mono samples at the rate asked for, in blocks of one length but the last.
    * @throws MediaFaultError `broken`, `rate`, `too-many-channels`.
@@ -86,14 +88,16 @@ export async function openTrack({ path, rateHz, blockSamples, longestS }: AudioJ
   try {
     const { track, container, codec } = await audioTrackOf(input);
     const endS = container === 'ogg' ? await endOf(track) : Number.POSITIVE_INFINITY;
-    checkLength(await declaredLengthS(track, container, file, endS), longestS);
+    const declaredS = await declaredLengthS(track, container, file, endS);
+    checkLength(declaredS, longestS);
     const samples = audibleSamples(track, endS, { container, codec });
     const first = await samples.next();
     if (first.done) throw new MediaFaultError({ kind: 'no-samples', container });
     const { sampleRate, numberOfChannels } = first.value.sample;
     const info = { container, codec, rateHz: sampleRate, channels: numberOfChannels };
     checkShape(info);
-    return { info, blocks: blocksOf(first.value, samples, info, rateHz, blockSamples, end) };
+    const blocks = blocksOf(first.value, samples, info, rateHz, blockSamples, end);
+    return { info, declaredS, blocks };
   } catch (error) {
     await end();
     throw error;

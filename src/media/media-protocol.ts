@@ -35,7 +35,7 @@ export type MediaFault =
 export type FromMediaProcess =
   /** The process has the job; what happens from here on is the file's doing. */
   | { readonly kind: 'begun' }
-  | { readonly kind: 'opened'; readonly info: AudioFileInfo }
+  | { readonly kind: 'opened'; readonly info: AudioFileInfo; readonly declaredS?: number | undefined }
   | { readonly kind: 'samples'; readonly samples: Float32Samples }
   | { readonly kind: 'done' }
   | { readonly kind: 'refused'; readonly fault: MediaFault };

@@ -34,8 +34,8 @@ class Credit {
 const credit = new Credit();
 
 async function decodeAudio(job: AudioJob): Promise<void> {
-  const { info, blocks } = await openTrack(job);
-  send({ kind: 'opened', info });
+  const { info, declaredS, blocks } = await openTrack(job);
+  send({ kind: 'opened', info, declaredS });
   for await (const samples of blocks) {
     await credit.spend();
     send({ kind: 'samples', samples });

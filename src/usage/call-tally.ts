@@ -2,42 +2,51 @@
 
 import { LISTEN_RATE_HZ, SPEECH_RATE_HZ } from '../contract/audio.ts';
 import type { Caller } from '../contract/caller.ts';
+import type { CallOpening, Calls, Consumed, OpenCall } from '../contract/calls.ts';
 import type { Transcript, TranscriptionEvent, TranscriptionTask } from '../contract/engine.ts';
-import type { Logger } from '../contract/logger.ts';
-import type { UsageEntry, UsageStatus, UsageWriter } from '../contract/usage.ts';
+import type { EndpointLabel, UsageStatus } from '../contract/usage.ts';
 import { characterTokens, heardTokens, textTokens } from '../kit/token-estimate.ts';
 
 /** Audio codecs of speech models make 12.5 to 50 tokens a second; billing is the same for every engine. */
 const TOKENS_PER_SECOND = 25;
+/**
+ * Longest audio that a text is reserved for. A story takes 70 ms a character and a list of numbers half a second;
+ * silence at the ends and a text of one letter have the constant.
+ */
+const MOST_SECONDS_PER_CHARACTER = 1;
+const MOST_SECONDS_BESIDE = 5;
+/** Most text tokens of a second that is heard, and of silence that a model takes for words. */
+const MOST_HEARD_TOKENS_PER_SECOND = 10;
+const MOST_HEARD_TOKENS_BESIDE = 250;
 
-export interface UsageParts {
-  readonly usage: UsageWriter;
-  readonly log: Logger;
-}
+type Opening = Pick<CallOpening, 'endpoint' | 'model' | 'most'>;
 
-type Consumed = Omit<UsageEntry, 'organization' | 'requestId' | 'status'>;
-
-/** Counts what one request really consumed, and writes exactly one row of it. */
+/** Counts what one call really consumes; it may count before the call is opened. */
 abstract class Tally {
-  readonly #parts: UsageParts;
   readonly #caller: Caller;
-  #written = false;
+  #call: OpenCall | undefined;
 
-  constructor(parts: UsageParts, caller: Caller) {
-    this.#parts = parts;
+  constructor(caller: Caller) {
     this.#caller = caller;
   }
 
-  /** Resolves when the row is stored. Only the first call counts; a failure to store is logged. */
-  async write(status: UsageStatus): Promise<void> {
-    if (this.#written) return;
-    this.#written = true;
+  /** Resolves when the row is stored; a call that was not opened has none. Only the first end counts. */
+  async close(status: UsageStatus): Promise<void> {
+    await this.end({ ...this.consumed(), status });
+  }
+
+  /** The call was refused before anything was done: it has no row. */
+  async discard(): Promise<void> {
+    await this.#call?.discard();
+  }
+
+  protected async end(end: { status: UsageStatus } & Consumed): Promise<void> {
+    await this.#call?.close(end);
+  }
+
+  protected async begin(calls: Calls, opening: Opening): Promise<void> {
     const { organization, requestId } = this.#caller;
-    try {
-      await this.#parts.usage.write({ ...this.consumed(), organization, requestId, status });
-    } catch (error) {
-      this.#parts.log.error('usage row could not be written', error, { request_id: requestId });
-    }
+    this.#call = await calls.open({ ...opening, organization, requestId });
   }
 
   protected abstract consumed(): Consumed;
@@ -48,6 +57,8 @@ export interface SpokenText {
   readonly model: string;
   /** Unicode code points. */
   readonly characters: number;
+  /** 1 is natural. */
+  readonly speed: number;
 }
 
 /** Counts the audio that a text gave. */
@@ -56,9 +67,19 @@ export class SpeechTally extends Tally {
   #samples = 0;
   #bytes = 0;
 
-  constructor(parts: UsageParts, text: SpokenText, caller: Caller) {
-    super(parts, caller);
+  constructor(text: SpokenText, caller: Caller) {
+    super(caller);
     this.#text = text;
+  }
+
+  /** @throws ServiceError `insufficient_quota` when the credits do not cover the most that it may cost. */
+  open(calls: Calls): Promise<void> {
+    const { model, characters, speed } = this.#text;
+    const audioSeconds = MOST_SECONDS_BESIDE + (characters * MOST_SECONDS_PER_CHARACTER) / Math.min(1, speed);
+    const inputTokens = characterTokens(characters);
+    const outputTokens = Math.ceil(audioSeconds * TOKENS_PER_SECOND);
+    const most = { inputTokens, outputTokens, characters, audioSeconds };
+    return this.begin(calls, { endpoint: '/v1/audio/speech', model, most });
   }
 
   /**
@@ -80,14 +101,11 @@ export class SpeechTally extends Tally {
   }
 
   protected consumed(): Consumed {
-    const { model, characters } = this.#text;
     const { input: inputTokens, output: outputTokens } = this.tokens;
     return {
-      endpoint: '/v1/audio/speech',
-      model,
       inputTokens,
       outputTokens,
-      characters,
+      characters: this.#text.characters,
       audioBytes: this.#bytes,
       audioSeconds: this.#samples / SPEECH_RATE_HZ,
     };
@@ -101,6 +119,11 @@ export interface HeardSpeech {
   readonly prompt?: string | undefined;
 }
 
+const ENDPOINTS: Readonly<Record<TranscriptionTask, EndpointLabel>> = {
+  transcribe: '/v1/audio/transcriptions',
+  translate: '/v1/audio/translations',
+};
+
 /** Counts the audio that was heard and the text that it gave. */
 export class TranscriptionTally extends Tally {
   readonly #ask: HeardSpeech;
@@ -108,9 +131,24 @@ export class TranscriptionTally extends Tally {
   #text = '';
   #final: Transcript | undefined;
 
-  constructor(parts: UsageParts, ask: HeardSpeech, caller: Caller) {
-    super(parts, caller);
+  constructor(ask: HeardSpeech, caller: Caller) {
+    super(caller);
     this.#ask = ask;
+  }
+
+  /**
+   * @param audioSeconds most that it may hear.
+   * @throws ServiceError `insufficient_quota` when the credits do not cover the most that it may cost.
+   */
+  open(calls: Calls, audioSeconds: number): Promise<void> {
+    const { model, task, prompt = '' } = this.#ask;
+    const inputTokens = heardTokens(audioSeconds) + textTokens(prompt);
+    const outputTokens = Math.ceil(audioSeconds * MOST_HEARD_TOKENS_PER_SECOND) + MOST_HEARD_TOKENS_BESIDE;
+    return this.begin(calls, {
+      endpoint: ENDPOINTS[task],
+      model,
+      most: { inputTokens, outputTokens, audioSeconds },
+    });
   }
 
   /** Whether any audio was heard. */
@@ -123,6 +161,11 @@ export class TranscriptionTally extends Tally {
     return this.#text !== '';
   }
 
+  /** Ends a call for which nothing was done, and which was no refusal. */
+  async abandon(): Promise<void> {
+    await this.end({ status: 'cancelled', inputTokens: 0, outputTokens: 0, audioSeconds: 0 });
+  }
+
   hears(samples: number): void {
     this.#samples += samples;
   }
@@ -133,7 +176,7 @@ export class TranscriptionTally extends Tally {
   }
 
   protected consumed(): Consumed {
-    const { task, model, prompt = '' } = this.#ask;
+    const { prompt = '' } = this.#ask;
     const audioSeconds = this.#samples / LISTEN_RATE_HZ;
     // Only a finished one was counted by its engine.
     const { audio, text } = this.#final?.inputTokens ?? {
@@ -142,8 +185,6 @@ export class TranscriptionTally extends Tally {
     };
     const transcript = this.#final?.text ?? this.#text;
     return {
-      endpoint: task === 'translate' ? '/v1/audio/translations' : '/v1/audio/transcriptions',
-      model,
       inputTokens: audio + text,
       outputTokens: this.#final?.outputTokens ?? textTokens(this.#text),
       audioSeconds,

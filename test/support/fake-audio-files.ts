@@ -23,6 +23,7 @@ export class FakeAudioFiles implements AudioFileReader {
     this.reading += 1;
     return {
       info: { container: 'wav', codec: 'pcm', rateHz: 16_000, channels: 1 },
+      declaredS: bytes.length / 2 / 16_000,
       samples: this.#samples(bytes, field, signal),
     };
   }

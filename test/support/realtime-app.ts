@@ -3,10 +3,10 @@ import { Connections } from '../../plugins/realtime/connections.ts';
 import { realtimeRoutes } from '../../plugins/realtime/routes.ts';
 import type { SttEngine, TtsEngine, VadEngine } from '../../src/contract/engine.ts';
 import type { ModelTable } from '../../src/contract/plugin.ts';
-import type { UsageEntry } from '../../src/contract/usage.ts';
 import { type ConnectionServer, cameTo } from '../../src/http/connection-server.ts';
 import { socketHandler } from '../../src/http/socket.ts';
 import { RealtimeClient, type RealtimeClientOptions } from './realtime-client.ts';
+import { RecordedCalls, type RecordedCallsOptions } from './recorded-calls.ts';
 import { KEY_A, testApp } from './test-app.ts';
 
 export interface RealtimeAppParts {
@@ -15,22 +15,23 @@ export interface RealtimeAppParts {
   readonly vad: VadEngine;
   readonly perOrganization?: number;
   readonly maxTextCharacters?: number;
+  readonly billing?: RecordedCallsOptions;
 }
 
 /** The real app with the realtime feature over engines of the test, listening on a real port. */
-export function realtimeApp({ stt, tts, vad, perOrganization = 100, ...more }: RealtimeAppParts) {
+export function realtimeApp({ stt, tts, vad, perOrganization = 100, billing, ...more }: RealtimeAppParts) {
   const only = <Engine>(id: string, engine: Engine): ModelTable<Engine> => ({
     ids: [id],
     get: (asked) => (asked === id ? engine : undefined),
   });
-  const rows: UsageEntry[] = [];
+  const calls = new RecordedCalls(billing);
   const bare = testApp();
   const { clock, log, metrics } = bare;
   const connections = new Connections({
     stt: only('svc-stt', stt),
     tts: only('svc-tts', tts),
     vad,
-    usage: { write: async (entry) => void rows.push(entry) },
+    calls,
     clock,
     log,
     metrics,
@@ -57,7 +58,8 @@ export function realtimeApp({ stt, tts, vad, perOrganization = 100, ...more }: R
   });
   const url = `ws://127.0.0.1:${server.port}/v1/realtime`;
   return {
-    rows,
+    rows: calls.rows,
+    calls,
     connections,
     clock,
     log,

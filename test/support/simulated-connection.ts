@@ -25,6 +25,8 @@ export interface Simulation {
   readonly heard:
     | { readonly itemId: Id<'item'>; readonly confirmed: boolean; readonly text: string }
     | undefined;
+  /** Turns that were committed. */
+  readonly confirmed: ReadonlySet<string>;
   /** The response whose synthesis runs. */
   readonly spoken: Id<'response'> | undefined;
   /** Text that its synthesis has not begun. */
@@ -68,6 +70,7 @@ export function opened({ dialect, isFixed = true, watch = () => undefined }: Ope
     isHeld: false,
     isDeaf: false,
     heard: undefined,
+    confirmed: new Set(),
     spoken: undefined,
     unspoken: '',
     lateItem: undefined,
@@ -253,10 +256,14 @@ function performed(before: Simulation, effect: Effect, queue: Event[]): Simulati
     case 'transcription': {
       const { itemId, kind } = effect.effect;
       if (kind === 'transcribe') {
-        return { ...before, heard: { itemId, confirmed: effect.effect.committed, text: '' } };
+        return { ...before, heard: { itemId, confirmed: before.confirmed.has(itemId), text: '' } };
+      }
+      if (kind === 'confirm') {
+        const confirmed = new Set(before.confirmed).add(itemId);
+        if (before.heard?.itemId !== itemId) return { ...before, confirmed };
+        return { ...before, confirmed, heard: { ...before.heard, confirmed: true } };
       }
       if (before.heard?.itemId !== itemId) return before;
-      if (kind === 'confirm') return { ...before, heard: { ...before.heard, confirmed: true } };
       return { ...before, heard: undefined, lateItem: itemId };
     }
     case 'synthesize':

@@ -4,7 +4,7 @@ import { runProcess } from '../../src/process.ts';
 
 /**
  * A build for tests of choosing plugins and of stopping. The plugin `slow` works slowly: `GET
- * /v1/slow/:pieces` streams pieces 100 ms apart and writes its usage row when it is done. `extra` has one route.
+ * /v1/slow/:pieces` streams pieces 100 ms apart and closes its call when it is done. `extra` has one route.
  */
 const PIECE_MS = 100;
 
@@ -12,28 +12,27 @@ await runProcess({
   plugins: () => [
     {
       name: 'slow',
-      needs: ['log', 'usage'],
+      needs: ['log', 'calls'],
       offers: [],
-      async setup({ log, usage }) {
+      async setup({ log, calls }) {
         let running = 0;
         let idle = Promise.withResolvers<void>();
-        const routes = new Elysia({ name: 'slow' }).get('/v1/slow/:pieces', ({ params, request }) => {
+        const routes = new Elysia({ name: 'slow' }).get('/v1/slow/:pieces', async ({ params, request }) => {
           const { organization, requestId } = callerOf(request);
+          const call = await calls.open({
+            endpoint: '/v1/audio/speech',
+            organization,
+            requestId,
+            model: 'slow',
+            most: { inputTokens: 0, outputTokens: 0 },
+          });
           running += 1;
           async function* pieces() {
             for (let piece = 0; piece < Number(params.pieces); piece += 1) {
               yield new TextEncoder().encode(`${piece}\n`);
               await Bun.sleep(PIECE_MS);
             }
-            await usage.write({
-              endpoint: '/v1/audio/speech',
-              organization,
-              requestId,
-              model: 'slow',
-              status: 'completed',
-              inputTokens: 0,
-              outputTokens: 0,
-            });
+            await call.close({ status: 'completed', inputTokens: 0, outputTokens: 0 });
             running -= 1;
             if (running === 0) idle.resolve();
           }

@@ -1,15 +1,20 @@
 import type { AnyElysia } from 'elysia';
 import { buildApp } from '../../src/app.ts';
+import type { CreditStore } from '../../src/contract/accounts-store.ts';
+import type { Calls } from '../../src/contract/calls.ts';
 import type { ReadyReport } from '../../src/contract/engine.ts';
-import type { UsageWriter } from '../../src/contract/usage.ts';
+import type { Price } from '../../src/contract/prices.ts';
 import { authenticator } from '../../src/http/auth.ts';
 import { type ConnectionServer, cameTo } from '../../src/http/connection-server.ts';
 import { createMetrics, type MetricsRegistry } from '../../src/http/metrics.ts';
 import { hashApiKey } from '../../src/kit/api-key.ts';
 import { apiKeyStore } from '../../src/records/api-key-store.ts';
+import { callJournal } from '../../src/records/call-journal.ts';
+import { creditStore } from '../../src/records/credit-store.ts';
 import { openSqlite } from '../../src/records/sqlite-records.ts';
 import { usageStore } from '../../src/records/usage-store.ts';
-import { usageLedger } from '../../src/usage/usage-ledger.ts';
+import { Accounts } from '../../src/usage/accounts.ts';
+import { priceList } from '../../src/usage/prices.ts';
 import { ManualClock } from './manual-clock.ts';
 import { RecordingLogger } from './recording-logger.ts';
 
@@ -23,6 +28,7 @@ export interface TestAppOptions {
   readonly requestBytes?: number;
   readonly draining?: () => boolean;
   readonly showMetrics?: boolean;
+  readonly prices?: readonly Price[];
 }
 
 export interface TestApp {
@@ -30,7 +36,8 @@ export interface TestApp {
   readonly clock: ManualClock;
   readonly log: RecordingLogger;
   readonly metrics: MetricsRegistry;
-  readonly usage: UsageWriter;
+  readonly calls: Calls;
+  readonly credits: CreditStore;
   /** The server that requests come to; tests may change what it does. */
   readonly server: ConnectionServer;
   /** Sends a request with the key of organization `a`, unless `init` names its own headers. */
@@ -45,6 +52,7 @@ export function testApp(options: TestAppOptions = {}): TestApp {
   const metrics = createMetrics(clock);
   const records = openSqlite(':memory:');
   const usage = usageStore(records);
+  const credits = creditStore(records);
   const fixedKeys = [
     { keyHash: hashApiKey(KEY_A), organization: 'a' },
     { keyHash: hashApiKey(KEY_B), organization: 'b' },
@@ -59,6 +67,7 @@ export function testApp(options: TestAppOptions = {}): TestApp {
     requestBytes: options.requestBytes ?? 64 * 1024,
     modelIds: ['svc-tts', 'svc-tts-fast'],
     usage,
+    credits,
     registry: { routes: options.routes ?? [], readiness: options.readiness ?? (() => new Map()) },
     draining: options.draining ?? (() => false),
   });
@@ -69,7 +78,15 @@ export function testApp(options: TestAppOptions = {}): TestApp {
     clock,
     log,
     metrics,
-    usage: usageLedger(usage, clock, metrics),
+    calls: new Accounts({
+      journal: callJournal(records),
+      findPrice: priceList(options.prices ?? []),
+      instance: 'test',
+      clock,
+      log,
+      metrics,
+    }),
+    credits,
     async send(path, init = {}) {
       const request = new Request(`http://service.test${path}`, {
         headers: { 'x-api-key': KEY_A },

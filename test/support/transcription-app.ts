@@ -3,9 +3,9 @@ import { onTestFinished } from 'vitest';
 import { Transcriber } from '../../plugins/speech/transcribe.ts';
 import { transcriptionRoutes } from '../../plugins/speech/transcription-routes.ts';
 import type { SttEngine } from '../../src/contract/engine.ts';
-import type { UsageEntry } from '../../src/contract/usage.ts';
 import { FakeAudioFiles } from './fake-audio-files.ts';
 import { FakeSttEngine, type FakeSttOptions } from './fake-stt-engine.ts';
+import { RecordedCalls, type RecordedCallsOptions } from './recorded-calls.ts';
 import { RecordingLogger } from './recording-logger.ts';
 import { tempDir } from './temp-dir.ts';
 import { testApp } from './test-app.ts';
@@ -21,17 +21,24 @@ type Value = string | File;
 /** A form's fields; several values are sent one after the other. */
 export type Fields = Record<string, Value | readonly Value[]>;
 
+export interface TranscriptionAppOptions extends RecordedCallsOptions {
+  readonly perOrganization?: number;
+}
+
 /** The routes over a scripted engine, in the real app. */
-export async function transcriptionApp(options: FakeSttOptions = {}, { perOrganization = 100 } = {}) {
+export async function transcriptionApp(
+  options: FakeSttOptions = {},
+  { perOrganization = 100, ...billing }: TranscriptionAppOptions = {},
+) {
   const engine = new FakeSttEngine(options);
   const files = new FakeAudioFiles();
-  const rows: UsageEntry[] = [];
+  const calls = new RecordedCalls(billing);
   const log = new RecordingLogger();
   const folder = await tempDir();
   const transcriber = new Transcriber({
     stt: { ids: ['svc-stt'], get: (id): SttEngine | undefined => (id === 'svc-stt' ? engine : undefined) },
     audioFiles: files,
-    usage: { write: async (entry) => void rows.push(entry) },
+    calls,
     log,
     requestsPerOrganization: perOrganization,
   });
@@ -46,7 +53,8 @@ export async function transcriptionApp(options: FakeSttOptions = {}, { perOrgani
     return app.send(path, { method: 'POST', headers: { 'x-api-key': key }, body, ...init });
   };
   const staged = () => readdirSync(folder);
-  return { engine, files, rows, log, transcriber, app, post, staged };
+  const { rows } = calls;
+  return { engine, files, calls, rows, log, transcriber, app, post, staged };
 }
 
 export interface PostOptions extends RequestInit {

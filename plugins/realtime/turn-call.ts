@@ -1,0 +1,71 @@
+import type { Calls } from '../../src/contract/calls.ts';
+import type { TranscriptionTally } from '../../src/usage/call-tally.ts';
+
+/**
+ * The call of one turn. It is opened when the turn is committed, which may be long before an engine begins or
+ * when one has almost ended; words that came before are held until it is open.
+ */
+export class TurnCall {
+  readonly tally: TranscriptionTally;
+  readonly #settled = Promise.withResolvers<void>();
+  readonly #refused = new AbortController();
+  #state: 'early' | 'opening' | 'open' | 'refused' = 'early';
+  #held = '';
+  #tell: (text: string) => void = () => undefined;
+
+  constructor(tally: TranscriptionTally) {
+    this.tally = tally;
+  }
+
+  get isConfirmed(): boolean {
+    return this.#state !== 'early';
+  }
+
+  /** Resolves when the call is open or refused. */
+  get settled(): Promise<void> {
+    return this.#settled.promise;
+  }
+
+  /** Fires, with the reason, when the call cannot be opened. */
+  get refused(): AbortSignal {
+    return this.#refused.signal;
+  }
+
+  /** @param audioS length of the turn. */
+  async confirm(calls: Calls, audioS: number): Promise<void> {
+    if (this.isConfirmed) return;
+    this.#state = 'opening';
+    try {
+      await this.tally.open(calls, audioS);
+      this.#state = 'open';
+      this.#tellHeld();
+    } catch (error) {
+      this.#state = 'refused';
+      this.#refused.abort(error);
+    }
+    this.#settled.resolve();
+  }
+
+  /** Who is told words, once they may be told. */
+  listen(tell: (text: string) => void): void {
+    this.#tell = tell;
+  }
+
+  say(text: string): void {
+    this.#held += text;
+    if (this.#state === 'open') this.#tellHeld();
+  }
+
+  /** Ends a call whose turn will never begin. */
+  async abandon(): Promise<void> {
+    await this.settled;
+    await this.tally.abandon();
+  }
+
+  #tellHeld(): void {
+    if (this.#held === '') return;
+    const text = this.#held;
+    this.#held = '';
+    this.#tell(text);
+  }
+}

@@ -1,0 +1,38 @@
+import { Type } from '@sinclair/typebox';
+import { Elysia, t } from 'elysia';
+import type { CreditStore } from '../contract/accounts-store.ts';
+import { callerOf } from '../http/caller.ts';
+import { readQuery } from '../http/query.ts';
+import { ErrorSchema } from '../http/schemas.ts';
+import { creditNumber } from './credit-amounts.ts';
+
+// TypeBox's own numbers: Elysia's would also be documented as text.
+const Credits = t.Object({
+  object: t.Literal('credits'),
+  balance: Type.Number({ minimum: 0, description: 'what calls may still cost', examples: [12.5] }),
+  reserved: Type.Number({
+    minimum: 0,
+    description: 'what is held for calls that have not ended; no part of the balance',
+    examples: [0.25],
+  }),
+});
+
+/** GET /v1/credits: what the caller's organization has (contract). */
+export function creditRoutes(credits: Pick<CreditStore, 'balance'>) {
+  return new Elysia({ name: 'credits', tags: ['usage'] }).get(
+    '/v1/credits',
+    async ({ request }) => {
+      readQuery(request, []);
+      const { available, reserved } = await credits.balance(callerOf(request).organization);
+      return {
+        object: 'credits' as const,
+        balance: creditNumber(available),
+        reserved: creditNumber(reserved),
+      };
+    },
+    {
+      response: { 200: Credits, 400: ErrorSchema },
+      detail: { summary: 'Credits of your organization' },
+    },
+  );
+}

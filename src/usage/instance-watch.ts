@@ -1,0 +1,91 @@
+import type { CallJournal, Instance } from '../contract/accounts-store.ts';
+import type { Clock } from '../contract/clock.ts';
+import type { Logger } from '../contract/logger.ts';
+import { unixSeconds } from '../kit/clock.ts';
+import type { Accounts } from './accounts.ts';
+
+/** How often a process says that it lives. */
+const BEAT_MS = 10_000;
+/** One that was not heard for so long is dead. Clocks of machines must agree better than that. */
+export const SILENT_S = 60;
+/** Calls that are read at once. */
+const PAGE = 500;
+
+export interface InstanceWatchParts {
+  readonly journal: CallJournal;
+  readonly accounts: Accounts;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** This process. */
+  readonly self: Omit<Instance, 'seenAt'>;
+  /** Whether a process of this one's place runs. */
+  readonly isRunning: (pid: number) => boolean;
+}
+
+/** Keeps this process noted as one that lives, and ends the calls of those that died. */
+export class InstanceWatch {
+  readonly #parts: InstanceWatchParts;
+  #timer: NodeJS.Timeout | undefined;
+  #beating: Promise<void> | undefined;
+
+  constructor(parts: InstanceWatchParts) {
+    this.#parts = parts;
+  }
+
+  /** Resolves when calls may be opened, and those of processes that died before are ended. */
+  async start(): Promise<void> {
+    await this.beat();
+    this.#timer = setInterval(() => void this.#beatOrLog(), BEAT_MS);
+  }
+
+  /** Says that this process lives, stores what could not be stored, and ends the calls of the dead. */
+  async beat(): Promise<void> {
+    const { journal, accounts, clock, self } = this.#parts;
+    const seenAt = unixSeconds(clock);
+    await journal.seen({ ...self, seenAt });
+    await accounts.storeAgain();
+    for (const instance of await journal.instances()) {
+      if (this.#isDead(instance, seenAt)) await this.#bury(instance);
+    }
+  }
+
+  /** For the end of the process, when its calls are closed. */
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#beating;
+    const { journal, accounts, self } = this.#parts;
+    await accounts.storeAgain();
+    // With calls that are still open it stays noted, and whoever starts next ends them.
+    await journal.forget(self.id);
+  }
+
+  #isDead({ id, place, pid, seenAt }: Instance, now: number): boolean {
+    const { self, isRunning } = this.#parts;
+    if (id === self.id) return false;
+    if (seenAt < now - SILENT_S) return true;
+    // Numbers are used again: one with this process's own number was before it.
+    return place === self.place && (pid === self.pid || !isRunning(pid));
+  }
+
+  async #bury({ id }: Instance): Promise<void> {
+    const { journal, accounts, log } = this.#parts;
+    let ended = 0;
+    for (;;) {
+      const calls = await journal.openCalls(id, PAGE);
+      if (calls.length === 0) break;
+      for (const call of calls) if (await accounts.recover(call)) ended += 1;
+    }
+    await journal.forget(id);
+    if (ended > 0) log.warn('calls of a process that died were ended', { calls: ended });
+  }
+
+  /** One at a time: a beat that waits for the store must not be followed by a queue of others. */
+  async #beatOrLog(): Promise<void> {
+    if (this.#beating !== undefined) return;
+    this.#beating = this.beat().catch((error: unknown) => {
+      this.#parts.log.error('open calls could not be looked after', error);
+    });
+    await this.#beating;
+    this.#beating = undefined;
+  }
+}

@@ -1,0 +1,23 @@
+import type { Metrics } from '../contract/metrics.ts';
+import type { UsageRecord } from '../contract/usage.ts';
+
+/** Counts usage rows as they are written. */
+export interface RowMetrics {
+  add(row: UsageRecord): void;
+}
+
+export function rowMetrics(metrics: Metrics): RowMetrics {
+  const rows = metrics.counter('usage_rows_total', 'Usage rows written.', ['endpoint', 'status']);
+  const characters = metrics.counter('usage_characters_total', 'Characters accepted for synthesis.', [
+    'endpoint',
+  ]);
+  const audio = metrics.counter('usage_audio_seconds_total', 'Seconds of audio made or read.', ['endpoint']);
+  return {
+    add(row) {
+      const { endpoint } = row;
+      rows.add({ endpoint, status: row.status });
+      characters.add({ endpoint }, row.characters ?? 0);
+      audio.add({ endpoint }, row.audioSeconds ?? 0);
+    },
+  };
+}

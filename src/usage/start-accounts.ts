@@ -1,0 +1,33 @@
+import type { CallJournal } from '../contract/accounts-store.ts';
+import type { Calls } from '../contract/calls.ts';
+import type { Clock } from '../contract/clock.ts';
+import type { Logger } from '../contract/logger.ts';
+import type { Metrics } from '../contract/metrics.ts';
+import type { Price } from '../contract/prices.ts';
+import { isRunning, processPlace } from '../kit/process-place.ts';
+import { Accounts } from './accounts.ts';
+import { InstanceWatch } from './instance-watch.ts';
+import { priceList } from './prices.ts';
+
+export interface AccountsSettings {
+  readonly journal: CallJournal;
+  readonly prices: readonly Price[];
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+/**
+ * Makes this process one that opens calls, and ends those of processes that died.
+ * @returns `close`, for when every call is closed.
+ */
+export async function startAccounts({
+  prices,
+  ...parts
+}: AccountsSettings): Promise<{ readonly calls: Calls; close(): Promise<void> }> {
+  const self = { id: crypto.randomUUID(), place: processPlace(), pid: process.pid };
+  const accounts = new Accounts({ ...parts, instance: self.id, findPrice: priceList(prices) });
+  const watch = new InstanceWatch({ ...parts, accounts, self, isRunning });
+  await watch.start();
+  return { calls: accounts, close: () => watch.stop() };
+}
