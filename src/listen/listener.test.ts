@@ -355,23 +355,35 @@ describe('a turn that is detected', () => {
     expect((await read(turnsOf(events)[0])).samples).toEqual(countingFloat(1200, 2600));
   });
 
-  it('has a limit that its reader does not lift', async () => {
+  it('ends at the limit, though nobody pauses, and what follows is heard on', async () => {
     const { listener, events } = listening({ script: () => oneTurn.slice(0, 1) }, 2 * ms(10_000));
     listener.configure(PCM_16K, VAD);
-    let appendedMs = 0;
     let heard: ReturnType<typeof read> | undefined;
-    while (listener.append(counting(appendedMs, appendedMs + 100))) {
-      appendedMs += 100;
+    for (let atMs = 0; atMs < 12_000; atMs += 100) {
+      expect(listener.append(counting(atMs, atMs + 100))).toBe(true);
       await settled();
       const [first] = events;
       if (first?.kind === 'speech_started') heard ??= read(first.turn);
     }
     // What lay before the turn counts no more.
-    expect(appendedMs).toBe(10_200);
-    expect(listener.append(counting(appendedMs, appendedMs + 100))).toBe(false);
-    expect(listener.commit()).toBe(true);
     expect((await heard)?.samples).toEqual(countingFloat(200, 10_200));
-    expect(listener.append(counting(0, 100))).toBe(true);
+    expect(events.map(({ kind }) => kind)).toEqual([
+      'speech_started',
+      'speech_stopped',
+      'committed',
+      'speech_started',
+    ]);
+    expect(events[1]).toMatchObject({ audioEndMs: 10_200 });
+  });
+
+  it('refuses what comes faster than it is judged, and keeps what it has', async () => {
+    const { listener } = listening({ script: () => oneTurn.slice(0, 1) }, 2 * ms(1000));
+    listener.configure(PCM_16K, VAD);
+    expect(listener.append(counting(0, 1000))).toBe(true);
+    expect(listener.append(counting(1000, 1100))).toBe(false);
+    expect(listener.heldBytes).toBe(2 * ms(1000));
+    expect(listener.commit()).toBe(true);
+    expect(listener.append(counting(1000, 1100))).toBe(true);
   });
 });
 

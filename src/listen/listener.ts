@@ -103,10 +103,17 @@ export class Listener {
     this.#tell();
   }
 
-  /** Takes bytes, which must not be changed any more; false, and nothing is taken, beyond the limit. */
+  /**
+   * Takes bytes, which must not be changed any more; false, and nothing is taken, beyond the limit. A turn of the
+   * detector that reaches the limit ends as by a commit, so that somebody who never pauses is heard on.
+   */
   append(bytes: Uint8Array): boolean {
     if (this.#isClosed) return true;
-    if (this.heldBytes + bytes.length > this.#parts.limitBytes) return false;
+    if (this.heldBytes + bytes.length > this.#parts.limitBytes) {
+      // What is really kept may fit still: then it is the open turn that is too long, and nobody else ends it.
+      if (this.#keptBytes() + bytes.length > this.#parts.limitBytes) return false;
+      this.#step({ kind: 'commit_asked', isHeld: true });
+    }
     this.#run().push(bytes);
     if (this.#state.kind === 'manual') return true;
     if (this.#open?.isPauseDue) this.#give(this.#open);
@@ -134,9 +141,12 @@ export class Listener {
    * what a later turn may begin with.
    */
   get heldBytes(): number {
-    let bytes = 0;
-    for (const run of this.#runs) bytes += run.heldBytes;
+    const bytes = this.#keptBytes();
     return this.#open ? Math.max(bytes, this.#run().bytesFrom(this.#open.startSample)) : bytes;
+  }
+
+  #keptBytes(): number {
+    return this.#runs.reduce((sum, run) => sum + run.heldBytes, 0);
   }
 
   /** Frees the detector's stream and drops an open turn without a word. Idempotent. */
