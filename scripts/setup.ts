@@ -16,7 +16,7 @@ process.once('SIGTERM', () => stop.abort(new Error('Stopped.')));
 /** Engines whose models a purpose needs beside those of the configured models. */
 const EXTRA_ENGINES: Readonly<Record<string, readonly string[] | null>> = {
   start: [],
-  test: ['kokoro', 'piper', 'whisper-base', 'whisper-tiny.en'],
+  test: ['kokoro', 'piper', 'whisper-base', 'whisper-tiny.en', 'llama-smollm2-135m-instruct'],
   bench: ['kokoro', 'piper', 'whisper-base', 'bench'],
   // A container image is built without models; they come into its volume at the first start.
   image: null,
@@ -90,7 +90,8 @@ async function bringModels(extraEngines: readonly string[]): Promise<string> {
   const { fetchEntries } = await import('../models/fetch.ts');
   const { createProgress } = await import('../models/progress.ts');
   const config = loadConfig();
-  const entries = entriesForModels({ tts: config.ttsModels, stt: config.sttModels }, extraEngines);
+  const { ttsModels: tts, sttModels: stt, textModels: text } = config;
+  const entries = entriesForModels({ tts, stt, text }, extraEngines);
   const progress = createProgress(process.stderr);
   const fetched = await fetchEntries(config.modelsDir, entries, { signal: stop.signal, progress });
   const files = entries.reduce((count, entry) => count + entry.files.length, 0);

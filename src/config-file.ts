@@ -9,7 +9,12 @@ import { MAX_RATE_HZ, MIN_RATE_HZ, SPEECH_RATE_HZ } from './contract/audio.ts';
 import { StartError } from './contract/error.ts';
 import type { PicoCredits, Price } from './contract/prices.ts';
 import { Secret } from './contract/secret.ts';
-import type { ConfiguredModels, SttModelSettings, TtsModelSettings } from './contract/settings.ts';
+import type {
+  ConfiguredModels,
+  SttModelSettings,
+  TextModelSettings,
+  TtsModelSettings,
+} from './contract/settings.ts';
 import { ENDPOINT_LABELS } from './contract/usage.ts';
 import { scaledInteger } from './kit/decimal.ts';
 import { oneOf, schemaFault } from './kit/schema-error.ts';
@@ -27,7 +32,16 @@ const WhisperModel = Type.Object(
   { kind: oneOf(['whisper']), weights: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })) },
   strict,
 );
-const TASKS = ['speech', 'transcription'] as const;
+const LlamaModel = Type.Object(
+  {
+    kind: oneOf(['llama']),
+    weights: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
+    slots: Type.Optional(Type.Integer({ minimum: 1, maximum: 64 })),
+    context_tokens: Type.Optional(Type.Integer({ minimum: 256, maximum: 1_048_576 })),
+  },
+  strict,
+);
+const TASKS = ['speech', 'transcription', 'chat'] as const;
 const upstreamKeys = {
   kind: oneOf(['upstream']),
   task: Type.Optional(oneOf(TASKS)),
@@ -35,7 +49,7 @@ const upstreamKeys = {
   api_key_env: Type.Optional(Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$' })),
   model: name,
 };
-const UpstreamTranscription = Type.Object(upstreamKeys, strict);
+const UpstreamPlain = Type.Object(upstreamKeys, strict);
 const UpstreamSpeech = Type.Object(
   {
     ...upstreamKeys,
@@ -46,7 +60,7 @@ const UpstreamSpeech = Type.Object(
 );
 /** What decides which keys are allowed, so it is looked at first. */
 const ModelKind = Type.Object({
-  kind: oneOf(['kokoro', 'piper', 'whisper', 'upstream']),
+  kind: oneOf(['kokoro', 'piper', 'whisper', 'llama', 'upstream']),
   task: Type.Optional(Type.Unknown()),
 });
 
@@ -127,10 +141,20 @@ export function readConfigFile(named: string | undefined): ConfigFileContent {
 
 const DEFAULT_VOICES = { kokoro: 'af_heart', piper: 'en_US-joe-medium' } as const;
 const DEFAULT_WEIGHTS = 'base';
+const DEFAULT_LLAMA = 'smollm2-135m-instruct';
+const LLAMA_SLOTS = 4;
+const LLAMA_CONTEXT_TOKENS = 2048;
 /** Ids that exist without a word in the file; the file may map them elsewhere and add more. */
-const DEFAULT_MODELS = { 'svc-tts': { kind: 'kokoro' }, 'svc-stt': { kind: 'whisper' } } as const;
+const DEFAULT_MODELS = {
+  'svc-tts': { kind: 'kokoro' },
+  'svc-stt': { kind: 'whisper' },
+  'smollm2-135m-instruct': { kind: 'llama' },
+} as const;
 /** What an upstream model of a known id is for; others speak. */
-const DEFAULT_TASKS: Readonly<Record<string, string>> = { 'svc-stt': 'transcription' };
+const DEFAULT_TASKS: Readonly<Record<string, string>> = {
+  'svc-stt': 'transcription',
+  'smollm2-135m-instruct': 'chat',
+};
 
 /** The models of the file and those that exist without it, by what they do. */
 export interface ParsedModels extends ConfiguredModels {
@@ -149,6 +173,7 @@ export function parseModels(
   const models: Record<string, unknown> = { ...DEFAULT_MODELS, ...file.models };
   const tts = new Map<string, TtsModelSettings>();
   const stt = new Map<string, SttModelSettings>();
+  const text = new Map<string, TextModelSettings>();
   for (const [id, value] of Object.entries(models)) {
     if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(id)) {
       throw new ConfigError(
@@ -156,15 +181,25 @@ export function parseModels(
       );
     }
     const settings = parseModel(id, value, file.path, variable);
-    if (settings.task === 'speech') tts.set(id, Object.freeze(settings.model));
-    else stt.set(id, Object.freeze(settings.model));
+    switch (settings.task) {
+      case 'speech':
+        tts.set(id, Object.freeze(settings.model));
+        break;
+      case 'transcription':
+        stt.set(id, Object.freeze(settings.model));
+        break;
+      case 'chat':
+        text.set(id, Object.freeze(settings.model));
+        break;
+    }
   }
-  return { ids: Object.freeze(Object.keys(models)), tts, stt };
+  return { ids: Object.freeze(Object.keys(models)), tts, stt, text };
 }
 
 type ParsedModel =
   | { readonly task: 'speech'; readonly model: TtsModelSettings }
-  | { readonly task: 'transcription'; readonly model: SttModelSettings };
+  | { readonly task: 'transcription'; readonly model: SttModelSettings }
+  | { readonly task: 'chat'; readonly model: TextModelSettings };
 
 function parseModel(
   id: string,
@@ -182,16 +217,20 @@ function parseModel(
     }
     case 'whisper': {
       const { weights = DEFAULT_WEIGHTS } = checked(WhisperModel, value, path, place);
-      // Which names there are is known to those who have the files.
-      if (/^[^/]+\//.test(weights)) {
-        throw new ConfigError(
-          `${path}: '${place}.weights' must be the name of weights or the absolute path of a folder.`,
-        );
-      }
+      requireNameOrPath(weights, path, place, 'a folder');
       return { task: 'transcription', model: { kind, weights } };
     }
+    case 'llama': {
+      const {
+        weights = DEFAULT_LLAMA,
+        slots = LLAMA_SLOTS,
+        context_tokens: contextTokens = LLAMA_CONTEXT_TOKENS,
+      } = checked(LlamaModel, value, path, place);
+      requireNameOrPath(weights, path, place, 'a GGUF file');
+      return { task: 'chat', model: { kind, weights, slots, contextTokens } };
+    }
     case 'upstream': {
-      const schema = task === 'transcription' ? UpstreamTranscription : UpstreamSpeech;
+      const schema = task === undefined || task === 'speech' ? UpstreamSpeech : UpstreamPlain;
       const model: Static<typeof UpstreamSpeech> = checked(schema, value, path, place);
       const { api_key_env: keyVariable } = model;
       const key = keyVariable === undefined ? undefined : variable(keyVariable);
@@ -206,7 +245,7 @@ function parseModel(
         apiKey: key === undefined ? undefined : new Secret(key),
         model: model.model,
       };
-      if (task === 'transcription') return { task, model: server };
+      if (task === 'transcription' || task === 'chat') return { task, model: server };
       const { voice, rate_hz: rateHz = SPEECH_RATE_HZ } = model;
       return { task: 'speech', model: { ...server, voice, rateHz } };
     }
@@ -248,6 +287,14 @@ export function parsePrices(file: ConfigFileContent, modelIds: readonly string[]
     });
   });
   return Object.freeze(prices);
+}
+
+/** Which names there are is known to those who have the files. */
+function requireNameOrPath(weights: string, path: string, place: string, what: string): void {
+  if (!/^[^/]+\//.test(weights)) return;
+  throw new ConfigError(
+    `${path}: '${place}.weights' must be the name of weights or the absolute path of ${what}.`,
+  );
 }
 
 function checked<S extends TSchema>(schema: S, value: unknown, path: string, place: string): Static<S> {

@@ -37,9 +37,11 @@ describe('defaults', () => {
     expect(config.database).toEqual({ kind: 'sqlite', path: resolve('data/service.sqlite') });
     expect(config.modelsDir).toMatch(/\/voice-service\/models$/);
     expect(config.inference.provider).toBe('cpu');
-    expect(config.modelIds).toEqual(['svc-tts', 'svc-stt']);
+    expect(config.modelIds).toEqual(['svc-tts', 'svc-stt', 'smollm2-135m-instruct']);
     expect([...config.ttsModels]).toEqual([['svc-tts', { kind: 'kokoro', voice: 'af_heart' }]]);
     expect([...config.sttModels]).toEqual([['svc-stt', { kind: 'whisper', weights: 'base' }]]);
+    const llama = { kind: 'llama', weights: 'smollm2-135m-instruct', slots: 4, contextTokens: 2048 };
+    expect([...config.textModels]).toEqual([['smollm2-135m-instruct', llama]]);
     expect(config.limits).toEqual({
       requestBytes: 8_388_608,
       speechCharacters: 5000,
@@ -192,7 +194,14 @@ describe('file', () => {
     `,
       { TTS_KEY: 'hunter2' },
     );
-    expect(config.modelIds).toEqual(['svc-tts', 'svc-stt', 'svc-tts-fast', 'remote', 'open']);
+    expect(config.modelIds).toEqual([
+      'svc-tts',
+      'svc-stt',
+      'smollm2-135m-instruct',
+      'svc-tts-fast',
+      'remote',
+      'open',
+    ]);
     expect([...config.ttsModels.keys()]).toEqual(['svc-tts', 'svc-tts-fast', 'remote', 'open']);
     expect(config.ttsModels.get('svc-tts-fast')).toEqual({ kind: 'piper', voice: 'en_US-joe-medium' });
     const remote = config.ttsModels.get('remote');
@@ -235,7 +244,15 @@ describe('file', () => {
     `,
       { STT_KEY: 'hunter2' },
     );
-    expect(config.modelIds).toEqual(['svc-tts', 'svc-stt', 'english', 'own', 'other', 'voice']);
+    expect(config.modelIds).toEqual([
+      'svc-tts',
+      'svc-stt',
+      'smollm2-135m-instruct',
+      'english',
+      'own',
+      'other',
+      'voice',
+    ]);
     expect([...config.ttsModels.keys()]).toEqual(['svc-tts', 'voice']);
     expect([...config.sttModels.keys()]).toEqual(['svc-stt', 'english', 'own', 'other']);
     expect(config.sttModels.get('english')).toEqual({ kind: 'whisper', weights: 'tiny.en' });
@@ -245,6 +262,41 @@ describe('file', () => {
       baseUrl: 'https://stt.example/v1',
       model: 'large',
     });
+  });
+
+  test('maps models that write', () => {
+    const config = load(`
+      [models.own]
+      kind = "llama"
+      weights = "/srv/own.gguf"
+      slots = 2
+      context_tokens = 8192
+      [models.smollm2-135m-instruct]
+      kind = "upstream"
+      base_url = "https://llm.example/v1"
+      model = "large"
+      [models.other]
+      kind = "upstream"
+      task = "chat"
+      base_url = "https://llm.example/v1"
+      model = "small"
+    `);
+    expect([...config.ttsModels.keys(), ...config.sttModels.keys()]).toEqual(['svc-tts', 'svc-stt']);
+    expect([...config.textModels.keys()]).toEqual(['smollm2-135m-instruct', 'own', 'other']);
+    expect(config.textModels.get('own')).toEqual({
+      kind: 'llama',
+      weights: '/srv/own.gguf',
+      slots: 2,
+      contextTokens: 8192,
+    });
+    expect(config.textModels.get('smollm2-135m-instruct')).toMatchObject({
+      kind: 'upstream',
+      model: 'large',
+    });
+    expect(config.textModels.get('other')).toMatchObject({ kind: 'upstream', model: 'small' });
+    for (const wrong of ['weights = "folder/own.gguf"', 'slots = 0', 'context_tokens = 12', 'voice = "x"']) {
+      expect(() => load(`[models.own]\nkind = "llama"\n${wrong}`)).toThrow(/models\."own"/);
+    }
   });
 
   test('sets inference and limits', () => {
@@ -290,7 +342,7 @@ describe('file', () => {
     ['models = []', "'models' must be an object"],
     [
       '[models.x]\nkind = "cocoro"',
-      `'models."x".kind' must be one of "kokoro", "piper", "whisper", "upstream"`,
+      `'models."x".kind' must be one of "kokoro", "piper", "whisper", "llama", "upstream"`,
     ],
     ['[models.x]\nvoice = "a"', `'models."x".kind' is required`],
     ['[models]\nx = 1', `'models."x"' must be an object`],

@@ -7,6 +7,7 @@ import type {
   InferenceSettings,
   OrtProvider,
   SttModels,
+  TextModels,
   TtsModels,
 } from './contract/settings.ts';
 import { hashApiKey } from './kit/api-key.ts';
@@ -45,6 +46,7 @@ export interface Config {
   readonly modelIds: readonly string[];
   readonly ttsModels: TtsModels;
   readonly sttModels: SttModels;
+  readonly textModels: TextModels;
   readonly inference: InferenceSettings;
   /** What calls cost; those without a price are free. */
   readonly prices: readonly Price[];
@@ -154,7 +156,12 @@ export function loadConfig(environment: Environment = process.env): Config {
   const queueLimit = file.inference?.queue_limit ?? 256;
   const workers = file.inference?.workers ?? Math.max(1, Math.floor(cores / 4));
   const dataDir = resolve(env.text('DATA_DIR') ?? 'data');
-  const { ids: modelIds, tts: ttsModels, stt: sttModels } = parseModels(file, (name) => env.text(name));
+  const {
+    ids: modelIds,
+    tts: ttsModels,
+    stt: sttModels,
+    text: textModels,
+  } = parseModels(file, (name) => env.text(name));
   // Half of the places, so that one customer cannot shut out the others.
   const placesOfOne = Math.ceil(queueLimit / 2);
   return Object.freeze({
@@ -173,6 +180,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     modelIds,
     ttsModels,
     sttModels,
+    textModels,
     inference: Object.freeze({
       provider: env.choice<OrtProvider>('ORT_PROVIDER', ['cpu', 'cuda']) ?? 'cpu',
       workers,

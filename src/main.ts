@@ -21,8 +21,9 @@ await runProcess({
       maxCharacters: limits.speechCharacters,
     }),
   ],
-  async open({ ttsModels, sttModels, inference, modelsDir, limits }, needs, words) {
-    const engines = await openEngines({ needs, ttsModels, sttModels, inference, modelsDir, ...words });
+  async open({ ttsModels, sttModels, textModels, inference, modelsDir, limits }, needs, words) {
+    const models = { ttsModels, sttModels, textModels };
+    const engines = await openEngines({ needs, ...models, inference, modelsDir, ...words });
     if (!needs.has('audioFiles')) return engines;
     const { environment } = inference;
     const audioFiles = audioFileReader({ environment, longestS: limits.transcriptionSeconds });

@@ -7,6 +7,7 @@ import type { Clock } from './clock.ts';
 import type { ReadyReport, SttEngine, TtsEngine, VadEngine } from './engine.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
+import type { TextEngine } from './text.ts';
 
 /** Models of one capability, looked up by the id that clients send. */
 export interface ModelTable<Engine> {
@@ -20,6 +21,7 @@ export interface ModelTable<Engine> {
 export interface Slots {
   tts: ModelTable<TtsEngine>;
   stt: ModelTable<SttEngine>;
+  text: ModelTable<TextEngine>;
   vad: VadEngine;
   audioFiles: AudioFileReader;
   calls: Calls;

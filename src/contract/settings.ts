@@ -97,6 +97,7 @@ export type EmbedModels = ReadonlyMap<string, EmbedModelSettings>;
 export interface ConfiguredModels {
   readonly tts: TtsModels;
   readonly stt: SttModels;
+  readonly text: TextModels;
 }
 
 /** Where records are kept (`DATABASE_URL`, else a file under `DATA_DIR`). */

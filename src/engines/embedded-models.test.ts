@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { SttModelSettings, TtsModelSettings } from '../contract/settings.ts';
+import type { SttModelSettings, TextModelSettings, TtsModelSettings } from '../contract/settings.ts';
 import { embeddedSpecs, entriesForModels, poolModel } from './embedded-models.ts';
 
 const remote: TtsModelSettings = {
@@ -14,8 +14,13 @@ const remote: TtsModelSettings = {
 function models(
   tts: Record<string, TtsModelSettings>,
   stt: Record<string, SttModelSettings>,
-): Parameters<typeof embeddedSpecs>[0] {
-  return { tts: new Map(Object.entries(tts)), stt: new Map(Object.entries(stt)) };
+  text: Record<string, TextModelSettings> = {},
+): Parameters<typeof entriesForModels>[0] {
+  return {
+    tts: new Map(Object.entries(tts)),
+    stt: new Map(Object.entries(stt)),
+    text: new Map(Object.entries(text)),
+  };
 }
 
 describe('the pool', () => {
@@ -64,6 +69,16 @@ describe('the cache', () => {
       'whisper-tiny-en-ct2',
       'silero-vad',
     ]);
+  });
+
+  it('brings language models, and nothing for a file of somebody else', () => {
+    const own: TextModelSettings = { kind: 'llama', weights: '/srv/own.gguf', slots: 1, contextTokens: 512 };
+    const shipped = { ...own, weights: 'smollm2-135m-instruct' };
+    expect(idsFor(models({}, {}, { own, remote }))).toEqual(['silero-vad']);
+    expect(idsFor(models({}, {}, { own, shipped }))).toEqual(['silero-vad', 'smollm2-135m-instruct']);
+    expect(() => idsFor(models({}, {}, { it: { ...own, weights: 'other' } }))).toThrow(
+      /^CONFIG: 'other' are no weights of llama; allowed: smollm2-135m-instruct and the absolute path/,
+    );
   });
 
   it('brings nothing for a folder of somebody else, and more when it is told to', () => {

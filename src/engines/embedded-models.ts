@@ -1,7 +1,13 @@
 /** What the models of CONFIG mean to the pool and to the cache of model files. */
 
 import { StartError } from '../contract/error.ts';
-import type { ConfiguredModels, EmbeddedSttSettings, EmbeddedTtsSettings } from '../contract/settings.ts';
+import type {
+  ConfiguredModels,
+  EmbeddedSttSettings,
+  EmbeddedTextSettings,
+  EmbeddedTtsSettings,
+} from '../contract/settings.ts';
+import { LLAMA_WEIGHTS, llamaKind } from './llama/llama-file.ts';
 import {
   type CatalogEntry,
   catalogEntry,
@@ -22,7 +28,7 @@ export function poolModel(settings: EmbeddedTtsSettings | EmbeddedSttSettings): 
  * @throws Error for a voice or weights that do not exist, or a missing file.
  */
 export function embeddedSpecs(
-  { tts, stt }: ConfiguredModels,
+  { tts, stt }: Pick<ConfiguredModels, 'tts' | 'stt'>,
   modelsDir: string,
 ): Readonly<Record<string, ModelSpec>> {
   const speaking = [...tts.values()].filter((settings) => settings.kind !== 'upstream');
@@ -43,12 +49,15 @@ export function embeddedSpecs(
  * @throws StartError for weights that do not exist.
  */
 export function entriesForModels(
-  { tts, stt }: ConfiguredModels,
+  { tts, stt, text }: ConfiguredModels,
   more: readonly string[] = [],
 ): CatalogEntry[] {
   const embedded = [...tts.values(), ...stt.values()].filter((settings) => settings.kind !== 'upstream');
   for (const settings of embedded) if (settings.kind === 'whisper') requireWeights(settings);
-  return entriesForEngines([...embedded.map(poolModel), 'silero', ...more]);
+  const writing = [...text.values()].filter((settings) => settings.kind === 'llama');
+  for (const settings of writing) requireLlamaWeights(settings);
+  const kinds = [...embedded.map(poolModel), ...writing.map(({ weights }) => llamaKind(weights))];
+  return entriesForEngines([...kinds, 'silero', ...more]);
 }
 
 const VOICE_ENTRIES = { kokoro: 'kokoro-voices', piper: 'piper-en-us-joe' } as const;
@@ -70,6 +79,14 @@ function requireWeights({ weights }: EmbeddedSttSettings): void {
   if (weights.startsWith('/') || WHISPER_WEIGHTS.includes(weights)) return;
   throw new StartError(
     `CONFIG: '${weights}' are no weights of whisper; allowed: ${WHISPER_WEIGHTS.join(', ')} and the absolute path of a folder.`,
+  );
+}
+
+/** A path is left to what opens the file. */
+function requireLlamaWeights({ weights }: EmbeddedTextSettings): void {
+  if (weights.startsWith('/') || LLAMA_WEIGHTS.includes(weights)) return;
+  throw new StartError(
+    `CONFIG: '${weights}' are no weights of llama; allowed: ${LLAMA_WEIGHTS.join(', ')} and the absolute path of a GGUF file.`,
   );
 }
 

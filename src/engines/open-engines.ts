@@ -7,12 +7,16 @@ import { StartError } from '../contract/error.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { Metrics } from '../contract/metrics.ts';
 import type { ModelTable, Slots } from '../contract/plugin.ts';
-import type { InferenceSettings, SttModels, TtsModels } from '../contract/settings.ts';
+import type { InferenceSettings, SttModels, TextModels, TtsModels } from '../contract/settings.ts';
+import type { TextEngine } from '../contract/text.ts';
 import { embeddedSpecs, poolModel } from './embedded-models.ts';
+import { openLlama } from './llama/llama-engine.ts';
 import type { ModelSpec } from './model-spec.ts';
 import { poolTtsEngine } from './pool-tts-engine.ts';
 import { openVad } from './silero/silero-engine.ts';
+import { type UpstreamMeter, upstreamMeters } from './upstream/upstream-meter.ts';
 import { upstreamSttEngine } from './upstream/upstream-stt-engine.ts';
+import { upstreamTextEngine } from './upstream/upstream-text-engine.ts';
 import { upstreamTtsEngine } from './upstream/upstream-tts-engine.ts';
 import { whisperEngine } from './whisper/whisper-engine.ts';
 import { startInferencePool } from './worker-pool.ts';
@@ -25,6 +29,8 @@ export interface OpenEnginesOptions {
   readonly needs: ReadonlySet<keyof Slots>;
   readonly ttsModels: TtsModels;
   readonly sttModels: SttModels;
+  /** Absent: none. */
+  readonly textModels?: TextModels;
   readonly inference: InferenceSettings;
   readonly modelsDir: string;
   readonly clock: Clock;
@@ -34,7 +40,7 @@ export interface OpenEnginesOptions {
 
 export interface OpenEngines {
   /** Those of the needs that engines fill. */
-  readonly slots: Partial<Pick<Slots, 'tts' | 'stt' | 'vad'>>;
+  readonly slots: Partial<Pick<Slots, 'tts' | 'stt' | 'vad' | 'text'>>;
   /** Ends every process and connection. Idempotent. */
   close(): Promise<void>;
 }
@@ -71,6 +77,9 @@ export async function openEngines(options: OpenEnginesOptions): Promise<OpenEngi
         return whisperEngine(pool, poolModel(model));
       });
     }
+    if (needs.has('text')) {
+      slots.text = await openTextTable(options.textModels ?? NONE, opened, upstreamMeters(metrics), options);
+    }
     if (needs.has('vad')) {
       const { environment } = settings;
       slots.vad = opened.adopt(await openVad({ modelsDir, environment, log, metrics }), (it) => it.close());
@@ -80,6 +89,29 @@ export async function openEngines(options: OpenEnginesOptions): Promise<OpenEngi
     await opened.disposeAsync();
     throw new StartError(error instanceof Error ? error.message : String(error), { cause: error });
   }
+}
+
+/** Language models, each with a process of its own, which load at once. */
+async function openTextTable(
+  models: TextModels,
+  opened: AsyncDisposableStack,
+  meterOf: (id: string) => UpstreamMeter,
+  { inference, modelsDir, log }: OpenEnginesOptions,
+): Promise<ModelTable<TextEngine>> {
+  const opening = [...models].map(async ([id, settings]): Promise<[string, TextEngine]> => {
+    const own = log.child({ model: id });
+    const engine =
+      settings.kind === 'upstream'
+        ? upstreamTextEngine({ settings, log: own, meter: meterOf(id) })
+        : await openLlama({ settings, inference, modelsDir, log: own });
+    return [id, opened.adopt(engine, (it) => it.close())];
+  });
+  // Each is closed by whoever opened it, those too that load while another one fails.
+  const settled = await Promise.allSettled(opening);
+  const failed = settled.find((each) => each.status === 'rejected');
+  if (failed) throw failed.reason;
+  const engines = new Map(await Promise.all(opening));
+  return { ids: [...engines.keys()], get: (id) => engines.get(id) };
 }
 
 /** Opens an engine for each model; `opened` closes them. */

@@ -49,7 +49,7 @@ const range = fc
 const number = fc
   .tuple(fc.constantFrom('integer', 'number'), range, fc.constantFrom(undefined, 1, 7))
   .map(([type, within, step]) => {
-    const narrow = 'minimum' in within && 'maximum' in within;
+    const narrow = Number(within.maximum) - Number(within.minimum) > 8;
     return { type, ...within, ...(step !== undefined && (step === 1 || narrow) && { multipleOf: step }) };
   });
 const value = fc.oneof(fc.string({ unit: 'binary' }), fc.integer(), fc.boolean(), fc.constant(null));

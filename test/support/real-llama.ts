@@ -1,7 +1,7 @@
 import { loadConfig } from '../../src/config.ts';
 import type { TextEngine } from '../../src/contract/text.ts';
 import { type LlamaOptions, openLlama } from '../../src/engines/llama/llama-engine.ts';
-import { noMetrics, silentLog } from './doubles.ts';
+import { silentLog } from './doubles.ts';
 
 /** The shipped model with a small context: what is asked of it in tests is short. */
 export function openSmallLlama(options: Partial<LlamaOptions> = {}): Promise<TextEngine> {
@@ -11,7 +11,6 @@ export function openSmallLlama(options: Partial<LlamaOptions> = {}): Promise<Tex
     inference: { ...inference, threads: 1 },
     modelsDir,
     log: silentLog,
-    metrics: noMetrics,
     ...options,
   });
 }

@@ -26,7 +26,7 @@ it('writes only what a schema allows', () => {
         if (!valid(value)) throw new Error(`${text} is not valid against ${JSON.stringify(schema)}`);
       }
     }),
-    { numRuns: 400 },
+    { numRuns: 300 },
   );
 });
 
@@ -65,8 +65,10 @@ describe('a schema that a grammar cannot follow is refused by what it asks for',
   });
 
   it('one that is far too large', () => {
-    const values = Array.from({ length: 60_000 }, (_, i) => `value ${i}`);
-    expect(() => written({ enum: values })).toThrow('it is too large');
+    const values = Array.from({ length: 1001 }, (_, i) => `value ${i}`);
+    expect(() => written({ enum: values })).toThrow('it has more than 1000 values');
+    expect(written({ enum: values.slice(1) }, 1)).toHaveLength(1);
+    expect(() => written({ const: 'x'.repeat(400_000) })).toThrow('it is too large');
   });
 
   it('one that is far too deep', () => {
@@ -181,6 +183,11 @@ describe('what a schema asks for', () => {
       expect([...JSON.parse(text)].length).toBeGreaterThanOrEqual(2);
       expect([...JSON.parse(text)].length).toBeLessThanOrEqual(3);
     }
+  });
+
+  it('characters that a vocabulary may lack only as escapes', () => {
+    expect(all({ const: 'é\u{50000}😀' })).toEqual(new Set(['"é\\ud900\\udc00😀"']));
+    expect(() => written({ pattern: '^\\u{50000}$' })).toThrow('that a JSON string cannot hold');
   });
 
   it('dates and times that there are', () => {

@@ -76,9 +76,14 @@ const REFUSED = [
 /** llama.cpp repeats less than 2000 times. */
 const MOST_REPEATED = 1999;
 const MOST_MULTIPLES = 500;
+/** Values of enums, choices and properties of one schema together: each may have to be looked at for each token. */
+const MOST_CHOICES = 1000;
 const MOST_DEPTH = 64;
 /** Far beyond what any schema needs that a model can follow. */
 const MOST_CHARACTERS = 400_000;
+
+/** Planes of Unicode in which nothing is assigned. */
+const RARE = /[\u{40000}-\u{DFFFF}]/gu;
 
 type Schema = JsonSchema | boolean;
 type Place = readonly (string | number)[];
@@ -87,6 +92,15 @@ type Place = readonly (string | number)[];
 export function literal(text: string): string {
   const escaped = text.replace(/["\\]/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\r', '\\r');
   return `"${escaped}"`;
+}
+
+/** A literal of a value as JSON. What a vocabulary may lack is escaped: a literal that cannot be written ends the process. */
+function jsonLiteral(value: unknown): string {
+  const escaped = (character: string) => {
+    const units = [character.charCodeAt(0), character.charCodeAt(1)];
+    return units.map((unit) => `\\u${unit.toString(16)}`).join('');
+  };
+  return literal(JSON.stringify(value).replace(RARE, escaped));
 }
 
 /** A grammar that is put together: rules of schemas, rules of text around them. */
@@ -162,6 +176,7 @@ class SchemaReader {
   readonly #root: Schema;
   /** Rules of what references name. */
   readonly #references = new Map<string, string>();
+  #choices = 0;
 
   constructor(grammar: JsonGrammar, root: Schema) {
     this.#grammar = grammar;
@@ -234,6 +249,7 @@ class SchemaReader {
     const choices = list(oneOf ?? anyOf) as Schema[];
     const asked = Object.keys(beside).some((each) => !ANNOTATIONS.has(each));
     const wholes = choices.filter((choice) => choice !== false);
+    this.#countChoices(wholes.length);
     if (wholes.length === 0) throw this.#fault(place, `an empty '${keyword}'`);
     if (oneOf !== undefined) {
       const all = wholes.map((choice, i) => this.#whole(choice, [...place, keyword, i], depth + 1));
@@ -279,8 +295,9 @@ class SchemaReader {
     if (beside !== undefined) throw this.#fault(place, `'${beside}' beside 'enum' or 'const'`);
     if ('const' in schema && 'enum' in schema) throw this.#fault(place, "'enum' beside 'const'");
     const valid = values.filter((value) => types.length === 0 || types.some((type) => hasType(value, type)));
+    this.#countChoices(valid.length);
     if (valid.length === 0) throw this.#fault(place, "an 'enum' without a value");
-    return this.#grammar.add('enum', valid.map((value) => literal(JSON.stringify(value))).join(' | '));
+    return this.#grammar.add('enum', valid.map((value) => jsonLiteral(value)).join(' | '));
   }
 
   #typed(type: string, schema: JsonSchema, place: Place, depth: number): string {
@@ -313,12 +330,13 @@ class SchemaReader {
     const atMost = typeof schema.maxProperties === 'number' ? schema.maxProperties : Number.POSITIVE_INFINITY;
     if (required.size > atMost) throw this.#fault(place, "more 'required' than 'maxProperties'");
     if (named.length === 0) return this.#map(more as Schema, atLeast, atMost, place, depth);
+    this.#countChoices(named.length);
     // More may be written only when all may.
     const written = named.length > atMost ? named.filter(([name]) => required.has(name)) : named;
     const always = atLeast > required.size ? written.map(([name]) => name) : [...required];
     if (atLeast > written.length) throw this.#fault(place, "'minProperties' beyond the properties");
     const members = written.map(([name, each]) => ({
-      rule: `${literal(JSON.stringify(name))} ":" ${this.rule(each, [...place, 'properties', name], depth + 1)}`,
+      rule: `${jsonLiteral(name)} ":" ${this.rule(each, [...place, 'properties', name], depth + 1)}`,
       optional: !always.includes(name),
     }));
     return this.#grammar.add('object', `"{" ${this.#members(members)} "}"`);
@@ -422,12 +440,19 @@ class SchemaReader {
       if (values === undefined) {
         throw this.#fault(place, `a 'multipleOf' without limits that leave 1 to ${MOST_MULTIPLES} values`);
       }
+      this.#countChoices(values.length);
       return this.#grammar.add('multiple', values.map((value) => literal(String(value))).join(' | '));
     }
     if (!bounded && (whole || decimals === undefined)) return whole ? 'integer' : 'number';
     const grammar = whole ? integerGrammar(bounds) : numberGrammar(bounds, decimals);
     if (grammar === undefined) throw this.#fault(place, 'limits that leave no number of at most 15 digits');
     return this.#grammar.add(type, grammar);
+  }
+
+  #countChoices(count: number): void {
+    this.#choices += count;
+    if (this.#choices <= MOST_CHOICES) return;
+    throw new SchemaFault(`it has more than ${MOST_CHOICES} values of enums, choices and properties`);
   }
 
   #fault(place: Place, what: string): SchemaFault {

@@ -8,7 +8,6 @@ import { fileURLToPath } from 'node:url';
 import type { Priority, ReadyReport } from '../../contract/engine.ts';
 import { invalidRequest, ServiceError, shuttingDown } from '../../contract/error.ts';
 import type { Logger } from '../../contract/logger.ts';
-import type { Metrics } from '../../contract/metrics.ts';
 import type { EmbeddedTextSettings, InferenceSettings } from '../../contract/settings.ts';
 import type { TextEngine, TextEvent, TextRequest } from '../../contract/text.ts';
 import { Turns } from '../../kit/turns.ts';
@@ -36,7 +35,6 @@ export interface LlamaOptions {
   readonly inference: InferenceSettings;
   readonly modelsDir: string;
   readonly log: Logger;
-  readonly metrics: Metrics;
   readonly loadLimitMs?: number;
   /** The process is killed when it works and says nothing for so long. */
   readonly silenceLimitMs?: number;

@@ -1,12 +1,17 @@
 /** Where the weights lie. A file of its own: the serving process asks for it, and must not load a runtime. */
 
 import { statSync } from 'node:fs';
-import { catalogEntry, resolveModelFiles } from '../model-files.ts';
+import { catalog, entriesForEngines, resolveModelFiles } from '../model-files.ts';
 
 /** What the manifest calls the engine with these weights. */
 export function llamaKind(weights: string): string {
   return `llama-${weights}`;
 }
+
+/** Names of the weights that the manifest brings. */
+export const LLAMA_WEIGHTS: readonly string[] = catalog
+  .flatMap(({ engines }) => engines)
+  .flatMap((kind) => (kind.startsWith(llamaKind('')) ? [kind.slice(llamaKind('').length)] : []));
 
 /**
  * Path of the GGUF file of some weights: a name of the manifest, or the absolute path of a file.
@@ -17,6 +22,9 @@ export function llamaFile(weights: string, modelsDir: string): string {
     if (statSync(weights, { throwIfNoEntry: false })?.isFile()) return weights;
     throw new Error(`CONFIG: there is no GGUF file ${weights}.`);
   }
-  const [file] = catalogEntry(weights).files;
-  return resolveModelFiles(modelsDir, weights)[file?.name ?? ''] ?? '';
+  const [entry] = entriesForEngines([llamaKind(weights)]);
+  const [file] = entry?.files ?? [];
+  if (entry === undefined || file === undefined)
+    throw new Error(`CONFIG: there are no weights '${weights}'.`);
+  return resolveModelFiles(modelsDir, entry.id)[file.name] ?? '';
 }

@@ -55,13 +55,13 @@ const ESCAPED: readonly (readonly [code: number, json: string])[] = [
   [0x0c, '\\f'],
   [0x0d, '\\r'],
 ];
-/** What stands in a JSON string as it is. */
+/** What stands in a JSON string as it is, and every vocabulary can write. */
 const RAW: readonly Range[] = [
   [0x20, 0x21],
   [0x23, 0x5b],
   [0x5d, 0x7e],
   [0x80, 0xd7ff],
-  [0xe000, LAST],
+  [0xe000, 0x3ffff],
 ];
 /** Rules that the library makes of one repetition at most; with more it gives up on the grammar. */
 const MOST_RULES = 1999;
