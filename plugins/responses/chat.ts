@@ -2,14 +2,13 @@
 
 import type { Caller } from '../../src/contract/caller.ts';
 import type { Calls } from '../../src/contract/calls.ts';
-import { ServiceError } from '../../src/contract/error.ts';
 import type { Logger } from '../../src/contract/logger.ts';
 import type { ModelTable } from '../../src/contract/plugin.ts';
 import type { TextEngine, TextEvent, TextRequest } from '../../src/contract/text.ts';
 import { OpenRequests } from '../../src/kit/open-requests.ts';
 import { startingWith } from '../../src/kit/starting-with.ts';
 import type { ChatAsk } from './chat-model.ts';
-import { mostTokens, TextCall, textEngineOf } from './text-work.ts';
+import { isRefusal, mostTokens, TextCall, textEngineOf } from './text-work.ts';
 
 export interface ChatParts {
   readonly text: ModelTable<TextEngine>;
@@ -107,10 +106,4 @@ export class Chat {
       ended();
     }
   }
-}
-
-/** Whether an engine turned a request away before it did anything. */
-function isRefusal(error: unknown): boolean {
-  const kinds = ['invalid_request', 'overloaded', 'rate_limited'];
-  return error instanceof ServiceError && kinds.includes(error.kind);
 }

@@ -2,6 +2,7 @@
 
 import type { Caller } from '../../src/contract/caller.ts';
 import type { CallOpening, Calls, Consumption, OpenCall } from '../../src/contract/calls.ts';
+import { ServiceError } from '../../src/contract/error.ts';
 import type { ModelTable } from '../../src/contract/plugin.ts';
 import type { TextEngine, TextRequest, TextTokens } from '../../src/contract/text.ts';
 import type { UsageStatus } from '../../src/contract/usage.ts';
@@ -46,6 +47,12 @@ function* textsOf({ messages }: Pick<TextRequest, 'messages'>): Generator<string
     } else if (message.text !== undefined) yield message.text;
     if (message.role === 'assistant') for (const call of message.toolCalls) yield call.arguments;
   }
+}
+
+/** Whether an engine turned a request away before it did anything. */
+export function isRefusal(error: unknown): boolean {
+  const kinds = ['invalid_request', 'overloaded', 'rate_limited'];
+  return error instanceof ServiceError && kinds.includes(error.kind);
 }
 
 /** A billed call that counts tokens, those of answers that were broken off by an estimate. */

@@ -1,0 +1,90 @@
+/** The service behind POST /v1/embeddings: from a checked request to vectors and a usage row. */
+
+import type { Caller } from '../../src/contract/caller.ts';
+import type { Calls } from '../../src/contract/calls.ts';
+import type { Embeddings, EmbedEngine, EmbedRequest } from '../../src/contract/embed.ts';
+import type { ModelTable } from '../../src/contract/plugin.ts';
+import { unknownModel } from '../../src/http/model-routes.ts';
+import { OpenRequests } from '../../src/kit/open-requests.ts';
+import { type EmbedAsk, estimatedTokens } from './embed-model.ts';
+import { isRefusal } from './text-work.ts';
+
+/** What a model may add to each input. */
+const ENCLOSING_TOKENS = 2;
+
+export interface EmbedderParts {
+  readonly embed: ModelTable<EmbedEngine>;
+  readonly calls: Calls;
+  /** Requests of one organization that may be open at once. */
+  readonly requestsPerOrganization: number;
+}
+
+export class Embedder {
+  readonly #parts: EmbedderParts;
+  readonly #open: OpenRequests;
+
+  constructor(parts: EmbedderParts) {
+    this.#parts = parts;
+    this.#open = new OpenRequests('embedding', parts.requestsPerOrganization);
+  }
+
+  /**
+   * Vectors of all inputs; the usage row is stored before they come.
+   * @throws ServiceError: `invalid_request` for an unknown model; `rate_limited` when the organization has too
+   *   many requests open; `insufficient_quota`; what the engine throws; the signal's reason after an abort.
+   */
+  async embed(
+    { model, request }: Pick<EmbedAsk, 'model' | 'request'>,
+    { organization, requestId }: Caller,
+    signal: AbortSignal,
+  ): Promise<Embeddings> {
+    const { embed, calls } = this.#parts;
+    const engine = embed.get(model);
+    if (engine === undefined) throw unknownModel(embed.ids, 'invalid_request');
+    const job = this.#open.begin(organization, signal);
+    try {
+      const call = await calls.open({
+        endpoint: 'POST /v1/embeddings',
+        model,
+        organization,
+        requestId,
+        most: { inputTokens: mostTokens(request.inputs, engine), outputTokens: 0 },
+      });
+      const work = { ...request, priority: 'interactive', owner: organization } as const;
+      try {
+        const embeddings = await engine.embed(work, job.signal);
+        await call.close({ status: 'completed', inputTokens: embeddings.tokens, outputTokens: 0 });
+        return embeddings;
+      } catch (error) {
+        const left = job.signal.aborted;
+        if (!left && isRefusal(error)) await call.discard();
+        else {
+          const inputTokens = estimatedTokens(request.inputs);
+          await call.close({ status: left ? 'cancelled' : 'failed', inputTokens, outputTokens: 0 });
+        }
+        throw error;
+      }
+    } finally {
+      job.end();
+    }
+  }
+
+  /** Resolves when nothing is running; at the signal it stops what still is. */
+  drain(until: AbortSignal): Promise<void> {
+    return this.#open.drain(until);
+  }
+
+  /** Stops every request that is running. */
+  stop(): void {
+    this.#open.stop();
+  }
+}
+
+/** Most tokens that inputs may have: no token is shorter than a byte. */
+function mostTokens(inputs: EmbedRequest['inputs'], { maxTokens }: EmbedEngine): number {
+  const most = inputs.map((input) => {
+    const tokens = typeof input === 'string' ? Buffer.byteLength(input) : input.length;
+    return Math.min(tokens + ENCLOSING_TOKENS, maxTokens ?? Number.POSITIVE_INFINITY);
+  });
+  return most.reduce((sum, tokens) => sum + tokens, 0);
+}
