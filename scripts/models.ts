@@ -24,8 +24,8 @@ async function main([command, ...ids]: readonly string[]): Promise<number> {
     case 'list':
       return await list(modelsDir);
     case 'fetch': {
-      const { ttsModels: tts, sttModels: stt, textModels: text } = config;
-      const configured = entriesForModels({ tts, stt, text });
+      const { ttsModels: tts, sttModels: stt, textModels: text, embedModels: embed } = config;
+      const configured = entriesForModels({ tts, stt, text, embed });
       const entries = ids.length > 0 ? ids.map(catalogEntry) : configured;
       const progress = createProgress(process.stderr);
       const count = await fetchEntries(modelsDir, entries, { signal: stop.signal, progress });

@@ -90,8 +90,8 @@ async function bringModels(extraEngines: readonly string[]): Promise<string> {
   const { fetchEntries } = await import('../models/fetch.ts');
   const { createProgress } = await import('../models/progress.ts');
   const config = loadConfig();
-  const { ttsModels: tts, sttModels: stt, textModels: text } = config;
-  const entries = entriesForModels({ tts, stt, text }, extraEngines);
+  const { ttsModels: tts, sttModels: stt, textModels: text, embedModels: embed } = config;
+  const entries = entriesForModels({ tts, stt, text, embed }, extraEngines);
   const progress = createProgress(process.stderr);
   const fetched = await fetchEntries(config.modelsDir, entries, { signal: stop.signal, progress });
   const files = entries.reduce((count, entry) => count + entry.files.length, 0);

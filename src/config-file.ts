@@ -11,6 +11,7 @@ import type { PicoCredits, Price } from './contract/prices.ts';
 import { Secret } from './contract/secret.ts';
 import type {
   ConfiguredModels,
+  EmbedModelSettings,
   SttModelSettings,
   TextModelSettings,
   TtsModelSettings,
@@ -41,7 +42,8 @@ const LlamaModel = Type.Object(
   },
   strict,
 );
-const TASKS = ['speech', 'transcription', 'chat'] as const;
+const MinilmModel = Type.Object({ kind: oneOf(['minilm']) }, strict);
+const TASKS = ['speech', 'transcription', 'chat', 'embeddings'] as const;
 const upstreamKeys = {
   kind: oneOf(['upstream']),
   task: Type.Optional(oneOf(TASKS)),
@@ -60,7 +62,7 @@ const UpstreamSpeech = Type.Object(
 );
 /** What decides which keys are allowed, so it is looked at first. */
 const ModelKind = Type.Object({
-  kind: oneOf(['kokoro', 'piper', 'whisper', 'llama', 'upstream']),
+  kind: oneOf(['kokoro', 'piper', 'whisper', 'llama', 'minilm', 'upstream']),
   task: Type.Optional(Type.Unknown()),
 });
 
@@ -149,11 +151,13 @@ const DEFAULT_MODELS = {
   'svc-tts': { kind: 'kokoro' },
   'svc-stt': { kind: 'whisper' },
   'smollm2-135m-instruct': { kind: 'llama' },
+  'all-minilm-l6-v2': { kind: 'minilm' },
 } as const;
 /** What an upstream model of a known id is for; others speak. */
 const DEFAULT_TASKS: Readonly<Record<string, string>> = {
   'svc-stt': 'transcription',
   'smollm2-135m-instruct': 'chat',
+  'all-minilm-l6-v2': 'embeddings',
 };
 
 /** The models of the file and those that exist without it, by what they do. */
@@ -174,6 +178,7 @@ export function parseModels(
   const tts = new Map<string, TtsModelSettings>();
   const stt = new Map<string, SttModelSettings>();
   const text = new Map<string, TextModelSettings>();
+  const embed = new Map<string, EmbedModelSettings>();
   for (const [id, value] of Object.entries(models)) {
     if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(id)) {
       throw new ConfigError(
@@ -191,15 +196,19 @@ export function parseModels(
       case 'chat':
         text.set(id, Object.freeze(settings.model));
         break;
+      case 'embeddings':
+        embed.set(id, Object.freeze(settings.model));
+        break;
     }
   }
-  return { ids: Object.freeze(Object.keys(models)), tts, stt, text };
+  return { ids: Object.freeze(Object.keys(models)), tts, stt, text, embed };
 }
 
 type ParsedModel =
   | { readonly task: 'speech'; readonly model: TtsModelSettings }
   | { readonly task: 'transcription'; readonly model: SttModelSettings }
-  | { readonly task: 'chat'; readonly model: TextModelSettings };
+  | { readonly task: 'chat'; readonly model: TextModelSettings }
+  | { readonly task: 'embeddings'; readonly model: EmbedModelSettings };
 
 function parseModel(
   id: string,
@@ -229,6 +238,8 @@ function parseModel(
       requireNameOrPath(weights, path, place, 'a GGUF file');
       return { task: 'chat', model: { kind, weights, slots, contextTokens } };
     }
+    case 'minilm':
+      return { task: 'embeddings', model: checked(MinilmModel, value, path, place) };
     case 'upstream': {
       const schema = task === undefined || task === 'speech' ? UpstreamSpeech : UpstreamPlain;
       const model: Static<typeof UpstreamSpeech> = checked(schema, value, path, place);
@@ -245,7 +256,9 @@ function parseModel(
         apiKey: key === undefined ? undefined : new Secret(key),
         model: model.model,
       };
-      if (task === 'transcription' || task === 'chat') return { task, model: server };
+      if (task === 'transcription' || task === 'chat' || task === 'embeddings') {
+        return { task, model: server };
+      }
       const { voice, rate_hz: rateHz = SPEECH_RATE_HZ } = model;
       return { task: 'speech', model: { ...server, voice, rateHz } };
     }

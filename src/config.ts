@@ -4,6 +4,7 @@ import { ConfigError, parseModels, parsePrices, readConfigFile } from './config-
 import type { Price } from './contract/prices.ts';
 import type {
   DatabaseSettings,
+  EmbedModels,
   InferenceSettings,
   OrtProvider,
   SttModels,
@@ -47,6 +48,7 @@ export interface Config {
   readonly ttsModels: TtsModels;
   readonly sttModels: SttModels;
   readonly textModels: TextModels;
+  readonly embedModels: EmbedModels;
   readonly inference: InferenceSettings;
   /** What calls cost; those without a price are free. */
   readonly prices: readonly Price[];
@@ -161,6 +163,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     tts: ttsModels,
     stt: sttModels,
     text: textModels,
+    embed: embedModels,
   } = parseModels(file, (name) => env.text(name));
   // Half of the places, so that one customer cannot shut out the others.
   const placesOfOne = Math.ceil(queueLimit / 2);
@@ -181,6 +184,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     ttsModels,
     sttModels,
     textModels,
+    embedModels,
     inference: Object.freeze({
       provider: env.choice<OrtProvider>('ORT_PROVIDER', ['cpu', 'cuda']) ?? 'cpu',
       workers,

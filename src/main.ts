@@ -21,8 +21,8 @@ await runProcess({
       maxCharacters: limits.speechCharacters,
     }),
   ],
-  async open({ ttsModels, sttModels, textModels, inference, modelsDir, limits }, needs, words) {
-    const models = { ttsModels, sttModels, textModels };
+  async open({ ttsModels, sttModels, textModels, embedModels, inference, modelsDir, limits }, needs, words) {
+    const models = { ttsModels, sttModels, textModels, embedModels };
     const engines = await openEngines({ needs, ...models, inference, modelsDir, ...words });
     if (!needs.has('audioFiles')) return engines;
     const { environment } = inference;

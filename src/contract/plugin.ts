@@ -4,6 +4,7 @@ import type { AnyElysia } from 'elysia';
 import type { AudioFileReader } from './audio-file.ts';
 import type { Calls } from './calls.ts';
 import type { Clock } from './clock.ts';
+import type { EmbedEngine } from './embed.ts';
 import type { ReadyReport, SttEngine, TtsEngine, VadEngine } from './engine.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
@@ -22,6 +23,7 @@ export interface Slots {
   tts: ModelTable<TtsEngine>;
   stt: ModelTable<SttEngine>;
   text: ModelTable<TextEngine>;
+  embed: ModelTable<EmbedEngine>;
   vad: VadEngine;
   audioFiles: AudioFileReader;
   calls: Calls;

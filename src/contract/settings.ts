@@ -98,6 +98,7 @@ export interface ConfiguredModels {
   readonly tts: TtsModels;
   readonly stt: SttModels;
   readonly text: TextModels;
+  readonly embed: EmbedModels;
 }
 
 /** Where records are kept (`DATABASE_URL`, else a file under `DATA_DIR`). */

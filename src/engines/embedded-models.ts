@@ -3,6 +3,7 @@
 import { StartError } from '../contract/error.ts';
 import type {
   ConfiguredModels,
+  EmbeddedEmbedSettings,
   EmbeddedSttSettings,
   EmbeddedTextSettings,
   EmbeddedTtsSettings,
@@ -19,7 +20,9 @@ import {
 import type { ModelSpec } from './model-spec.ts';
 
 /** Name in the pool. Ids that differ in their voice only share the weights, and so the name. */
-export function poolModel(settings: EmbeddedTtsSettings | EmbeddedSttSettings): string {
+export function poolModel(
+  settings: EmbeddedTtsSettings | EmbeddedSttSettings | EmbeddedEmbedSettings,
+): string {
   return settings.kind === 'whisper' ? whisperKind(settings.weights) : settings.kind;
 }
 
@@ -28,7 +31,7 @@ export function poolModel(settings: EmbeddedTtsSettings | EmbeddedSttSettings): 
  * @throws Error for a voice or weights that do not exist, or a missing file.
  */
 export function embeddedSpecs(
-  { tts, stt }: Pick<ConfiguredModels, 'tts' | 'stt'>,
+  { tts, stt, embed }: Omit<ConfiguredModels, 'text'>,
   modelsDir: string,
 ): Readonly<Record<string, ModelSpec>> {
   const speaking = [...tts.values()].filter((settings) => settings.kind !== 'upstream');
@@ -40,6 +43,7 @@ export function embeddedSpecs(
     specs[kind] = voicesSpec(kind, [...new Set(of.map(({ voice }) => voice))], modelsDir);
   }
   for (const settings of hearing) specs[poolModel(settings)] = { ...settings, modelsDir };
+  if (embed.values().some(({ kind }) => kind === 'minilm')) specs.minilm = minilmSpec(modelsDir);
   return specs;
 }
 
@@ -49,10 +53,11 @@ export function embeddedSpecs(
  * @throws StartError for weights that do not exist.
  */
 export function entriesForModels(
-  { tts, stt, text }: ConfiguredModels,
+  { tts, stt, text, embed }: ConfiguredModels,
   more: readonly string[] = [],
 ): CatalogEntry[] {
-  const embedded = [...tts.values(), ...stt.values()].filter((settings) => settings.kind !== 'upstream');
+  const pooled = [...tts.values(), ...stt.values(), ...embed.values()];
+  const embedded = pooled.filter((settings) => settings.kind !== 'upstream');
   for (const settings of embedded) if (settings.kind === 'whisper') requireWeights(settings);
   const writing = [...text.values()].filter((settings) => settings.kind === 'llama');
   for (const settings of writing) requireLlamaWeights(settings);
@@ -88,6 +93,14 @@ function requireLlamaWeights({ weights }: EmbeddedTextSettings): void {
   throw new StartError(
     `CONFIG: '${weights}' are no weights of llama; allowed: ${LLAMA_WEIGHTS.join(', ')} and the absolute path of a GGUF file.`,
   );
+}
+
+function minilmSpec(modelsDir: string): ModelSpec {
+  return {
+    kind: 'minilm',
+    model: resolveModelFiles(modelsDir, 'all-minilm-l6-v2-int8')['model.onnx'] ?? '',
+    vocabulary: resolveModelFiles(modelsDir, 'bert-uncased-vocabulary')['vocab.json'] ?? '',
+  };
 }
 
 function voicesSpec(

@@ -2,18 +2,27 @@
 
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../contract/clock.ts';
+import type { EmbedEngine } from '../contract/embed.ts';
 import type { SttEngine, TtsEngine } from '../contract/engine.ts';
 import { StartError } from '../contract/error.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { Metrics } from '../contract/metrics.ts';
 import type { ModelTable, Slots } from '../contract/plugin.ts';
-import type { InferenceSettings, SttModels, TextModels, TtsModels } from '../contract/settings.ts';
+import type {
+  EmbedModels,
+  InferenceSettings,
+  SttModels,
+  TextModels,
+  TtsModels,
+} from '../contract/settings.ts';
 import type { TextEngine } from '../contract/text.ts';
 import { embeddedSpecs, poolModel } from './embedded-models.ts';
 import { openLlama } from './llama/llama-engine.ts';
+import { minilmEngine } from './minilm/minilm-engine.ts';
 import type { ModelSpec } from './model-spec.ts';
 import { poolTtsEngine } from './pool-tts-engine.ts';
 import { openVad } from './silero/silero-engine.ts';
+import { upstreamEmbedEngine } from './upstream/upstream-embed-engine.ts';
 import { type UpstreamMeter, upstreamMeters } from './upstream/upstream-meter.ts';
 import { upstreamSttEngine } from './upstream/upstream-stt-engine.ts';
 import { upstreamTextEngine } from './upstream/upstream-text-engine.ts';
@@ -31,6 +40,7 @@ export interface OpenEnginesOptions {
   readonly sttModels: SttModels;
   /** Absent: none. */
   readonly textModels?: TextModels;
+  readonly embedModels?: EmbedModels;
   readonly inference: InferenceSettings;
   readonly modelsDir: string;
   readonly clock: Clock;
@@ -40,7 +50,7 @@ export interface OpenEnginesOptions {
 
 export interface OpenEngines {
   /** Those of the needs that engines fill. */
-  readonly slots: Partial<Pick<Slots, 'tts' | 'stt' | 'vad' | 'text'>>;
+  readonly slots: Partial<Pick<Slots, 'tts' | 'stt' | 'vad' | 'text' | 'embed'>>;
   /** Ends every process and connection. Idempotent. */
   close(): Promise<void>;
 }
@@ -55,30 +65,35 @@ export async function openEngines(options: OpenEnginesOptions): Promise<OpenEngi
   try {
     const tts = needs.has('tts') ? options.ttsModels : NONE;
     const stt = needs.has('stt') ? options.sttModels : NONE;
-    const models = embeddedSpecs({ tts, stt }, modelsDir);
+    const embed = needs.has('embed') ? (options.embedModels ?? NONE) : NONE;
+    const models = embeddedSpecs({ tts, stt, embed }, modelsDir);
     const pool = opened.adopt(
       await startInferencePool<ModelSpec>({ entry: WORKER_ENTRY, models, settings, clock, log, metrics }),
       (it) => it.close(),
     );
+    const meterOf = upstreamMeters(metrics);
+    const remote = (id: string) => ({ log: log.child({ model: id }), meter: meterOf(id) });
     const slots: OpenEngines['slots'] = {};
     if (needs.has('tts')) {
       slots.tts = openTable(tts, opened, (id, model): TtsEngine => {
-        if (model.kind === 'upstream') {
-          return upstreamTtsEngine({ settings: model, log: log.child({ model: id }) });
-        }
+        if (model.kind === 'upstream') return upstreamTtsEngine({ settings: model, ...remote(id) });
         return poolTtsEngine(pool, poolModel(model), model.voice);
       });
     }
     if (needs.has('stt')) {
       slots.stt = openTable(stt, opened, (id, model): SttEngine => {
-        if (model.kind === 'upstream') {
-          return upstreamSttEngine({ settings: model, log: log.child({ model: id }) });
-        }
+        if (model.kind === 'upstream') return upstreamSttEngine({ settings: model, ...remote(id) });
         return whisperEngine(pool, poolModel(model));
       });
     }
+    if (needs.has('embed')) {
+      slots.embed = openTable(embed, opened, (id, model): EmbedEngine => {
+        if (model.kind === 'upstream') return upstreamEmbedEngine({ settings: model, ...remote(id) });
+        return minilmEngine(pool, poolModel(model), settings.workers);
+      });
+    }
     if (needs.has('text')) {
-      slots.text = await openTextTable(options.textModels ?? NONE, opened, upstreamMeters(metrics), options);
+      slots.text = await openTextTable(options.textModels ?? NONE, opened, meterOf, options);
     }
     if (needs.has('vad')) {
       const { environment } = settings;
@@ -115,7 +130,7 @@ async function openTextTable(
 }
 
 /** Opens an engine for each model; `opened` closes them. */
-function openTable<Settings, Engine extends TtsEngine | SttEngine>(
+function openTable<Settings, Engine extends TtsEngine | SttEngine | EmbedEngine>(
   models: ReadonlyMap<string, Settings>,
   opened: AsyncDisposableStack,
   open: (id: string, settings: Settings) => Engine,
