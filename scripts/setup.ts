@@ -16,7 +16,7 @@ process.once('SIGTERM', () => stop.abort(new Error('Stopped.')));
 /** Engines whose models a purpose needs beside those of the configured models. */
 const EXTRA_ENGINES: Readonly<Record<string, readonly string[] | null>> = {
   start: [],
-  test: ['kokoro', 'piper', 'whisper-base', 'whisper-tiny.en', 'llama-smollm2-135m-instruct'],
+  test: ['kokoro', 'piper', 'whisper-base', 'whisper-tiny.en', 'llama-smollm2-135m-instruct', 'minilm'],
   bench: ['kokoro', 'piper', 'whisper-base', 'bench'],
   // A container image is built without models; they come into its volume at the first start.
   image: null,

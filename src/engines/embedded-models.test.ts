@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { SttModelSettings, TextModelSettings, TtsModelSettings } from '../contract/settings.ts';
+import type { EmbedModelSettings, SttModelSettings, TextModelSettings, TtsModelSettings } from '../contract/settings.ts';
 import { embeddedSpecs, entriesForModels, poolModel } from './embedded-models.ts';
 
 const remote: TtsModelSettings = {
@@ -15,11 +15,13 @@ function models(
   tts: Record<string, TtsModelSettings>,
   stt: Record<string, SttModelSettings>,
   text: Record<string, TextModelSettings> = {},
+  embed: Record<string, EmbedModelSettings> = {},
 ): Parameters<typeof entriesForModels>[0] {
   return {
     tts: new Map(Object.entries(tts)),
     stt: new Map(Object.entries(stt)),
     text: new Map(Object.entries(text)),
+    embed: new Map(Object.entries(embed)),
   };
 }
 
@@ -79,6 +81,14 @@ describe('the cache', () => {
     expect(() => idsFor(models({}, {}, { it: { ...own, weights: 'other' } }))).toThrow(
       /^CONFIG: 'other' are no weights of llama; allowed: smollm2-135m-instruct and the absolute path/,
     );
+  });
+
+  it('brings the weights and the vocabulary of embeddings', () => {
+    expect(idsFor(models({}, {}, {}, { a: { kind: 'minilm' }, b: remote }))).toEqual([
+      'silero-vad',
+      'all-minilm-l6-v2-int8',
+      'bert-uncased-vocabulary',
+    ]);
   });
 
   it('brings nothing for a folder of somebody else, and more when it is told to', () => {

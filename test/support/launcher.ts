@@ -24,8 +24,21 @@ base_url = "http://127.0.0.1:9/v1"
 model = "none"
 `;
 
+/** A part of CONFIG: what writes and embeds loads no model, as above. */
+export const NO_TEXT = `
+[models."smollm2-135m-instruct"]
+kind = "upstream"
+base_url = "http://127.0.0.1:9/v1"
+model = "none"
+
+[models."all-minilm-l6-v2"]
+kind = "upstream"
+base_url = "http://127.0.0.1:9/v1"
+model = "none"
+`;
+
 /** A CONFIG that loads no model. */
-export const NO_MODELS = NO_SPEAKER + NO_RECOGNISER;
+export const NO_MODELS = NO_SPEAKER + NO_RECOGNISER + NO_TEXT;
 
 export interface LaunchOptions {
   /** Added to the environment; undefined removes a variable. */
