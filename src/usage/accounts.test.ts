@@ -1,0 +1,180 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SPEECH_PRICE, sharedAccounts, speechCall } from '../../test/support/usage-parts.ts';
+import type { CallJournal } from '../contract/accounts-store.ts';
+import { ServiceError } from '../contract/error.ts';
+import { createMetrics } from '../http/metrics.ts';
+import { Accounts } from './accounts.ts';
+import { priceList } from './prices.ts';
+
+let shared: ReturnType<typeof sharedAccounts>;
+beforeEach(() => {
+  shared = sharedAccounts();
+});
+afterEach(() => shared.close());
+
+const DONE = { status: 'completed', inputTokens: 3, outputTokens: 40 } as const;
+/** A model that costs nothing. */
+const FREE = { model: 'free' };
+
+describe('a call', () => {
+  it('is open until it is closed, and becomes one row with the time of its end', async () => {
+    const { accounts, self } = shared.process();
+    const opening = speechCall(0, FREE);
+    const call = await accounts.open(opening);
+    expect(await shared.rows()).toEqual([]);
+    const [open] = await shared.journal.openCalls(self.id, 5);
+    expect(open).toMatchObject({ requestId: opening.requestId, openedAt: 1_767_323_045, reserved: 0 });
+    shared.clock.advance(5000);
+    await call.close({ ...DONE, characters: 7, audioBytes: 96, audioSeconds: 0.5, transcript: 'Hi.' });
+    const { endpoint, model, organization, requestId } = opening;
+    expect(await shared.rows()).toEqual([
+      {
+        id: open?.id,
+        createdAt: 1_767_323_050,
+        ...{ endpoint, model, organization, requestId, ...DONE },
+        ...{ characters: 7, audioBytes: 96, audioSeconds: 0.5, transcript: 'Hi.' },
+      },
+    ]);
+    expect(await shared.journal.openCalls(self.id, 5)).toEqual([]);
+  });
+
+  it.each(['close', 'discard'] as const)('ends once, whatever comes after its %s', async (first) => {
+    const { accounts } = shared.process();
+    await shared.credits.grant('a', 100, 0);
+    const call = await accounts.open(speechCall(10));
+    const close = () => call.close({ ...DONE, characters: 10 });
+    const discard = () => call.discard();
+    const ends = first === 'close' ? [close(), discard(), close()] : [discard(), close(), discard()];
+    await Promise.all(ends);
+    await close();
+    expect(await shared.rows()).toHaveLength(first === 'close' ? 1 : 0);
+    expect(await shared.credits.balance('a')).toMatchObject({
+      available: first === 'close' ? 88 : 100,
+      reserved: 0,
+    });
+  });
+});
+
+describe('a call with a price', () => {
+  it('holds the most that it may cost, and is charged what it did', async () => {
+    const { accounts } = shared.process();
+    await shared.credits.grant('a', 100, 0);
+    const call = await accounts.open(speechCall(50));
+    expect(await shared.credits.balance('a')).toMatchObject({ available: 48, reserved: 52 });
+    await call.close({ ...DONE, characters: 20 });
+    expect(await shared.credits.balance('a')).toMatchObject({ available: 78, reserved: 0, revenue: 22 });
+  });
+
+  it('that cannot be covered is refused with what it needs and what is there', async () => {
+    const { accounts, self } = shared.process();
+    await shared.credits.grant('a', 1_500_000, 0);
+    const refused = await accounts.open(speechCall(2_000_000)).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(ServiceError);
+    expect(refused).toMatchObject({
+      status: 429,
+      type: 'insufficient_quota',
+      code: 'insufficient_quota',
+      message:
+        'This may cost 2.000002 credits and your organization has 1.5 available. Ask for less, or have credits added.',
+    });
+    expect(await shared.journal.openCalls(self.id, 5)).toEqual([]);
+    expect(await shared.credits.balance('a')).toMatchObject({ available: 1_500_000, reserved: 0 });
+  });
+
+  it('that cost more than it held takes the rest as far as it goes, and says so', async () => {
+    const { accounts } = shared.process();
+    await shared.credits.grant('a', 20, 0);
+    const call = await accounts.open(speechCall(10));
+    await call.close({ ...DONE, characters: 30 });
+    expect(await shared.credits.balance('a')).toMatchObject({ available: 0, reserved: 0, revenue: 20 });
+    expect(shared.log.lines).toMatchObject([
+      { level: 'warn', message: 'call cost more than its credits', fields: { missing: '0.000012' } },
+    ]);
+  });
+
+  it('of nothing needs no credits', async () => {
+    const { accounts } = shared.process();
+    const call = await accounts.open(speechCall(10, FREE));
+    await call.close({ ...DONE, characters: 10 });
+    expect(await shared.credits.history('a', { limit: 5 })).toEqual([]);
+  });
+
+  it('never lets 200 callers have more than there is', async () => {
+    const { accounts } = shared.process();
+    await shared.credits.grant('a', 1000, 0);
+    const lowest = { available: 1000, reserved: 0 };
+    const outcomes = await Promise.all(
+      Array.from({ length: 200 }, async (_, caller) => {
+        const call = await accounts.open(speechCall(38)).catch(() => undefined);
+        const { available, reserved } = await shared.credits.balance('a');
+        lowest.available = Math.min(lowest.available, available);
+        lowest.reserved = Math.min(lowest.reserved, reserved);
+        await call?.close({ ...DONE, characters: caller % 40 });
+        return call !== undefined;
+      }),
+    );
+    expect(Math.min(lowest.available, lowest.reserved)).toBeGreaterThanOrEqual(0);
+    const balance = await shared.credits.balance('a');
+    expect(balance).toMatchObject({ reserved: 0, granted: -1000 });
+    expect(balance.available + balance.revenue).toBe(1000);
+    expect(balance.available).toBeGreaterThanOrEqual(0);
+    const rows = await shared.rows();
+    expect(rows).toHaveLength(outcomes.filter(Boolean).length);
+    expect(rows.length).toBeGreaterThanOrEqual(25);
+    expect(rows.length).toBeLessThan(200);
+  });
+});
+
+describe('a store that fails', () => {
+  const disk = () => Promise.reject(new Error('disk'));
+  /** Accounts over a journal that does not do what it is named. */
+  function failing(names: (keyof CallJournal)[]) {
+    const journal = { ...shared.journal };
+    for (const name of names) journal[name] = disk;
+    const metrics = createMetrics(shared.clock);
+    const { clock, log } = shared;
+    const findPrice = priceList([SPEECH_PRICE]);
+    const accounts = new Accounts({ journal, findPrice, instance: 'i', clock, log, metrics });
+    return { accounts, repair: () => void Object.assign(journal, shared.journal), metrics };
+  }
+
+  it('opens nothing', async () => {
+    await expect(failing(['begin']).accounts.open(speechCall(1, FREE))).rejects.toThrow('disk');
+  });
+
+  it('is told of an end once more, which nobody has to wait for', async () => {
+    const { accounts, repair, metrics } = failing(['end', 'discard']);
+    await shared.credits.grant('a', 100, 0);
+    const closed = await accounts.open(speechCall(10));
+    const discarded = await accounts.open(speechCall(20));
+    await closed.close({ ...DONE, characters: 10 });
+    await discarded.discard();
+    expect(shared.log.lines).toMatchObject([
+      { level: 'error', message: 'usage row could not be written' },
+      { level: 'error', message: 'usage row could not be written' },
+    ]);
+    await expect(accounts.storeAgain()).rejects.toThrow('disk');
+    repair();
+    await accounts.storeAgain();
+    await accounts.storeAgain();
+    expect(await shared.rows()).toMatchObject([{ status: 'completed', characters: 10 }]);
+    expect(await shared.credits.balance('a')).toMatchObject({ available: 88, reserved: 0 });
+    expect(await metrics.render()).toContain(
+      'usage_rows_total{endpoint="/v1/audio/speech",status="completed"} 1',
+    );
+    metrics.close();
+  });
+
+  it('that stored an end and did not say so has it once', async () => {
+    const { accounts, repair, metrics } = failing(['end']);
+    const call = await accounts.open(speechCall(1, FREE));
+    await call.close(DONE);
+    repair();
+    const [open] = await shared.journal.openCalls('i', 1);
+    if (open !== undefined) await accounts.recover(open);
+    await accounts.storeAgain();
+    expect(await shared.rows()).toHaveLength(1);
+    expect(shared.log.lines.at(-1)).toMatchObject({ message: 'call had its usage row already' });
+    metrics.close();
+  });
+});

@@ -1,0 +1,132 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { sharedAccounts, speechCall } from '../../test/support/usage-parts.ts';
+import { SILENT_S } from './instance-watch.ts';
+
+let shared: ReturnType<typeof sharedAccounts>;
+beforeEach(async () => {
+  shared = sharedAccounts();
+  await shared.credits.grant('a', 1000, 0);
+});
+afterEach(() => shared.close());
+
+const names = async () => (await shared.journal.instances()).map(({ id }) => id);
+
+describe('the calls of a process that died', () => {
+  it('are rows at the next start: failed, nothing consumed, nothing charged', async () => {
+    const dead = shared.process();
+    await dead.watch.start();
+    const opening = speechCall(50);
+    await dead.accounts.open(opening);
+    await dead.accounts.open(speechCall(0, { model: 'free', organization: 'b' }));
+    shared.running.delete(dead.self.pid);
+    shared.clock.advance(4000);
+
+    const next = shared.process();
+    await next.watch.start();
+    const { endpoint, model, organization, requestId } = opening;
+    expect(await shared.rows()).toEqual([
+      {
+        id: expect.stringMatching(/^usage_/),
+        createdAt: 1_767_323_045,
+        ...{ endpoint, model, organization, requestId },
+        ...{ status: 'failed', inputTokens: 0, outputTokens: 0 },
+      },
+    ]);
+    expect(await shared.rows('b')).toMatchObject([{ status: 'failed', model: 'free' }]);
+    expect(await shared.credits.balance('a')).toMatchObject({ available: 1000, reserved: 0, revenue: 0 });
+    expect(await names()).toEqual([next.self.id]);
+    expect(shared.log.lines).toMatchObject([{ level: 'warn', fields: { calls: 2 } }]);
+    await next.watch.stop();
+    await dead.watch.stop();
+  });
+
+  it('are left alone while it lives, here and elsewhere', async () => {
+    const here = shared.process();
+    const there = shared.process({ place: 'there' });
+    for (const { watch, accounts } of [here, there]) {
+      await watch.beat();
+      await accounts.open(speechCall(10));
+    }
+    // Its number means nothing in another place.
+    shared.running.delete(there.self.pid);
+    const next = shared.process();
+    await next.watch.beat();
+    expect(await shared.rows()).toEqual([]);
+    shared.clock.advance(SILENT_S * 1000);
+    await next.watch.beat();
+    expect(await shared.rows()).toEqual([]);
+  });
+
+  it('are ended when it was not heard for long, wherever it was', async () => {
+    const dead = shared.process({ place: 'there' });
+    const lives = shared.process({ place: 'there' });
+    for (const { watch, accounts } of [dead, lives]) {
+      await watch.beat();
+      await accounts.open(speechCall(10));
+    }
+    shared.clock.advance(SILENT_S * 1000 + 1000);
+    await lives.watch.beat();
+    expect(await shared.rows()).toHaveLength(1);
+    expect(await names()).toEqual([lives.self.id]);
+    expect(await shared.credits.balance('a')).toMatchObject({ available: 988, reserved: 12 });
+  });
+
+  it('are ended when its number is used again', async () => {
+    const dead = shared.process();
+    await dead.watch.beat();
+    await dead.accounts.open(speechCall(10));
+    const next = shared.process();
+    // As in a container, where the first process always has the same number.
+    Object.assign(next.self, { pid: dead.self.pid });
+    await next.watch.beat();
+    expect(await shared.rows()).toHaveLength(1);
+  });
+
+  it('are ended once, by whichever process comes first, however many there are', async () => {
+    const dead = shared.process();
+    await dead.watch.beat();
+    for (let call = 0; call < 30; call += 1) await dead.accounts.open(speechCall(10));
+    shared.running.delete(dead.self.pid);
+    await Promise.all(
+      [shared.process(), shared.process(), shared.process()].map(({ watch }) => watch.beat()),
+    );
+    expect(await shared.rows()).toHaveLength(30);
+    expect(await shared.credits.balance('a')).toMatchObject({ available: 1000, reserved: 0 });
+  });
+
+  it('of one that only seemed dead end once, and it is told', async () => {
+    const paused = shared.process({ place: 'there' });
+    await paused.watch.beat();
+    const call = await paused.accounts.open(speechCall(10));
+    shared.clock.advance(SILENT_S * 2000);
+    await shared.process().watch.beat();
+    await call.close({ status: 'completed', inputTokens: 1, outputTokens: 1, characters: 10 });
+    expect(await shared.rows()).toMatchObject([{ status: 'failed' }]);
+    expect(await shared.credits.balance('a')).toMatchObject({ available: 1000, revenue: 0 });
+    expect(shared.log.lines.at(-1)).toMatchObject({ message: 'call had its usage row already' });
+    await paused.watch.beat();
+    expect(await names()).toContain(paused.self.id);
+  });
+});
+
+describe('the end of a process', () => {
+  it('forgets it when its calls are closed', async () => {
+    const { accounts, watch } = shared.process();
+    await watch.start();
+    const call = await accounts.open(speechCall(10));
+    await call.discard();
+    await watch.stop();
+    expect(await names()).toEqual([]);
+  });
+
+  it('keeps its name with calls that are still open, for the next one', async () => {
+    const ended = shared.process();
+    await ended.watch.start();
+    await ended.accounts.open(speechCall(10));
+    await ended.watch.stop();
+    expect(await names()).toEqual([ended.self.id]);
+    shared.running.delete(ended.self.pid);
+    await shared.process().watch.beat();
+    expect(await shared.rows()).toHaveLength(1);
+  });
+});

@@ -1,0 +1,70 @@
+import type { CallOpening } from '../../src/contract/calls.ts';
+import { newId } from '../../src/contract/id.ts';
+import type { Price } from '../../src/contract/prices.ts';
+import { callJournal } from '../../src/records/call-journal.ts';
+import { creditStore } from '../../src/records/credit-store.ts';
+import type { Records } from '../../src/records/records.ts';
+import { openSqlite } from '../../src/records/sqlite-records.ts';
+import { usageStore } from '../../src/records/usage-store.ts';
+import { Accounts } from '../../src/usage/accounts.ts';
+import { InstanceWatch } from '../../src/usage/instance-watch.ts';
+import { priceList } from '../../src/usage/prices.ts';
+import { noMetrics } from './doubles.ts';
+import { ManualClock } from './manual-clock.ts';
+import { RecordingLogger } from './recording-logger.ts';
+
+/** A millionth of a credit for each character of speech with `svc-tts`, and a fee of two. */
+export const SPEECH_PRICE: Price = {
+  endpoint: '/v1/audio/speech',
+  model: 'svc-tts',
+  request: 2_000_000n,
+  inputToken: 0n,
+  outputToken: 0n,
+  character: 1_000_000n,
+  audioSecond: 0n,
+};
+
+/** A call of speech that may have so many characters. */
+export function speechCall(characters: number, overrides: Partial<CallOpening> = {}): CallOpening {
+  return {
+    endpoint: '/v1/audio/speech',
+    model: 'svc-tts',
+    organization: 'a',
+    requestId: newId('request'),
+    most: { inputTokens: 0, outputTokens: 0, characters },
+    ...overrides,
+  };
+}
+
+/** Processes that share a database in memory, and what lies in it. */
+export function sharedAccounts(prices: readonly Price[] = [SPEECH_PRICE]) {
+  const records = openSqlite(':memory:');
+  const journal = callJournal(records);
+  const credits = creditStore(records);
+  const usage = usageStore(records);
+  const clock = new ManualClock();
+  const log = new RecordingLogger();
+  const running = new Set<number>();
+  let started = 0;
+  return {
+    records,
+    journal,
+    credits,
+    clock,
+    log,
+    /** Numbers of the processes that run. */
+    running,
+    /** @param over the records that it sees. */
+    process({ place = 'here', over = records }: { place?: string; over?: Records } = {}) {
+      started += 1;
+      const self = { id: `i${started}`, place, pid: started };
+      running.add(self.pid);
+      const parts = { journal: callJournal(over), clock, log, metrics: noMetrics };
+      const accounts = new Accounts({ ...parts, instance: self.id, findPrice: priceList(prices) });
+      const watch = new InstanceWatch({ ...parts, accounts, self, isRunning: (pid) => running.has(pid) });
+      return { accounts, watch, self };
+    },
+    rows: async (organization = 'a') => (await usage.list({ organization, limit: 1000 })).records,
+    close: () => records.close(),
+  };
+}
