@@ -13,6 +13,7 @@ const allowed = {
   records: [...base, 'records'],
   usage: [...base, 'http', 'usage'],
   listen: [...base, 'audio', 'listen'],
+  limits: [...base, 'limits'],
   media: [...base, 'audio', 'media'],
   speak: [...base, 'audio', 'speak'],
 };
@@ -40,7 +41,7 @@ const importers = [
   ['pino', 'node_modules/pino/', '^src/kit/json-logger\\.ts$'],
   ['prometheus', 'node_modules/prom-client/', '^src/http/metrics\\.ts$'],
   ['multipart', 'node_modules/@fastify/busboy/', '^src/http/multipart\\.ts$'],
-  ['redis', 'node_modules/ioredis/', '^src/jobs/'],
+  ['redis', 'node_modules/(ioredis|rate-limiter-flexible)/', '^src/(jobs|limits)/'],
   ['s3', 'node_modules/@aws-sdk/', '^src/jobs/'],
   [
     'framework',

@@ -1,0 +1,39 @@
+/** How much of the service a key and an organization may use; the same on every machine that shares a Redis. */
+
+import type { Id } from './id.ts';
+
+/** Whose use is counted. */
+export interface LimitedUser {
+  /** Name of the key that is not the key. */
+  readonly keyId: string;
+  readonly organization: string;
+}
+
+/** Undefined is without a limit. */
+export interface LimitSettings {
+  readonly requestsPerMinute: PerUser;
+  readonly concurrentCalls: PerUser;
+}
+
+export interface PerUser {
+  readonly key: number | undefined;
+  readonly organization: number | undefined;
+}
+
+/** Requests over time. */
+export interface RequestLimits {
+  /**
+   * Counts a request.
+   * @throws ServiceError `rate_limited` with the time to wait when the key or the organization has sent too many.
+   */
+  count(user: LimitedUser): Promise<void>;
+}
+
+/** Billed calls at once. */
+export interface CallLimits {
+  /**
+   * Takes a place for a call; the result gives it back, once.
+   * @throws ServiceError `rate_limited` when the key or the organization has too many open.
+   */
+  enter(user: LimitedUser, call: Id<'usage'>): Promise<() => void>;
+}

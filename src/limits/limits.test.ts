@@ -1,0 +1,169 @@
+import type { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
+import { silentLog } from '../../test/support/doubles.ts';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { needs } from '../../test/support/needs.ts';
+import { HAS_REDIS, type RedisServer, startRedis } from '../../test/support/redis.ts';
+import { newId } from '../contract/id.ts';
+import { Secret } from '../contract/secret.ts';
+import { callLimits, type OpenCallLimits } from './call-limits.ts';
+import { openRedis } from './open-redis.ts';
+import { requestLimits } from './request-limits.ts';
+
+let server: RedisServer | undefined;
+const connections: Redis[] = [];
+beforeAll(async () => {
+  if (HAS_REDIS) server = await startRedis();
+});
+afterAll(async () => {
+  for (const connection of connections) connection.disconnect();
+  await server?.close();
+});
+
+/** Connections of as many machines, over an empty database. */
+async function machines(count: number): Promise<Redis[]> {
+  const opened = await Promise.all(
+    Array.from({ length: count }, () => openRedis(new Secret(server?.url ?? ''))),
+  );
+  connections.push(...opened);
+  await opened[0]?.flushall();
+  return opened;
+}
+
+const user = (keyId: string, organization: string) => ({ keyId, organization });
+const REFUSED = { kind: 'rate_limited', code: 'rate_limit_exceeded', retryAfterS: expect.any(Number) };
+
+describe.each(['memory', 'redis'] as const)('requests of a minute, counted in %s', (where) => {
+  async function setUp(context: TestContext, key: number | undefined, organization: number | undefined) {
+    needs(context, where === 'memory' || HAS_REDIS, 'Redis');
+    const redis = where === 'redis' ? await machines(2) : [undefined, undefined];
+    const limits = { key, organization };
+    const [one, other] = redis.map((connection) => requestLimits(limits, connection));
+    if (one === undefined || other === undefined) throw new Error('two machines');
+    return { one, other };
+  }
+
+  it('are held to the limit of a key, of which each has its own', async (context) => {
+    const { one } = await setUp(context, 2, undefined);
+    await one.count(user('k1', 'a'));
+    await one.count(user('k1', 'a'));
+    await expect(one.count(user('k1', 'a'))).rejects.toMatchObject(REFUSED);
+    await one.count(user('k2', 'a'));
+  });
+
+  it('are held to the limit of an organization, whatever its keys', async (context) => {
+    const { one } = await setUp(context, undefined, 2);
+    await one.count(user('k1', 'a'));
+    await one.count(user('k2', 'a'));
+    await expect(one.count(user('k3', 'a'))).rejects.toThrow(
+      /^Your organization may send 2 requests a minute\. Try again in \d+ s\.$/,
+    );
+    await one.count(user('k4', 'b'));
+  });
+
+  it('are free without a limit', async (context) => {
+    const { one } = await setUp(context, undefined, undefined);
+    for (let at = 0; at < 100; at++) await one.count(user('k', 'a'));
+  });
+
+  it('are counted together by machines that share a Redis', async (context) => {
+    if (where === 'memory') return;
+    const { one, other } = await setUp(context, 2, undefined);
+    await one.count(user('k', 'a'));
+    await other.count(user('k', 'a'));
+    await expect(one.count(user('k', 'a'))).rejects.toMatchObject(REFUSED);
+  });
+});
+
+describe.each(['memory', 'redis'] as const)('calls at once, counted in %s', (where) => {
+  async function setUp(context: TestContext, key: number | undefined, organization: number | undefined) {
+    needs(context, where === 'memory' || HAS_REDIS, 'Redis');
+    const clock = new ManualClock();
+    const redis = where === 'redis' ? await machines(2) : [undefined, undefined];
+    const limits: OpenCallLimits[] = redis.map((connection) =>
+      callLimits({ limits: { key, organization }, redis: connection, clock, log: silentLog }),
+    );
+    const [one, other] = limits;
+    if (one === undefined || other === undefined) throw new Error('two machines');
+    return { one, other, clock };
+  }
+  const call = () => newId('usage');
+
+  it('have places that are given back', async (context) => {
+    const { one } = await setUp(context, 2, undefined);
+    const leave = await one.enter(user('k1', 'a'), call());
+    await one.enter(user('k1', 'a'), call());
+    await expect(one.enter(user('k1', 'a'), call())).rejects.toMatchObject(REFUSED);
+    await one.enter(user('k2', 'a'), call());
+    leave();
+    await expect
+      .poll(() =>
+        one.enter(user('k1', 'a'), call()).then(
+          () => true,
+          () => false,
+        ),
+      )
+      .toBe(true);
+  });
+
+  it('take no place of the key when the organization has none', async (context) => {
+    const { one } = await setUp(context, 2, 1);
+    const leave = await one.enter(user('k1', 'a'), call());
+    await expect(one.enter(user('k2', 'a'), call())).rejects.toThrow('Your organization may have 1 calls');
+    await expect(one.enter(user('k2', 'a'), call())).rejects.toThrow('Your organization may have 1 calls');
+    leave();
+    await one.enter(user('k2', 'b'), call());
+    await one.enter(user('k2', 'c'), call());
+    await expect(one.enter(user('k2', 'd'), call())).rejects.toThrow('Your API key may have 2 calls');
+  });
+
+  it('never exceed the limit, however many come together', async (context) => {
+    const { one, other } = await setUp(context, undefined, 5);
+    const all = await Promise.allSettled(
+      Array.from({ length: 40 }, (_, at) =>
+        (where === 'redis' && at % 2 ? other : one).enter(user(`k${at}`, 'a'), call()),
+      ),
+    );
+    expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(5);
+  });
+
+  it('of a machine that died are free after a minute', async (context) => {
+    if (where === 'memory') return;
+    const { one, other, clock } = await setUp(context, 1, undefined);
+    await one.enter(user('k', 'a'), call());
+    one.close();
+    await expect(other.enter(user('k', 'a'), call())).rejects.toMatchObject(REFUSED);
+    clock.advance(60_001);
+    await other.enter(user('k', 'a'), call());
+  });
+});
+
+describe('a Redis that goes away', () => {
+  it('leaves each process to its own counts', async (context) => {
+    needs(context, HAS_REDIS, 'Redis');
+    const own = await startRedis();
+    const redis = await openRedis(new Secret(own.url));
+    connections.push(redis);
+    const requests = requestLimits({ key: 1, organization: undefined }, redis);
+    const calls = callLimits({
+      limits: { key: 1, organization: undefined },
+      redis,
+      clock: new ManualClock(),
+      log: silentLog,
+    });
+    await own.close();
+    await requests.count(user('k', 'a'));
+    await expect(requests.count(user('k', 'a'))).rejects.toMatchObject(REFUSED);
+    await calls.enter(user('k', 'a'), newId('usage'));
+    await expect(calls.enter(user('k', 'a'), newId('usage'))).rejects.toMatchObject(REFUSED);
+    calls.close();
+  });
+
+  it('at the start is told without its address', async () => {
+    const opening = openRedis(new Secret('redis://:private@127.0.0.1:1'));
+    await expect(opening).rejects.toThrow(
+      /^Environment variable REDIS_URL: the Redis server cannot be reached/,
+    );
+    await expect(opening).rejects.not.toThrow('private');
+  });
+});

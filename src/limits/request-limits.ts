@@ -1,0 +1,62 @@
+/** Requests of a minute, counted here or in Redis (rate-limiter-flexible: a window that begins with its first request). */
+
+import type { Redis } from 'ioredis';
+import {
+  type RateLimiterAbstract,
+  RateLimiterMemory,
+  RateLimiterRedis,
+  RateLimiterRes,
+} from 'rate-limiter-flexible';
+import { ServiceError } from '../contract/error.ts';
+import type { LimitedUser, PerUser, RequestLimits } from '../contract/limits.ts';
+
+const WINDOW_S = 60;
+
+/**
+ * @param redis counts for all machines; without it, or while it is away, this process counts by itself.
+ */
+export function requestLimits({ key, organization }: PerUser, redis: Redis | undefined): RequestLimits {
+  const counters = [
+    counterOf('key', key, redis, (user) => user.keyId),
+    counterOf('organization', organization, redis, (user) => user.organization),
+  ].filter((counter) => counter !== undefined);
+  return {
+    async count(user) {
+      for (const counter of counters) await counter(user);
+    },
+  };
+}
+
+type Counter = (user: LimitedUser) => Promise<void>;
+
+function counterOf(
+  whose: 'key' | 'organization',
+  limit: number | undefined,
+  redis: Redis | undefined,
+  nameOf: (user: LimitedUser) => string,
+): Counter | undefined {
+  if (limit === undefined) return undefined;
+  const window = { points: limit, duration: WINDOW_S, keyPrefix: `requests:${whose}` };
+  const memory = new RateLimiterMemory(window);
+  const limiter: RateLimiterAbstract =
+    redis === undefined
+      ? memory
+      : new RateLimiterRedis({ ...window, storeClient: redis, insuranceLimiter: memory });
+  return async (user) => {
+    try {
+      await limiter.consume(nameOf(user));
+    } catch (rejected) {
+      if (!(rejected instanceof RateLimiterRes)) throw rejected;
+      throw tooMany(whose, limit, rejected.msBeforeNext);
+    }
+  };
+}
+
+function tooMany(whose: string, limit: number, waitMs: number): ServiceError {
+  const retryAfterS = Math.max(1, Math.ceil(waitMs / 1000));
+  return new ServiceError(
+    'rate_limited',
+    `Your ${whose === 'key' ? 'API key' : 'organization'} may send ${limit} requests a minute. Try again in ${retryAfterS} s.`,
+    { code: 'rate_limit_exceeded', retryAfterS },
+  );
+}
