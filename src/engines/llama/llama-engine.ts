@@ -35,6 +35,8 @@ export interface LlamaOptions {
   readonly inference: InferenceSettings;
   readonly modelsDir: string;
   readonly log: Logger;
+  /** Entry of the process; tests give their own. */
+  readonly entry?: string;
   readonly loadLimitMs?: number;
   /** The process is killed when it works and says nothing for so long. */
   readonly silenceLimitMs?: number;
@@ -75,7 +77,7 @@ class LlamaEngine implements TextEngine {
     this.#turns = new Turns({ atOnce: slots, ofOneOwner, waiting: inference.queueLimit });
     this.#process = new SupervisedProcess({
       name: 'language model process',
-      entry: WORKER_ENTRY,
+      entry: options.entry ?? WORKER_ENTRY,
       load: { model, provider: inference.provider, slots, contextTokens, threads: inference.threads },
       environment: inference.environment,
       // The library writes there what it likes.

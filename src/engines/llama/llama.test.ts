@@ -1,0 +1,86 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { answerOf, textEngineCases, textRequest } from '../../../test/cases/text-engine.cases.ts';
+import { followableSchema } from '../../../test/support/json-schemas.ts';
+import { openSmallLlama } from '../../../test/support/real-llama.ts';
+import type { ChatMessage, TextEngine } from '../../contract/text.ts';
+
+textEngineCases('llama', async () => {
+  const engine = await openSmallLlama();
+  return {
+    engine,
+    refusedParts: [
+      { kind: 'image', url: 'data:image/png;base64,AAAA' },
+      { kind: 'audio', base64: 'AAAA', format: 'wav' },
+      { kind: 'file', base64: 'AAAA', filename: 'a.pdf' },
+    ],
+    close: () => engine.close(),
+  };
+});
+
+const never = new AbortController().signal;
+/** Shorter than with what the template says by itself. */
+const SHORT: ChatMessage[] = [
+  { role: 'system', text: 'x' },
+  { role: 'user', parts: [{ kind: 'text', text: 'JSON' }] },
+];
+
+describe('the shipped model', () => {
+  let engine: TextEngine;
+  beforeAll(async () => {
+    engine = await openSmallLlama();
+  });
+  afterAll(() => engine?.close());
+
+  it('counts the tokens of the question and of the answer', async () => {
+    const { end } = await answerOf(engine, { messages: SHORT, maxTokens: 3 });
+    // <|im_start|>system⏎x<|im_end|>⏎<|im_start|>user⏎JSON<|im_end|>⏎<|im_start|>assistant⏎
+    expect(end.tokens).toMatchObject({ input: 16, output: 3, reasoning: 0 });
+  });
+
+  it('says the same for the same seed, and something else for another', async () => {
+    const said = async (seed: number, temperature = 1.5) =>
+      (await answerOf(engine, { messages: SHORT, sampling: { seed, temperature } })).text;
+    const [first, again, ...others] = [await said(1), await said(1), await said(2), await said(2 ** 40 + 3)];
+    expect(again).toBe(first);
+    expect(others.some((other) => other !== first)).toBe(true);
+  });
+
+  it('writes whole characters, each token of them on its own', async () => {
+    const schema = { const: '漢😀é' };
+    const output = { kind: 'json_schema', name: 'x', schema, strict: true } as const;
+    const texts: string[] = [];
+    for await (const event of engine.generate(
+      textRequest({ messages: SHORT, output, maxTokens: 20 }),
+      never,
+    )) {
+      if (event.kind === 'text') texts.push(event.text);
+    }
+    expect(texts.join('')).toBe('"漢😀é"');
+    expect(texts.every((text) => text.isWellFormed() && !text.includes('\ufffd'))).toBe(true);
+    expect(texts.length).toBeGreaterThan(3);
+  });
+
+  it('keeps to random schemas', { timeout: 300_000 }, async () => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    const schemas = fc.sample(followableSchema, { numRuns: 12 });
+    for (const [seed, schema] of schemas.entries()) {
+      const output = { kind: 'json_schema', name: 'x', schema, strict: true } as const;
+      const sampling = { temperature: 1.2, seed };
+      const { text, end } = await answerOf(engine, { messages: SHORT, output, sampling, maxTokens: 30 });
+      if (end.reason === 'length') continue;
+      if (!ajv.validate(schema, JSON.parse(text))) throw new Error(`${text}: ${JSON.stringify(schema)}`);
+    }
+  });
+
+  it('answers others soon after one has left a long answer', async () => {
+    const controller = new AbortController();
+    const request = textRequest({ messages: SHORT, maxTokens: 400, output: { kind: 'json' } });
+    const long = Array.fromAsync(engine.generate(request, controller.signal));
+    const other = answerOf(engine, { messages: SHORT, maxTokens: 2, owner: 'org_a' });
+    controller.abort(new Error('left'));
+    await expect(long).rejects.toThrow('left');
+    expect((await other).end.tokens.output).toBe(2);
+  });
+});

@@ -1,0 +1,65 @@
+/** Process of a language model that does what the last message of the conversation tells it. */
+
+import type { FromLlama, LoadedLlama, LoadLlama, ToLlama } from '../../src/engines/llama/llama-protocol.ts';
+import { serveProcess } from '../../src/engines/process-loop.ts';
+
+/** What a message may tell; a word is a token. */
+export interface FakeLlamaOrder {
+  /** Pieces of the answer. */
+  readonly say?: readonly string[];
+  /** What comes after them; by default it ends. */
+  readonly after?: 'hang' | 'die' | 'fail' | 'refuse' | 'cut';
+  /** Does the same already when the conversation is measured. */
+  readonly measure?: 'die' | 'refuse' | 'hang';
+  readonly tokens?: number;
+}
+
+serveProcess<LoadLlama, LoadedLlama, ToLlama, FromLlama>('Fake language model process', (send) => {
+  const open = new Set<number>();
+  let load: LoadLlama | undefined;
+  const orderOf = ({ messages }: Extract<ToLlama, { messages: unknown }>): FakeLlamaOrder =>
+    JSON.parse(messages.at(-1)?.content ?? '{}');
+  const begin = (message: Extract<ToLlama, { kind: 'begin' }>) => {
+    const { answer, sampling } = message;
+    const { say = [], after } = orderOf(message);
+    if (after === 'refuse') return send({ kind: 'refused', answer });
+    for (const text of say) send({ kind: 'said', answer, text });
+    open.add(answer);
+    if (after === 'die') process.exit(7);
+    if (after === 'hang') return;
+    open.delete(answer);
+    if (after === 'fail') return send({ kind: 'failed', answer });
+    const outputTokens = Math.min(say.length, sampling.maxTokens);
+    send({ kind: 'ended', answer, complete: after !== 'cut', inputTokens: 0, cachedTokens: 0, outputTokens });
+  };
+  return {
+    async load(it) {
+      if (it.model.endsWith('broken.gguf'))
+        throw new Error(`The language model ${it.model} cannot be loaded: it is broken.`);
+      load = it;
+      return { contextTokens: load.contextTokens };
+    },
+    receive(message) {
+      const { answer } = message;
+      switch (message.kind) {
+        case 'measure': {
+          const { measure, tokens = 5 } = orderOf(message);
+          if (measure === 'die') process.exit(7);
+          if (measure === 'hang') return;
+          send(measure === 'refuse' ? { kind: 'refused', answer } : { kind: 'measured', answer, tokens });
+          return;
+        }
+        case 'begin':
+          begin(message);
+          return;
+        case 'enough':
+          if (!open.delete(answer)) return;
+          send({ kind: 'ended', answer, complete: true, inputTokens: 5, cachedTokens: 0, outputTokens: 1 });
+          return;
+        case 'forget':
+          open.delete(answer);
+          return;
+      }
+    },
+  };
+});
