@@ -1,19 +1,39 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { checkTrace, RULES, type RuleName } from '../../plugins/realtime/order-rules.ts';
 import { seededRandom } from '../../src/kit/seeded-random.ts';
 import { type ConversationDialect, legalConversation } from '../support/legal-conversation.ts';
+import { failsDetector, play, step } from '../support/random-walk.ts';
 import { MUTATIONS } from '../support/trace-mutants.ts';
 
 const DIALECTS: readonly ConversationDialect[] = ['spec', 'ga'];
 const SEEDS = Array.from({ length: 60 }, (_, seed) => seed);
 const MUTANTS_OF_A_KIND = 8;
 
-const conversations = DIALECTS.flatMap((dialect) =>
+const invented = DIALECTS.flatMap((dialect) =>
   SEEDS.map((seed) => ({ seed, dialect, trace: legalConversation(seed, dialect) })),
+);
+/** What the machines of the service say at random. */
+const simulated = DIALECTS.flatMap((dialect) =>
+  fc
+    .sample(fc.array(step, { minLength: 300, maxLength: 600, size: 'max' }), {
+      seed: 1,
+      numRuns: SEEDS.length,
+    })
+    .map((steps, seed) => ({
+      seed,
+      dialect,
+      trace: play(
+        steps.filter((each) => !failsDetector(each)),
+        { dialect },
+      ).entries,
+    })),
 );
 
 describe.each(DIALECTS)('legal conversations of the %s dialect', (dialect) => {
-  test(`${SEEDS.length} of them break no rule`, () => {
+  const conversations = [...invented, ...simulated];
+
+  test(`${2 * SEEDS.length} of them break no rule`, () => {
     for (const { seed, trace } of conversations.filter((each) => each.dialect === dialect)) {
       expect(checkTrace(trace), `seed ${seed}`).toEqual([]);
     }
@@ -32,7 +52,11 @@ describe.each(DIALECTS)('legal conversations of the %s dialect', (dialect) => {
 
 describe('mutants', () => {
   const broken = new Set<RuleName>();
-  test.each(MUTATIONS)('are caught when $name', ({ name, mutate, noticedBy }) => {
+  const cases = MUTATIONS.flatMap((mutation) => [
+    { ...mutation, of: 'an invented conversation', conversations: invented },
+    { ...mutation, of: 'one of the machines', conversations: simulated },
+  ]);
+  test.each(cases)('of $of are caught when $name', ({ name, mutate, noticedBy, conversations }) => {
     let mutants = 0;
     for (const [place, { seed, dialect, trace }] of conversations.entries()) {
       const mutant = mutate(trace, seededRandom(place));

@@ -38,15 +38,15 @@ export interface Simulation {
   readonly violations: readonly rules.Violation[];
   readonly made: number;
   readonly ended: boolean;
-  /** Sees every frame of the server. */
-  readonly watch: (frame: unknown) => void;
+  /** Sees every entry of the trace. */
+  readonly watch: (entry: rules.TraceEntry) => void;
 }
 
 export interface Opening {
   readonly dialect: 'spec' | 'ga';
   /** Whether the client asked for the dialect when it connected; its first update may choose otherwise. */
   readonly isFixed?: boolean;
-  readonly watch?: (frame: unknown) => void;
+  readonly watch?: (entry: rules.TraceEntry) => void;
 }
 
 const SESSION_RULES: machine.Rules = {
@@ -236,7 +236,6 @@ function performed(before: Simulation, effect: Effect, queue: Event[]): Simulati
     case 'send': {
       const made = before.made + 1;
       const frame = { event_id: `event_${made}`, ...effect.event };
-      before.watch(frame);
       return judged({ ...before, made }, { from: 'server', frame });
     }
     case 'configure_input':
@@ -342,6 +341,7 @@ function turned(
 }
 
 function judged(before: Simulation, entry: rules.TraceEntry): Simulation {
+  before.watch(entry);
   const { state, violations } = rules.check(before.order, entry);
   return violations.length === 0
     ? { ...before, order: state }
