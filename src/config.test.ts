@@ -325,6 +325,61 @@ describe('file', () => {
     });
   });
 
+  test('sets prices, exactly', () => {
+    expect(load('').prices).toEqual([]);
+    const { prices } = load(`
+      [[prices]]
+      endpoint = "/v1/audio/speech"
+      model = "svc-tts"
+      request = 2
+      character = 0.1
+      [[prices]]
+      endpoint = "/v1/audio/transcriptions"
+      model = "svc-stt"
+      input_token = 0.00000015
+      output_token = 6e-7
+      audio_second = 0.000_000_000_001
+    `);
+    const none = { request: 0n, inputToken: 0n, outputToken: 0n, character: 0n, audioSecond: 0n };
+    expect(prices).toEqual([
+      {
+        ...none,
+        endpoint: '/v1/audio/speech',
+        model: 'svc-tts',
+        request: 2_000_000_000_000n,
+        character: 100_000_000_000n,
+      },
+      {
+        ...none,
+        endpoint: '/v1/audio/transcriptions',
+        model: 'svc-stt',
+        inputToken: 150_000n,
+        outputToken: 600_000n,
+        audioSecond: 1n,
+      },
+    ]);
+  });
+
+  const price = '[[prices]]\nendpoint = "/v1/audio/speech"\nmodel = "svc-tts"\n';
+  test.each([
+    ['[[prices]]\nmodel = "svc-tts"', "'prices.0.endpoint' is required"],
+    ['[[prices]]\nendpoint = "/v1/audio/speech"', "'prices.0.model' is required"],
+    [`${price}[[prices]]\nendpoint = "/v1/speech"\nmodel = "m"`, `'prices.1.endpoint' must be one of`],
+    [
+      `${price}token = 1`,
+      "'prices.0.token' is not known; allowed here: endpoint, model, request, input_token",
+    ],
+    [`${price}request = -1`, "'prices.0.request' must be a number from 0 to 1000000"],
+    [`${price}request = "1"`, "'prices.0.request' must be a number"],
+    [`${price}request = inf`, "'prices.0.request' must be a number"],
+    [`${price}character = 1e-13`, "'prices.0.character' must have at most 12 decimal places"],
+    [`${price}${price}`, "'prices.1' is the second price of '/v1/audio/speech' with 'svc-tts'"],
+    [price.replace('svc-tts', 'svc-tss'), "'prices.0.model' names no model; there are svc-tts, svc-stt"],
+    ['prices = 3', "'prices' must be a list"],
+  ])('%j is refused: %s', (toml, words) => {
+    expect(refusal({ CONFIG: file(toml) })).toContain(words);
+  });
+
   test.each([
     ['model = 1', "'model' is not known; allowed here: models, inference, limits"],
     [

@@ -1,0 +1,42 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { KEY_B, type TestApp, testApp } from '../../test/support/test-app.ts';
+import { SPEECH_PRICE, speechCall } from '../../test/support/usage-parts.ts';
+
+let service: TestApp;
+beforeEach(() => {
+  service = testApp({ prices: [SPEECH_PRICE] });
+});
+afterEach(() => service.close());
+
+async function credits(headers?: Record<string, string>): Promise<unknown> {
+  const response = await service.send('/v1/credits', headers === undefined ? {} : { headers });
+  expect(response.status).toBe(200);
+  return response.json();
+}
+
+describe('GET /v1/credits', () => {
+  it('is zeros for an organization that was given nothing', async () => {
+    expect(await credits()).toEqual({ object: 'credits', balance: 0, reserved: 0 });
+  });
+
+  it('shows what calls may still cost and what is held for those that run', async () => {
+    await service.credits.grant('a', 12_500_000, 0);
+    expect(await credits()).toEqual({ object: 'credits', balance: 12.5, reserved: 0 });
+    const call = await service.calls.open(speechCall(250_000 - 2));
+    expect(await credits()).toEqual({ object: 'credits', balance: 12.25, reserved: 0.25 });
+    await call.close({ status: 'completed', inputTokens: 0, outputTokens: 0, characters: 99_998 });
+    expect(await credits()).toEqual({ object: 'credits', balance: 12.4, reserved: 0 });
+  });
+
+  it('shows an organization its own', async () => {
+    await service.credits.grant('a', 1_000_000, 0);
+    expect(await credits({ 'x-api-key': KEY_B })).toMatchObject({ balance: 0 });
+  });
+
+  it('needs a key, and knows no parameters', async () => {
+    expect((await service.send('/v1/credits', { headers: {} })).status).toBe(401);
+    const refused = await service.send('/v1/credits?org=b');
+    expect(refused.status).toBe(400);
+    expect(await refused.json()).toMatchObject({ error: { param: 'org' } });
+  });
+});

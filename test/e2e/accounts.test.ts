@@ -1,0 +1,170 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
+import { type LaunchedService, launchService, NO_RECOGNISER, OTHER_KEY } from '../support/launcher.ts';
+
+/** Calls and credits of the real process, also when it is killed. */
+
+const CREDITS = join(import.meta.dirname, '../../scripts/credits.ts');
+/** A second of speech for the upstream. */
+const SECOND = new Uint8Array(48_000).fill(1);
+
+let upstream: FakeUpstream;
+let dataDir: string;
+const running: LaunchedService[] = [];
+beforeEach(() => {
+  upstream = startFakeUpstream();
+  dataDir = mkdtempSync(join(tmpdir(), 'accounts-test-'));
+});
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((service) => service.stop()));
+  await upstream.close();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+/** The service over an upstream voice whose characters cost a tenth of a credit. */
+async function launch(): Promise<LaunchedService> {
+  const config = `${NO_RECOGNISER}
+    [models."svc-tts"]
+    kind = "upstream"
+    base_url = "${upstream.baseUrl}"
+    model = "any"
+    [[prices]]
+    endpoint = "/v1/audio/speech"
+    model = "svc-tts"
+    character = 0.1`;
+  const service = await launchService({ config, dataDir });
+  running.push(service);
+  return service;
+}
+
+/** `bun run credits …` on the same database: its exit code and what it printed. */
+async function credits(...args: string[]): Promise<{ code: number; text: string }> {
+  const { PATH, HOME } = process.env;
+  const tool = Bun.spawn([process.execPath, CREDITS, ...args], {
+    cwd: dataDir,
+    env: { PATH: PATH ?? '', HOME: HOME ?? '', DATA_DIR: dataDir },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [out, errors] = await Promise.all([
+    new Response(tool.stdout).text(),
+    new Response(tool.stderr).text(),
+  ]);
+  return { code: await tool.exited, text: (out + errors).trim() };
+}
+
+/** Speech that goes on until somebody ends it. */
+function endless(): void {
+  upstream.answer(
+    () =>
+      new Response(
+        new ReadableStream({
+          start: (controller) => controller.enqueue(SECOND),
+          pull: async (controller) => {
+            await Bun.sleep(20);
+            controller.enqueue(SECOND.subarray(0, 480));
+          },
+        }),
+      ),
+  );
+}
+
+const speak = (service: LaunchedService, input: string, init: RequestInit = {}) =>
+  service.fetch('/v1/audio/speech', {
+    method: 'POST',
+    headers: { 'x-api-key': 'test-key-of-a', 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'svc-tts', input, response_format: 'pcm' }),
+    ...init,
+  });
+const rows = async (service: LaunchedService) =>
+  ((await (await service.fetch('/v1/usage')).json()) as { data: Record<string, unknown>[] }).data;
+const balance = async (service: LaunchedService) => (await service.fetch('/v1/credits')).json();
+
+describe('a process that is killed in the middle of a call', () => {
+  test('leaves exactly one row, and frees what the call held, at the next start', async () => {
+    await credits('grant', '--org', 'a', '10');
+    const first = await launch();
+    endless();
+    const response = await speak(first, 'Ten chars.');
+    const reader = response.body?.getReader();
+    expect((await reader?.read())?.done).toBe(false);
+    expect(await rows(first)).toEqual([]);
+    expect(await balance(first)).toEqual({ object: 'credits', balance: 9, reserved: 1 });
+    first.signal('SIGKILL');
+    await first.exited;
+    await reader?.cancel().catch(() => undefined);
+
+    const second = await launch();
+    expect(await rows(second)).toMatchObject([
+      {
+        endpoint: '/v1/audio/speech',
+        model: 'svc-tts',
+        status: 'failed',
+        input_tokens: 0,
+        output_tokens: 0,
+        request_id: response.headers.get('x-request-id'),
+      },
+    ]);
+    expect(await balance(second)).toEqual({ object: 'credits', balance: 10, reserved: 0 });
+    await second.stop();
+    const third = await launch();
+    expect(await rows(third)).toHaveLength(1);
+  });
+});
+
+describe('credits', () => {
+  test('are given, held, charged and shown', async () => {
+    expect(await credits('balance', '--org', 'a')).toMatchObject({
+      code: 0,
+      text: expect.stringMatching(/^available +0\n/),
+    });
+    const service = await launch();
+    const poor = await speak(service, 'Ten chars.');
+    expect(poor.status).toBe(429);
+    expect(await poor.json()).toEqual({
+      error: {
+        message:
+          'This may cost 1 credits and your organization has 0 available. Ask for less, or have credits added.',
+        type: 'insufficient_quota',
+        param: null,
+        code: 'insufficient_quota',
+      },
+    });
+    expect(upstream.seen.filter(({ path }) => path.endsWith('/speech'))).toEqual([]);
+
+    // A running service sees a grant at once.
+    const granted = await credits('grant', '--org', 'a', '1.5');
+    expect(granted).toEqual({ code: 0, text: "'a' was given 1.5 and has 1.5 available." });
+    expect(await balance(service)).toMatchObject({ balance: 1.5 });
+    upstream.answer(() => new Response(SECOND));
+    expect((await (await speak(service, 'Ten chars.')).bytes()).length).toBe(48_000);
+    expect(await balance(service)).toEqual({ object: 'credits', balance: 0.5, reserved: 0 });
+    expect((await speak(service, 'Ten chars.')).status).toBe(429);
+    const stranger = { headers: { 'x-api-key': OTHER_KEY } };
+    expect(await (await service.fetch('/v1/credits', stranger)).json()).toMatchObject({ balance: 0 });
+    expect(await rows(service)).toMatchObject([{ status: 'completed', characters: 10 }]);
+
+    const { text } = await credits('history', '--org', 'a');
+    expect(text.split('\n').map((line) => line.replace(/^.{19} +/, ''))).toEqual([
+      expect.stringMatching(/^settle +reserved -1 +revenue \+1 +usage_[0-9a-f]{32}$/),
+      expect.stringMatching(/^reserve +available -1 +reserved \+1 +usage_[0-9a-f]{32}$/),
+      expect.stringMatching(/^grant +available \+1\.5 +granted -1\.5$/),
+    ]);
+  });
+
+  test.each([
+    [['grant', '--org', 'a'], 'Usage:'],
+    [['grant', '--org', 'a', '0'], 'AMOUNT must be'],
+    [['grant', '--org', 'a', '-1'], 'AMOUNT must be'],
+    [['grant', '--org', 'a b', '1'], 'An organization is 1 to 64'],
+    [['grant', '--org', 'a', '1000000001'], 'may be given 1000000000 credits'],
+    [['balance', 'a'], 'Usage:'],
+    [['take', '--org', 'a'], 'Usage:'],
+  ])('%j is refused', async (args, words) => {
+    const { code, text } = await credits(...args);
+    expect(code).toBe(1);
+    expect(text).toContain(words);
+  });
+});
