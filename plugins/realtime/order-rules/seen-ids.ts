@@ -1,5 +1,5 @@
 /**
- * Ids and the order in which they were first seen: a set that only grows, as a value. Adding to the newest
+ * A set of ids that only grows, as a value. Adding to the newest
  * version costs nothing; adding to an older one copies, so that versions never disturb each other.
  */
 export class SeenIds {
@@ -16,14 +16,9 @@ export class SeenIds {
     return this.#size;
   }
 
-  /** How many ids had been seen before this one, or undefined when it is not known. */
-  indexOf(id: string): number | undefined {
-    const index = this.#order.get(id);
-    return index !== undefined && index < this.#size ? index : undefined;
-  }
-
   has(id: string): boolean {
-    return this.indexOf(id) !== undefined;
+    const index = this.#order.get(id);
+    return index !== undefined && index < this.#size;
   }
 
   /** This set and one more id. */
