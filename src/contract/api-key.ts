@@ -18,7 +18,7 @@ export interface ApiKeyStore {
   create(key: { organization: string; keyHash: string; hint: string }): Promise<ApiKeyRecord>;
   /** All keys, oldest first, revoked ones too. */
   list(): Promise<readonly ApiKeyRecord[]>;
-  /** Ends a key at once. False when there is no such key or it was revoked before. */
+  /** Ends a key; other processes may take it for good for a few seconds more. False when there is no such key or it was revoked before. */
   revoke(id: string): Promise<boolean>;
   /** The key with this hash, unless it was revoked. */
   findByHash(keyHash: string): Promise<ApiKeyRecord | undefined>;

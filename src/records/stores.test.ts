@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, beforeEach, describe } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { accountStoreCases } from '../../test/cases/accounts-store.cases.ts';
 import { apiKeyStoreCases } from '../../test/cases/api-key-store.cases.ts';
-import { responseStoreCases } from '../../test/cases/response-store.cases.ts';
+import { responseStoreCases, storedMessage, storedResponse } from '../../test/cases/response-store.cases.ts';
 import { usageStoreCases } from '../../test/cases/usage-store.cases.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { needs } from '../../test/support/needs.ts';
@@ -14,6 +14,7 @@ import { parsePostgresUrl } from '../kit/postgres-url.ts';
 import { apiKeyStore } from './api-key-store.ts';
 import { callJournal } from './call-journal.ts';
 import { creditStore } from './credit-store.ts';
+import { issueKey } from './issue-key.ts';
 import { openRecords } from './open-records.ts';
 import type { Records } from './records.ts';
 import { responseStore } from './response-store.ts';
@@ -50,6 +51,27 @@ function storeCases(fresh: () => Promise<Records>): void {
       return { calls: callJournal(records), credits: creditStore(records), usage: usageStore(records) };
     }));
   describe('responses', () => responseStoreCases(async () => responseStore(await open())));
+  test('a deleted response leaves nothing of its input', async () => {
+    const records = await open();
+    const store = responseStore(records);
+    const response = storedResponse();
+    await store.put('a', response, [storedMessage('i1'), storedMessage('i2')]);
+    await store.delete('a', response.id);
+    expect(await records.db.selectFrom('response_items').selectAll().execute()).toEqual([]);
+  });
+  test('an organization is noted once, with its first key', async () => {
+    const records = await open();
+    const clock = new ManualClock();
+    const keys = apiKeyStore(records, clock);
+    const created_at = Math.floor(clock.now() / 1000);
+    await issueKey(keys, 'a');
+    clock.advance(5000);
+    await Promise.all([issueKey(keys, 'a'), issueKey(keys, 'b'), issueKey(keys, 'b')]);
+    expect(await records.db.selectFrom('organizations').selectAll().orderBy('id').execute()).toEqual([
+      { id: 'a', created_at },
+      { id: 'b', created_at: created_at + 5 },
+    ]);
+  });
 }
 
 describe('SQLite in memory', () => {

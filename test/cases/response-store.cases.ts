@@ -26,13 +26,11 @@ export function responseStoreCases(open: () => Promise<ResponseStore>): void {
   async function conversation(store: ResponseStore, turns: number, organization = 'a') {
     const responses: StoredResponse[] = [];
     for (let turn = 0; turn < turns; turn += 1) {
-      const response = storedResponse({
-        previous_response_id: responses.at(-1)?.id ?? null,
-        output: [storedMessage(`out_${turn}`)],
-      });
-      await store.put(organization, response, [storedMessage(`in_${turn}`)]);
-      responses.push(response);
+      const output = [storedMessage(`out_${turn}`)];
+      responses.push(storedResponse({ previous_response_id: responses.at(-1)?.id ?? null, output }));
     }
+    const input = (turn: number) => [storedMessage(`in_${turn}`)];
+    await Promise.all(responses.map((response, turn) => store.put(organization, response, input(turn))));
     return responses.map(({ id }) => id);
   }
   const refusal = (work: Promise<unknown>) =>

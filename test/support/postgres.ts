@@ -1,16 +1,18 @@
+import { existsSync, readdirSync } from 'node:fs';
 import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Glob } from 'bun';
 import pg from 'pg';
 import { selfSigned } from './certificate.ts';
 
-/** Where Debian puts the server's programs, which are not on the PATH; the newest version. */
-const DEBIAN_PROGRAMS = [...new Glob('/usr/lib/postgresql/*/bin/postgres').scanSync('/')]
-  .sort((a, b) => Number(a.split('/')[4]) - Number(b.split('/')[4]))
-  .at(-1);
-const ANY_PROGRAM = DEBIAN_PROGRAMS ?? Bun.which('postgres') ?? undefined;
+/** Where Debian puts the server's programs, which are not on the PATH: one folder for each version. */
+const DEBIAN_FOLDER = '/usr/lib/postgresql';
+const DEBIAN_VERSIONS = existsSync(DEBIAN_FOLDER) ? readdirSync(DEBIAN_FOLDER).map(Number) : [];
+const ANY_PROGRAM = [
+  ...DEBIAN_VERSIONS.sort((a, b) => b - a).map((version) => `${DEBIAN_FOLDER}/${version}/bin/postgres`),
+  Bun.which('postgres'),
+].find((path) => path !== null && existsSync(path));
 
 /** Whether this machine has a PostgreSQL server; `needs(context, HAS_POSTGRES, 'PostgreSQL')` says so. */
 export const HAS_POSTGRES = ANY_PROGRAM !== undefined;
@@ -36,7 +38,7 @@ export interface PostgresServer {
 
 /** Makes and starts a server; the caller closes it. It ends with this process, however that ends. */
 export async function startPostgres(): Promise<PostgresServer> {
-  if (ANY_PROGRAM === undefined) throw new Error('this machine has no PostgreSQL: ask HAS_POSTGRES first');
+  if (!ANY_PROGRAM) throw new Error('this machine has no PostgreSQL: ask HAS_POSTGRES first');
   const programs = ANY_PROGRAM.replace(/\/[^/]*$/, '');
   const folder = await mkdtemp(join(tmpdir(), 'postgres-test-'));
   const data = join(folder, 'data');
