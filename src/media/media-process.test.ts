@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { tempDir } from '../../test/support/temp-dir.ts';
 import { sine, wavFile } from '../../test/support/wav-files.ts';
-import { MediaProcess, type MediaProcessOptions, residentBytes } from './media-process.ts';
+import { MediaProcess, type MediaProcessOptions } from './media-process.ts';
 import type { AudioJob } from './media-protocol.ts';
 
 const FAKE = join(import.meta.dirname, '../../test/support/fake-media-worker.ts');
@@ -95,9 +95,4 @@ test('nothing of our environment reaches it but what was named', async () => {
   // The shell and the channel add their own.
   const added = ['PWD', 'OLDPWD', 'SHLVL', '_', 'NODE_CHANNEL_FD', 'NODE_CHANNEL_SERIALIZATION_MODE'];
   expect(names.filter((name) => !added.includes(name ?? ''))).toEqual(['NAMED']);
-});
-
-test('resident memory is that of a process, and 0 for none', () => {
-  expect(residentBytes(process.pid)).toBeGreaterThan(10 * 2 ** 20);
-  expect(residentBytes(0x7fff_ffff)).toBe(0);
 });

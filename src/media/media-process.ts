@@ -1,8 +1,8 @@
 /** One media process as the serving process holds it: mailbox, watch over memory and progress, end. */
 
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Subprocess } from 'bun';
+import { residentBytes } from '../kit/resident-bytes.ts';
 import { sendToChild } from '../kit/send-to-child.ts';
 import type { AudioJob, FromMediaProcess, ToMediaProcess } from './media-protocol.ts';
 
@@ -180,15 +180,5 @@ export class MediaProcess {
 
   #lookAtMemory(): void {
     if (residentBytes(this.pid) > this.#options.memoryLimitBytes) this.#end('memory');
-  }
-}
-
-/** Resident memory by proc(5), `VmRSS` of status in kB; 0 where it cannot be seen. */
-export function residentBytes(pid: number): number {
-  try {
-    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-    return Number(/^VmRSS:\s*(\d+)/m.exec(status)?.[1] ?? 0) * 1024;
-  } catch {
-    return 0;
   }
 }
