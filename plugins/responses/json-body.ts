@@ -7,16 +7,22 @@ import { isRecord, valueFault } from '../../src/kit/value-fault.ts';
 
 /**
  * The fields of a body that have a value.
+ * @param shown how a dotted field is named to the caller.
  * @throws ServiceError for a body that is no JSON object, and for the first field that breaks a rule.
  */
-export function checkedBody<T>(body: unknown, checker: TypeCheck<TSchema>): T {
+export function checkedBody<T>(
+  body: unknown,
+  checker: TypeCheck<TSchema>,
+  shown = (field: string) => field,
+): T {
   if (!isRecord(body)) {
     throw invalidRequest("The request body must be a JSON object (content type 'application/json').");
   }
   const fields = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
   const fault = valueFault(checker, fields);
   if (fault === undefined) return fields as T;
-  throw invalidRequest(`'${fault.field}' ${fault.problem}.`, fault.field, fault.code);
+  const field = shown(fault.field);
+  throw invalidRequest(`'${field}' ${fault.problem}.`, field, fault.code);
 }
 
 /** Refuses fields that this service has not, when they are there. */

@@ -37,6 +37,7 @@ export type ErrorCode =
   | 'invalid_json'
   | 'context_length_exceeded'
   | 'previous_response_not_found'
+  | 'mutually_exclusive_parameters'
   | 'string_above_max_length'
   | 'model_not_found'
   | 'voice_not_found'

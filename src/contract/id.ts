@@ -14,6 +14,11 @@ const PREFIXES = {
   message: 'msg_',
   functionCall: 'fc_',
   toolCall: 'call_',
+  functionOutput: 'fco_',
+  reasoning: 'rs_',
+  searchCall: 'ws_',
+  codeCall: 'ci_',
+  container: 'cntr_',
 } as const;
 
 export type IdKind = keyof typeof PREFIXES;
@@ -22,4 +27,12 @@ export type Id<K extends IdKind> = `${(typeof PREFIXES)[K]}${string}`;
 /** A fresh identifier of 128 random bits, e.g. `req_5f0c…`. */
 export function newId<K extends IdKind>(kind: K): Id<K> {
   return `${PREFIXES[kind]}${crypto.randomUUID().replaceAll('-', '')}` as Id<K>;
+}
+
+/**
+ * The identifier of a part of something that has one itself, e.g. `msg_5f0c…_2` of `resp_5f0c…`: it tells where to
+ * look for the part.
+ */
+export function partId<K extends IdKind>(kind: K, whole: Id<'response'>, part: string): Id<K> {
+  return `${PREFIXES[kind]}${whole.slice(PREFIXES.response.length)}_${part}` as Id<K>;
 }

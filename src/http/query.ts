@@ -4,15 +4,17 @@ import { addressOf } from './address.ts';
 /**
  * The query of a request, by hand: the framework would take the last of two values and drop names it
  * does not know, and neither tells a caller of a typing error.
+ * @param from a request, or what is left of its query.
  * @param names the parameters that are allowed here.
  * @throws ServiceError 400 for a name that is not allowed or given twice.
  */
 export function readQuery<Name extends string>(
-  request: Request,
+  from: Request | URLSearchParams,
   names: readonly Name[],
 ): { readonly [N in Name]?: string } {
   const query: { [N in Name]?: string } = {};
-  for (const [key, value] of addressOf(request).searchParams) {
+  const given = from instanceof URLSearchParams ? from : addressOf(from).searchParams;
+  for (const [key, value] of given) {
     const name = names.find((candidate) => candidate === key);
     if (name === undefined) {
       const shown = key.slice(0, 100);

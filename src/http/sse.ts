@@ -15,6 +15,11 @@ export function sseEvent(data: object): Uint8Array<ArrayBuffer> {
   return encoder.encode(`data: ${JSON.stringify(data)}\n\n`);
 }
 
+/** One event that has a name, with a JSON value. */
+export function sseNamedEvent(name: string, data: object): Uint8Array<ArrayBuffer> {
+  return encoder.encode(`event: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
+}
+
 /** The end of a stream of chat chunks. */
 export const SSE_DONE = encoder.encode('data: [DONE]\n\n');
 

@@ -1,0 +1,213 @@
+/** The service behind POST /v1/responses: from a checked request to events, a stored response and a usage row. */
+
+import type { Caller } from '../../src/contract/caller.ts';
+import type { Calls } from '../../src/contract/calls.ts';
+import type { Clock } from '../../src/contract/clock.ts';
+
+import { newId } from '../../src/contract/id.ts';
+import type { Logger } from '../../src/contract/logger.ts';
+import type { ModelTable } from '../../src/contract/plugin.ts';
+import type { ResponseStore } from '../../src/contract/response-store.ts';
+import type { TextEngine } from '../../src/contract/text.ts';
+import { toServiceError } from '../../src/http/error-body.ts';
+import { type OpenRequest, OpenRequests } from '../../src/kit/open-requests.ts';
+import { startingWith } from '../../src/kit/starting-with.ts';
+import { Answers } from './answers.ts';
+import type { BuiltInTools } from './built-in-tools.ts';
+import { conversationOf } from './response-history.ts';
+import type { ResponseAsk } from './response-model.ts';
+import type { ResponseFailure, ResponseHead } from './response-object.ts';
+import { begin, next, type ResponseEvent, type ResponseState, responseOf } from './stream-events.ts';
+import { isRefusal, TextCall, textEngineOf } from './text-work.ts';
+
+export interface ResponderParts {
+  readonly text: ModelTable<TextEngine>;
+  readonly calls: Calls;
+  readonly responses: ResponseStore;
+  readonly tools: BuiltInTools;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Requests of one organization that may be open at once. */
+  readonly requestsPerOrganization: number;
+}
+
+type Events = AsyncGenerator<ResponseEvent, void, undefined>;
+
+export class Responder {
+  readonly #parts: ResponderParts;
+  readonly #open: OpenRequests;
+
+  constructor(parts: ResponderParts) {
+    this.#parts = parts;
+    this.#open = new OpenRequests('response', parts.requestsPerOrganization);
+  }
+
+  /**
+   * Answers a request. Resolves when the model has begun, so that whatever fails before can still be told by a
+   * status; after that the events tell it. Usage row and stored response come before the last event. Not consuming
+   * stops the work; so does an abort, and what was said until then is stored as `incomplete`.
+   * @throws ServiceError: `invalid_request` for an unknown model, a previous response that is not there, a tool
+   *   that is not set up; `not_found` for items that are not there; `rate_limited` when the organization has too
+   *   many requests open; `insufficient_quota`; what the engine throws; the signal's reason after an abort.
+   */
+  async answer(ask: ResponseAsk, caller: Caller, signal: AbortSignal): Promise<Events> {
+    const { text, responses, calls, tools, clock, log } = this.#parts;
+    const engine = textEngineOf(text, ask.model);
+    const job = this.#open.begin(caller.organization, signal);
+    const held = new AsyncDisposableStack();
+    held.adopt(job, (it) => it.end());
+    try {
+      const head: ResponseHead = { id: newId('response'), createdAt: seconds(clock), echo: ask.echo };
+      const { input, messages } = await conversationOf(ask, head.id, responses, caller.organization);
+      const answers = held.use(
+        new Answers({ ask, engine, messages, owner: caller.organization, tools, log, clock }),
+      );
+      const call = await TextCall.open(calls, caller, {
+        endpoint: 'POST /v1/responses',
+        model: ask.model,
+        most: answers.most(),
+      });
+      const store = ask.store ? responses : undefined;
+      const run = new Run({ ask, caller, head, input, answers, call, store, job, left: signal, log });
+      const events = run.events(held);
+      const first = await events.next();
+      if (first.done) throw new Error('the response ended without an event');
+      return startingWith(first.value, events);
+    } catch (error) {
+      await held.disposeAsync();
+      throw error;
+    }
+  }
+
+  /** Resolves when nothing is running; at the signal it stops what still is. */
+  drain(until: AbortSignal): Promise<void> {
+    return this.#open.drain(until);
+  }
+
+  /** Stops every request that is running. */
+  stop(): void {
+    this.#open.stop();
+  }
+}
+
+interface RunParts {
+  readonly ask: ResponseAsk;
+  readonly caller: Caller;
+  readonly head: ResponseHead;
+  readonly input: Awaited<ReturnType<typeof conversationOf>>['input'];
+  readonly answers: Answers;
+  readonly call: TextCall;
+  /** Absent: nothing is stored. */
+  readonly store: ResponseStore | undefined;
+  readonly job: OpenRequest;
+  /** Fires when the client leaves. */
+  readonly left: AbortSignal;
+  readonly log: Logger;
+}
+
+/** One response on its way. */
+class Run {
+  readonly #parts: RunParts;
+  #state: ResponseState | undefined;
+
+  constructor(parts: RunParts) {
+    this.#parts = parts;
+  }
+
+  /** @param held what is freed at the end. */
+  async *events(held: AsyncDisposableStack): Events {
+    const { answers, job, ask, head } = this.#parts;
+    const facts = answers.facts(job.signal);
+    try {
+      for await (const fact of facts) {
+        if (this.#state === undefined) {
+          const { state, events } = begin(head, ask.include);
+          await this.#put(state);
+          this.#state = state;
+          yield* events;
+        }
+        const { state, events } = next(this.#state, fact);
+        if (state.response !== undefined) await this.#end(state, 'completed');
+        else if (state.output.length > this.#state.output.length) await this.#update(state);
+        this.#state = state;
+        yield* events;
+      }
+    } catch (error) {
+      if (this.#state === undefined) {
+        await this.#refuse(error);
+        throw error;
+      }
+      // The finally stores what there is of it.
+      if (this.#parts.left.aborted) throw error;
+      this.#parts.log.error('a response failed', error, this.#words());
+      const { state, events } = next(this.#state, { kind: 'failed', error: failureOf(error) });
+      await this.#end(state, 'failed').catch((fault) => this.#lost(fault));
+      this.#state = state;
+      yield* events;
+    } finally {
+      await this.#leave();
+      await held.disposeAsync();
+    }
+  }
+
+  /** The end comes in the middle when the client has left, by an abort or by not reading on. */
+  async #leave(): Promise<void> {
+    if (this.#state === undefined || this.#state.response !== undefined) return;
+    const { state } = next(this.#state, { kind: 'left' });
+    await this.#end(state, 'cancelled').catch((fault) => this.#lost(fault));
+    this.#state = state;
+  }
+
+  /** Before anything was sent: a refusal leaves no trace. */
+  async #refuse(error: unknown): Promise<void> {
+    const { answers, call, job } = this.#parts;
+    if (!job.signal.aborted && !answers.hasBegun && isRefusal(error)) await call.discard();
+    else await this.#close(job.signal.aborted ? 'cancelled' : 'failed');
+  }
+
+  async #end(state: ResponseState, status: 'completed' | 'failed' | 'cancelled'): Promise<void> {
+    try {
+      await this.#update(state);
+    } catch (error) {
+      // What is not stored has not been completed; the row is written when that is known.
+      if (status !== 'completed') await this.#close(status);
+      throw error;
+    }
+    await this.#close(status);
+  }
+
+  #close(status: 'completed' | 'failed' | 'cancelled'): Promise<void> {
+    const { answers, call } = this.#parts;
+    answers.countInto(call);
+    return call.close(status);
+  }
+
+  async #put(state: ResponseState): Promise<void> {
+    const { store, caller, input } = this.#parts;
+    await store?.put(caller.organization, responseOf(state), input);
+  }
+
+  async #update(state: ResponseState): Promise<void> {
+    const { store, caller } = this.#parts;
+    await store?.update(caller.organization, responseOf(state));
+  }
+
+  #lost(error: unknown): void {
+    this.#parts.log.error('a response could not be stored', error, this.#words());
+  }
+
+  #words() {
+    return { request_id: this.#parts.caller.requestId };
+  }
+}
+
+/** What a stored response may say of any failure. */
+function failureOf(error: unknown): ResponseFailure {
+  const { message, kind } = toServiceError(error);
+  const code = kind === 'rate_limited' ? 'rate_limit_exceeded' : 'server_error';
+  return { code, message };
+}
+
+function seconds(clock: Clock): number {
+  return Math.floor(clock.now() / 1000);
+}

@@ -1,0 +1,142 @@
+import { Elysia } from 'elysia';
+import type { Caller } from '../../src/contract/caller.ts';
+import { invalidRequest, ServiceError } from '../../src/contract/error.ts';
+import type { ResponseStore } from '../../src/contract/response-store.ts';
+import { addressOf } from '../../src/http/address.ts';
+import { callerOf } from '../../src/http/caller.ts';
+import { integerIn, readQuery } from '../../src/http/query.ts';
+import { SSE_HEADERS, sseNamedEvent } from '../../src/http/sse.ts';
+import { idleTimeoutOf, streamedBody } from '../../src/http/streamed-body.ts';
+import { INCLUDABLE, type Includable, type OutputItem, shownItem } from './output-items.ts';
+import type { Responder } from './respond.ts';
+import * as docs from './response-docs.ts';
+import { parseResponse } from './response-model.ts';
+import { type ResponseObject, shownResponse } from './response-object.ts';
+import type { ResponseEvent } from './stream-events.ts';
+
+const PAGE_DEFAULT = 20;
+const PAGE_MAX = 100;
+
+/** The Responses API, as in OpenAI's SDK (spec 4.5). */
+export function responseRoutes(responder: Responder, store: ResponseStore) {
+  return new Elysia({ name: 'responses', tags: ['text'] })
+    .post(
+      '/v1/responses',
+      async ({ body, request }) => {
+        const ask = parseResponse(body);
+        const idleTimeout = idleTimeoutOf(request);
+        idleTimeout.suspend();
+        const left = new AbortController();
+        try {
+          const signal = AbortSignal.any([request.signal, left.signal]);
+          const events = await responder.answer(ask, callerOf(request), signal);
+          if (!ask.stream) return await lastOf(events);
+          return new Response(streamedBody(records(events), left, idleTimeout), { headers: SSE_HEADERS });
+        } finally {
+          idleTimeout.resume();
+        }
+      },
+      { detail: docs.CREATE },
+    )
+    .get(
+      '/v1/responses/:id',
+      async ({ params, request }) => {
+        const { include, query } = splitQuery(request, ['stream', 'starting_after', 'include_obfuscation']);
+        if (query.stream === 'true') {
+          const message = "'stream' must be false: the events of a response are sent once, while it is made.";
+          throw invalidRequest(message, 'stream', 'unsupported_parameter');
+        }
+        const response = await found(store, callerOf(request), params.id);
+        return shownResponse(response, include);
+      },
+      { detail: docs.RETRIEVE },
+    )
+    .delete(
+      '/v1/responses/:id',
+      async ({ params: { id }, request }) => {
+        const { organization } = callerOf(request);
+        if (!(await store.delete(organization, id))) throw unknownResponse(id);
+        return { id, object: 'response', deleted: true };
+      },
+      { detail: docs.DELETE },
+    )
+    .post(
+      '/v1/responses/:id/cancel',
+      async ({ params, request }) => {
+        await found(store, callerOf(request), params.id);
+        throw invalidRequest('Only background responses can be cancelled.');
+      },
+      { detail: docs.CANCEL },
+    )
+    .get(
+      '/v1/responses/:id/input_items',
+      async ({ params: { id }, request }) => {
+        const { include, query } = splitQuery(request, ['limit', 'order', 'after']);
+        const limits = { minimum: 1, maximum: PAGE_MAX, fallback: PAGE_DEFAULT };
+        const limit = integerIn('limit', query.limit, limits);
+        const order = orderOf(query.order);
+        const page = await store.inputItems(callerOf(request).organization, id, {
+          limit,
+          order,
+          after: query.after,
+        });
+        if (page === undefined) throw unknownResponse(id);
+        // A client may send items back that the service made.
+        const data = page.items.map((item) => shownItem(item as OutputItem, include));
+        return {
+          object: 'list',
+          data,
+          first_id: data[0]?.id ?? null,
+          last_id: data.at(-1)?.id ?? null,
+          has_more: page.hasMore,
+        };
+      },
+      { detail: docs.INPUT_ITEMS },
+    );
+}
+
+/** The response when it has ended. */
+async function lastOf(events: AsyncIterable<ResponseEvent>): Promise<unknown> {
+  let last: ResponseEvent | undefined;
+  for await (const event of events) last = event;
+  return last?.response;
+}
+
+async function* records(
+  events: AsyncGenerator<ResponseEvent, void, undefined>,
+): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
+  for await (const event of events) yield sseNamedEvent(event.type, event);
+}
+
+async function found(store: ResponseStore, { organization }: Caller, id: string): Promise<ResponseObject> {
+  const response = await store.get(organization, id);
+  if (response === undefined) throw unknownResponse(id);
+  // The store keeps what this plugin gave it.
+  return response as ResponseObject;
+}
+
+function unknownResponse(id: string): ServiceError {
+  return new ServiceError('not_found', `Response with id '${id.slice(0, 100)}' not found.`);
+}
+
+function orderOf(order = 'desc'): 'asc' | 'desc' {
+  if (order === 'asc' || order === 'desc') return order;
+  throw invalidRequest("'order' must be 'asc' or 'desc'.", 'order', 'invalid_value');
+}
+
+/** A query in which `include` may come several times, with brackets or without, or as a list with commas. */
+function splitQuery<Name extends string>(request: Request, names: readonly Name[]) {
+  const include: Includable[] = [];
+  const rest = new URLSearchParams();
+  for (const [name, value] of addressOf(request).searchParams) {
+    if (name !== 'include' && name !== 'include[]') rest.append(name, value);
+    else include.push(...value.split(',').map(includable));
+  }
+  return { include, query: readQuery(rest, names) };
+}
+
+function includable(text: string): Includable {
+  const value = INCLUDABLE.find((each) => each === text);
+  if (value !== undefined) return value;
+  throw invalidRequest(`'include' must be of ${INCLUDABLE.join(', ')}.`, 'include', 'invalid_value');
+}
