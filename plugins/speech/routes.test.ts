@@ -322,6 +322,57 @@ describe('usage', () => {
     expect(rows[0]?.audioBytes).toBeGreaterThanOrEqual(3 * 4800);
   });
 
+  it('is of a call that is open before the engine begins, for as much as it may be', async () => {
+    const gate = Promise.withResolvers<void>();
+    const { post, engine, calls } = setUp({}, { opening: () => gate.promise });
+    const answer = post({ input: 'One. Two.', speed: 0.5 });
+    // Long enough for an engine that does not wait.
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(engine.requests).toEqual([]);
+    gate.resolve();
+    expect((await answer).status).toBe(200);
+    expect(calls.openings).toMatchObject([
+      { most: { inputTokens: 3, outputTokens: 575, characters: 9, audioSeconds: 23 } },
+    ]);
+  });
+
+  it('is none when credits do not cover it', async () => {
+    const { post, engine, rows } = setUp(
+      {},
+      {
+        opening() {
+          throw new ServiceError('insufficient_quota', 'This may cost 2 credits.', {
+            code: 'insufficient_quota',
+          });
+        },
+      },
+    );
+    for (const format of ['wav', 'pcm']) {
+      const response = await post({ response_format: format });
+      expect(response.status).toBe(429);
+      expect(await response.json()).toEqual({
+        error: {
+          message: 'This may cost 2 credits.',
+          type: 'insufficient_quota',
+          param: null,
+          code: 'insufficient_quota',
+        },
+      });
+    }
+    expect([engine.requests, rows]).toEqual([[], []]);
+  });
+
+  it.each<[string, FakeTtsOptions]>([
+    ['that has nothing to speak', { runs: () => [] }],
+    ['that was refused', { runs: () => [], failure: () => new ServiceError('overloaded', 'Full.') }],
+    ['that failed', { failure: () => new Error('engine') }],
+    ['that ended well', {}],
+  ])('leaves no call open of one %s', async (_, options) => {
+    const { post, calls } = setUp(options);
+    await (await post({})).arrayBuffer();
+    expect([calls.openings.length, calls.unended]).toEqual([1, 0]);
+  });
+
   it('tells of a client that left before the first audio', async () => {
     const controller = new AbortController();
     const { post, rows } = setUp({ before: () => controller.abort() });

@@ -36,6 +36,7 @@ describe('formats', () => {
         temperature: 0,
         timestamps: 'none',
         priority: 'interactive',
+        owner: 'a',
       },
     ]);
     expect(engine.heard).toEqual([8000]);

@@ -34,11 +34,48 @@ describe('usage', () => {
   it('has no row for a full queue', async () => {
     const overloaded = () => new ServiceError('overloaded', 'Full.', { retryAfterS: 2 });
     for (const options of [{ refusal: overloaded }, { deltas: [], failure: overloaded }]) {
-      const { post, rows } = await transcriptionApp(options);
+      const { post, rows, calls } = await transcriptionApp(options);
       const response = await post({});
       expect([response.status, response.headers.get('retry-after')]).toEqual([503, '2']);
-      expect(rows).toEqual([]);
+      expect([rows, calls.openings.length, calls.unended]).toEqual([[], 1, 0]);
     }
+  });
+
+  it('is of a call that is open before the engine begins, for as long as the file says that it is', async () => {
+    const { post, calls } = await transcriptionApp({ before: () => expect(calls.openings).toHaveLength(1) });
+    await post({ prompt: 'Eight ch' });
+    expect(calls.openings).toMatchObject([
+      {
+        endpoint: TRANSCRIPTIONS,
+        most: { inputTokens: 7, outputTokens: 255, audioSeconds: 0.5 },
+      },
+    ]);
+    expect(calls.unended).toBe(0);
+  });
+
+  it('is none when credits do not cover it', async () => {
+    const { post, rows, engine, files } = await transcriptionApp(
+      {},
+      {
+        opening() {
+          throw new ServiceError('insufficient_quota', 'This may cost 2 credits.', {
+            code: 'insufficient_quota',
+          });
+        },
+      },
+    );
+    for (const stream of ['false', 'true']) {
+      const response = await post({ stream });
+      expect(response.status).toBe(429);
+      expect(await response.json()).toMatchObject({
+        error: {
+          message: 'This may cost 2 credits.',
+          type: 'insufficient_quota',
+          code: 'insufficient_quota',
+        },
+      });
+    }
+    expect([engine.requests, rows, files.reading]).toEqual([[], [], 0]);
   });
 
   it('tells of a client that left', async () => {

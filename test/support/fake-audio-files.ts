@@ -20,7 +20,6 @@ export class FakeAudioFiles implements AudioFileReader {
     this.opened.push(path);
     if (bytes[0] === 'x'.charCodeAt(0))
       throw invalidRequest(`'${field}' is no audio.`, field, 'invalid_value');
-    this.reading += 1;
     return {
       info: { container: 'wav', codec: 'pcm', rateHz: 16_000, channels: 1 },
       declaredS: bytes.length / 2 / 16_000,
@@ -29,6 +28,7 @@ export class FakeAudioFiles implements AudioFileReader {
   }
 
   async *#samples(bytes: Buffer, field: string, signal: AbortSignal) {
+    this.reading += 1;
     try {
       for (let run = 0; run * RUN_SAMPLES * 2 < bytes.length; run += 1) {
         signal.throwIfAborted();
