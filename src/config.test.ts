@@ -37,11 +37,12 @@ describe('defaults', () => {
     expect(config.database).toEqual({ kind: 'sqlite', path: resolve('data/service.sqlite') });
     expect(config.modelsDir).toMatch(/\/voice-service\/models$/);
     expect(config.inference.provider).toBe('cpu');
-    expect(config.modelIds).toEqual(['svc-tts', 'svc-stt', 'smollm2-135m-instruct']);
+    expect(config.modelIds).toEqual(['svc-tts', 'svc-stt', 'smollm2-135m-instruct', 'all-minilm-l6-v2']);
     expect([...config.ttsModels]).toEqual([['svc-tts', { kind: 'kokoro', voice: 'af_heart' }]]);
     expect([...config.sttModels]).toEqual([['svc-stt', { kind: 'whisper', weights: 'base' }]]);
     const llama = { kind: 'llama', weights: 'smollm2-135m-instruct', slots: 4, contextTokens: 2048 };
     expect([...config.textModels]).toEqual([['smollm2-135m-instruct', llama]]);
+    expect([...config.embedModels]).toEqual([['all-minilm-l6-v2', { kind: 'minilm' }]]);
     expect(config.limits).toEqual({
       requestBytes: 8_388_608,
       speechCharacters: 5000,
@@ -198,6 +199,7 @@ describe('file', () => {
       'svc-tts',
       'svc-stt',
       'smollm2-135m-instruct',
+      'all-minilm-l6-v2',
       'svc-tts-fast',
       'remote',
       'open',
@@ -248,6 +250,7 @@ describe('file', () => {
       'svc-tts',
       'svc-stt',
       'smollm2-135m-instruct',
+      'all-minilm-l6-v2',
       'english',
       'own',
       'other',
@@ -262,6 +265,26 @@ describe('file', () => {
       baseUrl: 'https://stt.example/v1',
       model: 'large',
     });
+  });
+
+  test('maps models that embed', () => {
+    const config = load(`
+      [models.vectors]
+      kind = "upstream"
+      task = "embeddings"
+      base_url = "http://127.0.0.1:8000/v1/"
+      model = "bge"
+      [models.all-minilm-l6-v2]
+      kind = "upstream"
+      base_url = "http://127.0.0.1:8000/v1"
+      model = "minilm"
+    `);
+    const server = { kind: 'upstream', baseUrl: 'http://127.0.0.1:8000/v1', apiKey: undefined };
+    expect([...config.embedModels]).toEqual([
+      ['all-minilm-l6-v2', { ...server, model: 'minilm' }],
+      ['vectors', { ...server, model: 'bge' }],
+    ]);
+    expect(() => load(`[models.own]\nkind = "minilm"\nvoice = "x"`)).toThrow(/models\."own"\.voice/);
   });
 
   test('maps models that write', () => {
@@ -397,7 +420,7 @@ describe('file', () => {
     ['models = []', "'models' must be an object"],
     [
       '[models.x]\nkind = "cocoro"',
-      `'models."x".kind' must be one of "kokoro", "piper", "whisper", "llama", "upstream"`,
+      `'models."x".kind' must be one of "kokoro", "piper", "whisper", "llama", "minilm", "upstream"`,
     ],
     ['[models.x]\nvoice = "a"', `'models."x".kind' is required`],
     ['[models]\nx = 1', `'models."x"' must be an object`],

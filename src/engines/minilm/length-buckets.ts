@@ -2,6 +2,8 @@
 
 /** Tokens of a pass with its padding: a tenth of a second or two of two cores. */
 const MOST_TOKENS = 1024;
+/** Tokens that the longest of a pass may have beyond twice the shortest. */
+const SHORT_TOKENS = 16;
 
 /**
  * Places of inputs, pass by pass, the shortest first. A pass holds at least one input, and at most
@@ -14,7 +16,9 @@ export function lengthBuckets(lengths: readonly number[]): number[][] {
   let bucket: number[] = [];
   for (const place of order) {
     const longest = lengths[place] ?? 0;
-    if (bucket.length > 0 && longest * (bucket.length + 1) > MOST_TOKENS) {
+    const shortest = lengths[bucket[0] ?? place] ?? 0;
+    const unlike = longest > 2 * shortest + SHORT_TOKENS;
+    if (bucket.length > 0 && (unlike || longest * (bucket.length + 1) > MOST_TOKENS)) {
       buckets.push(bucket);
       bucket = [];
     }
