@@ -25,9 +25,9 @@ async function launch(url: string): Promise<LaunchedService> {
   return service;
 }
 
-/** `bun run keys …` against the same database. */
-async function keys(url: string, ...args: string[]): Promise<string> {
-  const script = resolve(import.meta.dirname, '../../scripts/keys.ts');
+/** `bun run keys …` or `bun run credits …` against the same database. */
+async function command(name: 'keys' | 'credits', url: string, ...args: string[]): Promise<string> {
+  const script = resolve(import.meta.dirname, `../../scripts/${name}.ts`);
   const { PATH, HOME } = process.env;
   const child = Bun.spawn([process.execPath, script, ...args], {
     env: { PATH: PATH ?? '', HOME: HOME ?? '', DATABASE_URL: url },
@@ -50,11 +50,11 @@ test('two services share keys, which the command line makes and revokes; nothing
   expect(second.output()).not.toContain('sk-');
   expect(await status(second, firstKey)).toBe(200);
 
-  const made = await keys(url, 'create', '--org', 'acme');
+  const made = await command('keys', url, 'create', '--org', 'acme');
   const key = /^ {4}(sk-\S+)$/m.exec(made)?.[1] ?? '';
   const id = /key_[0-9a-f]{32}/.exec(made)?.[0] ?? '';
   for (const service of [first, second]) expect(await status(service, key)).toBe(200);
-  await keys(url, 'revoke', id);
+  await command('keys', url, 'revoke', id);
   // Both asked a moment ago, so they may believe in it for five seconds more, and not longer.
   const untilRefused = async (service: LaunchedService) => {
     while ((await status(service, key)) === 200) await Bun.sleep(200);
@@ -63,8 +63,17 @@ test('two services share keys, which the command line makes and revokes; nothing
   const started = performance.now();
   expect(await Promise.all([untilRefused(first), untilRefused(second)])).toEqual([401, 401]);
   expect(performance.now() - started).toBeLessThan(10_000);
-  expect(await keys(url, 'list')).toContain('revoked');
+  expect(await command('keys', url, 'list')).toContain('revoked');
   expect(await Bun.file(`${first.dataDir}/service.sqlite`).exists()).toBe(false);
+});
+
+test('credits that the command line grants are there at once', async () => {
+  const url = await server.freshDatabase();
+  const service = await launch(url);
+  const key = /^ {4}(sk-\S+)$/m.exec(service.output())?.[1] ?? '';
+  await command('credits', url, 'grant', '--org', 'default', '12.5');
+  const credits = await service.fetch('/v1/credits', { headers: { 'x-api-key': key } });
+  expect(await credits.json()).toMatchObject({ object: 'credits', balance: 12.5, reserved: 0 });
 });
 
 test('a service outlives a restart of its server', async () => {
