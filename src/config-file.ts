@@ -105,6 +105,7 @@ const ConfigFile = Type.Object(
           transcription_requests_per_organization: Type.Optional(
             Type.Integer({ minimum: 1, maximum: 100_000 }),
           ),
+          text_requests_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
           realtime_connections_per_organization: Type.Optional(
             Type.Integer({ minimum: 1, maximum: 1_000_000 }),
           ),

@@ -50,6 +50,7 @@ describe('defaults', () => {
       transcriptionBytes: 26_214_400,
       transcriptionSeconds: 7200,
       transcriptionRequestsPerOrganization: 128,
+      textRequestsPerOrganization: 128,
       realtimeConnectionsPerOrganization: 10_000,
     });
   });
@@ -334,6 +335,7 @@ describe('file', () => {
       transcription_max_bytes = 4096
       transcription_max_seconds = 60
       transcription_requests_per_organization = 2
+      text_requests_per_organization = 6
       realtime_connections_per_organization = 3
     `);
     expect(config.inference).toMatchObject({ provider: 'cpu', workers: 3, threads: 5, queueLimit: 7 });
@@ -344,6 +346,7 @@ describe('file', () => {
       transcriptionBytes: 4096,
       transcriptionSeconds: 60,
       transcriptionRequestsPerOrganization: 2,
+      textRequestsPerOrganization: 6,
       realtimeConnectionsPerOrganization: 3,
     });
   });

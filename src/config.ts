@@ -75,6 +75,8 @@ export interface Limits {
   readonly transcriptionSeconds: number;
   /** Transcriptions and translations of one organization that may be open at once. */
   readonly transcriptionRequestsPerOrganization: number;
+  /** Requests of one organization to each of chat, embeddings and responses that may be open at once. */
+  readonly textRequestsPerOrganization: number;
   /** WebSockets of realtime of one organization that may be open at once. */
   readonly realtimeConnectionsPerOrganization: number;
 }
@@ -201,6 +203,7 @@ export function loadConfig(environment: Environment = process.env): Config {
       transcriptionSeconds: file.limits?.transcription_max_seconds ?? 7200,
       transcriptionRequestsPerOrganization:
         file.limits?.transcription_requests_per_organization ?? placesOfOne,
+      textRequestsPerOrganization: file.limits?.text_requests_per_organization ?? placesOfOne,
       realtimeConnectionsPerOrganization: file.limits?.realtime_connections_per_organization ?? 10_000,
     }),
   });

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { realtimePlugin } from '../plugins/realtime/index.ts';
+import { responsesPlugin } from '../plugins/responses/index.ts';
 import { speechPlugin } from '../plugins/speech/index.ts';
 import { openEngines } from './engines/open-engines.ts';
 import { audioFileReader } from './media/audio-file-reader.ts';
@@ -20,6 +21,7 @@ await runProcess({
       connectionsPerOrganization: limits.realtimeConnectionsPerOrganization,
       maxCharacters: limits.speechCharacters,
     }),
+    responsesPlugin({ requestsPerOrganization: limits.textRequestsPerOrganization }),
   ],
   async open({ ttsModels, sttModels, textModels, embedModels, inference, modelsDir, limits }, needs, words) {
     const models = { ttsModels, sttModels, textModels, embedModels };

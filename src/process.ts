@@ -26,6 +26,7 @@ import { creditStore } from './records/credit-store.ts';
 import { issueFirstKey } from './records/issue-key.ts';
 import { openRecords } from './records/open-records.ts';
 import type { Records } from './records/records.ts';
+import { responseStore } from './records/response-store.ts';
 import { usageStore } from './records/usage-store.ts';
 import { type AnyPlugin, selectPlugins, startPlugins } from './registry.ts';
 import { startAccounts } from './usage/start-accounts.ts';
@@ -171,7 +172,7 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
     );
     const needs = new Set(plugins.flatMap((plugin) => plugin.needs));
     const parts = opened.adopt(await build.open(config, needs, words), (it) => it.close());
-    const slots = { ...words, ...parts.slots, calls: accounts.calls };
+    const slots = { ...words, ...parts.slots, calls: accounts.calls, responses: responseStore(records) };
     const registry = opened.adopt(await startPlugins(plugins, slots, log), (it) => it.close());
     app = buildApp({
       version: packageJson.version,

@@ -73,7 +73,7 @@ export class Answers implements AsyncDisposable {
     this.#runsLeft = parts.ask.maxToolCalls;
     const { functions, builtIn } = parts.ask.tools;
     for (const { type, settings, field } of builtIn) {
-      const tool = openTool(parts.tools, type, settings, field);
+      const tool = openTool(parts.tools, field, type, settings, parts.owner);
       const { name } = tool.tool;
       if (functions.some((each) => each.name === name)) {
         throw new ServiceError('invalid_request', `No function may be named '${name}' beside '${field}'.`, {
@@ -288,12 +288,9 @@ export class Answers implements AsyncDisposable {
   }
 }
 
-function openTool(
-  tools: BuiltInTools,
-  ...[type, settings, field]: [...Parameters<BuiltInTools['open']>, string]
-) {
+function openTool(tools: BuiltInTools, field: string, ...asked: Parameters<BuiltInTools['open']>) {
   try {
-    return tools.open(type, settings);
+    return tools.open(...asked);
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     const { kind, message, code } = error;

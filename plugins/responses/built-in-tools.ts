@@ -62,8 +62,9 @@ export interface SearchSettings {
 export interface BuiltInTools {
   /**
    * Makes a tool for one response. Starts nothing before its first run.
+   * @param owner organization for which it runs.
    * @throws ServiceError `invalid_request`, code `unsupported_value`, when the service is set up without it; the
    *   message says how to set it up.
    */
-  open(type: BuiltInType, settings: SearchSettings): BuiltInTool;
+  open(type: BuiltInType, settings: SearchSettings, owner: string): BuiltInTool;
 }

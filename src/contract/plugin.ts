@@ -8,6 +8,7 @@ import type { EmbedEngine } from './embed.ts';
 import type { ReadyReport, SttEngine, TtsEngine, VadEngine } from './engine.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
+import type { ResponseStore } from './response-store.ts';
 import type { TextEngine } from './text.ts';
 
 /** Models of one capability, looked up by the id that clients send. */
@@ -27,6 +28,7 @@ export interface Slots {
   vad: VadEngine;
   audioFiles: AudioFileReader;
   calls: Calls;
+  responses: ResponseStore;
   clock: Clock;
   log: Logger;
   metrics: Metrics;

@@ -61,6 +61,7 @@ export function openapiRoutes(version: string) {
         tags: [
           { name: 'audio', description: 'Speech' },
           { name: 'realtime', description: 'Audio both ways over one WebSocket' },
+          { name: 'text', description: 'Language models: chat, responses, embeddings' },
           { name: 'models', description: 'What can be asked for' },
           { name: 'usage', description: 'What was consumed' },
           { name: 'service', description: 'State of the process; no key needed' },
