@@ -17,8 +17,8 @@ export interface FakeLlamaOrder {
 serveProcess<LoadLlama, LoadedLlama, ToLlama, FromLlama>('Fake language model process', (send) => {
   const open = new Set<number>();
   let load: LoadLlama | undefined;
-  const orderOf = ({ messages }: Extract<ToLlama, { messages: unknown }>): FakeLlamaOrder =>
-    JSON.parse(messages.at(-1)?.content ?? '{}');
+  const orderOf = ({ conversation }: Extract<ToLlama, { conversation: unknown }>): FakeLlamaOrder =>
+    JSON.parse(conversation.messages.at(-1)?.content ?? '{}');
   const begin = (message: Extract<ToLlama, { kind: 'begin' }>) => {
     const { answer, sampling } = message;
     const { say = [], after } = orderOf(message);
@@ -37,7 +37,7 @@ serveProcess<LoadLlama, LoadedLlama, ToLlama, FromLlama>('Fake language model pr
       if (it.model.endsWith('broken.gguf'))
         throw new Error(`The language model ${it.model} cannot be loaded: it is broken.`);
       load = it;
-      return { contextTokens: load.contextTokens };
+      return { contextTokens: load.contextTokens, callWords: undefined };
     },
     receive(message) {
       const { answer } = message;

@@ -1,17 +1,22 @@
 import { newId } from '../../contract/id.ts';
 import type { TextEvent } from '../../contract/text.ts';
-import { CALL_CLOSES, CALL_OPENS, NAME_ENDS } from './call-text.ts';
+import type { CallWords } from './call-words.ts';
 
 /** Reads calls from a text that keeps to the grammar of calls and comes in pieces. */
 export class CallReader {
+  readonly #words: CallWords;
   #index = -1;
-  /** What is read next; between two of them the text is waited for. */
-  #state: 'opening' | 'name' | 'arguments' | 'closing' = 'opening';
+  /** What is read next. */
+  #state: 'opening' | 'name' | 'arguments' | 'between' = 'opening';
   #text = '';
   /** Of the arguments: open brackets, whether a string is open, whether its next character is escaped. */
   #depth = 0;
   #quoted = false;
   #escaped = false;
+
+  constructor(words: CallWords) {
+    this.#words = words;
+  }
 
   /** Calls that have begun. */
   get calls(): number {
@@ -32,14 +37,16 @@ export class CallReader {
   #step(events: TextEvent[]): boolean {
     switch (this.#state) {
       case 'opening':
-        return this.#skip(CALL_OPENS, 'name');
+        return this.#skip(this.#words.opens);
+      case 'between':
+        return this.#skip(this.#words.between);
       case 'name': {
-        const end = this.#text.indexOf(NAME_ENDS);
+        const end = this.#text.indexOf(this.#words.nameEnds);
         if (end < 0) return false;
         this.#index += 1;
         const name = this.#text.slice(0, end);
         events.push({ kind: 'tool_call', index: this.#index, id: newId('toolCall'), name });
-        this.#text = this.#text.slice(end + NAME_ENDS.length);
+        this.#text = this.#text.slice(end + this.#words.nameEnds.length);
         this.#state = 'arguments';
         return true;
       }
@@ -49,33 +56,26 @@ export class CallReader {
         if (text !== '') events.push({ kind: 'tool_arguments', index: this.#index, text });
         this.#text = this.#text.slice(length);
         if (this.#depth > 0 || text === '') return false;
-        this.#state = 'closing';
+        this.#state = 'between';
         return true;
       }
-      case 'closing':
-        return this.#skip(CALL_CLOSES, 'opening');
     }
   }
 
-  #skip(mark: string, next: 'name' | 'opening'): boolean {
-    const at = this.#text.indexOf(mark);
-    if (at < 0) return false;
-    this.#text = this.#text.slice(at + mark.length);
-    this.#state = next;
+  /** Skips words before a name. */
+  #skip(words: string): boolean {
+    if (!this.#text.startsWith(words)) return false;
+    this.#text = this.#text.slice(words.length);
+    this.#state = 'name';
     return true;
   }
 
   /** How much of the text belongs to the arguments, which are one object. */
   #argumentsLength(): number {
-    for (const [at, character] of [...this.#text.matchAll(/["\\{}[\]]|[^"\\{}[\]]+/g)].map(
-      (match) => [match.index, match[0]] as const,
-    )) {
-      if (this.#escaped) {
-        // The first character after a backslash means itself; the rest of its run is plain.
-        this.#escaped = false;
-        if (character.length === 1) continue;
-      }
-      if (this.#quoted) {
+    for (let at = 0; at < this.#text.length; at += 1) {
+      const character = this.#text[at];
+      if (this.#escaped) this.#escaped = false;
+      else if (this.#quoted) {
         if (character === '\\') this.#escaped = true;
         else if (character === '"') this.#quoted = false;
       } else if (character === '"') this.#quoted = true;

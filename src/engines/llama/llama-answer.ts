@@ -1,17 +1,21 @@
 import type { TextEnd, TextEvent, TextTokens } from '../../contract/text.ts';
 import { CallReader } from './call-reader.ts';
-import { CALL_OPENS } from './call-text.ts';
 import type { LlamaQuestion } from './llama-question.ts';
 import { StopText } from './stop-text.ts';
 
 /** Makes events of what a model writes. */
 export class LlamaAnswer {
   #kind: LlamaQuestion['answer'];
-  readonly #calls = new CallReader();
+  readonly #opens: string;
+  readonly #calls: CallReader;
   readonly #text: StopText;
+  /** What has come while it may still be text or calls. */
+  #begin = '';
 
-  constructor(kind: LlamaQuestion['answer'], stop: readonly string[]) {
-    this.#kind = kind;
+  constructor({ answer, words }: Pick<LlamaQuestion, 'answer' | 'words'>, stop: readonly string[]) {
+    this.#kind = answer;
+    this.#opens = words.opens;
+    this.#calls = new CallReader(words);
     this.#text = new StopText(stop);
   }
 
@@ -21,10 +25,14 @@ export class LlamaAnswer {
   }
 
   push(piece: string): TextEvent[] {
-    if (piece === '') return [];
-    // The grammar lets no text begin as a call does.
-    if (this.#kind === 'either') this.#kind = piece.startsWith(CALL_OPENS.slice(0, 1)) ? 'calls' : 'text';
-    return this.#kind === 'calls' ? this.#calls.push(piece) : textEvents(this.#text.push(piece));
+    this.#begin += piece;
+    if (this.#kind === 'either') {
+      if (this.#opens.startsWith(this.#begin)) return [];
+      this.#kind = this.#begin.startsWith(this.#opens) ? 'calls' : 'text';
+    }
+    const text = this.#begin;
+    this.#begin = '';
+    return this.#kind === 'calls' ? this.#calls.push(text) : textEvents(this.#text.push(text));
   }
 
   /** @param complete whether the model had nothing more to say. */

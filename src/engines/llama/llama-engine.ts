@@ -12,6 +12,7 @@ import type { EmbeddedTextSettings, InferenceSettings } from '../../contract/set
 import type { TextEngine, TextEvent, TextRequest } from '../../contract/text.ts';
 import { Turns } from '../../kit/turns.ts';
 import { SupervisedProcess } from '../supervised-process.ts';
+import type { CallWords } from './call-words.ts';
 import { LlamaAnswer } from './llama-answer.ts';
 import { llamaFile } from './llama-file.ts';
 import type { FromLlama, LlamaSampling, LoadedLlama, LoadLlama, ToLlama } from './llama-protocol.ts';
@@ -35,6 +36,8 @@ export interface LlamaOptions {
   readonly inference: InferenceSettings;
   readonly modelsDir: string;
   readonly log: Logger;
+  /** Jinja template in the place of the file's own. */
+  readonly chatTemplate?: string;
   /** Entry of the process; tests give their own. */
   readonly entry?: string;
   readonly loadLimitMs?: number;
@@ -64,6 +67,7 @@ class LlamaEngine implements TextEngine {
   /** Every answer that has not ended, waiting ones too. */
   readonly #answers = new Map<number, OpenAnswer<FromLlama>>();
   #contextTokens: number;
+  #callWords: CallWords | undefined;
   #lastId = 0;
   #closed = false;
 
@@ -78,7 +82,14 @@ class LlamaEngine implements TextEngine {
     this.#process = new SupervisedProcess({
       name: 'language model process',
       entry: options.entry ?? WORKER_ENTRY,
-      load: { model, provider: inference.provider, slots, contextTokens, threads: inference.threads },
+      load: {
+        model,
+        provider: inference.provider,
+        slots,
+        contextTokens,
+        threads: inference.threads,
+        chatTemplate: options.chatTemplate,
+      },
       environment: inference.environment,
       // The library writes there what it likes.
       errorOutput: 'ignore',
@@ -95,12 +106,14 @@ class LlamaEngine implements TextEngine {
   }
 
   async start(): Promise<void> {
-    this.#contextTokens = (await this.#process.start()).contextTokens;
+    const { contextTokens, callWords } = await this.#process.start();
+    this.#contextTokens = contextTokens;
+    this.#callWords = callWords;
   }
 
   async *generate(request: TextRequest, signal: AbortSignal): AsyncGenerator<TextEvent, void, undefined> {
     signal.throwIfAborted();
-    const question = questionOf(request);
+    const question = questionOf(request, this.#callWords);
     const answer = this.#admit();
     const abort = () => answer.fail(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
@@ -152,8 +165,8 @@ class LlamaEngine implements TextEngine {
    * Tokens of the conversation.
    * @throws ServiceError `invalid_request` when they leave no room for an answer.
    */
-  async #measure({ messages }: LlamaQuestion, answer: OpenAnswer<FromLlama>): Promise<number> {
-    await this.#ask({ kind: 'measure', answer: answer.id, messages }, answer);
+  async #measure({ conversation }: LlamaQuestion, answer: OpenAnswer<FromLlama>): Promise<number> {
+    await this.#ask({ kind: 'measure', answer: answer.id, conversation }, answer);
     const message = await answer.next();
     answer.running = false;
     if (message.kind !== 'measured') {
@@ -174,10 +187,10 @@ class LlamaEngine implements TextEngine {
     inputTokens: number,
     answer: OpenAnswer<FromLlama>,
   ): AsyncGenerator<TextEvent, void, undefined> {
-    const { messages } = question;
-    const reader = new LlamaAnswer(question.answer, request.stop);
+    const { conversation } = question;
+    const reader = new LlamaAnswer(question, request.stop);
     const sampling = this.#sampling(request, question, this.#contextTokens - inputTokens);
-    await this.#ask({ kind: 'begin', answer: answer.id, messages, sampling }, answer);
+    await this.#ask({ kind: 'begin', answer: answer.id, conversation, sampling }, answer);
     let enough = false;
     for (;;) {
       const message = await answer.next();

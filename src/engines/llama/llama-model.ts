@@ -1,14 +1,15 @@
 /** A language model in this process: conversations in, texts out, several at once. */
 
-import type {
-  FromLlama,
-  LlamaEnd,
-  LlamaSampling,
-  LoadedLlama,
-  LoadLlama,
-  PlainMessage,
-} from './llama-protocol.ts';
-import { loadNative, type NativeCompletion, type NativeContext, type NativeResult } from './native-llama.ts';
+import { type CallWords, learnCallWords } from './call-words.ts';
+import type { FromLlama, LlamaEnd, LlamaSampling, LoadedLlama, LoadLlama } from './llama-protocol.ts';
+import type { Conversation } from './llama-question.ts';
+import {
+  loadNative,
+  type NativeCompletion,
+  type NativeContext,
+  type NativeResult,
+  type NativeTool,
+} from './native-llama.ts';
 
 /** Tokens of questions that are read at once: the others wait that long for their next token, an abort for its end. */
 const BATCH_TOKENS = { cpu: 32, cuda: 512 } as const;
@@ -32,31 +33,37 @@ export async function loadLlama(load: LoadLlama): Promise<LlamaModel> {
     throw new Error(`The language model ${model} has no chat template that can be used.`);
   }
   context.enableParallelMode({ n_parallel: slots, n_batch: BATCH_TOKENS[provider] });
-  return new LlamaModel(context, contextTokens);
+  return new LlamaModel(context, contextTokens, load.chatTemplate);
 }
 
 export class LlamaModel {
   readonly #context: NativeContext;
   readonly #jinja: boolean;
   readonly #contextTokens: number;
+  readonly #template: string | undefined;
+  readonly #callWords: CallWords | undefined;
   /** The library's number of each answer that is being written. */
   readonly #requests = new Map<number, number>();
 
-  constructor(context: NativeContext, contextTokens: number) {
+  constructor(context: NativeContext, contextTokens: number, template?: string) {
     this.#context = context;
     const { chatTemplates, metadata } = context.getModelInfo();
     this.#jinja = chatTemplates.jinja.default;
     const trained = Number(metadata[`${metadata['general.architecture']}.context_length`]);
     this.#contextTokens = trained > 0 ? Math.min(trained, contextTokens) : contextTokens;
+    this.#template = template;
+    if (this.#jinja) {
+      this.#callWords = learnCallWords((messages, tools) => this.#render({ messages, tools }, false));
+    }
   }
 
   get loaded(): LoadedLlama {
-    return { contextTokens: this.#contextTokens };
+    return { contextTokens: this.#contextTokens, callWords: this.#callWords };
   }
 
   /** Tokens of a conversation; undefined when the template refuses it. */
-  async measure(messages: readonly PlainMessage[]): Promise<number | undefined> {
-    const prompt = this.#promptOf(messages);
+  async measure(conversation: Conversation): Promise<number | undefined> {
+    const prompt = this.#promptOf(conversation);
     if (prompt === undefined) return undefined;
     return (await this.#context.tokenize(prompt)).tokens.length;
   }
@@ -64,11 +71,11 @@ export class LlamaModel {
   /** Begins an answer to a conversation that was measured. */
   begin(
     answer: number,
-    messages: readonly PlainMessage[],
+    conversation: Conversation,
     sampling: LlamaSampling,
     send: (message: FromLlama) => void,
   ): void {
-    const prompt = this.#promptOf(messages);
+    const prompt = this.#promptOf(conversation);
     if (prompt === undefined) {
       send({ kind: 'refused', answer });
       return;
@@ -112,14 +119,27 @@ export class LlamaModel {
     this.#context.cancelRequest(id);
   }
 
-  #promptOf(messages: readonly PlainMessage[]): string | undefined {
+  #promptOf(conversation: Conversation): string | undefined {
     try {
-      const options = { jinja: this.#jinja, add_generation_prompt: true, enable_thinking: false };
-      const chat = this.#context.getFormattedChat(messages, undefined, options);
-      return typeof chat === 'string' ? chat : chat.prompt;
+      return this.#render(conversation, true);
     } catch {
       return undefined;
     }
+  }
+
+  /** @throws Error for a conversation that the template refuses. */
+  #render({ messages, tools }: Conversation, opensAnswer: boolean): string {
+    const chat = this.#context.getFormattedChat(messages, this.#template, {
+      jinja: this.#jinja,
+      add_generation_prompt: opensAnswer,
+      enable_thinking: false,
+      ...(tools.length > 0 && {
+        tools: tools.map(withoutPatterns),
+        tool_choice: 'auto',
+        parallel_tool_calls: true,
+      }),
+    });
+    return typeof chat === 'string' ? chat : chat.prompt;
   }
 
   #completion(sampling: LlamaSampling): Omit<NativeCompletion, 'prompt'> {
@@ -155,4 +175,12 @@ function endOf(answer: number, result: NativeResult): FromLlama {
     cachedTokens,
     outputTokens: result.tokens_predicted,
   };
+}
+
+/** The library makes a grammar of its own of each tool, which is not used, and fails at patterns that it does not know. */
+function withoutPatterns(tool: NativeTool): NativeTool {
+  const text = JSON.stringify(tool, (key, value: unknown) =>
+    key === 'pattern' && typeof value === 'string' ? undefined : value,
+  );
+  return JSON.parse(text);
 }

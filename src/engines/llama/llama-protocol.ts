@@ -1,6 +1,8 @@
 /** Messages between the engine of a language model and its process. An answer is known by a number. */
 
 import type { OrtProvider } from '../../contract/settings.ts';
+import type { CallWords } from './call-words.ts';
+import type { Conversation } from './llama-question.ts';
 
 export interface LoadLlama {
   /** Path of a GGUF file. */
@@ -10,17 +12,15 @@ export interface LoadLlama {
   /** Of one slot. */
   readonly contextTokens: number;
   readonly threads: number;
+  /** Jinja template in the place of the file's own. */
+  readonly chatTemplate: string | undefined;
 }
 
 export interface LoadedLlama {
   /** Tokens that question and answer may have together: as asked, or fewer when the model knows no more. */
   readonly contextTokens: number;
-}
-
-/** A message as templates know it. */
-export interface PlainMessage {
-  readonly role: 'system' | 'user' | 'assistant';
-  readonly content: string;
+  /** Words of the template for calls; absent: it shows no tools. */
+  readonly callWords: CallWords | undefined;
 }
 
 /** How the tokens of an answer are chosen. */
@@ -38,12 +38,12 @@ export interface LlamaSampling {
 
 export type ToLlama =
   /** Answered by `measured` or `refused`. */
-  | { readonly kind: 'measure'; readonly answer: number; readonly messages: readonly PlainMessage[] }
+  | { readonly kind: 'measure'; readonly answer: number; readonly conversation: Conversation }
   /** Answered by any number of `said` and one `ended` or `refused`. */
   | {
       readonly kind: 'begin';
       readonly answer: number;
-      readonly messages: readonly PlainMessage[];
+      readonly conversation: Conversation;
       readonly sampling: LlamaSampling;
     }
   /** Ends an answer here; answered by `ended` unless it had ended. */

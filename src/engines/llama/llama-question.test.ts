@@ -15,7 +15,7 @@ const BELL: FunctionTool = { name: 'bell', description: 'Rings.', strict: false 
 
 /** What answers may be. */
 function answers(fields: Partial<TextRequest>, count = 60): Set<string> {
-  const { grammar } = questionOf(textRequest(fields));
+  const { grammar } = questionOf(textRequest(fields), undefined);
   if (grammar === undefined) throw new Error('any text may be');
   const random = seededRandom(3);
   const sampler = new GbnfSampler(grammar);
@@ -24,7 +24,7 @@ function answers(fields: Partial<TextRequest>, count = 60): Set<string> {
 
 describe('messages', () => {
   it('are one for each turn, with calls and their results as text', () => {
-    const { messages, grammar, answer } = questionOf(
+    const { conversation, grammar, answer } = questionOf(
       textRequest({
         messages: [
           { role: 'system', text: 'One.' },
@@ -35,8 +35,9 @@ describe('messages', () => {
           says('Thanks'),
         ],
       }),
+      undefined,
     );
-    expect(messages).toEqual([
+    expect(conversation.messages).toEqual([
       { role: 'system', content: 'One.\nTwo.' },
       { role: 'user', content: 'Ring!' },
       { role: 'assistant', content: '<tool_call>{"name":"bell","arguments":{}}</tool_call>' },
@@ -47,17 +48,20 @@ describe('messages', () => {
 
   it('tell of the tools that may be called, before what else the system says', () => {
     const messages: ChatMessage[] = [{ role: 'system', text: 'Be kind.' }, says('Hi')];
-    const asked = questionOf(textRequest({ messages, tools: [LAMP, BELL] }));
-    const [system] = asked.messages;
+    const asked = questionOf(textRequest({ messages, tools: [LAMP, BELL] }), undefined);
+    const [system] = asked.conversation.messages;
     expect(system?.content).toContain('{"name":"bell","description":"Rings."}');
     expect(system?.content).toContain('{"name":"lamp","parameters":');
     expect(system?.content).toMatch(/\nBe kind\.$/);
     expect(asked.answer).toBe('either');
-    const named = questionOf(textRequest({ messages, tools: [LAMP, BELL], toolChoice: { name: 'bell' } }));
-    expect(named.messages[0]?.content).not.toContain('lamp');
+    const named = questionOf(
+      textRequest({ messages, tools: [LAMP, BELL], toolChoice: { name: 'bell' } }),
+      undefined,
+    );
+    expect(named.conversation.messages[0]?.content).not.toContain('lamp');
     expect(named.answer).toBe('calls');
-    const none = questionOf(textRequest({ messages, tools: [LAMP, BELL], toolChoice: 'none' }));
-    expect(none.messages[0]?.content).toBe('Be kind.');
+    const none = questionOf(textRequest({ messages, tools: [LAMP, BELL], toolChoice: 'none' }), undefined);
+    expect(none.conversation.messages[0]?.content).toBe('Be kind.');
   });
 });
 
@@ -97,10 +101,12 @@ describe('refuses', () => {
   it('a schema that cannot be followed, unless it is only a wish', () => {
     const parameters = { properties: { a: { not: {} } } };
     const tool = (strict: boolean) => [{ name: 'f', parameters, strict }];
-    expect(() => questionOf(textRequest({ tools: tool(true) }))).toThrow("'not' (at properties/a)");
-    expect(questionOf(textRequest({ tools: tool(false) })).answer).toBe('either');
+    expect(() => questionOf(textRequest({ tools: tool(true) }), undefined)).toThrow(
+      "'not' (at properties/a)",
+    );
+    expect(questionOf(textRequest({ tools: tool(false) }), undefined).answer).toBe('either');
     const output = { kind: 'json_schema', name: 'x', schema: parameters, strict: false } as const;
-    expect(() => questionOf(textRequest({ output }))).toThrow(
+    expect(() => questionOf(textRequest({ output }), undefined)).toThrow(
       expect.objectContaining({ param: 'response_format' }),
     );
   });
@@ -118,7 +124,7 @@ describe('refuses', () => {
   });
 
   it('a tool that is not there', () => {
-    expect(() => questionOf(textRequest({ tools: [LAMP], toolChoice: { name: 'none' } }))).toThrow(
+    expect(() => questionOf(textRequest({ tools: [LAMP], toolChoice: { name: 'none' } }), undefined)).toThrow(
       expect.objectContaining({ kind: 'invalid_request', param: 'tool_choice' }),
     );
   });

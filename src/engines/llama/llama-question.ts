@@ -1,58 +1,83 @@
 /** What a request means to a model that knows only messages, text and a grammar. */
 
 import { invalidRequest, ServiceError } from '../../contract/error.ts';
-import type { ChatMessage, FunctionTool, TextRequest, UserPart } from '../../contract/text.ts';
-import { CALL_CLOSES, CALL_OPENS, callText, NAME_ENDS, resultText, toolsText } from './call-text.ts';
+import type { ChatMessage, FunctionTool, TextRequest, ToolCall, UserPart } from '../../contract/text.ts';
+import { type CallWords, OWN_WORDS } from './call-words.ts';
 import { JsonGrammar, literal } from './json-grammar.ts';
-import type { PlainMessage } from './llama-protocol.ts';
+import type { NativeMessage, NativeTool } from './native-llama.ts';
 
 /** Most calls of one answer. */
 const MOST_CALLS = 16;
 
+/** A conversation as the chat template takes it. */
+export interface Conversation {
+  readonly messages: readonly NativeMessage[];
+  readonly tools: readonly NativeTool[];
+}
+
 export interface LlamaQuestion {
-  readonly messages: readonly PlainMessage[];
+  readonly conversation: Conversation;
   /** What the answer may be; absent: any text. */
   readonly grammar: string | undefined;
-  /** What the answer is: `either` is calls when it begins as one. */
+  /** What the answer is: `either` is calls when it begins as they do. */
   readonly answer: 'text' | 'calls' | 'either';
+  /** How calls are written. */
+  readonly words: CallWords;
 }
 
 /**
  * Puts a request into messages and a grammar.
+ * @param learned words of the model's template; absent: it knows no tools, and messages tell of them.
  * @throws ServiceError `invalid_request` for a part or a schema that cannot be had.
  */
-export function questionOf(request: TextRequest): LlamaQuestion {
-  const messages = request.messages.flatMap(plainMessages);
+export function questionOf(request: TextRequest, learned: CallWords | undefined): LlamaQuestion {
+  const words = learned ?? OWN_WORDS;
+  const messages = request.messages.flatMap((message, index) => nativeMessages(message, index, learned));
   const { tools, toolChoice, parallelToolCalls: many } = request;
   if (tools.length === 0 || toolChoice === 'none') {
-    return { messages: merged(messages), grammar: outputGrammar(request), answer: 'text' };
+    const conversation = { messages: merged(messages), tools: [] };
+    return { conversation, grammar: outputGrammar(request), answer: 'text', words };
   }
   const named = typeof toolChoice === 'object';
   const callable = named ? tools.filter(({ name }) => name === toolChoice.name) : tools;
   if (callable.length === 0) {
     throw invalidRequest('tool_choice names a tool that is not there.', 'tool_choice');
   }
-  const how = toolChoice === 'auto' ? 'auto' : 'required';
-  const system: PlainMessage = { role: 'system', content: toolsText(callable, how, many) };
-  return {
-    messages: merged([system, ...messages]),
-    grammar: callsGrammar(request, callable, how, many),
-    answer: how === 'auto' ? 'either' : 'calls',
-  };
+  const must = toolChoice !== 'auto';
+  const grammar = callsGrammar(request, callable, words, must, many);
+  const answer = must ? 'calls' : 'either';
+  if (learned) {
+    return {
+      conversation: { messages: merged(messages), tools: callable.map(nativeTool) },
+      grammar,
+      answer,
+      words,
+    };
+  }
+  const system: NativeMessage = { role: 'system', content: toolsText(callable, must, many) };
+  return { conversation: { messages: merged([system, ...messages]), tools: [] }, grammar, answer, words };
 }
 
-function plainMessages(message: ChatMessage, index: number): PlainMessage[] {
+function nativeMessages(
+  message: ChatMessage,
+  index: number,
+  learned: CallWords | undefined,
+): NativeMessage[] {
   switch (message.role) {
     case 'system':
       return [{ role: 'system', content: message.text }];
     case 'user':
       return [{ role: 'user', content: message.parts.map((part) => partText(part, index)).join('\n') }];
     case 'assistant': {
-      const calls = message.toolCalls.map(callText);
-      return [{ role: 'assistant', content: [message.text ?? '', ...calls].filter(Boolean).join('\n') }];
+      const { text = '', toolCalls } = message;
+      if (toolCalls.length === 0) return [{ role: 'assistant', content: text }];
+      if (learned) return [{ role: 'assistant', content: text, tool_calls: toolCalls.map(nativeCall) }];
+      return [{ role: 'assistant', content: [text, callsText(toolCalls)].filter(Boolean).join('\n') }];
     }
     case 'tool':
-      return [{ role: 'user', content: resultText(message.text) }];
+      return learned
+        ? [{ role: 'tool', content: message.text, tool_call_id: message.toolCallId }]
+        : [{ role: 'user', content: `<tool_response>${message.text}</tool_response>` }];
   }
 }
 
@@ -65,43 +90,87 @@ function partText(part: UserPart, index: number): string {
   );
 }
 
-/** Neighbours of one role become one message: many templates want roles to take turns. */
-function merged(messages: readonly PlainMessage[]): PlainMessage[] {
-  const all: PlainMessage[] = [];
+/** Neighbours of one role that only say something become one message: many templates want roles to take turns. */
+function merged(messages: readonly NativeMessage[]): NativeMessage[] {
+  const all: NativeMessage[] = [];
   for (const message of messages) {
     const last = all.at(-1);
-    if (last?.role !== message.role) all.push(message);
+    const same = last?.role === message.role && message.role !== 'tool';
+    if (!same || last.tool_calls || message.tool_calls) all.push(message);
     else all[all.length - 1] = { role: last.role, content: `${last.content}\n${message.content}` };
   }
   return all;
 }
 
+function nativeTool({
+  name,
+  description = '',
+  parameters = { type: 'object', properties: {} },
+}: FunctionTool): NativeTool {
+  return { type: 'function', function: { name, description, parameters } };
+}
+
+/** Templates want an object; what was cut before its end is none. */
+function nativeCall({ id, name, arguments: text }: ToolCall) {
+  let object = text;
+  try {
+    JSON.parse(text);
+  } catch {
+    object = JSON.stringify({ text });
+  }
+  return { id, type: 'function', function: { name, arguments: object } } as const;
+}
+
+/** What a model is told of its tools whose template cannot. */
+function toolsText(tools: readonly FunctionTool[], must: boolean, many: boolean): string {
+  const definitions = tools.map(({ name, description, parameters }) =>
+    JSON.stringify({ name, description, parameters }),
+  );
+  return [
+    'You have these functions, one on each line:',
+    ...definitions,
+    must
+      ? `Answer with nothing but ${many ? 'calls' : 'a call'} like this:`
+      : 'To call one, answer with nothing but this:',
+    callsText([{ name: 'NAME', arguments: '{}' }]),
+  ].join('\n');
+}
+
+/** Calls in our own words. Arguments that are no JSON stand as they are. */
+function callsText(calls: readonly Pick<ToolCall, 'name' | 'arguments'>[]): string {
+  const { opens, nameEnds, between, closes } = OWN_WORDS;
+  const each = calls.map((call) => `${call.name}${nameEnds}${call.arguments}`);
+  return `${opens}${each.join(between)}${closes}`;
+}
+
 function outputGrammar(request: TextRequest): string | undefined {
   if (request.output.kind === 'text') return undefined;
   const grammar = new JsonGrammar();
-  return grammar.text(outputRule(grammar, request));
+  return grammar.text(outputRule(grammar, request, ''));
 }
 
-function outputRule(grammar: JsonGrammar, { output }: TextRequest): string {
-  // Whether a text is a call shows at once: a text does not begin like one.
-  if (output.kind === 'text') return '([^<\\x09-\\x0D\\x20] [^\\x00]*)?';
+/** @param opens what a text may not begin like. */
+function outputRule(grammar: JsonGrammar, { output }: TextRequest, opens: string): string {
+  if (output.kind === 'text') {
+    const first = opens.charCodeAt(0).toString(16).padStart(4, '0');
+    return `([^\\u${first}\\x09-\\x0D\\x20] [^\\x00]*)?`;
+  }
   return output.kind === 'json' ? 'object' : grammar.schema(output.schema, 'response_format');
 }
 
 function callsGrammar(
   request: TextRequest,
   tools: readonly FunctionTool[],
-  how: 'auto' | 'required',
+  { opens, nameEnds, between, closes }: CallWords,
+  must: boolean,
   many: boolean,
 ): string {
   const grammar = new JsonGrammar();
-  const each = tools.map((tool) => {
-    const opens = literal(`${CALL_OPENS}${tool.name}${NAME_ENDS}`);
-    return `${opens} ${argumentsRule(grammar, tool)} ${literal(CALL_CLOSES)}`;
-  });
+  const each = tools.map((tool) => `${literal(`${tool.name}${nameEnds}`)} ${argumentsRule(grammar, tool)}`);
   const call = grammar.add('call', each.join(' | '));
-  const calls = many ? `${call} ("\\n" ${call}){0,${MOST_CALLS - 1}}` : call;
-  return grammar.text(how === 'required' ? calls : `${calls} | ${outputRule(grammar, request)}`);
+  const more = many ? `(${literal(between)} ${call}){0,${MOST_CALLS - 1}} ` : '';
+  const calls = `${literal(opens)} ${call} ${more}${literal(closes)}`;
+  return grammar.text(must ? calls : `${calls} | ${outputRule(grammar, request, opens)}`);
 }
 
 /** @throws ServiceError `invalid_request` for strict parameters that cannot be followed. */

@@ -17,12 +17,12 @@ serveProcess<LoadLlama, LoadedLlama, ToLlama, FromLlama>('Language model process
       switch (message.kind) {
         case 'measure':
           // A throw is not caught and ends the process: the answer would never come.
-          model.measure(message.messages).then((tokens) => {
+          model.measure(message.conversation).then((tokens) => {
             send(tokens === undefined ? { kind: 'refused', answer } : { kind: 'measured', answer, tokens });
           });
           return;
         case 'begin':
-          model.begin(answer, message.messages, message.sampling, send);
+          model.begin(answer, message.conversation, message.sampling, send);
           return;
         case 'enough': {
           const end = model.enough(answer);

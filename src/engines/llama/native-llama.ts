@@ -13,7 +13,7 @@ export interface NativeContext {
   /** @throws Error for messages that the template refuses. */
   getFormattedChat(
     messages: readonly NativeMessage[],
-    template: undefined,
+    template: string | undefined,
     options: NativeChatOptions,
   ): NativeChat | string;
   tokenize(text: string): Promise<{ readonly tokens: Int32Array }>;
@@ -35,9 +35,28 @@ export interface NativeProgress {
   readonly tokens_generated: number;
 }
 
+/** A message as OpenAI writes it. */
 export interface NativeMessage {
-  readonly role: string;
+  readonly role: 'system' | 'user' | 'assistant' | 'tool';
   readonly content: string;
+  readonly tool_calls?: readonly NativeCall[];
+  readonly tool_call_id?: string;
+}
+
+export interface NativeCall {
+  readonly id: string;
+  readonly type: 'function';
+  /** @property arguments JSON. */
+  readonly function: { readonly name: string; readonly arguments: string };
+}
+
+export interface NativeTool {
+  readonly type: 'function';
+  readonly function: {
+    readonly name: string;
+    readonly description: string;
+    readonly parameters: Readonly<Record<string, unknown>>;
+  };
 }
 
 export interface NativeModelInfo {
@@ -52,6 +71,9 @@ export interface NativeChatOptions {
   readonly jinja: boolean;
   readonly add_generation_prompt: boolean;
   readonly enable_thinking: boolean;
+  readonly tools?: readonly NativeTool[];
+  readonly tool_choice?: 'auto';
+  readonly parallel_tool_calls?: true;
 }
 
 export interface NativeChat {
