@@ -55,6 +55,7 @@ export class Connection implements SocketOwner {
   /** Turns whose transcription has not ended. */
   readonly #turns = new Map<string, { readonly turn: Turn; readonly ask: TranscriptionAsk }>();
   #isDeaf = false;
+  #isFaulty = false;
 
   constructor(parts: ConnectionParts) {
     this.#parts = parts;
@@ -122,7 +123,6 @@ export class Connection implements SocketOwner {
   }
 
   #append({ audio, event_id }: Append): void {
-    if (this.#isDeaf) return;
     const bytes = decodeBase64(audio);
     const refusal = bytes === undefined ? NOT_BASE64 : this.#overflow(bytes);
     if (refusal !== undefined) this.#happened({ kind: 'refused', refusal, eventId: event_id ?? null });
@@ -130,6 +130,7 @@ export class Connection implements SocketOwner {
 
   /** Takes the audio, or gives back why not. */
   #overflow(bytes: Uint8Array): Refusal | undefined {
+    if (this.#isDeaf) return undefined;
     if (this.#waitingBytes() > MOST_BUFFERED_BYTES) return TOO_MUCH_WAITS;
     return this.#listener.append(bytes) ? undefined : BUFFER_FULL;
   }
@@ -145,24 +146,29 @@ export class Connection implements SocketOwner {
     this.#events.push(event);
     if (this.#isStepping) return;
     this.#isStepping = true;
-    try {
-      for (let first = this.#events.shift(); first !== undefined; first = this.#events.shift()) {
+    for (let first = this.#events.shift(); first !== undefined; first = this.#events.shift()) {
+      try {
         const { state, effects } = next(this.#state, first, this.#parts.rules);
         this.#state = state;
         for (const effect of effects) this.#perform(effect);
+      } catch (error) {
+        this.#fault(error);
       }
-    } catch (error) {
-      this.#fault(error);
-    } finally {
-      this.#isStepping = false;
     }
+    this.#isStepping = false;
   }
 
-  /** Nobody knows what is left in order, so the client is told to begin anew. */
+  /**
+   * Nobody knows what is left in order, so the client is told to begin anew. That the socket has closed is the
+   * next event, by which everything is freed.
+   */
   #fault(error: unknown): void {
     this.#events.length = 0;
     this.#parts.log.error('realtime connection failed', error, { request_id: this.#parts.caller.requestId });
-    this.#socket?.close(CLOSE.serverFault, 'The server failed.');
+    if (!this.#isFaulty) this.#events.push({ kind: 'fault_found' });
+    // The machine cannot even end it.
+    else this.#socket?.close(CLOSE.serverFault, SERVER_FAILED);
+    this.#isFaulty = true;
   }
 
   #perform(effect: Effect): void {
@@ -198,7 +204,7 @@ export class Connection implements SocketOwner {
         this.#speaking.stop(effect.responseId);
         break;
       case 'close':
-        if (effect.why === 'fault') this.#socket?.close(CLOSE.serverFault, 'The server failed.');
+        if (effect.why === 'fault') this.#socket?.close(CLOSE.serverFault, SERVER_FAILED);
         else this.#socket?.close(CLOSE.goingAway, SHUTTING_DOWN);
         break;
       case 'release':
@@ -263,6 +269,7 @@ export class Connection implements SocketOwner {
 }
 
 const SHUTTING_DOWN = 'The server is shutting down.';
+const SERVER_FAILED = 'The server failed.';
 const MIB = MOST_BUFFERED_BYTES / 1024 / 1024;
 
 const NOT_BASE64 = invalidEvent(

@@ -52,7 +52,9 @@ export class Connections {
       released: (each) => {
         leave();
         this.#open.delete(each);
-        if (this.#open.size === 0) this.#empty?.resolve();
+        if (this.#open.size > 0) return;
+        this.#empty?.resolve();
+        this.#empty = undefined;
       },
     });
     this.#open.add(connection);
@@ -64,6 +66,7 @@ export class Connections {
     const stop = () => void this.close();
     until.addEventListener('abort', stop, { once: true });
     for (const connection of [...this.#open]) connection.drain();
+    if (until.aborted) stop();
     await this.#allReleased();
     until.removeEventListener('abort', stop);
   }

@@ -300,7 +300,7 @@ function watched(watch: Watch, event: Event, { state, effects }: ReturnType<type
         change(effect.itemId, { engine: 'stopped' });
         break;
       case 'abandon':
-        if (seen.engine !== 'none' || seen.place !== 'committed') broken('only what waits is abandoned');
+        if (seen.engine !== 'none' || seen.place === 'open') broken('only what waits is abandoned');
         change(effect.itemId, { engine: 'stopped' });
     }
   }

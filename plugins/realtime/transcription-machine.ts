@@ -72,7 +72,7 @@ export type Effect =
   | { readonly kind: 'confirm'; readonly itemId: ItemId }
   /** End what was begun. */
   | { readonly kind: 'stop'; readonly itemId: ItemId }
-  /** A committed turn will never be begun. */
+  /** A turn that waited will never be begun; if it was committed, it has its usage row. */
   | { readonly kind: 'abandon'; readonly itemId: ItemId }
   | { readonly kind: 'send'; readonly event: ServerEvent };
 
@@ -155,7 +155,8 @@ function drop(state: State, itemId: ItemId): Step {
     return begin(state.waiting, [{ kind: 'stop', itemId }]);
   }
   const waiting = state.waiting.filter((turn) => turn.committed || turn.itemId !== itemId);
-  return { state: { ...state, waiting }, effects: [] };
+  if (waiting.length === state.waiting.length) return unchanged(state);
+  return { state: { ...state, waiting }, effects: [{ kind: 'abandon', itemId }] };
 }
 
 function hear(state: State, itemId: ItemId, text: string): Step {
