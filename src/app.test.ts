@@ -215,6 +215,7 @@ describe('bodies', () => {
     expect(response.status).toBe(200);
     expect(await response.json()).toEqual({
       organization: 'a',
+      keyId: expect.stringMatching(/^[0-9a-f]{16}$/),
       requestId: response.headers.get('x-request-id'),
       body: { name: 'ab' },
     });
@@ -476,5 +477,38 @@ describe('models', () => {
     const error = await errorOf(response);
     expect(error).toMatchObject({ code: 'model_not_found', param: 'model' });
     expect(error.message).toContain('svc-tts');
+  });
+});
+
+describe('rate limits', () => {
+  test('count a request by its key and organization, and tell how long to wait', async () => {
+    const users: unknown[] = [];
+    const requestLimits = {
+      async count(user: unknown) {
+        users.push(user);
+        if (users.length > 1) {
+          throw new ServiceError('rate_limited', 'Too many.', {
+            code: 'rate_limit_exceeded',
+            retryAfterS: 7,
+          });
+        }
+      },
+    };
+    const limited = testApp({ requestLimits });
+    try {
+      expect((await limited.send('/v1/models')).status).toBe(200);
+      const refused = await limited.send('/v1/models');
+      expect(refused.status).toBe(429);
+      expect(refused.headers.get('retry-after')).toBe('7');
+      expect(await errorOf(refused)).toMatchObject({ code: 'rate_limit_exceeded' });
+      expect(users).toEqual(
+        new Array(2).fill({ organization: 'a', keyId: expect.stringMatching(/^[0-9a-f]{16}$/) }),
+      );
+      // What needs no key is not counted.
+      expect((await limited.send('/healthz', { headers: {} })).status).toBe(200);
+      expect(users).toHaveLength(2);
+    } finally {
+      limited.close();
+    }
   });
 });

@@ -1,6 +1,7 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import type { CreditStore } from './contract/accounts-store.ts';
 import type { Clock } from './contract/clock.ts';
+import type { RequestLimits } from './contract/limits.ts';
 import type { Logger } from './contract/logger.ts';
 import type { UsageReader } from './contract/usage.ts';
 import type { Authenticator } from './http/auth.ts';
@@ -24,6 +25,7 @@ export interface AppParts {
   /** False when `/metrics` has a port of its own. */
   readonly showMetrics: boolean;
   readonly authenticate: Authenticator;
+  readonly requestLimits: RequestLimits;
   readonly requestBytes: number;
   readonly modelIds: readonly string[];
   readonly usage: UsageReader;
@@ -34,7 +36,7 @@ export interface AppParts {
 
 /** The whole HTTP surface of the service: the core's routes and those of the started plugins. Never listens. */
 export function buildApp(parts: AppParts): AnyElysia {
-  const { clock, log, metrics, authenticate, requestBytes, draining, registry } = parts;
+  const { clock, log, metrics, authenticate, requestLimits, requestBytes, draining, registry } = parts;
   let table: RouteTable | undefined;
   // Made at the first request that asks, when every route is mounted.
   const routes = () => {
@@ -48,7 +50,7 @@ export function buildApp(parts: AppParts): AnyElysia {
     // Otherwise the framework finds the path by counting on a host name of four letters or more.
     handler: { standardHostname: false },
   })
-    .use(requestHooks({ clock, log, metrics, authenticate, requestBytes, draining, routes }))
+    .use(requestHooks({ clock, log, metrics, authenticate, requestLimits, requestBytes, draining, routes }))
     .use(healthRoutes({ readiness: registry.readiness, draining }))
     .use(consoleRoutes())
     .use(openapiRoutes(parts.version))

@@ -81,6 +81,8 @@ const PriceEntry = Type.Object(
   strict,
 );
 
+const RateLimit = Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 }));
+
 const ConfigFile = Type.Object(
   {
     models: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
@@ -90,6 +92,17 @@ const ConfigFile = Type.Object(
           workers: Type.Optional(Type.Integer({ minimum: 1, maximum: 64 })),
           threads: Type.Optional(Type.Integer({ minimum: 1, maximum: 256 })),
           queue_limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+        },
+        strict,
+      ),
+    ),
+    rate_limits: Type.Optional(
+      Type.Object(
+        {
+          requests_per_minute_per_key: RateLimit,
+          requests_per_minute_per_organization: RateLimit,
+          concurrent_calls_per_key: RateLimit,
+          concurrent_calls_per_organization: RateLimit,
         },
         strict,
       ),

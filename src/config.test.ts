@@ -89,6 +89,20 @@ describe('defaults', () => {
   });
 });
 
+describe('rate limits', () => {
+  test('are none without a word', () => {
+    const none = { key: undefined, organization: undefined };
+    expect(loadConfig({}).rateLimits).toEqual({ requestsPerMinute: none, concurrentCalls: none });
+  });
+
+  test('are counted in Redis when there is one, whose address is a secret', () => {
+    expect(loadConfig({}).redisUrl).toBeUndefined();
+    const { redisUrl } = loadConfig({ REDIS_URL: 'rediss://:hunter2@redis:6380' });
+    expect(redisUrl?.reveal()).toBe('rediss://:hunter2@redis:6380');
+    expect(JSON.stringify(redisUrl)).not.toContain('hunter2');
+  });
+});
+
 describe('TLS', () => {
   test('needs a certificate and its key', () => {
     expect(loadConfig({}).tls).toBeUndefined();
@@ -164,7 +178,7 @@ describe('environment', () => {
     [{ API_KEYS: 'a:b,a:c' }, 'API_KEYS, entry 2: this key is listed twice'],
     [{ DATABASE_URL: 'mysql://u:hunter2@db/x' }, 'DATABASE_URL must be a URL such as postgres://'],
     [{ DATABASE_URL: 'postgres://:hunter2@db/x' }, 'DATABASE_URL must name a user'],
-    [{ REDIS_URL: 'redis://:hunter2@r' }, 'REDIS_URL'],
+    [{ REDIS_URL: 'http://:hunter2@r' }, 'REDIS_URL must be redis://host:port'],
     [{ S3_SECRET_ACCESS_KEY: 'hunter2' }, 'S3_SECRET_ACCESS_KEY'],
     [{ CONFIG: '/no/such/file.toml' }, 'CONFIG names a file that does not exist: /no/such/file.toml'],
   ])('%j is refused: %s', (environment, words) => {
@@ -323,6 +337,18 @@ describe('file', () => {
     }
   });
 
+  test('sets rate limits', () => {
+    const { rateLimits } = load(`
+      [rate_limits]
+      requests_per_minute_per_key = 600
+      concurrent_calls_per_organization = 20
+    `);
+    expect(rateLimits).toEqual({
+      requestsPerMinute: { key: 600, organization: undefined },
+      concurrentCalls: { key: undefined, organization: 20 },
+    });
+  });
+
   test('sets inference and limits', () => {
     const config = load(`
       [inference]
@@ -407,7 +433,7 @@ describe('file', () => {
   });
 
   test.each([
-    ['model = 1', "'model' is not known; allowed here: models, inference, limits"],
+    ['model = 1', "'model' is not known; allowed here: models, inference"],
     [
       '[limits]\nspeech = 1',
       "'limits.speech' is not known; allowed here: max_request_bytes, speech_max_characters",

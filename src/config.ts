@@ -1,7 +1,15 @@
 import { availableParallelism, homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { ConfigError, parseModels, parsePrices, readConfigFile } from './config-file.ts';
+import {
+  ConfigError,
+  type ConfigFileContent,
+  parseModels,
+  parsePrices,
+  readConfigFile,
+} from './config-file.ts';
+import type { LimitSettings } from './contract/limits.ts';
 import type { Price } from './contract/prices.ts';
+import { Secret } from './contract/secret.ts';
 import type {
   DatabaseSettings,
   EmbedModels,
@@ -53,6 +61,9 @@ export interface Config {
   /** What calls cost; those without a price are free. */
   readonly prices: readonly Price[];
   readonly limits: Limits;
+  readonly rateLimits: LimitSettings;
+  /** What machines share; undefined on one alone. */
+  readonly redisUrl: Secret | undefined;
 }
 
 export interface TlsSettings {
@@ -114,7 +125,7 @@ export const ENVIRONMENT = [
   {
     name: 'REDIS_URL',
     fallback: '–',
-    meaning: 'jobs and limits across machines; this build refuses it at start',
+    meaning: '`redis://…`: rate limits are counted there, for all machines together',
   },
   {
     name: 'S3_ENDPOINT',
@@ -174,6 +185,8 @@ export function loadConfig(environment: Environment = process.env): Config {
     port: env.integer('PORT', 0, 65_535) ?? 8080,
     metricsPort: env.integer('METRICS_PORT', 0, 65_535),
     tls: tlsSettings(env),
+    rateLimits: rateLimits(file),
+    redisUrl: redisUrl(env),
     shutdownGraceMs: env.integer('SHUTDOWN_GRACE_MS', 0, 3_600_000) ?? 30_000,
     logLevel: env.choice<LogLevel>('LOG_LEVEL', ['debug', 'info', 'warn', 'error', 'silent']) ?? 'info',
     startedByNpm: /np[mx]-cli\.js$/.test(env.text('npm_execpath') ?? ''),
@@ -271,13 +284,36 @@ function databaseSettings(env: EnvironmentReader, dataDir: string): DatabaseSett
 /** Refuses settings of parts that this build lacks, so that nobody believes their data is elsewhere. */
 function refuseUnbuilt(env: EnvironmentReader): void {
   const s3 = ['S3_ENDPOINT', 'S3_BUCKET', 'S3_REGION', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'];
-  for (const variable of ['REDIS_URL', ...s3]) {
+  for (const variable of s3) {
     if (env.text(variable) !== undefined) {
       throw new ConfigError(
-        `Environment variable ${variable} is set, but this build runs on one machine only. Unset it.`,
+        `Environment variable ${variable} is set, but this build stores no blobs. Unset it.`,
       );
     }
   }
+}
+
+/** @throws ConfigError for what is no address of Redis. */
+function redisUrl(env: EnvironmentReader): Secret | undefined {
+  const url = env.text('REDIS_URL');
+  if (url === undefined) return undefined;
+  const { protocol, hostname } = URL.parse(url) ?? {};
+  if ((protocol === 'redis:' || protocol === 'rediss:') && hostname) return new Secret(url);
+  throw new ConfigError('Environment variable REDIS_URL must be redis://host:port, or rediss:// with TLS.');
+}
+
+function rateLimits(file: ConfigFileContent): LimitSettings {
+  const limits = file.rate_limits;
+  return Object.freeze({
+    requestsPerMinute: {
+      key: limits?.requests_per_minute_per_key,
+      organization: limits?.requests_per_minute_per_organization,
+    },
+    concurrentCalls: {
+      key: limits?.concurrent_calls_per_key,
+      organization: limits?.concurrent_calls_per_organization,
+    },
+  });
 }
 
 /** `key:org,key2:org2`. The organization follows the last colon, so keys may hold colons. */

@@ -19,6 +19,9 @@ import { aborted } from './kit/aborted.ts';
 import { systemClock } from './kit/clock.ts';
 import { jsonLogger, type RootLogger } from './kit/json-logger.ts';
 import { watchLauncher } from './kit/launcher-watch.ts';
+import { callLimits } from './limits/call-limits.ts';
+import { openRedis } from './limits/open-redis.ts';
+import { requestLimits } from './limits/request-limits.ts';
 import { apiKeyStore } from './records/api-key-store.ts';
 import { cachedApiKeyStore } from './records/cached-api-key-store.ts';
 import { callJournal } from './records/call-journal.ts';
@@ -166,9 +169,15 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
     log.info('listening', { host: config.host, port: server.port });
 
     const words = { clock, log, metrics };
-    const journal = callJournal(records);
-    const accounts = opened.adopt(await startAccounts({ ...words, journal, prices: config.prices }), (it) =>
+    const redis = config.redisUrl && opened.adopt(await openRedis(config.redisUrl), (it) => it.disconnect());
+    const { requestsPerMinute, concurrentCalls } = config.rateLimits;
+    const limits = opened.adopt(callLimits({ limits: concurrentCalls, redis, clock, log }), (it) =>
       it.close(),
+    );
+    const journal = callJournal(records);
+    const accounts = opened.adopt(
+      await startAccounts({ ...words, journal, prices: config.prices, limits }),
+      (it) => it.close(),
     );
     const needs = new Set(plugins.flatMap((plugin) => plugin.needs));
     const parts = opened.adopt(await build.open(config, needs, words), (it) => it.close());
@@ -181,6 +190,7 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       metrics,
       showMetrics: config.metricsPort === undefined,
       authenticate: authenticator(config.apiKeys, keys),
+      requestLimits: requestLimits(requestsPerMinute, redis),
       requestBytes: config.limits.requestBytes,
       modelIds: config.modelIds,
       usage,

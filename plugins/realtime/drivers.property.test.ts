@@ -16,7 +16,7 @@ import { Speaking } from './speaking.ts';
 import * as transcription from './transcription-machine.ts';
 import { Transcriptions } from './transcriptions.ts';
 
-const CALLER = { organization: 'a', requestId: 'req_1' } as const;
+const CALLER = { organization: 'a', keyId: 'key', requestId: 'req_1' } as const;
 
 /** Work that waits until a test lets it go on, oldest first. */
 class Gates {

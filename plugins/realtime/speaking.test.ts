@@ -42,7 +42,7 @@ function driver(options: Options = {}) {
     calls,
     log,
     clock: new ManualClock(),
-    caller: { organization: 'a', requestId: 'req_1' },
+    caller: { organization: 'a', keyId: 'key', requestId: 'req_1' },
     flow: options.flow ?? OPEN_FLOW,
     report: (fact) => void happened.push(fact),
   });

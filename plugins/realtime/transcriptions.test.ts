@@ -13,7 +13,7 @@ import { type TranscriptionAsk, Transcriptions } from './transcriptions.ts';
 
 const ASK: TranscriptionAsk = { model: 'svc-stt', task: 'transcribe', language: 'en', prompt: 'Weather.' };
 const FORMAT = { encoding: 'pcm16', rateHz: 16_000 } as const;
-const CALLER = { organization: 'a', requestId: 'req_1' } as const;
+const CALLER = { organization: 'a', keyId: 'key', requestId: 'req_1' } as const;
 
 interface Options extends FakeSttOptions, RecordedCallsOptions {
   readonly engine?: SttEngine;
@@ -214,8 +214,7 @@ describe('the call of a committed turn', () => {
       {
         endpoint: '/v1/audio/transcriptions',
         model: 'svc-stt',
-        organization: 'a',
-        requestId: 'req_1',
+        caller: CALLER,
         most: { inputTokens: 3, outputTokens: 251, audioSeconds: 0.1 },
       },
     ]);

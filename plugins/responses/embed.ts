@@ -35,10 +35,11 @@ export class Embedder {
    */
   async embed(
     { model, request }: Pick<EmbedAsk, 'model' | 'request'>,
-    { organization, requestId }: Caller,
+    caller: Caller,
     signal: AbortSignal,
   ): Promise<Embeddings> {
     const { embed, calls } = this.#parts;
+    const { organization } = caller;
     const engine = embed.get(model);
     if (engine === undefined) throw unknownModel(embed.ids, 'invalid_request');
     const job = this.#open.begin(organization, signal);
@@ -46,8 +47,7 @@ export class Embedder {
       const call = await calls.open({
         endpoint: 'POST /v1/embeddings',
         model,
-        organization,
-        requestId,
+        caller,
         most: { inputTokens: mostTokens(request.inputs, engine), outputTokens: 0 },
       });
       const work = { ...request, priority: 'interactive', owner: organization } as const;

@@ -68,10 +68,10 @@ export class TextCall {
   /** @throws ServiceError `insufficient_quota` when the credits do not cover the most that it may cost. */
   static async open(
     calls: Calls,
-    { organization, requestId }: Caller,
+    caller: Caller,
     opening: Pick<CallOpening, 'endpoint' | 'model' | 'most'>,
   ): Promise<TextCall> {
-    return new TextCall(await calls.open({ ...opening, organization, requestId }));
+    return new TextCall(await calls.open({ ...opening, caller }));
   }
 
   /** Counts an answer as its engine did. */

@@ -1,6 +1,6 @@
 /** Billed calls: each is opened before its work and closed once (spec 1.8, 4.3, 4.7). */
 
-import type { Id } from './id.ts';
+import type { Caller } from './caller.ts';
 import type { EndpointLabel, UsageStatus } from './usage.ts';
 
 /** What a call consumed, in the units of prices and of usage rows. What is absent was none of its business. */
@@ -23,8 +23,7 @@ export interface Consumed extends Consumption {
 export interface CallOpening {
   readonly endpoint: EndpointLabel;
   readonly model: string;
-  readonly organization: string;
-  readonly requestId: Id<'request'>;
+  readonly caller: Caller;
   /** Upper bound of what the call may consume: credits for so much are reserved. */
   readonly most: Consumption;
 }

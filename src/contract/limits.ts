@@ -1,13 +1,10 @@
 /** How much of the service a key and an organization may use; the same on every machine that shares a Redis. */
 
+import type { Caller } from './caller.ts';
 import type { Id } from './id.ts';
 
 /** Whose use is counted. */
-export interface LimitedUser {
-  /** Name of the key that is not the key. */
-  readonly keyId: string;
-  readonly organization: string;
-}
+export type LimitedUser = Pick<Caller, 'keyId' | 'organization'>;
 
 /** Undefined is without a limit. */
 export interface LimitSettings {

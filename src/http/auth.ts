@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { ApiKeyStore } from '../contract/api-key.ts';
 import { ServiceError } from '../contract/error.ts';
+import type { LimitedUser } from '../contract/limits.ts';
 import { hashApiKey } from '../kit/api-key.ts';
 import { CONSOLE_FILES } from './console-route.ts';
 import { SWAGGER_FILES } from './openapi.ts';
@@ -75,8 +76,11 @@ function invalidKey(message: string): ServiceError {
   return new ServiceError('unauthenticated', message, { code: 'invalid_api_key' });
 }
 
-/** Finds the organization behind a key. */
-export type Authenticator = (headers: Headers) => Promise<string>;
+/** Finds out whose key a request carries. */
+export type Authenticator = (headers: Headers) => Promise<LimitedUser>;
+
+/** Characters of a key's hash that name it: enough to tell keys apart, and nothing of the key. */
+const KEY_ID_CHARACTERS = 16;
 
 /**
  * Checks keys against the fixed ones of `API_KEYS` and the stored ones. Keys are compared by their
@@ -101,6 +105,6 @@ export function authenticator(
     }
     organization ??= (await store.findByHash(keyHash))?.organization;
     if (organization === undefined) throw invalidKey(`This API key is not valid. ${HOW}`);
-    return organization;
+    return { organization, keyId: keyHash.slice(0, KEY_ID_CHARACTERS) };
   };
 }

@@ -1,10 +1,11 @@
 import type { Caller } from '../contract/caller.ts';
 import type { Id } from '../contract/id.ts';
+import type { LimitedUser } from '../contract/limits.ts';
 
 interface Visit {
   readonly requestId: Id<'request'>;
   readonly startedMs: number;
-  organization?: string;
+  user?: LimitedUser;
 }
 
 /** What the core knows of each request while it is being answered; gone with the request. */
@@ -20,11 +21,11 @@ export function visitOf(request: Request): Readonly<Visit> | undefined {
   return visits.get(request);
 }
 
-/** Notes to which organization the key of this request belongs. */
-export function identify(request: Request, organization: string): void {
+/** Notes whose key came with this request. */
+export function identify(request: Request, user: LimitedUser): void {
   const visit = visits.get(request);
   if (visit === undefined) throw new Error('identify() before beginVisit()');
-  visit.organization = organization;
+  visit.user = user;
 }
 
 /**
@@ -33,6 +34,6 @@ export function identify(request: Request, organization: string): void {
  */
 export function callerOf(request: Request): Caller {
   const visit = visits.get(request);
-  if (visit?.organization === undefined) throw new Error('callerOf() on a request without a checked key');
-  return { organization: visit.organization, requestId: visit.requestId };
+  if (visit?.user === undefined) throw new Error('callerOf() on a request without a checked key');
+  return { ...visit.user, requestId: visit.requestId };
 }

@@ -2,6 +2,7 @@ import { Elysia } from 'elysia';
 import type { Clock } from '../contract/clock.ts';
 import { ServiceError, shuttingDown } from '../contract/error.ts';
 import { newId } from '../contract/id.ts';
+import type { RequestLimits } from '../contract/limits.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { Metrics } from '../contract/metrics.ts';
 import { addressOf } from './address.ts';
@@ -17,6 +18,7 @@ export interface HookParts {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly authenticate: Authenticator;
+  readonly requestLimits: RequestLimits;
   readonly requestBytes: number;
   /** True from the moment the process was told to stop. */
   readonly draining: () => boolean;
@@ -97,7 +99,7 @@ export function requestHooks(parts: HookParts) {
         status,
         ms: Math.round(elapsedMs * 10) / 10,
         request_id: visit.requestId,
-        organization: visit.organization,
+        organization: visit.user?.organization,
       });
     });
 
@@ -108,7 +110,9 @@ export function requestHooks(parts: HookParts) {
 
   async function checkKey(request: Request, path: string): Promise<void> {
     try {
-      identify(request, await parts.authenticate(request.headers));
+      const user = await parts.authenticate(request.headers);
+      identify(request, user);
+      await parts.requestLimits.count(user);
     } catch (error) {
       // A path that does not exist is told to anybody, so that a typing error does not look like a bad key.
       throw parts.routes().methodsOf(path).length > 0 ? error : nothingHere();

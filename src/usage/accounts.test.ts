@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { noCallLimits } from '../../test/support/doubles.ts';
 import { SPEECH_PRICE, sharedAccounts, speechCall } from '../../test/support/usage-parts.ts';
 import type { CallJournal } from '../contract/accounts-store.ts';
 import { ServiceError } from '../contract/error.ts';
@@ -23,10 +24,11 @@ describe('a call', () => {
     const call = await accounts.open(opening);
     expect(await shared.rows()).toEqual([]);
     const [open] = await shared.journal.openCalls(self.id, 5);
-    expect(open).toMatchObject({ requestId: opening.requestId, openedAt: 1_767_323_045, reserved: 0 });
+    expect(open).toMatchObject({ requestId: opening.caller.requestId, openedAt: 1_767_323_045, reserved: 0 });
     shared.clock.advance(5000);
     await call.close({ ...DONE, characters: 7, audioBytes: 96, audioSeconds: 0.5, transcript: 'Hi.' });
-    const { endpoint, model, organization, requestId } = opening;
+    const { endpoint, model, caller } = opening;
+    const { organization, requestId } = caller;
     expect(await shared.rows()).toEqual([
       {
         id: open?.id,
@@ -134,7 +136,15 @@ describe('a store that fails', () => {
     const metrics = createMetrics(shared.clock);
     const { clock, log } = shared;
     const findPrice = priceList([SPEECH_PRICE]);
-    const accounts = new Accounts({ journal, findPrice, instance: 'i', clock, log, metrics });
+    const accounts = new Accounts({
+      journal,
+      findPrice,
+      instance: 'i',
+      limits: noCallLimits,
+      clock,
+      log,
+      metrics,
+    });
     return { accounts, repair: () => void Object.assign(journal, shared.journal), metrics };
   }
 

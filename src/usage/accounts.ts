@@ -3,6 +3,7 @@ import type { CallOpening, Calls, Consumed, OpenCall } from '../contract/calls.t
 import type { Clock } from '../contract/clock.ts';
 import { ServiceError } from '../contract/error.ts';
 import { type Id, newId } from '../contract/id.ts';
+import type { CallLimits } from '../contract/limits.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { Metrics } from '../contract/metrics.ts';
 import type { UsageRecord, UsageStatus } from '../contract/usage.ts';
@@ -17,6 +18,7 @@ const MOST_UNSTORED = 10_000;
 export interface AccountsParts {
   readonly journal: CallJournal;
   readonly findPrice: FindPrice;
+  readonly limits: CallLimits;
   /** Name of this process in the journal. */
   readonly instance: string;
   readonly clock: Clock;
@@ -38,29 +40,39 @@ export class Accounts implements Calls {
     parts.metrics.gauge('usage_open_calls', 'Calls that have begun and not ended.', () => this.#open);
   }
 
-  async open({ most, ...opening }: CallOpening): Promise<OpenCall> {
-    const { journal, findPrice, instance, clock } = this.#parts;
-    const price = findPrice(opening);
-    const reserved = price === undefined ? 0 : costOf(price, most);
+  async open({ endpoint, model, caller, most }: CallOpening): Promise<OpenCall> {
+    const { findPrice, instance, clock, limits } = this.#parts;
+    const { organization, requestId } = caller;
+    const price = findPrice({ endpoint, model });
     const call: JournalCall = {
-      ...opening,
+      ...{ endpoint, model, organization, requestId },
       id: newId('usage'),
       instance,
       openedAt: unixSeconds(clock),
-      reserved,
+      reserved: price === undefined ? 0 : costOf(price, most),
     };
-    const short = await journal.begin(call);
-    if (short !== undefined) throw insufficientQuota(reserved, short.available);
+    const leave = await limits.enter(caller, call.id);
+    try {
+      await this.#begin(call);
+    } catch (error) {
+      leave();
+      throw error;
+    }
     this.#open += 1;
     let ended: Promise<void> | undefined;
     const end = (step: () => Promise<void>): Promise<void> => {
-      ended ??= this.#end(call, step);
+      ended ??= this.#end(call, step).finally(leave);
       return ended;
     };
     return {
       close: (outcome) => end(() => this.#close(call, outcome)),
       discard: () => end(() => this.#discard(call)),
     };
+  }
+
+  async #begin(call: JournalCall): Promise<void> {
+    const short = await this.#parts.journal.begin(call);
+    if (short !== undefined) throw insufficientQuota(call.reserved, short.available);
   }
 
   /**

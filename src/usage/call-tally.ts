@@ -45,8 +45,7 @@ abstract class Tally {
   }
 
   protected async begin(calls: Calls, opening: Opening): Promise<void> {
-    const { organization, requestId } = this.#caller;
-    this.#call = await calls.open({ ...opening, organization, requestId });
+    this.#call = await calls.open({ ...opening, caller: this.#caller });
   }
 
   protected abstract consumed(): Consumed;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { sharedAccounts, speechCall } from '../../test/support/usage-parts.ts';
+import { callerOf, sharedAccounts, speechCall } from '../../test/support/usage-parts.ts';
 import { SILENT_S } from './instance-watch.ts';
 
 let shared: ReturnType<typeof sharedAccounts>;
@@ -17,13 +17,14 @@ describe('the calls of a process that died', () => {
     await dead.watch.start();
     const opening = speechCall(50);
     await dead.accounts.open(opening);
-    await dead.accounts.open(speechCall(0, { model: 'free', organization: 'b' }));
+    await dead.accounts.open(speechCall(0, { model: 'free', caller: callerOf('b') }));
     shared.running.delete(dead.self.pid);
     shared.clock.advance(4000);
 
     const next = shared.process();
     await next.watch.start();
-    const { endpoint, model, organization, requestId } = opening;
+    const { endpoint, model, caller } = opening;
+    const { organization, requestId } = caller;
     expect(await shared.rows()).toEqual([
       {
         id: expect.stringMatching(/^usage_/),

@@ -1,6 +1,7 @@
 import type { CallJournal } from '../contract/accounts-store.ts';
 import type { Calls } from '../contract/calls.ts';
 import type { Clock } from '../contract/clock.ts';
+import type { CallLimits } from '../contract/limits.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { Metrics } from '../contract/metrics.ts';
 import type { Price } from '../contract/prices.ts';
@@ -12,6 +13,7 @@ import { priceList } from './prices.ts';
 export interface AccountsSettings {
   readonly journal: CallJournal;
   readonly prices: readonly Price[];
+  readonly limits: CallLimits;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;

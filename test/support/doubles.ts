@@ -1,5 +1,6 @@
 /** Stand-ins for what the core gives to engines and plugins. */
 
+import type { CallLimits, RequestLimits } from '../../src/contract/limits.ts';
 import type { Logger } from '../../src/contract/logger.ts';
 import type { Metrics } from '../../src/contract/metrics.ts';
 
@@ -17,3 +18,7 @@ export const noMetrics: Metrics = {
   histogram: () => ({ observe: () => undefined }),
   gauge: () => undefined,
 };
+
+/** Everybody may do everything. */
+export const noRequestLimits: RequestLimits = { count: async () => undefined };
+export const noCallLimits: CallLimits = { enter: async () => () => undefined };

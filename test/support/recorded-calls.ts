@@ -30,7 +30,9 @@ export class RecordedCalls implements Calls {
     await this.#options.opening?.(call);
     this.openings.push(call);
     this.#unended += 1;
-    const { most: _, ...asked } = call;
+    const { endpoint, model, caller } = call;
+    const { organization, requestId } = caller;
+    const asked = { endpoint, model, organization, requestId };
     let ended: Promise<void> | undefined;
     return {
       close: (end) => {

@@ -18,11 +18,9 @@ await runProcess({
         let running = 0;
         let idle = Promise.withResolvers<void>();
         const routes = new Elysia({ name: 'slow' }).get('/v1/slow/:pieces', async ({ params, request }) => {
-          const { organization, requestId } = callerOf(request);
           const call = await calls.open({
             endpoint: '/v1/audio/speech',
-            organization,
-            requestId,
+            caller: callerOf(request),
             model: 'slow',
             most: { inputTokens: 0, outputTokens: 0 },
           });

@@ -3,6 +3,7 @@ import { buildApp } from '../../src/app.ts';
 import type { CreditStore } from '../../src/contract/accounts-store.ts';
 import type { Calls } from '../../src/contract/calls.ts';
 import type { ReadyReport } from '../../src/contract/engine.ts';
+import type { RequestLimits } from '../../src/contract/limits.ts';
 import type { Price } from '../../src/contract/prices.ts';
 import { authenticator } from '../../src/http/auth.ts';
 import { type ConnectionServer, cameTo } from '../../src/http/connection-server.ts';
@@ -15,6 +16,7 @@ import { openSqlite } from '../../src/records/sqlite-records.ts';
 import { usageStore } from '../../src/records/usage-store.ts';
 import { Accounts } from '../../src/usage/accounts.ts';
 import { priceList } from '../../src/usage/prices.ts';
+import { noCallLimits, noRequestLimits } from './doubles.ts';
 import { ManualClock } from './manual-clock.ts';
 import { RecordingLogger } from './recording-logger.ts';
 
@@ -27,6 +29,7 @@ export interface TestAppOptions {
   readonly readiness?: () => ReadonlyMap<string, ReadyReport>;
   readonly requestBytes?: number;
   readonly draining?: () => boolean;
+  readonly requestLimits?: RequestLimits;
   readonly showMetrics?: boolean;
   readonly prices?: readonly Price[];
 }
@@ -64,6 +67,7 @@ export function testApp(options: TestAppOptions = {}): TestApp {
     metrics,
     showMetrics: options.showMetrics ?? true,
     authenticate: authenticator(fixedKeys, apiKeyStore(records, clock)),
+    requestLimits: options.requestLimits ?? noRequestLimits,
     requestBytes: options.requestBytes ?? 64 * 1024,
     modelIds: ['svc-tts', 'svc-tts-fast'],
     usage,
@@ -81,6 +85,7 @@ export function testApp(options: TestAppOptions = {}): TestApp {
     calls: new Accounts({
       journal: callJournal(records),
       findPrice: priceList(options.prices ?? []),
+      limits: noCallLimits,
       instance: 'test',
       clock,
       log,

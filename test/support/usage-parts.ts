@@ -1,3 +1,4 @@
+import type { Caller } from '../../src/contract/caller.ts';
 import type { CallOpening } from '../../src/contract/calls.ts';
 import { newId } from '../../src/contract/id.ts';
 import type { Price } from '../../src/contract/prices.ts';
@@ -9,7 +10,7 @@ import { usageStore } from '../../src/records/usage-store.ts';
 import { Accounts } from '../../src/usage/accounts.ts';
 import { InstanceWatch } from '../../src/usage/instance-watch.ts';
 import { priceList } from '../../src/usage/prices.ts';
-import { noMetrics } from './doubles.ts';
+import { noCallLimits, noMetrics } from './doubles.ts';
 import { ManualClock } from './manual-clock.ts';
 import { RecordingLogger } from './recording-logger.ts';
 
@@ -24,13 +25,17 @@ export const SPEECH_PRICE: Price = {
   audioSecond: 0n,
 };
 
+/** Somebody of an organization. */
+export function callerOf(organization: string): Caller {
+  return { organization, keyId: `key of ${organization}`, requestId: newId('request') };
+}
+
 /** A call of speech that may have so many characters. */
 export function speechCall(characters: number, overrides: Partial<CallOpening> = {}): CallOpening {
   return {
     endpoint: '/v1/audio/speech',
     model: 'svc-tts',
-    organization: 'a',
-    requestId: newId('request'),
+    caller: callerOf('a'),
     most: { inputTokens: 0, outputTokens: 0, characters },
     ...overrides,
   };
@@ -60,7 +65,12 @@ export function sharedAccounts(prices: readonly Price[] = [SPEECH_PRICE]) {
       const self = { id: `i${started}`, place, pid: started };
       running.add(self.pid);
       const parts = { journal: callJournal(over), clock, log, metrics: noMetrics };
-      const accounts = new Accounts({ ...parts, instance: self.id, findPrice: priceList(prices) });
+      const accounts = new Accounts({
+        ...parts,
+        instance: self.id,
+        findPrice: priceList(prices),
+        limits: noCallLimits,
+      });
       const watch = new InstanceWatch({ ...parts, accounts, self, isRunning: (pid) => running.has(pid) });
       return { accounts, watch, self };
     },
