@@ -2,8 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type FakeSttUpstream, startFakeSttUpstream } from '../support/fake-stt-upstream.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
-import { type LaunchedService, launchService, NO_RECOGNISER, OTHER_KEY } from '../support/launcher.ts';
+import { type LaunchedService, launchService, OTHER_KEY, SERVICE_KEY } from '../support/launcher.ts';
+import { RealtimeClient } from '../support/realtime-client.ts';
 
 /** Calls and credits of the real process, also when it is killed. */
 
@@ -12,21 +14,24 @@ const CREDITS = join(import.meta.dirname, '../../scripts/credits.ts');
 const SECOND = new Uint8Array(48_000).fill(1);
 
 let upstream: FakeUpstream;
+let recogniser: FakeSttUpstream;
 let dataDir: string;
 const running: LaunchedService[] = [];
 beforeEach(() => {
   upstream = startFakeUpstream();
+  recogniser = startFakeSttUpstream();
   dataDir = mkdtempSync(join(tmpdir(), 'accounts-test-'));
 });
 afterEach(async () => {
   await Promise.all(running.splice(0).map((service) => service.stop()));
   await upstream.close();
+  await recogniser.close();
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-/** The service over an upstream voice whose characters cost a tenth of a credit. */
+/** The service over upstreams; a character costs a tenth of a credit, and a second that is heard one. */
 async function launch(): Promise<LaunchedService> {
-  const config = `${NO_RECOGNISER}
+  const config = `
     [models."svc-tts"]
     kind = "upstream"
     base_url = "${upstream.baseUrl}"
@@ -34,8 +39,16 @@ async function launch(): Promise<LaunchedService> {
     [[prices]]
     endpoint = "/v1/audio/speech"
     model = "svc-tts"
-    character = 0.1`;
-  const service = await launchService({ config, dataDir });
+    character = 0.1
+    [models."svc-stt"]
+    kind = "upstream"
+    base_url = "${recogniser.baseUrl}"
+    model = "any"
+    [[prices]]
+    endpoint = "/v1/audio/transcriptions"
+    model = "svc-stt"
+    audio_second = 1`;
+  const service = await launchService({ config, dataDir, env: { PLUGINS: 'speech,realtime' } });
   running.push(service);
   return service;
 }
@@ -74,7 +87,7 @@ function endless(): void {
 const speak = (service: LaunchedService, input: string, init: RequestInit = {}) =>
   service.fetch('/v1/audio/speech', {
     method: 'POST',
-    headers: { 'x-api-key': 'test-key-of-a', 'content-type': 'application/json' },
+    headers: { 'x-api-key': SERVICE_KEY, 'content-type': 'application/json' },
     body: JSON.stringify({ model: 'svc-tts', input, response_format: 'pcm' }),
     ...init,
   });
@@ -111,6 +124,66 @@ describe('a process that is killed in the middle of a call', () => {
     await second.stop();
     const third = await launch();
     expect(await rows(third)).toHaveLength(1);
+  });
+});
+
+describe('turns over realtime', () => {
+  const connect = (service: LaunchedService) =>
+    RealtimeClient.connect(`${service.baseUrl.replace('http', 'ws')}/v1/realtime`, {
+      headers: { authorization: `Bearer ${SERVICE_KEY}` },
+    });
+  /** Half a second. */
+  const audio = Buffer.alloc(24_000).toString('base64');
+  const commit = async (client: RealtimeClient) => {
+    client.send({ type: 'input_audio_buffer.append', audio });
+    client.send({ type: 'input_audio_buffer.commit' });
+    await client.next('input_audio_buffer.committed');
+  };
+
+  test('have a row each when the process is killed, those that wait too', async () => {
+    await credits('grant', '--org', 'a', '10');
+    const first = await launch();
+    recogniser.answer(() => new Promise(() => undefined));
+    const client = await connect(first);
+    for (let turn = 0; turn < 3; turn += 1) await commit(client);
+    await expect.poll(() => balance(first)).toEqual({ object: 'credits', balance: 8.5, reserved: 1.5 });
+    await expect.poll(() => recogniser.seen.length).toBe(1);
+    first.signal('SIGKILL');
+    await first.exited;
+    await client.close();
+
+    const second = await launch();
+    const label = '/v1/audio/transcriptions';
+    expect(await rows(second)).toMatchObject(
+      new Array(3).fill({ endpoint: label, status: 'failed', input_tokens: 0 }),
+    );
+    expect(await balance(second)).toEqual({ object: 'credits', balance: 10, reserved: 0 });
+  });
+
+  test('that credits do not cover fail with what they need, and the session goes on', async () => {
+    await credits('grant', '--org', 'a', '0.75');
+    const service = await launch();
+    const client = await connect(service);
+    await commit(client);
+    await client.next('conversation.item.input_audio_transcription.completed');
+    await commit(client);
+    const { error } = await client.next('conversation.item.input_audio_transcription.failed');
+    expect(error).toMatchObject({
+      code: 'upstream_error',
+      message: expect.stringContaining('may cost 0.5 credits and your organization has 0.25 available'),
+    });
+    client.send({ type: 'session.update', session: { output_modalities: ['audio'] } });
+    const content = [{ type: 'input_text', text: 'Ten chars.' }];
+    client.send({ type: 'conversation.item.create', item: { role: 'user', content } });
+    client.send({ type: 'response.create' });
+    const { response } = await client.next('response.done');
+    expect(response).toMatchObject({
+      status: 'failed',
+      status_details: { error: { message: expect.stringContaining('may cost 1 credits') } },
+    });
+    expect(recogniser.seen).toHaveLength(1);
+    expect(await rows(service)).toMatchObject([{ status: 'completed', audio_seconds: 0.5 }]);
+    await client.close();
   });
 });
 
