@@ -6,6 +6,7 @@ import { benchIntelligibility } from './cases/intelligibility.ts';
 import { benchMemory } from './cases/memory.ts';
 import { benchRealtime, realtimeParts } from './cases/realtime.ts';
 import { benchSpeech } from './cases/speech.ts';
+import { benchText } from './cases/text.ts';
 import { benchVoiceActivity } from './cases/voice-activity.ts';
 
 const CASES: Readonly<Record<string, () => Promise<void>>> = {
@@ -17,6 +18,7 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
   'hearing-tiny.en': () => benchHearing('tiny.en'),
   realtime: benchRealtime,
   clients: benchClients,
+  text: benchText,
 };
 
 const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(CASES);

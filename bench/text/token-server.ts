@@ -1,0 +1,51 @@
+/** A chat server without a model: each token is the moment in which it left. Prints its port. */
+
+/** Milliseconds by a clock that all processes of a machine share. */
+export function sharedMs(): number {
+  return performance.timeOrigin + performance.now();
+}
+
+/** Pause between two tokens of one answer: 20 a second, as a fast model speaks. */
+const TOKEN_MS = 50;
+
+function chunk(delta: object, finish: string | null = null): Uint8Array {
+  const choices = [{ index: 0, delta, finish_reason: finish }];
+  return Buffer.from(
+    `data: ${JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', choices })}\n\n`,
+  );
+}
+
+function answer(tokens: number): Response {
+  let sent = 0;
+  // Answers that began together must not speak in one breath.
+  let nextMs = performance.now() + Math.random() * TOKEN_MS;
+  return new Response(
+    new ReadableStream({
+      async pull(controller) {
+        await Bun.sleep(Math.max(0, nextMs - performance.now()));
+        nextMs += TOKEN_MS;
+        if (sent < tokens) controller.enqueue(chunk({ content: `${sharedMs()} ` }));
+        else {
+          controller.enqueue(chunk({}, 'stop'));
+          controller.enqueue(Buffer.from('data: [DONE]\n\n'));
+          controller.close();
+        }
+        sent += 1;
+      },
+    }),
+    { headers: { 'content-type': 'text/event-stream' } },
+  );
+}
+
+if (import.meta.main) {
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    idleTimeout: 60,
+    async fetch(request) {
+      const { max_tokens: tokens } = (await request.json()) as { max_tokens: number };
+      return answer(tokens);
+    },
+  });
+  console.log(server.port);
+}
