@@ -116,10 +116,14 @@ export function next(state: ResponseState, fact: ResponseFact): Step {
       draft.runTool(fact.input);
       break;
     case 'tool_ended':
-      if (!inTool) throw impossible(fact);
+      // What never ran cannot have given anything.
+      if (!inTool || (kind === 'tool' && fact.result.status !== 'failed')) throw impossible(fact);
       draft.endTool(fact.result, fact.forModel);
       break;
     case 'ended':
+      if (inTool && fact.reason === 'stop') throw impossible(fact);
+      draft.end(fact);
+      break;
     case 'failed':
     case 'left':
       draft.end(fact);
@@ -163,6 +167,7 @@ class Draft implements Step {
   }
 
   take(fact: Taken): void {
+    if ('text' in fact && fact.text === '' && fact.kind !== 'tool_arguments') return;
     switch (fact.kind) {
       case 'text':
         this.#addText('output_text', fact.text);
@@ -281,7 +286,7 @@ class Draft implements Step {
       this.send('response.content_part.added', { ...this.#partPlace('reasoning', 0), part });
     }
     const { open } = this.#state;
-    if (open.kind !== 'reasoning' || text === '') return;
+    if (open.kind !== 'reasoning') return;
     this.#open({ kind: 'reasoning', text: open.text + text });
     this.send('response.reasoning_text.delta', { ...this.#partPlace('reasoning', 0), delta: text });
   }
