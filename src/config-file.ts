@@ -10,11 +10,13 @@ import { StartError } from './contract/error.ts';
 import type { PicoCredits, Price } from './contract/prices.ts';
 import { Secret } from './contract/secret.ts';
 import type {
+  CodeInterpreterSettings,
   ConfiguredModels,
   EmbedModelSettings,
   SttModelSettings,
   TextModelSettings,
   TtsModelSettings,
+  WebSearchSettings,
 } from './contract/settings.ts';
 import { ENDPOINT_LABELS } from './contract/usage.ts';
 import { scaledInteger } from './kit/decimal.ts';
@@ -44,11 +46,12 @@ const LlamaModel = Type.Object(
 );
 const MinilmModel = Type.Object({ kind: oneOf(['minilm']) }, strict);
 const TASKS = ['speech', 'transcription', 'chat', 'embeddings'] as const;
+const variableName = Type.Optional(Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$' }));
 const upstreamKeys = {
   kind: oneOf(['upstream']),
   task: Type.Optional(oneOf(TASKS)),
   base_url: Type.String({ pattern: '^https?://.+' }),
-  api_key_env: Type.Optional(Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$' })),
+  api_key_env: variableName,
   model: name,
 };
 const UpstreamPlain = Type.Object(upstreamKeys, strict);
@@ -122,6 +125,27 @@ const ConfigFile = Type.Object(
           realtime_connections_per_organization: Type.Optional(
             Type.Integer({ minimum: 1, maximum: 1_000_000 }),
           ),
+        },
+        strict,
+      ),
+    ),
+    code_interpreter: Type.Optional(
+      Type.Object(
+        {
+          at_once: Type.Optional(Type.Integer({ minimum: 1, maximum: 64 })),
+          time_limit_s: Type.Optional(Type.Integer({ minimum: 1, maximum: 120 })),
+          memory_mb: Type.Optional(Type.Integer({ minimum: 64, maximum: 2048 })),
+        },
+        strict,
+      ),
+    ),
+    web_search: Type.Optional(
+      Type.Object(
+        {
+          url: Type.String({ pattern: '^https?://.+' }),
+          api_key_env: variableName,
+          timeout_s: Type.Optional(Type.Integer({ minimum: 1, maximum: 60 })),
+          max_results: Type.Optional(Type.Integer({ minimum: 1, maximum: 50 })),
         },
         strict,
       ),
@@ -257,17 +281,10 @@ function parseModel(
     case 'upstream': {
       const schema = task === undefined || task === 'speech' ? UpstreamSpeech : UpstreamPlain;
       const model: Static<typeof UpstreamSpeech> = checked(schema, value, path, place);
-      const { api_key_env: keyVariable } = model;
-      const key = keyVariable === undefined ? undefined : variable(keyVariable);
-      if (keyVariable !== undefined && key === undefined) {
-        throw new ConfigError(
-          `${path}: '${place}.api_key_env' names the environment variable ${keyVariable}, which is not set.`,
-        );
-      }
       const server = {
         kind,
         baseUrl: model.base_url.replace(/\/+$/, ''),
-        apiKey: key === undefined ? undefined : new Secret(key),
+        apiKey: keyOf(model.api_key_env, path, place, variable),
         model: model.model,
       };
       if (task === 'transcription' || task === 'chat' || task === 'embeddings') {
@@ -322,6 +339,63 @@ function requireNameOrPath(weights: string, path: string, place: string, what: s
   throw new ConfigError(
     `${path}: '${place}.weights' must be the name of weights or the absolute path of ${what}.`,
   );
+}
+
+/** @throws ConfigError when the environment has no variable of that name. */
+function keyOf(
+  keyVariable: string | undefined,
+  path: string,
+  place: string,
+  variable: (name: string) => string | undefined,
+): Secret | undefined {
+  if (keyVariable === undefined) return undefined;
+  const key = variable(keyVariable);
+  if (key !== undefined) return new Secret(key);
+  throw new ConfigError(
+    `${path}: '${place}.api_key_env' names the environment variable ${keyVariable}, which is not set.`,
+  );
+}
+
+export interface ParsedTools {
+  readonly codeInterpreter: CodeInterpreterSettings;
+  /** Undefined when the file names no server. */
+  readonly webSearch: WebSearchSettings | undefined;
+}
+
+/**
+ * What the tools of the service work with.
+ * @param variable reads an environment variable, for the key of the search server.
+ * @throws ConfigError for an address that is none, and a key that is not there.
+ */
+export function parseTools(
+  file: ConfigFileContent,
+  variable: (name: string) => string | undefined,
+): ParsedTools {
+  const {
+    at_once: atOnce = 2,
+    time_limit_s: timeS = 10,
+    memory_mb: memoryMb = 256,
+  } = file.code_interpreter ?? {};
+  const codeInterpreter = Object.freeze({ atOnce, timeMs: timeS * 1000, heapBytes: memoryMb * 2 ** 20 });
+  if (file.web_search === undefined) return { codeInterpreter, webSearch: undefined };
+  const {
+    url,
+    api_key_env: keyVariable,
+    timeout_s: searchS = 10,
+    max_results: maxResults = 10,
+  } = file.web_search;
+  if (!URL.canParse(url) || /[?#]/.test(url)) {
+    throw new ConfigError(
+      `${file.path}: 'web_search.url' must be an address without query, as http://searxng:8080.`,
+    );
+  }
+  const webSearch = Object.freeze({
+    url: url.replace(/\/+$/, ''),
+    apiKey: keyOf(keyVariable, file.path, 'web_search', variable),
+    timeoutMs: searchS * 1000,
+    maxResults,
+  });
+  return { codeInterpreter, webSearch };
 }
 
 function checked<S extends TSchema>(schema: S, value: unknown, path: string, place: string): Static<S> {

@@ -5,12 +5,14 @@ import {
   type ConfigFileContent,
   parseModels,
   parsePrices,
+  parseTools,
   readConfigFile,
 } from './config-file.ts';
 import type { LimitSettings } from './contract/limits.ts';
 import type { Price } from './contract/prices.ts';
 import { Secret } from './contract/secret.ts';
 import type {
+  CodeInterpreterSettings,
   DatabaseSettings,
   EmbedModels,
   InferenceSettings,
@@ -18,6 +20,7 @@ import type {
   SttModels,
   TextModels,
   TtsModels,
+  WebSearchSettings,
 } from './contract/settings.ts';
 import { hashApiKey } from './kit/api-key.ts';
 import { PostgresUrlError, parsePostgresUrl } from './kit/postgres-url.ts';
@@ -60,6 +63,10 @@ export interface Config {
   readonly inference: InferenceSettings;
   /** What calls cost; those without a price are free. */
   readonly prices: readonly Price[];
+  /** How programs of models run. */
+  readonly codeInterpreter: CodeInterpreterSettings;
+  /** Undefined is none. */
+  readonly webSearch: WebSearchSettings | undefined;
   readonly limits: Limits;
   readonly rateLimits: LimitSettings;
   /** What machines share; undefined on one alone. */
@@ -208,6 +215,7 @@ export function loadConfig(environment: Environment = process.env): Config {
       environment: Object.freeze(libraryEnvironment(environment)),
     }),
     prices: parsePrices(file, modelIds),
+    ...parseTools(file, (name) => env.text(name)),
     limits: Object.freeze({
       requestBytes: file.limits?.max_request_bytes ?? 8 * 1024 * 1024,
       speechCharacters: file.limits?.speech_max_characters ?? 5000,

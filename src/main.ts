@@ -5,6 +5,8 @@ import { speechPlugin } from '../plugins/speech/index.ts';
 import { openEngines } from './engines/open-engines.ts';
 import { audioFileReader } from './media/audio-file-reader.ts';
 import { runProcess } from './process.ts';
+import { codeRunner } from './sandbox/code-runner.ts';
+import { searxngSearch } from './search/searxng-search.ts';
 
 /** The one place that lists what this build is made of. */
 await runProcess({
@@ -23,17 +25,27 @@ await runProcess({
     }),
     responsesPlugin({ requestsPerOrganization: limits.textRequestsPerOrganization }),
   ],
-  async open({ ttsModels, sttModels, textModels, embedModels, inference, modelsDir, limits }, needs, words) {
+  async open(config, needs, words) {
+    const { ttsModels, sttModels, textModels, embedModels, inference, modelsDir, limits } = config;
     const models = { ttsModels, sttModels, textModels, embedModels };
-    const engines = await openEngines({ needs, ...models, inference, modelsDir, ...words });
-    if (!needs.has('audioFiles')) return engines;
-    const { environment } = inference;
-    const audioFiles = audioFileReader({ environment, longestS: limits.transcriptionSeconds });
+    const opened = new AsyncDisposableStack();
+    const keep = <Part extends { close(): Promise<void> }>(part: Part) =>
+      opened.adopt(part, (it) => it.close());
+    const { slots } = keep(await openEngines({ needs, ...models, inference, modelsDir, ...words }));
     return {
-      slots: { ...engines.slots, audioFiles },
-      async close() {
-        await Promise.all([audioFiles.close(), engines.close()]);
+      slots: {
+        ...slots,
+        ...(needs.has('audioFiles') && {
+          audioFiles: keep(
+            audioFileReader({ environment: inference.environment, longestS: limits.transcriptionSeconds }),
+          ),
+        }),
+        ...(needs.has('codeRunner') && {
+          codeRunner: keep(codeRunner({ ...config.codeInterpreter, log: words.log })),
+        }),
+        ...(needs.has('webSearch') && { webSearch: searxngSearch(config.webSearch) }),
       },
+      close: () => opened.disposeAsync(),
     };
   },
 });

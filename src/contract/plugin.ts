@@ -4,12 +4,14 @@ import type { AnyElysia } from 'elysia';
 import type { AudioFileReader } from './audio-file.ts';
 import type { Calls } from './calls.ts';
 import type { Clock } from './clock.ts';
+import type { CodeRunner } from './code-runner.ts';
 import type { EmbedEngine } from './embed.ts';
 import type { ReadyReport, SttEngine, TtsEngine, VadEngine } from './engine.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
 import type { ResponseStore } from './response-store.ts';
 import type { TextEngine } from './text.ts';
+import type { WebSearch } from './web-search.ts';
 
 /** Models of one capability, looked up by the id that clients send. */
 export interface ModelTable<Engine> {
@@ -29,6 +31,8 @@ export interface Slots {
   audioFiles: AudioFileReader;
   calls: Calls;
   responses: ResponseStore;
+  codeRunner: CodeRunner;
+  webSearch: WebSearch;
   clock: Clock;
   log: Logger;
   metrics: Metrics;

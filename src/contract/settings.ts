@@ -101,6 +101,27 @@ export interface ConfiguredModels {
   readonly embed: EmbedModels;
 }
 
+/** How programs that models write are run. */
+export interface CodeInterpreterSettings {
+  /** Interpreters in use at once, each by one response. */
+  readonly atOnce: number;
+  /** Wall time of one program. */
+  readonly timeMs: number;
+  /** Memory of a program. */
+  readonly heapBytes: number;
+}
+
+/** A SearXNG server. */
+export interface WebSearchSettings {
+  /** Before `/search`, without a slash at the end. */
+  readonly url: string;
+  /** Absent when the server asks for none. */
+  readonly apiKey: Secret | undefined;
+  readonly timeoutMs: number;
+  /** Most pages of one search. */
+  readonly maxResults: number;
+}
+
 /** Where records are kept (`DATABASE_URL`, else a file under `DATA_DIR`). */
 export type DatabaseSettings = SqliteSettings | PostgresSettings;
 

@@ -1,0 +1,172 @@
+/**
+ * Takes from this process, for good, every system call that a computation needs not: opening files, sockets,
+ * starting programs, signals to others. seccomp(2) of Linux, with a program of classic BPF (seccomp.h, filter.h,
+ * bpf_common.h). Whoever breaks out of Python, and out of JavaScript too, still stands in front of this.
+ */
+
+import { dlopen, type Pointer, ptr } from 'bun:ffi';
+
+/** Numbers of one architecture: its audit id, seccomp itself, and calls that are allowed, by name. */
+interface Architecture {
+  readonly audit: number;
+  readonly seccomp: number;
+  readonly clone: number;
+  readonly tgkill: number;
+  readonly allowed: readonly number[];
+}
+
+/** The same on both; newer calls have the same number everywhere. */
+const CLONE3 = 435;
+const EPOLL_PWAIT2 = 441;
+
+const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
+  x64: {
+    audit: 0xc000_003e,
+    seccomp: 317,
+    clone: 56,
+    tgkill: 234,
+    allowed: [
+      // read write close fstat poll lseek mmap mprotect munmap brk
+      0, 1, 3, 5, 7, 8, 9, 10, 11, 12,
+      // rt_sigaction rt_sigprocmask rt_sigreturn readv writev sched_yield mremap madvise nanosleep getpid
+      13, 14, 15, 19, 20, 24, 25, 28, 35, 39,
+      // exit fcntl gettimeofday getrusage rt_sigtimedwait rt_sigsuspend sigaltstack gettid futex
+      60, 72, 96, 98, 128, 130, 131, 186, 202,
+      // sched_getaffinity restart_syscall clock_gettime clock_getres clock_nanosleep exit_group epoll_wait epoll_ctl
+      204,
+      219, 228, 229, 230, 231, 232, 233,
+      // ppoll set_robust_list epoll_pwait timerfd_settime timerfd_gettime getrandom membarrier rseq
+      271, 273, 281, 286, 287, 318, 324, 334,
+    ],
+  },
+  arm64: {
+    audit: 0xc000_00b7,
+    seccomp: 277,
+    clone: 220,
+    tgkill: 131,
+    allowed: [
+      // read write close fstat lseek mmap mprotect munmap brk
+      63, 64, 57, 80, 62, 222, 226, 215, 214,
+      // rt_sigaction rt_sigprocmask rt_sigreturn readv writev sched_yield mremap madvise nanosleep getpid
+      134, 135, 139, 65, 66, 124, 216, 233, 101, 172,
+      // exit fcntl gettimeofday getrusage rt_sigtimedwait rt_sigsuspend sigaltstack gettid futex
+      93, 25, 169, 165, 137, 133, 132, 178, 98,
+      // sched_getaffinity restart_syscall clock_gettime clock_getres clock_nanosleep exit_group epoll_ctl
+      123, 128, 113, 114, 115, 94, 21,
+      // ppoll set_robust_list epoll_pwait timerfd_settime timerfd_gettime getrandom membarrier rseq
+      73, 99, 22, 86, 87, 278, 283, 293,
+    ],
+  },
+};
+
+/** Instructions: code, jump if true, jump if false, operand. */
+type Instruction = readonly [code: number, yes: number, no: number, operand: number];
+
+const LOAD_WORD = 0x20;
+const JUMP_IF_EQUAL = 0x15;
+const JUMP_IF_BITS = 0x45;
+const RETURN = 0x06;
+
+/** Offsets in `struct seccomp_data`. */
+const NUMBER = 0;
+const ARCHITECTURE = 4;
+const FIRST_ARGUMENT = 16;
+
+const ALLOW = 0x7fff_0000;
+const KILL = 0x8000_0000;
+const REFUSE = 0x0005_0000;
+const EPERM = 1;
+const ENOSYS = 38;
+const CLONE_THREAD = 0x1_0000;
+
+const returns = (what: number): Instruction => [RETURN, 0, 0, what];
+const load = (offset: number): Instruction => [LOAD_WORD, 0, 0, offset];
+/** Skips so many instructions unless the loaded word is that number. */
+const unless = (number: number, skipped: number): Instruction => [JUMP_IF_EQUAL, 0, skipped, number];
+
+/** @param pid of the process, the only one that it may send signals to: threads of the runtime do. */
+function filterOf({ audit, clone, tgkill, allowed }: Architecture, pid: number): readonly Instruction[] {
+  const refuse = returns(REFUSE | EPERM);
+  return [
+    load(ARCHITECTURE),
+    [JUMP_IF_EQUAL, 1, 0, audit],
+    returns(KILL),
+    load(NUMBER),
+    ...[...allowed, EPOLL_PWAIT2].flatMap((number) => [unless(number, 1), returns(ALLOW)]),
+    // Threads, but no processes.
+    unless(clone, 4),
+    load(FIRST_ARGUMENT),
+    [JUMP_IF_BITS, 0, 1, CLONE_THREAD],
+    returns(ALLOW),
+    refuse,
+    // The C library then takes clone, whose flags can be looked at.
+    unless(CLONE3, 1),
+    returns(REFUSE | ENOSYS),
+    unless(tgkill, 4),
+    load(FIRST_ARGUMENT),
+    unless(pid, 1),
+    returns(ALLOW),
+    refuse,
+    refuse,
+  ];
+}
+
+/** As `struct sock_filter[]`, little-endian as both architectures are. */
+function bytesOf(filter: readonly Instruction[]): Uint8Array {
+  const view = new DataView(new ArrayBuffer(filter.length * 8));
+  for (const [index, [code, yes, no, operand]] of filter.entries()) {
+    view.setUint16(index * 8, code, true);
+    view.setUint8(index * 8 + 2, yes);
+    view.setUint8(index * 8 + 3, no);
+    view.setUint32(index * 8 + 4, operand, true);
+  }
+  return new Uint8Array(view.buffer);
+}
+
+const PR_SET_NO_NEW_PRIVS = 38;
+const SECCOMP_SET_MODE_FILTER = 1;
+/** For all threads of the process, not only this one. */
+const SECCOMP_FILTER_FLAG_TSYNC = 1;
+
+interface LibC {
+  prctl(option: number, a: number, b: number, c: number, d: number): number;
+  syscall(number: number, operation: number, flags: number, program: Pointer): number | bigint;
+}
+
+/** The C library that this process has loaded: glibc's, else musl's. */
+function libc(): LibC {
+  const open = (name: string) =>
+    dlopen(name, {
+      prctl: { args: ['int', 'u64', 'u64', 'u64', 'u64'], returns: 'int' },
+      syscall: { args: ['i64', 'u64', 'u64', 'ptr'], returns: 'i64' },
+    }).symbols;
+  try {
+    return open('libc.so.6');
+  } catch {
+    return open(`libc.musl-${process.arch === 'x64' ? 'x86_64' : 'aarch64'}.so.1`);
+  }
+}
+
+/**
+ * Installs the filter. There is no way back.
+ * @returns whether it is there: false where there is no such thing (another system than Linux).
+ * @throws Error when Linux refuses it.
+ */
+export function filterSystemCalls(): boolean {
+  const architecture = ARCHITECTURES[process.arch];
+  if (process.platform !== 'linux' || architecture === undefined) return false;
+  const { prctl, syscall } = libc();
+  const filter = filterOf(architecture, process.pid);
+  const instructions = bytesOf(filter);
+  // `struct sock_fprog`: a length and, after padding, a pointer.
+  const program = new DataView(new ArrayBuffer(16));
+  program.setUint16(0, filter.length, true);
+  program.setBigUint64(8, BigInt(ptr(instructions)), true);
+  const done =
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) === 0 &&
+    Number(
+      syscall(architecture.seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, ptr(program.buffer)),
+    ) === 0;
+  if (!done) throw new Error('seccomp refused the filter');
+  return true;
+}
