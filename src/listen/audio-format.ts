@@ -17,8 +17,3 @@ export function sampleBytes({ encoding }: AudioFormat): 1 | 2 {
 export function sameFormat(one: AudioFormat, other: AudioFormat): boolean {
   return one.encoding === other.encoding && one.rateHz === other.rateHz;
 }
-
-/** How long so many bytes last, in ms. */
-export function durationMs(lengthBytes: number, format: AudioFormat): number {
-  return (lengthBytes * 1000) / sampleBytes(format) / format.rateHz;
-}

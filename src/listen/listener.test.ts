@@ -376,6 +376,24 @@ describe('a turn that is detected', () => {
     expect(events[1]).toMatchObject({ audioEndMs: 10_200 });
   });
 
+  it('ends at the limit within a sample, whose other half is still to come', async () => {
+    const { listener, events } = listening({ script: () => oneTurn.slice(0, 1) }, 2 * ms(10_000));
+    listener.configure(PCM_16K, VAD);
+    const bytes = counting(0, 12_000);
+    const pieceBytes = 2 * ms(100) + 1;
+    for (let at = 0; at < bytes.length; at += pieceBytes) {
+      expect(listener.append(bytes.slice(at, at + pieceBytes))).toBe(true);
+      await settled();
+    }
+    listener.commit();
+    const [first, second] = turnsOf(events);
+    const cut = (await read(first)).samples;
+    expect(cut).toEqual(countingFloat(200, 12_000).subarray(0, cut.length));
+    const rest = (await read(second)).samples;
+    expect(rest.length).toBeGreaterThan(0);
+    expect(rest).toEqual(countingFloat(0, 12_000).subarray(-rest.length));
+  });
+
   it('refuses what comes faster than it is judged, and keeps what it has', async () => {
     const { listener } = listening({ script: () => oneTurn.slice(0, 1) }, 2 * ms(1000));
     listener.configure(PCM_16K, VAD);

@@ -112,7 +112,7 @@ export class Listener {
     if (this.heldBytes + bytes.length > this.#parts.limitBytes) {
       // What is really kept may fit still: then it is the open turn that is too long, and nobody else ends it.
       if (this.#keptBytes() + bytes.length > this.#parts.limitBytes) return false;
-      this.#step({ kind: 'commit_asked', isHeld: true });
+      this.#step({ kind: 'limit_reached' });
     }
     this.#run().push(bytes);
     if (this.#state.kind === 'manual') return true;

@@ -21,6 +21,7 @@ const EVENTS: readonly (readonly [string, TurnEvent])[] = [
   ['commit_asked, held', { kind: 'commit_asked', isHeld: true }],
   ['commit_asked, empty', { kind: 'commit_asked', isHeld: false }],
   ['clear_asked', { kind: 'clear_asked' }],
+  ['limit_reached', { kind: 'limit_reached' }],
   ['configured by hand', { kind: 'configured', by: 'hand' }],
   ['configured by detector', { kind: 'configured', by: 'detector' }],
 ];
@@ -154,7 +155,7 @@ describe('every walk keeps the rules: a turn opens once and ends once, what cuts
       }
     };
     extend(initial, nothing, 6);
-    expect(walked).toBe(1_111_111);
+    expect(walked).toBe(1_948_717);
     expect(reached.size).toBe(4);
   });
 

@@ -23,6 +23,8 @@ export type TurnEvent =
   /** The client commits; whether anything is buffered. */
   | { readonly kind: 'commit_asked'; readonly isHeld: boolean }
   | { readonly kind: 'clear_asked' }
+  /** An open turn has as much audio as a turn may have, and more is coming. */
+  | { readonly kind: 'limit_reached' }
   /** Another format or detection is wanted from here on. */
   | { readonly kind: 'configured'; readonly by: 'hand' | 'detector' };
 
@@ -85,7 +87,8 @@ function byHand(event: TurnEvent): TurnStep {
       return step(MANUAL, { kind: 'forget_held' });
     case 'configured':
       return event.by === 'hand' ? step(MANUAL) : step(QUIET);
-    // There is no detector.
+    // There is no detector, and so no open turn.
+    case 'limit_reached':
     case 'started':
     case 'paused':
     case 'resumed':
@@ -112,6 +115,7 @@ function inQuiet(event: TurnEvent): TurnStep {
     case 'configured':
       return step(afterConfigured(event.by), { kind: 'restart_detector' });
     // No turn is open.
+    case 'limit_reached':
     case 'paused':
     case 'resumed':
     case 'stopped':
@@ -143,6 +147,9 @@ function inTurn(state: TurnState & { kind: 'speaking' | 'paused' }, event: TurnE
       return step(QUIET, { kind: 'end_turn' }, { kind: 'forget_held' }, { kind: 'restart_detector' });
     case 'clear_asked':
       return step(QUIET, { kind: 'drop_turn' }, { kind: 'forget_held' }, { kind: 'restart_detector' });
+    case 'limit_reached':
+      // The client knows nothing of this end: half a sample that it sent has its other half in what is coming.
+      return step(QUIET, { kind: 'end_turn' }, { kind: 'restart_detector' });
     case 'configured':
       return step(afterConfigured(event.by), { kind: 'end_turn' }, { kind: 'restart_detector' });
     // A turn is open already.
