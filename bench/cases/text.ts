@@ -4,15 +4,15 @@ import { fileURLToPath } from 'node:url';
 import { launchService, NO_RECOGNISER, NO_SPEAKER, SERVICE_KEY } from '../../test/support/launcher.ts';
 import { type Row, report } from '../report.ts';
 import { quantile } from '../statistics.ts';
-import { sharedMs } from '../text/token-server.ts';
+import { sharedMs, TOKEN_MS } from '../text/token-server.ts';
 
 const SERVER = fileURLToPath(new URL('../text/token-server.ts', import.meta.url));
 const STREAMS = 100;
 const TOKENS = 100;
-/** The first tokens of an answer wait for its beginning. */
-const WARM_UP_TOKENS = 5;
+/** Answers that each client asks for, one after the other. */
+const ANSWERS = 2;
 /** Turns of each way, one after the other, so that a busy moment of the machine meets both. */
-const ROUNDS = 3;
+const ROUNDS = 2;
 const ADDED_P50_MS = 1;
 const ADDED_P99_MS = 5;
 
@@ -39,12 +39,19 @@ async function agesOf(baseUrl: string, key: string): Promise<number[]> {
     }
   }
   if (ages.length !== TOKENS) throw new Error(`${ages.length} of ${TOKENS} tokens came`);
-  return ages.slice(WARM_UP_TOKENS);
+  return ages;
 }
 
-async function agesAtOnce(baseUrl: string, key: string): Promise<number[]> {
-  const all = await Promise.all(Array.from({ length: STREAMS }, () => agesOf(baseUrl, key)));
-  return all.flat();
+/** Many answers at once, of which as many begin and end at any time. */
+async function agesOfMany(baseUrl: string, key: string): Promise<number[]> {
+  const pauseMs = (TOKENS * TOKEN_MS) / STREAMS;
+  const clients = Array.from({ length: STREAMS }, async (_, at) => {
+    await Bun.sleep(at * pauseMs);
+    const ages: number[] = [];
+    for (let answer = 0; answer < ANSWERS; answer += 1) ages.push(...(await agesOf(baseUrl, key)));
+    return ages;
+  });
+  return (await Promise.all(clients)).flat();
 }
 
 export async function benchText(): Promise<void> {
@@ -55,11 +62,11 @@ export async function benchText(): Promise<void> {
     const service = await launchService({ config: configOf(serverUrl) });
     try {
       const ways = { direct: serverUrl, through: `${service.baseUrl}/v1` };
-      for (const baseUrl of Object.values(ways)) await agesAtOnce(baseUrl, SERVICE_KEY);
+      for (const baseUrl of Object.values(ways)) await agesOf(baseUrl, SERVICE_KEY);
       const ages: Record<keyof typeof ways, number[]> = { direct: [], through: [] };
       for (let round = 0; round < ROUNDS; round += 1) {
-        ages.direct.push(...(await agesAtOnce(ways.direct, SERVICE_KEY)));
-        ages.through.push(...(await agesAtOnce(ways.through, SERVICE_KEY)));
+        ages.direct.push(...(await agesOfMany(ways.direct, SERVICE_KEY)));
+        ages.through.push(...(await agesOfMany(ways.through, SERVICE_KEY)));
       }
       const row = (share: number, name: string, target: number): Row => ({
         measure: `age of a token when it arrives, ${name}`,
@@ -74,7 +81,7 @@ export async function benchText(): Promise<void> {
         'Tokens through the service beside tokens from the server behind it',
         [row(0.5, 'p50', ADDED_P50_MS), row(0.99, 'p99', ADDED_P99_MS)],
         [
-          `${STREAMS} answers at once of ${TOKENS} tokens each, 20 a second; ${ROUNDS} rounds of each way in turn.`,
+          `${STREAMS} clients, one answer after the other of ${TOKENS} tokens, 20 a second, begun apart; ${ROUNDS} rounds of each way in turn.`,
           'Ours: POST /v1/chat/completions of the service over the server. Peer: the server itself, by the same clients.',
           'Server, service and clients share the cores.',
         ],

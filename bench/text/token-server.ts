@@ -6,7 +6,7 @@ export function sharedMs(): number {
 }
 
 /** Pause between two tokens of one answer: 20 a second, as a fast model speaks. */
-const TOKEN_MS = 50;
+export const TOKEN_MS = 50;
 
 function chunk(delta: object, finish: string | null = null): Uint8Array {
   const choices = [{ index: 0, delta, finish_reason: finish }];
