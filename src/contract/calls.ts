@@ -43,7 +43,8 @@ export interface OpenCall {
 export interface Calls {
   /**
    * Resolves when the call is durable; nothing may be delivered before.
-   * @throws ServiceError `insufficient_quota` when the organization's credits do not cover `most`.
+   * @throws ServiceError `insufficient_quota` when the organization's credits do not cover `most`, `rate_limited`
+   *   when the key or the organization has too many calls open.
    */
   open(call: CallOpening): Promise<OpenCall>;
 }

@@ -59,9 +59,3 @@ export interface UsageReader {
     endpoint?: string | undefined;
   }): Promise<UsagePage>;
 }
-
-/** Where rows are kept. It neither names nor dates them. */
-export interface UsageStore extends UsageReader {
-  /** Resolves when the row would survive the death of the process. */
-  insert(record: UsageRecord): Promise<void>;
-}

@@ -4,12 +4,12 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFin
 import { usageRecord } from '../../test/cases/usage-store.cases.ts';
 import { needs } from '../../test/support/needs.ts';
 import { HAS_POSTGRES, type PostgresServer, startPostgres } from '../../test/support/postgres.ts';
+import { usageRows } from '../../test/support/usage-rows.ts';
 import { parsePostgresUrl } from '../kit/postgres-url.ts';
 import { DatabaseError } from './database-error.ts';
 import { openRecords } from './open-records.ts';
 import { MAX_WAITING } from './postgres-dialect.ts';
 import type { Records } from './records.ts';
-import { usageStore } from './usage-store.ts';
 
 let server: PostgresServer;
 beforeAll(async () => {
@@ -125,10 +125,8 @@ describe('a start', () => {
     const url = await server.freshDatabase();
     const all = await Promise.all(Array.from({ length: 4 }, () => open(url)));
     const row = usageRecord();
-    await usageStore(all[0] as Records).insert(row);
-    expect((await usageStore(all[3] as Records).list({ organization: 'a', limit: 1 })).records).toEqual([
-      row,
-    ]);
+    await usageRows(all[0] as Records).insert(row);
+    expect((await usageRows(all[3] as Records).list({ organization: 'a', limit: 1 })).records).toEqual([row]);
   });
 
   test('needs no right to make tables when they are there', async () => {
@@ -139,8 +137,8 @@ describe('a start', () => {
     url.username = url.pathname.slice(1);
     url.password = 'plain';
     const reader = await open(url.href);
-    expect((await usageStore(reader).list({ organization: 'a', limit: 1 })).records).toEqual([]);
-    expect(await failure(usageStore(reader).insert(usageRecord()))).toMatchObject({ kind: 'internal' });
+    expect((await usageRows(reader).list({ organization: 'a', limit: 1 })).records).toEqual([]);
+    expect(await failure(usageRows(reader).insert(usageRecord()))).toMatchObject({ kind: 'internal' });
   });
 });
 
@@ -173,7 +171,7 @@ describe('queries', () => {
   test('fail as overloaded while the server is away, and go on when it is back', async () => {
     const lost: Error[] = [];
     const records = await open(await server.freshDatabase(), (error) => lost.push(error));
-    const usage = usageStore(records);
+    const usage = usageRows(records);
     const row = usageRecord();
     await usage.insert(row);
     const running = failure(asleep(60).execute(records.db));
@@ -261,7 +259,7 @@ describe('queries', () => {
   });
 
   test('store what PostgreSQL cannot hold as what cannot be shown', async () => {
-    const usage = usageStore(await open(await server.freshDatabase()));
+    const usage = usageRows(await open(await server.freshDatabase()));
     await usage.insert(usageRecord({ transcript: 'a\0b' }));
     const { records } = await usage.list({ organization: 'a', limit: 1 });
     expect(records[0]?.transcript).toBe('a\uFFFDb');

@@ -6,11 +6,12 @@ import { sql } from 'kysely';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { usageRecord } from '../../test/cases/usage-store.cases.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
+import { usageRows } from '../../test/support/usage-rows.ts';
 import { apiKeyStore } from './api-key-store.ts';
 import { DatabaseError } from './database-error.ts';
 import type { Records } from './records.ts';
 import { openSqlite } from './sqlite-records.ts';
-import { toRow, usageStore } from './usage-store.ts';
+import { toRow } from './usage-store.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'records-test-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -45,24 +46,24 @@ function raw<T>(path: string, work: (database: Database) => T): T {
 describe('a file', () => {
   test('rows outlive the process that wrote them, and two may share the file', async () => {
     const path = freshPath();
-    const first = usageStore(open(path));
-    const second = usageStore(open(path));
+    const first = usageRows(open(path));
+    const second = usageRows(open(path));
     const row = usageRecord();
     await first.insert(row);
     expect((await second.list({ organization: 'a', limit: 1 })).records).toEqual([row]);
-    expect((await usageStore(open(path)).list({ organization: 'a', limit: 1 })).records).toEqual([row]);
+    expect((await usageRows(open(path)).list({ organization: 'a', limit: 1 })).records).toEqual([row]);
   });
 
   test('may be closed twice', async () => {
     const records = open(freshPath());
     await records.close();
     await records.close();
-    await expect(usageStore(records).insert(usageRecord())).rejects.toMatchObject({ kind: 'overloaded' });
+    await expect(usageRows(records).insert(usageRecord())).rejects.toMatchObject({ kind: 'overloaded' });
   });
 
   test('statements come in between transactions, never into one', async () => {
     const records = open(freshPath());
-    const usage = usageStore(records);
+    const usage = usageRows(records);
     const row = usageRecord();
     const seen = async () => (await usage.list({ organization: 'a', limit: 5 })).records.length;
     const reads: Promise<number>[] = [];
@@ -116,7 +117,7 @@ describe('a file', () => {
     mkdirSync(dirname(path), { recursive: true });
     raw(path, (database) => database.run(VERSION_2));
     const records = open(path);
-    const usage = usageStore(records);
+    const usage = usageRows(records);
     const heard = usageRecord({ endpoint: '/v1/audio/transcriptions', transcript: 'hello' });
     await usage.insert(heard);
     const { records: rows } = await usage.list({ organization: 'a', limit: 3 });
@@ -143,7 +144,7 @@ describe('a file', () => {
       database.run('ALTER TABLE usage DROP COLUMN transcript');
       database.run('PRAGMA user_version = 1');
     });
-    const { records } = await usageStore(open(path)).list({ organization: 'a', limit: 3 });
+    const { records } = await usageRows(open(path)).list({ organization: 'a', limit: 3 });
     expect(records.map(({ id }) => id)).toEqual(['usage_2', 'usage_1']);
   });
 

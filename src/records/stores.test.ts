@@ -10,6 +10,7 @@ import { usageStoreCases } from '../../test/cases/usage-store.cases.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { needs } from '../../test/support/needs.ts';
 import { HAS_POSTGRES, type PostgresServer, startPostgres } from '../../test/support/postgres.ts';
+import { usageRows } from '../../test/support/usage-rows.ts';
 import { parsePostgresUrl } from '../kit/postgres-url.ts';
 import { apiKeyStore } from './api-key-store.ts';
 import { callJournal } from './call-journal.ts';
@@ -19,7 +20,6 @@ import { openRecords } from './open-records.ts';
 import type { Records } from './records.ts';
 import { responseStore } from './response-store.ts';
 import type { Tables } from './tables.ts';
-import { usageStore } from './usage-store.ts';
 
 /** Every store over every engine: one suite of cases (test/cases). */
 
@@ -40,7 +40,7 @@ function storeCases(fresh: () => Promise<Records>): void {
     opened.push(records);
     return records;
   };
-  describe('usage', () => usageStoreCases(async () => usageStore(await open())));
+  describe('usage', () => usageStoreCases(async () => usageRows(await open())));
   describe('API keys', () => {
     const clock = new ManualClock();
     apiKeyStoreCases(async () => apiKeyStore(await open(), clock), clock);
@@ -48,7 +48,7 @@ function storeCases(fresh: () => Promise<Records>): void {
   describe('accounts', () =>
     accountStoreCases(async () => {
       const records = await open();
-      return { calls: callJournal(records), credits: creditStore(records), usage: usageStore(records) };
+      return { calls: callJournal(records), credits: creditStore(records), usage: usageRows(records) };
     }));
   describe('responses', () => responseStoreCases(async () => responseStore(await open())));
   test('a deleted response leaves nothing of its input', async () => {

@@ -1,18 +1,14 @@
 import type { Insertable, Selectable } from 'kysely';
 import { invalidRequest } from '../contract/error.ts';
-import type { UsageRecord, UsageStore } from '../contract/usage.ts';
+import type { UsageReader, UsageRecord } from '../contract/usage.ts';
 import type { Records } from './records.ts';
 import type { Tables } from './tables.ts';
 
 type Usage = Tables['usage'];
 
-/** Usage rows. The records belong to the caller. */
-export function usageStore({ db }: Records): UsageStore {
+/** Usage rows, which calls write (call-journal.ts). The records belong to the caller. */
+export function usageStore({ db }: Records): UsageReader {
   return {
-    async insert(record) {
-      await db.insertInto('usage').values(toRow(record)).execute();
-    },
-
     async list({ organization, limit, after, endpoint }) {
       let page = db.selectFrom('usage').selectAll().where('organization', '=', organization);
       if (endpoint !== undefined) page = page.where('endpoint', '=', endpoint as Usage['endpoint']);

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { usageRecord } from '../../test/cases/usage-store.cases.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
+import { usageRows } from '../../test/support/usage-rows.ts';
 import { apiKeyStore } from './api-key-store.ts';
 import { openSqlite } from './sqlite-records.ts';
-import { usageStore } from './usage-store.ts';
 import { whenFree } from './when-free.ts';
 
 let folder: string;
@@ -23,7 +23,7 @@ test('a row waits for another process that holds the file; the thread does not, 
   const other = new Database(path);
   other.run('BEGIN IMMEDIATE');
   const started = performance.now();
-  const writing = usageStore(records).insert(usageRecord());
+  const writing = usageRows(records).insert(usageRecord());
   // A transaction waits as a single statement does.
   const keys = apiKeyStore(records, new ManualClock());
   const creating = keys.create({ organization: 'a', keyHash: 'h', hint: 'sk-…' });

@@ -7,13 +7,14 @@ import {
   MOST_GRANTED,
 } from '../../src/contract/accounts-store.ts';
 import { newId } from '../../src/contract/id.ts';
-import type { UsageRecord, UsageStatus, UsageStore } from '../../src/contract/usage.ts';
+import type { UsageRecord, UsageStatus } from '../../src/contract/usage.ts';
+import type { UsageRows } from '../support/usage-rows.ts';
 
 /** A journal, credits and usage over the same database. */
 export interface AccountStores {
   readonly calls: CallJournal;
   readonly credits: CreditStore;
-  readonly usage: UsageStore;
+  readonly usage: UsageRows;
 }
 
 const AT = 1_767_323_045;

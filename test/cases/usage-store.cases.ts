@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { ServiceError } from '../../src/contract/error.ts';
 import { newId } from '../../src/contract/id.ts';
-import type { UsageRecord, UsageStore } from '../../src/contract/usage.ts';
+import type { UsageRecord } from '../../src/contract/usage.ts';
+import type { UsageRows } from '../support/usage-rows.ts';
 
 let made = 0;
 
@@ -22,8 +23,8 @@ export function usageRecord(overrides: Partial<UsageRecord> = {}): UsageRecord {
 }
 
 /** What every usage store does. `open` gives an empty one. */
-export function usageStoreCases(open: () => Promise<UsageStore>): void {
-  const ids = async (store: UsageStore, query: Partial<Parameters<UsageStore['list']>[0]> = {}) => {
+export function usageStoreCases(open: () => Promise<UsageRows>): void {
+  const ids = async (store: UsageRows, query: Partial<Parameters<UsageRows['list']>[0]> = {}) => {
     const page = await store.list({ organization: 'a', limit: 20, ...query });
     return { ids: page.records.map(({ id }) => id), hasMore: page.hasMore };
   };

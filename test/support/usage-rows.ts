@@ -1,0 +1,18 @@
+import type { UsageReader, UsageRecord } from '../../src/contract/usage.ts';
+import type { Records } from '../../src/records/records.ts';
+import { toRow, usageStore } from '../../src/records/usage-store.ts';
+
+/** Usage that a test may write without a call. */
+export interface UsageRows extends UsageReader {
+  insert(record: UsageRecord): Promise<void>;
+}
+
+/** Usage rows of a database, read as the service reads them. The records belong to the caller. */
+export function usageRows(records: Records): UsageRows {
+  return {
+    ...usageStore(records),
+    async insert(record) {
+      await records.db.insertInto('usage').values(toRow(record)).execute();
+    },
+  };
+}
