@@ -1,14 +1,13 @@
 import { Elysia } from 'elysia';
-import { invalidRequest } from '../../src/contract/error.ts';
 import type { FeaturePlugin } from '../../src/contract/plugin.ts';
 import { modelReports, readyTogether } from '../../src/kit/ready-reports.ts';
-import type { BuiltInTools } from './built-in-tools.ts';
 import { Chat } from './chat.ts';
 import { chatRoutes } from './chat-routes.ts';
 import { Embedder } from './embed.ts';
 import { embeddingRoutes } from './embed-routes.ts';
 import { Responder } from './respond.ts';
 import { responseRoutes } from './response-routes.ts';
+import { serviceTools } from './tools/service-tools.ts';
 import { UnfinishedWatch } from './unfinished-watch.ts';
 
 export interface TextOptions {
@@ -16,19 +15,19 @@ export interface TextOptions {
   readonly requestsPerOrganization: number;
 }
 
-type Needs = 'text' | 'embed' | 'calls' | 'responses' | 'clock' | 'log';
+type Needs = 'text' | 'embed' | 'calls' | 'responses' | 'codeRunner' | 'webSearch' | 'clock' | 'log';
 
 /** Text: POST /v1/chat/completions, /v1/embeddings and /v1/responses with what belongs to stored responses. */
 export function responsesPlugin({ requestsPerOrganization }: TextOptions): FeaturePlugin<Needs> {
   return {
     name: 'responses',
-    needs: ['text', 'embed', 'calls', 'responses', 'clock', 'log'],
+    needs: ['text', 'embed', 'calls', 'responses', 'codeRunner', 'webSearch', 'clock', 'log'],
     offers: [],
     async setup(slots) {
       const parts = { ...slots, requestsPerOrganization };
       const chat = new Chat(parts);
       const embedder = new Embedder(parts);
-      const responder = new Responder({ ...parts, tools: NO_TOOLS });
+      const responder = new Responder({ ...parts, tools: serviceTools(slots) });
       const services = [chat, embedder, responder];
       const watch = new UnfinishedWatch(slots);
       return {
@@ -49,9 +48,3 @@ export function responsesPlugin({ requestsPerOrganization }: TextOptions): Featu
     },
   };
 }
-
-const NO_TOOLS: BuiltInTools = {
-  open(type) {
-    throw invalidRequest(`This service has no '${type}'.`, undefined, 'unsupported_value');
-  },
-};
