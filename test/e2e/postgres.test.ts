@@ -1,6 +1,15 @@
 import { resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { LaunchError, type LaunchedService, launchService, NO_MODELS } from '../support/launcher.ts';
+import { startFakeUpstream } from '../support/fake-upstream.ts';
+import {
+  LaunchError,
+  type LaunchedService,
+  type LaunchOptions,
+  launchService,
+  NO_MODELS,
+  NO_RECOGNISER,
+  SERVICE_KEY,
+} from '../support/launcher.ts';
 import { needs } from '../support/needs.ts';
 import { HAS_POSTGRES, type PostgresServer, startPostgres } from '../support/postgres.ts';
 
@@ -18,9 +27,12 @@ afterEach(async () => {
   await Promise.all(running.splice(0).map((service) => service.stop()));
 });
 
-async function launch(url: string): Promise<LaunchedService> {
-  const env = { DATABASE_URL: url, API_KEYS: undefined };
-  const service = await launchService({ config: NO_MODELS, env });
+async function launch(url: string, { env, ...options }: LaunchOptions = {}): Promise<LaunchedService> {
+  const service = await launchService({
+    config: NO_MODELS,
+    ...options,
+    env: { DATABASE_URL: url, API_KEYS: undefined, ...env },
+  });
   running.push(service);
   return service;
 }
@@ -74,6 +86,58 @@ test('credits that the command line grants are there at once', async () => {
   await command('credits', url, 'grant', '--org', 'default', '12.5');
   const credits = await service.fetch('/v1/credits', { headers: { 'x-api-key': key } });
   expect(await credits.json()).toMatchObject({ object: 'credits', balance: 12.5, reserved: 0 });
+});
+
+test('the call of a service that was killed is ended by one that runs, and by no other', async () => {
+  const upstream = startFakeUpstream();
+  // A second of speech, and then nothing.
+  upstream.answer(
+    () => new Response(new ReadableStream({ start: (it) => it.enqueue(new Uint8Array(48_000)) })),
+  );
+  const options: LaunchOptions = {
+    config: `${NO_RECOGNISER}
+      [models."svc-tts"]
+      kind = "upstream"
+      base_url = "${upstream.baseUrl}"
+      model = "any"
+      [[prices]]
+      endpoint = "/v1/audio/speech"
+      model = "svc-tts"
+      request = 1`,
+    env: { API_KEYS: `${SERVICE_KEY}:a`, PLUGINS: 'speech' },
+  };
+  const url = await server.freshDatabase();
+  await command('credits', url, 'grant', '--org', 'a', '5');
+  const [killed, lives, witness] = await Promise.all([1, 2, 3].map(() => launch(url, options)));
+  if (killed === undefined || lives === undefined || witness === undefined) throw new Error('not launched');
+  const speak = async (service: LaunchedService) => {
+    const response = await service.fetch('/v1/audio/speech', {
+      method: 'POST',
+      headers: { 'x-api-key': SERVICE_KEY, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'svc-tts', input: 'One.', response_format: 'pcm' }),
+    });
+    const reader = response.body?.getReader();
+    await reader?.read();
+    return reader;
+  };
+  const credits = async () => (await witness.fetch('/v1/credits')).json();
+  const statuses = async () => {
+    const page = (await (await witness.fetch('/v1/usage')).json()) as { data: { status: string }[] };
+    return page.data.map(({ status }) => status);
+  };
+  const lost = await speak(killed);
+  const kept = await speak(lives);
+  expect(await credits()).toMatchObject({ balance: 3, reserved: 2 });
+  killed.signal('SIGKILL');
+  await killed.exited;
+  await lost?.cancel().catch(() => undefined);
+  // Those that live look every ten seconds.
+  await expect.poll(statuses, { timeout: 25_000, interval: 500 }).toEqual(['failed']);
+  expect(await credits()).toMatchObject({ balance: 4, reserved: 1 });
+  await kept?.cancel();
+  await expect.poll(statuses, { timeout: 5000 }).toEqual(['cancelled', 'failed']);
+  expect(await credits()).toMatchObject({ balance: 4, reserved: 0 });
+  await upstream.close();
 });
 
 test('a service outlives a restart of its server', async () => {
