@@ -1,7 +1,7 @@
 /** How soon a response is over that its client cancels, and that nothing of it is heard after that. */
 
 import { seededRandom } from '../../src/kit/seeded-random.ts';
-import { launchService, NO_RECOGNISER } from '../../test/support/launcher.ts';
+import { launchService, NO_RECOGNISER, NO_TEXT } from '../../test/support/launcher.ts';
 import { RealtimeClient, type Received } from '../realtime/client.ts';
 import type { Measured } from '../realtime/measured.ts';
 import type { Service } from '../service.ts';
@@ -13,7 +13,7 @@ kind = "kokoro"
 
 [models."svc-tts-fast"]
 kind = "piper"
-${NO_RECOGNISER}`;
+${NO_RECOGNISER}${NO_TEXT}`;
 const CANCELS = 1000;
 /**
  * More than the machine speaks for at once: of the responses of the large model most still wait when they are

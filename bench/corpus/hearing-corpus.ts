@@ -9,7 +9,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Float32Samples } from '../../src/contract/audio.ts';
 import { LISTEN_RATE_HZ } from '../../src/contract/audio.ts';
-import { launchService, NO_RECOGNISER } from '../../test/support/launcher.ts';
+import { launchService, NO_RECOGNISER, NO_TEXT } from '../../test/support/launcher.ts';
 import { joined } from '../../test/support/sample-runs.ts';
 import { runPeer } from '../python.ts';
 import { speak } from '../service.ts';
@@ -30,7 +30,7 @@ const PIPER_RATE_HZ = 24_000;
 const PIPER_ONLY = `
 [models."svc-tts"]
 kind = "piper"
-${NO_RECOGNISER}`;
+${NO_RECOGNISER}${NO_TEXT}`;
 /** `en` is British. */
 const ESPEAK_VOICES = ['en-us', 'en-us+f2', 'en-us+m3', 'en-us+f4', 'en', 'en+f3', 'en+m7', 'en-us+m1'];
 /** Slow to brisk; eSpeak's own default is 175. */

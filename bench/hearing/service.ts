@@ -2,7 +2,7 @@
 
 import { Resampler } from '../../src/audio/resampler.ts';
 import { LISTEN_RATE_HZ } from '../../src/contract/audio.ts';
-import { launchService, NO_SPEAKER } from '../../test/support/launcher.ts';
+import { launchService, NO_SPEAKER, NO_TEXT } from '../../test/support/launcher.ts';
 import { joined } from '../../test/support/sample-runs.ts';
 import type { HearingCorpus } from '../corpus/clip.ts';
 import { readWav, wavBytes } from '../corpus/wav-file.ts';
@@ -22,7 +22,7 @@ export async function serviceRows(
   weights: string,
   notes: string[],
 ): Promise<Row[]> {
-  const config = `${NO_SPEAKER}
+  const config = `${NO_SPEAKER}${NO_TEXT}
 [models."svc-stt"]
 kind = "whisper"
 weights = "${weights}"

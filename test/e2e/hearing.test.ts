@@ -8,6 +8,7 @@ import {
   INFERENCE,
   type LaunchedService,
   launchService,
+  NO_TEXT,
   SERVICE_KEY,
 } from '../support/launcher.ts';
 import { recording } from '../support/recordings.ts';
@@ -20,7 +21,7 @@ const CONFIG = `
 kind = "piper"
 [models."svc-stt"]
 kind = "whisper"
-`;
+${NO_TEXT}`;
 const PATH = '/v1/audio/transcriptions';
 const JFK =
   'and so my fellow americans ask not what your country can do for you ask what you can do for your country';

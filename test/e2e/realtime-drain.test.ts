@@ -1,10 +1,10 @@
 import { afterEach, expect, test } from 'vitest';
-import { type LaunchedService, launchService, NO_RECOGNISER, SERVICE_KEY } from '../support/launcher.ts';
+import { type LaunchedService, launchService, NO_RECOGNISER, NO_TEXT, SERVICE_KEY } from '../support/launcher.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 /** Stopping the real process while a real model speaks over WebSockets. */
 
-const CONFIG = `[models."svc-tts"]\nkind = "piper"\n${NO_RECOGNISER}`;
+const CONFIG = `[models."svc-tts"]\nkind = "piper"\n${NO_RECOGNISER}${NO_TEXT}`;
 const TEXT =
   'The harbour was quiet that morning. Two boats lay at the pier, and a gull walked between them. '.repeat(4);
 

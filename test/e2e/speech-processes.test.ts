@@ -8,12 +8,13 @@ import {
   type LaunchedService,
   launchService,
   NO_RECOGNISER,
+  NO_TEXT,
   speakStreamed,
 } from '../support/launcher.ts';
 
 /** The serving process and its inference processes as one family. */
 
-const CONFIG = `[models."svc-tts"]\nkind = "piper"\n[inference]\nworkers = 2\nthreads = 1\n${NO_RECOGNISER}`;
+const CONFIG = `[models."svc-tts"]\nkind = "piper"\n[inference]\nworkers = 2\nthreads = 1\n${NO_RECOGNISER}${NO_TEXT}`;
 const TEXT =
   'The harbour was quiet that morning. Two boats lay at the pier, and a gull walked between them. ';
 

@@ -8,6 +8,7 @@ import {
   type LaunchedService,
   launchService,
   NO_RECOGNISER,
+  NO_TEXT,
   OTHER_KEY,
   SERVICE_KEY,
 } from '../support/launcher.ts';
@@ -19,7 +20,7 @@ const CONFIG = `
 kind = "kokoro"
 [models."svc-tts-fast"]
 kind = "piper"
-${NO_RECOGNISER}`;
+${NO_RECOGNISER}${NO_TEXT}`;
 const PATH = '/v1/audio/speech';
 const HELLO = 'Hello there, how can I help you today?';
 const STORY =

@@ -6,7 +6,7 @@ import OpenAI, { toFile } from 'openai';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { LISTEN_RATE_HZ } from '../../src/contract/audio.ts';
 import { type FakeSttUpstream, startFakeSttUpstream } from '../support/fake-stt-upstream.ts';
-import { type LaunchedService, launchService, SERVICE_KEY } from '../support/launcher.ts';
+import { type LaunchedService, launchService, NO_TEXT, SERVICE_KEY } from '../support/launcher.ts';
 import { sine, wavFile } from '../support/wav-files.ts';
 
 /** The real process with the real reader of audio files, before a server that plays a recogniser. */
@@ -20,7 +20,7 @@ beforeAll(async () => {
   upstream = startFakeSttUpstream();
   const model = `kind = "upstream"\nbase_url = "${upstream.baseUrl}"\nmodel = "other"\n`;
   service = await launchService({
-    config: `[models."svc-tts"]\n${model}[models."svc-stt"]\n${model}[limits]\ntranscription_max_bytes = 4000000`,
+    config: `[models."svc-tts"]\n${model}[models."svc-stt"]\n${model}${NO_TEXT}[limits]\ntranscription_max_bytes = 4000000`,
   });
 }, 60_000);
 afterAll(async () => {
