@@ -42,13 +42,17 @@ export class RealtimeSocket {
     return this.socket.readyState === WebSocket.OPEN;
   }
 
-  /** Sends an event with an id of its own, which errors repeat; once the connection has ended, nothing. */
+  /**
+   * Sends an event with an id of its own, which errors repeat; once the connection has ended, nothing.
+   * @returns that id
+   */
   send(event) {
-    if (!this.open) return;
+    if (!this.open) return undefined;
     this.sent += 1;
     const frame = { event_id: `page_${this.sent}`, ...event };
     this.onFrame('client', frame);
     this.socket.send(JSON.stringify(frame));
+    return frame.event_id;
   }
 
   /** Whether the network takes what is sent too slowly to keep up. */

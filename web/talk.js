@@ -19,14 +19,15 @@ let talk;
 /** One conversation, from Connect to Disconnect. */
 class Talk {
   constructor() {
-    this.audio = new AudioContext({ sampleRate: WANTED_RATE_HZ });
-    this.timeline = new Timeline($('talk-level'), this.audio.sampleRate);
-    this.player = new Player(this.audio, { onSilent: () => this.spokenToEnd() });
+    // First, as it throws for a key that cannot be sent, and nothing may be left open then.
     this.socket = new RealtimeSocket(apiKey(), {
       onFrame: (from, frame) => log.add(from, frame),
       onEvent: (event) => this.on[event.type]?.(event),
       onEnd: (words) => end(this, words),
     });
+    this.audio = new AudioContext({ sampleRate: WANTED_RATE_HZ });
+    this.timeline = new Timeline($('talk-level'), this.audio.sampleRate);
+    this.player = new Player(this.audio, { onSilent: () => this.spokenToEnd() });
     /** Milliseconds of sound that were sent. */
     this.sentMs = 0;
     /** Turns that end by hand: the one that is held, the one whose last block is still to come, those sent. */
@@ -204,7 +205,15 @@ class Talk {
         say(status === 'cancelled' ? 'Cancelled.' : '', false, 'say-message');
       sayControls();
     },
-    error: ({ error }) => say(error.message, true, 'talk-message'),
+    error: ({ error }) => {
+      if (error.event_id === null || error.event_id !== this.asked) {
+        say(error.message, true, 'talk-message');
+        return;
+      }
+      this.response = undefined;
+      say(error.message, true, 'say-message');
+      sayControls();
+    },
   };
 
   speak(text) {
@@ -219,7 +228,8 @@ class Talk {
       item: { type: 'message', role: 'user', content: [{ type: 'input_text', text }] },
     });
     this.askedMs = performance.now();
-    this.socket.send({ type: 'response.create' });
+    /** The id by which an error tells that there will be no response. */
+    this.asked = this.socket.send({ type: 'response.create' });
     this.response = 'asked';
     sayControls();
   }

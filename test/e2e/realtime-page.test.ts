@@ -238,6 +238,20 @@ describe('the realtime panel', () => {
     expect(faults).toEqual([]);
   });
 
+  test('a text without a word is refused, and the next one may be spoken', async () => {
+    await page.click('#talk-connect');
+    await until(`!document.getElementById('say-speak').disabled`);
+    await page.$eval('#say-text', (field) => {
+      (field as unknown as { value: string }).value = ' ';
+    });
+    await page.click('#say-speak');
+    await until(`document.getElementById('say-message').textContent.includes('no user text')`);
+    expect(
+      await page.$eval('#say-speak', (button) => (button as unknown as { disabled: boolean }).disabled),
+    ).toBe(false);
+    expect(faults).toEqual([]);
+  });
+
   test('a turn lasts as long as a key is held, for who ends turns by hand', async () => {
     await page.select('#talk-turns', 'hold');
     await page.click('#talk-connect');
