@@ -2,6 +2,7 @@
 
 import { MAX_RATE_HZ, MIN_RATE_HZ, SPEECH_RATE_HZ } from '../../src/contract/audio.ts';
 import { DEFAULT_VAD_SETTINGS, type VadSettings } from '../../src/contract/engine.ts';
+import { isRecord } from '../../src/kit/value-fault.ts';
 import type { AudioFormat } from '../../src/listen/audio-format.ts';
 import { invalidEvent, type Refusal, unsupportedFeature } from './refusal.ts';
 import type { WireFormat } from './server-events.ts';
@@ -70,7 +71,7 @@ export function membersOf(
 ): Members {
   const members = new Map<string, Sent>();
   if (sent === undefined) return members;
-  if (!isObject(sent.value)) {
+  if (!isRecord(sent.value)) {
     refusals.invalid(sent.path, 'must be an object');
     return members;
   }
@@ -85,10 +86,6 @@ export function membersOf(
 
 const NO_CLONING =
   'is not supported: store the voice with POST /v1/audio/voices, then name its voice_id in session.audio.output.voice';
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** One of a few strings. */
 export function choiceOf<Value extends string>(
@@ -250,7 +247,7 @@ export function turnDetectionOf(
 ): VadSettings | undefined {
   if (sent === undefined) return prior;
   if (sent.value === null) return undefined;
-  if (isObject(sent.value) && 'type' in sent.value && sent.value.type !== 'server_vad') {
+  if (isRecord(sent.value) && 'type' in sent.value && sent.value.type !== 'server_vad') {
     refuseDetection({ path: `${sent.path}.type`, value: sent.value.type }, refusals);
     return prior;
   }
@@ -258,7 +255,7 @@ export function turnDetectionOf(
   for (const name of ANSWERING) checkAnswering(members.get(name), refusals);
   const base = prior ?? (members.has('type') ? DEFAULT_VAD_SETTINGS : undefined);
   if (base === undefined) {
-    if (isObject(sent.value)) refusals.invalid(`${sent.path}.type`, "is required, as 'server_vad'");
+    if (isRecord(sent.value)) refusals.invalid(`${sent.path}.type`, "is required, as 'server_vad'");
     return prior;
   }
   const threshold = numberOf(members.get('threshold'), base.threshold, { from: 0, to: 1 }, refusals);

@@ -3,6 +3,7 @@
 import type { VadSettings } from '../../src/contract/engine.ts';
 import type { Id } from '../../src/contract/id.ts';
 import { languageName } from '../../src/kit/languages.ts';
+import { isRecord } from '../../src/kit/value-fault.ts';
 import type { AudioFormat } from '../../src/listen/audio-format.ts';
 import type { Refusal } from './refusal.ts';
 import type { WireSession, WireTurnDetection } from './server-events.ts';
@@ -13,7 +14,6 @@ import {
   DEFAULT_FORMAT,
   formatOf,
   formatOnWire,
-  isObject,
   type Members,
   membersOf,
   numberOf,
@@ -36,10 +36,10 @@ export interface SessionRules {
   isVoice(voiceId: string): boolean;
 }
 
-export const SESSION_TYPES = ['transcription', 'translation', 'realtime'] as const;
+const SESSION_TYPES = ['transcription', 'translation', 'realtime'] as const;
 export type SessionType = (typeof SESSION_TYPES)[number];
 
-export const MODALITIES = ['audio', 'text'] as const;
+const MODALITIES = ['audio', 'text'] as const;
 export type Modality = (typeof MODALITIES)[number];
 
 export interface TranscriptionSettings {
@@ -284,7 +284,7 @@ function voiceOf(
 ): string | undefined {
   if (sent === undefined) return prior;
   if (sent.value === null) return undefined;
-  const named = isObject(sent.value) ? membersOf(sent, ['id'], refusals).get('id') : sent;
+  const named = isRecord(sent.value) ? membersOf(sent, ['id'], refusals).get('id') : sent;
   const { path, value } = named ?? sent;
   if (typeof value === 'string' && rules.isVoice(value)) return value;
   refusals.invalid(

@@ -28,7 +28,7 @@ export const COUNT = Type.Integer({ minimum: 0 });
 export const ITEM_ID = Type.String({ minLength: 1 });
 export const RESPONSE_ID = Type.String({ pattern: '^resp_.' });
 
-export const FORMAT_TYPES = ['audio/pcm', 'audio/pcmu', 'audio/pcma'] as const;
+const FORMAT_TYPES = ['audio/pcm', 'audio/pcmu', 'audio/pcma'] as const;
 export const FormatSchema = closed({
   type: oneOf(FORMAT_TYPES),
   rate: Type.Integer({ minimum: 8_000, maximum: 48_000 }),
