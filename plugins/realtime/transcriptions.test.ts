@@ -345,7 +345,7 @@ describe('a turn that is begun early', () => {
     ['when its audio was dropped first', (turn) => turn.audio.drop()],
     ['when it has ended', (turn) => turn.audio.end('silence')],
   ])('and dropped %s leaves no trace', async (_, before) => {
-    const { transcriptions, fake, kinds } = driver();
+    const { transcriptions, fake, kinds, log } = driver();
     const turn = arriving();
     transcriptions.start(turn, ASK);
     before(turn);
@@ -353,6 +353,7 @@ describe('a turn that is begun early', () => {
     transcriptions.stop('item_1');
     await transcriptions.close();
     expect(kinds().filter((kind) => kind !== 'delta')).toEqual([]);
+    expect(log.lines).toEqual([]);
     expect(fake.requests).toHaveLength(1);
   });
 });

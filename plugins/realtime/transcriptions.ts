@@ -8,6 +8,7 @@ import { unknownModel } from '../../src/http/model-routes.ts';
 import { aborted } from '../../src/kit/aborted.ts';
 import { untilAborted } from '../../src/kit/until-aborted.ts';
 import type { Turn } from '../../src/listen/listener.ts';
+import { TurnDropped } from '../../src/listen/turn-audio.ts';
 import { TranscriptionTally } from '../../src/usage/call-tally.ts';
 import { failureOf } from './refusal.ts';
 import { Runs } from './runs.ts';
@@ -124,7 +125,8 @@ export class Transcriptions {
       const { text: transcript, inputTokens, outputTokens: output } = final;
       return { kind: 'completed', itemId, transcript, tokens: { ...inputTokens, output } };
     } catch (error) {
-      if (stopped.aborted) return undefined;
+      // One that was dropped is not awaited by anybody, though its stop may come later.
+      if (stopped.aborted || error instanceof TurnDropped) return undefined;
       this.#parts.log.error('transcription failed', error, { request_id: this.#parts.caller.requestId });
       return failed(itemId, error);
     } finally {
