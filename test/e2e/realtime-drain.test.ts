@@ -1,5 +1,11 @@
 import { afterEach, expect, test } from 'vitest';
-import { type LaunchedService, launchService, NO_RECOGNISER, NO_TEXT, SERVICE_KEY } from '../support/launcher.ts';
+import {
+  type LaunchedService,
+  launchService,
+  NO_RECOGNISER,
+  NO_TEXT,
+  SERVICE_KEY,
+} from '../support/launcher.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 /** Stopping the real process while a real model speaks over WebSockets. */
