@@ -3,8 +3,9 @@
 import { invalidRequest, ServiceError } from '../../contract/error.ts';
 import type { ChatMessage, FunctionTool, TextRequest, ToolCall, UserPart } from '../../contract/text.ts';
 import { type CallWords, OWN_WORDS } from './call-words.ts';
-import { JsonGrammar, literal } from './json-grammar.ts';
+import { Grammar, literal } from './grammar.ts';
 import type { NativeMessage, NativeTool } from './native-llama.ts';
+import { schemaRule } from './schema-grammar.ts';
 
 /** Most calls of one answer. */
 const MOST_CALLS = 16;
@@ -145,17 +146,17 @@ function callsText(calls: readonly Pick<ToolCall, 'name' | 'arguments'>[]): stri
 
 function outputGrammar(request: TextRequest): string | undefined {
   if (request.output.kind === 'text') return undefined;
-  const grammar = new JsonGrammar();
+  const grammar = new Grammar();
   return grammar.text(outputRule(grammar, request, ''));
 }
 
 /** @param opens what a text may not begin like. */
-function outputRule(grammar: JsonGrammar, { output }: TextRequest, opens: string): string {
+function outputRule(grammar: Grammar, { output }: TextRequest, opens: string): string {
   if (output.kind === 'text') {
     const first = opens.charCodeAt(0).toString(16).padStart(4, '0');
     return `([^\\u${first}\\x09-\\x0D\\x20] [^\\x00]*)?`;
   }
-  return output.kind === 'json' ? 'object' : grammar.schema(output.schema, 'response_format');
+  return output.kind === 'json' ? 'object' : schemaRule(grammar, output.schema, 'response_format');
 }
 
 function callsGrammar(
@@ -165,7 +166,7 @@ function callsGrammar(
   must: boolean,
   many: boolean,
 ): string {
-  const grammar = new JsonGrammar();
+  const grammar = new Grammar();
   const each = tools.map((tool) => `${literal(`${tool.name}${nameEnds}`)} ${argumentsRule(grammar, tool)}`);
   const call = grammar.add('call', each.join(' | '));
   const more = many ? `(${literal(between)} ${call}){0,${MOST_CALLS - 1}} ` : '';
@@ -174,11 +175,11 @@ function callsGrammar(
 }
 
 /** @throws ServiceError `invalid_request` for strict parameters that cannot be followed. */
-function argumentsRule(grammar: JsonGrammar, { parameters, strict }: FunctionTool): string {
+function argumentsRule(grammar: Grammar, { parameters, strict }: FunctionTool): string {
   if (parameters === undefined) return 'object';
   try {
     // Arguments are an object, whatever else the schema says.
-    return grammar.schema({ allOf: [{ type: 'object' }, parameters] }, 'tools', parameters);
+    return schemaRule(grammar, { allOf: [{ type: 'object' }, parameters] }, 'tools', parameters);
   } catch (error) {
     if (strict || !(error instanceof ServiceError)) throw error;
     return 'object';

@@ -1,4 +1,8 @@
-/** Decimal numbers within bounds as grammar. Every number is written one way: no leading zero, plus or exponent. */
+/** Numbers of JSON Schema as grammar. Every number is written one way: no leading zero, plus or exponent. */
+
+import type { JsonSchema } from '../../contract/text.ts';
+import { type Grammar, literal } from './grammar.ts';
+import { SchemaFault } from './schema-merge.ts';
 
 /** Digits of the largest number that is written: all of them are exact in a double. */
 const MOST_DIGITS = 15;
@@ -7,7 +11,11 @@ const MOST_DECIMALS = 9;
 /** Decimals of a number whose bounds say nothing. */
 const DECIMALS = 2;
 
-export interface Bounds {
+/** Multiples that are written one by one. */
+const MOST_MULTIPLES = 500;
+const KEYWORDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'] as const;
+
+interface Bounds {
   readonly minimum?: number | undefined;
   readonly maximum?: number | undefined;
   readonly exclusiveMinimum?: number | undefined;
@@ -15,10 +23,36 @@ export interface Bounds {
 }
 
 /**
+ * The rule of the numbers that a schema allows.
+ * @throws SchemaFault that names what cannot be had.
+ */
+export function numberRule(grammar: Grammar, type: 'integer' | 'number', schema: JsonSchema): string {
+  for (const keyword of KEYWORDS) {
+    if (schema[keyword] !== undefined && !Number.isFinite(schema[keyword])) {
+      throw new SchemaFault(`a '${keyword}' that is no number`);
+    }
+  }
+  const { multipleOf: step, ...bounds }: Bounds & { readonly multipleOf?: number } = schema;
+  const decimals = step === undefined ? undefined : decimalsOfStep(step);
+  const whole = type === 'integer' || decimals === 0;
+  if (step !== undefined && decimals === undefined) {
+    const values = Number.isSafeInteger(step) && step > 0 ? multiplesWithin(step, bounds) : undefined;
+    if (values !== undefined)
+      return grammar.add('multiple', values.map((value) => literal(`${value}`)).join(' | '));
+    throw new SchemaFault(`a 'multipleOf' without limits that leave 1 to ${MOST_MULTIPLES} values`);
+  }
+  const bounded = KEYWORDS.some((keyword) => keyword !== 'multipleOf' && keyword in schema);
+  if (!bounded && (whole || decimals === undefined)) return whole ? 'integer' : 'number';
+  const body = whole ? integerGrammar(bounds) : numberGrammar(bounds, decimals);
+  if (body === undefined) throw new SchemaFault('limits that leave no number of at most 15 digits');
+  return grammar.add(type, body);
+}
+
+/**
  * Integers within bounds.
  * @returns GBNF, or undefined when there is none (of at most 15 digits).
  */
-export function integerGrammar(bounds: Bounds): string | undefined {
+function integerGrammar(bounds: Bounds): string | undefined {
   return scaledGrammar(bounds, 0);
 }
 
@@ -26,7 +60,7 @@ export function integerGrammar(bounds: Bounds): string | undefined {
  * Numbers within bounds, with and without decimals.
  * @returns GBNF, or undefined when there is none (of at most 15 digits).
  */
-export function numberGrammar(bounds: Bounds, atMostDecimals = MOST_DECIMALS): string | undefined {
+function numberGrammar(bounds: Bounds, atMostDecimals = MOST_DECIMALS): string | undefined {
   const given = Object.values(bounds).filter((bound) => bound !== undefined);
   const decimals = Math.min(atMostDecimals, Math.max(DECIMALS, ...given.map(decimalsOf)));
   const whole = integerGrammar(bounds);
@@ -35,15 +69,12 @@ export function numberGrammar(bounds: Bounds, atMostDecimals = MOST_DECIMALS): s
   return both.length > 0 ? both.join(' | ') : undefined;
 }
 
-/**
- * The multiples of a whole number within bounds, one by one.
- * @returns undefined when there are more than `most`, or none.
- */
-export function multiplesWithin(step: number, bounds: Bounds, most: number): number[] | undefined {
+/** The multiples of a whole number within bounds; undefined when there are too many, or none. */
+function multiplesWithin(step: number, bounds: Bounds): number[] | undefined {
   const { low, high } = scaledBounds(bounds, 0);
   const by = BigInt(step);
   const first = ((low > 0n ? low + by - 1n : low) / by) * by;
-  if (high < first || (high - first) / by >= BigInt(most)) return undefined;
+  if (high < first || (high - first) / by >= BigInt(MOST_MULTIPLES)) return undefined;
   const all: number[] = [];
   for (let value = first; value <= high; value += by) all.push(Number(value));
   return all;
@@ -126,4 +157,10 @@ function digitsRange(from: string, to: string, point: number, at = 0): string {
   }
   if (!toIsMost) parts.push(`"${high}" ${digitsRange(lower, to, point, at + 1)}`);
   return parts.length === 1 ? `${dot}${parts[0]}` : `${dot}(${parts.join(' | ')})`;
+}
+
+/** Decimals that multiples of 1, 0.1, 0.01 … have; undefined for other steps. */
+function decimalsOfStep(step: number): number | undefined {
+  const [, decimals = ''] = /^(?:1|0\.(0*1))$/.exec(String(step)) ?? [undefined, undefined];
+  return step === 1 || decimals !== '' ? decimals.length : undefined;
 }

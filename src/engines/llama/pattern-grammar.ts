@@ -65,6 +65,7 @@ const RAW: readonly Range[] = [
 ];
 /** Rules that the library makes of one repetition at most; with more it gives up on the grammar. */
 const MOST_RULES = 1999;
+const MOST_CHARACTERS = 1000;
 
 /**
  * The strings that a pattern matches.
@@ -72,6 +73,7 @@ const MOST_RULES = 1999;
  * @throws PatternFault that names what cannot be had.
  */
 export function patternGrammar(pattern: string, text: string): string {
+  if (pattern.length > MOST_CHARACTERS) throw new PatternFault(`more than ${MOST_CHARACTERS} characters`);
   return new PatternReader(pattern, text).read();
 }
 

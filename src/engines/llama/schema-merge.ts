@@ -72,17 +72,28 @@ function mergedValue(keyword: string, a: unknown, b: unknown): unknown {
 }
 
 function mergedProperties(a: Record<string, unknown>, b: Record<string, unknown>): Record<string, unknown> {
-  const merged: Record<string, unknown> = { ...a };
+  const merged = new Map(Object.entries(a));
   for (const [name, schema] of Object.entries(b)) {
-    merged[name] = Object.hasOwn(a, name) ? { allOf: [a[name], schema] } : schema;
+    merged.set(name, merged.has(name) ? { allOf: [merged.get(name), schema] } : schema);
   }
-  return merged;
+  return Object.fromEntries(merged);
 }
 
 function sharedTypes(a: readonly unknown[], b: readonly unknown[]): unknown[] {
   const has = (types: readonly unknown[], type: unknown) =>
     types.includes(type) || (type === 'integer' && types.includes('number'));
   return [...new Set([...a.filter((type) => has(b, type)), ...b.filter((type) => has(a, type))])];
+}
+
+/**
+ * A limit of a number of things.
+ * @throws SchemaFault for one that is no such number.
+ */
+export function countOf(schema: JsonSchema, keyword: string, fallback: number): number {
+  const value = schema[keyword];
+  if (value === undefined) return fallback;
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 0) return value;
+  throw new SchemaFault(`a '${keyword}' that is no number of things`);
 }
 
 /** A value as an object; nothing when it is none. */

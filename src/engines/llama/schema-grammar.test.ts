@@ -5,14 +5,15 @@ import { GbnfSampler } from '../../../test/support/gbnf-sampler.ts';
 import { followableSchema } from '../../../test/support/json-schemas.ts';
 import type { JsonSchema } from '../../contract/text.ts';
 import { seededRandom } from '../../kit/seeded-random.ts';
-import { JsonGrammar } from './json-grammar.ts';
+import { Grammar } from './grammar.ts';
+import { schemaRule } from './schema-grammar.ts';
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
 
 /** Some strings of the grammar of a schema. */
 function written(schema: JsonSchema | boolean, count = 8, seed = 1): string[] {
-  const grammar = new JsonGrammar();
-  const sampler = new GbnfSampler(grammar.text(grammar.schema(schema, 'schema')));
+  const grammar = new Grammar();
+  const sampler = new GbnfSampler(grammar.text(schemaRule(grammar, schema, 'schema')));
   const random = seededRandom(seed);
   return Array.from({ length: count }, () => sampler.sample(random));
 }
@@ -32,6 +33,24 @@ it('writes only what a schema allows', () => {
 
 describe('a schema that a grammar cannot follow is refused by what it asks for', () => {
   it.each<[string, JsonSchema | boolean, string]>([
+    ['what is no schema', { items: 5 } as JsonSchema, 'what is no schema (at items)'],
+    ['nothing in the place of a schema', { allOf: [null] } as JsonSchema, 'what is no schema'],
+    [
+      'a limit that is no number',
+      { type: 'string', maxLength: '5' },
+      "a 'maxLength' that is no number of things",
+    ],
+    ['half a thing', { type: 'array', minItems: 1.5 }, "a 'minItems' that is no number of things"],
+    [
+      'a number without end',
+      { type: 'number', maximum: Number.POSITIVE_INFINITY },
+      "a 'maximum' that is no number",
+    ],
+    ['an older word', { type: 'integer', exclusiveMinimum: true }, "a 'exclusiveMinimum' that is no number"],
+    ['a broken reference', { $ref: '#/%' }, "a '$ref' to what is not there"],
+    ['not of everything', { not: true }, "'not'"],
+    ['a long pattern', { pattern: 'a'.repeat(1001) }, 'more than 1000 characters'],
+    ['many repetitions of patterns', { pattern: 'a{0,1500}b{0,1500}'.repeat(20) }, 'it is too large'],
     ['false', false, 'nothing is valid here'],
     ['not', { not: { type: 'null' } }, "'not'"],
     ['a condition deep inside', { properties: { a: { items: { if: {} } } } }, "'if' (at properties/a/items)"],
@@ -51,7 +70,7 @@ describe('a schema that a grammar cannot follow is refused by what it asks for',
       { anyOf: [{ $ref: '#' }, { type: 'null' }] },
       "a '$ref' leads back to itself",
     ],
-    ['itself in all of it', { allOf: [{ $ref: '#' }, { type: 'null' }] }, "a '$ref' leads back to itself"],
+    ['itself in all of it', { allOf: [{ $ref: '#' }, { type: 'null' }] }, "'$ref' and 'allOf' go deeper"],
     ['oneOf with more than one', { oneOf: [{ type: 'number' }, { type: 'integer' }] }, "a 'oneOf'"],
     ['limits without a number', { type: 'integer', minimum: 3, maximum: 2 }, 'limits that leave no number'],
     ['a step without limits', { type: 'integer', multipleOf: 7 }, "a 'multipleOf' without limits"],
@@ -69,6 +88,17 @@ describe('a schema that a grammar cannot follow is refused by what it asks for',
     expect(() => written({ enum: values })).toThrow('it has more than 1000 values');
     expect(written({ enum: values.slice(1) }, 1)).toHaveLength(1);
     expect(() => written({ const: 'x'.repeat(400_000) })).toThrow('it is too large');
+  });
+
+  it('one whose parts name each other too often', () => {
+    const $defs: Record<string, JsonSchema> = { d0: { type: 'null' } };
+    for (let i = 1; i < 25; i += 1) {
+      const $ref = `#/$defs/d${i - 1}`;
+      $defs[`d${i}`] = { allOf: [{ $ref }, { $ref }] };
+    }
+    expect(() => written({ $defs, $ref: '#/$defs/d24' })).toThrow('it is too large');
+    const required = Array.from({ length: 1001 }, (_, i) => `name ${i}`);
+    expect(() => written({ required })).toThrow('it has more than 1000 values');
   });
 
   it('one that is far too deep', () => {

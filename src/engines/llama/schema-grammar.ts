@@ -1,44 +1,16 @@
 /**
- * JSON Schema as a grammar of llama.cpp (GBNF): what it writes is valid against the schema, without a space
- * between tokens. The grammar may allow less than the schema: properties that it does not name are not written
- * beside those that it names, numbers have no exponent. llama.cpp has a converter of its own, which drops what
- * it does not know without a word, and a grammar that does not parse ends the process.
+ * JSON Schema as grammar: what it writes is valid against the schema, without a space between tokens. The grammar
+ * may allow less than the schema: properties that it does not name are not written beside those that it names,
+ * numbers have no exponent (docs/decisions/language-models.md).
  */
 
 import { invalidRequest } from '../../contract/error.ts';
 import type { JsonSchema } from '../../contract/text.ts';
-import { integerGrammar, multiplesWithin, numberGrammar } from './number-grammar.ts';
-import { PatternFault, patternGrammar } from './pattern-grammar.ts';
+import { type Grammar, jsonLiteral, MOST_REPEATED, repeated, times } from './grammar.ts';
+import { numberRule } from './number-grammar.ts';
 import { areDisjoint } from './schema-disjoint.ts';
-import { ANNOTATIONS, list, mergeSchemas, record, SchemaFault } from './schema-merge.ts';
-
-/** Rules that every grammar may name. */
-const SHARED: Readonly<Record<string, string>> = {
-  character: '[^"\\\\\\x00-\\x1F\\x7F] | "\\\\" ["\\\\bfnrt]',
-  string: '"\\"" character* "\\""',
-  integer: '"-"? ([0-9] | [1-9] [0-9]{1,14})',
-  number: 'integer ("." [0-9]{1,9})?',
-  boolean: '"true" | "false"',
-  null: '"null"',
-  value: 'object | array | string | number | boolean | null',
-  member: 'string ":" value',
-  object: '"{" (member ("," member)*)? "}"',
-  array: '"[" (value ("," value)*)? "]"',
-};
-
-/** Grammar of the formats, between the quotes; each is a part of what the format allows. */
-const FORMATS: Readonly<Record<string, string>> = {
-  date: '[12] [0-9]{3} "-" ("0" [1-9] | "1" [0-2]) "-" ("0" [1-9] | "1" [0-9] | "2" [0-8])',
-  time: '("0" [0-9] | "1" [0-9] | "2" [0-3]) ":" [0-5] [0-9] ":" [0-5] [0-9] "Z"',
-  duration: '"P" ([1-9] [0-9]{0,2} "D" | "T" [1-9] [0-9]{0,2} [HMS])',
-  email: '[a-z0-9]{1,30} ("." [a-z0-9]{1,20})? "@" [a-z0-9]{1,30} "." [a-z]{2,10}',
-  hostname: '[a-z0-9]{1,30} ("." [a-z0-9]{1,30}){0,3}',
-  ipv4: 'byte "." byte "." byte "." byte',
-  ipv6: '[0-9a-f]{1,4} (":" [0-9a-f]{1,4}){7}',
-  uuid: '[0-9a-f]{8} "-" [0-9a-f]{4} "-4" [0-9a-f]{3} "-" [89ab] [0-9a-f]{3} "-" [0-9a-f]{12}',
-  uri: '"https://" [a-z0-9]{1,30} "." [a-z]{2,10} ("/" [a-zA-Z0-9._-]{0,60}){0,8}',
-};
-const BYTE = '"25" [0-5] | "2" [0-4] [0-9] | "1" [0-9]{2} | [1-9] [0-9] | [0-9]';
+import { ANNOTATIONS, countOf, list, mergeSchemas, record, SchemaFault } from './schema-merge.ts';
+import { stringRule } from './string-grammar.ts';
 
 /** Keywords by the type of the values that they are about. */
 const KEYWORDS: Readonly<Record<string, readonly string[]>> = {
@@ -73,118 +45,49 @@ const REFUSED = [
     '$recursiveRef',
   ],
 ];
-/** llama.cpp repeats less than 2000 times. */
-const MOST_REPEATED = 1999;
-const MOST_MULTIPLES = 500;
 /** Values of enums, choices and properties of one schema together: each may have to be looked at for each token. */
 const MOST_CHOICES = 1000;
+const MOST_VISITS = 20_000;
 const MOST_DEPTH = 64;
-/** Far beyond what any schema needs that a model can follow. */
-const MOST_CHARACTERS = 400_000;
-
-/** Planes of Unicode in which nothing is assigned. */
-const RARE = /[\u{40000}-\u{DFFFF}]/gu;
+/** Characters of a place in a message. */
+const MOST_PLACE = 200;
 
 type Schema = JsonSchema | boolean;
 type Place = readonly (string | number)[];
 
-/** A literal of the grammar. */
-export function literal(text: string): string {
-  const escaped = text.replace(/["\\]/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\r', '\\r');
-  return `"${escaped}"`;
-}
-
-/** A literal of a value as JSON. What a vocabulary may lack is escaped: a literal that cannot be written ends the process. */
-function jsonLiteral(value: unknown): string {
-  const escaped = (character: string) => {
-    const units = [character.charCodeAt(0), character.charCodeAt(1)];
-    return units.map((unit) => `\\u${unit.toString(16)}`).join('');
-  };
-  return literal(JSON.stringify(value).replace(RARE, escaped));
-}
-
-/** A grammar that is put together: rules of schemas, rules of text around them. */
-export class JsonGrammar {
-  readonly #rules = new Map<string, string>();
-  /** Rules that a rule may begin with, without a character before: where they go round, nothing is ever written. */
-  readonly #begins = new Map<string, readonly string[]>();
-  #characters = 0;
-
-  /** Adds a rule and gives the name that it has here. */
-  add(name: string, body: string, begins: readonly string[] = []): string {
-    const rule = `${name}-${this.#rules.size}`;
-    this.#set(rule, body, begins);
-    return rule;
-  }
-
-  /**
-   * Adds what is valid against a schema.
-   * @param param the field that errors name.
-   * @param root what `#` means in its references.
-   * @throws ServiceError `invalid_request` that names what of the schema cannot be had.
-   */
-  schema(schema: Schema, param: string, root: Schema = schema): string {
-    try {
-      return new SchemaReader(this, root).rule(schema, [], 0);
-    } catch (error) {
-      if (!(error instanceof SchemaFault)) throw error;
-      throw invalidRequest(
-        `The JSON Schema cannot be followed by this model: ${error.message}.`,
-        param,
-        'unsupported_value',
-      );
-    }
-  }
-
-  /** Makes a name for a rule that follows. */
-  reserve(name: string): string {
-    const rule = `${name}-${this.#rules.size}`;
-    this.#rules.set(rule, '');
-    return rule;
-  }
-
-  define(rule: string, body: string, begins: readonly string[]): void {
-    this.#set(rule, body, begins);
-  }
-
-  /** The whole grammar of a rule. */
-  text(root: string): string {
-    const rules = [`root ::= ${root}`, ...[...this.#rules].map(([name, body]) => `${name} ::= ${body}`)];
-    const shared = { ...SHARED, byte: BYTE };
-    return [...rules, ...Object.entries(shared).map(([name, body]) => `${name} ::= ${body}`)].join('\n');
-  }
-
-  #set(rule: string, body: string, begins: readonly string[]): void {
-    this.#characters += body.length;
-    if (this.#characters > MOST_CHARACTERS) throw new SchemaFault('it is too large');
-    this.#rules.set(rule, body);
-    this.#begins.set(rule, begins);
-    if (this.#beginsWith(rule, rule, new Set())) throw new SchemaFault("a '$ref' leads back to itself");
-  }
-
-  #beginsWith(rule: string, goal: string, seen: Set<string>): boolean {
-    if (seen.has(rule)) return false;
-    seen.add(rule);
-    const begins = this.#begins.get(rule) ?? [];
-    return begins.some((each) => each === goal || this.#beginsWith(each, goal, seen));
+/**
+ * Adds what is valid against a schema.
+ * @param param the field that errors name.
+ * @param root what `#` means in its references.
+ * @throws ServiceError `invalid_request` that names what of the schema cannot be had.
+ */
+export function schemaRule(grammar: Grammar, schema: Schema, param: string, root: Schema = schema): string {
+  try {
+    return new SchemaReader(grammar, root).rule(schema, [], 0);
+  } catch (error) {
+    if (!(error instanceof SchemaFault)) throw error;
+    const message = `The JSON Schema cannot be followed by this model: ${error.message}.`;
+    throw invalidRequest(message, param, 'unsupported_value');
   }
 }
 
 /** Reads one schema with its references. */
 class SchemaReader {
-  readonly #grammar: JsonGrammar;
+  readonly #grammar: Grammar;
   readonly #root: Schema;
   /** Rules of what references name. */
   readonly #references = new Map<string, string>();
   #choices = 0;
+  #visits = 0;
 
-  constructor(grammar: JsonGrammar, root: Schema) {
+  constructor(grammar: Grammar, root: Schema) {
     this.#grammar = grammar;
     this.#root = root;
   }
 
   /** The rule of a schema that stands somewhere. */
   rule(schema: Schema, place: Place, depth: number): string {
+    this.#visit(schema, place);
     if (schema === true) return 'value';
     if (schema === false) throw this.#fault(place, 'nothing is valid here');
     if (depth > MOST_DEPTH) throw this.#fault(place, `it is deeper than ${MOST_DEPTH}`);
@@ -212,7 +115,7 @@ class SchemaReader {
     if (!/^#(\/|$)/.test(reference)) throw this.#fault(place, "a '$ref' outside the schema");
     let found: unknown = this.#root;
     for (const step of reference.slice(1).split('/').slice(1)) {
-      const key = decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~');
+      const key = decodedStep(step).replaceAll('~1', '/').replaceAll('~0', '~');
       const within = Array.isArray(found) ? Object.fromEntries(Object.entries(found)) : record(found);
       found = Object.hasOwn(within, key) ? within[key] : undefined;
     }
@@ -225,20 +128,17 @@ class SchemaReader {
 
   /** A schema with everything that `$ref` and `allOf` add to it. */
   #whole(schema: Schema, place: Place, depth: number): JsonSchema | true {
+    this.#visit(schema, place);
     if (schema === true) return true;
     if (schema === false) throw this.#fault(place, 'nothing is valid here');
-    if (depth > MOST_DEPTH) throw this.#fault(place, "a '$ref' leads back to itself");
+    if (depth > MOST_DEPTH) throw this.#fault(place, `'$ref' and 'allOf' go deeper than ${MOST_DEPTH}`);
     const { $ref, allOf, ...rest } = schema;
     const parts: Schema[] = list(allOf) as Schema[];
     if (typeof $ref === 'string') parts.push(this.#resolve($ref, place));
     return parts.reduce<JsonSchema>((sum, part) => {
       const whole = this.#whole(part, place, depth + 1);
       if (whole === true) return sum;
-      try {
-        return mergeSchemas(sum, whole);
-      } catch (error) {
-        throw error instanceof SchemaFault ? this.#fault(place, error.message) : error;
-      }
+      return this.#at(place, () => mergeSchemas(sum, whole));
     }, rest);
   }
 
@@ -265,7 +165,7 @@ class SchemaReader {
 
   /** A schema without references and choices. */
   #plain(schema: JsonSchema, place: Place, depth: number): string {
-    const refused = REFUSED.find((keyword) => schema[keyword] !== undefined && schema[keyword] !== true);
+    const refused = REFUSED.find((keyword) => schema[keyword] !== undefined);
     if (refused !== undefined) throw this.#fault(place, `'${refused}'`);
     const types = this.#types(schema, place);
     if ('const' in schema) return this.#values([schema.const], schema, types, place);
@@ -307,10 +207,10 @@ class SchemaReader {
       case 'array':
         return this.#array(schema, place, depth);
       case 'string':
-        return this.#string(schema, place);
+        return this.#at(place, () => stringRule(this.#grammar, schema));
       case 'integer':
       case 'number':
-        return this.#number(type, schema, place);
+        return this.#at(place, () => numberRule(this.#grammar, type, schema));
       default:
         return type;
     }
@@ -319,6 +219,7 @@ class SchemaReader {
   #object(schema: JsonSchema, place: Place, depth: number): string {
     const more = schema.additionalProperties ?? schema.unevaluatedProperties ?? true;
     const required = new Set(list(schema.required));
+    this.#countChoices(required.size + Object.keys(record(schema.properties)).length);
     const named = Object.entries(record(schema.properties)).filter(
       ([name, each]) => each !== false || required.has(name),
     ) as [string, Schema][];
@@ -326,11 +227,10 @@ class SchemaReader {
       if (typeof name !== 'string') throw this.#fault(place, "a 'required' that is no text");
       if (named.every(([each]) => each !== name)) named.push([name, more as Schema]);
     }
-    const atLeast = typeof schema.minProperties === 'number' ? schema.minProperties : 0;
-    const atMost = typeof schema.maxProperties === 'number' ? schema.maxProperties : Number.POSITIVE_INFINITY;
+    const atLeast = this.#at(place, () => countOf(schema, 'minProperties', 0));
+    const atMost = this.#at(place, () => countOf(schema, 'maxProperties', Number.POSITIVE_INFINITY));
     if (required.size > atMost) throw this.#fault(place, "more 'required' than 'maxProperties'");
     if (named.length === 0) return this.#map(more as Schema, atLeast, atMost, place, depth);
-    this.#countChoices(named.length);
     // More may be written only when all may.
     const written = named.length > atMost ? named.filter(([name]) => required.has(name)) : named;
     const always = atLeast > required.size ? written.map(([name]) => name) : [...required];
@@ -382,8 +282,8 @@ class SchemaReader {
     const first = list(older ? schema.items : schema.prefixItems) as Schema[];
     const after = older ? schema.additionalItems : schema.items;
     const more = (after ?? true) as Schema;
-    const atLeast = typeof schema.minItems === 'number' ? schema.minItems : 0;
-    const atMost = typeof schema.maxItems === 'number' ? schema.maxItems : Number.POSITIVE_INFINITY;
+    const atLeast = this.#at(place, () => countOf(schema, 'minItems', 0));
+    const atMost = this.#at(place, () => countOf(schema, 'maxItems', Number.POSITIVE_INFINITY));
     if (schema.uniqueItems === true && atMost > 1) throw this.#fault(place, "'uniqueItems'");
     if (atLeast > atMost) throw this.#fault(place, "more 'minItems' than 'maxItems'");
     if (atLeast > MOST_REPEATED) throw this.#fault(place, `a 'minItems' above ${MOST_REPEATED}`);
@@ -402,82 +302,46 @@ class SchemaReader {
     return this.#grammar.add('array', `"[" ${rules.join(' "," ')} ${tail} "]"`);
   }
 
-  #string(schema: JsonSchema, place: Place): string {
-    const { format, pattern, minLength, maxLength } = schema;
-    const bounded = minLength !== undefined || maxLength !== undefined;
-    const asked = [format, pattern, bounded || undefined].filter((each) => each !== undefined);
-    if (asked.length > 1) throw this.#fault(place, "two of 'format', 'pattern' and limits of the length");
-    if (typeof format === 'string') {
-      const known = format === 'date-time' ? `${FORMATS.date} "T" ${FORMATS.time}` : FORMATS[format];
-      if (known === undefined) throw this.#fault(place, `the format '${format}'`);
-      return this.#grammar.add('format', `"\\"" ${known} "\\""`);
-    }
-    if (typeof pattern === 'string') {
-      try {
-        return this.#grammar.add('pattern', `"\\"" (${patternGrammar(pattern, 'character*')}) "\\""`);
-      } catch (error) {
-        if (!(error instanceof PatternFault)) throw error;
-        throw this.#fault(place, `a 'pattern' with ${error.message}`);
-      }
-    }
-    if (!bounded) return 'string';
-    const atLeast = typeof minLength === 'number' ? minLength : 0;
-    const atMost = typeof maxLength === 'number' ? maxLength : Number.POSITIVE_INFINITY;
-    if (atLeast > atMost) throw this.#fault(place, "more 'minLength' than 'maxLength'");
-    if (atLeast > MOST_REPEATED) throw this.#fault(place, `a 'minLength' above ${MOST_REPEATED}`);
-    if (atMost === 0) return this.#grammar.add('text', '"\\"\\""');
-    return this.#grammar.add('text', `"\\"" character${times(atLeast, atMost)} "\\""`);
-  }
-
-  #number(type: 'integer' | 'number', schema: JsonSchema, place: Place): string {
-    const { multipleOf, ...bounds } = schema;
-    const bounded = KEYWORDS.number?.some((keyword) => keyword in bounds);
-    const decimals = typeof multipleOf === 'number' ? decimalsOfStep(multipleOf) : undefined;
-    const whole = type === 'integer' || decimals === 0;
-    if (multipleOf !== undefined && decimals === undefined) {
-      const step = typeof multipleOf === 'number' && Number.isSafeInteger(multipleOf) ? multipleOf : 0;
-      const values = step > 0 ? multiplesWithin(step, bounds, MOST_MULTIPLES) : undefined;
-      if (values === undefined) {
-        throw this.#fault(place, `a 'multipleOf' without limits that leave 1 to ${MOST_MULTIPLES} values`);
-      }
-      this.#countChoices(values.length);
-      return this.#grammar.add('multiple', values.map((value) => literal(String(value))).join(' | '));
-    }
-    if (!bounded && (whole || decimals === undefined)) return whole ? 'integer' : 'number';
-    const grammar = whole ? integerGrammar(bounds) : numberGrammar(bounds, decimals);
-    if (grammar === undefined) throw this.#fault(place, 'limits that leave no number of at most 15 digits');
-    return this.#grammar.add(type, grammar);
-  }
-
   #countChoices(count: number): void {
     this.#choices += count;
     if (this.#choices <= MOST_CHOICES) return;
     throw new SchemaFault(`it has more than ${MOST_CHOICES} values of enums, choices and properties`);
   }
 
+  /** Schemas may name each other so often that there is no end of them. */
+  #visit(schema: unknown, place: Place): void {
+    this.#visits += 1;
+    if (this.#visits > MOST_VISITS) throw new SchemaFault('it is too large');
+    if (
+      typeof schema !== 'boolean' &&
+      (typeof schema !== 'object' || schema === null || Array.isArray(schema))
+    ) {
+      throw this.#fault(place, 'what is no schema');
+    }
+  }
+
+  /** Does what may find a fault, which is told with its place. */
+  #at<T>(place: Place, work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      throw error instanceof SchemaFault ? this.#fault(place, error.message) : error;
+    }
+  }
+
   #fault(place: Place, what: string): SchemaFault {
-    const at = place.length === 0 ? 'at its top' : `at ${place.join('/')}`;
+    const at = place.length === 0 ? 'at its top' : `at ${place.join('/').slice(0, MOST_PLACE)}`;
     return new SchemaFault(`${what} (${at})`);
   }
 }
 
-/** How often something may stand there; a limit that the library does not know is as if there were none below it. */
-function times(atLeast: number, atMost: number): string {
-  if (atMost === Number.POSITIVE_INFINITY) return atLeast === 0 ? '*' : `{${atLeast},}`;
-  return `{${atLeast},${Math.min(atMost, MOST_REPEATED)}}`;
-}
-
-/** A rule so many times, with commas between. */
-function repeated(rule: string, atLeast: number, atMost: number): string {
-  const most = atMost === Number.POSITIVE_INFINITY ? atMost : atMost - 1;
-  const tail = most === 0 ? '' : `("," ${rule})${times(Math.max(0, atLeast - 1), most)}`;
-  return atLeast === 0 ? `(${rule} ${tail})?` : `${rule} ${tail}`;
-}
-
-/** Decimals that multiples of 1, 0.1, 0.01 … have; undefined for other steps. */
-function decimalsOfStep(step: number): number | undefined {
-  const [, decimals = ''] = /^(?:1|0\.(0*1))$/.exec(String(step)) ?? [undefined, undefined];
-  return step === 1 || decimals !== '' ? decimals.length : undefined;
+/** A step of a JSON pointer in an address; one that is badly written names nothing. */
+function decodedStep(step: string): string {
+  try {
+    return decodeURIComponent(step);
+  } catch {
+    return step;
+  }
 }
 
 function hasType(value: unknown, type: string): boolean {

@@ -1,0 +1,117 @@
+/** Grammars of llama.cpp (GBNF), put together rule by rule so that it can read them: one that it cannot ends its process. */
+
+import { SchemaFault } from './schema-merge.ts';
+
+/** Rules that every grammar may name. */
+const SHARED: Readonly<Record<string, string>> = {
+  byte: '"25" [0-5] | "2" [0-4] [0-9] | "1" [0-9]{2} | [1-9] [0-9] | [0-9]',
+  character: '[^"\\\\\\x00-\\x1F\\x7F] | "\\\\" ["\\\\bfnrt]',
+  string: '"\\"" character* "\\""',
+  integer: '"-"? ([0-9] | [1-9] [0-9]{1,14})',
+  number: 'integer ("." [0-9]{1,9})?',
+  boolean: '"true" | "false"',
+  null: '"null"',
+  value: 'object | array | string | number | boolean | null',
+  member: 'string ":" value',
+  object: '"{" (member ("," member)*)? "}"',
+  array: '"[" (value ("," value)*)? "]"',
+};
+
+/** llama.cpp repeats less than 2000 times. */
+export const MOST_REPEATED = 1999;
+/** Rules that llama.cpp makes of the repetitions of one grammar. */
+const MOST_REPETITIONS = 50_000;
+/** Far beyond what any schema needs that a model can follow. */
+const MOST_CHARACTERS = 400_000;
+/** Planes of Unicode in which nothing is assigned. */
+const RARE = /[\u{40000}-\u{DFFFF}]/gu;
+const CONTROLS = /\p{Cc}/gu;
+
+/** A literal of the grammar. */
+export function literal(text: string): string {
+  const escaped = text.replace(/["\\]/g, '\\$&').replace(CONTROLS, (character) => {
+    return `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`;
+  });
+  return `"${escaped}"`;
+}
+
+/** A literal of a value as JSON. What a vocabulary may lack is escaped: what cannot be written ends the process. */
+export function jsonLiteral(value: unknown): string {
+  const escaped = (character: string) => {
+    const units = [character.charCodeAt(0), character.charCodeAt(1)];
+    return units.map((unit) => `\\u${unit.toString(16)}`).join('');
+  };
+  return literal(JSON.stringify(value).replace(RARE, escaped));
+}
+
+/** A grammar that is put together. */
+export class Grammar {
+  readonly #rules = new Map<string, string>();
+  /** Rules by their body: what is the same stands there once. */
+  readonly #names = new Map<string, string>();
+  /** Rules that a rule may begin with, without a character before: where they go round, nothing is ever written. */
+  readonly #begins = new Map<string, readonly string[]>();
+  #characters = 0;
+  #repetitions = 0;
+
+  /**
+   * Adds a rule and gives the name that it has here.
+   * @param begins rules that it may begin with.
+   * @throws SchemaFault when the grammar becomes too large.
+   */
+  add(name: string, body: string, begins: readonly string[] = []): string {
+    const known = this.#names.get(body);
+    if (known !== undefined) return known;
+    const rule = this.reserve(name);
+    this.#names.set(body, rule);
+    this.define(rule, body, begins);
+    return rule;
+  }
+
+  /** Makes a name for a rule that {@link define} says later. */
+  reserve(name: string): string {
+    const rule = `${name}-${this.#rules.size}`;
+    this.#rules.set(rule, '');
+    return rule;
+  }
+
+  /** @throws SchemaFault when the rule may begin with itself, or the grammar becomes too large. */
+  define(rule: string, body: string, begins: readonly string[]): void {
+    this.#characters += body.length;
+    for (const [, least = '', most = ''] of body.matchAll(/\{(\d+),?(\d*)\}/g)) {
+      this.#repetitions += Number(most || least);
+    }
+    if (this.#characters > MOST_CHARACTERS || this.#repetitions > MOST_REPETITIONS) {
+      throw new SchemaFault('it is too large');
+    }
+    this.#rules.set(rule, body);
+    this.#begins.set(rule, begins);
+    if (this.#beginsWith(rule, rule, new Set())) throw new SchemaFault("a '$ref' leads back to itself");
+  }
+
+  /** The whole grammar. @param root what a text of it is. */
+  text(root: string): string {
+    const rules = [['root', root], ...this.#rules, ...Object.entries(SHARED)];
+    return rules.map(([name, body]) => `${name} ::= ${body}`).join('\n');
+  }
+
+  #beginsWith(rule: string, goal: string, seen: Set<string>): boolean {
+    if (seen.has(rule)) return false;
+    seen.add(rule);
+    const begins = this.#begins.get(rule) ?? [];
+    return begins.some((each) => each === goal || this.#beginsWith(each, goal, seen));
+  }
+}
+
+/** How often something may stand there; a limit beyond what llama.cpp repeats is that of llama.cpp. */
+export function times(atLeast: number, atMost: number): string {
+  if (atMost === Number.POSITIVE_INFINITY) return atLeast === 0 ? '*' : `{${atLeast},}`;
+  return `{${atLeast},${Math.min(atMost, MOST_REPEATED)}}`;
+}
+
+/** A rule so many times, with commas between. */
+export function repeated(rule: string, atLeast: number, atMost: number): string {
+  const most = atMost === Number.POSITIVE_INFINITY ? atMost : atMost - 1;
+  const tail = most === 0 ? '' : `("," ${rule})${times(Math.max(0, atLeast - 1), most)}`;
+  return atLeast === 0 ? `(${rule} ${tail})?` : `${rule} ${tail}`;
+}
