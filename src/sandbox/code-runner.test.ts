@@ -1,0 +1,203 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { RecordingLogger } from '../../test/support/recording-logger.ts';
+import type { CodeContainer } from '../contract/code-runner.ts';
+import { type CodeRunnerOptions, codeRunner, type OpenCodeRunner } from './code-runner.ts';
+
+const never = new AbortController().signal;
+
+function runner(options: Partial<CodeRunnerOptions> = {}): OpenCodeRunner {
+  const log = new RecordingLogger();
+  return codeRunner({ atOnce: 2, timeMs: 60_000, heapBytes: 256 * 2 ** 20, log, ...options });
+}
+
+function ownRunner(options: Partial<CodeRunnerOptions> = {}): OpenCodeRunner {
+  const own = runner(options);
+  onTestFinished(() => own.close());
+  return own;
+}
+
+describe('one container', () => {
+  let all: OpenCodeRunner;
+  let container: CodeContainer;
+  beforeAll(() => {
+    all = runner();
+    container = all.open('org');
+  });
+  afterAll(() => all.close());
+  const run = (code: string) => container.run(code, never);
+
+  test('gives what is printed, in order, and the value of the last line', async () => {
+    const run1 = await run('import sys\nprint("a")\nprint("b", file=sys.stderr)\nprint("c")\n1 + 1');
+    expect(run1).toEqual({ status: 'done', logs: 'a\nb\nc\n', result: '2', restarted: false });
+    expect(await run('x = 5')).toEqual({ status: 'done', logs: '', restarted: false });
+    expect(await run('x * 2')).toMatchObject({ result: '10' });
+  });
+
+  test('tells an exception by its own frames only', async () => {
+    expect(await run('def f():\n    return 1 / 0\nf()')).toMatchObject({
+      status: 'raised',
+      error: expect.stringMatching(
+        /^Traceback \(most recent call last\):\n {2}File "<program \d+>", line 3, in <module>\n[\s\S]*return 1 \/ 0[\s\S]*ZeroDivisionError: division by zero\n$/,
+      ),
+    });
+    expect(await run('1 +')).toMatchObject({ error: expect.stringContaining('SyntaxError') });
+    expect(await run('raise SystemExit(3)')).toMatchObject({
+      error: expect.stringContaining('SystemExit: 3'),
+    });
+    expect(await run('class E(Exception):\n    __str__ = None\nraise E()')).toMatchObject({
+      status: 'raised',
+    });
+    expect(await run('input()')).toMatchObject({ error: expect.stringContaining('EOFError') });
+  });
+
+  test('awaits at the top level, and says so where asyncio.run cannot be', async () => {
+    expect(await run('import asyncio\nawait asyncio.sleep(0.01)\n"slept"')).toMatchObject({
+      result: "'slept'",
+    });
+    const { error } = await run('import asyncio\nasyncio.run(asyncio.sleep(0))');
+    expect(error).toContain("write 'await main()' outside of functions");
+    expect(await run('import time\ntime.sleep(0.01)\n"slept"')).toMatchObject({ result: "'slept'" });
+  });
+
+  test('has the standard library, and files of its own', async () => {
+    const code = `
+import csv, datetime, decimal, fractions, hashlib, io, json, math, random, re, statistics, zlib
+open("/tmp/own", "w").write("kept")
+statistics.mean([1, 2]), json.dumps({"a": math.comb(40, 20)}), open("/tmp/own").read()`;
+    expect(await run(code)).toMatchObject({ result: `(1.5, '{"a": 137846528820}', 'kept')` });
+  });
+
+  test('cuts what is printed after 64 KiB, and a long value', async () => {
+    const { logs, status } = await run('print("é" * 40000)\nprint("more")');
+    expect(status).toBe('done');
+    expect(logs).toBe(`${'é'.repeat(32_768)}\n[output cut after 65536 bytes]\n`);
+    expect((await run('print(1)')).logs).toBe('1\n');
+    expect((await run('"x" * 100000')).result).toHaveLength(8192);
+    expect((await run('raise Exception("x" * 100000)')).error).toHaveLength(8192);
+  });
+
+  test('a program that needs too much memory gets a MemoryError and the next one runs', async () => {
+    const { error } = await run('blocks = [bytes(10 ** 6) for _ in range(400)]');
+    expect(error).toContain('MemoryError');
+    expect(await run('"still there", x')).toMatchObject({ result: "('still there', 5)", restarted: false });
+  });
+
+  test.each([
+    'import js',
+    'import pyodide_js',
+    'import pyodide_js._api',
+    'from pyodide.code import run_js\nrun_js("1 + 1")',
+    'import importlib\nimportlib.import_module("js")',
+    'import sys\nsys.modules["pyodide_js"]',
+    'import _pyodide._importhook as h\nh.jsfinder.jsproxies["js"]',
+    'from pyodide.http import pyfetch\nawait pyfetch("http://127.0.0.1/")',
+    'import pyodide.http\npyodide.http.open_url("http://127.0.0.1/")',
+    'from pyodide.ffi import to_js\nto_js([1]).constructor.constructor("return process")()',
+    'from pyodide.ffi import to_js\nto_js({"a": 1}).constructor.constructor("return Bun")()',
+    'import pyodide.webloop as w\nw.scheduleCallback.constructor("return globalThis")()',
+    'import pyodide.webloop as w\nw.scheduleCallback.constructor.constructor("return globalThis")()',
+    'from pyodide.ffi import create_proxy\ncreate_proxy(print).constructor.constructor("return 1")()',
+    'import micropip',
+    'import pyodide_js\npyodide_js.loadPackage("numpy")',
+    'import socket\ns = socket.socket()\ns.settimeout(1)\ns.connect(("127.0.0.1", 80))',
+    'import urllib.request\nurllib.request.urlopen("http://127.0.0.1:80/", timeout=1)',
+    'import http.client\nhttp.client.HTTPConnection("127.0.0.1", 80, timeout=1).request("GET", "/")',
+    'import subprocess\nsubprocess.run(["ls"])',
+    'import os\nos.fork()',
+    'import os\nos.execv("/bin/sh", ["sh"])',
+    'open("/etc/passwd")',
+    'open("/proc/self/environ")',
+    'open("/proc/1/cmdline")',
+    'import os\nos.listdir("/etc")',
+    'import os\nos.listdir("/root")',
+    'import ctypes\nctypes.CDLL("libc.so.6")',
+  ])('finds nothing of the machine by %j', async (code) => {
+    const { status, error } = await run(code);
+    expect([status, error]).toEqual([
+      'raised',
+      expect.stringMatching(/Error|refused|not found|cannot|unavailable/i),
+    ]);
+  });
+
+  test('sees a made-up environment, an own file system and no shell', async () => {
+    const code = 'import os\nsorted(os.environ), sorted(os.listdir("/")), os.system("ls")';
+    const { result } = await run(code);
+    expect(result).toMatch(
+      /^\(\['HOME', 'LANG', 'LD_LIBRARY_PATH', 'LOGNAME', 'PATH', 'PWD', 'PYTHONINSPECT', 'USER', '_'\], \['dev', 'home', 'lib', 'proc', 'tmp'\], -?\d+\)$/,
+    );
+    expect((await run('import os\nos.system("ls")')).result).not.toBe('0');
+    expect(
+      (await run('import os\n[v for v in os.environ.values() if "sandbox" in v and "src" in v]')).result,
+    ).toBe('[]');
+  });
+
+  test('no object leads to JavaScript that could be run', async () => {
+    const code = `
+import gc
+from pyodide.ffi import JsProxy, to_js, create_proxy
+import pyodide.webloop, pyodide._package_loader
+found = [o for o in gc.get_objects() if isinstance(o, JsProxy)]
+found += [v for m in (pyodide.webloop, pyodide._package_loader) for v in vars(m).values() if isinstance(v, JsProxy)]
+found += [to_js([]), to_js({}), to_js(b""), create_proxy(len)]
+bad = []
+for o in found:
+    for name in dir(o):
+        try:
+            value = getattr(o, name)
+        except BaseException:
+            continue
+        if isinstance(value, JsProxy) and getattr(value, "constructor", None) is not None:
+            if str(getattr(value.constructor, "name", "")) in ("Function", "process"):
+                bad.append(name)
+bad`;
+    expect(await run(code)).toMatchObject({ status: 'done', result: '[]' });
+  });
+
+  test('a program that is too long is not run', async () => {
+    const code = `x = ${'1'.repeat(200_000)}`;
+    expect(await run(code)).toMatchObject({
+      status: 'cut',
+      error: 'The program has 200004 characters, and may have 200000. It was not run.',
+    });
+  });
+});
+
+describe('limits', () => {
+  test('time ends a program with its names, and what it printed is kept', async () => {
+    const container = ownRunner({ timeMs: 700 }).open('org');
+    expect(await container.run('x = 1', never)).toMatchObject({ status: 'done' });
+    expect(await container.run('print("begun", flush=True)\nwhile True: pass', never)).toEqual({
+      status: 'cut',
+      logs: 'begun\n',
+      error: 'The program was ended after 0.7 s, the most that one may take.',
+      restarted: false,
+    });
+    expect(await container.run('x', never)).toMatchObject({
+      status: 'raised',
+      error: expect.stringContaining('NameError'),
+      restarted: true,
+    });
+    expect(await container.run('1', never)).toMatchObject({ restarted: false });
+  });
+
+  test('containers share nothing', async () => {
+    const all = ownRunner();
+    const [one, other] = [all.open('a'), all.open('b')];
+    await one.run('import builtins\nbuiltins.leak = 1\nopen("/tmp/leak", "w").write("x")', never);
+    const found = await other.run(
+      'import builtins, os\nhasattr(builtins, "leak"), os.listdir("/tmp")',
+      never,
+    );
+    expect(found).toMatchObject({ result: '(False, [])' });
+  });
+
+  test('a broken interpreter is told, and replaced', async () => {
+    const container = ownRunner().open('org');
+    const broken = 'import ctypes\nctypes.CDLL(None).emscripten_run_script(b"1")\nctypes.string_at(2 ** 31)';
+    expect(await container.run(broken, never)).toMatchObject({
+      status: 'cut',
+      error: 'The interpreter broke while it ran the program.',
+    });
+    expect(await container.run('2', never)).toMatchObject({ result: '2', restarted: true });
+  });
+});

@@ -1,0 +1,134 @@
+import { expect, test } from 'vitest';
+import { fakeSearxng, searxngAnswer } from '../../test/support/fake-searxng.ts';
+import { Secret } from '../contract/secret.ts';
+import type { WebSearchSettings } from '../contract/settings.ts';
+import { searxngSearch } from './searxng-search.ts';
+
+const never = new AbortController().signal;
+const query = { text: 'tea & cake', results: 3 };
+
+function searching(url: string, settings: Partial<WebSearchSettings> = {}) {
+  return searxngSearch({ url, apiKey: undefined, timeoutMs: 10_000, maxResults: 10, ...settings });
+}
+
+const page = (url: string, title: unknown = 'T', content: unknown = 'C') => ({ url, title, content });
+
+test('asks for JSON, with the query, hosts and locale in the words of the server', async () => {
+  const server = fakeSearxng(() => searxngAnswer([]));
+  const search = searching(`${server.url}/prefix`, { apiKey: new Secret('s3cret') });
+  await search.search({ ...query, domains: ['a.org', 'b.org'], country: 'at' }, never);
+  await search.search({ ...query, domains: ['a', 'b', 'c', 'd', 'e'], country: '!' }, never);
+  const [first, second] = server.asked;
+  expect(first?.url.pathname).toBe('/prefix/search');
+  expect(Object.fromEntries(first?.url.searchParams ?? [])).toEqual({
+    q: 'tea & cake (site:a.org OR site:b.org)',
+    format: 'json',
+    language: 'de-AT',
+  });
+  expect(first?.headers.get('authorization')).toBe('Bearer s3cret');
+  expect(Object.fromEntries(second?.url.searchParams ?? [])).toEqual({ q: 'tea & cake', format: 'json' });
+});
+
+test('gives pages as they come, each address once, as many as wanted', async () => {
+  const server = fakeSearxng(() =>
+    searxngAnswer([
+      page('https://a.org/1', ' One \n page ', 'Some\ttext'),
+      page('https://a.org/1'),
+      page('javascript:alert(1)'),
+      page('nowhere'),
+      page(`https://a.org/${'x'.repeat(2100)}`),
+      { title: 'no address' },
+      page('https://b.org/2', null, 5),
+      page('http://c.org/3', 'x'.repeat(400), 'y'.repeat(3000)),
+      page('https://d.org/4'),
+    ]),
+  );
+  const pages = await searching(server.url).search(query, never);
+  expect(pages).toEqual([
+    { url: 'https://a.org/1', title: 'One page', excerpt: 'Some text' },
+    { url: 'https://b.org/2', title: 'https://b.org/2', excerpt: '' },
+    { url: 'http://c.org/3', title: `${'x'.repeat(299)}…`, excerpt: `${'y'.repeat(1999)}…` },
+  ]);
+  expect(await searching(server.url, { maxResults: 1 }).search(query, never)).toHaveLength(1);
+});
+
+test('keeps only the hosts that are allowed, whatever the server found', async () => {
+  const urls = [
+    'https://evil.org',
+    'https://a.org.evil.org',
+    'https://nota.org',
+    'https://A.org/',
+    'https://x.a.org/',
+  ];
+  const server = fakeSearxng(() => searxngAnswer(urls.map((url) => page(url))));
+  const pages = await searching(server.url).search({ ...query, domains: ['a.ORG'] }, never);
+  expect(pages.map(({ url }) => url)).toEqual(['https://A.org/', 'https://x.a.org/']);
+});
+
+test('follows no redirect', async () => {
+  const elsewhere = fakeSearxng(() => searxngAnswer([page('https://a.org')]));
+  const server = fakeSearxng(() => Response.redirect(`${elsewhere.url}/search`, 302));
+  await expect(searching(server.url).search(query, never)).rejects.toMatchObject({
+    kind: 'upstream',
+    message: 'The search failed: it answered 302, and redirects are not followed.',
+  });
+  expect(elsewhere.asked).toEqual([]);
+});
+
+test.each([
+  ['403', () => new Response('', { status: 403 }), /search\.formats/],
+  ['500', () => new Response('secret words', { status: 500 }), /^The search failed: it answered 500\.$/],
+  ['HTML', () => new Response('<html>'), /is no JSON/],
+  ['other JSON', () => Response.json({ results: 5 }), /has no 'results'/],
+  ['a list', () => Response.json([]), /has no 'results'/],
+])('an answer of %s is told as a failure of the search', async (_, answer, message) => {
+  const server = fakeSearxng(answer);
+  await expect(searching(server.url).search(query, never)).rejects.toMatchObject({
+    kind: 'upstream',
+    message: expect.stringMatching(message),
+  });
+});
+
+test('reads no more than 1 MiB of an answer, however much there is', async () => {
+  let sentBytes = 0;
+  const server = fakeSearxng(() => {
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        sentBytes += 65_536;
+        controller.enqueue(new Uint8Array(65_536).fill(32));
+      },
+    });
+    return new Response(body);
+  });
+  await expect(searching(server.url).search(query, never)).rejects.toThrow('longer than 1048576 bytes');
+  const sent = sentBytes;
+  expect(sent).toBeLessThan(32 * 1024 * 1024);
+});
+
+test('gives up after its time, and at once when nobody wants it any more', async () => {
+  const server = fakeSearxng(() => new Promise(() => undefined));
+  await expect(searching(server.url, { timeoutMs: 200 }).search(query, never)).rejects.toMatchObject({
+    kind: 'timeout',
+    message: 'The search server gave no answer within 0.2 s.',
+  });
+  const gone = new AbortController();
+  const wanted = searching(server.url).search(query, gone.signal);
+  gone.abort(new Error('left'));
+  await expect(wanted).rejects.toThrow('left');
+  await expect(searching(server.url).search(query, gone.signal)).rejects.toThrow('left');
+});
+
+test('a server that is not there is told without its address', async () => {
+  const wanted = searching('http://127.0.0.1:1').search(query, never);
+  await expect(wanted).rejects.toMatchObject({
+    kind: 'upstream',
+    message: 'The search failed: it cannot be reached or broke off.',
+  });
+});
+
+test('without settings there is none', async () => {
+  const search = searxngSearch(undefined);
+  expect(search.available).toBe(false);
+  await expect(search.search(query, never)).rejects.toThrow('no server is set up');
+  expect(searching('http://127.0.0.1:1').available).toBe(true);
+});

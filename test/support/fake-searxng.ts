@@ -1,0 +1,37 @@
+import { onTestFinished } from 'vitest';
+
+export interface AskedSearch {
+  readonly url: URL;
+  readonly headers: Headers;
+}
+
+/** A server with SearXNG's search API, for a test: it answers as it is told and remembers what it was asked. */
+export function fakeSearxng(answer: (asked: AskedSearch) => Response | Promise<Response>) {
+  const asked: AskedSearch[] = [];
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    idleTimeout: 60,
+    fetch(request) {
+      const one = { url: new URL(request.url), headers: request.headers };
+      asked.push(one);
+      return answer(one);
+    },
+  });
+  onTestFinished(() => server.stop(true));
+  return { url: `http://127.0.0.1:${server.port}`, asked };
+}
+
+/** An answer as SearXNG gives it, with fields that nobody needs. */
+export function searxngAnswer(results: readonly object[]): Response {
+  return Response.json({
+    query: 'q',
+    number_of_results: 0,
+    results: results.map((result) => ({ engine: 'duckduckgo', score: 1, category: 'general', ...result })),
+    answers: [],
+    corrections: [],
+    infoboxes: [],
+    suggestions: [],
+    unresponsive_engines: [['bing', 'timeout']],
+  });
+}
