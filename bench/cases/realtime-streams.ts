@@ -120,7 +120,7 @@ async function loadOf(varied: Pick<StreamPlan, 'clip' | 'variants' | 'chunkMs'>)
 }
 
 function rowsOf(load: Load, name: string, target: number | undefined): Row[] {
-  const { all, delays, servingCores, detectorCores, servingKb } = load;
+  const { all, delays, servingCores, detectorCores, servingKb, turns, expectedTurns, unexpected } = load;
   const delay = (what: string, { p99 }: Delays) => ({
     measure: `${name}: ${what}, 99 %`,
     ours: p99,
@@ -130,6 +130,8 @@ function rowsOf(load: Load, name: string, target: number | undefined): Row[] {
     { measure: `${name}: event delay, median`, ours: all.median, unit: 'ms' },
     { ...delay('event delay', all), ...(target === undefined ? {} : { target }) },
     { measure: `${name}: event delay, most`, ours: all.most, unit: 'ms' },
+    { measure: `${name}: turns without a text`, ours: expectedTurns - turns, unit: '', target: 0 },
+    { measure: `${name}: kinds of events not expected`, ours: unexpected.length, unit: '', target: 0 },
     ...Object.entries(delays).map(([type, each]) => delay(type.replace(/^.*\./, ''), each)),
     { measure: `${name}: cores of the serving process`, ours: servingCores, unit: '' },
     { measure: `${name}: cores of the detector's process`, ours: detectorCores, unit: '' },
