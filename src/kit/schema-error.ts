@@ -100,8 +100,9 @@ function isOfType(schema: TSchema, value: unknown): boolean {
 /** Elysia lets numbers arrive as text, by a branch of this form; it is not worth a word to the reader. */
 const COERCED: ReadonlySet<unknown> = new Set(['integer', 'numeric', 'boolean']);
 
-function branchesOf(schema: TSchema): readonly TSchema[] {
-  const branches: TSchema[] = schema.anyOf ?? [schema];
+/** The branches of a schema, those of unions inside unions too; a schema that is no union is its own. */
+export function branchesOf(schema: TSchema): readonly TSchema[] {
+  const branches: TSchema[] = schema.anyOf?.flatMap(branchesOf) ?? [schema];
   return branches.filter((branch) => branch.type !== 'string' || !COERCED.has(branch.format));
 }
 

@@ -4,7 +4,7 @@ import { type TLiteral, type TSchema, Type } from '@sinclair/typebox';
 import type { TypeCheck } from '@sinclair/typebox/compiler';
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors';
 import { Value } from '@sinclair/typebox/value';
-import { type SchemaFault, schemaFault } from './schema-error.ts';
+import { branchesOf, type SchemaFault, schemaFault } from './schema-error.ts';
 
 /** The first fault of a value, or undefined. Costs little when there is none. */
 export function valueFault(checker: TypeCheck<TSchema>, value: unknown): SchemaFault | undefined {
@@ -22,16 +22,30 @@ const TELLING = ['type', 'role', 'status'];
  */
 function innermost(error: ValueError): ValueError {
   const { value } = error;
-  if (error.type !== ValueErrorType.Union || !isRecord(value)) return error;
-  let branches: TSchema[] = error.schema.anyOf.filter((branch: TSchema) => branch.type === 'object');
+  if (error.type !== ValueErrorType.Union) return error;
+  if (Array.isArray(value)) return ofList(error);
+  if (!isRecord(value)) return error;
+  let branches = branchesOf(error.schema).filter((branch) => branch.type === 'object');
   if (branches.length === 0) return error;
   for (const name of TELLING) {
     const agreeing = branches.filter((branch) => agrees(branch, name, value));
-    if (agreeing.length === 0) return ofNoBranch(error, branches, name, value);
+    const known = (branch: TSchema) => Object.hasOwn(branch.properties, name);
+    const foreign = Object.hasOwn(value, name) && branches.some(known) && !agreeing.some(known);
+    if (agreeing.length === 0 || foreign) return ofNoBranch(error, branches, name, value);
     branches = agreeing;
   }
-  const [branch] = branches;
-  const inner = branch === undefined ? undefined : Value.Errors(branch, value).First();
+  return inside(error, branches[0]);
+}
+
+/** A list can only have been meant as the branch that is one. */
+function ofList(error: ValueError): ValueError {
+  const lists = branchesOf(error.schema).filter((branch) => branch.type === 'array');
+  return lists.length === 1 ? inside(error, lists[0]) : error;
+}
+
+/** What is wrong if this branch was meant. */
+function inside(error: ValueError, branch: TSchema | undefined): ValueError {
+  const inner = branch === undefined ? undefined : Value.Errors(branch, error.value).First();
   return inner === undefined ? error : innermost({ ...inner, path: `${error.path}${inner.path}` });
 }
 

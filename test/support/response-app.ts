@@ -31,6 +31,10 @@ export interface WireEvent {
   readonly [field: string]: any;
 }
 
+/** An answer whose JSON a test looks into as a client does. */
+// biome-ignore lint/suspicious/noExplicitAny: as above.
+export type WireAnswer = Omit<Response, 'json'> & { json(): Promise<any> };
+
 /** The Responses API over a scripted engine, in the real app. */
 export async function responseApp(
   options: FakeTextOptions = {},
@@ -51,8 +55,10 @@ export async function responseApp(
   });
   const app = testApp({ routes: [responseRoutes(responder, responses)] });
   onTestFinished(() => app.close());
-  const send = (path: string, init: RequestInit = {}, key = KEY_A) =>
-    app.send(path, { ...init, headers: { 'x-api-key': key, 'content-type': 'application/json' } });
+  const send = async (path: string, init: RequestInit = {}, key = KEY_A) => {
+    const headers = { 'x-api-key': key, 'content-type': 'application/json' };
+    return (await app.send(path, { ...init, headers })) as WireAnswer;
+  };
   const post = (fields: object, { key, ...init }: RequestInit & { key?: string } = {}) =>
     send(RESPONSES, { method: 'POST', body: JSON.stringify({ model: 'm', ...fields }), ...init }, key);
   return {

@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest';
+import { citationsOf } from './citations.ts';
+
+const BIRDS = { url: 'https://birds.test', title: 'Birds' };
+const WRENS = { url: 'https://birds.test/wrens', title: 'Wrens' };
+
+test('pages are cited wherever the text names them, the longest address of all', () => {
+  const text = 'See https://birds.test/wrens, or (https://birds.test), or https://birds.test/wrens again.';
+  const citations = citationsOf(text, [BIRDS, WRENS]);
+  expect(citations.map(({ title }) => title)).toEqual(['Wrens', 'Birds', 'Wrens']);
+  for (const { url, start_index, end_index } of citations)
+    expect(text.slice(start_index, end_index)).toBe(url);
+});
+
+test('a text that names none has none', () => {
+  expect(citationsOf('Birds.', [BIRDS, { url: '', title: '' }])).toEqual([]);
+});
