@@ -1,5 +1,6 @@
 /** `bun run bench [case …]`: measures, and writes tables to bench/results. Not part of the tests. */
 
+import { benchCalls } from './cases/calls.ts';
 import { benchClients } from './cases/clients.ts';
 import { benchHearing } from './cases/hearing.ts';
 import { benchIntelligibility } from './cases/intelligibility.ts';
@@ -19,6 +20,7 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
   realtime: benchRealtime,
   clients: benchClients,
   text: benchText,
+  calls: benchCalls,
 };
 
 const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(CASES);
