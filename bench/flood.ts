@@ -1,0 +1,12 @@
+/** `bun bench/flood.ts URL KEY COUNT BODY`: sends so many requests at once and waits for their answers. */
+
+const [url = '', key = '', count = '0', body = ''] = process.argv.slice(2);
+const requests = Array.from({ length: Number(count) }, async () => {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-api-key': key },
+    body,
+  });
+  await response.bytes();
+});
+await Promise.allSettled(requests);
