@@ -18,7 +18,12 @@ import { Secret } from '../../contract/secret.ts';
 import { type UpstreamSttOptions, upstreamSttEngine } from './upstream-stt-engine.ts';
 
 const never = new AbortController().signal;
-const REQUEST: TranscriptionRequest = { task: 'transcribe', timestamps: 'none', priority: 'interactive' };
+const REQUEST: TranscriptionRequest = {
+  task: 'transcribe',
+  timestamps: 'none',
+  priority: 'interactive',
+  owner: 'a',
+};
 const settings = (baseUrl: string, apiKey?: Secret) =>
   ({ kind: 'upstream', baseUrl, apiKey, model: 'secret-upstream-model' }) as const;
 

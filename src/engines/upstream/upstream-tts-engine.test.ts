@@ -16,6 +16,7 @@ const REQUEST: SynthesisRequest = {
   text: 'My private diary.',
   speed: 1,
   priority: 'interactive',
+  owner: 'a',
   delivery: 'stream',
 };
 
