@@ -4,7 +4,7 @@ import { noMetrics, silentLog } from '../../test/support/doubles.ts';
 import { pcmAnswer, startFakeUpstream } from '../../test/support/fake-upstream.ts';
 import { tempDir } from '../../test/support/temp-dir.ts';
 import { loadConfig } from '../config.ts';
-import type { SttModelSettings, TtsModelSettings } from '../contract/settings.ts';
+import type { SttModelSettings, TextModelSettings, TtsModelSettings } from '../contract/settings.ts';
 import { systemClock } from '../kit/clock.ts';
 import { type OpenEngines, type OpenEnginesOptions, openEngines } from './open-engines.ts';
 
@@ -151,6 +151,35 @@ describe('the slots', () => {
     const sttModels = new Map(Object.entries({ 'svc-stt': { kind: 'whisper', weights } as const }));
     const opening = open({ needs: new Set(['stt']), sttModels, modelsDir: await tempDir() });
     await expect(opening).rejects.toThrow(message);
+  });
+
+  it('have language models in the order of CONFIG, each in a process of its own', async () => {
+    const small: TextModelSettings = {
+      kind: 'llama',
+      weights: 'smollm2-135m-instruct',
+      slots: 1,
+      contextTokens: 256,
+    };
+    const remote: TextModelSettings = {
+      kind: 'upstream',
+      baseUrl: 'http://127.0.0.1:9/v1',
+      apiKey: undefined,
+      model: 'any',
+    };
+    const textModels = new Map(Object.entries({ remote, small }));
+    const { slots, close } = await open({ needs: new Set(['text']), textModels });
+    expect(Object.keys(slots)).toEqual(['text']);
+    expect(slots.text?.ids).toEqual(['remote', 'small']);
+    expect(slots.text?.ids.map((id) => slots.text?.get(id)?.contextTokens)).toEqual([undefined, 256]);
+    expect(slots.text?.get('small')?.ready()).toMatchObject({ ready: true });
+    await close();
+    expect(slots.text?.get('small')?.ready().ready).toBe(false);
+    const missing = new Map(Object.entries({ small, own: { ...small, weights: '/no/such.gguf' } }));
+    const opening = open({ needs: new Set(['text']), textModels: missing });
+    await expect(opening).rejects.toMatchObject({
+      name: 'StartError',
+      message: 'CONFIG: there is no GGUF file /no/such.gguf.',
+    });
   });
 
   it('are closed again when a later one cannot be opened', async () => {

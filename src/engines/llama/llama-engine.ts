@@ -50,13 +50,17 @@ export interface LlamaOptions {
  * @throws Error that says what is missing: the file, a library of the provider.
  */
 export async function openLlama(options: LlamaOptions): Promise<TextEngine> {
-  const engine = new LlamaEngine(llamaFile(options.settings.weights, options.modelsDir), options);
+  const file = llamaFile(options.settings.weights, options.modelsDir);
+  const engine = new LlamaEngine(file, options);
   try {
     await engine.start();
     return engine;
   } catch (error) {
     await engine.close();
-    throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    // The library does not say more of a file that it cannot read.
+    const hint = why.includes('ended before') ? ' The file may be damaged, or need a newer llama.cpp.' : '';
+    throw new Error(`The language model ${file} cannot be loaded: ${why}${hint}`, { cause: error });
   }
 }
 

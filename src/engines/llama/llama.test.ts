@@ -1,9 +1,14 @@
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { answerOf, textEngineCases, textRequest } from '../../../test/cases/text-engine.cases.ts';
 import { followableSchema } from '../../../test/support/json-schemas.ts';
 import { openSmallLlama } from '../../../test/support/real-llama.ts';
+import { tempDir } from '../../../test/support/temp-dir.ts';
+import { loadConfig } from '../../config.ts';
 import type { ChatMessage, TextEngine } from '../../contract/text.ts';
 
 textEngineCases('llama', async () => {
@@ -76,6 +81,29 @@ describe('a template with words for tools', () => {
       maxTokens: 1,
     });
     expect(end.reason).toBe('length');
+  });
+});
+
+describe('a start that cannot be', () => {
+  it('says what CUDA lacks', async (context) => {
+    if (existsSync('/dev/nvidiactl')) context.skip('there is a GPU');
+    const { inference } = loadConfig(process.env);
+    await expect(openSmallLlama({ inference: { ...inference, provider: 'cuda' } })).rejects.toThrow(
+      /cannot be loaded: ORT_PROVIDER is cuda, which for language models needs .*node-llama-.*-cuda/,
+    );
+  });
+
+  it('says what is wrong with a file', async () => {
+    const weights = join(await tempDir(), 'own.gguf');
+    const settings = { kind: 'llama', weights, slots: 1, contextTokens: 256 } as const;
+    await writeFile(weights, 'GGML? No.');
+    await expect(openSmallLlama({ settings })).rejects.toThrow(
+      /own\.gguf cannot be loaded: .*is no GGUF file/,
+    );
+    await writeFile(weights, 'GGUF? No.');
+    await expect(openSmallLlama({ settings })).rejects.toThrow(
+      /own\.gguf cannot be loaded: .* ended .* may be damaged/,
+    );
   });
 });
 

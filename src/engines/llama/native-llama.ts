@@ -125,39 +125,25 @@ export interface NativeModelOptions {
 interface NativeModule {
   readonly LlamaContext: {
     new (options: NativeModelOptions): NativeContext;
-    toggleNativeLog(enable: boolean, callback: (level: string, text: string) => void): void;
   };
 }
 
 const ALL_LAYERS = 999;
-/** Lines of the library that an error repeats. */
-const MOST_LINES = 5;
+const MAGIC = 'GGUF';
 
 /**
- * Loads a model; blocks the thread for as long as that takes.
- * @throws Error that says what is missing: the library of the provider, a device, what is wrong with the file.
+ * Loads a model; blocks the thread for as long as that takes. A file that is damaged within ends the process.
+ * @throws Error that says what is missing: the library of the provider, a device; or that the file is no GGUF.
  */
 export async function loadNative(
   provider: OrtProvider,
   options: Omit<NativeModelOptions, 'n_gpu_layers' | 'ctx_shift'>,
 ): Promise<NativeContext> {
   const { LlamaContext } = loadModule(provider);
-  const complaints: string[] = [];
-  LlamaContext.toggleNativeLog(true, (level, text) => {
-    if (level === 'error' && complaints.length < MOST_LINES) complaints.push(text.trim());
-  });
-  let context: NativeContext;
-  try {
-    const layers = provider === 'cuda' ? ALL_LAYERS : 0;
-    context = new LlamaContext({ ...options, n_gpu_layers: layers, ctx_shift: false });
-  } catch (error) {
-    // The lines come over another thread.
-    await new Promise((resolve) => setImmediate(resolve));
-    const why = complaints.length > 0 ? complaints.join(' ') : String(error);
-    throw new Error(`The language model ${options.model} cannot be loaded: ${why}`, { cause: error });
-  } finally {
-    LlamaContext.toggleNativeLog(false, () => undefined);
-  }
+  const begin = await Bun.file(options.model).slice(0, MAGIC.length).text();
+  if (begin !== MAGIC) throw new Error(`${options.model} is no GGUF file.`);
+  const layers = provider === 'cuda' ? ALL_LAYERS : 0;
+  const context = new LlamaContext({ ...options, n_gpu_layers: layers, ctx_shift: false });
   if (provider === 'cuda' && !context.getUsedDevices().some((name) => name.startsWith('CUDA'))) {
     throw new Error(
       'ORT_PROVIDER is cuda, but the language model found no CUDA device. Check the driver (nvidia-smi) or set ORT_PROVIDER=cpu.',
