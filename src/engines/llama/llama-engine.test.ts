@@ -115,6 +115,15 @@ describe('turns', () => {
     await has('a1', 'd1', 'c1', 'b1');
   });
 
+  it('a slow listener does not keep its place when its answer is written', async () => {
+    const engine = await openFake();
+    const slow = engine.generate(ordered({ say: ['a', 'b'] }), never)[Symbol.asyncIterator]();
+    expect((await slow.next()).value).toEqual({ kind: 'text', text: 'a' });
+    expect((await all(engine, { say: ['c'] })).text).toBe('c');
+    expect((await slow.next()).value).toEqual({ kind: 'text', text: 'b' });
+    await slow.return?.();
+  });
+
   it('refuses what is more than places and queue hold', async () => {
     const engine = await openFake({ slots: 1, queueLimit: 2 });
     const { ask, leave, has } = scene(engine);

@@ -124,11 +124,15 @@ class LlamaEngine implements TextEngine {
     try {
       const inputTokens = await this.#measure(question, answer);
       const endTurn = await this.#turns.take(request.owner, signal, RANKS[request.priority]);
+      answer.over = () => {
+        answer.over = () => undefined;
+        endTurn();
+      };
       try {
         yield* this.#answer(request, question, inputTokens, answer);
       } finally {
         if (answer.running) this.#process.send({ kind: 'forget', answer: answer.id });
-        endTurn();
+        answer.over();
       }
     } finally {
       signal.removeEventListener('abort', abort);
@@ -172,7 +176,6 @@ class LlamaEngine implements TextEngine {
   async #measure({ conversation }: LlamaQuestion, answer: OpenAnswer<FromLlama>): Promise<number> {
     await this.#ask({ kind: 'measure', answer: answer.id, conversation }, answer);
     const message = await answer.next();
-    answer.running = false;
     if (message.kind !== 'measured') {
       throw invalidRequest("The model's chat template cannot take a conversation like this.", 'messages');
     }
@@ -208,14 +211,12 @@ class LlamaEngine implements TextEngine {
           }
           break;
         case 'ended': {
-          answer.running = false;
           const { cachedTokens: cached, outputTokens: output } = message;
           const input = message.inputTokens || inputTokens;
           yield* reader.end(message.complete, { input, output, cached, reasoning: 0 });
           return;
         }
         default:
-          answer.running = false;
           throw new ServiceError('internal', 'The model failed on this input.', { code: 'server_error' });
       }
     }
@@ -253,7 +254,13 @@ class LlamaEngine implements TextEngine {
   }
 
   #received(message: FromLlama): void {
-    this.#answers.get(message.answer)?.push(message);
+    const answer = this.#answers.get(message.answer);
+    answer?.push(message);
+    if (answer && message.kind !== 'said') {
+      answer.running = false;
+      // Others need not wait until a slow listener has heard the end.
+      answer.over();
+    }
     this.#process.answered();
     if (this.#busy()) this.#watch();
   }

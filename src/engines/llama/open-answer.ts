@@ -3,6 +3,8 @@ export class OpenAnswer<Message> {
   readonly id: number;
   /** Whether the process works on it, and it dies with it. */
   running = false;
+  /** Called when the process has nothing more to do for it, which may be long before that is heard. */
+  over: () => void = () => undefined;
   readonly #messages: Message[] = [];
   #failure: { readonly error: unknown } | undefined;
   #came = Promise.withResolvers<void>();
