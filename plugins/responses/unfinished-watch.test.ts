@@ -1,0 +1,56 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { StoredResponse } from '../../src/contract/response-store.ts';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { RecordingLogger } from '../../test/support/recording-logger.ts';
+import { memoryStore } from '../../test/support/response-app.ts';
+import { LONGEST_S, UnfinishedWatch } from './unfinished-watch.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const clock = new ManualClock();
+const nowS = Math.floor(clock.now() / 1000);
+const response = (name: string, created_at: number): StoredResponse => ({
+  id: `resp_${name}`,
+  created_at,
+  status: 'in_progress',
+  previous_response_id: null,
+  output: [],
+});
+
+it('ends what lost its process, at the start and later, and nothing else', async () => {
+  const responses = await memoryStore();
+  const log = new RecordingLogger();
+  await responses.put('a', response('old', nowS - LONGEST_S - 1), []);
+  await responses.put('a', response('young', nowS), []);
+  const watch = new UnfinishedWatch({ responses, clock, log });
+  await watch.close();
+  expect(await responses.get('a', 'resp_old')).toMatchObject({
+    status: 'failed',
+    error: { code: 'server_error' },
+  });
+  expect(await responses.get('a', 'resp_young')).toMatchObject({ status: 'in_progress' });
+  expect(log.lines).toMatchObject([{ level: 'warn', fields: { responses: 1 } }]);
+});
+
+it('looks again from time to time, until it is closed', async () => {
+  const looks = vi.fn(async () => []);
+  const responses = { ...(await memoryStore()), unfinished: looks };
+  const watch = new UnfinishedWatch({ responses, clock, log: new RecordingLogger() });
+  vi.advanceTimersByTime(180_000);
+  await watch.close();
+  expect(looks).toHaveBeenCalledTimes(4);
+  vi.advanceTimersByTime(180_000);
+  expect(looks).toHaveBeenCalledTimes(4);
+});
+
+it('survives a store that fails', async () => {
+  const log = new RecordingLogger();
+  const responses = { ...(await memoryStore()), unfinished: () => Promise.reject(new Error('disk')) };
+  await new UnfinishedWatch({ responses, clock, log }).close();
+  expect(log.lines).toMatchObject([{ level: 'error' }]);
+});
