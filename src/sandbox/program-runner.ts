@@ -8,7 +8,7 @@ import { MOST_REPR_CHARACTERS } from './sandbox-protocol.ts';
  * The modules that lead to JavaScript are taken away first: with them gone, `import js` finds nothing.
  */
 export const PROGRAM_RUNNER = `
-import asyncio, linecache, sys, traceback
+import asyncio, linecache, os, sys, traceback
 from pyodide.code import eval_code_async
 
 def make():
@@ -42,10 +42,14 @@ def make():
 
     return run
 
-def refuse(*_, **__):
-    raise RuntimeError("asyncio.run() cannot be used here: write 'await main()' outside of functions instead")
+def refuse(error):
+    def refused(*_, **__):
+        raise error
+    return refused
 
-asyncio.run = refuse
+# Both would break the interpreter instead of telling.
+asyncio.run = refuse(RuntimeError("asyncio.run() cannot be used here: write 'await main()' outside of functions instead"))
+os.system = os.popen = refuse(OSError("there are no other programs here"))
 for name in [name for name in sys.modules if name.split(".")[0] in ("js", "pyodide_js")]:
     del sys.modules[name]
 make()

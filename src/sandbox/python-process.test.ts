@@ -30,7 +30,7 @@ test('the kernel refuses what reaches beyond the process, whoever asks', async (
 
 test('the runtime itself breaks when it would start a program or connect', async () => {
   const starting = await escaped();
-  expect((await starting.run('start a program')).result).toContain('failed to initialize');
+  expect((await starting.run('start a program')).result).toMatch(/EMFILE|EPERM|failed to initialize/);
   const connecting = await escaped();
   expect((await connecting.run('connect')).gone).toBe('broken');
 });

@@ -19,17 +19,22 @@ export class PythonReserve {
     this.#idleMs = idleMs;
   }
 
+  /** Whether there is one for the next container. */
+  get filled(): boolean {
+    return this.#spare?.gone === false;
+  }
+
   /** Has a process started, unless one is. */
   prepare(): void {
     if (this.#closed) return;
     clearTimeout(this.#idle);
     this.#idle = setTimeout(() => void this.#drop(), this.#idleMs);
     this.#idle.unref();
-    if (this.#spare === undefined || this.#spare.gone) this.#spare = this.#start();
+    if (!this.filled) this.#spare = this.#start();
   }
 
   /**
-   * A process for one container, which owns it. The next one is started at once.
+   * A process for one container, which owns it. The next one is started as soon as this one is ready.
    * @throws Error when the system starts none, and after {@link close}.
    */
   take(): PythonProcess {
@@ -37,7 +42,10 @@ export class PythonReserve {
     const spare = this.#spare;
     this.#spare = undefined;
     const taken = spare?.gone === false ? spare : new PythonProcess(this.#options);
-    this.prepare();
+    taken.ready().then(
+      () => this.prepare(),
+      () => undefined,
+    );
     return taken;
   }
 

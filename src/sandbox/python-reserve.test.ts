@@ -1,0 +1,53 @@
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { isRunning } from '../kit/process-place.ts';
+import type { PythonProcess } from './python-process.ts';
+import { PythonReserve } from './python-reserve.ts';
+
+const entry = join(import.meta.dirname, '../../test/support/escaped-python.ts');
+
+function reserve(idleMs?: number): PythonReserve {
+  const own = new PythonReserve({ timeMs: 10_000, heapBytes: 2 ** 26, entry }, idleMs);
+  onTestFinished(() => own.close());
+  return own;
+}
+
+function taken(own: PythonReserve): PythonProcess {
+  const python = own.take();
+  onTestFinished(() => python.kill());
+  return python;
+}
+
+test('keeps one started, and another one when that is taken and ready', async () => {
+  const own = reserve();
+  expect(own.filled).toBe(false);
+  own.prepare();
+  expect(own.filled).toBe(true);
+  const first = taken(own);
+  expect(own.filled).toBe(false);
+  await first.ready();
+  await expect.poll(() => own.filled).toBe(true);
+  expect(taken(own).pid).not.toBe(first.pid);
+});
+
+test('one that cannot start is no reserve, and the next is tried anew', async () => {
+  const own = new PythonReserve({ timeMs: 1000, heapBytes: 2 ** 26, entry: '/nowhere/worker.ts' });
+  onTestFinished(() => own.close());
+  own.prepare();
+  await expect.poll(() => own.filled).toBe(false);
+  expect(taken(own).pid).toBeGreaterThan(0);
+});
+
+test('lets go of one that nobody needs for a while, and of all at its end', async () => {
+  const own = reserve(300);
+  own.prepare();
+  await expect.poll(() => own.filled).toBe(false);
+  const python = taken(own);
+  await python.ready();
+  await own.close();
+  expect(own.filled).toBe(false);
+  expect(isRunning(python.pid)).toBe(true);
+  own.prepare();
+  expect(own.filled).toBe(false);
+  expect(() => own.take()).toThrow('is closed');
+});
