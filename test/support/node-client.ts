@@ -37,7 +37,7 @@ export function openNodeClient(
 ): NodeClient {
   const child = Bun.spawn(
     // Node 20 knows the WebSocket of browsers behind a flag.
-    [node(), '--experimental-websocket', '--no-warnings', join(FOLDER, script), JSON.stringify(ask)],
+    [nodePath(), '--experimental-websocket', '--no-warnings', join(FOLDER, script), JSON.stringify(ask)],
     { env: { PATH: process.env.PATH ?? '', ...env }, stdin: 'pipe', stdout: 'pipe', stderr: 'pipe' },
   );
   const told: Told[] = [];
@@ -111,7 +111,7 @@ export function openNodeClient(
 }
 
 /** Path of Node; `bun --bun` puts a link to itself before it. */
-function node(): string {
+export function nodePath(): string {
   const found = (process.env.PATH ?? '')
     .split(delimiter)
     .map((folder) => join(folder, 'node'))

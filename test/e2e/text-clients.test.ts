@@ -1,0 +1,128 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { FakeUpstream } from '../support/fake-upstream.ts';
+import {
+  type LaunchedService,
+  launchService,
+  NO_RECOGNISER,
+  NO_SPEAKER,
+  SERVICE_KEY,
+} from '../support/launcher.ts';
+import { nodePath } from '../support/node-client.ts';
+import { FLOWS, scriptedOf, startScriptedTextUpstream } from '../support/scripted-text-upstream.ts';
+
+/** Clients that know nothing of this service, unmodified, pointed at the real process by their base URL alone. */
+
+const FOLDER = join(import.meta.dirname, '../clients/text');
+const MODEL = 'smollm2-135m-instruct';
+const EMBED_MODEL = 'all-minilm-l6-v2';
+/** The last needs more of a client than the others can. */
+const CLIENTS = { 'ai-sdk.mjs': FLOWS, 'langchain.mjs': FLOWS, 'openai.mjs': [...FLOWS, 'responses.stored'] };
+const PATIENCE_MS = 120_000;
+/** A model on a busy machine. */
+const MODEL_PATIENCE_MS = 600_000;
+
+type Told = { readonly flow: string; readonly failed?: string; readonly [name: string]: unknown };
+
+let service: LaunchedService;
+afterAll(() => service?.stop());
+
+/** What a client told of each flow. */
+async function run(
+  runtime: readonly string[],
+  script: string,
+  how: { readonly toolChoice: 'auto' | 'required'; readonly maxTokens: number },
+): Promise<ReadonlyMap<string, Told>> {
+  const baseURL = `${service.baseUrl}/v1`;
+  const ask = { baseURL, key: SERVICE_KEY, model: MODEL, embedModel: EMBED_MODEL, ...how };
+  const { PATH = '', HOME = '' } = process.env;
+  const child = Bun.spawn([...runtime, join(FOLDER, script), JSON.stringify(ask)], {
+    env: { PATH, HOME },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [output, errors] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  expect(await child.exited, errors).toBe(0);
+  const lines = output.split('\n').filter((line) => line !== '');
+  return new Map(lines.map((line) => JSON.parse(line) as Told).map((told) => [told.flow, told]));
+}
+
+describe('over an upstream whose answers are known', () => {
+  let upstream: FakeUpstream;
+  beforeAll(async () => {
+    upstream = startScriptedTextUpstream();
+    const model = (id: string) => `
+      [models."${id}"]
+      kind = "upstream"
+      base_url = "${upstream.baseUrl}"
+      model = "scripted"`;
+    const config = NO_SPEAKER + NO_RECOGNISER + model(MODEL) + model(EMBED_MODEL);
+    service = await launchService({ config });
+    return async () => {
+      await service.stop();
+      await upstream.close();
+    };
+  }, PATIENCE_MS);
+
+  const runtimes = { Node: [nodePath()], Bun: [process.execPath] };
+  for (const [runtime, command] of Object.entries(runtimes)) {
+    test.each(Object.entries(CLIENTS))(
+      `%s in ${runtime} gets every answer as it was given`,
+      async (script, flows) => {
+        const told = await run(command, script, { toolChoice: 'auto', maxTokens: 64 });
+        const wanted = flows.map((flow) => ({ flow, ...scriptedOf(flow) }));
+        expect([...told.values()].sort(byFlow)).toEqual(wanted.sort(byFlow));
+      },
+      PATIENCE_MS,
+    );
+  }
+});
+
+describe('over the models that come with the service', () => {
+  beforeAll(async () => {
+    service = await launchService({ config: NO_SPEAKER + NO_RECOGNISER });
+    return () => service.stop();
+  }, PATIENCE_MS);
+
+  test(
+    'openai.mjs gets answers of the right shape',
+    async () => {
+      const told = await run([nodePath()], 'openai.mjs', { toolChoice: 'required', maxTokens: 12 });
+      expect([...told.keys()].sort()).toEqual(CLIENTS['openai.mjs'].toSorted());
+      for (const [flow, found] of told) expect(found, flow).toMatchObject(shapeOf(flow));
+    },
+    MODEL_PATIENCE_MS,
+  );
+});
+
+/** What an answer has whatever the model says. */
+function shapeOf(flow: string): object {
+  const name = flow.replace(/^(chat|responses)\./, '');
+  const text = expect.stringMatching(/\S/);
+  const call = {
+    name: 'get_weather',
+    arguments: { city: expect.stringMatching(/^(Paris|Oslo)$/) },
+  };
+  const calls = expect.arrayContaining([call]);
+  const usage = { input: expect.any(Number), output: expect.any(Number) };
+  const vector = expect.objectContaining({ length: 384 });
+  const shapes: Readonly<Record<string, object>> = {
+    generate: { text, usage },
+    stream: { text, usage },
+    tools: { calls, text: expect.any(String) },
+    'streamed-tools': { calls },
+    structured: {
+      object: { color: expect.stringMatching(/^(red|green|blue)$/), count: expect.any(Number) },
+    },
+    chain: { text, continued: true },
+    stored: { text, asked: ['Name three birds.'], gone: 404 },
+    embeddings: { vectors: [vector, vector, vector] },
+  };
+  return shapes[name] ?? scriptedOf(flow);
+}
+
+function byFlow(one: { readonly flow: string }, other: { readonly flow: string }): number {
+  return one.flow < other.flow ? -1 : 1;
+}
