@@ -412,6 +412,39 @@ describe('file', () => {
     ]);
   });
 
+  test('sets up programs and the web search', () => {
+    const standard = { atOnce: 2, timeMs: 10_000, heapBytes: 256 * 2 ** 20 };
+    expect(load('')).toMatchObject({ codeInterpreter: standard, webSearch: undefined });
+    const set = '[code_interpreter]\nat_once = 4\ntime_limit_s = 30\nmemory_mb = 512';
+    expect(load(set).codeInterpreter).toEqual({ atOnce: 4, timeMs: 30_000, heapBytes: 2 ** 29 });
+    const searching = '[web_search]\nurl = "http://searxng:8080/"';
+    expect(load(searching).webSearch).toEqual({
+      url: 'http://searxng:8080',
+      apiKey: undefined,
+      timeoutMs: 10_000,
+      maxResults: 10,
+    });
+    const more = `${searching}\napi_key_env = "SEARCH_KEY"\ntimeout_s = 3\nmax_results = 4`;
+    const { webSearch } = loadConfig({ CONFIG: file(more), SEARCH_KEY: 's3cret' });
+    expect(webSearch).toMatchObject({ timeoutMs: 3000, maxResults: 4 });
+    expect(webSearch?.apiKey?.reveal()).toBe('s3cret');
+  });
+
+  test.each([
+    ['[code_interpreter]\nat_once = 0', "'code_interpreter.at_once' must be an integer from 1 to 64"],
+    ['[code_interpreter]\ntime = 1', 'allowed here: at_once, time_limit_s, memory_mb'],
+    ['[web_search]\nmax_results = 3', "'web_search.url' is required"],
+    ['[web_search]\nurl = "searxng:8080"', "'web_search.url' must be a string of the form ^https?://"],
+    ['[web_search]\nurl = "http://h/?q=1"', "'web_search.url' must be an address without query"],
+    ['[web_search]\nurl = "http://"', "'web_search.url' must be"],
+    [
+      '[web_search]\nurl = "http://h"\napi_key_env = "NO_SUCH"',
+      "'web_search.api_key_env' names the environment variable NO_SUCH, which is not set",
+    ],
+  ])('%j is refused: %s', (toml, words) => {
+    expect(refusal({ CONFIG: file(toml) })).toContain(words);
+  });
+
   const price = '[[prices]]\nendpoint = "/v1/audio/speech"\nmodel = "svc-tts"\n';
   test.each([
     ['[[prices]]\nmodel = "svc-tts"', "'prices.0.endpoint' is required"],

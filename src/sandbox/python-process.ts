@@ -10,7 +10,7 @@ const MEMORY_LOOK_MS = 50;
 /** A start takes about two seconds of computing, more on a busy machine. */
 const START_LIMIT_MS = 60_000;
 /** What the process takes beside Python's own memory, in bytes: the runtime, its compiled code, copies. */
-const BESIDE_HEAP_BYTES = 512 * 1024 * 1024;
+const BESIDE_HEAP_BYTES = 384 * 1024 * 1024;
 /**
  * Most bytes that it may send for one program: each byte that it printed as a message of its own, and a value and a
  * traceback in the longest way to write them.
