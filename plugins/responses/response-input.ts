@@ -123,13 +123,16 @@ export function storedItem(
     } as ConversationItem;
   }
   // What only the service writes, for itself.
-  const { for_model: _, ...shown } = item as typeof item & { readonly for_model?: unknown };
+  const { for_model: _, ...given } = item as typeof item & { readonly for_model?: unknown };
   return {
-    ...shown,
+    ...(given.type === 'web_search_call' ? { action: NO_SEARCH } : {}),
+    ...given,
     id: item.id ?? partId(KIND[item.type], response, part),
     status: 'completed',
   } as ConversationItem;
 }
+
+const NO_SEARCH = { type: 'search', query: '', queries: [] } as const;
 
 const KIND = {
   function_call: 'functionCall',

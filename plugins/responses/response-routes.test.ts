@@ -526,6 +526,27 @@ describe('stored responses', () => {
         { role: 'assistant', content: 'Two.' },
       ],
     });
+    const replayed = [
+      { type: 'web_search_call', id: 'ws_1', for_model: { name: 'web_search', arguments: '{}', text: 'x' } },
+      { type: 'code_interpreter_call', code: '1', outputs: [], for_model: 'x' },
+    ];
+    const other = await ask({ input: replayed });
+    const listed = await (await send(`${RESPONSES}/${other.id}/input_items?order=asc`)).json();
+    expect(listed.data).toEqual([
+      {
+        id: 'ws_1',
+        type: 'web_search_call',
+        status: 'completed',
+        action: { type: 'search', query: '', queries: [] },
+      },
+      {
+        id: expect.stringMatching(/^ci_/),
+        type: 'code_interpreter_call',
+        status: 'completed',
+        code: '1',
+        outputs: null,
+      },
+    ]);
     const page = async (query: string, status = 200) => {
       const answer = await send(`${RESPONSES}/${id}/input_items${query}`);
       expect(answer.status).toBe(status);

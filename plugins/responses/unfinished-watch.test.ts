@@ -48,6 +48,19 @@ it('looks again from time to time, until it is closed', async () => {
   expect(looks).toHaveBeenCalledTimes(4);
 });
 
+it('leaves alone what has ended meanwhile', async () => {
+  const responses = await memoryStore();
+  const ended: StoredResponse = { ...response('old', nowS - LONGEST_S - 1), status: 'completed' };
+  await responses.put('a', ended, []);
+  const late = async () => [{ organization: 'a', response: response('old', nowS - LONGEST_S - 1) }];
+  await new UnfinishedWatch({
+    responses: { ...responses, unfinished: late },
+    clock,
+    log: new RecordingLogger(),
+  }).close();
+  expect(await responses.get('a', 'resp_old')).toEqual(ended);
+});
+
 it('survives a store that fails', async () => {
   const log = new RecordingLogger();
   const responses = { ...(await memoryStore()), unfinished: () => Promise.reject(new Error('disk')) };
