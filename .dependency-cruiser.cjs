@@ -37,6 +37,7 @@ const importers = [
   ['postgres', 'node_modules/pg/', '^src/records/'],
   ['sql', 'node_modules/kysely/', '^src/records/'],
   ['onnxruntime', 'node_modules/onnxruntime-node/', '^src/engines/runtime\\.ts$'],
+  ['llama', 'node_modules/@fugood/', '^src/engines/llama/native-llama\\.ts$'],
   ['protobuf', 'node_modules/protobufjs/', '^src/engines/'],
   ['mediabunny', 'node_modules/(@mediabunny/server|mediabunny)/', '^src/media/'],
   ['pyodide', 'node_modules/pyodide/', '^src/sandbox/python-worker\\.ts$'],
