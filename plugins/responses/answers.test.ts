@@ -277,6 +277,7 @@ describe('a request', () => {
     const { ask } = await responseApp({}, { tools: { web_search: () => lookUp } });
     const { error } = await ask({ input: 'x', tools: [{ ...WEATHER, name: 'look_up' }, SEARCH] }, 400);
     expect(error.param).toBe('tools');
+    expect(lookUp.closed).toBe(1);
   });
 
   it('reserves credits for every answer that there may be', async () => {

@@ -5,7 +5,7 @@
 
 import type { Consumption } from '../../src/contract/calls.ts';
 import type { Clock } from '../../src/contract/clock.ts';
-import { ServiceError } from '../../src/contract/error.ts';
+import { invalidRequest, ServiceError } from '../../src/contract/error.ts';
 import { type Id, newId } from '../../src/contract/id.ts';
 import type { Logger } from '../../src/contract/logger.ts';
 import type {
@@ -66,22 +66,21 @@ export class Answers implements AsyncDisposable {
   #uncounted: { readonly messages: readonly ChatMessage[]; said: string } | undefined;
   #begun = false;
 
-  /** @throws ServiceError `invalid_request` for a tool that is not set up or whose name is taken. */
-  constructor(parts: AnswersParts) {
+  private constructor(parts: AnswersParts) {
     this.#parts = parts;
     this.#messages = parts.messages;
     this.#runsLeft = parts.ask.maxToolCalls;
-    const { functions, builtIn } = parts.ask.tools;
-    for (const { type, settings, field } of builtIn) {
-      const tool = openTool(parts.tools, field, type, settings, parts.owner);
-      const { name } = tool.tool;
-      if (functions.some((each) => each.name === name)) {
-        throw new ServiceError('invalid_request', `No function may be named '${name}' beside '${field}'.`, {
-          param: 'tools',
-          code: 'invalid_value',
-        });
-      }
-      this.#tools.set(name, tool);
+  }
+
+  /** @throws ServiceError `invalid_request` for a tool that is not set up or whose name is taken. */
+  static async open(parts: AnswersParts): Promise<Answers> {
+    const answers = new Answers(parts);
+    try {
+      answers.#openTools();
+      return answers;
+    } catch (error) {
+      await answers[Symbol.asyncDispose]();
+      throw error;
     }
   }
 
@@ -138,6 +137,18 @@ export class Answers implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const tool of this.#tools.values()) await tool.close();
+  }
+
+  #openTools(): void {
+    const { ask, tools, owner } = this.#parts;
+    for (const { type, settings, field } of ask.tools.builtIn) {
+      const tool = openTool(tools, field, type, settings, owner);
+      const { name } = tool.tool;
+      this.#tools.set(name, tool);
+      if (!ask.tools.functions.some((each) => each.name === name)) continue;
+      const message = `No function may be named '${name}' beside '${field}'.`;
+      throw invalidRequest(message, 'tools', 'invalid_value');
+    }
   }
 
   /** One answer, told until its first call of a tool of the service. */

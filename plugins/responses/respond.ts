@@ -59,9 +59,8 @@ export class Responder {
     try {
       const head: ResponseHead = { id: newId('response'), createdAt: seconds(clock), echo: ask.echo };
       const { input, messages } = await conversationOf(ask, head.id, responses, caller.organization);
-      const answers = held.use(
-        new Answers({ ask, engine, messages, owner: caller.organization, tools, log, clock }),
-      );
+      const owner = caller.organization;
+      const answers = held.use(await Answers.open({ ask, engine, messages, owner, tools, log, clock }));
       const call = await TextCall.open(calls, caller, {
         endpoint: 'POST /v1/responses',
         model: ask.model,
