@@ -3,21 +3,24 @@
 import { fileURLToPath } from 'node:url';
 import { launchService, NO_RECOGNISER, NO_SPEAKER, SERVICE_KEY } from '../../test/support/launcher.ts';
 import { type Row, report } from '../report.ts';
-import { quantile } from '../statistics.ts';
+import { median, quantile } from '../statistics.ts';
 import { sharedMs, TOKEN_MS } from '../text/token-server.ts';
 
 const SERVER = fileURLToPath(new URL('../text/token-server.ts', import.meta.url));
 const STREAMS = 100;
 const TOKENS = 100;
-/** Answers that each client asks for, one after the other. */
-const ANSWERS = 2;
-/** Turns of each way, one after the other, so that a busy moment of the machine meets both. */
-const ROUNDS = 2;
+/** Turns of each way, one after the other; the middle one counts, so that a busy moment of the machine does not. */
+const ROUNDS = 3;
 const ADDED_P50_MS = 1;
 const ADDED_P99_MS = 5;
 
-/** Ages of the tokens of one answer when they arrive, in ms. */
-async function agesOf(baseUrl: string, key: string): Promise<number[]> {
+/** A token that came, and how old it was then, in ms. */
+interface Token {
+  readonly arrivedMs: number;
+  readonly ageMs: number;
+}
+
+async function tokensOf(baseUrl: string, key: string): Promise<Token[]> {
   const response = await fetch(`${baseUrl}/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
@@ -29,29 +32,34 @@ async function agesOf(baseUrl: string, key: string): Promise<number[]> {
     }),
   });
   if (!response.ok || !response.body) throw new Error(`${response.status}: ${await response.text()}`);
-  const ages: number[] = [];
+  const tokens: Token[] = [];
   const decoder = new TextDecoder();
   for await (const portion of response.body) {
-    const nowMs = sharedMs();
+    const arrivedMs = sharedMs();
     // A token of this server is never cut: each leaves alone.
     for (const [, sentMs] of decoder.decode(portion).matchAll(/"content":"([\d.]+) "/g)) {
-      ages.push(nowMs - Number(sentMs));
+      tokens.push({ arrivedMs, ageMs: arrivedMs - Number(sentMs) });
     }
   }
-  if (ages.length !== TOKENS) throw new Error(`${ages.length} of ${TOKENS} tokens came`);
-  return ages;
+  if (tokens.length !== TOKENS) throw new Error(`${tokens.length} of ${TOKENS} tokens came`);
+  return tokens;
 }
 
-/** Many answers at once, of which as many begin and end at any time. */
-async function agesOfMany(baseUrl: string, key: string): Promise<number[]> {
-  const pauseMs = (TOKENS * TOKEN_MS) / STREAMS;
+/**
+ * Ages of tokens while so many answers are open: clients begin one after the other, so that answers begin and end
+ * all the time, and what comes counts from when all of them have begun until the first has done.
+ */
+async function agesAtOnce(baseUrl: string, key: string): Promise<number[]> {
+  const answerMs = TOKENS * TOKEN_MS;
+  const startMs = sharedMs();
   const clients = Array.from({ length: STREAMS }, async (_, at) => {
-    await Bun.sleep(at * pauseMs);
-    const ages: number[] = [];
-    for (let answer = 0; answer < ANSWERS; answer += 1) ages.push(...(await agesOf(baseUrl, key)));
-    return ages;
+    await Bun.sleep((at * answerMs) / STREAMS);
+    return [...(await tokensOf(baseUrl, key)), ...(await tokensOf(baseUrl, key))];
   });
-  return (await Promise.all(clients)).flat();
+  return (await Promise.all(clients))
+    .flat()
+    .filter(({ arrivedMs }) => arrivedMs >= startMs + answerMs && arrivedMs < startMs + 2 * answerMs)
+    .map(({ ageMs }) => ageMs);
 }
 
 export async function benchText(): Promise<void> {
@@ -62,16 +70,16 @@ export async function benchText(): Promise<void> {
     const service = await launchService({ config: configOf(serverUrl) });
     try {
       const ways = { direct: serverUrl, through: `${service.baseUrl}/v1` };
-      for (const baseUrl of Object.values(ways)) await agesOf(baseUrl, SERVICE_KEY);
-      const ages: Record<keyof typeof ways, number[]> = { direct: [], through: [] };
+      for (const baseUrl of Object.values(ways)) await tokensOf(baseUrl, SERVICE_KEY);
+      const rounds: Record<keyof typeof ways, number[][]> = { direct: [], through: [] };
       for (let round = 0; round < ROUNDS; round += 1) {
-        ages.direct.push(...(await agesOfMany(ways.direct, SERVICE_KEY)));
-        ages.through.push(...(await agesOfMany(ways.through, SERVICE_KEY)));
+        rounds.direct.push(await agesAtOnce(ways.direct, SERVICE_KEY));
+        rounds.through.push(await agesAtOnce(ways.through, SERVICE_KEY));
       }
       const row = (share: number, name: string, target: number): Row => ({
         measure: `age of a token when it arrives, ${name}`,
-        ours: quantile(ages.through, share),
-        peer: quantile(ages.direct, share),
+        ours: median(rounds.through.map((ages) => quantile(ages, share))),
+        peer: median(rounds.direct.map((ages) => quantile(ages, share))),
         unit: 'ms',
         target,
         judged: 'difference',
@@ -81,7 +89,7 @@ export async function benchText(): Promise<void> {
         'Tokens through the service beside tokens from the server behind it',
         [row(0.5, 'p50', ADDED_P50_MS), row(0.99, 'p99', ADDED_P99_MS)],
         [
-          `${STREAMS} clients, one answer after the other of ${TOKENS} tokens, 20 a second, begun apart; ${ROUNDS} rounds of each way in turn.`,
+          `${STREAMS} answers at once of ${TOKENS} tokens each, 20 a second, of which 20 begin and end each second; the median of ${ROUNDS} rounds of each way in turn.`,
           'Ours: POST /v1/chat/completions of the service over the server. Peer: the server itself, by the same clients.',
           'Server, service and clients share the cores.',
         ],
