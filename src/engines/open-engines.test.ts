@@ -153,6 +153,23 @@ describe('the slots', () => {
     await expect(opening).rejects.toThrow(message);
   });
 
+  it('have embeddings in the order of CONFIG, and count the calls of servers by model', async () => {
+    const counter = vi.fn(noMetrics.counter);
+    const remote = { kind: 'upstream', baseUrl: 'http://127.0.0.1:9/v1', apiKey: undefined, model: 'any' } as const;
+    const embedModels = new Map(Object.entries({ remote, own: { kind: 'minilm' } as const }));
+    const { slots, close } = await open({
+      needs: new Set(['embed']),
+      embedModels,
+      metrics: { ...noMetrics, counter },
+    });
+    expect(Object.keys(slots)).toEqual(['embed']);
+    expect(slots.embed?.ids).toEqual(['remote', 'own']);
+    expect(slots.embed?.ids.map((id) => slots.embed?.get(id)?.maxTokens)).toEqual([undefined, 512]);
+    expect(counter.mock.calls.map(([name]) => name)).toContain('upstream_calls_total');
+    await close();
+    expect(slots.embed?.get('own')?.ready().ready).toBe(false);
+  });
+
   it('have language models in the order of CONFIG, each in a process of its own', async () => {
     const small: TextModelSettings = {
       kind: 'llama',
