@@ -160,7 +160,7 @@ export function asyncApiDocument(version: string) {
 
 interface EventDoc {
   readonly summary: string;
-  readonly example: { readonly type: string; readonly event_id?: string };
+  readonly example: { readonly type: string; readonly event_id?: string | null };
 }
 
 function clientMessages(): Messages {

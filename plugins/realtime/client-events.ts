@@ -87,7 +87,7 @@ const AnyObject = Type.Unsafe<Record<string, unknown>>(Type.Object({}));
 function event<const Name extends string, Payload extends TProperties>(type: Name, payload: Payload) {
   return open({
     type: Type.Literal(type),
-    event_id: Type.Optional(Type.String({ maxLength: MOST_EVENT_ID_CHARACTERS })),
+    event_id: Type.Optional(nullable(Type.String({ maxLength: MOST_EVENT_ID_CHARACTERS }))),
     ...payload,
   });
 }

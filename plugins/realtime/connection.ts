@@ -24,6 +24,7 @@ import { invalidEvent, type Refusal } from './refusal.ts';
 import type { WireEvent } from './server-events.ts';
 import type { Session } from './session.ts';
 import { Speaking } from './speaking.ts';
+import { MOST_WAITING, mayCommit } from './transcription-machine.ts';
 import { type TranscriptionAsk, Transcriptions } from './transcriptions.ts';
 
 /** Audio between commits (spec 8), and as much again that was committed and waits to be transcribed. */
@@ -131,6 +132,9 @@ export class Connection implements SocketOwner {
   /** Takes the audio, or gives back why not. */
   #overflow(bytes: Uint8Array): Refusal | undefined {
     if (this.#isDeaf) return undefined;
+    // Under server_vad nobody asks before a commit, so what would lead to one is what is refused.
+    const { session, transcription } = this.#state;
+    if (session.turnDetection !== undefined && !mayCommit(transcription)) return TOO_MANY_WAIT;
     if (this.#waitingBytes() > MOST_BUFFERED_BYTES) return TOO_MUCH_WAITS;
     return this.#listener.append(bytes) ? undefined : BUFFER_FULL;
   }
@@ -263,8 +267,11 @@ export class Connection implements SocketOwner {
 
   async #release(): Promise<void> {
     this.#listener.close();
-    await Promise.all([this.#transcriptions.close(), this.#speaking.close()]);
-    this.#parts.released(this);
+    try {
+      await Promise.all([this.#transcriptions.close(), this.#speaking.close()]);
+    } finally {
+      this.#parts.released(this);
+    }
   }
 }
 
@@ -282,6 +289,11 @@ const NOTHING_BUFFERED = invalidEvent(
 const BUFFER_FULL: Refusal = {
   code: 'buffer_overflow',
   message: `The audio buffer holds at most ${MIB} MiB between commits. What it holds is kept: commit or clear it.`,
+  param: 'audio',
+};
+const TOO_MANY_WAIT: Refusal = {
+  code: 'buffer_overflow',
+  message: `${MOST_WAITING} committed turns wait to be transcribed. Append again after a completed.`,
   param: 'audio',
 };
 const TOO_MUCH_WAITS: Refusal = {

@@ -20,7 +20,7 @@ export const PUBLIC_PATHS: ReadonlySet<string> = new Set([
 ]);
 
 /** Headers that carry a key, interchangeable on every endpoint (spec 5, rule 3). */
-export const KEY_HEADERS = ['authorization', 'x-api-key', 'x-partner-secret'] as const;
+const KEY_HEADERS = ['authorization', 'x-api-key', 'x-partner-secret'] as const;
 
 /**
  * Beginnings of subprotocols that carry a key, since a browser cannot set headers on a WebSocket (spec 5,
