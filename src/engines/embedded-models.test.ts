@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { EmbedModelSettings, SttModelSettings, TextModelSettings, TtsModelSettings } from '../contract/settings.ts';
+import type {
+  EmbedModelSettings,
+  SttModelSettings,
+  TextModelSettings,
+  TtsModelSettings,
+} from '../contract/settings.ts';
 import { embeddedSpecs, entriesForModels, poolModel } from './embedded-models.ts';
 
 const remote: TtsModelSettings = {

@@ -155,7 +155,12 @@ describe('the slots', () => {
 
   it('have embeddings in the order of CONFIG, and count the calls of servers by model', async () => {
     const counter = vi.fn(noMetrics.counter);
-    const remote = { kind: 'upstream', baseUrl: 'http://127.0.0.1:9/v1', apiKey: undefined, model: 'any' } as const;
+    const remote = {
+      kind: 'upstream',
+      baseUrl: 'http://127.0.0.1:9/v1',
+      apiKey: undefined,
+      model: 'any',
+    } as const;
     const embedModels = new Map(Object.entries({ remote, own: { kind: 'minilm' } as const }));
     const { slots, close } = await open({
       needs: new Set(['embed']),
