@@ -102,6 +102,15 @@ describe('the end', () => {
   });
 });
 
+it('a refusal in a stream is one of the caller, without its words', () => {
+  const refusal = (code: unknown) => () =>
+    eventsOf(JSON.stringify({ error: { message: 'My diary.', code } }));
+  expect(refusal(400)).toThrow(expect.objectContaining({ kind: 'invalid_request' }));
+  expect(refusal(400)).not.toThrow(/diary/);
+  expect(refusal(500)).toThrow(expect.objectContaining({ kind: 'upstream' }));
+  expect(refusal('400')).toThrow(expect.objectContaining({ kind: 'upstream' }));
+});
+
 describe('usage', () => {
   const tokens = (...data: string[]) => {
     const end = eventsOf(...data).at(-1);

@@ -3,10 +3,12 @@
  * llama.cpp and Ollama make of it (partner-and-upstreams B).
  */
 
+import type { ServiceError } from '../../contract/error.ts';
 import { newId } from '../../contract/id.ts';
 import type { TextEnd, TextEvent, TextTokens } from '../../contract/text.ts';
 import { textTokens } from '../../kit/token-estimate.ts';
 import { upstreamFault } from './upstream-error.ts';
+import { explainRefusal } from './upstream-refusal.ts';
 import { type Fields, fieldsOf, listOf, textOf } from './wire-values.ts';
 
 const ENDS: Readonly<Record<string, TextEnd>> = {
@@ -65,7 +67,7 @@ export class ChatAnswer {
       return [];
     }
     const chunk = parsed(data);
-    if (chunk.error) throw upstreamFault('it failed in the middle of its answer');
+    if (chunk.error) throw failureOf(chunk.error, data);
     if (chunk.usage) this.#usage = fieldsOf(chunk.usage);
     const choice = listOf(chunk.choices).find(({ index }) => index === undefined || index === 0);
     if (choice === undefined) return [];
@@ -172,6 +174,13 @@ export class ChatAnswer {
     const reasoning = countOf(fieldsOf(usage.completion_tokens_details).reasoning_tokens) ?? thought;
     return { input, output, cached: Math.min(cached, input), reasoning: Math.min(reasoning, output) };
   }
+}
+
+/** Servers that have sent their status tell a refusal in the stream, with the status that it would have had. */
+function failureOf(error: unknown, data: string): ServiceError {
+  const { code } = fieldsOf(error);
+  const refusal = typeof code === 'number' ? explainRefusal(code, data) : undefined;
+  return refusal ?? upstreamFault('it failed in the middle of its answer');
 }
 
 function parsed(data: string): Fields {
