@@ -3,7 +3,7 @@
 import type { ChatMessage, OutputFormat, TextRequest, UserPart } from '../../contract/text.ts';
 
 /** What a server may not know, until it has said so. */
-export interface ChatDialect {
+interface ChatDialect {
   /** Takes `stream_options`. */
   readonly streamOptions: boolean;
 }

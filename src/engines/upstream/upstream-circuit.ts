@@ -47,11 +47,6 @@ export class UpstreamCircuit {
     this.#policy.onReset(() => changed('closed'));
   }
 
-  /** Whether calls would be refused now, or are while one is tried. */
-  get open(): boolean {
-    return this.#policy.state !== CircuitState.Closed;
-  }
-
   /**
    * Makes a call that ends when the server begins to answer.
    * @throws ServiceError `overloaded` when the server is left alone; the cause of an {@link Unreached}.

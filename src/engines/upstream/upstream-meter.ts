@@ -4,7 +4,7 @@ import type { Metrics } from '../../contract/metrics.ts';
 import type { CircuitChange } from './upstream-circuit.ts';
 
 /** `refused`: the server, or its circuit, turned the call away; `failed`: no answer, or a broken one. */
-export type CallOutcome = 'answered' | 'refused' | 'failed';
+type CallOutcome = 'answered' | 'refused' | 'failed';
 
 /** Counts for one model. Calls that their caller left are not counted. */
 export interface UpstreamMeter {
