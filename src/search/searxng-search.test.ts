@@ -1,11 +1,17 @@
-import { expect, test } from 'vitest';
-import { fakeSearxng, searxngAnswer } from '../../test/support/fake-searxng.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { type AskedSearch, fakeSearxng, searxngAnswer } from '../../test/support/fake-searxng.ts';
 import { Secret } from '../contract/secret.ts';
 import type { WebSearchSettings } from '../contract/settings.ts';
 import { searxngSearch } from './searxng-search.ts';
 
 const never = new AbortController().signal;
 const query = { text: 'tea & cake', results: 3 };
+
+function serverOf(answer: (asked: AskedSearch) => Response | Promise<Response>) {
+  const server = fakeSearxng(answer);
+  onTestFinished(() => server.close());
+  return server;
+}
 
 function searching(url: string, settings: Partial<WebSearchSettings> = {}) {
   return searxngSearch({ url, apiKey: undefined, timeoutMs: 10_000, maxResults: 10, ...settings });
@@ -14,7 +20,7 @@ function searching(url: string, settings: Partial<WebSearchSettings> = {}) {
 const page = (url: string, title: unknown = 'T', content: unknown = 'C') => ({ url, title, content });
 
 test('asks for JSON, with the query, hosts and locale in the words of the server', async () => {
-  const server = fakeSearxng(() => searxngAnswer([]));
+  const server = serverOf(() => searxngAnswer([]));
   const search = searching(`${server.url}/prefix`, { apiKey: new Secret('s3cret') });
   await search.search({ ...query, domains: ['a.org', 'b.org'], country: 'at' }, never);
   await search.search({ ...query, domains: ['a', 'b', 'c', 'd', 'e'], country: '!' }, never);
@@ -30,7 +36,7 @@ test('asks for JSON, with the query, hosts and locale in the words of the server
 });
 
 test('gives pages as they come, each address once, as many as wanted', async () => {
-  const server = fakeSearxng(() =>
+  const server = serverOf(() =>
     searxngAnswer([
       page('https://a.org/1', ' One \n page ', 'Some\ttext'),
       page('https://a.org/1'),
@@ -60,14 +66,14 @@ test('keeps only the hosts that are allowed, whatever the server found', async (
     'https://A.org/',
     'https://x.a.org/',
   ];
-  const server = fakeSearxng(() => searxngAnswer(urls.map((url) => page(url))));
+  const server = serverOf(() => searxngAnswer(urls.map((url) => page(url))));
   const pages = await searching(server.url).search({ ...query, domains: ['a.ORG'] }, never);
   expect(pages.map(({ url }) => url)).toEqual(['https://A.org/', 'https://x.a.org/']);
 });
 
 test('follows no redirect', async () => {
-  const elsewhere = fakeSearxng(() => searxngAnswer([page('https://a.org')]));
-  const server = fakeSearxng(() => Response.redirect(`${elsewhere.url}/search`, 302));
+  const elsewhere = serverOf(() => searxngAnswer([page('https://a.org')]));
+  const server = serverOf(() => Response.redirect(`${elsewhere.url}/search`, 302));
   await expect(searching(server.url).search(query, never)).rejects.toMatchObject({
     kind: 'upstream',
     message: 'The search failed: it answered 302, and redirects are not followed.',
@@ -82,7 +88,7 @@ test.each([
   ['other JSON', () => Response.json({ results: 5 }), /has no 'results'/],
   ['a list', () => Response.json([]), /has no 'results'/],
 ])('an answer of %s is told as a failure of the search', async (_, answer, message) => {
-  const server = fakeSearxng(answer);
+  const server = serverOf(answer);
   await expect(searching(server.url).search(query, never)).rejects.toMatchObject({
     kind: 'upstream',
     message: expect.stringMatching(message),
@@ -91,7 +97,7 @@ test.each([
 
 test('reads no more than 1 MiB of an answer, however much there is', async () => {
   let sentBytes = 0;
-  const server = fakeSearxng(() => {
+  const server = serverOf(() => {
     const body = new ReadableStream<Uint8Array>({
       pull(controller) {
         sentBytes += 65_536;
@@ -106,7 +112,7 @@ test('reads no more than 1 MiB of an answer, however much there is', async () =>
 });
 
 test('gives up after its time, and at once when nobody wants it any more', async () => {
-  const server = fakeSearxng(() => new Promise(() => undefined));
+  const server = serverOf(() => new Promise(() => undefined));
   await expect(searching(server.url, { timeoutMs: 200 }).search(query, never)).rejects.toMatchObject({
     kind: 'timeout',
     message: 'The search server gave no answer within 0.2 s.',

@@ -1,11 +1,9 @@
-import { onTestFinished } from 'vitest';
-
 export interface AskedSearch {
   readonly url: URL;
   readonly headers: Headers;
 }
 
-/** A server with SearXNG's search API, for a test: it answers as it is told and remembers what it was asked. */
+/** A server with SearXNG's search API: it answers as it is told and remembers what it was asked. */
 export function fakeSearxng(answer: (asked: AskedSearch) => Response | Promise<Response>) {
   const asked: AskedSearch[] = [];
   const server = Bun.serve({
@@ -18,8 +16,7 @@ export function fakeSearxng(answer: (asked: AskedSearch) => Response | Promise<R
       return answer(one);
     },
   });
-  onTestFinished(() => server.stop(true));
-  return { url: `http://127.0.0.1:${server.port}`, asked };
+  return { url: `http://127.0.0.1:${server.port}`, asked, close: () => server.stop(true) };
 }
 
 /** An answer as SearXNG gives it, with fields that nobody needs. */
