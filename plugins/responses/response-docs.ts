@@ -54,11 +54,28 @@ const ResponseSchema = Type.Object({
   ),
 });
 
+const STREAM = `event: response.output_text.delta
+data: {"type":"response.output_text.delta","sequence_number":4,"item_id":"${MESSAGE.id}","output_index":0,"content_index":0,"delta":"Robin","logprobs":[]}
+
+`;
+
 const NOT_FOUND = failure('There is no such response, or it belongs to another organization');
 
 function json(description: string, schema: TSchema) {
   return { description, content: { 'application/json': { schema: plain(schema) } } };
 }
+
+/** Failures of every route that looks up a stored response. */
+const LOOK_UP_FAILURES = { 401: WORK_FAILURES[401], 404: NOT_FOUND, 429: failure('Too many requests') };
+
+const ID_PARAMETER = {
+  name: 'id',
+  in: 'path' as const,
+  required: true,
+  description: 'Id of the response.',
+  schema: { type: 'string' as const },
+  example: ID,
+};
 
 const INCLUDE = {
   name: 'include[]',
@@ -96,7 +113,7 @@ export const CREATE = {
       description: 'The response, or its events',
       content: {
         'application/json': { schema: plain(ResponseSchema) },
-        'text/event-stream': { schema: { type: 'string' as const } },
+        'text/event-stream': { schema: {}, example: STREAM },
       },
     },
     ...WORK_FAILURES,
@@ -110,6 +127,7 @@ export const CREATE = {
 export const RETRIEVE = {
   summary: 'Stored response',
   parameters: [
+    ID_PARAMETER,
     INCLUDE,
     {
       name: 'stream',
@@ -121,13 +139,13 @@ export const RETRIEVE = {
   responses: {
     200: json('The response', ResponseSchema),
     400: WORK_FAILURES[400],
-    401: WORK_FAILURES[401],
-    404: NOT_FOUND,
+    ...LOOK_UP_FAILURES,
   },
 };
 
 export const DELETE = {
   summary: 'Delete a stored response',
+  parameters: [ID_PARAMETER],
   description: 'Responses that continue it stay, but nothing can continue from them any more.',
   responses: {
     200: json(
@@ -138,20 +156,21 @@ export const DELETE = {
         deleted: Type.Literal(true),
       }),
     ),
-    401: WORK_FAILURES[401],
-    404: NOT_FOUND,
+    ...LOOK_UP_FAILURES,
   },
 };
 
 export const CANCEL = {
   summary: 'Cancel a response',
+  parameters: [ID_PARAMETER],
   description: 'Always refused: no response runs in the background. Close the connection to stop one.',
-  responses: { 400: failure('It does not run in the background'), 401: WORK_FAILURES[401], 404: NOT_FOUND },
+  responses: { 400: failure('It does not run in the background'), ...LOOK_UP_FAILURES },
 };
 
 export const INPUT_ITEMS = {
   summary: 'What a response was asked',
   parameters: [
+    ID_PARAMETER,
     {
       name: 'limit',
       in: 'query' as const,
@@ -184,7 +203,6 @@ export const INPUT_ITEMS = {
       }),
     ),
     400: WORK_FAILURES[400],
-    401: WORK_FAILURES[401],
-    404: NOT_FOUND,
+    ...LOOK_UP_FAILURES,
   },
 };
