@@ -440,7 +440,12 @@ describe('swagger', () => {
       const documented = document.paths[path.replaceAll(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()];
       expect(documented, `${method} ${path}`).toBeDefined();
       if (PUBLIC_PATHS.has(path)) expect(documented?.security, path).toEqual([]);
-      else expect(documented?.security, path).toBeUndefined();
+      else {
+        expect(documented?.security, path).toBeUndefined();
+        expect(Object.keys(documented?.responses ?? {}), path).toEqual(
+          expect.arrayContaining(['401', '429']),
+        );
+      }
     }
     const operations = Object.values(document.paths).flatMap((item) => Object.values(item));
     for (const answer of operations.flatMap(({ responses = {} }) => Object.values(responses))) {

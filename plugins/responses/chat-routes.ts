@@ -4,12 +4,12 @@ import type { Clock } from '../../src/contract/clock.ts';
 import { newId } from '../../src/contract/id.ts';
 import type { TextEvent } from '../../src/contract/text.ts';
 import { callerOf } from '../../src/http/caller.ts';
-import { failure, plain, WORK_FAILURES } from '../../src/http/route-docs.ts';
 import { SSE_DONE, SSE_HEADERS, sseError, sseEvent } from '../../src/http/sse.ts';
 import { idleTimeoutOf, streamedBody } from '../../src/http/streamed-body.ts';
 import type { Chat } from './chat.ts';
 import { ChunkMaker, CompletionBuilder, type CompletionHead } from './chat-completion.ts';
-import { ChatBody, parseChat } from './chat-model.ts';
+import { COMPLETE } from './chat-docs.ts';
+import { parseChat } from './chat-model.ts';
 
 /** POST /v1/chat/completions, as in OpenAI's SDK (spec 4.8). */
 export function chatRoutes(chat: Chat, clock: Clock) {
@@ -35,7 +35,7 @@ export function chatRoutes(chat: Chat, clock: Clock) {
         idleTimeout.resume();
       }
     },
-    { detail: DOCUMENTATION },
+    { detail: COMPLETE },
   );
 }
 
@@ -65,23 +65,3 @@ async function* records(
     yield sseError(error);
   }
 }
-
-const DOCUMENTATION = {
-  summary: 'Chat completion',
-  description:
-    'Answers a conversation, whole or in server-sent events. Fields without meaning here are ignored.',
-  requestBody: { required: true, content: { 'application/json': { schema: plain(ChatBody) } } },
-  responses: {
-    200: {
-      description: 'The completion, or its chunks',
-      content: {
-        'application/json': { schema: { type: 'object' as const } },
-        'text/event-stream': { schema: { type: 'string' as const } },
-      },
-    },
-    ...WORK_FAILURES,
-    415: failure('The body is no JSON'),
-    500: failure('The model failed'),
-    502: failure('The server that answers failed'),
-  },
-};

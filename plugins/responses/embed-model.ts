@@ -40,13 +40,12 @@ export const EmbedBody = Type.Object({
   dimensions: Type.Optional(
     Type.Integer({ minimum: 1, description: "Length of the vectors; default: the model's own." }),
   ),
-  user: Type.Optional(Type.String({ description: 'Ignored.' })),
+  user: Type.Optional(Type.Unknown({ description: 'Ignored.' })),
 });
 
 const Checked = Type.Object({
   ...EmbedBody.properties,
   input: Type.Unknown(),
-  user: Type.Optional(Type.Unknown()),
 });
 const checker = TypeCompiler.Compile(Checked);
 

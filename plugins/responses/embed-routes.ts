@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import type { Embeddings } from '../../src/contract/embed.ts';
 import { callerOf } from '../../src/http/caller.ts';
@@ -58,14 +59,43 @@ function base64Of({ buffer, byteOffset, byteLength }: Float32Array<ArrayBuffer>)
   return Buffer.from(buffer, byteOffset, byteLength).toString('base64');
 }
 
+const MODEL = 'all-minilm-l6-v2';
+const Tokens = Type.Integer({ minimum: 0, examples: [8] });
+const EmbeddingList = Type.Object({
+  object: Type.Literal('list'),
+  data: Type.Array(
+    Type.Object({
+      object: Type.Literal('embedding'),
+      index: Type.Integer({ minimum: 0, description: 'Place of its input.', examples: [0] }),
+      embedding: Type.Union([Type.Array(Type.Number()), Type.String()], {
+        description: 'Numbers, or with `base64` their bytes.',
+        examples: [[0.6, -0.8]],
+      }),
+    }),
+  ),
+  model: Type.String({ examples: [MODEL] }),
+  usage: Type.Object({ prompt_tokens: Tokens, total_tokens: Tokens }),
+});
+
 const DOCUMENTATION = {
   summary: 'Embeddings',
   description: 'Turns texts into vectors of length 1: the more alike two texts are, the closer are theirs.',
-  requestBody: { required: true, content: { 'application/json': { schema: plain(EmbedBody) } } },
+  requestBody: {
+    required: true,
+    content: {
+      'application/json': {
+        schema: plain(EmbedBody),
+        examples: {
+          text: { value: { model: MODEL, input: 'The cat sat on the mat.' } },
+          texts: { value: { model: MODEL, input: ['A cat.', 'A dog.'], encoding_format: 'base64' } },
+        },
+      },
+    },
+  },
   responses: {
     200: {
       description: 'One vector for each input, in order',
-      content: { 'application/json': { schema: { type: 'object' as const } } },
+      content: { 'application/json': { schema: plain(EmbeddingList) } },
     },
     ...WORK_FAILURES,
     415: failure('The body is no JSON'),

@@ -90,7 +90,7 @@ export function transcriptionDocumentation(task: TranscriptionTask, fileBytes: n
           'text/plain': text(
             '1\n00:00:00,000 --> 00:00:04,200\nAsk not what your country can do for you.\n\n',
           ),
-          'text/event-stream': text(STREAM),
+          'text/event-stream': { schema: {}, example: STREAM },
         },
       },
       ...WORK_FAILURES,

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { swagger } from '@elysiajs/swagger';
 import { Elysia } from 'elysia';
+import { failure } from './route-docs.ts';
 
 /** Files of Swagger UI that its page loads, by their path here. */
 export const SWAGGER_FILES = ['/swagger/swagger-ui.css', '/swagger/swagger-ui-bundle.js'] as const;
@@ -77,7 +78,13 @@ export function openapiRoutes(version: string) {
 
 /** The part of an OpenAPI document that {@link tidy} changes. */
 interface OpenApiDocument {
-  readonly paths: Record<string, Record<string, { responses?: Record<string, OpenApiResponse> }>>;
+  readonly paths: Record<string, Record<string, OpenApiOperation>>;
+}
+
+interface OpenApiOperation {
+  /** Empty: no key is needed. */
+  readonly security?: readonly object[];
+  responses?: Record<string, OpenApiResponse>;
 }
 
 interface OpenApiResponse {
@@ -87,11 +94,17 @@ interface OpenApiResponse {
 
 /**
  * Makes the plugin's document a valid one: every answer gets its description, and one that is JSON is not
- * said to come as a form and as text too.
+ * said to come as a form and as text too. What needs a key may be refused for it, whatever the route says.
  */
 function tidy(document: OpenApiDocument): void {
   const operations = Object.values(document.paths).flatMap((item) => Object.values(item));
-  for (const { responses = {} } of operations) {
+  for (const operation of operations) {
+    operation.responses ??= {};
+    const { responses, security } = operation;
+    if (security?.length !== 0) {
+      responses[401] ??= failure('No key, or a wrong one');
+      responses[429] ??= failure('Too many requests; `retry-after` says when to try again');
+    }
     for (const [status, response] of Object.entries(responses)) {
       response.description ??= status.startsWith('2') ? 'The answer' : 'A refusal';
       const { 'application/json': json, 'multipart/form-data': form } = response.content ?? {};

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FakeUpstream } from '../support/fake-upstream.ts';
 import {
@@ -78,7 +79,40 @@ describe('over an upstream whose answers are known', () => {
       PATIENCE_MS,
     );
   }
+
+  test.each([
+    ['/v1/chat/completions', [200, 200]],
+    ['/v1/embeddings', [200, 200]],
+    // The second continues a response that is an example too.
+    ['/v1/responses', [200, 400]],
+  ])('the examples of %s in the API documentation are answered as it says', async (path, statuses) => {
+    const document = (await (await service.fetch('/swagger/json')).json()) as {
+      paths: Record<string, { post: Documented }>;
+    };
+    const { requestBody, responses } = document.paths[path]?.post ?? { responses: {} };
+    const examples = Object.values(requestBody?.content['application/json'].examples ?? {});
+    const answers = examples.map(async ({ value }) => {
+      const headers = { 'x-api-key': SERVICE_KEY, 'content-type': 'application/json' };
+      const answer = await service.fetch(path, { method: 'POST', headers, body: JSON.stringify(value) });
+      const schema = responses[answer.status]?.content['application/json']?.schema ?? false;
+      const ajv = new Ajv2020({ strict: false });
+      ajv.validate(schema, await answer.json());
+      expect(ajv.errors).toBeNull();
+      expect(answer.headers.get('x-request-id')).toMatch(/^req_/);
+      return answer.status;
+    });
+    expect(await Promise.all(answers)).toEqual(statuses);
+  });
 });
+
+interface Documented {
+  readonly requestBody?: {
+    readonly content: {
+      readonly 'application/json': { readonly examples: Record<string, { value: object }> };
+    };
+  };
+  readonly responses: Record<string, { readonly content: Record<string, { readonly schema: object }> }>;
+}
 
 describe('over the models that come with the service', () => {
   beforeAll(async () => {
