@@ -170,8 +170,15 @@ describe('turns', () => {
   test('an abort ends the program, and the next call has a new interpreter', async () => {
     const container = ownRunner({ entry }).open('org');
     expect(await container.run('open', never)).toMatchObject({ result: '-1', restarted: false });
+    const early = new AbortController();
+    const begun = container.run('spin', early.signal);
+    early.abort(new Error('left at once'));
+    await expect(begun).rejects.toThrow('left at once');
+    expect(await container.run('open', never)).toMatchObject({ result: '-1', restarted: false });
     const gone = new AbortController();
     const running = container.run('spin', gone.signal);
+    // The program is on its way when everything that can go on at once has.
+    await new Promise((resolve) => setImmediate(resolve));
     gone.abort(new Error('left'));
     await expect(running).rejects.toThrow('left');
     await expect(container.run('open', gone.signal)).rejects.toThrow('left');

@@ -89,6 +89,7 @@ class Container implements CodeContainer {
     const kill = () => void python.kill();
     ended.addEventListener('abort', kill, { once: true });
     try {
+      ended.throwIfAborted();
       const end = await python.run(code);
       ended.throwIfAborted();
       return this.#told(end, restarted);
