@@ -101,7 +101,12 @@ export type InputMessageItem = Extract<ConversationItem, { role: string }>;
 
 /** Whether an item stands for another one. */
 export function isReference(item: InputItem): item is ItemReference {
-  return !('role' in item) && (item.type === 'item_reference' || item.type == null);
+  return item.type === 'item_reference' || (item.type == null && !('role' in item));
+}
+
+/** By its type, since others may carry a role without meaning. */
+function isMessage(item: Exclude<InputItem, ItemReference>): item is InputMessage {
+  return item.type === undefined || item.type === 'message';
 }
 
 /** An input item as it is stored and listed: with its type, an identifier, and content in parts. */
@@ -111,8 +116,8 @@ export function storedItem(
   position: number,
 ): ConversationItem {
   const part = `i${position}`;
-  if ('role' in item) {
-    const { role, content, id: given, ...more } = item as InputMessage;
+  if (isMessage(item)) {
+    const { role, content, id: given, ...more } = item;
     return {
       ...more,
       id: given ?? partId('message', response, part),
