@@ -19,8 +19,10 @@ const SHARED: Readonly<Record<string, string>> = {
 
 /** llama.cpp repeats less than 2000 times. */
 export const MOST_REPEATED = 1999;
+/** It counts a list's rules twice, when it has not seen what is listed before. */
+export const MOST_LISTED = 999;
 /** Rules that llama.cpp makes of the repetitions of one grammar. */
-const MOST_REPETITIONS = 50_000;
+const MOST_REPETITIONS = 20_000;
 /** Far beyond what any schema needs that a model can follow. */
 const MOST_CHARACTERS = 400_000;
 /** Planes of Unicode in which nothing is assigned. */
@@ -109,9 +111,11 @@ export function times(atLeast: number, atMost: number): string {
   return `{${atLeast},${Math.min(atMost, MOST_REPEATED)}}`;
 }
 
-/** A rule so many times, with commas between. */
-export function repeated(rule: string, atLeast: number, atMost: number): string {
-  const most = atMost === Number.POSITIVE_INFINITY ? atMost : atMost - 1;
-  const tail = most === 0 ? '' : `("," ${rule})${times(Math.max(0, atLeast - 1), most)}`;
-  return atLeast === 0 ? `(${rule} ${tail})?` : `${rule} ${tail}`;
+/** A rule so many times, at most {@link MOST_LISTED}, with commas between. */
+export function listOf(grammar: Grammar, rule: string, atLeast: number, atMost: number): string {
+  const most = Math.min(atMost - 1, atMost === Number.POSITIVE_INFINITY ? atMost : MOST_LISTED);
+  const tail = most === 0 ? '' : ` ("," ${rule})${times(Math.max(0, atLeast - 1), most)}`;
+  if (atLeast > 0) return `${rule}${tail}`;
+  // By its name: around a repetition, llama.cpp counts another one as their product.
+  return `${grammar.add('list', `${rule}${tail}`)}?`;
 }

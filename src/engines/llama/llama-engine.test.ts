@@ -171,6 +171,20 @@ describe('a process that fails', () => {
     await expect(all(engine, { measure: 'hang' })).rejects.toMatchObject(crashed);
   });
 
+  it('is replaced when it writes nothing, even if it still answers what is asked', async () => {
+    const engine = await openFake({ slots: 2, silenceLimitMs: 400 });
+    const { ask, has, error, waits } = scene(engine);
+    ask('a1');
+    await has('a1');
+    let over = false;
+    const lost = error('a1')?.then((reason) => {
+      over = true;
+      return reason;
+    });
+    while (!over) await waits().catch(() => undefined);
+    expect(await lost).toMatchObject(crashed);
+  });
+
   it('gives up on an answer alone', async () => {
     const engine = await openFake();
     await expect(all(engine, { say: ['a'], after: 'fail' })).rejects.toMatchObject({

@@ -23,8 +23,9 @@ const WORKER_ENTRY = fileURLToPath(new URL('./llama-worker.ts', import.meta.url)
 
 /** A large file on a slow disk takes minutes. */
 const LOAD_LIMIT_MS = 600_000;
-/** Far beyond the time in which the longest conversation is read and nothing is said. */
-const SILENCE_LIMIT_MS = 600_000;
+/** Far beyond the time of a token, and what reading a token of a long conversation adds to it while nothing is said. */
+const SILENCE_LIMIT_MS = 60_000;
+const READING_LIMIT_MS = 100;
 const RETRY_AFTER_S = 2;
 /** Who waits behind whom. */
 const RANKS: Readonly<Record<Priority, number>> = { realtime: 0, interactive: 1, batch: 2 };
@@ -244,13 +245,15 @@ class LlamaEngine implements TextEngine {
         throw overloaded('The language model could not be started; it is tried again.');
       await answer.changed();
     }
+    if (!this.#busy()) this.#watch();
     answer.running = true;
-    this.#watch();
     this.#process.send(message);
   }
 
   #watch(): void {
-    this.#process.watch(this.#options.silenceLimitMs ?? SILENCE_LIMIT_MS);
+    const { slots } = this.#options.settings;
+    const limitMs = SILENCE_LIMIT_MS + READING_LIMIT_MS * this.#contextTokens * slots;
+    this.#process.watch(this.#options.silenceLimitMs ?? limitMs);
   }
 
   #received(message: FromLlama): void {
@@ -261,8 +264,9 @@ class LlamaEngine implements TextEngine {
       // Others need not wait until a slow listener has heard the end.
       answer.over();
     }
-    this.#process.answered();
-    if (this.#busy()) this.#watch();
+    if (!this.#busy()) this.#process.answered();
+    // That it measures says nothing of whether it writes.
+    else if (message.kind === 'said' || message.kind === 'ended') this.#watch();
   }
 
   /** Whether the process works on an answer. */

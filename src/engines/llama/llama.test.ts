@@ -155,6 +155,21 @@ describe('the shipped model', () => {
     }
   });
 
+  it('reads the largest grammars that are made', async () => {
+    const one = { enum: [1] };
+    for (const schema of [
+      { type: 'string', maxLength: 10_000 },
+      { type: 'array', prefixItems: [{ type: 'null' }], items: one, minItems: 999, maxItems: 5000 },
+      { type: 'object', additionalProperties: one, maxProperties: 5000 },
+      { pattern: '^[^a]{0,1999}$' },
+      { enum: Array.from({ length: 1000 }, (_, i) => `value ${i}`) },
+    ]) {
+      const output = { kind: 'json_schema', name: 'x', schema, strict: true } as const;
+      const { end } = await answerOf(engine, { messages: SHORT, output, maxTokens: 1 });
+      expect(end.reason).toBe('length');
+    }
+  });
+
   it('answers others soon after one has left a long answer', async () => {
     const controller = new AbortController();
     const request = textRequest({ messages: SHORT, maxTokens: 400, output: { kind: 'json' } });

@@ -3,11 +3,15 @@
 /** Code points from one to another, both included. */
 type Range = readonly [from: number, to: number];
 
-/** A part of a pattern: its grammar, whether it may be nothing, and how many rules the library makes of it. */
+/**
+ * A part of a pattern: its grammar, whether it may be nothing, how many rules the library makes of it, and at how
+ * many places in it a text may be, which it all follows.
+ */
 interface Part {
   readonly grammar: string;
   readonly empty: boolean;
   readonly rules: number;
+  readonly places: number;
 }
 
 /** What a pattern holds that cannot be had. */
@@ -15,7 +19,7 @@ export class PatternFault extends Error {
   override readonly name = 'PatternFault';
 }
 
-const NOTHING: Part = { grammar: '', empty: true, rules: 0 };
+const NOTHING: Part = { grammar: '', empty: true, rules: 0, places: 0 };
 const LAST = 0x10ffff;
 const ALL: readonly Range[] = [[0, LAST]];
 const DIGITS: readonly Range[] = [[0x30, 0x39]];
@@ -65,6 +69,8 @@ const RAW: readonly Range[] = [
 ];
 /** Rules that the library makes of one repetition at most; with more it gives up on the grammar. */
 const MOST_RULES = 1999;
+/** Places of a repeated group. */
+const MOST_PLACES = 256;
 const MOST_CHARACTERS = 1000;
 
 /**
@@ -107,7 +113,8 @@ class PatternReader {
     return {
       grammar: parts.map(({ grammar }) => grammar).join(' '),
       empty: parts.every(({ empty }) => empty),
-      rules: total(parts),
+      rules: total(parts, 'rules'),
+      places: total(parts, 'places'),
     };
   }
 
@@ -115,7 +122,12 @@ class PatternReader {
     const parts = [this.#sequence()];
     while (this.#take('|')) parts.push(this.#sequence());
     const grammar = parts.map((part) => part.grammar || '""').join(' | ');
-    return { grammar: `(${grammar})`, empty: parts.some(({ empty }) => empty), rules: 1 + total(parts) };
+    return {
+      grammar: `(${grammar})`,
+      empty: parts.some(({ empty }) => empty),
+      rules: 1 + total(parts, 'rules'),
+      places: total(parts, 'places'),
+    };
   }
 
   #repeated(): Part {
@@ -129,6 +141,8 @@ class PatternReader {
     if (part.empty && endless) throw new PatternFault('the repetition of what may be empty');
     if (most < least) throw this.#fault();
     if (most === 0) return NOTHING;
+    const places = part.places * (endless ? least + 1 : most);
+    if (part.places > 1 && places > MOST_PLACES) throw new PatternFault('so many repetitions');
     if (Math.max(1, part.rules) * (endless ? Math.max(1, least) : most) > MOST_RULES) {
       throw new PatternFault('so many repetitions');
     }
@@ -136,6 +150,7 @@ class PatternReader {
       grammar: `${part.grammar}{${least},${endless ? '' : most}}`,
       empty: part.empty || least === 0,
       rules: part.rules + (endless ? 1 : most - least),
+      places,
     };
   }
 
@@ -234,8 +249,8 @@ class PatternReader {
   }
 }
 
-function total(parts: readonly Part[]): number {
-  return parts.reduce((sum, { rules }) => sum + rules, 0);
+function total(parts: readonly Part[], count: 'rules' | 'places'): number {
+  return parts.reduce((sum, part) => sum + part[count], 0);
 }
 
 function codeRange(character: string): Range {
@@ -250,8 +265,8 @@ function characters(ranges: readonly Range[]): Part {
   const parts = escaped.map(([, json]) => `"${json.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`);
   if (raw.length > 0) parts.unshift(`[${raw.map(rangeText).join('')}]`);
   if (parts.length === 0) throw new PatternFault('a class of characters that a JSON string cannot hold');
-  if (parts.length === 1) return { grammar: parts[0] ?? '', empty: false, rules: 0 };
-  return { grammar: `(${parts.join(' | ')})`, empty: false, rules: 1 };
+  if (parts.length === 1) return { grammar: parts[0] ?? '', empty: false, rules: 0, places: 1 };
+  return { grammar: `(${parts.join(' | ')})`, empty: false, rules: 1, places: 1 };
 }
 
 function rangeText([from, to]: Range): string {

@@ -6,7 +6,7 @@
 
 import { invalidRequest } from '../../contract/error.ts';
 import type { JsonSchema } from '../../contract/text.ts';
-import { type Grammar, jsonLiteral, MOST_REPEATED, repeated, times } from './grammar.ts';
+import { type Grammar, jsonLiteral, listOf, MOST_LISTED, times } from './grammar.ts';
 import { numberRule } from './number-grammar.ts';
 import { areDisjoint } from './schema-disjoint.ts';
 import { ANNOTATIONS, countOf, list, mergeSchemas, record, SchemaFault } from './schema-merge.ts';
@@ -273,7 +273,7 @@ class SchemaReader {
     if (more === true && atLeast === 0 && atMost === Number.POSITIVE_INFINITY) return 'object';
     const value = this.rule(more, [...place, 'additionalProperties'], depth + 1);
     const member = this.#grammar.add('member', `string ":" ${value}`);
-    return this.#grammar.add('object', `"{" ${repeated(member, atLeast, atMost)} "}"`);
+    return this.#grammar.add('object', `"{" ${listOf(this.#grammar, member, atLeast, atMost)} "}"`);
   }
 
   #array(schema: JsonSchema, place: Place, depth: number): string {
@@ -286,7 +286,7 @@ class SchemaReader {
     const atMost = this.#at(place, () => countOf(schema, 'maxItems', Number.POSITIVE_INFINITY));
     if (schema.uniqueItems === true && atMost > 1) throw this.#fault(place, "'uniqueItems'");
     if (atLeast > atMost) throw this.#fault(place, "more 'minItems' than 'maxItems'");
-    if (atLeast > MOST_REPEATED) throw this.#fault(place, `a 'minItems' above ${MOST_REPEATED}`);
+    if (atLeast > MOST_LISTED) throw this.#fault(place, `a 'minItems' above ${MOST_LISTED}`);
     const fixed = first.slice(0, Math.min(first.length, atMost));
     const rules = fixed.map((each, i) => this.rule(each, [...place, 'prefixItems', i], depth + 1));
     const missing = Math.max(0, atLeast - fixed.length);
@@ -296,8 +296,10 @@ class SchemaReader {
     }
     if (atMost === 0) return this.#grammar.add('array', '"[]"');
     const item = this.rule(more, [...place, 'items'], depth + 1);
-    const room = atMost - fixed.length;
-    if (rules.length === 0) return this.#grammar.add('array', `"[" ${repeated(item, atLeast, atMost)} "]"`);
+    const left = atMost - fixed.length;
+    const room = left === Number.POSITIVE_INFINITY ? left : Math.min(left, MOST_LISTED);
+    if (rules.length === 0)
+      return this.#grammar.add('array', `"[" ${listOf(this.#grammar, item, atLeast, atMost)} "]"`);
     const tail = room > 0 ? `("," ${item})${times(missing, room)}` : '';
     return this.#grammar.add('array', `"[" ${rules.join(' "," ')} ${tail} "]"`);
   }
