@@ -3,6 +3,7 @@ import { chatChunk, eventText, portionAnswer, usageChunk } from '../support/fake
 import { fakeSearxng, searxngAnswer } from '../support/fake-searxng.ts';
 import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
 import { type LaunchedService, launchService, NO_MODELS, SERVICE_KEY } from '../support/launcher.ts';
+import type { WireAnswer } from '../support/response-app.ts';
 
 /** Tools that the real process runs by itself, for a model that calls them as it is told. */
 
@@ -56,7 +57,7 @@ function streamed(delta: object, reason: string): Response {
 }
 
 async function respond(type: string, inputs: readonly string[], tool: object = { type }) {
-  const response = await fetch(`${service.baseUrl}/v1/responses`, {
+  const response: WireAnswer = await fetch(`${service.baseUrl}/v1/responses`, {
     method: 'POST',
     headers: { authorization: `Bearer ${SERVICE_KEY}`, 'content-type': 'application/json' },
     body: JSON.stringify({
