@@ -80,3 +80,24 @@ it('refuses one more than may wait', async () => {
   await ask('a1', 'a2', 'a3', 'b1');
   await expect(turns.take('c', never)).rejects.toMatchObject({ kind: 'overloaded', retryAfterS: 2 });
 });
+
+it('lets a lower rank go first, and owners take turns within one', async () => {
+  const turns = new Turns({ ...LIMITS, atOnce: 1 });
+  const begun: string[] = [];
+  const end = await turns.take('a', never);
+  for (const [name, rank] of [
+    ['a1', 2],
+    ['a2', 1],
+    ['a3', 1],
+    ['b1', 1],
+    ['c1', 0],
+  ] as const) {
+    void turns.take(name[0] ?? '', never, rank).then((next) => {
+      begun.push(name);
+      next();
+    });
+  }
+  end();
+  await settle();
+  expect(begun).toEqual(['c1', 'a2', 'b1', 'a3', 'a1']);
+});
