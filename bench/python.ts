@@ -26,6 +26,12 @@ async function interpreter(script: string): Promise<string> {
   return python;
 }
 
+/** What a folder of scripts pins, in words. */
+export async function pinned(folder: string): Promise<string> {
+  const requirements = await Bun.file(join(PEERS, folder, 'requirements.txt')).text();
+  return requirements.trim().split('\n').join(', ');
+}
+
 /**
  * Runs a peer's script and reads its JSON lines.
  * @param input what the script reads from standard input.

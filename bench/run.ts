@@ -1,13 +1,16 @@
 /** `bun run bench [case …]`: measures, and writes tables to bench/results. Not part of the tests. */
 
+import { benchApiFuzz } from './cases/api-fuzz.ts';
 import { benchCalls } from './cases/calls.ts';
 import { benchClients } from './cases/clients.ts';
+import { benchFairness } from './cases/fairness.ts';
 import { benchHearing } from './cases/hearing.ts';
 import { benchIntelligibility } from './cases/intelligibility.ts';
 import { benchMemory } from './cases/memory.ts';
 import { benchRealtime, realtimeParts } from './cases/realtime.ts';
 import { benchSpeech } from './cases/speech.ts';
 import { benchText } from './cases/text.ts';
+import { benchTextClients } from './cases/text-clients.ts';
 import { benchVoiceActivity } from './cases/voice-activity.ts';
 
 const CASES: Readonly<Record<string, () => Promise<void>>> = {
@@ -19,8 +22,11 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
   'hearing-tiny.en': () => benchHearing('tiny.en'),
   realtime: benchRealtime,
   clients: benchClients,
+  'text-clients': benchTextClients,
+  'api-fuzz': benchApiFuzz,
   text: benchText,
   calls: benchCalls,
+  fairness: benchFairness,
 };
 
 const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(CASES);

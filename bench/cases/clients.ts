@@ -12,7 +12,7 @@ import { SPEECH_RATE_HZ } from '../../src/contract/audio.ts';
 import { wordErrors } from '../../test/reference/transcript-normalizer.ts';
 import { type LaunchedService, SERVICE_KEY } from '../../test/support/launcher.ts';
 import { launchRealtimeService, spokenPcm } from '../../test/support/realtime-service.ts';
-import { runPeer } from '../python.ts';
+import { pinned, runPeer } from '../python.ts';
 import { type Row, report } from '../report.ts';
 
 const SAID = 'Please book a table for two people on Friday evening.';
@@ -66,10 +66,7 @@ export async function benchClients(): Promise<void> {
     await service.stop();
     await rm(folder, { recursive: true, force: true });
   }
-  const pinned = await Bun.file(
-    join(import.meta.dirname, '../peers/realtime_clients/requirements.txt'),
-  ).text();
-  notes.push(`Unmodified: ${pinned.trim().split('\n').join(', ')}; pointed here by their base URL alone.`);
+  notes.push(`Unmodified: ${await pinned('realtime_clients')}; pointed here by their base URL alone.`);
   await report('clients', 'Realtime clients in Python', rows, notes);
 }
 

@@ -1,0 +1,34 @@
+/** The real service over servers whose answers are known, so that it is the only thing under examination. */
+
+import { startFakeSttUpstream } from '../test/support/fake-stt-upstream.ts';
+import { startFakeUpstream } from '../test/support/fake-upstream.ts';
+import { type LaunchedService, launchService } from '../test/support/launcher.ts';
+import { startScriptedTextUpstream } from '../test/support/scripted-text-upstream.ts';
+
+export const TEXT_MODEL = 'smollm2-135m-instruct';
+export const EMBED_MODEL = 'all-minilm-l6-v2';
+
+export interface StubbedService {
+  readonly service: LaunchedService;
+  close(): Promise<void>;
+}
+
+export async function launchStubbedService(): Promise<StubbedService> {
+  const [voice, ear, text] = [startFakeUpstream(), startFakeSttUpstream(), startScriptedTextUpstream()];
+  const servers = { 'svc-tts': voice, 'svc-stt': ear, [TEXT_MODEL]: text, [EMBED_MODEL]: text };
+  const models = Object.entries(servers).map(
+    ([id, { baseUrl }]) => `
+      [models."${id}"]
+      kind = "upstream"
+      base_url = "${baseUrl}"
+      model = "scripted"`,
+  );
+  const service = await launchService({ config: models.join('\n') });
+  return {
+    service,
+    async close() {
+      await service.stop();
+      await Promise.all([voice, ear, text].map((server) => server.close()));
+    },
+  };
+}
