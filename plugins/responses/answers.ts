@@ -167,8 +167,9 @@ export class Answers implements AsyncDisposable {
       if (this.#uncounted && 'text' in event) this.#uncounted.said += event.text;
       if (event.kind === 'text') answer.text += event.text;
       if (event.kind === 'tool_call') {
-        const { index, id, name } = event;
-        const call: MadeCall = { index, id, name, arguments: '' };
+        const { index, name } = event;
+        // Ours: engines may give the calls of each answer the same ids.
+        const call: MadeCall = { index, id: newId('toolCall'), name, arguments: '' };
         calls.push(call);
         const tool = this.#runsLeft > 0 ? this.#tools.get(name) : undefined;
         if (held.length > 0 || tool) held.push(call);
