@@ -19,7 +19,7 @@ import type {
 import type { BuiltInResult, BuiltInTool, BuiltInTools } from './built-in-tools.ts';
 import { withoutOldest } from './response-conversation.ts';
 import type { ResponseAsk } from './response-model.ts';
-import type { ResponseFact } from './stream-events.ts';
+import type { ResponseFact } from './stream-state.ts';
 import { mostTokens, type TextCall } from './text-work.ts';
 
 /** Most characters of a tool's result that the model reads. */

@@ -17,7 +17,8 @@ import type { BuiltInTools } from './built-in-tools.ts';
 import { conversationOf } from './response-history.ts';
 import type { ResponseAsk } from './response-model.ts';
 import type { ResponseFailure, ResponseHead } from './response-object.ts';
-import { begin, next, type ResponseEvent, type ResponseState, responseOf } from './stream-events.ts';
+import { begin, next, responseOf } from './stream-events.ts';
+import type { ResponseEvent, ResponseState } from './stream-state.ts';
 import { isRefusal, TextCall, textEngineOf } from './text-work.ts';
 
 export interface ResponderParts {

@@ -12,7 +12,7 @@ import type { Responder } from './respond.ts';
 import * as docs from './response-docs.ts';
 import { parseResponse } from './response-model.ts';
 import { type ResponseObject, shownResponse } from './response-object.ts';
-import type { ResponseEvent } from './stream-events.ts';
+import type { ResponseEvent } from './stream-state.ts';
 
 const PAGE_DEFAULT = 20;
 const PAGE_MAX = 100;

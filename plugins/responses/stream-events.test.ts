@@ -4,7 +4,8 @@ import { legalStream } from '../../test/support/legal-stream.ts';
 import { documentedTable, machineTable } from '../../test/support/state-table.ts';
 import type { BuiltInResult } from './built-in-tools.ts';
 import type { RequestEcho } from './response-object.ts';
-import { begin, next, type ResponseFact, type ResponseState, responseOf } from './stream-events.ts';
+import { begin, next, responseOf } from './stream-events.ts';
+import type { ResponseFact, ResponseState } from './stream-state.ts';
 
 const ECHO: RequestEcho = {
   model: 'm',

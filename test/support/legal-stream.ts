@@ -1,4 +1,4 @@
-import type { ResponseEvent } from '../../plugins/responses/stream-events.ts';
+import type { ResponseEvent } from '../../plugins/responses/stream-state.ts';
 
 /** What a client has seen of one item. */
 interface SeenItem {
