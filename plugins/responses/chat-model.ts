@@ -1,6 +1,6 @@
 /** The body of POST /v1/chat/completions in wire names, and how it becomes a request (openai-wire 4.1). */
 
-import { type Static, type TProperties, Type } from '@sinclair/typebox';
+import { type ObjectOptions, type Static, type TProperties, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { invalidRequest } from '../../src/contract/error.ts';
 import type {
@@ -16,8 +16,8 @@ import { oneOf } from '../../src/kit/schema-error.ts';
 import { checkedBody, refuseFields } from './json-body.ts';
 
 /** Clients send fields that are not named here; what has no meaning here is passed over. */
-function open<Properties extends TProperties>(properties: Properties) {
-  return Type.Object(properties, { additionalProperties: true });
+function open<Properties extends TProperties>(properties: Properties, options: ObjectOptions = {}) {
+  return Type.Object(properties, { ...options, additionalProperties: true });
 }
 
 const NAME = '^[A-Za-z0-9_-]{1,64}$';
@@ -85,19 +85,22 @@ const AllowedTools = open({
   allowed_tools: open({ mode: oneOf(['auto', 'required']), tools: Type.Array(NamedTool, { minItems: 1 }) }),
 });
 
-const ResponseFormat = Type.Union([
-  open({ type: Type.Literal('text') }),
-  open({ type: Type.Literal('json_object') }),
-  open({
-    type: Type.Literal('json_schema'),
-    json_schema: open({
-      name: Type.String({ pattern: NAME }),
-      description: nullable(Type.String()),
-      schema: nullable(AnyObject),
-      strict: nullable(Type.Boolean()),
+const ResponseFormat = Type.Union(
+  [
+    open({ type: Type.Literal('text') }),
+    open({ type: Type.Literal('json_object') }),
+    open({
+      type: Type.Literal('json_schema'),
+      json_schema: open({
+        name: Type.String({ pattern: NAME }),
+        description: nullable(Type.String()),
+        schema: nullable(AnyObject),
+        strict: nullable(Type.Boolean()),
+      }),
     }),
-  }),
-]);
+  ],
+  { description: 'Text, any JSON object, or JSON that fits a schema.' },
+);
 
 const optional = Type.Optional;
 const limit = Type.Integer({ minimum: 1, description: 'Most tokens of the answer.' });
@@ -112,26 +115,46 @@ export const ChatBody = open({
     examples: [[{ role: 'user', content: 'Name three birds.' }]],
   }),
   stream: optional(Type.Boolean({ default: false, description: 'Server-sent events, ended by `[DONE]`.' })),
-  stream_options: optional(open({ include_usage: nullable(Type.Boolean()) })),
+  stream_options: optional(
+    open(
+      { include_usage: nullable(Type.Boolean()) },
+      { description: 'Only with `stream`; `include_usage` adds a chunk with the usage before the end.' },
+    ),
+  ),
   max_completion_tokens: optional(limit),
   max_tokens: optional({ ...limit, deprecated: true }),
-  temperature: optional(Type.Number({ minimum: 0, maximum: 2, default: 1 })),
-  top_p: optional(Type.Number({ minimum: 0, maximum: 1, default: 1 })),
+  temperature: optional(
+    Type.Number({ minimum: 0, maximum: 2, default: 1, description: '0: always the likeliest token.' }),
+  ),
+  top_p: optional(
+    Type.Number({
+      minimum: 0,
+      maximum: 1,
+      default: 1,
+      description: 'Share of the likeliest tokens to choose from.',
+    }),
+  ),
   seed: optional(Type.Integer({ description: 'The same seed gives the same answer.' })),
   stop: optional(
     Type.Union([Type.String({ minLength: 1 }), Type.Array(Type.String({ minLength: 1 }), { maxItems: 4 })], {
       description: 'Up to four texts that end the answer.',
     }),
   ),
-  presence_penalty: optional(penalty),
-  frequency_penalty: optional(penalty),
+  presence_penalty: optional({ ...penalty, description: 'Against tokens that were there.' }),
+  frequency_penalty: optional({ ...penalty, description: 'Against tokens, the more often they were there.' }),
   n: optional(Type.Integer({ minimum: 1, maximum: 1, description: 'One answer a request.' })),
-  tools: optional(Type.Array(Tool, { maxItems: 128 })),
-  tool_choice: optional(Type.Union([oneOf(['none', 'auto', 'required']), NamedTool, AllowedTools])),
-  parallel_tool_calls: optional(Type.Boolean({ default: true })),
+  tools: optional(Type.Array(Tool, { maxItems: 128, description: 'Functions that the answer may call.' })),
+  tool_choice: optional(
+    Type.Union([oneOf(['none', 'auto', 'required']), NamedTool, AllowedTools], {
+      description: 'Whether functions are called, and which; `auto` when there are tools.',
+    }),
+  ),
+  parallel_tool_calls: optional(
+    Type.Boolean({ default: true, description: 'Whether one answer may have several calls.' }),
+  ),
   response_format: optional(ResponseFormat),
-  logprobs: optional(Type.Literal(false)),
-  reasoning_effort: optional(Type.String()),
+  logprobs: optional(Type.Literal(false, { description: 'Not here.' })),
+  reasoning_effort: optional(Type.String({ description: 'For models that reason.', examples: ['low'] })),
 });
 type ChatBody = Static<typeof ChatBody>;
 

@@ -76,8 +76,13 @@ export const ResponseBody = Type.Object(
     tools: optional(
       Type.Array(ToolSchema, { maxItems: 128, description: 'Functions, `web_search`, `code_interpreter`.' }),
     ),
-    tool_choice: optional(ChoiceSchema),
-    parallel_tool_calls: optional(Type.Boolean({ default: true })),
+    tool_choice: optional({
+      ...ChoiceSchema,
+      description: 'Whether tools are called, and which; `auto` when there are tools.',
+    }),
+    parallel_tool_calls: optional(
+      Type.Boolean({ default: true, description: 'Whether one turn may have several calls.' }),
+    ),
     max_tool_calls: optional(
       Type.Integer({
         minimum: 1,
@@ -86,7 +91,10 @@ export const ResponseBody = Type.Object(
       }),
     ),
     stream: optional(Type.Boolean({ default: false, description: 'Server-sent events.' })),
-    stream_options: optional(open({ include_obfuscation: nullable(Type.Boolean()) })),
+    stream_options: optional({
+      ...open({ include_obfuscation: nullable(Type.Boolean()) }),
+      description: 'Taken, and without effect.',
+    }),
     previous_response_id: optional(
       Type.String({ minLength: 1, description: 'The stored response that this one continues.' }),
     ),
@@ -95,28 +103,51 @@ export const ResponseBody = Type.Object(
         description: 'There are no conversations here.',
       }),
     ),
-    temperature: optional(Type.Number({ minimum: 0, maximum: 2, default: 1 })),
-    top_p: optional(Type.Number({ minimum: 0, maximum: 1, default: 1 })),
-    max_output_tokens: optional(Type.Integer({ minimum: 1 })),
+    temperature: optional(
+      Type.Number({ minimum: 0, maximum: 2, default: 1, description: '0: always the likeliest token.' }),
+    ),
+    top_p: optional(
+      Type.Number({
+        minimum: 0,
+        maximum: 1,
+        default: 1,
+        description: 'Share of the likeliest tokens to choose from.',
+      }),
+    ),
+    max_output_tokens: optional(
+      Type.Integer({ minimum: 1, description: 'Most tokens of the output; beyond them it is `incomplete`.' }),
+    ),
     metadata: optional(
       Type.Record(Type.String(), Type.String({ maxLength: METADATA_VALUE_CHARACTERS }), {
         description: `At most ${METADATA_PAIRS} pairs; keys of at most ${METADATA_KEY_CHARACTERS} characters.`,
         examples: [{ topic: 'birds' }],
       }),
     ),
-    reasoning: optional(Reasoning),
-    text: optional(Text),
-    store: optional(Type.Boolean({ default: true })),
-    include: optional(Type.Array(oneOf(INCLUDABLE))),
-    truncation: optional(oneOf(['auto', 'disabled'], { default: 'disabled' })),
-    background: optional(Type.Literal(false)),
-    top_logprobs: optional(Type.Integer({ minimum: 0, maximum: 20 })),
-    service_tier: optional(Type.String()),
-    user: optional(Type.String()),
-    safety_identifier: optional(Type.String()),
-    prompt_cache_key: optional(Type.String()),
-    prompt_cache_options: optional(open({})),
-    prompt_cache_retention: optional(Type.String()),
+    reasoning: optional({ ...Reasoning, description: 'For models that reason.' }),
+    text: optional({
+      ...Text,
+      description: '`format`: text, any JSON object, or JSON that fits a schema.',
+    }),
+    store: optional(
+      Type.Boolean({ default: true, description: 'Whether it can be read and continued later.' }),
+    ),
+    include: optional(Type.Array(oneOf(INCLUDABLE), { description: 'What of tools to show too.' })),
+    truncation: optional(
+      oneOf(['auto', 'disabled'], {
+        default: 'disabled',
+        description: '`auto` leaves out the oldest items when all are too much for the model.',
+      }),
+    ),
+    background: optional(Type.Literal(false, { description: 'Answers come while the client waits.' })),
+    top_logprobs: optional(
+      Type.Integer({ minimum: 0, maximum: 20, description: 'Taken, and without effect.' }),
+    ),
+    service_tier: optional(Type.String({ description: 'Taken, and without effect.' })),
+    user: optional(Type.String({ description: 'Taken, and without effect.' })),
+    safety_identifier: optional(Type.String({ description: 'Taken, and without effect.' })),
+    prompt_cache_key: optional(Type.String({ description: 'Taken, and without effect.' })),
+    prompt_cache_options: optional({ ...open({}), description: 'Taken, and without effect.' }),
+    prompt_cache_retention: optional(Type.String({ description: 'Taken, and without effect.' })),
   },
   { additionalProperties: false },
 );

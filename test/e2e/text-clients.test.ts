@@ -90,8 +90,11 @@ describe('over an upstream whose answers are known', () => {
       paths: Record<string, { post: Documented }>;
     };
     const { requestBody, responses } = document.paths[path]?.post ?? { responses: {} };
-    const examples = Object.values(requestBody?.content['application/json'].examples ?? {});
-    const answers = examples.map(async ({ value }) => {
+    const { schema: body, examples = {} } = requestBody?.content['application/json'] ?? {};
+    for (const [field, { description }] of Object.entries(body?.properties ?? {})) {
+      expect(description, field).toMatch(/\w/);
+    }
+    const answers = Object.values(examples).map(async ({ value }) => {
       const headers = { 'x-api-key': SERVICE_KEY, 'content-type': 'application/json' };
       const answer = await service.fetch(path, { method: 'POST', headers, body: JSON.stringify(value) });
       const schema = responses[answer.status]?.content['application/json']?.schema ?? false;
@@ -108,7 +111,10 @@ describe('over an upstream whose answers are known', () => {
 interface Documented {
   readonly requestBody?: {
     readonly content: {
-      readonly 'application/json': { readonly examples: Record<string, { value: object }> };
+      readonly 'application/json': {
+        readonly schema: { readonly properties: Record<string, { readonly description?: string }> };
+        readonly examples: Record<string, { readonly value: object }>;
+      };
     };
   };
   readonly responses: Record<string, { readonly content: Record<string, { readonly schema: object }> }>;
