@@ -467,6 +467,22 @@ test('the Swagger page loads nothing from another host', async () => {
   expect(script.headers.get('content-type')).toContain('javascript');
 });
 
+test.each(['%ff', '%zz', '%', '%00', 'a%00'])(
+  'a path that is no text, such as %s, is refused before any route sees it',
+  async (name) => {
+    const response = await open({ routes: [feature] }).send(`/v1/things/${name}`, { method: 'POST' });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toEqual({
+      error: {
+        message: 'The path must be percent-encoded UTF-8, without NUL.',
+        type: 'invalid_request_error',
+        param: null,
+        code: null,
+      },
+    });
+  },
+);
+
 describe('models', () => {
   test('are listed in the order of CONFIG and found by id', async () => {
     const { send } = open();

@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
 import type { Clock } from '../contract/clock.ts';
-import { ServiceError, shuttingDown } from '../contract/error.ts';
+import { invalidRequest, ServiceError, shuttingDown } from '../contract/error.ts';
 import { newId } from '../contract/id.ts';
 import type { RequestLimits } from '../contract/limits.ts';
 import type { Logger } from '../contract/logger.ts';
@@ -60,6 +60,8 @@ export function requestHooks(parts: HookParts) {
         set.headers.connection = 'close';
         throw shuttingDown();
       }
+      // The framework would call the handler with null in the place of what it cannot read.
+      if (!isReadable(path)) throw invalidRequest('The path must be percent-encoded UTF-8, without NUL.');
       if (!PUBLIC_PATHS.has(path)) await checkKey(request, path);
       refuseDeclaredLength(request.headers, uploadBytes(request) ?? parts.requestBytes);
       return undefined;
@@ -133,6 +135,15 @@ function notFound(
 
 function nothingHere(): ServiceError {
   return new ServiceError('not_found', 'There is nothing at this address.');
+}
+
+/** Whether a path is percent-encoded UTF-8, and without the character that no database keeps in a text. */
+function isReadable(path: string): boolean {
+  try {
+    return !decodeURIComponent(path).includes('\0');
+  } catch {
+    return false;
+  }
 }
 
 /** Path without the slash at the end that the router ignores too. */
