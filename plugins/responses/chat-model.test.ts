@@ -31,7 +31,7 @@ test('the least that is needed', () => {
       toolChoice: 'none',
       parallelToolCalls: true,
       output: { kind: 'text' },
-      sampling: {},
+      sampling: { temperature: 1, topP: 1 },
       stop: [],
       maxTokens: undefined,
       reasoningEffort: undefined,

@@ -197,8 +197,8 @@ export function parseChat(body: unknown): ChatAsk {
       parallelToolCalls: fields.parallel_tool_calls ?? true,
       output: outputOf(fields.response_format),
       sampling: {
-        temperature,
-        topP: top_p,
+        temperature: temperature ?? 1,
+        topP: top_p ?? 1,
         seed,
         presencePenalty: presence_penalty,
         frequencyPenalty: frequency_penalty,

@@ -29,7 +29,7 @@ export function chatRoutes(chat: Chat, clock: Clock) {
           model: ask.model,
         };
         if (!ask.stream) return await completionOf(events, head);
-        const chunks = records(events, new ChunkMaker(head, ask.includeUsage), chat, caller);
+        const chunks = records(events, new ChunkMaker(head, ask.includeUsage), chat, caller, left);
         return new Response(streamedBody(chunks, left, idleTimeout), { headers: SSE_HEADERS });
       } finally {
         idleTimeout.resume();
@@ -54,6 +54,7 @@ async function* records(
   maker: ChunkMaker,
   chat: Chat,
   caller: Caller,
+  left: AbortController,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
   try {
     for await (const event of events) {
@@ -61,7 +62,8 @@ async function* records(
     }
     yield SSE_DONE;
   } catch (error) {
-    chat.failedLate(error, caller);
+    // Whoever has left is no failure.
+    if (!left.signal.aborted) chat.failedLate(error, caller);
     yield sseError(error);
   }
 }

@@ -69,7 +69,8 @@ export function withoutOldest(
 function addCall(messages: ChatMessage[], call: ToolCall): void {
   const last = messages.at(-1);
   if (last?.role !== 'assistant') messages.push({ role: 'assistant', text: undefined, toolCalls: [call] });
-  else messages[messages.length - 1] = { ...last, toolCalls: [...last.toolCalls, call] };
+  // The list belongs to the message that is being made here; copying it for each call would be quadratic.
+  else (last.toolCalls as ToolCall[]).push(call);
 }
 
 function addRun(messages: ChatMessage[], id: string, { name, arguments: written, text }: ForModel): void {

@@ -28,11 +28,16 @@ export async function conversationOf(
   ) as readonly ConversationItem[];
   const given: readonly InputItem[] = typeof input === 'string' ? [{ role: 'user', content: input }] : input;
   const items: ConversationItem[] = [];
+  /** Of items with the same id the first, as in the conversation. */
+  const known = new Map<string, ConversationItem>();
+  const remember = (item: ConversationItem) => known.has(item.id) || known.set(item.id, item);
+  for (const item of chain) remember(item);
   for (const [position, item] of given.entries()) {
-    if (isReference(item)) {
-      const known = [...chain, ...items].find(({ id }) => id === item.id);
-      items.push(known ?? (await storedOutput(item.id, store, organization)));
-    } else items.push(storedItem(item, response, position));
+    const found = isReference(item)
+      ? (known.get(item.id) ?? (await storedOutput(item.id, store, organization)))
+      : storedItem(item, response, position);
+    remember(found);
+    items.push(found);
   }
   const places: ItemPlace[] = [
     ...chain.map((item) => ({ item, field: 'previous_response_id' })),

@@ -76,14 +76,20 @@ export class Accounts implements Calls {
   }
 
   /**
-   * Stores what could not be stored before.
-   * @throws what the store throws; the rest is kept.
+   * Stores what could not be stored before. One that still cannot does not hold up the others.
+   * @throws what the store threw first; what failed is kept.
    */
   async storeAgain(): Promise<void> {
+    const failures: unknown[] = [];
     for (const [id, step] of this.#unstored) {
-      await step();
-      this.#unstored.delete(id);
+      try {
+        await step();
+        this.#unstored.delete(id);
+      } catch (error) {
+        failures.push(error);
+      }
     }
+    if (failures.length > 0) throw failures[0];
   }
 
   /**

@@ -12,6 +12,9 @@ import { areDisjoint } from './schema-disjoint.ts';
 import { ANNOTATIONS, countOf, list, mergeSchemas, record, SchemaFault } from './schema-merge.ts';
 import { stringRule } from './string-grammar.ts';
 
+/** Longest schema that is read, as JSON: its branches are compared with each other on the serving thread. */
+const MOST_SCHEMA_CHARACTERS = 120_000;
+
 /** Keywords by the type of the values that they are about. */
 const KEYWORDS: Readonly<Record<string, readonly string[]>> = {
   object: [
@@ -62,6 +65,10 @@ type Place = readonly (string | number)[];
  * @throws ServiceError `invalid_request` that names what of the schema cannot be had.
  */
 export function schemaRule(grammar: Grammar, schema: Schema, param: string, root: Schema = schema): string {
+  if (JSON.stringify(root).length > MOST_SCHEMA_CHARACTERS) {
+    const message = `The JSON Schema cannot be followed by this model: it is too large, with more than ${MOST_SCHEMA_CHARACTERS} characters.`;
+    throw invalidRequest(message, param, 'unsupported_value');
+  }
   try {
     return new SchemaReader(grammar, root).rule(schema, [], 0);
   } catch (error) {

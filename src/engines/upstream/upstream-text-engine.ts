@@ -96,8 +96,10 @@ class UpstreamTextEngine implements TextEngine {
       return await ask(this.#streamOptions);
     } catch (error) {
       if (!(error instanceof StreamOptionsRefused) || !this.#streamOptions) throw error;
+      const response = await ask(false);
+      // Only now is it known to have been about them, and not about what the caller wrote.
       this.#streamOptions = false;
-      return await ask(false);
+      return response;
     }
   }
 }
