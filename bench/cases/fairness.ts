@@ -41,7 +41,7 @@ async function openCalls(service: Awaited<ReturnType<typeof launchService>>, cou
 
 export async function benchFairness(): Promise<void> {
   const service = await launchService({ config: CONFIG, env: { PLUGINS: 'speech' } });
-  /** Time of one whole synthesis, in ms. */
+  /** Time to the first audio of one synthesis, in ms: the rest comes as it is played. */
   const speak = async (): Promise<number> => {
     const start = performance.now();
     const response = await service.fetch('/v1/audio/speech', {
@@ -49,9 +49,12 @@ export async function benchFairness(): Promise<void> {
       headers: { 'content-type': 'application/json', 'x-api-key': OTHER_KEY },
       body: BODY,
     });
-    await response.bytes();
+    const reader = response.body?.getReader();
+    await reader?.read();
+    const firstAudioMs = performance.now() - start;
     if (!response.ok) throw new Error(`${response.status} for a request`);
-    return performance.now() - start;
+    while (!(await reader?.read())?.done);
+    return firstAudioMs;
   };
   try {
     for (let at = 0; at < 5; at++) await speak();
@@ -70,7 +73,7 @@ export async function benchFairness(): Promise<void> {
 
     const waits = light.map((ms) => Math.max(0, ms - serviceMs));
     await report('fairness', `One key sends ${FLOOD} requests at once, another one after the other`, [
-      { measure: 'a request alone: service time, median', ours: serviceMs, unit: 'ms' },
+      { measure: 'a request alone: time to the first audio, median', ours: serviceMs, unit: 'ms' },
       { measure: 'wait of the light key, median', ours: median(waits), peer: serviceMs, unit: 'ms' },
       {
         measure: 'wait of the light key, 95 %',
