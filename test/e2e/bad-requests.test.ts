@@ -49,7 +49,7 @@ describe('the process answers and lives', () => {
     ['5000 headers', `GET /v1/models HTTP/1.1\r\n${HEAD}${'a: b\r\n'.repeat(5000)}\r\n`, [400, 431]],
     ['a path of 50 kB', `GET /v1/${'x'.repeat(50_000)} HTTP/1.1\r\n${HEAD}\r\n`, [400, 404, 414, 431]],
     ['a path that leaves the root', `GET /../../etc/passwd HTTP/1.1\r\n${HEAD}\r\n`, [404]],
-    ['a NUL in the path', `GET /v1/models%00 HTTP/1.1\r\n${HEAD}\r\n`, [404]],
+    ['a NUL in the path', `GET /v1/models%00 HTTP/1.1\r\n${HEAD}\r\n`, [400]],
     ['broken percent signs', `GET /v1/models/%zz%%% HTTP/1.1\r\n${HEAD}\r\n`, [400, 404]],
     ['a whole address as the target', `GET http://other/v1/models HTTP/1.1\r\n${HEAD}\r\n`, [200, 400, 404]],
     ['a length that is no number', `POST /v1/usage HTTP/1.1\r\n${HEAD}content-length: many\r\n\r\n`, [400]],
