@@ -13,17 +13,21 @@ const MOST_SHOWN = 100;
 /** The lines of a stream of UTF-8, without their ends. */
 async function* linesOf(stream: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
-  let rest = '';
+  /** The beginning of a line; only what is new is looked through. */
+  let begun = '';
   for await (const chunk of stream) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
-    rest = lines.pop() ?? '';
-    yield* lines;
-    if (rest.length > MOST_LINE_CHARACTERS) {
+    const [end = '', ...lines] = decoder.decode(chunk, { stream: true }).split('\n');
+    begun += end;
+    for (const next of lines) {
+      yield begun;
+      begun = next;
+    }
+    if (begun.length > MOST_LINE_CHARACTERS) {
       throw new RangeError(`a line has more than ${MOST_LINE_CHARACTERS} characters`);
     }
   }
-  rest += decoder.decode();
-  if (rest !== '') yield rest;
+  begun += decoder.decode();
+  if (begun !== '') yield begun;
 }
 
 /** What of a trace has been judged so far. */

@@ -2,7 +2,7 @@
 
 import { seededRandom } from '../../src/kit/seeded-random.ts';
 import { launchService, NO_RECOGNISER, NO_TEXT } from '../../test/support/launcher.ts';
-import { RealtimeClient, type Received } from '../realtime/client.ts';
+import { type Received, TimedClient } from '../realtime/client.ts';
 import type { Measured } from '../realtime/measured.ts';
 import type { Service } from '../service.ts';
 import { quantile } from '../statistics.ts';
@@ -66,7 +66,7 @@ export async function measureCancels(): Promise<Measured> {
 
 async function cancelMany(service: Service, model: string, seed: number, heard: Heard): Promise<void> {
   const random = seededRandom(seed);
-  const client = await RealtimeClient.open(service.baseUrl);
+  const client = await TimedClient.open(service.baseUrl);
   await client.configure({ output_modalities: ['audio'], tts_model: model });
   for (let i = 0; i < CANCELS / MODELS.length; i++) await cancelOne(client, random() * LATEST_MS, heard);
   await Bun.sleep(SETTLE_MS);
@@ -74,7 +74,7 @@ async function cancelMany(service: Service, model: string, seed: number, heard: 
   await client.close();
 }
 
-async function cancelOne(client: RealtimeClient, afterMs: number, heard: Heard): Promise<void> {
+async function cancelOne(client: TimedClient, afterMs: number, heard: Heard): Promise<void> {
   const item = { type: 'message', role: 'user', content: [{ type: 'input_text', text: TEXT }] };
   client.send({ type: 'conversation.item.create', item });
   client.send({ type: 'response.create' });

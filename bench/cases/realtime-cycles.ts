@@ -6,7 +6,7 @@ import { launchService } from '../../test/support/launcher.ts';
 import { withNoise } from '../../test/support/sample-runs.ts';
 import { conversation } from '../conversation.ts';
 import { appendFrames, SOCKET_RATE_HZ } from '../realtime/appends.ts';
-import { RealtimeClient } from '../realtime/client.ts';
+import { TimedClient } from '../realtime/client.ts';
 import type { Measured } from '../realtime/measured.ts';
 import { edgesOf, openDetector } from '../realtime/turns.ts';
 import { residentAloneKb, residentKb } from '../resident-memory.ts';
@@ -43,7 +43,7 @@ interface Talk {
 }
 
 /** What a client may do before it leaves; those that leave in the middle of work do not wait for its end. */
-const VISITS: readonly ((client: RealtimeClient, talk: Talk) => Promise<unknown>)[] = [
+const VISITS: readonly ((client: TimedClient, talk: Talk) => Promise<unknown>)[] = [
   async function turn(client, talk) {
     await client.configure({ audio: { input: { turn_detection: DETECT } } });
     for (const frame of talk.turn) client.sendFrame(frame);
@@ -125,12 +125,12 @@ export async function measureCycles(): Promise<Measured> {
 }
 
 async function visit(service: Service, index: number, talk: Talk): Promise<void> {
-  const client = await RealtimeClient.open(service.baseUrl);
+  const client = await TimedClient.open(service.baseUrl);
   await VISITS[index % VISITS.length]?.(client, talk);
   await client.close();
 }
 
-function create(client: RealtimeClient, text: string): void {
+function create(client: TimedClient, text: string): void {
   const item = { type: 'message', role: 'user', content: [{ type: 'input_text', text }] };
   client.send({ type: 'conversation.item.create', item });
   client.send({ type: 'response.create' });

@@ -17,7 +17,7 @@ export interface Received {
   readonly error?: { readonly code?: string; readonly message?: string };
 }
 
-export class RealtimeClient {
+export class TimedClient {
   readonly #socket: WebSocket;
   /** Not taken yet. */
   readonly #events: Received[] = [];
@@ -39,8 +39,8 @@ export class RealtimeClient {
   }
 
   /** Connects, and waits for `session.created`. @param key of the organization that it belongs to. */
-  static async open(baseUrl: string, key = SERVICE_KEY): Promise<RealtimeClient> {
-    const client = new RealtimeClient(openSocket(baseUrl, key));
+  static async open(baseUrl: string, key = SERVICE_KEY): Promise<TimedClient> {
+    const client = new TimedClient(openSocket(baseUrl, key));
     await client.until('session.created');
     return client;
   }

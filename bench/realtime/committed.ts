@@ -7,7 +7,7 @@ import type { Row } from '../report.ts';
 import type { Service } from '../service.ts';
 import { mean, median } from '../statistics.ts';
 import { appendFrames, atSocketRate } from './appends.ts';
-import { RealtimeClient } from './client.ts';
+import { TimedClient } from './client.ts';
 import type { Measured } from './measured.ts';
 
 const GROUPS: readonly { readonly group: string; readonly target?: number }[] = [
@@ -25,7 +25,7 @@ export async function committedRows(
   engine: Listener,
   clips: readonly TimedClip[],
 ): Promise<Measured> {
-  const client = await RealtimeClient.open(service.baseUrl);
+  const client = await TimedClient.open(service.baseUrl);
   await client.configure({ audio: { input: { transcription: { language: 'en' } } } });
   const rows: Row[] = [];
   let [same, all] = [0, 0];
@@ -63,7 +63,7 @@ export async function committedRows(
   };
 }
 
-async function commit(client: RealtimeClient, frames: readonly string[]) {
+async function commit(client: TimedClient, frames: readonly string[]) {
   for (const frame of frames) client.sendFrame(frame);
   await Bun.sleep(SETTLE_MS);
   const startMs = client.send({ type: 'input_audio_buffer.commit' });

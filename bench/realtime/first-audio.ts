@@ -4,7 +4,7 @@ import { SERVICE_KEY } from '../../test/support/launcher.ts';
 import type { Row } from '../report.ts';
 import type { Service } from '../service.ts';
 import { median } from '../statistics.ts';
-import { RealtimeClient } from './client.ts';
+import { TimedClient } from './client.ts';
 import type { Measured } from './measured.ts';
 
 const TARGET = 1.1;
@@ -19,7 +19,7 @@ const TEXTS = {
 
 /** From `response.create` to the first `response.audio.delta`, the socket and HTTP in turn. */
 export async function firstAudioRows(service: Service): Promise<Measured> {
-  const client = await RealtimeClient.open(service.baseUrl);
+  const client = await TimedClient.open(service.baseUrl);
   await client.configure({ output_modalities: ['audio'] });
   const rows: Row[] = [];
   for (const [name, text] of Object.entries(TEXTS)) {
@@ -45,7 +45,7 @@ export async function firstAudioRows(service: Service): Promise<Measured> {
   };
 }
 
-async function overSocket(client: RealtimeClient, text: string): Promise<number> {
+async function overSocket(client: TimedClient, text: string): Promise<number> {
   client.send({
     type: 'conversation.item.create',
     item: { type: 'message', role: 'user', content: [{ type: 'input_text', text }] },

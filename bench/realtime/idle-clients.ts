@@ -1,7 +1,7 @@
 /** Holds many sockets of `/v1/realtime`, as told by cases/realtime-idle.ts: `bun idle-clients.ts <base URL>`. */
 
 import { answerLines } from '../line-process.ts';
-import { RealtimeClient } from './client.ts';
+import { TimedClient } from './client.ts';
 
 export type IdleOrder =
   /** Opens more sockets. */
@@ -15,12 +15,12 @@ const AT_ONCE = 50;
 const DETECT = { audio: { input: { turn_detection: { type: 'server_vad' } } } };
 
 const [baseUrl = ''] = process.argv.slice(2);
-let clients: RealtimeClient[] = [];
+let clients: TimedClient[] = [];
 
 await answerLines(async (order: IdleOrder) => {
   switch (order.kind) {
     case 'open': {
-      const opened = await inTurns(Array.from({ length: order.sockets }), () => RealtimeClient.open(baseUrl));
+      const opened = await inTurns(Array.from({ length: order.sockets }), () => TimedClient.open(baseUrl));
       clients.push(...opened);
       break;
     }

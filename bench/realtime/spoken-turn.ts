@@ -8,7 +8,7 @@ import type { Row } from '../report.ts';
 import type { Service } from '../service.ts';
 import { mean, median } from '../statistics.ts';
 import { appendFrames, atSocketRate, SOCKET_RATE_HZ, thenSilence } from './appends.ts';
-import { RealtimeClient } from './client.ts';
+import { TimedClient } from './client.ts';
 import type { Measured } from './measured.ts';
 import { isOneTurn, openDetector, speechEndMs } from './turns.ts';
 
@@ -95,7 +95,7 @@ export async function spokenTurnRows(
 
 /** Speaks a clip in real time, and listens for the end of its turn. */
 async function talk(service: Service, frames: readonly string[], speechEndMs: number): Promise<Turn> {
-  const client = await RealtimeClient.open(service.baseUrl);
+  const client = await TimedClient.open(service.baseUrl);
   await client.configure(SESSION);
   let talking = true;
   const startMs = performance.now();

@@ -2,6 +2,7 @@
 
 import { type Static, type TObject, type TProperties, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
+import { isNestedWithin } from '../../src/kit/nesting.ts';
 import { isRecord, valueFault } from '../../src/kit/value-fault.ts';
 import { invalidEvent, type Refusal } from './refusal.ts';
 import { type Frozen, nullable, open } from './wire-shapes.ts';
@@ -172,7 +173,7 @@ function refusalOf(event: Readonly<Record<string, unknown>>, characters: number)
     if (characters > MOST_EVENT_CHARACTERS) {
       return refuse(`such an event may have at most ${MOST_EVENT_CHARACTERS} characters`);
     }
-    if (!isWithin(event, MOST_LEVELS)) {
+    if (!isNestedWithin(event, MOST_LEVELS)) {
       return refuse(`lists and objects may be at most ${MOST_LEVELS} levels deep`);
     }
   }
@@ -202,10 +203,4 @@ function hasFewValues(text: string): boolean {
     }
   }
   return true;
-}
-
-/** Whether lists and objects in a value lie at most so many levels deep. */
-function isWithin(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return true;
-  return levels > 0 && Object.values(value).every((inner) => isWithin(inner, levels - 1));
 }

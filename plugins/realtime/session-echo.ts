@@ -1,5 +1,7 @@
 /** Fields of the protocol that mean nothing here: a client gets back what it sent (openai-wire 8.3). */
 
+import { isNestedWithin } from '../../src/kit/nesting.ts';
+import { MOST_LEVELS } from './client-events.ts';
 import type { Refusals, Sent } from './session-fields.ts';
 
 /** Fields of the session that are echoed, of the GA protocol and of the beta one. */
@@ -24,8 +26,6 @@ export const ECHOED_TRANSCRIPTION_FIELDS = ['delay', 'keywords', 'languages'] as
 
 /** What a session keeps for echoes, as JSON in UTF-8. */
 export const MOST_ECHOED_BYTES = 256 * 1024;
-/** Objects and lists within one another. */
-const MOST_LEVELS = 64;
 
 /** Echoed values by the name that the session gives them. */
 export type Echoes = Readonly<Record<string, unknown>>;
@@ -57,7 +57,7 @@ export function mergeEchoes(prior: Echoes, sent: ReadonlyMap<string, Sent>, refu
 function byGrowth(prior: Echoes, sent: ReadonlyMap<string, Sent>, refusals: Refusals) {
   return [...sent]
     .filter(([, { path, value }]) => {
-      const isFine = isShallow(value, MOST_LEVELS);
+      const isFine = isNestedWithin(value, MOST_LEVELS);
       if (!isFine)
         refusals.invalid(path, `may have at most ${MOST_LEVELS} objects and lists within one another`);
       return isFine;
@@ -73,10 +73,4 @@ function byGrowth(prior: Echoes, sent: ReadonlyMap<string, Sent>, refusals: Refu
 
 function bytesOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
-}
-
-/** Looks no deeper than `levels`, as what is very deep cannot be written as JSON either. */
-function isShallow(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return true;
-  return levels > 0 && Object.values(value).every((each) => isShallow(each, levels - 1));
 }

@@ -4,10 +4,10 @@ import { encodeAudio } from '../../src/audio/codec.ts';
 import { Resampler } from '../../src/audio/resampler.ts';
 import { type Int16Samples, SPEECH_RATE_HZ } from '../../src/contract/audio.ts';
 import type { Caller } from '../../src/contract/caller.ts';
-import type { TtsEngine } from '../../src/contract/engine.ts';
 import type { Id } from '../../src/contract/id.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
-import { unknownModel } from '../../src/http/model-routes.ts';
+import { requireModel } from '../../src/http/model-routes.ts';
+import { codePoints } from '../../src/kit/code-points.ts';
 import { type AudioFormat, sampleBytes } from '../../src/listen/audio-format.ts';
 import { speak } from '../../src/speak/speak.ts';
 import { SpeechTally } from '../../src/usage/call-tally.ts';
@@ -113,7 +113,7 @@ export class Speaking {
     signal: AbortSignal,
   ): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
     const { clock, flow, caller } = this.#parts;
-    const engine = this.#engine(model);
+    const engine = requireModel(this.#parts.tts, model);
     const ask = {
       text,
       voice,
@@ -139,13 +139,6 @@ export class Speaking {
       resampler?.close();
     }
   }
-
-  #engine(model: string): TtsEngine {
-    const { tts } = this.#parts;
-    const engine = tts.get(model);
-    if (engine === undefined) throw unknownModel(tts.ids, 'invalid_request');
-    return engine;
-  }
 }
 
 /** A response that has begun fails by one of two codes, whosever fault it is (openai-wire 8.7). */
@@ -160,10 +153,4 @@ function* pieces(samples: Int16Samples, format: AudioFormat): Generator<Uint8Arr
   const bytes = encodeAudio(samples, format.encoding);
   const mostBytes = Math.floor((format.rateHz * DELTA_MS) / 1000) * sampleBytes(format);
   for (let at = 0; at < bytes.length; at += mostBytes) yield bytes.subarray(at, at + mostBytes);
-}
-
-function codePoints(text: string): number {
-  let count = 0;
-  for (const _ of text) count += 1;
-  return count;
 }

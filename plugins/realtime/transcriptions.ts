@@ -1,10 +1,10 @@
 /** The transcriptions of one connection: runs the engine for each, a call that is billed (spec 4.7, rule 9). */
 
 import type { Caller } from '../../src/contract/caller.ts';
-import type { HeardAudio, SttEngine, Transcript, TranscriptionTask } from '../../src/contract/engine.ts';
+import type { HeardAudio, Transcript, TranscriptionTask } from '../../src/contract/engine.ts';
 import type { Id } from '../../src/contract/id.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
-import { unknownModel } from '../../src/http/model-routes.ts';
+import { requireModel } from '../../src/http/model-routes.ts';
 import { aborted } from '../../src/kit/aborted.ts';
 import { untilAborted } from '../../src/kit/until-aborted.ts';
 import type { Turn } from '../../src/listen/listener.ts';
@@ -111,7 +111,7 @@ export class Transcriptions {
       let final: Transcript | undefined;
       const { organization: owner } = this.#parts.caller;
       const request = { ...ask, timestamps: 'none', priority: 'realtime', owner } as const;
-      for await (const event of this.#engine(model).transcribe(
+      for await (const event of requireModel(this.#parts.stt, model).transcribe(
         heard(audio, tally, signal),
         request,
         signal,
@@ -133,13 +133,6 @@ export class Transcriptions {
       // An engine that failed may have left it half read, or never begun to read.
       audio.discard();
     }
-  }
-
-  #engine(model: string): SttEngine {
-    const { stt } = this.#parts;
-    const engine = stt.get(model);
-    if (engine === undefined) throw unknownModel(stt.ids, 'invalid_request');
-    return engine;
   }
 }
 

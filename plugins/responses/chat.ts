@@ -5,10 +5,11 @@ import type { Calls } from '../../src/contract/calls.ts';
 import type { Logger } from '../../src/contract/logger.ts';
 import type { ModelTable } from '../../src/contract/plugin.ts';
 import type { TextEngine, TextEvent, TextRequest } from '../../src/contract/text.ts';
+import { requireModel } from '../../src/http/model-routes.ts';
 import { OpenRequests } from '../../src/kit/open-requests.ts';
 import { startingWith } from '../../src/kit/starting-with.ts';
 import type { ChatAsk } from './chat-model.ts';
-import { isRefusal, mostTokens, TextCall, textEngineOf } from './text-work.ts';
+import { isRefusal, mostTokens, TextCall } from './text-work.ts';
 
 export interface ChatParts {
   readonly text: ModelTable<TextEngine>;
@@ -38,7 +39,7 @@ export class Chat {
     caller: Caller,
     signal: AbortSignal,
   ): Promise<AsyncGenerator<TextEvent, void, undefined>> {
-    const engine = textEngineOf(this.#parts.text, model);
+    const engine = requireModel(this.#parts.text, model);
     const job = this.#open.begin(caller.organization, signal);
     try {
       const call = await TextCall.open(this.#parts.calls, caller, {

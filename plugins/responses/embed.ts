@@ -4,7 +4,7 @@ import type { Caller } from '../../src/contract/caller.ts';
 import type { Calls } from '../../src/contract/calls.ts';
 import type { Embeddings, EmbedEngine, EmbedRequest } from '../../src/contract/embed.ts';
 import type { ModelTable } from '../../src/contract/plugin.ts';
-import { unknownModel } from '../../src/http/model-routes.ts';
+import { requireModel } from '../../src/http/model-routes.ts';
 import { OpenRequests } from '../../src/kit/open-requests.ts';
 import { type EmbedAsk, estimatedTokens } from './embed-model.ts';
 import { isRefusal } from './text-work.ts';
@@ -40,8 +40,7 @@ export class Embedder {
   ): Promise<Embeddings> {
     const { embed, calls } = this.#parts;
     const { organization } = caller;
-    const engine = embed.get(model);
-    if (engine === undefined) throw unknownModel(embed.ids, 'invalid_request');
+    const engine = requireModel(embed, model);
     const job = this.#open.begin(organization, signal);
     try {
       const call = await calls.open({

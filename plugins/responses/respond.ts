@@ -3,13 +3,13 @@
 import type { Caller } from '../../src/contract/caller.ts';
 import type { Calls } from '../../src/contract/calls.ts';
 import type { Clock } from '../../src/contract/clock.ts';
-
 import { newId } from '../../src/contract/id.ts';
 import type { Logger } from '../../src/contract/logger.ts';
 import type { ModelTable } from '../../src/contract/plugin.ts';
 import type { ResponseStore } from '../../src/contract/response-store.ts';
 import type { TextEngine } from '../../src/contract/text.ts';
 import { toServiceError } from '../../src/http/error-body.ts';
+import { requireModel } from '../../src/http/model-routes.ts';
 import { type OpenRequest, OpenRequests } from '../../src/kit/open-requests.ts';
 import { startingWith } from '../../src/kit/starting-with.ts';
 import { Answers } from './answers.ts';
@@ -19,7 +19,7 @@ import type { ResponseAsk } from './response-model.ts';
 import type { ResponseFailure, ResponseHead } from './response-object.ts';
 import { begin, next, responseOf } from './stream-events.ts';
 import type { ResponseEvent, ResponseState } from './stream-state.ts';
-import { isRefusal, TextCall, textEngineOf } from './text-work.ts';
+import { isRefusal, TextCall } from './text-work.ts';
 
 export interface ResponderParts {
   readonly text: ModelTable<TextEngine>;
@@ -53,7 +53,7 @@ export class Responder {
    */
   async answer(ask: ResponseAsk, caller: Caller, signal: AbortSignal): Promise<Events> {
     const { text, responses, calls, tools, clock, log } = this.#parts;
-    const engine = textEngineOf(text, ask.model);
+    const engine = requireModel(text, ask.model);
     const job = this.#open.begin(caller.organization, signal);
     const held = new AsyncDisposableStack();
     held.adopt(job, (it) => it.end());

@@ -3,23 +3,14 @@
 import type { Caller } from '../../src/contract/caller.ts';
 import type { CallOpening, Calls, Consumption, OpenCall } from '../../src/contract/calls.ts';
 import { ServiceError } from '../../src/contract/error.ts';
-import type { ModelTable } from '../../src/contract/plugin.ts';
 import type { TextEngine, TextRequest, TextTokens } from '../../src/contract/text.ts';
 import type { UsageStatus } from '../../src/contract/usage.ts';
-import { unknownModel } from '../../src/http/model-routes.ts';
 import { textTokens } from '../../src/kit/token-estimate.ts';
 
 /** Tokens of an answer that names no limit, when the engine does not tell its context. */
 const MOST_OUTPUT_TOKENS = 4096;
 /** What an image or a sound may cost, at most, where only the upstream knows. */
 const MOST_PART_TOKENS = 2000;
-
-/** @throws ServiceError `model_not_found` for an id that no language model has. */
-export function textEngineOf(models: ModelTable<TextEngine>, id: string): TextEngine {
-  const engine = models.get(id);
-  if (engine === undefined) throw unknownModel(models.ids, 'invalid_request');
-  return engine;
-}
 
 /** Most tokens that an answer may consume: no token is shorter than a character. */
 export function mostTokens(

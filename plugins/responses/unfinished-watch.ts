@@ -40,14 +40,12 @@ export class UnfinishedWatch {
       const before = Math.floor(clock.now() / 1000) - LONGEST_S;
       const lost = await responses.unfinished(before, AT_ONCE);
       for (const { organization, response } of lost) {
-        // It may have ended meanwhile.
-        const now = await responses.get(organization, response.id);
-        if (now?.status !== 'in_progress') continue;
         const error = {
           code: 'server_error',
           message: 'The server stopped before the response was finished.',
         };
-        const failed = { ...now, status: 'failed' as const, error };
+        // Without effect on one that has ended meanwhile.
+        const failed = { ...response, status: 'failed' as const, error };
         await responses.update(organization, failed);
       }
       if (lost.length > 0) log.warn('responses of a process that is gone', { responses: lost.length });

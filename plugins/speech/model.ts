@@ -3,6 +3,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { invalidRequest } from '../../src/contract/error.ts';
+import { codePoints } from '../../src/kit/code-points.ts';
 import { oneOf } from '../../src/kit/schema-error.ts';
 import { fieldRefusal, numberOf, presentFields } from './fields.ts';
 
@@ -110,8 +111,7 @@ function countCharacters(input: string, maxCharacters: number): number {
   if (input.trim() === '') {
     throw invalidRequest("'input' must hold text to speak; it is blank.", 'input', 'invalid_value');
   }
-  let characters = 0;
-  for (const _ of input) characters += 1;
+  const characters = codePoints(input);
   if (characters <= maxCharacters) return characters;
   throw invalidRequest(
     `'input' must have at most ${maxCharacters} characters; it has ${characters}.`,

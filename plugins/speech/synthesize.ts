@@ -3,10 +3,9 @@
 import { WAV_HEADER_BYTES, wavHeader } from '../../src/audio/wav.ts';
 import { type Int16Samples, SPEECH_RATE_HZ } from '../../src/contract/audio.ts';
 import type { Caller } from '../../src/contract/caller.ts';
-import type { TtsEngine } from '../../src/contract/engine.ts';
 import { invalidRequest, ServiceError } from '../../src/contract/error.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
-import { unknownModel } from '../../src/http/model-routes.ts';
+import { requireModel } from '../../src/http/model-routes.ts';
 import { type OpenRequest, OpenRequests } from '../../src/kit/open-requests.ts';
 import { startingWith } from '../../src/kit/starting-with.ts';
 import { speak } from '../../src/speak/speak.ts';
@@ -52,7 +51,7 @@ export class Synthesizer {
    *   `insufficient_quota`; what the engine throws; the signal's reason after an abort.
    */
   async synthesize(request: SpeechRequest, caller: Caller, signal: AbortSignal): Promise<SpeechAudio> {
-    const engine = this.#engine(request.model);
+    const engine = requireModel(this.#parts.tts, request.model);
     const voice = this.#voice(request.voice, caller.organization);
     const job = this.#open.begin(caller.organization, signal);
     const tally = new SpeechTally(request, caller);
@@ -90,13 +89,6 @@ export class Synthesizer {
   /** Stops every request that is running. */
   stop(): void {
     this.#open.stop();
-  }
-
-  #engine(model: string): TtsEngine {
-    const { tts } = this.#parts;
-    const engine = tts.get(model);
-    if (engine === undefined) throw unknownModel(tts.ids, 'invalid_request');
-    return engine;
   }
 
   #voice(voiceId: string | undefined, organization: string): string | undefined {

@@ -7,7 +7,7 @@ import type { HeardAudio, SttEngine, TranscriptionEvent } from '../../src/contra
 import { invalidRequest, ServiceError } from '../../src/contract/error.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
 import { toServiceError } from '../../src/http/error-body.ts';
-import { unknownModel } from '../../src/http/model-routes.ts';
+import { requireModel } from '../../src/http/model-routes.ts';
 import { languageName } from '../../src/kit/languages.ts';
 import { type OpenRequest, OpenRequests } from '../../src/kit/open-requests.ts';
 import { Turns } from '../../src/kit/turns.ts';
@@ -115,9 +115,7 @@ export class Transcriber {
   }
 
   #engine({ model, language }: TranscriptionAsk): SttEngine {
-    const { stt } = this.#parts;
-    const engine = stt.get(model);
-    if (engine === undefined) throw unknownModel(stt.ids, 'invalid_request');
+    const engine = requireModel(this.#parts.stt, model);
     if (language !== undefined) requireLanguage(engine, language);
     return engine;
   }

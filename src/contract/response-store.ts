@@ -34,7 +34,10 @@ export interface ResponseStore {
    * @throws ServiceError `invalid_request` (param `input`) when two input items have the same id.
    */
   put(organization: string, response: StoredResponse, input: readonly StoredItem[]): Promise<void>;
-  /** Replaces the object, as often as wanted. False when there is none, such as after a deletion. */
+  /**
+   * Replaces the object while it is in progress, as often as wanted: its first end is the one that counts. False
+   * when there is none in progress, such as after its end or a deletion.
+   */
   update(organization: string, response: StoredResponse): Promise<boolean>;
   get(organization: string, id: string): Promise<StoredResponse | undefined>;
   /**

@@ -102,8 +102,14 @@ export function nextJob<Job extends WaitingJob>(
 function* heads<Job extends WaitingJob>(jobs: Iterable<Job>, served: Served): Generator<Job> {
   const lines = new Map<Line, Job[]>();
   for (const job of jobs) {
-    if (job.delivery === 'stream') yield job;
-    else lines.set(lineOf(job), [...(lines.get(lineOf(job)) ?? []), job]);
+    if (job.delivery === 'stream') {
+      yield job;
+      continue;
+    }
+    const line = lineOf(job);
+    const waiting = lines.get(line);
+    if (waiting) waiting.push(job);
+    else lines.set(line, [job]);
   }
   for (const line of lines.values()) {
     const head = first(line, (job) => [

@@ -1,5 +1,6 @@
 import { Elysia, t } from 'elysia';
 import { ServiceError } from '../contract/error.ts';
+import type { ModelTable } from '../contract/plugin.ts';
 import { ErrorSchema, UnixSeconds } from './schemas.ts';
 
 const Model = t.Object({
@@ -36,8 +37,18 @@ export function modelRoutes(ids: readonly string[], created: number) {
     );
 }
 
+/**
+ * The engine behind an id that a request names.
+ * @throws ServiceError `invalid_request` (`model_not_found`) when CONFIG has no such model of this kind.
+ */
+export function requireModel<Engine>(models: ModelTable<Engine>, id: string): Engine {
+  const engine = models.get(id);
+  if (engine === undefined) throw unknownModel(models.ids, 'invalid_request');
+  return engine;
+}
+
 /** The refusal of a model id that CONFIG does not have. */
-export function unknownModel(ids: readonly string[], kind: 'not_found' | 'invalid_request'): ServiceError {
+function unknownModel(ids: readonly string[], kind: 'not_found' | 'invalid_request'): ServiceError {
   return new ServiceError(kind, `There is no such model; allowed: ${ids.join(', ')}.`, {
     param: 'model',
     code: 'model_not_found',

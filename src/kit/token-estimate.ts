@@ -1,5 +1,7 @@
 /** Tokens of what an engine gives no count for. The same for every engine, so that billing is too. */
 
+import { codePoints } from './code-points.ts';
+
 /** OpenAI's audio models make one token of 100 ms of speech that goes in. */
 const AUDIO_TOKENS_PER_S = 10;
 /** About four characters of English make a token. */
@@ -12,9 +14,7 @@ export function heardTokens(audioS: number): number {
 
 /** Tokens of a text, rounded up. */
 export function textTokens(text: string): number {
-  let characters = 0;
-  for (const _ of text) characters += 1;
-  return characterTokens(characters);
+  return characterTokens(codePoints(text));
 }
 
 /** Tokens of a text of so many Unicode code points, rounded up. */

@@ -78,6 +78,7 @@ export function responseStore({ db }: Records): ResponseStore {
         .set({ status: response.status, body_characters: body.length, body })
         .where('organization', '=', organization)
         .where('id', '=', response.id)
+        .where('status', '=', 'in_progress')
         .executeTakeFirst();
       return numUpdatedRows > 0n;
     },

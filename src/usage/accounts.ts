@@ -71,7 +71,11 @@ export class Accounts implements Calls {
   }
 
   async #begin(call: JournalCall): Promise<void> {
-    const short = await this.#parts.journal.begin(call);
+    const short = await this.#parts.journal.begin(call).catch((error: unknown) => {
+      // It may have begun although the store failed to say so; what it holds must not stay held.
+      this.#storeLater(call.id, () => this.#discard(call));
+      throw error;
+    });
     if (short !== undefined) throw insufficientQuota(call.reserved, short.available);
   }
 
@@ -109,8 +113,12 @@ export class Accounts implements Calls {
       await step();
     } catch (error) {
       this.#parts.log.error('usage row could not be written', error, { request_id: requestId });
-      if (this.#unstored.size < MOST_UNSTORED) this.#unstored.set(id, step);
+      this.#storeLater(id, step);
     }
+  }
+
+  #storeLater(id: Id<'usage'>, step: () => Promise<void>): void {
+    if (this.#unstored.size < MOST_UNSTORED) this.#unstored.set(id, step);
   }
 
   async #close(

@@ -66,6 +66,20 @@ export function responseStoreCases(open: () => Promise<ResponseStore>): void {
       expect(await store.chain('a', begun.id)).toEqual([storedMessage('o3')]);
     });
 
+    test('has one end, the first: who is late changes nothing', async () => {
+      const store = await open();
+      const begun = storedResponse({ status: 'in_progress' });
+      await store.put('a', begun, []);
+      const ended = { ...begun, status: 'completed' as const, output: [storedMessage('o1')] };
+      const late = { ...begun, status: 'failed' as const };
+      const ends = await Promise.all([store.update('a', ended), store.update('a', late)]);
+      expect(ends.filter((counts) => counts)).toHaveLength(1);
+      const stored = await store.get('a', begun.id);
+      expect(stored).toEqual(ends[0] ? ended : late);
+      expect(await store.update('a', begun)).toBe(false);
+      expect(await store.get('a', begun.id)).toEqual(stored);
+    });
+
     test('is gone when it was deleted, and no update brings it back', async () => {
       const store = await open();
       const response = storedResponse({ status: 'in_progress' });

@@ -25,8 +25,26 @@ interface Shown {
   readonly status: string;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: events are looked into as a client does.
-type Any = any;
+/** The fields of events that are looked into, as a client finds them: any of them may be missing. */
+interface WireEvent {
+  readonly type: string;
+  readonly response?: {
+    readonly id: string;
+    readonly status: string;
+    readonly output: readonly Shown[];
+    readonly output_text?: string;
+  };
+  readonly output_index?: number;
+  readonly content_index?: number;
+  readonly item_id?: string;
+  readonly item?: Shown;
+  readonly part?: { readonly type: string };
+  readonly delta?: string;
+  readonly text?: string;
+  readonly refusal?: string;
+  readonly arguments?: string;
+  readonly code?: string;
+}
 
 /** Item types that an event of an item may belong to, and what it needs and leaves. */
 const ITEM_TYPES: Readonly<Record<string, string>> = {
@@ -38,7 +56,7 @@ const ITEM_TYPES: Readonly<Record<string, string>> = {
   code_interpreter_call: 'code_interpreter_call',
   code_interpreter_call_code: 'code_interpreter_call',
 };
-const TEXT_OF: Readonly<Record<string, string>> = {
+const TEXT_OF: Readonly<Record<string, 'text' | 'refusal' | 'arguments' | 'code'>> = {
   output_text: 'text',
   refusal: 'refusal',
   reasoning_text: 'text',
@@ -55,17 +73,24 @@ export function legalStream(events: readonly ResponseEvent[]): void {
   const [first, second] = events;
   require(first?.type === 'response.created', 'the first event is response.created', 0);
   require(second?.type === 'response.in_progress', 'the second is response.in_progress', 1);
-  const { id } = (first as Any).response;
+  const { response } = first as WireEvent;
   for (const [at, event] of events.entries()) {
     require(!seen.ended, 'nothing follows the end', at);
     require(event.sequence_number === at, 'numbers have no gaps', at);
-    if ('response' in event) checkWhole(event as Any, id, seen, at);
-    else checkItem(event as Any, seen, at);
+    const wire: WireEvent = event;
+    if (wire.response === undefined) checkItem(wire, seen, at);
+    else checkWhole(wire.type, wire.response, response?.id, seen, at);
   }
   require(seen.ended, 'there is an end', events.length);
 }
 
-function checkWhole({ type, response }: Any, id: string, seen: Seen, at: number): void {
+function checkWhole(
+  type: string,
+  response: NonNullable<WireEvent['response']>,
+  id: string | undefined,
+  seen: Seen,
+  at: number,
+): void {
   require(response.id === id, 'the response is the same one', at);
   if (at < 2) {
     require(response.status === 'in_progress' && response.output.length === 0, 'it begins empty', at);
@@ -74,27 +99,29 @@ function checkWhole({ type, response }: Any, id: string, seen: Seen, at: number)
   }
   require(type === `response.${response.status}`, 'the end tells the status', at);
   require(seen.items.every((item) => !item.open), 'every item is finished before the end', at);
-  const shown = (response.output as Shown[]).map((item) => item.id);
+  const shown = response.output.map((item) => item.id);
   require(shown.join() === seen.items.map((item) => item.id).join(), 'the end shows every item', at);
   seen.ended = true;
 }
 
-function checkItem(event: Any, seen: Seen, at: number): void {
+function checkItem(event: WireEvent, seen: Seen, at: number): void {
   const name = event.type.replace('response.', '');
   if (name === 'output_item.added') {
+    const shown = itemOf(event, at);
     require(event.output_index === seen.items.length, 'items are numbered in order', at);
     require(seen.items.every((item) => !item.open), 'an item is finished before the next', at);
-    require(event.item.status === 'in_progress', 'an item begins in progress', at);
-    require(seen.items.every((item) => item.id !== event.item.id), 'ids of items differ', at);
-    const { id, type } = event.item;
+    require(shown.status === 'in_progress', 'an item begins in progress', at);
+    require(seen.items.every((item) => item.id !== shown.id), 'ids of items differ', at);
+    const { id, type } = shown;
     seen.items.push({ id, type, parts: 0, open: true, part: undefined, delta: '', told: false });
     return;
   }
-  const item = seen.items[event.output_index];
+  const item = seen.items[event.output_index ?? -1];
   if (item === undefined || !item.open) throw new Error(`event ${at}: its item is open`);
   if (name === 'output_item.done') {
-    require(event.item.id === item.id && event.item.type === item.type, 'an item stays the same', at);
-    require(event.item.status !== 'in_progress', 'a finished item has a last status', at);
+    const shown = itemOf(event, at);
+    require(shown.id === item.id && shown.type === item.type, 'an item stays the same', at);
+    require(shown.status !== 'in_progress', 'a finished item has a last status', at);
     require(item.part === undefined, 'parts are finished before their item', at);
     require(item.told ||
       item.type !== 'function_call', 'arguments are told as a whole before their call', at);
@@ -105,18 +132,18 @@ function checkItem(event: Any, seen: Seen, at: number): void {
   checkInside(name, event, item, at);
 }
 
-function checkInside(name: string, event: Any, item: SeenItem, at: number): void {
+function checkInside(name: string, event: WireEvent, item: SeenItem, at: number): void {
   if (name === 'content_part.added') {
     require(item.part === undefined && event.content_index === item.parts, 'parts come in order', at);
-    const wanted = event.part.type === 'reasoning_text' ? 'reasoning' : 'message';
+    const wanted = event.part?.type === 'reasoning_text' ? 'reasoning' : 'message';
     require(item.type === wanted, 'parts fit their item', at);
-    item.part = event.part.type;
+    item.part = event.part?.type;
     item.delta = '';
     item.told = false;
     return;
   }
   if (name === 'content_part.done') {
-    require(event.part.type === item.part &&
+    require(event.part?.type === item.part &&
       event.content_index === item.parts, 'the open part is finished', at);
     require(item.told, 'a text is told as a whole before its part is', at);
     item.part = undefined;
@@ -128,12 +155,17 @@ function checkInside(name: string, event: Any, item: SeenItem, at: number): void
   if ('content_index' in event) {
     require(item.part === kind && event.content_index === item.parts, 'text belongs to the open part', at);
   }
-  const isText = kind in TEXT_OF;
-  require(!isText || !item.told, 'nothing follows the whole text', at);
-  if (step === 'delta') item.delta += event.delta;
+  const text = TEXT_OF[kind];
+  require(text === undefined || !item.told, 'nothing follows the whole text', at);
+  if (step === 'delta') item.delta += event.delta ?? '';
   if (step !== 'done') return;
-  require(event[TEXT_OF[kind] ?? ''] === item.delta, 'the deltas are the whole', at);
+  require(text !== undefined && event[text] === item.delta, 'the deltas are the whole', at);
   item.told = true;
+}
+
+function itemOf({ item }: WireEvent, at: number): Shown {
+  if (item === undefined) throw new Error(`event ${at}: it tells its item`);
+  return item;
 }
 
 function require(holds: boolean, rule: string, at: number): void {
