@@ -6,6 +6,7 @@ import {
   NO_TEXT,
   SERVICE_KEY,
 } from '../support/launcher.ts';
+import { RealtimeClient } from '../support/realtime-client.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 /** Stopping the real process while a real model speaks over WebSockets. */
@@ -17,66 +18,42 @@ const TEXT =
 let service: LaunchedService | undefined;
 afterEach(() => service?.stop());
 
-interface Frame {
-  readonly type: string;
-  readonly response?: { readonly status: string };
-}
-
-/** A socket that remembers its frames, and how it was closed. */
-function open(running: LaunchedService) {
-  const socket = new WebSocket(`${running.baseUrl.replace('http', 'ws')}/v1/realtime`, {
+const open = (running: LaunchedService) =>
+  RealtimeClient.connect(`${running.baseUrl.replace('http', 'ws')}/v1/realtime`, {
     headers: { authorization: `Bearer ${SERVICE_KEY}` },
+    timeoutMs: 60_000,
   });
-  const frames: Frame[] = [];
-  const waiting = new Map<string, () => void>();
-  socket.onmessage = ({ data }) => {
-    const frame = JSON.parse(String(data)) as Frame;
-    frames.push(frame);
-    waiting.get(frame.type)?.();
-  };
-  return {
-    frames,
-    send: (event: object) => socket.send(JSON.stringify(event)),
-    seen: (type: string) =>
-      new Promise<void>((resolve) => {
-        if (frames.some((frame) => frame.type === type)) resolve();
-        else waiting.set(type, resolve);
-      }),
-    closed: new Promise<number>((resolve) => {
-      socket.onclose = ({ code }) => resolve(code);
-    }),
-  };
-}
 
 async function speaking(running: LaunchedService) {
-  const client = open(running);
-  await client.seen('session.created');
+  const client = await open(running);
   client.send({ type: 'session.update', session: { output_modalities: ['audio'] } });
   const content = [{ type: 'input_text', text: TEXT }];
   client.send({ type: 'conversation.item.create', item: { role: 'user', content } });
   client.send({ type: 'response.create' });
-  await client.seen('response.audio.delta');
+  await client.next('response.audio.delta');
   return client;
 }
 
 test('SIGTERM: an idle connection is closed at once, one that speaks when its response is done, both with 1001', async () => {
   service = await launchService({ config: CONFIG });
-  const idle = open(service);
-  await idle.seen('session.created');
+  const idle = await open(service);
+  await idle.next('session.created');
   const busy = await speaking(service);
 
   service.signal('SIGTERM');
-  expect(await idle.closed).toBe(1001);
+  expect((await idle.closed).code).toBe(1001);
   // Whatever is still asked for is refused, and nothing that runs is cut off.
   busy.send({ type: 'response.create', event_id: 'late' });
-  expect(await busy.closed).toBe(1001);
-  expect(busy.frames).toContainEqual(
+  expect((await busy.closed).code).toBe(1001);
+  expect(busy.events).toContainEqual(
     expect.objectContaining({
       type: 'error',
       error: expect.objectContaining({ code: 'internal_error', event_id: 'late' }),
     }),
   );
-  expect(busy.frames.at(-1)).toMatchObject({ type: 'response.done', response: { status: 'completed' } });
+  expect(busy.events.at(-1)).toMatchObject({ type: 'response.done', response: { status: 'completed' } });
+  // Frames that broke the order or a schema are told here.
+  await Promise.all([idle.close(), busy.close()]);
   expect(await service.exited).toBe(0);
   expect(service.log().some(({ level }) => level === 'error')).toBe(false);
 });
@@ -86,8 +63,9 @@ test('SIGTERM: when the grace time is over, a connection that still speaks is cl
   service = await launchService({ config: CONFIG, dataDir, env: { SHUTDOWN_GRACE_MS: '0' } });
   const busy = await speaking(service);
   service.signal('SIGTERM');
-  expect(await busy.closed).toBe(1001);
-  expect(busy.frames.some(({ type }) => type === 'response.done')).toBe(false);
+  expect((await busy.closed).code).toBe(1001);
+  expect(busy.events.some(({ type }) => type === 'response.done')).toBe(false);
+  await busy.close();
   expect(await service.exited).toBe(0);
 
   // What was made is not forgotten.

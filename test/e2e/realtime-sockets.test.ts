@@ -1,6 +1,5 @@
-import { request as requestHttp } from 'node:http';
-import { request as requestHttps } from 'node:https';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { shake as shakeHands } from '../support/handshake.ts';
 import { SERVICE_KEY } from '../support/launcher.ts';
 import { type NodeClient, openNodeClient } from '../support/node-client.ts';
 import { launchRealtimeService, type RealtimeService, silentPcm } from '../support/realtime-service.ts';
@@ -15,44 +14,11 @@ afterAll(() => service?.stop());
 
 const headers = { authorization: `Bearer ${SERVICE_KEY}` };
 
-interface Handshake {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  readonly body: string;
-}
-
-/** Asks for the upgrade and tells what came of it. */
-function shake(
+/** Asks the service for an upgrade and tells what came of it. */
+const shake = (
   more: Readonly<Record<string, string>>,
   { path = '/v1/realtime', url = service.baseUrl } = {},
-): Promise<Handshake> {
-  const { promise, resolve, reject } = Promise.withResolvers<Handshake>();
-  const request = url.startsWith('https') ? requestHttps : requestHttp;
-  const asked = request(`${url}${path}`, {
-    rejectUnauthorized: false,
-    headers: {
-      connection: 'Upgrade',
-      upgrade: 'websocket',
-      'sec-websocket-version': '13',
-      'sec-websocket-key': Buffer.from('sixteen bytes ok').toString('base64'),
-      ...more,
-    },
-  });
-  asked.on('upgrade', (response, socket) => {
-    socket.destroy();
-    resolve({ status: response.statusCode ?? 0, headers: response.headers, body: '' });
-  });
-  asked.on('response', (response) => {
-    let body = '';
-    response.on('data', (bytes) => {
-      body += String(bytes);
-    });
-    response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }));
-  });
-  asked.on('error', reject);
-  asked.end();
-  return promise;
-}
+) => shakeHands(`${url}${path}`, more);
 
 describe('the handshake', () => {
   test.each([

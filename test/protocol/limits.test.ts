@@ -1,0 +1,148 @@
+import { describe, expect, it } from 'vitest';
+import { MOST_BUFFERED_BYTES } from '../../plugins/realtime/connection.ts';
+import { MOST_WAITING } from '../../plugins/realtime/transcription-machine.ts';
+import { shake } from '../support/handshake.ts';
+import { realtimeAppOfTest } from '../support/realtime-app.ts';
+import type { RealtimeClient, ServerEventFrame } from '../support/realtime-client.ts';
+import { OrderedSttEngine, OrderedTtsEngine, OrderedVadEngine } from '../support/scripted-engines.ts';
+import { KEY_A, KEY_B } from '../support/test-app.ts';
+
+/** The limits of a connection that waits for a recogniser, and of an organization: each is reached here. */
+
+function setUp(perOrganization = 10) {
+  const stt = new OrderedSttEngine();
+  const tts = new OrderedTtsEngine();
+  const vad = new OrderedVadEngine();
+  const app = realtimeAppOfTest({ stt, tts, vad, perOrganization });
+  return { app, stt, tts, vad };
+}
+
+const append = (bytes: number) => ({
+  type: 'input_audio_buffer.append',
+  event_id: 'append',
+  audio: new Uint8Array(bytes).toBase64(),
+});
+
+const errorsOf = (events: readonly ServerEventFrame[]) =>
+  events
+    .filter(({ type }) => type === 'error')
+    .map(({ error }) => error as { code: string; message: string });
+
+async function commit(client: RealtimeClient, bytes: number): Promise<ServerEventFrame[]> {
+  client.send(append(bytes));
+  client.send({ type: 'input_audio_buffer.commit', event_id: 'commit' });
+  return client.handled();
+}
+
+describe('connections of an organization', () => {
+  it('are refused with 429 before the upgrade beyond its limit, and no other organization notices', async () => {
+    const { app } = setUp(2);
+    const [one, two] = [await app.connect(), await app.connect()];
+    const { status, body } = await shake(app.url.replace('ws:', 'http:'), { 'x-api-key': KEY_A });
+    expect(status).toBe(429);
+    expect(JSON.parse(body).error).toMatchObject({
+      type: 'rate_limit_error',
+      code: 'rate_limit_exceeded',
+      message: expect.stringContaining('2 realtime connections open, and may have 2 at once'),
+    });
+    const other = await app.connect('', { headers: { authorization: `Bearer ${KEY_B}` } });
+    await other.close('quiet');
+    await one.close('quiet');
+    await expect
+      .poll(() =>
+        app.connect().then(
+          (client) => client.close(),
+          () => 'full',
+        ),
+      )
+      .toBeUndefined();
+    await two.close('quiet');
+  });
+});
+
+describe('commits that wait', () => {
+  it(`are at most ${MOST_WAITING}: one more is refused, and its audio is kept for the next`, async () => {
+    const { app, stt } = setUp();
+    const client = await app.connect();
+    for (let at = 0; at <= MOST_WAITING; at++) expect(errorsOf(await commit(client, 4800))).toEqual([]);
+    const [refusal] = errorsOf(await commit(client, 4800));
+    expect(refusal).toMatchObject({ code: 'invalid_request_error', event_id: 'commit' });
+    expect(refusal?.message).toContain(`At most ${MOST_WAITING} commits may wait`);
+    stt.give({ stt: 'final' });
+    await client.next('conversation.item.input_audio_transcription.completed');
+    client.send({ type: 'input_audio_buffer.commit' });
+    await client.next('input_audio_buffer.committed');
+    await client.close();
+  });
+
+  it('hold at most as much audio as the buffer: the next append is refused, and later taken', async () => {
+    const { app, stt } = setUp();
+    const client = await app.connect();
+    const half = MOST_BUFFERED_BYTES / 2 + 2;
+    // The first one is being read.
+    for (const bytes of [4800, half, half]) expect(errorsOf(await commit(client, bytes))).toEqual([]);
+    client.send(append(4800));
+    const [refusal] = errorsOf(await client.handled());
+    expect(refusal).toMatchObject({ code: 'buffer_overflow', param: 'audio', event_id: 'append' });
+    expect(refusal?.message).toContain('wait to be transcribed');
+    stt.give({ stt: 'final' });
+    await client.next('conversation.item.input_audio_transcription.completed');
+    await expect.poll(async () => errorsOf(await commit(client, 4800)).length).toBe(0);
+    await client.close();
+  });
+});
+
+describe('turns of server_vad that wait', () => {
+  it(`are at most ${MOST_WAITING}: then appends are refused until one has ended`, async () => {
+    const { app, stt, vad } = setUp();
+    const turns = MOST_WAITING + 20;
+    vad.give({ vad: Array.from({ length: turns }, (_, at) => [at * 1000, at * 1000 + 200] as const) });
+    const client = await app.connect();
+    const input = { format: { type: 'audio/pcm', rate: 8000 }, turn_detection: { type: 'server_vad' } };
+    client.send({ type: 'session.update', session: { audio: { input } } });
+    await client.next('session.updated');
+    let refused: { code: string; message: string } | undefined;
+    let committed = 0;
+    for (let at = 0; at < turns && refused === undefined; at++) {
+      client.send(append(16_000));
+      const events = await client.handled();
+      [refused] = errorsOf(events);
+      committed += events.filter(({ type }) => type === 'input_audio_buffer.committed').length;
+    }
+    expect(refused).toMatchObject({ code: 'buffer_overflow', param: 'audio' });
+    expect(refused?.message).toContain(`${MOST_WAITING} committed turns wait`);
+    expect(committed).toBe(MOST_WAITING + 1);
+    stt.give({ stt: 'final' });
+    await client.next('conversation.item.input_audio_transcription.completed');
+    client.send(append(1600));
+    expect(errorsOf(await client.handled())).toEqual([]);
+    await client.close();
+  });
+});
+
+describe('a connection that drains', () => {
+  it('answers what is malformed, hears nothing more, ends its response and closes with 1001', async () => {
+    const { app, tts } = setUp();
+    const client = await app.connect();
+    client.send({ type: 'session.update', session: { output_modalities: ['audio'] } });
+    const content = [{ type: 'input_text', text: 'Hello.' }];
+    client.send({ type: 'conversation.item.create', item: { role: 'user', content } });
+    client.send({ type: 'response.create' });
+    await client.next('response.created');
+    const drained = app.connections.drain(new AbortController().signal);
+    client.send({ type: 'input_audio_buffer.append', event_id: 'bad', audio: '?' });
+    client.send(append(4800));
+    client.send({ type: 'input_audio_buffer.commit', event_id: 'late' });
+    const errors = errorsOf(await client.handled());
+    expect(errors).toMatchObject([
+      { code: 'invalid_request_error', event_id: 'bad' },
+      { code: 'internal_error', event_id: 'late' },
+    ]);
+    tts.give({ tts: 'audio', ms: 100 });
+    tts.give({ tts: 'end' });
+    await client.next('response.done');
+    expect(await client.closed).toMatchObject({ code: 1001 });
+    await drained;
+    await client.close();
+  });
+});
