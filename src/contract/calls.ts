@@ -1,7 +1,8 @@
 /** Billed calls: each is opened before its work and closed once (spec 1.8, 4.3, 4.7). */
 
+import type { MicroCredits } from './accounts-store.ts';
 import type { Caller } from './caller.ts';
-import type { EndpointLabel, UsageStatus } from './usage.ts';
+import type { EndpointLabel, UsageRecord, UsageStatus } from './usage.ts';
 
 /** What a call consumed, in the units of prices and of usage rows. What is absent was none of its business. */
 export interface Consumption {
@@ -47,4 +48,29 @@ export interface Calls {
    *   when the key or the organization has too many calls open.
    */
   open(call: CallOpening): Promise<OpenCall>;
+}
+
+/** A call of a batch line that has ended and is not stored yet: its checkpoint does that. */
+export interface LineBill {
+  readonly record: UsageRecord;
+  /** What it costs. */
+  readonly cost: MicroCredits;
+  /** Whether the call is open in the journal: it holds credits. */
+  readonly held: boolean;
+}
+
+/**
+ * Calls of lines that are run again when their process dies before the checkpoint: they have no row before it.
+ */
+export interface LineCalls {
+  /**
+   * Calls of one run of one line. Credits are reserved as for other calls; how many calls are open at once is the
+   * batch's own matter.
+   */
+  ofLine(): {
+    readonly calls: Calls /** Of calls that were closed; those discarded left nothing. */;
+    bills(): readonly LineBill[];
+  };
+  /** Frees what calls hold whose results are thrown away. Never rejects. */
+  discard(bills: readonly LineBill[]): Promise<void>;
 }

@@ -42,6 +42,8 @@ export type ErrorCode =
   | 'model_not_found'
   | 'voice_not_found'
   | 'payload_too_large'
+  | 'file_in_use'
+  | 'idempotency_conflict'
   | 'insufficient_quota'
   | 'rate_limit_exceeded'
   | 'server_overloaded'

@@ -19,6 +19,9 @@ const PREFIXES = {
   searchCall: 'ws_',
   codeCall: 'ci_',
   container: 'cntr_',
+  file: 'file-',
+  batch: 'batch_',
+  batchLine: 'batch_req_',
 } as const;
 
 export type IdKind = keyof typeof PREFIXES;

@@ -2,13 +2,18 @@
 
 import type { AnyElysia } from 'elysia';
 import type { AudioFileReader } from './audio-file.ts';
-import type { Calls } from './calls.ts';
+import type { BatchStore } from './batch-store.ts';
+import type { BlobStore } from './blob-store.ts';
+import type { Calls, LineCalls } from './calls.ts';
 import type { Clock } from './clock.ts';
 import type { CodeRunner } from './code-runner.ts';
 import type { EmbedEngine } from './embed.ts';
 import type { ReadyReport, SttEngine, TtsEngine, VadEngine } from './engine.ts';
+import type { FileStore } from './file-store.ts';
+import type { JobQueue } from './jobs.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
+import type { OperationTable } from './operation.ts';
 import type { ResponseStore } from './response-store.ts';
 import type { TextEngine } from './text.ts';
 import type { WebSearch } from './web-search.ts';
@@ -30,6 +35,12 @@ export interface Slots {
   vad: VadEngine;
   audioFiles: AudioFileReader;
   calls: Calls;
+  lineCalls: LineCalls;
+  operations: OperationTable;
+  blobs: BlobStore;
+  files: FileStore;
+  batches: BatchStore;
+  jobs: JobQueue;
   responses: ResponseStore;
   codeRunner: CodeRunner;
   webSearch: WebSearch;

@@ -1,0 +1,46 @@
+/** Bytes that outlive a request, by name: on disk, or in S3 when machines share them. */
+
+export interface BlobFacts {
+  readonly lengthBytes: number;
+  /** Of all bytes, in hex. */
+  readonly sha256: string;
+}
+
+/** Bytes from `start` to before `end`, counted from 0. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Names are 1–200 of `a-z A-Z 0-9 . _ - /`, relative, without `.` and `..` as parts. */
+export interface BlobStore {
+  /**
+   * Stores a blob in the memory of a few parts, whatever its length. Nobody can read it before all of it is durable;
+   * then it replaces one of the same name at once. After a failure or an abort nothing of it is left.
+   * @throws ServiceError `overloaded` when the store has no room or cannot be reached; what `bytes` throws; the
+   *   signal's reason after an abort.
+   */
+  write(name: string, bytes: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<BlobFacts>;
+  /**
+   * Bytes in order, read as they are consumed. Not consuming frees what it holds.
+   * @param range inside of the blob; absent is all of it.
+   * @returns undefined when there is no such blob.
+   * @throws ServiceError `overloaded` when the store cannot be reached, also half-way.
+   */
+  read(
+    name: string,
+    signal: AbortSignal,
+    range?: ByteRange,
+  ): Promise<AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> | undefined>;
+  /** False when there is none. */
+  delete(name: string): Promise<boolean>;
+  /** Deletes every blob whose name begins so; how many. */
+  deleteAll(prefix: string, signal: AbortSignal): Promise<number>;
+  /** Names that begin so, with their age, in no order. */
+  list(
+    prefix: string,
+    signal: AbortSignal,
+  ): AsyncGenerator<{ name: string; changedAt: number }, void, undefined>;
+  /** Idempotent. */
+  close(): Promise<void>;
+}
