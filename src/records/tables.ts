@@ -1,6 +1,10 @@
 import type { Generated } from 'kysely';
 import type { CreditAccount, MicroCredits, TransferKind } from '../contract/accounts-store.ts';
+import type { BatchPart, BatchStatus } from '../contract/batch-store.ts';
+import type { FilePurpose } from '../contract/file-store.ts';
 import type { Id } from '../contract/id.ts';
+import type { JobKind } from '../contract/jobs.ts';
+import type { OperationUrl } from '../contract/operation.ts';
 import type { ResponseStatus } from '../contract/response-store.ts';
 import type { EndpointLabel, UsageStatus } from '../contract/usage.ts';
 
@@ -19,6 +23,11 @@ export interface Tables {
   credit_accounts: CreditAccountTable;
   credit_transfers: CreditTransferTable;
   credit_entries: CreditEntryTable;
+  files: FileTable;
+  idempotency_keys: IdempotencyKeyTable;
+  batches: BatchTable;
+  batch_parts: BatchPartTable;
+  jobs: JobTable;
 }
 
 interface UsageTable {
@@ -100,6 +109,8 @@ interface OpenCallTable {
   request_id: Id<'request'>;
   model: string;
   reserved: MicroCredits;
+  /** 1 when its work is done again if its process dies. */
+  repeated: Generated<number>;
 }
 
 /** The sums of an organization's entries; `available` and `reserved` cannot become negative. */
@@ -120,4 +131,81 @@ interface CreditEntryTable {
   transfer: number;
   account: CreditAccount;
   amount: MicroCredits;
+}
+
+interface FileTable {
+  sequence: Generated<number>;
+  id: Id<'file'>;
+  organization: string;
+  purpose: FilePurpose;
+  filename: string;
+  length_bytes: number;
+  /** In hex. */
+  sha256: string;
+  created_at: number;
+  expires_at: number | null;
+}
+
+interface IdempotencyKeyTable {
+  organization: string;
+  made_kind: 'file' | 'batch';
+  idempotency_key: string;
+  fingerprint: string;
+  made_id: string;
+  created_at: number;
+}
+
+interface BatchTable {
+  sequence: Generated<number>;
+  id: Id<'batch'>;
+  organization: string;
+  key_id: string;
+  endpoint: OperationUrl;
+  input_file: Id<'file'>;
+  /** JSON. */
+  metadata: string | null;
+  output_expires_after_s: number | null;
+  status: BatchStatus;
+  /** Who has it: only that one may write. */
+  runner: string | null;
+  created_at: number;
+  expires_at: number;
+  in_progress_at: number | null;
+  finalizing_at: number | null;
+  cancelling_at: number | null;
+  completed_at: number | null;
+  failed_at: number | null;
+  expired_at: number | null;
+  cancelled_at: number | null;
+  total: number;
+  completed: number;
+  failed: number;
+  input_tokens: number;
+  output_tokens: number;
+  model: string | null;
+  /** JSON. */
+  faults: string;
+  output_file: Id<'file'> | null;
+  error_file: Id<'file'> | null;
+  offset_bytes: number;
+  line: number;
+  /** JSON. */
+  lines_ahead: string;
+}
+
+interface BatchPartTable {
+  sequence: Generated<number>;
+  batch: Id<'batch'>;
+  kind: BatchPart['kind'];
+  blob: string;
+  length_bytes: number;
+}
+
+/** Jobs of the embedded queue. */
+interface JobTable {
+  kind: JobKind;
+  id: string;
+  free_at_ms: number;
+  lease: string | null;
+  failures: number;
 }
