@@ -8,6 +8,7 @@ import type { Clock } from '../../src/contract/clock.ts';
 import { invalidRequest, ServiceError } from '../../src/contract/error.ts';
 import { type Id, newId } from '../../src/contract/id.ts';
 import type { Logger } from '../../src/contract/logger.ts';
+import type { WorkOrder } from '../../src/contract/operation.ts';
 import type {
   ChatMessage,
   TextEngine,
@@ -30,8 +31,7 @@ export interface AnswersParts {
   readonly ask: ResponseAsk;
   readonly engine: TextEngine;
   readonly messages: readonly ChatMessage[];
-  /** Organization for which the work is done. */
-  readonly owner: string;
+  readonly order: WorkOrder;
   readonly tools: BuiltInTools;
   readonly clock: Clock;
   readonly log: Logger;
@@ -140,9 +140,9 @@ export class Answers implements AsyncDisposable {
   }
 
   #openTools(): void {
-    const { ask, tools, owner } = this.#parts;
+    const { ask, tools, order } = this.#parts;
     for (const { type, settings, field } of ask.tools.builtIn) {
-      const tool = openTool(tools, field, type, settings, owner);
+      const tool = openTool(tools, field, type, settings, order.caller.organization);
       const { name } = tool.tool;
       this.#tools.set(name, tool);
       if (!ask.tools.functions.some((each) => each.name === name)) continue;
@@ -248,7 +248,7 @@ export class Answers implements AsyncDisposable {
   }
 
   #request(choice: ToolChoice): TextRequest {
-    const { ask, owner } = this.#parts;
+    const { ask, order } = this.#parts;
     const { output, sampling, maxTokens, reasoningEffort, parallelToolCalls } = ask;
     const tools = this.#offered();
     return {
@@ -261,8 +261,8 @@ export class Answers implements AsyncDisposable {
       stop: [],
       maxTokens: maxTokens === undefined ? undefined : maxTokens - this.#tokens.output,
       reasoningEffort,
-      priority: 'interactive',
-      owner,
+      priority: order.priority,
+      owner: order.caller.organization,
     };
   }
 

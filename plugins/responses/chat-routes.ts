@@ -1,18 +1,18 @@
 import { Elysia } from 'elysia';
 import type { Caller } from '../../src/contract/caller.ts';
-import type { Clock } from '../../src/contract/clock.ts';
-import { newId } from '../../src/contract/id.ts';
+import type { Calls } from '../../src/contract/calls.ts';
 import type { TextEvent } from '../../src/contract/text.ts';
 import { callerOf } from '../../src/http/caller.ts';
 import { SSE_DONE, SSE_HEADERS, sseError, sseEvent } from '../../src/http/sse.ts';
 import { idleTimeoutOf, streamedBody } from '../../src/http/streamed-body.ts';
 import type { Chat } from './chat.ts';
-import { ChunkMaker, CompletionBuilder, type CompletionHead } from './chat-completion.ts';
+import { ChunkMaker } from './chat-completion.ts';
 import { COMPLETE } from './chat-docs.ts';
 import { parseChat } from './chat-model.ts';
+import { jsonAnswer } from './json-body.ts';
 
 /** POST /v1/chat/completions, as in OpenAI's SDK (spec 4.8). */
-export function chatRoutes(chat: Chat, clock: Clock) {
+export function chatRoutes(chat: Chat, calls: Calls) {
   return new Elysia({ name: 'chat', tags: ['text'] }).post(
     '/v1/chat/completions',
     async ({ body, request }) => {
@@ -22,14 +22,12 @@ export function chatRoutes(chat: Chat, clock: Clock) {
       idleTimeout.suspend();
       const left = new AbortController();
       try {
-        const events = await chat.answer(ask, caller, AbortSignal.any([request.signal, left.signal]));
-        const head: CompletionHead = {
-          id: newId('completion'),
-          created: Math.floor(clock.now() / 1000),
-          model: ask.model,
-        };
-        if (!ask.stream) return await completionOf(events, head);
-        const chunks = records(events, new ChunkMaker(head, ask.includeUsage), chat, caller, left);
+        const signal = AbortSignal.any([request.signal, left.signal]);
+        const order = { caller, priority: 'interactive', calls } as const;
+        if (!ask.stream) return jsonAnswer(await chat.complete(ask, order, signal));
+        const events = await chat.answer(ask, order, signal);
+        const maker = new ChunkMaker(chat.head(ask.model), ask.includeUsage);
+        const chunks = records(events, maker, chat, caller, left);
         return new Response(streamedBody(chunks, left, idleTimeout), { headers: SSE_HEADERS });
       } finally {
         idleTimeout.resume();
@@ -37,15 +35,6 @@ export function chatRoutes(chat: Chat, clock: Clock) {
     },
     { detail: COMPLETE },
   );
-}
-
-async function completionOf(events: AsyncIterable<TextEvent>, head: CompletionHead) {
-  const builder = new CompletionBuilder(head);
-  for await (const event of events) {
-    const completion = builder.add(event);
-    if (completion !== undefined) return completion;
-  }
-  throw new Error('the answer has no end');
 }
 
 /** The answer as server-sent events. A failure half-way is their last one. */

@@ -1,31 +1,50 @@
 /** The service behind POST /v1/chat/completions: from a checked request to an answer and a usage row. */
 
 import type { Caller } from '../../src/contract/caller.ts';
-import type { Calls } from '../../src/contract/calls.ts';
+import type { Clock } from '../../src/contract/clock.ts';
+import { newId } from '../../src/contract/id.ts';
 import type { Logger } from '../../src/contract/logger.ts';
+import type { WorkOrder } from '../../src/contract/operation.ts';
 import type { ModelTable } from '../../src/contract/plugin.ts';
 import type { TextEngine, TextEvent, TextRequest } from '../../src/contract/text.ts';
 import { requireModel } from '../../src/http/model-routes.ts';
-import { OpenRequests } from '../../src/kit/open-requests.ts';
+import type { OpenRequests } from '../../src/kit/open-requests.ts';
 import { startingWith } from '../../src/kit/starting-with.ts';
+import { CompletionBuilder, type CompletionHead } from './chat-completion.ts';
 import type { ChatAsk } from './chat-model.ts';
-import { isRefusal, mostTokens, TextCall } from './text-work.ts';
+import { beginWork, isRefusal, mostTokens, TextCall } from './text-work.ts';
 
 export interface ChatParts {
   readonly text: ModelTable<TextEngine>;
-  readonly calls: Calls;
+  readonly open: OpenRequests;
+  readonly clock: Clock;
   readonly log: Logger;
-  /** Requests of one organization that may be open at once. */
-  readonly requestsPerOrganization: number;
 }
 
 export class Chat {
   readonly #parts: ChatParts;
-  readonly #open: OpenRequests;
 
   constructor(parts: ChatParts) {
     this.#parts = parts;
-    this.#open = new OpenRequests('chat', parts.requestsPerOrganization);
+  }
+
+  /** What all objects of an answer that begins now say. */
+  head(model: string): CompletionHead {
+    return { id: newId('completion'), created: Math.floor(this.#parts.clock.now() / 1000), model };
+  }
+
+  /**
+   * The whole answer, a chat completion as JSON text; its usage row is stored before.
+   * @throws as {@link answer}.
+   */
+  async complete(ask: ChatAsk, order: WorkOrder, signal: AbortSignal): Promise<string> {
+    const events = await this.answer(ask, order, signal);
+    const builder = new CompletionBuilder(this.head(ask.model));
+    for await (const event of events) {
+      const completion = builder.add(event);
+      if (completion !== undefined) return JSON.stringify(completion);
+    }
+    throw new Error('the answer has no end');
   }
 
   /**
@@ -36,18 +55,19 @@ export class Chat {
    */
   async answer(
     { model, request }: Pick<ChatAsk, 'model' | 'request'>,
-    caller: Caller,
+    order: WorkOrder,
     signal: AbortSignal,
   ): Promise<AsyncGenerator<TextEvent, void, undefined>> {
     const engine = requireModel(this.#parts.text, model);
-    const job = this.#open.begin(caller.organization, signal);
+    const job = beginWork(this.#parts.open, order, signal);
     try {
-      const call = await TextCall.open(this.#parts.calls, caller, {
+      const call = await TextCall.open(order, {
         endpoint: 'POST /v1/chat/completions',
         model,
         most: mostTokens(request, engine),
       });
-      const work = { ...request, priority: 'interactive', owner: caller.organization } as const;
+      const { priority, caller } = order;
+      const work = { ...request, priority, owner: caller.organization };
       const events = this.#events(engine, work, call, job.signal, job.end);
       const first = await events.next();
       if (first.done) throw new Error('the engine ended without an end');
@@ -61,16 +81,6 @@ export class Chat {
   /** Notes a failure that no status can tell any more, because the answer had begun. */
   failedLate(error: unknown, { requestId }: Caller): void {
     this.#parts.log.error('chat failed in its stream', error, { request_id: requestId });
-  }
-
-  /** Resolves when nothing is running; at the signal it stops what still is. */
-  drain(until: AbortSignal): Promise<void> {
-    return this.#open.drain(until);
-  }
-
-  /** Stops every request that is running. */
-  stop(): void {
-    this.#open.stop();
   }
 
   async *#events(

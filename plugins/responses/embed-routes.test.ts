@@ -1,6 +1,7 @@
 import OpenAI from 'openai';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ServiceError } from '../../src/contract/error.ts';
+import { OpenRequests } from '../../src/kit/open-requests.ts';
 import { FakeEmbedEngine, type FakeEmbedOptions, fakeVector } from '../../test/support/fake-embed-engine.ts';
 import { RecordedCalls, type RecordedCallsOptions } from '../../test/support/recorded-calls.ts';
 import { type TestApp, testApp } from '../../test/support/test-app.ts';
@@ -21,12 +22,12 @@ function setUp(
 ) {
   const engine = new FakeEmbedEngine(options);
   const calls = new RecordedCalls(more);
+  const open = new OpenRequests('text', more.perOrganization ?? 100);
   const embedder = new Embedder({
     embed: { ids: [MODEL], get: (id) => (id === MODEL ? engine : undefined) },
-    calls,
-    requestsPerOrganization: more.perOrganization ?? 100,
+    open,
   });
-  const app = testApp({ routes: [embeddingRoutes(embedder)], requestBytes: 8 * 1024 * 1024 });
+  const app = testApp({ routes: [embeddingRoutes(embedder, calls)], requestBytes: 8 * 1024 * 1024 });
   apps.push(app);
   const post = (fields: object, signal?: AbortSignal, key = 'key-of-a') =>
     app.send('/v1/embeddings', {
@@ -41,7 +42,7 @@ function setUp(
     maxRetries: 0,
     fetch: (url, init) => Promise.resolve(app.app.handle(new Request(url as string, init as RequestInit))),
   });
-  return { engine, embedder, calls, app, post, client };
+  return { engine, open, calls, app, post, client };
 }
 
 async function listOf(answer: Promise<Response>) {
@@ -227,13 +228,13 @@ describe('what goes wrong', () => {
 
   it('is one request too many of an organization, and of no other', async () => {
     const gate = Promise.withResolvers<void>();
-    const { post, embedder, engine } = setUp({ before: () => gate.promise }, { perOrganization: 1 });
+    const { post, open, engine } = setUp({ before: () => gate.promise }, { perOrganization: 1 });
     const first = post({ input: 'a' });
     await expect.poll(() => engine.requests.length).toBe(1);
     expect((await post({ input: 'a' })).status).toBe(429);
     const other = post({ input: 'a' }, undefined, 'key-of-b');
     await expect.poll(() => engine.requests.length).toBe(2);
-    const drained = embedder.drain(new AbortController().signal);
+    const drained = open.drain(new AbortController().signal);
     gate.resolve();
     expect([(await first).status, (await other).status]).toEqual([200, 200]);
     await drained;

@@ -1,18 +1,17 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
-import type { Embeddings } from '../../src/contract/embed.ts';
+import type { Calls } from '../../src/contract/calls.ts';
 import { callerOf } from '../../src/http/caller.ts';
 import { failure, plain, WORK_FAILURES } from '../../src/http/route-docs.ts';
 import { idleTimeoutOf, streamedBody } from '../../src/http/streamed-body.ts';
 import type { Embedder } from './embed.ts';
-import { type EmbedAsk, EmbedBody, parseEmbed } from './embed-model.ts';
+import { EmbedBody, parseEmbed } from './embed-model.ts';
+import { embeddingList } from './embedding-list.ts';
 
-/** Numbers that are written at once: more would hold up whoever else is served. */
-const NUMBERS_AT_ONCE = 16_384;
 const encoder = new TextEncoder();
 
 /** POST /v1/embeddings, as in OpenAI's SDK. */
-export function embeddingRoutes(embedder: Embedder) {
+export function embeddingRoutes(embedder: Embedder, calls: Calls) {
   return new Elysia({ name: 'embeddings', tags: ['text'] }).post(
     '/v1/embeddings',
     async ({ body, request }) => {
@@ -22,8 +21,9 @@ export function embeddingRoutes(embedder: Embedder) {
       const left = new AbortController();
       try {
         const signal = AbortSignal.any([request.signal, left.signal]);
-        const embeddings = await embedder.embed(ask, callerOf(request), signal);
-        const answer = streamedBody(listOf(embeddings, ask), left, idleTimeout);
+        const order = { caller: callerOf(request), priority: 'interactive', calls } as const;
+        const embeddings = await embedder.embed(ask, order, signal);
+        const answer = streamedBody(encoded(embeddingList(embeddings, ask)), left, idleTimeout);
         return new Response(answer, { headers: { 'content-type': 'application/json' } });
       } finally {
         idleTimeout.resume();
@@ -33,30 +33,10 @@ export function embeddingRoutes(embedder: Embedder) {
   );
 }
 
-/** The answer's JSON, part by part. */
-async function* listOf(
-  { vectors, tokens }: Embeddings,
-  { model, encoding }: EmbedAsk,
+async function* encoded(
+  texts: AsyncIterable<string>,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
-  let text = '{"object":"list","data":[';
-  let numbers = 0;
-  for (const [index, vector] of vectors.entries()) {
-    const embedding = encoding === 'base64' ? base64Of(vector) : Array.from(vector);
-    text += `${index === 0 ? '' : ','}${JSON.stringify({ object: 'embedding', index, embedding })}`;
-    numbers += vector.length;
-    if (numbers < NUMBERS_AT_ONCE) continue;
-    yield encoder.encode(text);
-    text = '';
-    numbers = 0;
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-  const usage = { prompt_tokens: tokens, total_tokens: tokens };
-  yield encoder.encode(`${text}],"model":${JSON.stringify(model)},"usage":${JSON.stringify(usage)}}`);
-}
-
-/** Little-endian 32-bit floats, which is what the processors that this runs on have. */
-function base64Of({ buffer, byteOffset, byteLength }: Float32Array<ArrayBuffer>): string {
-  return Buffer.from(buffer, byteOffset, byteLength).toString('base64');
+  for await (const text of texts) yield encoder.encode(text);
 }
 
 const MODEL = 'all-minilm-l6-v2';

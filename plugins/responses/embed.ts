@@ -1,31 +1,26 @@
 /** The service behind POST /v1/embeddings: from a checked request to vectors and a usage row. */
 
-import type { Caller } from '../../src/contract/caller.ts';
-import type { Calls } from '../../src/contract/calls.ts';
 import type { Embeddings, EmbedEngine, EmbedRequest } from '../../src/contract/embed.ts';
+import type { WorkOrder } from '../../src/contract/operation.ts';
 import type { ModelTable } from '../../src/contract/plugin.ts';
 import { requireModel } from '../../src/http/model-routes.ts';
-import { OpenRequests } from '../../src/kit/open-requests.ts';
+import type { OpenRequests } from '../../src/kit/open-requests.ts';
 import { type EmbedAsk, estimatedTokens } from './embed-model.ts';
-import { isRefusal } from './text-work.ts';
+import { beginWork, isRefusal } from './text-work.ts';
 
 /** What a model may add to each input. */
 const ENCLOSING_TOKENS = 2;
 
 export interface EmbedderParts {
   readonly embed: ModelTable<EmbedEngine>;
-  readonly calls: Calls;
-  /** Requests of one organization that may be open at once. */
-  readonly requestsPerOrganization: number;
+  readonly open: OpenRequests;
 }
 
 export class Embedder {
   readonly #parts: EmbedderParts;
-  readonly #open: OpenRequests;
 
   constructor(parts: EmbedderParts) {
     this.#parts = parts;
-    this.#open = new OpenRequests('embedding', parts.requestsPerOrganization);
   }
 
   /**
@@ -35,13 +30,13 @@ export class Embedder {
    */
   async embed(
     { model, request }: Pick<EmbedAsk, 'model' | 'request'>,
-    caller: Caller,
+    order: WorkOrder,
     signal: AbortSignal,
   ): Promise<Embeddings> {
-    const { embed, calls } = this.#parts;
-    const { organization } = caller;
+    const { embed, open } = this.#parts;
+    const { caller, calls, priority } = order;
     const engine = requireModel(embed, model);
-    const job = this.#open.begin(organization, signal);
+    const job = beginWork(open, order, signal);
     try {
       const call = await calls.open({
         endpoint: 'POST /v1/embeddings',
@@ -49,7 +44,7 @@ export class Embedder {
         caller,
         most: { inputTokens: mostTokens(request.inputs, engine), outputTokens: 0 },
       });
-      const work = { ...request, priority: 'interactive', owner: organization } as const;
+      const work = { ...request, priority, owner: caller.organization };
       try {
         const embeddings = await engine.embed(work, job.signal);
         await call.close({ status: 'completed', inputTokens: embeddings.tokens, outputTokens: 0 });
@@ -66,16 +61,6 @@ export class Embedder {
     } finally {
       job.end();
     }
-  }
-
-  /** Resolves when nothing is running; at the signal it stops what still is. */
-  drain(until: AbortSignal): Promise<void> {
-    return this.#open.drain(until);
-  }
-
-  /** Stops every request that is running. */
-  stop(): void {
-    this.#open.stop();
   }
 }
 

@@ -1,47 +1,53 @@
 import { Elysia } from 'elysia';
 import type { FeaturePlugin } from '../../src/contract/plugin.ts';
+import { OpenRequests } from '../../src/kit/open-requests.ts';
 import { modelReports, readyTogether } from '../../src/kit/ready-reports.ts';
 import { Chat } from './chat.ts';
 import { chatRoutes } from './chat-routes.ts';
 import { Embedder } from './embed.ts';
 import { embeddingRoutes } from './embed-routes.ts';
+import { textOperations } from './operations.ts';
 import { Responder } from './respond.ts';
 import { responseRoutes } from './response-routes.ts';
 import { serviceTools } from './tools/service-tools.ts';
 import { UnfinishedWatch } from './unfinished-watch.ts';
 
 export interface TextOptions {
-  /** Requests of one organization that may be open at once, for each of the endpoints. */
+  /** Requests of one organization that may be open at once, of all endpoints together. */
   readonly requestsPerOrganization: number;
 }
 
 type Needs = 'text' | 'embed' | 'calls' | 'responses' | 'codeRunner' | 'webSearch' | 'clock' | 'log';
 
-/** Text: POST /v1/chat/completions, /v1/embeddings and /v1/responses with what belongs to stored responses. */
-export function responsesPlugin({ requestsPerOrganization }: TextOptions): FeaturePlugin<Needs> {
+/**
+ * Text: POST /v1/chat/completions, /v1/embeddings and /v1/responses with what belongs to stored responses; the same
+ * three without HTTP.
+ */
+export function responsesPlugin({
+  requestsPerOrganization,
+}: TextOptions): FeaturePlugin<Needs, 'operations'> {
   return {
     name: 'responses',
     needs: ['text', 'embed', 'calls', 'responses', 'codeRunner', 'webSearch', 'clock', 'log'],
-    offers: [],
+    offers: ['operations'],
     async setup(slots) {
-      const parts = { ...slots, requestsPerOrganization };
+      // One for all: whoever asks two endpoints has no more places than whoever asks one.
+      const open = new OpenRequests('text', requestsPerOrganization);
+      const parts = { ...slots, open };
       const chat = new Chat(parts);
       const embedder = new Embedder(parts);
       const responder = new Responder({ ...parts, tools: serviceTools(slots) });
-      const services = [chat, embedder, responder];
       const watch = new UnfinishedWatch(slots);
       return {
-        provides: {},
+        provides: { operations: textOperations({ chat, embedder, responder }) },
         routes: new Elysia({ name: 'responses-plugin' })
-          .use(chatRoutes(chat, slots.clock))
-          .use(embeddingRoutes(embedder))
-          .use(responseRoutes(responder, slots.responses)),
+          .use(chatRoutes(chat, slots.calls))
+          .use(embeddingRoutes(embedder, slots.calls))
+          .use(responseRoutes(responder, slots.responses, slots.calls)),
         ready: () => readyTogether([...modelReports(slots.text), ...modelReports(slots.embed)]),
-        async drain(until) {
-          await Promise.all(services.map((service) => service.drain(until)));
-        },
+        drain: (until) => open.drain(until),
         async close() {
-          for (const service of services) service.stop();
+          open.stop();
           await watch.close();
         },
       };

@@ -25,6 +25,11 @@ export function checkedBody<T>(
   throw invalidRequest(`'${field}' ${fault.problem}.`, field, fault.code);
 }
 
+/** An answer whose body is this JSON text. */
+export function jsonAnswer(text: string): Response {
+  return new Response(text, { headers: { 'content-type': 'application/json' } });
+}
+
 /** Refuses fields that this service has not, when they are there. */
 export function refuseFields(
   fields: Readonly<Record<string, unknown>>,

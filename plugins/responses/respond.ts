@@ -1,16 +1,15 @@
 /** The service behind POST /v1/responses: from a checked request to events, a stored response and a usage row. */
 
-import type { Caller } from '../../src/contract/caller.ts';
-import type { Calls } from '../../src/contract/calls.ts';
 import type { Clock } from '../../src/contract/clock.ts';
 import { newId } from '../../src/contract/id.ts';
 import type { Logger } from '../../src/contract/logger.ts';
+import type { WorkOrder } from '../../src/contract/operation.ts';
 import type { ModelTable } from '../../src/contract/plugin.ts';
 import type { ResponseStore } from '../../src/contract/response-store.ts';
 import type { TextEngine } from '../../src/contract/text.ts';
 import { toServiceError } from '../../src/http/error-body.ts';
 import { requireModel } from '../../src/http/model-routes.ts';
-import { type OpenRequest, OpenRequests } from '../../src/kit/open-requests.ts';
+import type { OpenRequest, OpenRequests } from '../../src/kit/open-requests.ts';
 import { startingWith } from '../../src/kit/starting-with.ts';
 import { Answers } from './answers.ts';
 import type { BuiltInTools } from './built-in-tools.ts';
@@ -19,28 +18,34 @@ import type { ResponseAsk } from './response-model.ts';
 import type { ResponseFailure, ResponseHead } from './response-object.ts';
 import { begin, next, responseOf } from './stream-events.ts';
 import type { ResponseEvent, ResponseState } from './stream-state.ts';
-import { isRefusal, TextCall } from './text-work.ts';
+import { beginWork, isRefusal, TextCall } from './text-work.ts';
 
 export interface ResponderParts {
   readonly text: ModelTable<TextEngine>;
-  readonly calls: Calls;
+  readonly open: OpenRequests;
   readonly responses: ResponseStore;
   readonly tools: BuiltInTools;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Requests of one organization that may be open at once. */
-  readonly requestsPerOrganization: number;
 }
 
 type Events = AsyncGenerator<ResponseEvent, void, undefined>;
 
 export class Responder {
   readonly #parts: ResponderParts;
-  readonly #open: OpenRequests;
 
   constructor(parts: ResponderParts) {
     this.#parts = parts;
-    this.#open = new OpenRequests('response', parts.requestsPerOrganization);
+  }
+
+  /**
+   * The whole response as JSON text, which may be that of one that failed.
+   * @throws as {@link answer}.
+   */
+  async respond(ask: ResponseAsk, order: WorkOrder, signal: AbortSignal): Promise<string> {
+    let last: ResponseEvent | undefined;
+    for await (const event of await this.answer(ask, order, signal)) last = event;
+    return JSON.stringify(last?.response);
   }
 
   /**
@@ -51,24 +56,26 @@ export class Responder {
    *   that is not set up; `not_found` for items that are not there; `rate_limited` when the organization has too
    *   many requests open; `insufficient_quota`; what the engine throws; the signal's reason after an abort.
    */
-  async answer(ask: ResponseAsk, caller: Caller, signal: AbortSignal): Promise<Events> {
-    const { text, responses, calls, tools, clock, log } = this.#parts;
+  async answer(ask: ResponseAsk, order: WorkOrder, signal: AbortSignal): Promise<Events> {
+    const { text, open, responses, tools, clock, log } = this.#parts;
+    const { caller } = order;
     const engine = requireModel(text, ask.model);
-    const job = this.#open.begin(caller.organization, signal);
+    const job = beginWork(open, order, signal);
     const held = new AsyncDisposableStack();
     held.adopt(job, (it) => it.end());
     try {
       const head: ResponseHead = { id: newId('response'), createdAt: seconds(clock), echo: ask.echo };
       const { input, messages } = await conversationOf(ask, head.id, responses, caller.organization);
-      const owner = caller.organization;
-      const answers = held.use(await Answers.open({ ask, engine, messages, owner, tools, log, clock }));
-      const call = await TextCall.open(calls, caller, {
+      const answers = held.use(await Answers.open({ ask, engine, messages, order, tools, log, clock }));
+      const call = await TextCall.open(order, {
         endpoint: 'POST /v1/responses',
         model: ask.model,
         most: answers.most(),
       });
       const store = ask.store ? responses : undefined;
-      const run = new Run({ ask, caller, head, input, answers, call, store, job, left: signal, log });
+      // What stops the line of a batch is the batch's business: the line does not end by it.
+      const left = order.priority === 'batch' ? job.signal : signal;
+      const run = new Run({ ask, caller, head, input, answers, call, store, job, left, log });
       const events = run.events(held);
       const first = await events.next();
       if (first.done) throw new Error('the response ended without an event');
@@ -78,21 +85,11 @@ export class Responder {
       throw error;
     }
   }
-
-  /** Resolves when nothing is running; at the signal it stops what still is. */
-  drain(until: AbortSignal): Promise<void> {
-    return this.#open.drain(until);
-  }
-
-  /** Stops every request that is running. */
-  stop(): void {
-    this.#open.stop();
-  }
 }
 
 interface RunParts {
   readonly ask: ResponseAsk;
-  readonly caller: Caller;
+  readonly caller: WorkOrder['caller'];
   readonly head: ResponseHead;
   readonly input: Awaited<ReturnType<typeof conversationOf>>['input'];
   readonly answers: Answers;

@@ -425,7 +425,7 @@ describe('a client that leaves', () => {
     const app = await responseApp({
       before: async (_event, index, signal) => {
         if (index === 0) return;
-        app.responder.stop();
+        app.open.stop();
         signal.throwIfAborted();
       },
     });
@@ -435,7 +435,7 @@ describe('a client that leaves', () => {
       type: 'response.failed',
       response: { error: { message: 'The server is shutting down. Send the request again.' } },
     });
-    await app.responder.drain(AbortSignal.timeout(1000));
+    await app.open.drain(AbortSignal.timeout(1000));
   });
 });
 

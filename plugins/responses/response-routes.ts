@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia';
 import type { Caller } from '../../src/contract/caller.ts';
+import type { Calls } from '../../src/contract/calls.ts';
 import { invalidRequest, ServiceError } from '../../src/contract/error.ts';
 import type { ResponseStore } from '../../src/contract/response-store.ts';
 import { addressOf } from '../../src/http/address.ts';
@@ -7,6 +8,7 @@ import { callerOf } from '../../src/http/caller.ts';
 import { integerIn, readQuery } from '../../src/http/query.ts';
 import { SSE_HEADERS, sseNamedEvent } from '../../src/http/sse.ts';
 import { idleTimeoutOf, streamedBody } from '../../src/http/streamed-body.ts';
+import { jsonAnswer } from './json-body.ts';
 import { INCLUDABLE, type Includable, type OutputItem, shownItem } from './output-items.ts';
 import type { Responder } from './respond.ts';
 import * as docs from './response-docs.ts';
@@ -18,7 +20,7 @@ const PAGE_DEFAULT = 20;
 const PAGE_MAX = 100;
 
 /** The Responses API, as in OpenAI's SDK (spec 4.5). */
-export function responseRoutes(responder: Responder, store: ResponseStore) {
+export function responseRoutes(responder: Responder, store: ResponseStore, calls: Calls) {
   return new Elysia({ name: 'responses', tags: ['text'] })
     .post(
       '/v1/responses',
@@ -29,8 +31,9 @@ export function responseRoutes(responder: Responder, store: ResponseStore) {
         const left = new AbortController();
         try {
           const signal = AbortSignal.any([request.signal, left.signal]);
-          const events = await responder.answer(ask, callerOf(request), signal);
-          if (!ask.stream) return await lastOf(events);
+          const order = { caller: callerOf(request), priority: 'interactive', calls } as const;
+          if (!ask.stream) return jsonAnswer(await responder.respond(ask, order, signal));
+          const events = await responder.answer(ask, order, signal);
           return new Response(streamedBody(records(events), left, idleTimeout), { headers: SSE_HEADERS });
         } finally {
           idleTimeout.resume();
@@ -93,13 +96,6 @@ export function responseRoutes(responder: Responder, store: ResponseStore) {
       },
       { detail: docs.INPUT_ITEMS },
     );
-}
-
-/** The response when it has ended. */
-async function lastOf(events: AsyncIterable<ResponseEvent>): Promise<unknown> {
-  let last: ResponseEvent | undefined;
-  for await (const event of events) last = event;
-  return last?.response;
 }
 
 async function* records(

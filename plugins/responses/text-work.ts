@@ -1,10 +1,11 @@
 /** One answer of a language model on behalf of a caller, billed as one call: what chat and responses share. */
 
-import type { Caller } from '../../src/contract/caller.ts';
-import type { CallOpening, Calls, Consumption, OpenCall } from '../../src/contract/calls.ts';
+import type { CallOpening, Consumption, OpenCall } from '../../src/contract/calls.ts';
 import { ServiceError } from '../../src/contract/error.ts';
+import type { WorkOrder } from '../../src/contract/operation.ts';
 import type { TextEngine, TextRequest, TextTokens } from '../../src/contract/text.ts';
 import type { UsageStatus } from '../../src/contract/usage.ts';
+import type { OpenRequest, OpenRequests } from '../../src/kit/open-requests.ts';
 import { textTokens } from '../../src/kit/token-estimate.ts';
 
 /** Tokens of an answer that names no limit, when the engine does not tell its context. */
@@ -40,6 +41,18 @@ function* textsOf({ messages }: Pick<TextRequest, 'messages'>): Generator<string
   }
 }
 
+/**
+ * Takes one of the organization's places; lines of batches take none, because their batch bounds them.
+ * @throws ServiceError `rate_limited` when the organization has too many requests open.
+ */
+export function beginWork(
+  open: OpenRequests,
+  { caller, priority }: WorkOrder,
+  signal: AbortSignal,
+): OpenRequest {
+  return priority === 'batch' ? open.beginWithoutPlace(signal) : open.begin(caller.organization, signal);
+}
+
 /** Whether an engine turned a request away before it did anything. */
 export function isRefusal(error: unknown): boolean {
   const kinds = ['invalid_request', 'overloaded', 'rate_limited'];
@@ -58,8 +71,7 @@ export class TextCall {
 
   /** @throws ServiceError `insufficient_quota` when the credits do not cover the most that it may cost. */
   static async open(
-    calls: Calls,
-    caller: Caller,
+    { calls, caller }: WorkOrder,
     opening: Pick<CallOpening, 'endpoint' | 'model' | 'most'>,
   ): Promise<TextCall> {
     return new TextCall(await calls.open({ ...opening, caller }));

@@ -26,6 +26,19 @@ it("a request's signal fires with the reason of its caller, before or after the 
   expect(requests.begin('a', caller.signal).signal.reason).toBe('gone');
 });
 
+it('one without a place takes none, and is drained and stopped like the others', async () => {
+  const requests = new OpenRequests('speech', 1);
+  const open = requests.beginWithoutPlace(never);
+  requests.begin('a', never).end();
+  open.signal.addEventListener('abort', () => open.end(), { once: true });
+  const until = new AbortController();
+  const draining = requests.drain(until.signal);
+  expect(open.signal.aborted).toBe(false);
+  until.abort();
+  await draining;
+  expect(open.signal.reason).toMatchObject(stopping);
+});
+
 it('stops what is still done for a request at its end, and that of no other', () => {
   const requests = new OpenRequests('speech', 2);
   const [one, other] = [requests.begin('a', never), requests.begin('a', never)];

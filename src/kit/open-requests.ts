@@ -30,17 +30,12 @@ export class OpenRequests {
    * @throws ServiceError `rate_limited` when the organization has too many requests open.
    */
   begin(organization: string, signal: AbortSignal): OpenRequest {
-    const leave = this.#places.take(organization);
-    const request = new AbortController();
-    if (signal.aborted) request.abort(signal.reason);
-    else {
-      signal.addEventListener('abort', () => request.abort(signal.reason), {
-        once: true,
-        signal: request.signal,
-      });
-    }
-    this.#open.set(request, leave);
-    return { signal: request.signal, end: () => this.#end(request) };
+    return this.#begin(this.#places.take(organization), signal);
+  }
+
+  /** Takes no place, for requests whose number something else bounds; they are drained and stopped with the others. */
+  beginWithoutPlace(signal: AbortSignal): OpenRequest {
+    return this.#begin(() => undefined, signal);
   }
 
   /** Resolves when nothing is open; at the signal it stops what still is. */
@@ -60,6 +55,19 @@ export class OpenRequests {
   stop(): void {
     const reason = shuttingDown();
     for (const request of this.#open.keys()) request.abort(reason);
+  }
+
+  #begin(leave: () => void, signal: AbortSignal): OpenRequest {
+    const request = new AbortController();
+    if (signal.aborted) request.abort(signal.reason);
+    else {
+      signal.addEventListener('abort', () => request.abort(signal.reason), {
+        once: true,
+        signal: request.signal,
+      });
+    }
+    this.#open.set(request, leave);
+    return { signal: request.signal, end: () => this.#end(request) };
   }
 
   #end(request: AbortController): void {

@@ -5,6 +5,7 @@ import { responseRoutes } from '../../plugins/responses/response-routes.ts';
 import { invalidRequest } from '../../src/contract/error.ts';
 import type { ResponseStore } from '../../src/contract/response-store.ts';
 import type { TextEngine } from '../../src/contract/text.ts';
+import { OpenRequests } from '../../src/kit/open-requests.ts';
 import { responseStore } from '../../src/records/response-store.ts';
 import { openSqlite } from '../../src/records/sqlite-records.ts';
 import { FakeTextEngine, type FakeTextOptions } from './fake-text-engine.ts';
@@ -44,16 +45,16 @@ export async function responseApp(
   const calls = new RecordedCalls(billing);
   const log = new RecordingLogger();
   const responses = store ?? (await memoryStore());
+  const open = new OpenRequests('text', perOrganization);
   const responder = new Responder({
     text: { ids: ['m'], get: (id): TextEngine | undefined => (id === 'm' ? engine : undefined) },
-    calls,
+    open,
     responses,
     tools: toolsOf(tools),
     clock: new ManualClock(),
     log,
-    requestsPerOrganization: perOrganization,
   });
-  const app = testApp({ routes: [responseRoutes(responder, responses)] });
+  const app = testApp({ routes: [responseRoutes(responder, responses, calls)] });
   onTestFinished(() => app.close());
   const send = async (path: string, init: RequestInit = {}, key = KEY_A) => {
     const headers = { 'x-api-key': key, 'content-type': 'application/json' };
@@ -67,7 +68,7 @@ export async function responseApp(
     rows: calls.rows,
     log,
     responses,
-    responder,
+    open,
     app,
     send,
     post,

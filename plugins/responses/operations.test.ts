@@ -1,0 +1,252 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { CodeRunner } from '../../src/contract/code-runner.ts';
+import { ServiceError } from '../../src/contract/error.ts';
+import { newId } from '../../src/contract/id.ts';
+import { OPERATION_URLS, type OperationUrl, type WorkOrder } from '../../src/contract/operation.ts';
+import { FakeEmbedEngine } from '../../test/support/fake-embed-engine.ts';
+import { FakeTextEngine } from '../../test/support/fake-text-engine.ts';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { RecordedCalls } from '../../test/support/recorded-calls.ts';
+import { RecordingLogger } from '../../test/support/recording-logger.ts';
+import { memoryStore } from '../../test/support/response-app.ts';
+import { KEY_A, testApp } from '../../test/support/test-app.ts';
+import { responsesPlugin } from './index.ts';
+
+const never = new AbortController().signal;
+const codeRunner: CodeRunner = {
+  open() {
+    throw new Error('no program is run here');
+  },
+};
+
+/** A body that each operation answers. */
+const BODIES: Readonly<Record<OperationUrl, object>> = {
+  '/v1/chat/completions': { model: 'm', messages: [{ role: 'user', content: 'Hello.' }] },
+  '/v1/embeddings': { model: 'e', input: ['one', 'two'] },
+  '/v1/responses': { model: 'm', input: 'Hello.' },
+};
+
+interface SetUpOptions {
+  /** Awaited before an engine says anything. */
+  readonly before?: (signal: AbortSignal) => Promise<void> | void;
+  /** Awaited in the place of its second word, or of its vectors. */
+  readonly within?: (signal: AbortSignal) => Promise<void> | void;
+  /** Thrown in the place of any answer. */
+  readonly failure?: () => unknown;
+  readonly places?: number;
+}
+
+/** The plugin over engines without models, its routes in the real app. */
+async function setUp({ before, within, failure, places = 100 }: SetUpOptions = {}) {
+  const text = new FakeTextEngine({
+    before: (_, index, signal) => (index === 0 ? before : within)?.(signal),
+    refusal: () => failure?.(),
+  });
+  const embed = new FakeEmbedEngine({
+    before: async (_, signal) => {
+      await before?.(signal);
+      await within?.(signal);
+    },
+    failure: () => failure?.(),
+  });
+  const [routeCalls, lineCalls] = [new RecordedCalls(), new RecordedCalls()];
+  const responses = await memoryStore();
+  const plugin = await responsesPlugin({ requestsPerOrganization: places }).setup({
+    text: { ids: ['m'], get: (id) => (id === 'm' ? text : undefined) },
+    embed: { ids: ['e'], get: (id) => (id === 'e' ? embed : undefined) },
+    calls: routeCalls,
+    responses,
+    codeRunner,
+    webSearch: { available: false, search: async () => [] },
+    clock: new ManualClock(),
+    log: new RecordingLogger(),
+  });
+  const app = testApp({ routes: plugin.routes ? [plugin.routes] : [] });
+  onTestFinished(async () => {
+    app.close();
+    await plugin.close();
+  });
+  const order = (more: Partial<WorkOrder> = {}): WorkOrder => ({
+    caller: { organization: 'org', keyId: 'key', requestId: newId('request') },
+    priority: 'batch',
+    calls: lineCalls,
+    ...more,
+  });
+  return {
+    plugin,
+    text,
+    embed,
+    routeCalls,
+    lineCalls,
+    responses,
+    order,
+    post: (url: OperationUrl, body: unknown) =>
+      app.send(url, {
+        method: 'POST',
+        headers: { 'x-api-key': KEY_A, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
+    call: (url: OperationUrl, body: unknown, signal = never, more: Partial<WorkOrder> = {}) =>
+      plugin.provides.operations.get(url).call(body, order(more), signal),
+  };
+}
+
+/** Resolves when a signal has fired. */
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+}
+
+/** Identifiers of one answer are those of no other. */
+function withoutIds(text: string): string {
+  return text.replaceAll(/"(resp_|msg_|chatcmpl-)[0-9a-f]{32}/g, '"$1…');
+}
+
+describe.each(OPERATION_URLS)('%s as an operation', (url) => {
+  const body = BODIES[url];
+  const engineOf = ({ text, embed }: Awaited<ReturnType<typeof setUp>>) =>
+    url === '/v1/embeddings' ? embed : text;
+
+  it('answers byte for byte what the route sends', async () => {
+    const { call, post } = await setUp();
+    const sent = await post(url, body);
+    expect(sent.headers.get('content-type')).toBe('application/json');
+    expect(withoutIds(await call(url, body))).toBe(withoutIds(await sent.text()));
+  });
+
+  it('never streams, whatever the body says', async () => {
+    const { call } = await setUp();
+    for (const stream of [
+      { stream: true, stream_options: { include_usage: true } },
+      { stream: 'yes' },
+      { stream_options: {} },
+    ]) {
+      expect(withoutIds(await call(url, { ...body, ...stream }))).toBe(withoutIds(await call(url, body)));
+    }
+  });
+
+  it('refuses what the route refuses, in the same words', async () => {
+    const { call, post, lineCalls } = await setUp();
+    const bodies = [
+      { ...body, model: 'none' },
+      Object.fromEntries(Object.entries(body).filter(([name]) => name !== 'model')),
+      { ...body, input: 5, messages: 5 },
+      { ...body, previous_response_id: 'resp_0', dimensions: 0, n: 2 },
+    ];
+    for (const bad of bodies) {
+      const { error } = (await (await post(url, bad)).json()) as { error: { message: string } };
+      const thrown = await call(url, bad).catch((reason: unknown) => reason);
+      expect(thrown).toBeInstanceOf(ServiceError);
+      if (!(thrown instanceof ServiceError)) continue;
+      const { message, type, param = null, code = null } = thrown;
+      expect({ message, type, param, code }).toEqual(error);
+    }
+    for (const bad of [[body], null, 'text']) {
+      await expect(call(url, bad)).rejects.toMatchObject({ kind: 'invalid_request' });
+    }
+    expect(lineCalls.openings).toEqual([]);
+  });
+
+  it('works for whom and as urgently as its order says, and is billed there', async () => {
+    const app = await setUp();
+    await app.call(url, body);
+    await app.call(url, body, never, { priority: 'interactive' });
+    await app.post(url, body);
+    expect(engineOf(app).requests.map(({ priority, owner }) => [priority, owner])).toEqual([
+      ['batch', 'org'],
+      ['interactive', 'org'],
+      ['interactive', 'a'],
+    ]);
+    expect(app.lineCalls.rows).toMatchObject([
+      { endpoint: `POST ${url}`, organization: 'org', status: 'completed' },
+      { endpoint: `POST ${url}`, organization: 'org', status: 'completed' },
+    ]);
+    expect(app.routeCalls.rows).toMatchObject([{ endpoint: `POST ${url}`, organization: 'a' }]);
+  });
+
+  it('takes no place of interactive requests as a line of a batch', async () => {
+    const gate = Promise.withResolvers<void>();
+    const app = await setUp({ before: () => gate.promise, places: 1 });
+    const lines = [app.call(url, body), app.call(url, body)];
+    const interactive = app.call(url, body, never, { priority: 'interactive' });
+    await expect.poll(() => engineOf(app).requests.length).toBe(3);
+    await expect(app.call(url, body, never, { priority: 'interactive' })).rejects.toMatchObject({
+      kind: 'rate_limited',
+    });
+    gate.resolve();
+    await Promise.all([...lines, interactive]);
+  });
+
+  it('throws the reason of an abort', async () => {
+    const app = await setUp({ before: aborted });
+    const leaving = new AbortController();
+    const line = app.call(url, body, leaving.signal);
+    await expect.poll(() => engineOf(app).requests.length).toBe(1);
+    leaving.abort('the batch was cancelled');
+    await expect(line).rejects.toBe('the batch was cancelled');
+    await expect(app.call(url, body, leaving.signal)).rejects.toBe('the batch was cancelled');
+    expect(app.lineCalls.unended).toBe(0);
+  });
+
+  it('is awaited by a drain, which ends it in time by an error and not by a result', async () => {
+    const begun = Promise.withResolvers<void>();
+    const app = await setUp({
+      within: (signal) => {
+        begun.resolve();
+        return aborted(signal);
+      },
+    });
+    const line = app.call(url, body).catch((reason: unknown) => reason);
+    await begun.promise;
+    const until = new AbortController();
+    let drained = false;
+    const draining = app.plugin.drain(until.signal).then(() => {
+      drained = true;
+    });
+    await Promise.resolve();
+    expect(drained).toBe(false);
+    until.abort();
+    await draining;
+    expect(await line).toMatchObject({ code: 'server_overloaded' });
+  });
+
+  it('hides what is no error of ours as the route does', async () => {
+    const app = await setUp({ failure: () => new Error('secret') });
+    const thrown = await app.call(url, body).catch((reason: unknown) => reason);
+    expect(thrown).toMatchObject({ kind: 'internal', cause: expect.objectContaining({ message: 'secret' }) });
+    expect((thrown as Error).message).not.toContain('secret');
+  });
+});
+
+it('embeddings have the encoding that their line asks for', async () => {
+  const { call } = await setUp();
+  const list = JSON.parse(
+    await call('/v1/embeddings', { ...BODIES['/v1/embeddings'], encoding_format: 'base64' }),
+  );
+  expect(list.data[0].embedding).toMatch(/^[A-Za-z0-9+/]+=*$/);
+});
+
+it('a long list of embeddings is written in slices, between which others have their turn', async () => {
+  const { call } = await setUp();
+  let turns = 0;
+  let over = false;
+  const count = () => {
+    turns += 1;
+    if (!over) setImmediate(count);
+  };
+  const input = Array.from({ length: 512 }, (_, at) => `text ${at}`);
+  const listing = call('/v1/embeddings', { model: 'e', input, dimensions: 256 });
+  setImmediate(count);
+  const list = JSON.parse(await listing);
+  over = true;
+  expect(list.data).toHaveLength(512);
+  // 131 072 numbers.
+  expect(turns).toBeGreaterThanOrEqual(7);
+});
+
+it('a response of a line is stored for the organization of its order', async () => {
+  const { call, responses } = await setUp();
+  const { id } = JSON.parse(await call('/v1/responses', BODIES['/v1/responses']));
+  expect(await responses.get('org', id)).toMatchObject({ status: 'completed' });
+  expect(await responses.get('a', id)).toBeUndefined();
+});

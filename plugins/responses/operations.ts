@@ -1,0 +1,58 @@
+import type { Operation, OperationTable, OperationUrl } from '../../src/contract/operation.ts';
+import { toServiceError } from '../../src/http/error-body.ts';
+import { isRecord } from '../../src/kit/value-fault.ts';
+import type { Chat } from './chat.ts';
+import { parseChat } from './chat-model.ts';
+import type { Embedder } from './embed.ts';
+import { parseEmbed } from './embed-model.ts';
+import { embeddingList } from './embedding-list.ts';
+import type { Responder } from './respond.ts';
+import { parseResponse } from './response-model.ts';
+
+export interface OperationParts {
+  readonly chat: Chat;
+  readonly embedder: Embedder;
+  readonly responder: Responder;
+}
+
+/**
+ * What the routes of this plugin do, for lines of batches. An error that is no `ServiceError` comes as the one that
+ * the route would answer, with what was thrown as its cause.
+ */
+export function textOperations({ chat, embedder, responder }: OperationParts): OperationTable {
+  const calls: Readonly<Record<OperationUrl, Operation['call']>> = {
+    '/v1/chat/completions': async (body, order, signal) =>
+      chat.complete(parseChat(withoutStream(body)), order, signal),
+    '/v1/embeddings': async (body, order, signal) => {
+      const ask = parseEmbed(body);
+      const parts: string[] = [];
+      for await (const part of embeddingList(await embedder.embed(ask, order, signal), ask)) {
+        signal.throwIfAborted();
+        parts.push(part);
+      }
+      return parts.join('');
+    },
+    '/v1/responses': async (body, order, signal) =>
+      responder.respond(parseResponse(withoutStream(body)), order, signal),
+  };
+  return {
+    get: (url) => ({
+      url,
+      async call(body, order, signal) {
+        try {
+          return await calls[url](body, order, signal);
+        } catch (error) {
+          signal.throwIfAborted();
+          throw toServiceError(error);
+        }
+      },
+    }),
+  };
+}
+
+/** The body without what says how it is answered (openai-wire 3.3). */
+function withoutStream(body: unknown): unknown {
+  if (!isRecord(body)) return body;
+  const { stream: _, stream_options: __, ...rest } = body;
+  return rest;
+}
