@@ -181,7 +181,13 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
     );
     const needs = new Set(plugins.flatMap((plugin) => plugin.needs));
     const parts = opened.adopt(await build.open(config, needs, words), (it) => it.close());
-    const slots = { ...words, ...parts.slots, calls: accounts.calls, responses: responseStore(records) };
+    const slots = {
+      ...words,
+      ...parts.slots,
+      calls: accounts.calls,
+      lineCalls: accounts.lineCalls,
+      responses: responseStore(records),
+    };
     const registry = opened.adopt(await startPlugins(plugins, slots, log), (it) => it.close());
     app = buildApp({
       version: packageJson.version,

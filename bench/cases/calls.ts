@@ -10,6 +10,7 @@ import { creditStore } from '../../src/records/credit-store.ts';
 import { openRecords } from '../../src/records/open-records.ts';
 import type { Records } from '../../src/records/records.ts';
 import { Accounts } from '../../src/usage/accounts.ts';
+import { CallBooks } from '../../src/usage/call-books.ts';
 import { priceList } from '../../src/usage/prices.ts';
 import { noCallLimits, noMetrics, silentLog } from '../../test/support/doubles.ts';
 import { HAS_POSTGRES, startPostgres } from '../../test/support/postgres.ts';
@@ -46,15 +47,9 @@ export async function benchCalls(): Promise<void> {
 
 async function measured(database: string, records: Records, target?: number): Promise<Row[]> {
   await creditStore(records).grant('a', CREDITS, 0);
-  const accounts = new Accounts({
-    journal: callJournal(records),
-    findPrice: priceList([SPEECH_PRICE]),
-    limits: noCallLimits,
-    instance: 'bench',
-    clock: systemClock,
-    log: silentLog,
-    metrics: noMetrics,
-  });
+  const parts = { journal: callJournal(records), clock: systemClock, log: silentLog, metrics: noMetrics };
+  const books = new CallBooks({ ...parts, findPrice: priceList([SPEECH_PRICE]), instance: 'bench' });
+  const accounts = new Accounts({ ...parts, books, limits: noCallLimits });
   const rows: Row[] = [];
   for (const [kind, model] of [
     ['free', 'free'],

@@ -23,6 +23,8 @@ export interface JournalCall {
   readonly model: string;
   /** Credits that it holds; 0 for one that is free. */
   readonly reserved: MicroCredits;
+  /** Whether its work is done again when its process dies: such a call is discarded then and has no row. */
+  readonly repeated: boolean;
 }
 
 /** A process of the service. */

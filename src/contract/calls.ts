@@ -68,7 +68,9 @@ export interface LineCalls {
    * batch's own matter.
    */
   ofLine(): {
-    readonly calls: Calls /** Of calls that were closed; those discarded left nothing. */;
+    /** A `close` resolves at once: nothing is stored before the checkpoint. */
+    readonly calls: Calls;
+    /** Of calls that were closed; those discarded left nothing. */
     bills(): readonly LineBill[];
   };
   /** Frees what calls hold whose results are thrown away. Never rejects. */

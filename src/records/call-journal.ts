@@ -1,7 +1,7 @@
 import type { Insertable, Kysely, Selectable } from 'kysely';
-import type { CallJournal, JournalCall, MicroCredits } from '../contract/accounts-store.ts';
+import type { CallJournal, JournalCall } from '../contract/accounts-store.ts';
 import type { Id } from '../contract/id.ts';
-import { CreditLedger } from './credit-ledger.ts';
+import { CreditLedger, settlement } from './credit-ledger.ts';
 import type { Records } from './records.ts';
 import type { Tables } from './tables.ts';
 import { toRow as toUsageRow } from './usage-store.ts';
@@ -98,11 +98,6 @@ export function callJournal({ db, engine }: Records): CallJournal {
   };
 }
 
-/** What a call held goes: so much to revenue, the rest back; what was charged beyond it comes from what is available. */
-function settlement(held: MicroCredits, charged: MicroCredits) {
-  return { available: held - charged, reserved: -held, revenue: charged };
-}
-
 function toRow(call: JournalCall): Insertable<OpenCall> {
   return {
     id: call.id,
@@ -113,6 +108,7 @@ function toRow(call: JournalCall): Insertable<OpenCall> {
     request_id: call.requestId,
     model: call.model,
     reserved: call.reserved,
+    repeated: Number(call.repeated),
   };
 }
 
@@ -126,5 +122,6 @@ function toCall(row: Selectable<OpenCall>): JournalCall {
     requestId: row.request_id,
     model: row.model,
     reserved: row.reserved,
+    repeated: row.repeated !== 0,
   };
 }

@@ -6,11 +6,24 @@ import {
   type TransferKind,
 } from '../contract/accounts-store.ts';
 import type { Id } from '../contract/id.ts';
+import { chunks } from './chunks.ts';
 import type { Records } from './records.ts';
 import type { Tables } from './tables.ts';
 
 /** Changes of accounts that add up to 0. */
 export type Amounts = Partial<CreditBalance>;
+
+/** A transfer that is still to be written. */
+export interface NewTransfer {
+  readonly kind: TransferKind;
+  /** Unix seconds. */
+  readonly at: number;
+  readonly amounts: Amounts;
+  readonly call: Id<'usage'> | null;
+}
+
+/** Transfers of one statement, which has five values for each and its entries up to twelve. */
+const MOST_AT_ONCE = 500;
 
 export const NO_CREDITS: CreditBalance = { available: 0, reserved: 0, revenue: 0, granted: 0 };
 
@@ -46,28 +59,59 @@ export class CreditLedger {
   }
 
   /** Writes one transfer with its entries and changes the balance by them; no amounts write nothing. */
-  async transfer(kind: TransferKind, at: number, amounts: Amounts, call?: Id<'usage'>): Promise<void> {
-    const entries = CREDIT_ACCOUNTS.flatMap((account) => {
-      const amount = amounts[account] ?? 0;
-      return amount === 0 ? [] : [{ account, amount }];
-    });
-    if (entries.length === 0) return;
-    const { sequence } = await this.#transaction
-      .insertInto('credit_transfers')
-      .values({ organization: this.#organization, kind, at, call_id: call ?? null })
-      .returning('sequence')
-      .executeTakeFirstOrThrow();
-    await this.#transaction
-      .insertInto('credit_entries')
-      .values(entries.map((entry) => ({ transfer: sequence, ...entry })))
-      .execute();
-    this.#balance = sum(this.#balance, amounts);
+  transfer(kind: TransferKind, at: number, amounts: Amounts, call: Id<'usage'> | null = null): Promise<void> {
+    return this.transferAll([{ kind, at, amounts, call }]);
+  }
+
+  /** As {@link transfer} for each, in few statements. @param transfers no two of the same call. */
+  async transferAll(transfers: readonly NewTransfer[]): Promise<void> {
+    const changing = transfers.filter(({ amounts }) => entriesOf(amounts).length > 0);
+    if (changing.length === 0) return;
+    for (const some of chunks(changing, MOST_AT_ONCE)) await this.#write(some);
+    this.#balance = changing.reduce((balance, { amounts }) => sum(balance, amounts), this.#balance);
     await this.#transaction
       .updateTable('credit_accounts')
       .set(this.#balance)
       .where('organization', '=', this.#organization)
       .execute();
   }
+
+  async #write(transfers: readonly NewTransfer[]): Promise<void> {
+    const written = await this.#transaction
+      .insertInto('credit_transfers')
+      .values(
+        transfers.map(({ kind, at, call }) => ({
+          organization: this.#organization,
+          kind,
+          at,
+          call_id: call,
+        })),
+      )
+      .returning(['sequence', 'call_id'])
+      .execute();
+    // Rows that come back have no promised order.
+    const amounts = new Map(transfers.map((transfer) => [transfer.call, transfer.amounts]));
+    await this.#transaction
+      .insertInto('credit_entries')
+      .values(
+        written.flatMap(({ sequence, call_id }) =>
+          entriesOf(amounts.get(call_id) ?? {}).map((entry) => ({ transfer: sequence, ...entry })),
+        ),
+      )
+      .execute();
+  }
+}
+
+/** What a call held goes: so much to revenue, the rest back; what was charged beyond it comes from what is available. */
+export function settlement(held: MicroCredits, charged: MicroCredits): Amounts {
+  return { available: held - charged, reserved: -held, revenue: charged };
+}
+
+function entriesOf(amounts: Amounts) {
+  return CREDIT_ACCOUNTS.flatMap((account) => {
+    const amount = amounts[account] ?? 0;
+    return amount === 0 ? [] : [{ account, amount }];
+  });
 }
 
 function sum(balance: CreditBalance, amounts: Amounts): CreditBalance {

@@ -1,21 +1,27 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { sql } from 'kysely';
+import { type Insertable, sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { accountStoreCases } from '../../test/cases/accounts-store.cases.ts';
 import { apiKeyStoreCases } from '../../test/cases/api-key-store.cases.ts';
+import { fileStoreCases } from '../../test/cases/file-store.cases.ts';
 import { responseStoreCases, storedMessage, storedResponse } from '../../test/cases/response-store.cases.ts';
 import { usageStoreCases } from '../../test/cases/usage-store.cases.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { needs } from '../../test/support/needs.ts';
 import { HAS_POSTGRES, type PostgresServer, startPostgres } from '../../test/support/postgres.ts';
 import { usageRows } from '../../test/support/usage-rows.ts';
+import type { BatchStatus } from '../contract/batch-store.ts';
+import type { FileRecord } from '../contract/file-store.ts';
+import { newId } from '../contract/id.ts';
 import { parsePostgresUrl } from '../kit/postgres-url.ts';
 import { apiKeyStore } from './api-key-store.ts';
 import { callJournal } from './call-journal.ts';
 import { creditStore } from './credit-store.ts';
+import { fileStore } from './file-store.ts';
 import { issueKey } from './issue-key.ts';
+import { storeBills } from './line-bills.ts';
 import { openRecords } from './open-records.ts';
 import type { Records } from './records.ts';
 import { responseStore } from './response-store.ts';
@@ -27,6 +33,7 @@ import type { Tables } from './tables.ts';
 const TABLES: readonly (keyof Tables)[] = [
   ...(['usage', 'api_keys', 'organizations', 'responses', 'response_items'] as const),
   ...(['instances', 'open_calls', 'credit_accounts', 'credit_transfers', 'credit_entries'] as const),
+  ...(['files', 'idempotency_keys', 'batches', 'batch_parts', 'jobs'] as const),
 ];
 
 const opened: Records[] = [];
@@ -48,9 +55,26 @@ function storeCases(fresh: () => Promise<Records>): void {
   describe('accounts', () =>
     accountStoreCases(async () => {
       const records = await open();
-      return { calls: callJournal(records), credits: creditStore(records), usage: usageRows(records) };
+      return {
+        ...{ calls: callJournal(records), credits: creditStore(records), usage: usageRows(records) },
+        storeBills: (bills, failing) =>
+          records.db.transaction().execute(async (transaction) => {
+            await storeBills(records.engine, transaction, bills);
+            if (failing !== undefined) throw failing;
+          }),
+      };
     }));
   describe('responses', () => responseStoreCases(async () => responseStore(await open())));
+  describe('files', () =>
+    fileStoreCases(async () => {
+      const records = await open();
+      return {
+        store: fileStore(records),
+        async addBatch(input, status) {
+          await records.db.insertInto('batches').values(batchRow(input, status)).execute();
+        },
+      };
+    }));
   test('a deleted response leaves nothing of its input', async () => {
     const records = await open();
     const store = responseStore(records);
@@ -72,6 +96,16 @@ function storeCases(fresh: () => Promise<Records>): void {
       { id: 'b', created_at: created_at + 5 },
     ]);
   });
+}
+
+/** A row with a status and an input; the rest does not matter to files. */
+function batchRow(input: FileRecord, status: BatchStatus): Insertable<Tables['batches']> {
+  const { organization, id: input_file, createdAt: created_at } = input;
+  return {
+    ...{ id: newId('batch'), organization, key_id: 'k', endpoint: '/v1/embeddings', input_file, status },
+    ...{ created_at, expires_at: created_at + 86_400, faults: '[]', lines_ahead: '[]' },
+    ...{ total: 0, completed: 0, failed: 0, input_tokens: 0, output_tokens: 0, offset_bytes: 0, line: 1 },
+  };
 }
 
 describe('SQLite in memory', () => {

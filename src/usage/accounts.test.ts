@@ -5,6 +5,7 @@ import type { CallJournal } from '../contract/accounts-store.ts';
 import { ServiceError } from '../contract/error.ts';
 import { createMetrics } from '../http/metrics.ts';
 import { Accounts } from './accounts.ts';
+import { CallBooks } from './call-books.ts';
 import { priceList } from './prices.ts';
 
 let shared: ReturnType<typeof sharedAccounts>;
@@ -136,16 +137,9 @@ describe('a store that fails', () => {
     const metrics = createMetrics(shared.clock);
     const { clock, log } = shared;
     const findPrice = priceList([SPEECH_PRICE]);
-    const accounts = new Accounts({
-      journal,
-      findPrice,
-      instance: 'i',
-      limits: noCallLimits,
-      clock,
-      log,
-      metrics,
-    });
-    return { accounts, repair: () => void Object.assign(journal, shared.journal), metrics };
+    const books = new CallBooks({ journal, findPrice, instance: 'i', clock, log });
+    const accounts = new Accounts({ books, journal, limits: noCallLimits, clock, log, metrics });
+    return { accounts, books, repair: () => void Object.assign(journal, shared.journal), metrics };
   }
 
   it('opens nothing', async () => {
@@ -153,7 +147,7 @@ describe('a store that fails', () => {
   });
 
   it('is told of an end once more, which nobody has to wait for', async () => {
-    const { accounts, repair, metrics } = failing(['end', 'discard']);
+    const { accounts, books, repair, metrics } = failing(['end', 'discard']);
     await shared.credits.grant('a', 100, 0);
     const closed = await accounts.open(speechCall(10));
     const discarded = await accounts.open(speechCall(20));
@@ -163,10 +157,10 @@ describe('a store that fails', () => {
       { level: 'error', message: 'usage row could not be written' },
       { level: 'error', message: 'usage row could not be written' },
     ]);
-    await expect(accounts.storeAgain()).rejects.toThrow('disk');
+    await expect(books.storeAgain()).rejects.toThrow('disk');
     repair();
-    await accounts.storeAgain();
-    await accounts.storeAgain();
+    await books.storeAgain();
+    await books.storeAgain();
     expect(await shared.rows()).toMatchObject([{ status: 'completed', characters: 10 }]);
     expect(await shared.credits.balance('a')).toMatchObject({ available: 88, reserved: 0 });
     expect(await metrics.render()).toContain(
@@ -176,13 +170,13 @@ describe('a store that fails', () => {
   });
 
   it('that stored an end and did not say so has it once', async () => {
-    const { accounts, repair, metrics } = failing(['end']);
+    const { accounts, books, repair, metrics } = failing(['end']);
     const call = await accounts.open(speechCall(1, FREE));
     await call.close(DONE);
     repair();
     const [open] = await shared.journal.openCalls('i', 1);
     if (open !== undefined) await accounts.recover(open);
-    await accounts.storeAgain();
+    await books.storeAgain();
     expect(await shared.rows()).toHaveLength(1);
     expect(shared.log.lines.at(-1)).toMatchObject({ message: 'call had its usage row already' });
     metrics.close();

@@ -41,6 +41,20 @@ describe('the calls of a process that died', () => {
     await dead.watch.stop();
   });
 
+  it('whose work is done again are forgotten: no row, and what they held is free', async () => {
+    const dead = shared.process();
+    await dead.watch.beat();
+    const { calls } = dead.lines.ofLine();
+    await calls.open(speechCall(50));
+    const closed = await calls.open(speechCall(40));
+    await closed.close({ status: 'completed', inputTokens: 1, outputTokens: 1, characters: 40 });
+    expect(await shared.credits.balance('a')).toMatchObject({ available: 906, reserved: 94 });
+    shared.running.delete(dead.self.pid);
+    await shared.process().watch.beat();
+    expect(await shared.rows()).toEqual([]);
+    expect(await shared.credits.balance('a')).toMatchObject({ available: 1000, reserved: 0 });
+  });
+
   it('are left alone while it lives, here and elsewhere', async () => {
     const here = shared.process();
     const there = shared.process({ place: 'there' });

@@ -3,6 +3,7 @@ import type { Clock } from '../contract/clock.ts';
 import type { Logger } from '../contract/logger.ts';
 import { unixSeconds } from '../kit/clock.ts';
 import type { Accounts } from './accounts.ts';
+import type { CallBooks } from './call-books.ts';
 
 /** How often a process says that it lives. */
 const BEAT_MS = 10_000;
@@ -14,6 +15,7 @@ const PAGE = 500;
 export interface InstanceWatchParts {
   readonly journal: CallJournal;
   readonly accounts: Accounts;
+  readonly books: CallBooks;
   readonly clock: Clock;
   readonly log: Logger;
   /** This process. */
@@ -40,10 +42,10 @@ export class InstanceWatch {
 
   /** Says that this process lives, stores what could not be stored, and ends the calls of the dead. */
   async beat(): Promise<void> {
-    const { journal, accounts, clock, self } = this.#parts;
+    const { journal, books, clock, self } = this.#parts;
     const seenAt = unixSeconds(clock);
     await journal.seen({ ...self, seenAt });
-    await accounts.storeAgain();
+    await books.storeAgain();
     for (const instance of await journal.instances()) {
       if (this.#isDead(instance, seenAt)) await this.#bury(instance);
     }
@@ -53,8 +55,8 @@ export class InstanceWatch {
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     await this.#beating;
-    const { journal, accounts, self } = this.#parts;
-    await accounts.storeAgain();
+    const { journal, books, self } = this.#parts;
+    await books.storeAgain();
     // With calls that are still open it stays noted, and whoever starts next ends them.
     await journal.forget(self.id);
   }

@@ -1,5 +1,5 @@
 import type { CallJournal } from '../contract/accounts-store.ts';
-import type { Calls } from '../contract/calls.ts';
+import type { Calls, LineCalls } from '../contract/calls.ts';
 import type { Clock } from '../contract/clock.ts';
 import type { CallLimits } from '../contract/limits.ts';
 import type { Logger } from '../contract/logger.ts';
@@ -7,7 +7,9 @@ import type { Metrics } from '../contract/metrics.ts';
 import type { Price } from '../contract/prices.ts';
 import { isRunning, processPlace } from '../kit/process-place.ts';
 import { Accounts } from './accounts.ts';
+import { CallBooks } from './call-books.ts';
 import { InstanceWatch } from './instance-watch.ts';
+import { LineAccounts } from './line-accounts.ts';
 import { priceList } from './prices.ts';
 
 export interface AccountsSettings {
@@ -26,10 +28,15 @@ export interface AccountsSettings {
 export async function startAccounts({
   prices,
   ...parts
-}: AccountsSettings): Promise<{ readonly calls: Calls; close(): Promise<void> }> {
+}: AccountsSettings): Promise<{
+  readonly calls: Calls;
+  readonly lineCalls: LineCalls;
+  close(): Promise<void>;
+}> {
   const self = { id: crypto.randomUUID(), place: processPlace(), pid: process.pid };
-  const accounts = new Accounts({ ...parts, instance: self.id, findPrice: priceList(prices) });
-  const watch = new InstanceWatch({ ...parts, accounts, self, isRunning });
+  const books = new CallBooks({ ...parts, instance: self.id, findPrice: priceList(prices) });
+  const accounts = new Accounts({ ...parts, books });
+  const watch = new InstanceWatch({ ...parts, accounts, books, self, isRunning });
   await watch.start();
-  return { calls: accounts, close: () => watch.stop() };
+  return { calls: accounts, lineCalls: new LineAccounts(books), close: () => watch.stop() };
 }

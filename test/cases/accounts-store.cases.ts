@@ -6,6 +6,7 @@ import {
   type JournalCall,
   MOST_GRANTED,
 } from '../../src/contract/accounts-store.ts';
+import type { LineBill } from '../../src/contract/calls.ts';
 import { newId } from '../../src/contract/id.ts';
 import type { UsageRecord, UsageStatus } from '../../src/contract/usage.ts';
 import type { UsageRows } from '../support/usage-rows.ts';
@@ -15,6 +16,8 @@ export interface AccountStores {
   readonly calls: CallJournal;
   readonly credits: CreditStore;
   readonly usage: UsageRows;
+  /** Stores bills of batch lines in a transaction of their own, which fails after them when it is told so. */
+  storeBills(bills: readonly LineBill[], failing?: Error): Promise<void>;
 }
 
 const AT = 1_767_323_045;
@@ -29,6 +32,7 @@ export function journalCall(overrides: Partial<JournalCall> = {}): JournalCall {
     requestId: newId('request'),
     model: 'svc-tts',
     reserved: 0,
+    repeated: false,
     ...overrides,
   };
 }
@@ -156,6 +160,94 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
       await stores.calls.begin(call);
       await expect(stores.calls.begin(call)).rejects.toThrow();
       expect(await stores.credits.balance('a')).toMatchObject({ available: 90, reserved: 10 });
+    });
+  });
+
+  describe('bills of batch lines', () => {
+    const bill = (call: JournalCall, cost: number): LineBill => ({
+      ...{ record: rowOf(call), cost },
+      held: call.reserved > 0,
+    });
+
+    test('become rows, charges and freed credits at once, whoever of many held what', async () => {
+      const stores = await funded(100_000);
+      await stores.credits.grant('b', 50, AT);
+      // More than one statement takes.
+      const calls = Array.from({ length: 1203 }, (_, line) =>
+        journalCall({ reserved: (line % 3) * 20, repeated: true }),
+      );
+      const foreign = journalCall({ organization: 'b', reserved: 50, repeated: true });
+      const held = [...calls, foreign].filter(({ reserved }) => reserved > 0);
+      for (const call of held) await stores.calls.begin(call);
+      await stores.storeBills([...calls.map((call, line) => bill(call, line % 7)), bill(foreign, 20)]);
+      expect(await stores.calls.openCalls('i1', 2000)).toEqual([]);
+      const revenue = calls.reduce((sum, _, line) => sum + (line % 7), 0);
+      expect(await stores.credits.balance('a')).toEqual(
+        balance({ available: 100_000 - revenue, revenue, granted: -100_000 }),
+      );
+      expect(await stores.credits.balance('b')).toEqual(
+        balance({ available: 30, revenue: 20, granted: -50 }),
+      );
+      const { records } = await stores.usage.list({ organization: 'a', limit: 2000 });
+      expect(records).toEqual(calls.map((call) => rowOf(call)).reverse());
+      expect(await rows(stores, 'b')).toEqual([rowOf(foreign)]);
+      const history = await stores.credits.history('a', { limit: 2 });
+      expect(history).toMatchObject([
+        { kind: 'settle', at: AT + 9, call: calls[1202]?.id },
+        { kind: 'settle', at: AT + 9, call: calls[1201]?.id },
+      ]);
+      expect(history[0]?.entries).toEqual([
+        { account: 'available', amount: 35 },
+        { account: 'reserved', amount: -40 },
+        { account: 'revenue', amount: 5 },
+      ]);
+    });
+
+    test('that hold and cost nothing touch no credits, and those without credits are charged none', async () => {
+      const stores = await funded(5);
+      const [free, cheap, dear, penniless] = [
+        ...[journalCall(), journalCall(), journalCall()],
+        journalCall({ organization: 'b' }),
+      ] as const;
+      await stores.storeBills([]);
+      await stores.storeBills([bill(free, 0), bill(cheap, 2), bill(dear, 9), bill(penniless, 9)]);
+      expect(await rows(stores)).toHaveLength(3);
+      expect(await stores.credits.balance('a')).toEqual(balance({ revenue: 5, granted: -5 }));
+      expect(await stores.credits.history('a', { limit: 5 })).toHaveLength(3);
+      expect(await stores.credits.history('b', { limit: 5 })).toEqual([]);
+    });
+
+    test('that another process freed are charged from what is available, and have their row', async () => {
+      const stores = await funded(100);
+      const call = journalCall({ reserved: 60, repeated: true });
+      await stores.calls.begin(call);
+      await stores.calls.discard(call.id, AT);
+      await stores.storeBills([bill(call, 25)]);
+      expect(await stores.credits.balance('a')).toEqual(
+        balance({ available: 75, revenue: 25, granted: -100 }),
+      );
+      expect(await rows(stores)).toEqual([rowOf(call)]);
+    });
+
+    test('change nothing when what comes with them fails', async () => {
+      const stores = await funded(100);
+      const call = journalCall({ reserved: 60, repeated: true });
+      await stores.calls.begin(call);
+      await expect(stores.storeBills([bill(call, 25)], new Error('of the batch'))).rejects.toThrow(
+        'of the batch',
+      );
+      expect(await rows(stores)).toEqual([]);
+      expect(await stores.calls.openCalls('i1', 5)).toEqual([call]);
+      expect(await stores.credits.balance('a')).toMatchObject({ available: 40, reserved: 60 });
+    });
+
+    test('are stored once', async () => {
+      const stores = await funded(100);
+      const call = journalCall({ reserved: 60, repeated: true });
+      await stores.calls.begin(call);
+      await stores.storeBills([bill(call, 25)]);
+      await expect(stores.storeBills([bill(call, 25)])).rejects.toThrow();
+      expect(await stores.credits.balance('a')).toMatchObject({ available: 75, revenue: 25 });
     });
   });
 

@@ -15,6 +15,7 @@ import { creditStore } from '../../src/records/credit-store.ts';
 import { openSqlite } from '../../src/records/sqlite-records.ts';
 import { usageStore } from '../../src/records/usage-store.ts';
 import { Accounts } from '../../src/usage/accounts.ts';
+import { CallBooks } from '../../src/usage/call-books.ts';
 import { priceList } from '../../src/usage/prices.ts';
 import { noCallLimits, noRequestLimits } from './doubles.ts';
 import { ManualClock } from './manual-clock.ts';
@@ -76,21 +77,16 @@ export function testApp(options: TestAppOptions = {}): TestApp {
     draining: options.draining ?? (() => false),
   });
   const server: ConnectionServer = { timeout: () => undefined, upgrade: () => false };
+  const journal = callJournal(records);
+  const findPrice = priceList(options.prices ?? []);
+  const books = new CallBooks({ journal, findPrice, instance: 'test', clock, log });
   return {
     app,
     server,
     clock,
     log,
     metrics,
-    calls: new Accounts({
-      journal: callJournal(records),
-      findPrice: priceList(options.prices ?? []),
-      limits: noCallLimits,
-      instance: 'test',
-      clock,
-      log,
-      metrics,
-    }),
+    calls: new Accounts({ books, journal, limits: noCallLimits, clock, log, metrics }),
     credits,
     async send(path, init = {}) {
       const request = new Request(`http://service.test${path}`, {

@@ -8,7 +8,9 @@ import type { Records } from '../../src/records/records.ts';
 import { openSqlite } from '../../src/records/sqlite-records.ts';
 import { usageStore } from '../../src/records/usage-store.ts';
 import { Accounts } from '../../src/usage/accounts.ts';
+import { CallBooks } from '../../src/usage/call-books.ts';
 import { InstanceWatch } from '../../src/usage/instance-watch.ts';
+import { LineAccounts } from '../../src/usage/line-accounts.ts';
 import { priceList } from '../../src/usage/prices.ts';
 import { noCallLimits, noMetrics } from './doubles.ts';
 import { ManualClock } from './manual-clock.ts';
@@ -65,14 +67,12 @@ export function sharedAccounts(prices: readonly Price[] = [SPEECH_PRICE]) {
       const self = { id: `i${started}`, place, pid: started };
       running.add(self.pid);
       const parts = { journal: callJournal(over), clock, log, metrics: noMetrics };
-      const accounts = new Accounts({
-        ...parts,
-        instance: self.id,
-        findPrice: priceList(prices),
-        limits: noCallLimits,
-      });
-      const watch = new InstanceWatch({ ...parts, accounts, self, isRunning: (pid) => running.has(pid) });
-      return { accounts, watch, self };
+      const books = new CallBooks({ ...parts, instance: self.id, findPrice: priceList(prices) });
+      const accounts = new Accounts({ ...parts, books, limits: noCallLimits });
+      const lines = new LineAccounts(books);
+      const isRunning = (pid: number) => running.has(pid);
+      const watch = new InstanceWatch({ ...parts, accounts, books, self, isRunning });
+      return { accounts, lines, books, watch, self };
     },
     rows: async (organization = 'a') => (await usage.list({ organization, limit: 1000 })).records,
     close: () => records.close(),

@@ -1,0 +1,128 @@
+import type { CallJournal, JournalCall, MicroCredits } from '../contract/accounts-store.ts';
+import type { CallOpening, Consumed } from '../contract/calls.ts';
+import type { Clock } from '../contract/clock.ts';
+import { ServiceError } from '../contract/error.ts';
+import { type Id, newId } from '../contract/id.ts';
+import type { Logger } from '../contract/logger.ts';
+import type { UsageRecord, UsageStatus } from '../contract/usage.ts';
+import { unixSeconds } from '../kit/clock.ts';
+import { creditText } from './credit-amounts.ts';
+import { chargeOf, costOf, type FindPrice } from './prices.ts';
+
+/** Ends that could not be stored and are tried again; those beyond are left to the next start. */
+const MOST_UNSTORED = 10_000;
+
+export interface CallBooksParts {
+  readonly journal: CallJournal;
+  readonly findPrice: FindPrice;
+  /** Name of this process in the journal. */
+  readonly instance: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** How a call names itself where it ends. */
+type CallName = Pick<JournalCall, 'id' | 'requestId'>;
+
+/** Steps of this process's calls, from their price to their end. */
+export class CallBooks {
+  readonly #parts: CallBooksParts;
+  /** What is still to be stored of calls that have ended. */
+  readonly #unstored = new Map<Id<'usage'>, () => Promise<void>>();
+
+  constructor(parts: CallBooksParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * A call before its beginning, with the most that it may cost.
+   * @param repeated whether its work is done again if this process dies.
+   */
+  prepare({ endpoint, model, caller, most }: CallOpening, repeated: boolean): JournalCall {
+    const { findPrice, instance, clock } = this.#parts;
+    const { organization, requestId } = caller;
+    const price = findPrice({ endpoint, model });
+    return {
+      ...{ endpoint, model, organization, requestId, instance, repeated },
+      id: newId('usage'),
+      openedAt: unixSeconds(clock),
+      reserved: price === undefined ? 0 : costOf(price, most),
+    };
+  }
+
+  /** @throws ServiceError `insufficient_quota` when the organization's credits do not cover what it reserves. */
+  async begin(call: JournalCall): Promise<void> {
+    const short = await this.#parts.journal.begin(call).catch((error: unknown) => {
+      // It may have begun although the store failed to say so; what it holds must not stay held.
+      this.#storeLater(call.id, () => this.#discard(call.id));
+      throw error;
+    });
+    if (short !== undefined) throw insufficientQuota(call.reserved, short.available);
+  }
+
+  /** The row of a call that ends now, and what it costs. */
+  bill(
+    call: JournalCall,
+    { status, ...consumed }: { status: UsageStatus } & Consumed,
+  ): { readonly record: UsageRecord; readonly cost: MicroCredits } {
+    const { clock, findPrice } = this.#parts;
+    const price = findPrice(call);
+    return {
+      record: { ...rowOf(call), ...consumed, status, createdAt: unixSeconds(clock) },
+      cost: price === undefined ? 0 : chargeOf(price, status, consumed),
+    };
+  }
+
+  /** Stores the end of a call, now or at a later beat. Never rejects. */
+  async end({ id, requestId }: CallName, step: () => Promise<void>): Promise<void> {
+    try {
+      await step();
+    } catch (error) {
+      this.#parts.log.error('usage row could not be written', error, { request_id: requestId });
+      this.#storeLater(id, step);
+    }
+  }
+
+  /** Ends a call without a row, now or at a later beat. Never rejects. */
+  discard(call: CallName): Promise<void> {
+    return this.end(call, () => this.#discard(call.id));
+  }
+
+  /**
+   * Stores what could not be stored before. One that still cannot does not hold up the others.
+   * @throws what the store threw first; what failed is kept.
+   */
+  async storeAgain(): Promise<void> {
+    const failures: unknown[] = [];
+    for (const [id, step] of this.#unstored) {
+      try {
+        await step();
+        this.#unstored.delete(id);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
+  }
+
+  #storeLater(id: Id<'usage'>, step: () => Promise<void>): void {
+    if (this.#unstored.size < MOST_UNSTORED) this.#unstored.set(id, step);
+  }
+
+  async #discard(id: Id<'usage'>): Promise<void> {
+    await this.#parts.journal.discard(id, unixSeconds(this.#parts.clock));
+  }
+}
+
+/** The row of a call as far as its opening tells. */
+export function rowOf({ id, endpoint, organization, requestId, model, openedAt }: JournalCall) {
+  return { id, endpoint, organization, requestId, model, createdAt: openedAt };
+}
+
+function insufficientQuota(needed: MicroCredits, available: MicroCredits): ServiceError {
+  return new ServiceError(
+    'insufficient_quota',
+    `This may cost ${creditText(needed)} credits and your organization has ${creditText(available)} available. Ask for less, or have credits added.`,
+    { code: 'insufficient_quota' },
+  );
+}

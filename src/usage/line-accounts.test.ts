@@ -1,0 +1,121 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { sharedAccounts, speechCall } from '../../test/support/usage-parts.ts';
+import type { LineBill } from '../contract/calls.ts';
+import { storeBills } from '../records/line-bills.ts';
+
+let shared: ReturnType<typeof sharedAccounts>;
+beforeEach(async () => {
+  shared = sharedAccounts();
+  await shared.credits.grant('a', 100, 0);
+});
+afterEach(() => shared.close());
+
+const DONE = { status: 'completed', inputTokens: 3, outputTokens: 40 } as const;
+const FREE = { model: 'free' };
+
+/** What a checkpoint does with them. */
+const checkpoint = (bills: readonly LineBill[]) =>
+  shared.records.db
+    .transaction()
+    .execute((transaction) => storeBills(shared.records.engine, transaction, bills));
+
+describe('a call of a batch line', () => {
+  it('with a price holds its credits until the checkpoint, which has its row and its charge', async () => {
+    const { lines, self } = shared.process();
+    const { calls, bills } = lines.ofLine();
+    const opening = speechCall(50);
+    const call = await calls.open(opening);
+    expect(await shared.journal.openCalls(self.id, 5)).toMatchObject([{ repeated: true, reserved: 52 }]);
+    expect(bills()).toEqual([]);
+    shared.clock.advance(5000);
+    await call.close({ ...DONE, characters: 20 });
+    expect(await shared.rows()).toEqual([]);
+    expect(await shared.credits.balance('a')).toMatchObject({ available: 48, reserved: 52 });
+    const { endpoint, model, caller } = opening;
+    const { organization, requestId } = caller;
+    const record = {
+      id: expect.stringMatching(/^usage_/),
+      createdAt: 1_767_323_050,
+      ...{ endpoint, model, organization, requestId, ...DONE },
+      characters: 20,
+    };
+    expect(bills()).toEqual([{ record, cost: 22, held: true }]);
+    await checkpoint(bills());
+    expect(await shared.rows()).toEqual([record]);
+    expect(await shared.credits.balance('a')).toMatchObject({ available: 78, reserved: 0, revenue: 22 });
+  });
+
+  it('without a price touches no store before the checkpoint', async () => {
+    const { lines, self } = shared.process();
+    const { calls, bills } = lines.ofLine();
+    const call = await calls.open(speechCall(50, FREE));
+    expect(await shared.journal.openCalls(self.id, 5)).toEqual([]);
+    await call.close({ ...DONE, characters: 20 });
+    expect(bills()).toMatchObject([{ cost: 0, held: false }]);
+    await checkpoint(bills());
+    expect(await shared.rows()).toMatchObject([{ status: 'completed', characters: 20 }]);
+    expect(await shared.credits.history('a', { limit: 5 })).toHaveLength(1);
+  });
+
+  it('that credits do not cover is refused, and leaves nothing', async () => {
+    const { lines, self } = shared.process();
+    const { calls, bills } = lines.ofLine();
+    await expect(calls.open(speechCall(99))).rejects.toMatchObject({ kind: 'insufficient_quota' });
+    expect(bills()).toEqual([]);
+    expect(await shared.journal.openCalls(self.id, 5)).toEqual([]);
+  });
+
+  it('that was discarded is in no bill and holds nothing', async () => {
+    const { lines } = shared.process();
+    const { calls, bills } = lines.ofLine();
+    for (const opening of [speechCall(50), speechCall(50, FREE)]) {
+      const call = await calls.open(opening);
+      await call.discard();
+      await call.close(DONE);
+    }
+    expect(bills()).toEqual([]);
+    expect(await shared.credits.balance('a')).toMatchObject({ available: 100, reserved: 0 });
+  });
+
+  it('ends once', async () => {
+    const { lines } = shared.process();
+    const { calls, bills } = lines.ofLine();
+    const call = await calls.open(speechCall(50));
+    await Promise.all([call.close({ ...DONE, characters: 1 }), call.close(DONE), call.discard()]);
+    expect(bills()).toMatchObject([{ record: { characters: 1 }, held: true }]);
+    expect(await shared.credits.balance('a')).toMatchObject({ reserved: 52 });
+  });
+
+  it('has bills of its own run only', async () => {
+    const { lines } = shared.process();
+    const [first, second] = [lines.ofLine(), lines.ofLine()];
+    await (await first.calls.open(speechCall(1, FREE))).close(DONE);
+    expect(first.bills()).toHaveLength(1);
+    expect(second.bills()).toEqual([]);
+  });
+});
+
+describe('bills that are thrown away', () => {
+  it('hold nothing any more, and have no row', async () => {
+    const { lines } = shared.process();
+    const { calls, bills } = lines.ofLine();
+    for (const opening of [speechCall(10), speechCall(20), speechCall(30, FREE)]) {
+      await (await calls.open(opening)).close({ ...DONE, characters: 10 });
+    }
+    await lines.discard(bills());
+    expect(await shared.rows()).toEqual([]);
+    expect(await shared.credits.balance('a')).toMatchObject({ available: 100, reserved: 0, revenue: 0 });
+  });
+
+  it('are freed at a later beat when the store fails', async () => {
+    const { lines, watch } = shared.process();
+    const { calls, bills } = lines.ofLine();
+    await (await calls.open(speechCall(10))).close(DONE);
+    await shared.records.db.schema.alterTable('open_calls').renameTo('away').execute();
+    await lines.discard(bills());
+    expect(shared.log.lines).toMatchObject([{ level: 'error', message: 'usage row could not be written' }]);
+    await shared.records.db.schema.alterTable('away').renameTo('open_calls').execute();
+    await watch.beat();
+    expect(await shared.credits.balance('a')).toMatchObject({ available: 100, reserved: 0 });
+  });
+});

@@ -1,0 +1,43 @@
+import type { CallOpening, LineBill, LineCalls, OpenCall } from '../contract/calls.ts';
+import type { CallBooks } from './call-books.ts';
+
+/** Calls of batch lines: they hold credits while they run, and their rows are the checkpoint's. */
+export class LineAccounts implements LineCalls {
+  readonly #books: CallBooks;
+
+  constructor(books: CallBooks) {
+    this.#books = books;
+  }
+
+  ofLine(): ReturnType<LineCalls['ofLine']> {
+    const bills: LineBill[] = [];
+    return {
+      calls: { open: (opening) => this.#open(opening, (bill) => bills.push(bill)) },
+      bills: () => [...bills],
+    };
+  }
+
+  async discard(bills: readonly LineBill[]): Promise<void> {
+    for (const { record, held } of bills) if (held) await this.#books.discard(record);
+  }
+
+  async #open(opening: CallOpening, closed: (bill: LineBill) => void): Promise<OpenCall> {
+    const books = this.#books;
+    const call = books.prepare(opening, true);
+    const held = call.reserved > 0;
+    // One that holds nothing leaves nothing behind when its process dies, so the journal need not know it.
+    if (held) await books.begin(call);
+    let ended: Promise<void> | undefined;
+    return {
+      close(outcome) {
+        if (ended === undefined) closed({ ...books.bill(call, outcome), held });
+        ended ??= Promise.resolve();
+        return ended;
+      },
+      discard() {
+        ended ??= held ? books.discard(call) : Promise.resolve();
+        return ended;
+      },
+    };
+  }
+}
