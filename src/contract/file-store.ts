@@ -66,7 +66,7 @@ export interface FileStore {
     at: number;
   }): Promise<FilePage>;
   /**
-   * Forgets a file, not its bytes. False when there is none.
+   * Forgets a file, not its bytes. False when there is none; one that has expired is forgotten and counts as none.
    * @throws ServiceError `conflict` (code `file_in_use`) while a batch that has not ended reads it.
    */
   delete(organization: string, id: string, at: number): Promise<boolean>;
@@ -74,4 +74,10 @@ export interface FileStore {
   expired(at: number, limit: number): Promise<readonly FileRecord[]>;
   /** Which of these ids are files. */
   known(ids: readonly Id<'file'>[]): Promise<ReadonlySet<Id<'file'>>>;
+  /**
+   * Forgets idempotency keys, those of batches too.
+   * @param before Unix seconds: those that were noted earlier.
+   * @returns how many.
+   */
+  forgetKeys(before: number): Promise<number>;
 }
