@@ -1,0 +1,179 @@
+/** The rules of an input file (spec 2.2 and 8; openai-wire 3.2), fed line by line. */
+
+import type { BatchFault } from '../../src/contract/batch-store.ts';
+import { OPERATION_URLS, type OperationUrl } from '../../src/contract/operation.ts';
+import { codePoints } from '../../src/kit/code-points.ts';
+import { isRecord } from '../../src/kit/value-fault.ts';
+import type { InputLine } from './line-cutter.ts';
+
+/** Spec 8. */
+export const MOST_REQUESTS = 50_000;
+/** Spec 8: 200 MB. */
+export const MOST_INPUT_BYTES = 200 * 1024 * 1024;
+/** Faults that are listed; after so many the rest of the file is not looked at. */
+export const MOST_FAULTS = 100;
+/** Characters of a `custom_id`. */
+export const MOST_ID_CHARACTERS = 512;
+/** Characters of a file's own words that a message repeats. */
+const QUOTED_CHARACTERS = 100;
+
+export interface InputRules {
+  /** Which the batch names: all lines must. */
+  readonly endpoint: OperationUrl;
+  /** A line may be as long as the body of a request. */
+  readonly mostLineBytes: number;
+}
+
+/** What a check found: nothing wrong, or what. */
+export type InputVerdict =
+  | { readonly kind: 'sound'; readonly total: number; readonly model: string | undefined }
+  | { readonly kind: 'faulty'; readonly faults: readonly BatchFault[] };
+
+export class InputCheck {
+  readonly #rules: InputRules;
+  readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+  readonly #faults: BatchFault[] = [];
+  readonly #ids = new Set<string>();
+  #total = 0;
+  #bytes = 0;
+  #model: string | undefined;
+  #hasOneModel = true;
+  #isOver = false;
+
+  constructor(rules: InputRules) {
+    this.#rules = rules;
+  }
+
+  /** Whether what follows cannot change the verdict. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Counts bytes of the file, before their lines. */
+  count(lengthBytes: number): void {
+    this.#bytes += lengthBytes;
+    if (this.#bytes <= MOST_INPUT_BYTES) return;
+    const message = `The input file may have at most ${MOST_INPUT_BYTES} bytes.`;
+    this.#fault({ code: 'file_too_large', message, param: null, line: null });
+    this.#isOver = true;
+  }
+
+  take({ number, bytes }: InputLine): void {
+    if (this.#isOver) return;
+    this.#total += 1;
+    if (this.#total > MOST_REQUESTS) {
+      const message = `A batch may have at most ${MOST_REQUESTS} requests, one a line.`;
+      this.#fault({ code: 'too_many_requests', message, param: null, line: number });
+      this.#isOver = true;
+    } else if (bytes === undefined) {
+      const message = `A line may have at most ${this.#rules.mostLineBytes} bytes, as many as the body of a request.`;
+      this.#fault({ code: 'line_too_long', message, param: null, line: number });
+    } else {
+      const line = this.#parsed(bytes);
+      if (isRecord(line)) this.#takeFields(line, number);
+      else {
+        const message = 'This line is no JSON object in UTF-8. Each line must be one.';
+        this.#fault({ code: 'invalid_json_line', message, param: null, line: number });
+      }
+    }
+  }
+
+  /** To be asked once, after the last line. */
+  verdict(): InputVerdict {
+    if (this.#total === 0 && this.#faults.length === 0) {
+      const message = 'The input file holds no request. It must have one JSON object a line.';
+      this.#fault({ code: 'empty_file', message, param: null, line: null });
+    }
+    if (this.#faults.length > 0) return { kind: 'faulty', faults: this.#faults };
+    return { kind: 'sound', total: this.#total, model: this.#hasOneModel ? this.#model : undefined };
+  }
+
+  #fault(fault: BatchFault): void {
+    if (this.#faults.length < MOST_FAULTS) this.#faults.push(fault);
+    if (this.#faults.length === MOST_FAULTS) this.#isOver = true;
+  }
+
+  #parsed(bytes: Uint8Array): unknown {
+    try {
+      return JSON.parse(this.#decoder.decode(bytes));
+    } catch {
+      return undefined;
+    }
+  }
+
+  #takeFields(line: Readonly<Record<string, unknown>>, number: number): void {
+    const fault = (code: string, param: string, message: string) =>
+      this.#fault({ code, message, param, line: number });
+    const { custom_id: id, method, url, body } = line;
+    const { endpoint } = this.#rules;
+    if (id === undefined) {
+      fault(
+        'missing_required_parameter',
+        'custom_id',
+        "'custom_id' is missing. Each line must have one of its own.",
+      );
+    } else if (typeof id !== 'string') {
+      fault('invalid_type', 'custom_id', "'custom_id' must be a string.");
+    } else if (!isIdLength(id)) {
+      const message = `'custom_id' must be a string of 1 to ${MOST_ID_CHARACTERS} characters.`;
+      fault('invalid_value', 'custom_id', message);
+    } else if (this.#ids.has(id)) {
+      fault(
+        'duplicate_custom_id',
+        'custom_id',
+        "An earlier line has the same 'custom_id'. Each must be unique.",
+      );
+    } else this.#ids.add(id);
+
+    if (method !== undefined && typeof method !== 'string') {
+      fault('invalid_type', 'method', "'method' must be a string.");
+    } else if (method !== undefined && method !== 'POST') {
+      fault('invalid_method', 'method', "'method' must be 'POST', or left out.");
+    }
+
+    if (url !== undefined && typeof url !== 'string') {
+      fault('invalid_type', 'url', "'url' must be a string.");
+    } else if (url !== undefined && url !== endpoint) {
+      fault('invalid_url', 'url', urlMessage(url, endpoint));
+    }
+
+    if (body === undefined) {
+      fault(
+        'missing_required_parameter',
+        'body',
+        "'body' is missing. It must be the JSON object of the request.",
+      );
+    } else if (!isRecord(body)) {
+      fault('invalid_type', 'body', "'body' must be a JSON object.");
+    } else if (body.model === undefined) {
+      fault(
+        'missing_required_parameter',
+        'body.model',
+        "'body.model' is missing. Each request must name its model.",
+      );
+    } else if (typeof body.model !== 'string') {
+      fault('invalid_type', 'body.model', "'body.model' must be a string.");
+    } else this.#countModel(body.model);
+  }
+
+  #countModel(model: string): void {
+    this.#model ??= model;
+    if (model !== this.#model) this.#hasOneModel = false;
+  }
+}
+
+function isIdLength(id: string): boolean {
+  if (id === '') return false;
+  return (
+    id.length <= MOST_ID_CHARACTERS ||
+    (id.length <= 2 * MOST_ID_CHARACTERS && codePoints(id) <= MOST_ID_CHARACTERS)
+  );
+}
+
+function urlMessage(url: string, endpoint: OperationUrl): string {
+  const isSupported = OPERATION_URLS.some((known) => known === url);
+  const quoted = url.slice(0, QUOTED_CHARACTERS);
+  return isSupported
+    ? `'url' is '${quoted}', but the batch is for '${endpoint}'. All lines must target the batch's endpoint.`
+    : `'url' is '${quoted}', which no batch may target; this batch is for '${endpoint}'.`;
+}

@@ -1,0 +1,83 @@
+/** Checks of input files, each in a process of its own: 200 MB of JSON would hold up everybody who is served. */
+
+import { join } from 'node:path';
+import type { OperationUrl } from '../../src/contract/operation.ts';
+import { aborted } from '../../src/kit/aborted.ts';
+import { Turns } from '../../src/kit/turns.ts';
+import { untilAborted } from '../../src/kit/until-aborted.ts';
+import type { InputVerdict } from './input-check.ts';
+import { InputCheckProcess } from './input-check-process.ts';
+
+const ENTRY = join(import.meta.dirname, 'input-check-worker.ts');
+const STALL_LIMIT_MS = 60_000;
+/** Checks that run at once: more would take the processor from those who are served. */
+const AT_ONCE = 2;
+const OF_ONE_ORGANIZATION = 1;
+
+export interface InputChecksOptions {
+  /** A line may be as long as the body of a request. */
+  readonly mostLineBytes: number;
+  /** Checks that may wait for others. */
+  readonly waiting: number;
+  readonly stallLimitMs?: number;
+  /** Path of the processes' entry file, for tests. */
+  readonly entry?: string;
+}
+
+/** An input file, and what it was sent for. */
+export interface BatchInput {
+  readonly bytes: AsyncIterable<Uint8Array>;
+  readonly endpoint: OperationUrl;
+  readonly organization: string;
+}
+
+export class InputChecks {
+  readonly #options: InputChecksOptions;
+  readonly #turns: Turns;
+
+  constructor(options: InputChecksOptions) {
+    this.#options = options;
+    const { waiting } = options;
+    this.#turns = new Turns({ atOnce: AT_ONCE, ofOneOwner: OF_ONE_ORGANIZATION, waiting });
+  }
+
+  /**
+   * Reads a file as far as its verdict needs it, in the memory of a few pieces. Organizations take turns.
+   * @throws what `bytes` throws; the signal's reason; Error when the process ends or hangs; ServiceError
+   *   `overloaded` when too many checks wait.
+   */
+  async check(input: BatchInput, signal: AbortSignal): Promise<InputVerdict> {
+    const endTurn = await this.#turns.take(input.organization, signal);
+    try {
+      return await this.#inProcess(input, signal);
+    } finally {
+      endTurn();
+    }
+  }
+
+  async #inProcess({ bytes, endpoint }: BatchInput, signal: AbortSignal): Promise<InputVerdict> {
+    const { mostLineBytes, stallLimitMs = STALL_LIMIT_MS, entry = ENTRY } = this.#options;
+    const child = new InputCheckProcess({ entry, endpoint, mostLineBytes, stallLimitMs });
+    const over = new AbortController();
+    const leaving = AbortSignal.any([signal, over.signal]);
+    try {
+      const fed = feed(child, bytes, leaving);
+      const left = aborted(leaving).then(() => leaving.throwIfAborted());
+      await Promise.race([child.verdict, fed, left]);
+      await Promise.race([child.verdict, left]);
+      return await child.verdict;
+    } finally {
+      over.abort();
+      await child.kill();
+    }
+  }
+}
+
+async function feed(
+  child: InputCheckProcess,
+  bytes: AsyncIterable<Uint8Array>,
+  leaving: AbortSignal,
+): Promise<void> {
+  for await (const piece of untilAborted(bytes, leaving)) await child.send(piece);
+  await child.end();
+}
