@@ -12,7 +12,10 @@ export interface ByteRange {
   readonly end: number;
 }
 
-/** Names are 1–200 of `a-z A-Z 0-9 . _ - /`, relative, without `.` and `..` as parts. */
+/**
+ * Names are 1–200 of `a-z A-Z 0-9 . _ - /`, relative, without `.` and `..` as parts, and none is the folder of
+ * another. Any other is refused with a RangeError.
+ */
 export interface BlobStore {
   /**
    * Stores a blob in the memory of a few parts, whatever its length. Nobody can read it before all of it is durable;
@@ -36,7 +39,7 @@ export interface BlobStore {
   delete(name: string): Promise<boolean>;
   /** Deletes every blob whose name begins so; how many. */
   deleteAll(prefix: string, signal: AbortSignal): Promise<number>;
-  /** Names that begin so, with their age, in no order. */
+  /** Names that begin so, with the time of their last write in Unix seconds, in no order. */
   list(
     prefix: string,
     signal: AbortSignal,

@@ -154,3 +154,10 @@ export interface PostgresTls {
   readonly certFile: string | undefined;
   readonly keyFile: string | undefined;
 }
+
+/** Blobs in a folder of this machine. */
+export interface DiskBlobSettings {
+  readonly kind: 'disk';
+  /** An absolute path. */
+  readonly folder: string;
+}

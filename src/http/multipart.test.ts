@@ -222,7 +222,7 @@ describe('what is refused, leaving nothing behind', () => {
       kind: 'overloaded',
       code: 'server_overloaded',
       retryAfterS: 30,
-      message: 'The server has no room to store the upload now. Try again later.',
+      message: 'The server has no room to store this now. Try again later.',
       cause: { code },
     });
     expect(await readdir(folder)).toEqual([]);

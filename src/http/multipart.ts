@@ -8,6 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import type { Clock } from '../contract/clock.ts';
 import { invalidRequest, ServiceError } from '../contract/error.ts';
+import { diskFailure, isDiskFailure } from '../kit/disk-failure.ts';
 import { mediaTypeOf, notAForm, tooLarge } from './body.ts';
 import { FormBuilder, type FormFields, shortened } from './form-fields.ts';
 
@@ -17,11 +18,6 @@ const FIELD_BYTES = 64 * 1024;
 const MAX_FILES = 16;
 /** A folder that is older belongs to nobody: no request waits so long for its next byte and its answer. */
 const ABANDONED_MS = 6 * 3_600_000;
-/** What a disk says that has no room, or none left for this user. */
-const NO_ROOM: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT']);
-/** Room comes back when other requests end, or when somebody makes some. */
-const NO_ROOM_RETRY_AFTER_S = 30;
-
 /** A file of a form, on disk for as long as its form is held. */
 export class StagedFile {
   readonly path: string;
@@ -187,20 +183,6 @@ function parserFor(contentType: string, fileBytes: number): BusboyInstance {
   } catch {
     throw notAForm();
   }
-}
-
-function isDiskFailure(error: unknown): boolean {
-  return error instanceof Error && 'syscall' in error;
-}
-
-/** A full disk as the caller may know of it; anything else as it is. */
-function diskFailure(error: unknown): unknown {
-  if (!(error instanceof Error && 'code' in error && NO_ROOM.has(error.code))) return error;
-  return new ServiceError('overloaded', 'The server has no room to store the upload now. Try again later.', {
-    code: 'server_overloaded',
-    retryAfterS: NO_ROOM_RETRY_AFTER_S,
-    cause: error,
-  });
 }
 
 /** A new file for this user alone. */

@@ -1,0 +1,85 @@
+import { mkdir, readdir, stat, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { blobStoreCases, chunks, wholeOf } from '../../test/cases/blob-store.cases.ts';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { tempDir } from '../../test/support/temp-dir.ts';
+import { openDiskBlobs } from './disk-blobs.ts';
+
+const clock = new ManualClock(0);
+const never = new AbortController().signal;
+const HOUR_MS = 3_600_000;
+
+async function heldBytes(folder: string): Promise<number> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  const sizes = await Promise.all(files.map(({ parentPath, name }) => stat(join(parentPath, name))));
+  return sizes.reduce((sum, { size }) => sum + size, 0);
+}
+
+describe('blobs on disk', () => {
+  blobStoreCases(async () => {
+    const folder = await tempDir();
+    return { blobs: await openDiskBlobs(folder, clock), heldBytes: () => heldBytes(folder) };
+  });
+
+  it('are there after a restart, and are this user’s alone', async () => {
+    const folder = join(await tempDir(), 'deep', 'blobs');
+    const first = await openDiskBlobs(folder, clock);
+    await first.write('files/a/b', chunks('text'), never);
+    await first.close();
+    const second = await openDiskBlobs(folder, clock);
+    expect(String(await wholeOf(second, 'files/a/b'))).toBe('text');
+    const modeOf = async (...path: string[]) =>
+      ((await stat(join(folder, ...path))).mode & 0o777).toString(8);
+    expect(await modeOf('files', 'a', 'b')).toBe('600');
+    for (const path of [[], ['files'], ['files', 'a'], ['~unfinished']]) {
+      expect(await modeOf(...path)).toBe('700');
+    }
+  });
+
+  it('leave empty folders to nobody', async () => {
+    const folder = await tempDir();
+    const blobs = await openDiskBlobs(folder, clock);
+    for (const name of ['b/1/x', 'b/1/c/y', 'b/2/z']) await blobs.write(name, chunks('x'), never);
+    await blobs.deleteAll('b/1/', never);
+    expect(await readdir(join(folder, 'b'))).toEqual(['2']);
+  });
+
+  it('are freed of what dead writers left: those of this place that do not run, and whatever is old', async () => {
+    const folder = await tempDir();
+    const unfinished = join(folder, '~unfinished');
+    const ended = Bun.spawn(['true']);
+    await ended.exited;
+    const holding = Promise.withResolvers<string>();
+    const goOn = Promise.withResolvers<void>();
+    const blobs = await openDiskBlobs(folder, clock);
+    const written = blobs.write(
+      'files/live',
+      (async function* () {
+        yield Buffer.from('x');
+        const [name = ''] = await readdir(unfinished);
+        holding.resolve(name);
+        await goOn.promise;
+      })(),
+      never,
+    );
+    const live = await holding.promise;
+    const [place = ''] = live.split('-');
+    await mkdir(unfinished, { recursive: true });
+    for (const name of [`${place}-${ended.pid}-1`, `0123456789abcdef-${ended.pid}-2`, 'elsewhere-1-3']) {
+      await writeFile(join(unfinished, name), 'x');
+    }
+    const nowMs = 10 * HOUR_MS;
+    const touch = (name: string, ms: number) => utimes(join(unfinished, name), ms / 1000, ms / 1000);
+    await touch(`0123456789abcdef-${ended.pid}-2`, nowMs - HOUR_MS);
+    await touch('elsewhere-1-3', nowMs - 7 * HOUR_MS);
+    await touch(live, nowMs);
+    await touch(`${place}-${ended.pid}-1`, nowMs);
+    await openDiskBlobs(folder, new ManualClock(nowMs));
+    expect((await readdir(unfinished)).sort()).toEqual([`0123456789abcdef-${ended.pid}-2`, live].sort());
+    goOn.resolve();
+    await written;
+    expect(await readdir(unfinished)).toEqual([`0123456789abcdef-${ended.pid}-2`]);
+  });
+});

@@ -1,0 +1,224 @@
+import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat, unlink } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import type { BlobStore, ByteRange } from '../contract/blob-store.ts';
+import type { Clock } from '../contract/clock.ts';
+import { diskFailure } from '../kit/disk-failure.ts';
+import { isRunning, processPlace } from '../kit/process-place.ts';
+import { untilAborted } from '../kit/until-aborted.ts';
+import { checkBlobName, checkBlobPrefix } from './blob-name.ts';
+
+/** Where blobs lie that are being written; `~` is in no blob's name. */
+const UNFINISHED = '~unfinished';
+/** A file there that is older has lost its writer, wherever that ran: no upload waits so long for its next byte. */
+const ABANDONED_MS = 6 * 3_600_000;
+const CHUNK_BYTES = 256 * 1024;
+/** How often a folder may vanish between its making and its use. */
+const FOLDER_TRIES = 5;
+
+/**
+ * Blobs in files of one folder. A blob is written beside the others, synced and then renamed, so that a power cut
+ * leaves it whole or not at all. Several processes of one machine may share the folder.
+ * @param folder made for this user alone when absent; what dead writers left in it is removed.
+ * @param clock compared with the times of files.
+ */
+export async function openDiskBlobs(folder: string, clock: Clock): Promise<BlobStore> {
+  const unfinished = join(folder, UNFINISHED);
+  await mkdir(unfinished, { recursive: true, mode: 0o700 });
+  await removeAbandoned(unfinished, clock.now());
+  return new DiskBlobs(folder, unfinished);
+}
+
+class DiskBlobs implements BlobStore {
+  readonly #folder: string;
+  readonly #unfinished: string;
+  readonly #writer = `${placeHash()}-${process.pid}`;
+
+  constructor(folder: string, unfinished: string) {
+    this.#folder = folder;
+    this.#unfinished = unfinished;
+  }
+
+  async write(name: string, bytes: AsyncIterable<Uint8Array>, signal: AbortSignal) {
+    const path = this.#pathOf(name);
+    const unfinished = join(this.#unfinished, `${this.#writer}-${crypto.randomUUID()}`);
+    try {
+      const facts = await writeSynced(unfinished, untilAborted(bytes, signal));
+      signal.throwIfAborted();
+      await moveDurably(unfinished, path);
+      return facts;
+    } catch (error) {
+      await rm(unfinished, { force: true });
+      throw diskFailure(error);
+    }
+  }
+
+  async read(name: string, signal: AbortSignal, range?: ByteRange) {
+    const path = this.#pathOf(name);
+    signal.throwIfAborted();
+    const found = await unlessMissing(stat(path));
+    return found?.isFile() ? chunksOf(path, signal, range) : undefined;
+  }
+
+  async delete(name: string): Promise<boolean> {
+    const path = this.#pathOf(name);
+    return (await unlessMissing(unlink(path).then(() => true))) ?? false;
+  }
+
+  async deleteAll(prefix: string, signal: AbortSignal): Promise<number> {
+    let count = 0;
+    const folders = new Set<string>();
+    for await (const { name } of this.list(prefix, signal)) {
+      if (await this.delete(name)) count += 1;
+      for (let at = dirname(name); at.startsWith(prefix) || `${at}/` === prefix; at = dirname(at)) {
+        folders.add(at);
+      }
+    }
+    // The deepest first; one that somebody writes to meanwhile is not empty and stays.
+    for (const name of [...folders].sort((a, b) => b.length - a.length)) {
+      await rmdir(join(this.#folder, name)).catch(() => undefined);
+    }
+    return count;
+  }
+
+  list(prefix: string, signal: AbortSignal) {
+    checkBlobPrefix(prefix);
+    const folder = prefix.endsWith('/') ? prefix.slice(0, -1) : dirname(prefix);
+    return this.#walk(folder === '.' ? '' : folder, prefix, signal);
+  }
+
+  async close(): Promise<void> {
+    // Files are open only while they are read or written.
+  }
+
+  async *#walk(
+    folder: string,
+    prefix: string,
+    signal: AbortSignal,
+  ): AsyncGenerator<{ name: string; changedAt: number }, void, undefined> {
+    signal.throwIfAborted();
+    const entries = await unlessMissing(readdir(join(this.#folder, folder), { withFileTypes: true }));
+    for (const entry of entries ?? []) {
+      signal.throwIfAborted();
+      const name = folder === '' ? entry.name : `${folder}/${entry.name}`;
+      if (entry.isDirectory()) {
+        if (entry.name !== UNFINISHED && (name.startsWith(prefix) || prefix.startsWith(`${name}/`))) {
+          yield* this.#walk(name, prefix, signal);
+        }
+      } else if (name.startsWith(prefix)) {
+        const found = await unlessMissing(stat(join(this.#folder, name)));
+        if (found) yield { name, changedAt: Math.floor(found.mtimeMs / 1000) };
+      }
+    }
+  }
+
+  #pathOf(name: string): string {
+    checkBlobName(name);
+    return join(this.#folder, name);
+  }
+}
+
+/** A new file for this user alone, whose bytes are on the disk when this resolves. */
+async function writeSynced(path: string, bytes: AsyncIterable<Uint8Array>) {
+  const hash = new Bun.CryptoHasher('sha256');
+  let lengthBytes = 0;
+  const file = await open(path, 'wx', 0o600);
+  try {
+    for await (const chunk of bytes) {
+      hash.update(chunk);
+      await writeWhole(file, chunk);
+      lengthBytes += chunk.length;
+    }
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  return { lengthBytes, sha256: hash.digest('hex') };
+}
+
+async function writeWhole(file: FileHandle, chunk: Uint8Array): Promise<void> {
+  for (let rest = chunk; rest.length > 0; ) {
+    const { bytesWritten } = await file.write(rest);
+    rest = rest.subarray(bytesWritten);
+  }
+}
+
+/** Moves a file into a folder that is made when needed, so that a power cut does not undo it. */
+async function moveDurably(from: string, to: string): Promise<void> {
+  const folder = dirname(to);
+  /** The highest folder whose entries changed. */
+  let changed = folder;
+  for (let tries = 1; ; tries += 1) {
+    const made = await mkdir(folder, { recursive: true, mode: 0o700 });
+    if (made !== undefined && dirname(made).length < changed.length) changed = dirname(made);
+    try {
+      await rename(from, to);
+      break;
+    } catch (error) {
+      // Somebody who deletes all of a folder removes the empty folder too.
+      if (!isMissing(error) || tries === FOLDER_TRIES) throw error;
+    }
+  }
+  for (let at = folder; at.length >= changed.length; at = dirname(at)) await syncFolder(at);
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+/** Opened with the first chunk that is asked for, so that who never asks holds nothing. */
+async function* chunksOf(
+  path: string,
+  signal: AbortSignal,
+  range: ByteRange = { start: 0, end: Number.POSITIVE_INFINITY },
+): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
+  signal.throwIfAborted();
+  const file = await open(path, 'r');
+  try {
+    for (let at = range.start; at < range.end; ) {
+      const buffer = new Uint8Array(Math.min(CHUNK_BYTES, range.end - at));
+      const { bytesRead } = await file.read(buffer, 0, buffer.length, at);
+      signal.throwIfAborted();
+      if (bytesRead === 0) return;
+      at += bytesRead;
+      yield buffer.subarray(0, bytesRead);
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+/** Removes what writers left that are gone: processes of this place that do not run, and whatever is too old. */
+async function removeAbandoned(unfinished: string, nowMs: number): Promise<void> {
+  const place = placeHash();
+  for (const name of await readdir(unfinished)) {
+    const path = join(unfinished, name);
+    const found = await unlessMissing(stat(path));
+    if (found === undefined) continue;
+    const [writerPlace, pid] = basename(path).split('-');
+    const isDead = writerPlace === place && !isRunning(Number(pid));
+    if (isDead || nowMs - found.mtimeMs > ABANDONED_MS) await rm(path, { force: true });
+  }
+}
+
+/** The place of this process, as a name of a file may hold it. */
+function placeHash(): string {
+  return new Bun.CryptoHasher('sha256').update(processPlace()).digest('hex').slice(0, 16);
+}
+
+async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
+}
