@@ -114,6 +114,15 @@ test('what the partner platform and SDKs add is passed over; null means absent',
   ).toEqual(parse());
 });
 
+test('what is not here may say that it is not wanted', () => {
+  const nothing = {
+    ...{ n: 1, logprobs: false, top_logprobs: 0, modalities: ['text'], functions: [], function_call: 'none' },
+    ...{ audio: null, moderation: null, web_search_options: null },
+  };
+  expect(parse(nothing)).toEqual(parse());
+  expect(parse({ modalities: [], function_call: 'auto' })).toEqual(parse());
+});
+
 describe('tools', () => {
   it('may be called unless the request says otherwise', () => {
     expect(parse({ tools: [TOOL] }).request).toMatchObject({
@@ -140,7 +149,8 @@ describe('tools', () => {
     [{ tool_choice: 'required' }, 'tool_choice'],
     [{ tools: [TOOL], tool_choice: { type: 'function', function: { name: 'other' } } }, 'tool_choice'],
     [{ tools: [TOOL, TOOL] }, 'tools.1.function.name'],
-    [{ tools: [{ type: 'custom', custom: {} }] }, 'tools.0.function'],
+    [{ tools: [{ type: 'custom', custom: {} }] }, 'tools.0.type'],
+    [{ tools: [TOOL, { type: 'function' }] }, 'tools.1.function'],
     [{ tools: [{ type: 'function', function: { name: 'a b' } }] }, 'tools.0.function.name'],
   ])('%j is refused', (fields, param) => {
     expect(refused(fields).param).toBe(param);
@@ -172,11 +182,20 @@ test.each<[unknown, string | undefined, string | undefined]>([
   ],
   [{ ...HELLO, temperature: 2.5 }, 'temperature', 'invalid_value'],
   [{ ...HELLO, temperature: 'hot' }, 'temperature', 'invalid_type'],
-  [{ ...HELLO, n: 2 }, 'n', undefined],
-  [{ ...HELLO, logprobs: true }, 'logprobs', undefined],
+  [{ ...HELLO, n: 2 }, 'n', 'unsupported_value'],
+  [{ ...HELLO, n: 0 }, 'n', 'invalid_value'],
+  [{ ...HELLO, logprobs: true }, 'logprobs', 'unsupported_value'],
+  [{ ...HELLO, top_logprobs: 3 }, 'top_logprobs', 'unsupported_value'],
+  [{ ...HELLO, top_logprobs: 21 }, 'top_logprobs', 'invalid_value'],
   [{ ...HELLO, stop: ['a', 'b', 'c', 'd', 'e'] }, 'stop', undefined],
   [{ ...HELLO, stream_options: { include_usage: true } }, 'stream_options', undefined],
-  [{ ...HELLO, functions: [] }, 'functions', 'unsupported_parameter'],
+  [{ ...HELLO, functions: [{ name: 'f' }] }, 'functions', 'unsupported_parameter'],
+  [{ ...HELLO, function_call: { name: 'f' } }, 'function_call', 'unsupported_parameter'],
+  [{ ...HELLO, modalities: ['text', 'audio'] }, 'modalities', 'unsupported_parameter'],
+  [{ ...HELLO, modalities: 'text' }, 'modalities', 'unsupported_parameter'],
+  [{ ...HELLO, audio: { voice: 'a', format: 'wav' } }, 'audio', 'unsupported_parameter'],
+  [{ ...HELLO, web_search_options: {} }, 'web_search_options', 'unsupported_parameter'],
+  [{ ...HELLO, moderation: {} }, 'moderation', 'unsupported_parameter'],
   [{ ...HELLO, max_tokens: 0 }, 'max_tokens', undefined],
   [
     { ...HELLO, response_format: { type: 'json_schema', json_schema: {} } },

@@ -1,5 +1,6 @@
 /** The body of POST /v1/chat/completions in wire names, and how it becomes a request (openai-wire 4.1). */
 
+import { isDeepStrictEqual } from 'node:util';
 import { type ObjectOptions, type Static, type TProperties, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { invalidRequest } from '../../src/contract/error.ts';
@@ -13,6 +14,7 @@ import type {
   UserPart,
 } from '../../src/contract/text.ts';
 import { oneOf } from '../../src/kit/schema-error.ts';
+import { isRecord } from '../../src/kit/value-fault.ts';
 import { checkedBody, refuseFields } from './json-body.ts';
 
 /** Clients send fields that are not named here; what has no meaning here is passed over. */
@@ -142,7 +144,7 @@ export const ChatBody = open({
   ),
   presence_penalty: optional({ ...penalty, description: 'Against tokens that were there.' }),
   frequency_penalty: optional({ ...penalty, description: 'Against tokens, the more often they were there.' }),
-  n: optional(Type.Integer({ minimum: 1, maximum: 1, description: 'One answer a request.' })),
+  n: optional(Type.Integer({ minimum: 1, description: 'One answer a request: only 1.' })),
   tools: optional(Type.Array(Tool, { maxItems: 128, description: 'Functions that the answer may call.' })),
   tool_choice: optional(
     Type.Union([oneOf(['none', 'auto', 'required']), NamedTool, AllowedTools], {
@@ -153,7 +155,8 @@ export const ChatBody = open({
     Type.Boolean({ default: true, description: 'Whether one answer may have several calls.' }),
   ),
   response_format: optional(ResponseFormat),
-  logprobs: optional(Type.Literal(false, { description: 'Not here.' })),
+  logprobs: optional(Type.Boolean({ description: 'Not here: only false.' })),
+  top_logprobs: optional(Type.Integer({ minimum: 0, maximum: 20, description: 'Not here: only 0.' })),
   reasoning_effort: optional(Type.String({ description: 'For models that reason.', examples: ['low'] })),
 });
 type ChatBody = Static<typeof ChatBody>;
@@ -168,16 +171,24 @@ export interface ChatAsk {
   readonly request: Omit<TextRequest, 'priority' | 'owner'>;
 }
 
-/** Not here, and not harmless to ignore. */
-const UNSUPPORTED = ['audio', 'function_call', 'functions', 'moderation', 'web_search_options'] as const;
+/** Not here, and not harmless to ignore, but for the values that ask for nothing. */
+const UNSUPPORTED: Readonly<Record<string, readonly unknown[]>> = {
+  audio: [],
+  function_call: ['none', 'auto'],
+  functions: [[]],
+  modalities: [[], ['text']],
+  moderation: [],
+  web_search_options: [],
+};
 
 /**
  * Checks a body against every rule that needs no look at models. Fields without meaning here are ignored.
  * @throws ServiceError `invalid_request` that names the field.
  */
 export function parseChat(body: unknown): ChatAsk {
+  if (isRecord(body)) refuseOtherTools(body.tools);
   const fields = checkedBody<ChatBody>(body, checker);
-  refuseFields(fields, UNSUPPORTED, 'is not supported');
+  refuseOthers(fields);
   if (fields.stream_options && fields.stream !== true) {
     throw invalidRequest("'stream_options' is only allowed with 'stream': true.", 'stream_options');
   }
@@ -208,6 +219,32 @@ export function parseChat(body: unknown): ChatAsk {
       reasoningEffort: fields.reasoning_effort,
     },
   };
+}
+
+/** Before anything else about them is checked. */
+function refuseOtherTools(tools: unknown): void {
+  if (!Array.isArray(tools)) return;
+  for (const [index, tool] of tools.entries()) {
+    const type = isRecord(tool) ? tool.type : undefined;
+    if (typeof type === 'string' && type !== 'function')
+      throw unsupported(`tools.${index}.type`, '"function"');
+  }
+}
+
+function refuseOthers(fields: ChatBody): void {
+  const given: Readonly<Record<string, unknown>> = fields;
+  const asksForNothing = (name: string) =>
+    UNSUPPORTED[name]?.some((value) => isDeepStrictEqual(value, given[name]));
+  const names = Object.keys(UNSUPPORTED).filter((name) => !asksForNothing(name));
+  refuseFields(given, names, 'is not supported');
+  const { n = 1, logprobs = false, top_logprobs = 0 } = fields;
+  if (n > 1) throw unsupported('n', '1: there is one answer a request');
+  if (logprobs) throw unsupported('logprobs', 'false');
+  if (top_logprobs > 0) throw unsupported('top_logprobs', '0');
+}
+
+function unsupported(field: string, allowed: string) {
+  return invalidRequest(`'${field}' must be ${allowed}.`, field, 'unsupported_value');
 }
 
 function toMessage(message: Static<typeof Message>, index: number): ChatMessage {

@@ -1,23 +1,25 @@
 /** What a request continues: stored responses, items that it refers to, and its own input. */
 
-import { ServiceError } from '../../src/contract/error.ts';
+import { invalidRequest, ServiceError } from '../../src/contract/error.ts';
 import type { Id } from '../../src/contract/id.ts';
-import type { ResponseStore } from '../../src/contract/response-store.ts';
+import { type ResponseStore, refuseRepeatedItems } from '../../src/contract/response-store.ts';
 import type { ChatMessage } from '../../src/contract/text.ts';
 import { type ItemPlace, messagesOf } from './response-conversation.ts';
 import { type ConversationItem, type InputItem, isReference, storedItem } from './response-input.ts';
 import type { ResponseAsk } from './response-model.ts';
 
-/** An item of ours, with the response in which it is. */
-const OUTPUT_ID = /^[a-z]+_([0-9a-f]{32})_\d+$/;
+/** Most items of other responses that one input may refer to: each is looked up by itself. */
+export const MOST_REFERENCES = 1000;
+/** An item of ours, `i` before those of an input, with the response in which it is. */
+const ITEM_ID = /^[a-z]+_([0-9a-f]{32})_i?\d+$/;
 
 /**
  * The conversation that a request asks to continue, and its own items as they are stored.
- * @throws ServiceError `invalid_request` for a chain that cannot be continued and results without a call,
- *   `not_found` for items that are not there.
+ * @throws ServiceError `invalid_request` for a chain that cannot be continued, results without a call and items to
+ *   store with the same id, `not_found` for items that are not there.
  */
 export async function conversationOf(
-  { previous, input, instructions }: ResponseAsk,
+  { previous, input, instructions, store: isStored }: ResponseAsk,
   response: Id<'response'>,
   store: ResponseStore,
   organization: string,
@@ -32,13 +34,20 @@ export async function conversationOf(
   const known = new Map<string, ConversationItem>();
   const remember = (item: ConversationItem) => known.has(item.id) || known.set(item.id, item);
   for (const item of chain) remember(item);
+  let lookUps = 0;
+  const referred = (id: string) => {
+    lookUps += 1;
+    if (lookUps > MOST_REFERENCES) throw tooManyReferences();
+    return storedItemOf(id, store, organization);
+  };
   for (const [position, item] of given.entries()) {
     const found = isReference(item)
-      ? (known.get(item.id) ?? (await storedOutput(item.id, store, organization)))
+      ? (known.get(item.id) ?? (await referred(item.id)))
       : storedItem(item, response, position);
     remember(found);
     items.push(found);
   }
+  if (isStored) refuseRepeatedItems(items);
   const places: ItemPlace[] = [
     ...chain.map((item) => ({ item, field: 'previous_response_id' })),
     ...items.map((item, position) => ({ item, field: `input[${position}]` })),
@@ -46,14 +55,18 @@ export async function conversationOf(
   return { input: items, messages: messagesOf(instructions, places) };
 }
 
-async function storedOutput(
+async function storedItemOf(
   id: string,
   store: ResponseStore,
   organization: string,
 ): Promise<ConversationItem> {
-  const response = OUTPUT_ID.exec(id)?.[1];
-  const stored = response === undefined ? undefined : await store.get(organization, `resp_${response}`);
-  const item = stored?.output.find((output) => output.id === id);
+  const response = ITEM_ID.exec(id)?.[1];
+  const item = response === undefined ? undefined : await store.item(organization, `resp_${response}`, id);
   if (item) return item as ConversationItem;
   throw new ServiceError('not_found', `Item with id '${id.slice(0, 100)}' not found.`, { param: 'input' });
+}
+
+function tooManyReferences() {
+  const message = `'input' may refer to at most ${MOST_REFERENCES} items of other responses. Continue from a response with 'previous_response_id' instead.`;
+  return invalidRequest(message, 'input', 'invalid_value');
 }

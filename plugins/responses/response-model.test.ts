@@ -190,6 +190,11 @@ describe('refusals name the field', () => {
     [{ conversation: 'c', previous_response_id: 'r' }, 'conversation', 'mutually_exclusive_parameters'],
     [{ tools: [{ type: 'mcp' }] }, 'tools[0].type', 'unsupported_value'],
     [{ tools: [WEATHER, { type: 'file_search' }] }, 'tools[1].type', 'unsupported_value'],
+    [
+      { tools: [{ type: 'web_search', filters: { allowed_domains: ['a.test', `${'b'.repeat(254)}`] } }] },
+      'tools[0].filters.allowed_domains[1]',
+      'string_above_max_length',
+    ],
     [{ tools: [{ type: 'function', name: 'a b' }] }, 'tools[0].name', 'invalid_value'],
     [{ tools: [WEATHER, WEATHER] }, 'tools[1].name', 'invalid_value'],
     [{ tools: [{ type: 'web_search' }, { type: 'web_search_preview' }] }, 'tools[1]', 'invalid_value'],

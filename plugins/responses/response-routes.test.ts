@@ -8,6 +8,7 @@ import { legalStream } from '../../test/support/legal-stream.ts';
 import { eventsOf, memoryStore, RESPONSES, responseApp } from '../../test/support/response-app.ts';
 import { tempDir } from '../../test/support/temp-dir.ts';
 import { KEY_B } from '../../test/support/test-app.ts';
+import { MOST_REFERENCES } from './response-history.ts';
 
 const WEATHER = { type: 'function', name: 'weather', parameters: { type: 'object' } };
 const FAILURE = new ServiceError('upstream', 'The server that answers failed.', { code: 'upstream_error' });
@@ -292,6 +293,60 @@ describe('turns', () => {
     const { error } = await ask({ input: [{ id: 'msg_x' }] }, 404);
     expect(error.message).toBe("Item with id 'msg_x' not found.");
     expect((await post({ input }, { key: KEY_B })).status).toBe(404);
+  });
+
+  it('refer to items of any input too, whatever they are', async () => {
+    const { ask, engine, send, post } = await responseApp();
+    const { id } = await ask({
+      input: [
+        { role: 'user', content: 'How is it?' },
+        { type: 'function_call', call_id: 'c', name: 'weather', arguments: '{}' },
+        { type: 'function_call_output', call_id: 'c', output: 'Rain.' },
+      ],
+    });
+    const { data } = await (await send(`${RESPONSES}/${id}/input_items?order=asc`)).json();
+    const input = data.map((item: { id: string }) => ({ type: 'item_reference', id: item.id }));
+    expect(input.map((item: { id: string }) => item.id)).toEqual([
+      expect.stringMatching(/^msg_.*_i0$/),
+      expect.stringMatching(/^fc_.*_i1$/),
+      expect.stringMatching(/^fco_.*_i2$/),
+    ]);
+    await ask({ input });
+    expect(engine.requests[1]?.messages).toEqual(engine.requests[0]?.messages);
+    const absent = `${input[0].id}7`;
+    expect((await ask({ input: [{ type: 'item_reference', id: absent }] }, 404)).error.message).toBe(
+      `Item with id '${absent}' not found.`,
+    );
+    expect((await post({ input }, { key: KEY_B })).status).toBe(404);
+  });
+
+  it('refer to no more items than are worth looking up', async () => {
+    const { ask, responses, engine } = await responseApp();
+    const digits = '0'.repeat(32);
+    const items = Array.from({ length: MOST_REFERENCES + 1 }, (_, at) => ({
+      id: `msg_${digits}_i${at}`,
+      ...{ type: 'message', role: 'user', content: [] },
+    }));
+    const response = { id: `resp_${digits}`, created_at: 0, status: 'completed' } as const;
+    await responses.put('a', { ...response, previous_response_id: null, output: [] }, items);
+    const input = items.map(({ id }) => ({ type: 'item_reference', id }));
+    expect((await ask({ input }, 400)).error).toMatchObject({ param: 'input', code: 'invalid_value' });
+    expect(engine.requests).toEqual([]);
+    await ask({ input: input.slice(1), store: false });
+    expect(engine.requests).toHaveLength(1);
+  });
+
+  it('that are to be stored have different ids, which is known before the model begins', async () => {
+    const { ask, engine, rows } = await responseApp();
+    const input = [
+      { role: 'user', content: 'One.', id: 'msg_1' },
+      { role: 'user', content: 'Two.', id: 'msg_1' },
+    ];
+    expect((await ask({ input }, 400)).error).toMatchObject({ param: 'input', code: 'invalid_value' });
+    expect(engine.requests).toEqual([]);
+    expect(rows).toEqual([]);
+    await ask({ input, store: false });
+    expect(engine.requests).toHaveLength(1);
   });
 
   it('leave out the oldest when all is too much, if they may', async () => {

@@ -34,11 +34,13 @@ const FunctionSchema = open({
   parameters: nullable(AnyObject),
   strict: nullable(Type.Boolean({ default: true })),
 });
+/** The longest that a name of a host may be (RFC 1035). */
+const HostName = Type.String({ minLength: 1, maxLength: 253 });
 const SearchSchema = open({
   type: oneOf(SEARCH_TYPES),
   search_context_size: nullable(oneOf(['low', 'medium', 'high'])),
   user_location: nullable(open({ country: nullable(Type.String({ maxLength: 2 })) })),
-  filters: nullable(open({ allowed_domains: nullable(Type.Array(Type.String(), { maxItems: 100 })) })),
+  filters: nullable(open({ allowed_domains: nullable(Type.Array(HostName, { maxItems: 100 })) })),
 });
 const CodeSchema = open({
   type: Type.Literal('code_interpreter'),

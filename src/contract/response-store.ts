@@ -1,5 +1,6 @@
 /** Stored answers of `POST /v1/responses` with what was asked, per organization (spec 2.3, openai-wire 6.11). */
 
+import { invalidRequest } from './error.ts';
 import type { Id } from './id.ts';
 
 export type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed';
@@ -25,6 +26,17 @@ export interface StoredResponse {
 export interface ItemPage {
   readonly items: readonly StoredItem[];
   readonly hasMore: boolean;
+}
+
+/** @throws ServiceError `invalid_request` (param `input`) when two input items have the same id. */
+export function refuseRepeatedItems(input: readonly StoredItem[]): void {
+  const ids = new Set(input.map(({ id }) => id));
+  if (ids.size === input.length) return;
+  throw invalidRequest(
+    'Two items of the input have the same id. Leave one out, or send items without ids.',
+    'input',
+    'invalid_value',
+  );
 }
 
 /** What belongs to another organization is answered as if it did not exist. */
@@ -55,6 +67,8 @@ export interface ResponseStore {
     id: string,
     query: { limit: number; order: 'asc' | 'desc'; after?: string | undefined },
   ): Promise<ItemPage | undefined>;
+  /** An input or output item of one response; of several with this id the first. */
+  item(organization: string, response: string, id: string): Promise<StoredItem | undefined>;
   /**
    * What a response that continues from this one builds on: input and then output of every response of the
    * chain, oldest first, `id`'s own last. A failed or incomplete one counts with the output that it has.

@@ -1,7 +1,12 @@
 import { sql } from 'kysely';
 import { invalidRequest } from '../contract/error.ts';
 import type { Id } from '../contract/id.ts';
-import type { ResponseStore, StoredItem, StoredResponse } from '../contract/response-store.ts';
+import {
+  type ResponseStore,
+  refuseRepeatedItems,
+  type StoredItem,
+  type StoredResponse,
+} from '../contract/response-store.ts';
 import type { Records } from './records.ts';
 
 /** Most responses of a chain, and most characters of their JSON: it is read into memory as a whole. */
@@ -9,6 +14,9 @@ export const MAX_CHAIN_LINKS = 1000;
 export const MAX_CHAIN_CHARACTERS = 16_000_000;
 /** Items of one INSERT: engines bound the values of a statement (PostgreSQL 65 535, SQLite 32 766). */
 const ITEMS_AT_ONCE = 5000;
+
+/** Characters of an id that a message repeats: it comes from a caller. */
+const SHOWN_CHARACTERS = 100;
 
 interface Link {
   readonly id: Id<'response'>;
@@ -22,7 +30,7 @@ export function responseStore({ db }: Records): ResponseStore {
     db
       .selectFrom('responses')
       .where('organization', '=', organization)
-      .where('id', '=', id as Id<'response'>);
+      .where('responses.id', '=', id as Id<'response'>);
 
   /** The response and those before it, newest first, one more than a chain may have. */
   async function linksOf(organization: string, id: string): Promise<readonly Link[]> {
@@ -42,7 +50,7 @@ export function responseStore({ db }: Records): ResponseStore {
   return {
     async put(organization, response, input) {
       const items = input.map((item) => JSON.stringify(item));
-      refuseRepeated(input);
+      refuseRepeatedItems(input);
       const body = JSON.stringify(response);
       const rows = input.map(({ id }, position) => ({
         response_id: response.id,
@@ -120,6 +128,18 @@ export function responseStore({ db }: Records): ResponseStore {
       return { items: rows.slice(0, limit).map(({ item }) => parseItem(item)), hasMore: rows.length > limit };
     },
 
+    async item(organization, id, itemId) {
+      const input = await ofOrganization(organization, id)
+        .innerJoin('response_items', 'response_items.response_id', 'responses.id')
+        .select('item')
+        .where('response_items.id', '=', itemId)
+        .orderBy('position')
+        .executeTakeFirst();
+      if (input !== undefined) return parseItem(input.item);
+      const response = await ofOrganization(organization, id).select('body').executeTakeFirst();
+      return response && parseResponse(response.body).output.find((output) => output.id === itemId);
+    },
+
     async chain(organization, id) {
       const links = await linksOf(organization, id);
       refuseLongChain(links);
@@ -139,7 +159,9 @@ export function responseStore({ db }: Records): ResponseStore {
       const outputs = new Map(bodies.map((row) => [row.id, parseResponse(row.body).output]));
       // The oldest link still names one before it when that one was deleted; so does one deleted just now.
       const lost = links.find((link) => !outputs.has(link.id))?.id ?? links.at(-1)?.previous_id;
-      if (links.length === 0 || lost === id) throw notFound(`Previous response with id '${id}' not found.`);
+      if (links.length === 0 || lost === id) {
+        throw notFound(`Previous response with id '${id.slice(0, SHOWN_CHARACTERS)}' not found.`);
+      }
       if (lost) {
         throw notFound(
           `Response '${id}' cannot be continued: response '${lost}', on which it builds, was deleted.`,
@@ -166,20 +188,6 @@ export function responseStore({ db }: Records): ResponseStore {
       return rows.map(({ organization, body }) => ({ organization, response: parseResponse(body) }));
     },
   };
-}
-
-function refuseRepeated(input: readonly StoredItem[]): void {
-  const seen = new Set<string>();
-  for (const { id } of input) {
-    if (seen.has(id)) {
-      throw invalidRequest(
-        'Two items of the input have the same id. Leave one out, or send items without ids.',
-        'input',
-        'invalid_value',
-      );
-    }
-    seen.add(id);
-  }
 }
 
 function refuseLongChain(links: readonly Link[]): void {

@@ -195,7 +195,37 @@ export function responseStoreCases(open: () => Promise<ResponseStore>): void {
     });
   });
 
+  describe('an item', () => {
+    test('is found by its id, in the input or in the output of its response', async () => {
+      const store = await open();
+      const response = storedResponse({ output: [storedMessage('out', 'Hello.')] });
+      await store.put('a', response, [storedMessage('in_0'), storedMessage('in_1', 'Grüße \0')]);
+      await store.put('a', storedResponse(), [storedMessage('other')]);
+      expect(await store.item('a', response.id, 'in_1')).toEqual(storedMessage('in_1', 'Grüße \0'));
+      expect(await store.item('a', response.id, 'out')).toEqual(storedMessage('out', 'Hello.'));
+      for (const id of ['other', '', '\0', response.id]) {
+        expect(await store.item('a', response.id, id)).toBeUndefined();
+      }
+    });
+
+    test('is nobody else’s', async () => {
+      const store = await open();
+      const response = storedResponse({ output: [storedMessage('out')] });
+      await store.put('a', response, [storedMessage('in')]);
+      for (const id of ['in', 'out']) {
+        expect(await store.item('b', response.id, id)).toBeUndefined();
+        expect(await store.item('a', 'resp_unknown', id)).toBeUndefined();
+      }
+    });
+  });
+
   describe('a chain', () => {
+    test('that is not there is named by the beginning of what was sent', async () => {
+      const store = await open();
+      const { message } = (await refusal(store.chain('a', 'x'.repeat(5000)))) as Error;
+      expect(message).toBe(`Previous response with id '${'x'.repeat(100)}' not found.`);
+    });
+
     test('is input and output of every response, oldest first', async () => {
       const store = await open();
       const turns = await conversation(store, 3);

@@ -54,7 +54,10 @@ export async function responseApp(
     clock: new ManualClock(),
     log,
   });
-  const app = testApp({ routes: [responseRoutes(responder, responses, calls)] });
+  const app = testApp({
+    routes: [responseRoutes(responder, responses, calls)],
+    requestBytes: 1024 * 1024,
+  });
   onTestFinished(() => app.close());
   const send = async (path: string, init: RequestInit = {}, key = KEY_A) => {
     const headers = { 'x-api-key': key, 'content-type': 'application/json' };
