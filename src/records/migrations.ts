@@ -180,6 +180,11 @@ export const MIGRATIONS: readonly Migration[] = [
       .on('batches')
       .column('sequence')
       .where(sql<boolean>`status IN ('validating', 'in_progress', 'finalizing', 'cancelling')`),
+    schema
+      .createIndex('batches_open_by_organization')
+      .on('batches')
+      .column('organization')
+      .where(sql<boolean>`status IN ('validating', 'in_progress', 'finalizing', 'cancelling')`),
     numberedTable('batch_parts')
       .addColumn('batch', 'text', (column) => column.notNull())
       .addColumn('kind', 'text', (column) => column.notNull())

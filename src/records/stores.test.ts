@@ -5,6 +5,7 @@ import { type Insertable, sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { accountStoreCases } from '../../test/cases/accounts-store.cases.ts';
 import { apiKeyStoreCases } from '../../test/cases/api-key-store.cases.ts';
+import { batchStoreCases } from '../../test/cases/batch-store.cases.ts';
 import { fileStoreCases } from '../../test/cases/file-store.cases.ts';
 import { responseStoreCases, storedMessage, storedResponse } from '../../test/cases/response-store.cases.ts';
 import { usageStoreCases } from '../../test/cases/usage-store.cases.ts';
@@ -17,6 +18,7 @@ import type { FileRecord } from '../contract/file-store.ts';
 import { newId } from '../contract/id.ts';
 import { parsePostgresUrl } from '../kit/postgres-url.ts';
 import { apiKeyStore } from './api-key-store.ts';
+import { batchStore } from './batch-store.ts';
 import { callJournal } from './call-journal.ts';
 import { creditStore } from './credit-store.ts';
 import { fileStore } from './file-store.ts';
@@ -62,6 +64,14 @@ function storeCases(fresh: () => Promise<Records>): void {
             await storeBills(records.engine, transaction, bills);
             if (failing !== undefined) throw failing;
           }),
+      };
+    }));
+  describe('batches', () =>
+    batchStoreCases(async () => {
+      const records = await open();
+      return {
+        ...{ batches: batchStore(records), files: fileStore(records), usage: usageRows(records) },
+        ...{ calls: callJournal(records), credits: creditStore(records) },
       };
     }));
   describe('responses', () => responseStoreCases(async () => responseStore(await open())));
