@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest';
+import { LineShares } from './line-shares.ts';
+
+it('gives equal shares to organizations, and inside of them to batches', () => {
+  const shares = new LineShares(64);
+  const a1 = shares.join('a');
+  expect(a1.limit).toBe(64);
+  const b1 = shares.join('b');
+  expect([a1.limit, b1.limit]).toEqual([32, 32]);
+  const a2 = shares.join('a');
+  expect([a1.limit, a2.limit, b1.limit]).toEqual([16, 16, 32]);
+  a1.leave();
+  a1.leave();
+  expect([a2.limit, b1.limit]).toEqual([32, 32]);
+  b1.leave();
+  expect(a2.limit).toBe(64);
+});
+
+it('gives each batch at least one line', () => {
+  const shares = new LineShares(2);
+  const all = Array.from({ length: 5 }, () => shares.join('a'));
+  expect(all.map(({ limit }) => limit)).toEqual([1, 1, 1, 1, 1]);
+});
