@@ -1,14 +1,14 @@
-/** Multipart forms whose files go to disk while they arrive, so that memory does not depend on their size. */
+/** Multipart forms whose files go elsewhere while they arrive, so that memory does not depend on their size. */
 
 import { createWriteStream } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Writable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import type { Clock } from '../contract/clock.ts';
 import { invalidRequest, ServiceError } from '../contract/error.ts';
-import { diskFailure, isDiskFailure } from '../kit/disk-failure.ts';
+import { diskFailure } from '../kit/disk-failure.ts';
 import { mediaTypeOf, notAForm, tooLarge } from './body.ts';
 import { FormBuilder, type FormFields, shortened } from './form-fields.ts';
 
@@ -46,6 +46,29 @@ export interface UploadSettings {
   readonly create?: (path: string) => Writable;
 }
 
+/** A file of a form while it arrives. */
+export interface ArrivingFile {
+  /** Of the field. */
+  readonly name: string;
+  /** As the client calls the file, without folders. */
+  readonly filename: string | undefined;
+  /** As fast as it is taken. Throws when the form is refused or broken. */
+  readonly bytes: AsyncIterable<Uint8Array>;
+}
+
+export interface FormSettings<Upload extends object> {
+  /** Largest file, in bytes. */
+  readonly fileBytes: number;
+  /** Fields of the form that may be given more than once, with brackets or without. */
+  readonly lists?: ReadonlySet<string> | undefined;
+  /**
+   * Takes a file to its end; what it gives is the field's value. What it throws refuses the form. Another file may be
+   * refused after it, so who takes one is ready to give it up.
+   * @param signal fires when the form is refused.
+   */
+  take(file: ArrivingFile, signal: AbortSignal): Promise<Upload>;
+}
+
 /** Largest body of a form with one file, in bytes; what its route announces (see `UPLOAD_BYTES`). */
 export function largestForm(fileBytes: number): number {
   return fileBytes + REST_BYTES;
@@ -62,86 +85,107 @@ export async function prepareUploadFolder(folder: string, clock: Clock): Promise
 }
 
 /**
- * Reads a multipart form. The caller owns what it gets and releases it; after a failure nothing is left.
- * @throws ServiceError 415 for another content type, 413 for a file or a body over its limit, 400 for a broken
- *   form and for fields that are too many, too long or given twice, 503 when the disk is full; the signal's reason after an
- *   abort.
+ * Reads a multipart form into a folder. The caller owns what it gets and releases it; after a failure nothing is left.
+ * @throws ServiceError as {@link readForm}, and 503 when the disk is full; the signal's reason after an abort.
  */
 export async function receiveForm(
   request: Request,
-  settings: UploadSettings,
+  { folder, create = createPrivate, ...rest }: UploadSettings,
   signal: AbortSignal,
 ): Promise<ReceivedForm> {
-  const contentType = request.headers.get('content-type') ?? '';
-  if (mediaTypeOf(contentType) !== 'multipart/form-data') {
-    const message = "The content type of the request body must be 'multipart/form-data'.";
-    throw new ServiceError('unsupported_media_type', message);
-  }
-  const place = await mkdtemp(join(settings.folder, 'form-')).catch((error: unknown) => {
+  refuseOtherTypes(request);
+  const place = await mkdtemp(join(folder, 'form-')).catch((error: unknown) => {
     throw diskFailure(error);
   });
   const release = () => rm(place, { recursive: true, force: true });
+  let files = 0;
+  const take = async ({ bytes }: ArrivingFile, ended: AbortSignal) => {
+    const path = join(place, String(files));
+    files += 1;
+    let lengthBytes = 0;
+    const measured = async function* () {
+      for await (const chunk of bytes) {
+        lengthBytes += chunk.length;
+        yield chunk;
+      }
+    };
+    await pipeline(measured(), create(path), { signal: ended });
+    return new StagedFile(path, lengthBytes);
+  };
   try {
-    const reader = new FormReader(contentType, place, settings);
-    return { fields: await reader.read(request.body, signal), release };
+    return { fields: await readForm(request, { ...rest, take }, signal), release };
   } catch (error) {
     await release();
+    throw diskFailure(error);
+  }
+}
+
+/**
+ * Reads a multipart form whose files somebody takes while they arrive.
+ * @throws ServiceError 415 for another content type, 413 for a file or a body over its limit, 400 for a broken
+ *   form and for fields that are too many, too long or given twice; what `take` throws; the signal's reason after an
+ *   abort. Nothing is being taken any more then.
+ */
+export async function readForm<Upload extends object>(
+  request: Request,
+  settings: FormSettings<Upload>,
+  signal: AbortSignal,
+): Promise<FormFields<Upload>> {
+  const contentType = refuseOtherTypes(request);
+  try {
+    return await new FormReader(contentType, settings).read(request.body, signal);
+  } catch (error) {
     signal.throwIfAborted();
     throw error;
   }
 }
 
+/** @throws ServiceError 415. */
+function refuseOtherTypes(request: Request): string {
+  const contentType = request.headers.get('content-type') ?? '';
+  if (mediaTypeOf(contentType) === 'multipart/form-data') return contentType;
+  const message = "The content type of the request body must be 'multipart/form-data'.";
+  throw new ServiceError('unsupported_media_type', message);
+}
+
 /** Takes one form apart. */
-class FormReader {
-  readonly #place: string;
-  readonly #fileBytes: number;
-  readonly #create: (path: string) => Writable;
+class FormReader<Upload extends object> {
+  readonly #settings: FormSettings<Upload>;
   readonly #parser: BusboyInstance;
-  readonly #form: FormBuilder<StagedFile>;
-  readonly #writes: Promise<void>[] = [];
+  readonly #form: FormBuilder<Upload>;
+  readonly #taken: Promise<void>[] = [];
   /** Fires with the first reason to read no further. */
   readonly #refused = new AbortController();
 
-  constructor(
-    contentType: string,
-    place: string,
-    { fileBytes, lists, create = createPrivate }: UploadSettings,
-  ) {
-    this.#form = new FormBuilder(lists);
-    this.#place = place;
-    this.#fileBytes = fileBytes;
-    this.#create = create;
-    this.#parser = parserFor(contentType, fileBytes);
+  constructor(contentType: string, settings: FormSettings<Upload>) {
+    this.#settings = settings;
+    this.#form = new FormBuilder(settings.lists);
+    this.#parser = parserFor(contentType, settings.fileBytes);
   }
 
-  async read(body: ReadableStream<Uint8Array> | null, signal: AbortSignal): Promise<FormFields<StagedFile>> {
+  async read(body: ReadableStream<Uint8Array> | null, signal: AbortSignal): Promise<FormFields<Upload>> {
+    const { fileBytes } = this.#settings;
     const ended = AbortSignal.any([signal, this.#refused.signal]);
     this.#parser.on('field', (name, value, _, isCut) =>
       this.#orRefuse(() => this.#field(name, value, isCut)),
     );
-    this.#parser.on('file', (name, stream) => {
-      stream.once('limit', () => this.#refused.abort(fileTooLarge(name, this.#fileBytes)));
-      const path = join(this.#place, String(this.#writes.length));
-      const write = pipeline(stream, this.#create(path), { signal: ended }).then(() => {
-        this.#form.add(name ?? '', new StagedFile(path, stream.bytesRead));
-      });
-      // A part that breaks off fails the parser too; a disk that is full fails here alone.
-      write.catch((error: unknown) => {
-        if (error instanceof ServiceError || isDiskFailure(error)) this.#refused.abort(diskFailure(error));
-      });
-      this.#writes.push(write);
+    this.#parser.on('file', (name = '', stream, filename) => {
+      stream.once('limit', () => this.#refused.abort(fileTooLarge(name, fileBytes)));
+      // Told by what reads it; without a listener a part that breaks off would end the process.
+      stream.once('error', () => undefined);
+      const file = { name, filename, bytes: bytesOf(stream, this.#refused.signal) };
+      const taken = this.#settings.take(file, ended).then((upload) => this.#form.add(name, upload));
+      this.#taken.push(taken.catch((error: unknown) => this.#refused.abort(error)));
     });
     for (const limit of ['filesLimit', 'fieldsLimit', 'partsLimit'] as const) {
       this.#parser.once(limit, () => this.#refused.abort(invalidRequest('The form has too many fields.')));
     }
     try {
-      await pipeline(counted(body, largestForm(this.#fileBytes)), this.#parser, { signal: ended });
-      await Promise.all(this.#writes);
+      await pipeline(counted(body, largestForm(fileBytes)), this.#parser, { signal: ended });
     } catch (error) {
-      if (!this.#refused.signal.aborted)
-        this.#refused.abort(error instanceof ServiceError ? error : notAForm());
-      await Promise.allSettled(this.#writes);
+      this.#refused.abort(error instanceof ServiceError ? error : notAForm());
     }
+    await Promise.all(this.#taken);
     this.#refused.signal.throwIfAborted();
     return this.#form.fields;
   }
@@ -183,6 +227,18 @@ function parserFor(contentType: string, fileBytes: number): BusboyInstance {
   } catch {
     throw notAForm();
   }
+}
+
+/** A part's bytes, which are whole when they end. */
+async function* bytesOf(stream: Readable, refused: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
+  try {
+    yield* stream;
+  } catch {
+    refused.throwIfAborted();
+    throw notAForm();
+  }
+  // A file that is too long ends at its limit.
+  refused.throwIfAborted();
 }
 
 /** A new file for this user alone. */

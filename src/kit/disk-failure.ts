@@ -5,11 +5,6 @@ const NO_ROOM: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT']);
 /** Room comes back when other requests end, or when somebody makes some. */
 const NO_ROOM_RETRY_AFTER_S = 30;
 
-/** Whether the system said this of a file. */
-export function isDiskFailure(error: unknown): boolean {
-  return error instanceof Error && 'syscall' in error;
-}
-
 /** A full disk as the caller may know of it; anything else as it is. */
 export function diskFailure(error: unknown): unknown {
   if (!(error instanceof Error && 'code' in error && NO_ROOM.has(error.code))) return error;
