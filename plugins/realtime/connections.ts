@@ -26,7 +26,7 @@ export class Connections {
 
   constructor(parts: ConnectionsParts) {
     this.#parts = parts;
-    this.#places = new Places('realtime connections', parts.perOrganization);
+    this.#places = new Places('realtime connections', { perOrganization: parts.perOrganization });
     this.#metrics = realtimeMetrics(parts.metrics);
     parts.metrics.gauge('realtime_open_connections', 'WebSockets at /v1/realtime', () => this.#open.size);
   }
@@ -36,7 +36,7 @@ export class Connections {
    * @throws ServiceError `rate_limited` when the organization has too many open.
    */
   open(caller: Caller, query: URLSearchParams, headers: Headers): Connection {
-    const leave = this.#places.take(caller.organization);
+    const leave = this.#places.take(caller);
     const { rules } = this.#parts;
     const { dialect, fixed } = dialectOfUpgrade(query, headers);
     const connection = new Connection({

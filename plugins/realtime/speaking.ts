@@ -119,7 +119,7 @@ export class Speaking {
       voice,
       speed,
       priority: 'realtime',
-      owner: caller.organization,
+      owner: caller.keyId,
       delivery: 'stream',
     } as const;
     const begun = (sentence: string) =>

@@ -116,7 +116,7 @@ describe('a committed turn', () => {
         prompt: 'Weather.',
         timestamps: 'none',
         priority: 'realtime',
-        owner: 'a',
+        owner: CALLER.keyId,
       },
     ]);
   });

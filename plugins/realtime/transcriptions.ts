@@ -109,7 +109,7 @@ export class Transcriptions {
     try {
       signal.throwIfAborted();
       let final: Transcript | undefined;
-      const { organization: owner } = this.#parts.caller;
+      const { keyId: owner } = this.#parts.caller;
       const request = { ...ask, timestamps: 'none', priority: 'realtime', owner } as const;
       for await (const event of requireModel(this.#parts.stt, model).transcribe(
         heard(audio, tally, signal),

@@ -17,11 +17,13 @@ import type {
   TextTokens,
   ToolChoice,
 } from '../../src/contract/text.ts';
+import { codePoints } from '../../src/kit/code-points.ts';
 import type { BuiltInResult, BuiltInTool, BuiltInTools } from './built-in-tools.ts';
+import { mostInputTokens, mostOutputTokens, mostResultTokens, mostTokens } from './most-tokens.ts';
 import { withoutOldest } from './response-conversation.ts';
 import type { ResponseAsk } from './response-model.ts';
 import type { ResponseFact } from './stream-state.ts';
-import { mostTokens, type TextCall } from './text-work.ts';
+import type { TextCall } from './text-work.ts';
 
 /** Most characters of a tool's result that the model reads. */
 export const MOST_RESULT_CHARACTERS = 20_000;
@@ -63,8 +65,11 @@ export class Answers implements AsyncDisposable {
   #runsLeft: number;
   #tokens: TextTokens = { input: 0, output: 0, cached: 0, reasoning: 0 };
   /** The answer that is being made, which has no count yet. */
-  #uncounted: { readonly messages: readonly ChatMessage[]; said: string } | undefined;
+  #uncounted: { readonly messages: readonly ChatMessage[]; characters: number } | undefined;
   #begun = false;
+  /** Whether the model was told that there are no more runs. */
+  #toldNoMore = false;
+  #bounded = false;
 
   private constructor(parts: AnswersParts) {
     this.#parts = parts;
@@ -89,31 +94,33 @@ export class Answers implements AsyncDisposable {
     return this.#begun;
   }
 
-  /** Most that all answers together may consume. */
+  /** Most that all answers together may consume: each reads what those before it said and their tools gave. */
   most(): Consumption {
     const { ask, engine } = this.#parts;
-    const one = mostTokens(
-      { messages: this.#messages, tools: this.#offered(), maxTokens: ask.maxTokens },
-      engine,
-    );
-    if (this.#tools.size === 0) return one;
-    const rounds = ask.maxToolCalls + 1;
+    const question = { messages: this.#messages, tools: this.#offered(), output: ask.output };
+    if (this.#tools.size === 0) return mostTokens({ ...question, maxTokens: ask.maxTokens }, engine);
+    // After those that run tools one may call in vain, and the last one speaks.
+    const rounds = ask.maxToolCalls + 2;
     const { contextTokens = Number.POSITIVE_INFINITY } = engine;
-    const grown = one.inputTokens + one.outputTokens + ask.maxToolCalls * MOST_RESULT_CHARACTERS;
-    return {
-      inputTokens: rounds * Math.min(contextTokens, grown),
-      outputTokens: ask.maxTokens === undefined ? rounds * one.outputTokens : one.outputTokens,
-    };
+    const outputTokens =
+      ask.maxTokens === undefined ? rounds * mostOutputTokens(undefined, engine) : ask.maxTokens;
+    const results = (ask.maxToolCalls + 1) * mostResultTokens(MOST_RESULT_CHARACTERS);
+    const grown = mostInputTokens(question) + outputTokens + results;
+    return { inputTokens: rounds * Math.min(contextTokens, grown), outputTokens };
   }
 
   /** Adds what was consumed to a call: answers that were broken off by an estimate. */
   countInto(call: TextCall): void {
     call.count(this.#tokens);
-    if (this.#uncounted) call.estimate(this.#uncounted, this.#uncounted.said);
+    if (this.#uncounted) call.estimate(this.#uncounted, this.#uncounted.characters);
   }
 
-  /** What happens, with an `ended` as the last. */
-  async *facts(signal: AbortSignal): AsyncGenerator<ResponseFact, void, undefined> {
+  /**
+   * What happens, with an `ended` as the last.
+   * @param bounded whether no answer may be longer than {@link most} says.
+   */
+  async *facts(signal: AbortSignal, bounded: boolean): AsyncGenerator<ResponseFact, void, undefined> {
+    this.#bounded = bounded;
     let choice = this.#firstChoice();
     for (;;) {
       const answer: Answer = { text: '', calls: [], held: [], end: undefined };
@@ -123,12 +130,16 @@ export class Answers implements AsyncDisposable {
       this.#count(end.tokens);
       const reason = end.reason === 'tool_calls' ? 'stop' : end.reason;
       if (answer.held.length === 0 || reason !== 'stop') return yield this.#ended(reason);
+      const runsLeft = this.#runsLeft;
       const results = yield* this.#run(answer.held, signal);
       const { ask } = this.#parts;
       // Calls of the client's functions wait for the client.
       if (answer.calls.some(({ name }) => !this.#tools.has(name))) return yield this.#ended('stop');
       if (ask.maxTokens !== undefined && this.#tokens.output >= ask.maxTokens)
         return yield this.#ended('length');
+      // A model that calls on although it was told has no more to say.
+      if (runsLeft === 0 && this.#toldNoMore) return yield this.#ended('stop');
+      this.#toldNoMore = runsLeft === 0;
       this.#messages = [...this.#messages, saidBy(answer), ...results];
       // What had to be called was.
       choice = 'auto';
@@ -142,7 +153,7 @@ export class Answers implements AsyncDisposable {
   #openTools(): void {
     const { ask, tools, order } = this.#parts;
     for (const { type, settings, field } of ask.tools.builtIn) {
-      const tool = openTool(tools, field, type, settings, order.caller.organization);
+      const tool = openTool(tools, field, type, settings, order.caller.keyId);
       const { name } = tool.tool;
       this.#tools.set(name, tool);
       if (!ask.tools.functions.some((each) => each.name === name)) continue;
@@ -164,16 +175,16 @@ export class Answers implements AsyncDisposable {
         answer.end = event;
         return;
       }
-      if (this.#uncounted && 'text' in event) this.#uncounted.said += event.text;
+      if (this.#uncounted && 'text' in event) this.#uncounted.characters += codePoints(event.text);
       if (event.kind === 'text') answer.text += event.text;
       if (event.kind === 'tool_call') {
         const { index, name } = event;
         // Ours: engines may give the calls of each answer the same ids.
         const call: MadeCall = { index, id: newId('toolCall'), name, arguments: '' };
         calls.push(call);
-        const tool = this.#runsLeft > 0 ? this.#tools.get(name) : undefined;
+        const tool = this.#tools.get(name);
         if (held.length > 0 || tool) held.push(call);
-        if (held.length === 1 && tool) yield this.#named(tool);
+        if (held.length === 1 && tool && this.#runsLeft > 0) yield this.#named(tool);
       } else if (event.kind === 'tool_arguments') {
         const call = calls.find(({ index }) => index === event.index);
         if (call) call.arguments += event.text;
@@ -231,10 +242,10 @@ export class Answers implements AsyncDisposable {
     const { engine, ask } = this.#parts;
     for (;;) {
       const request = this.#request(choice);
-      this.#uncounted = { messages: request.messages, said: '' };
       let begun = false;
       try {
         for await (const event of engine.generate(request, signal)) {
+          if (!begun) this.#uncounted = { messages: request.messages, characters: 0 };
           begun = true;
           yield event;
         }
@@ -248,9 +259,10 @@ export class Answers implements AsyncDisposable {
   }
 
   #request(choice: ToolChoice): TextRequest {
-    const { ask, order } = this.#parts;
-    const { output, sampling, maxTokens, reasoningEffort, parallelToolCalls } = ask;
+    const { ask, engine, order } = this.#parts;
+    const { output, sampling, reasoningEffort, parallelToolCalls } = ask;
     const tools = this.#offered();
+    const left = ask.maxTokens === undefined ? undefined : ask.maxTokens - this.#tokens.output;
     return {
       messages: this.#messages,
       tools,
@@ -259,10 +271,10 @@ export class Answers implements AsyncDisposable {
       output,
       sampling,
       stop: [],
-      maxTokens: maxTokens === undefined ? undefined : maxTokens - this.#tokens.output,
+      maxTokens: this.#bounded ? mostOutputTokens(left, engine) : left,
       reasoningEffort,
       priority: order.priority,
-      owner: order.caller.organization,
+      owner: order.caller.keyId,
     };
   }
 

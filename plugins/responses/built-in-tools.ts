@@ -62,7 +62,7 @@ export interface SearchSettings {
 export interface BuiltInTools {
   /**
    * Makes a tool for one response. It holds nothing before its first run.
-   * @param owner organization for which it runs.
+   * @param owner API key for which it runs.
    * @throws ServiceError `invalid_request`, code `unsupported_value`, when the service is set up without it; the
    *   message says how to set it up.
    */

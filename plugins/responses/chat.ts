@@ -8,11 +8,13 @@ import type { WorkOrder } from '../../src/contract/operation.ts';
 import type { ModelTable } from '../../src/contract/plugin.ts';
 import type { TextEngine, TextEvent, TextRequest } from '../../src/contract/text.ts';
 import { requireModel } from '../../src/http/model-routes.ts';
+import { codePoints } from '../../src/kit/code-points.ts';
 import type { OpenRequests } from '../../src/kit/open-requests.ts';
 import { startingWith } from '../../src/kit/starting-with.ts';
 import { CompletionBuilder, type CompletionHead } from './chat-completion.ts';
 import type { ChatAsk } from './chat-model.ts';
-import { beginWork, isRefusal, mostTokens, TextCall } from './text-work.ts';
+import { mostOutputTokens, mostTokens } from './most-tokens.ts';
+import { beginWork, isRefusal, TextCall } from './text-work.ts';
 
 export interface ChatParts {
   readonly text: ModelTable<TextEngine>;
@@ -67,7 +69,9 @@ export class Chat {
         most: mostTokens(request, engine),
       });
       const { priority, caller } = order;
-      const work = { ...request, priority, owner: caller.organization };
+      // Else it could cost more than is held for it.
+      const maxTokens = call.holdsCredits ? mostOutputTokens(request.maxTokens, engine) : request.maxTokens;
+      const work = { ...request, maxTokens, priority, owner: caller.keyId };
       const events = this.#events(engine, work, call, job.signal, job.end);
       const first = await events.next();
       if (first.done) throw new Error('the engine ended without an end');
@@ -90,7 +94,7 @@ export class Chat {
     signal: AbortSignal,
     ended: () => void,
   ): AsyncGenerator<TextEvent, void, undefined> {
-    let said = '';
+    let saidCharacters = 0;
     let begun = false;
     let status: 'completed' | 'cancelled' | 'failed' | 'refused' = 'cancelled';
     try {
@@ -101,7 +105,7 @@ export class Chat {
           status = 'completed';
           // The row comes first: whoever has the end may look for it.
           await call.close(status);
-        } else if ('text' in event) said += event.text;
+        } else if ('text' in event) saidCharacters += codePoints(event.text);
         yield event;
       }
     } catch (error) {
@@ -111,7 +115,7 @@ export class Chat {
     } finally {
       if (status === 'refused') await call.discard();
       else if (status !== 'completed') {
-        call.estimate(request, said);
+        if (begun) call.estimate(request, saidCharacters);
         await call.close(status);
       }
       ended();

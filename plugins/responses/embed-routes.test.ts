@@ -4,7 +4,7 @@ import { ServiceError } from '../../src/contract/error.ts';
 import { OpenRequests } from '../../src/kit/open-requests.ts';
 import { FakeEmbedEngine, type FakeEmbedOptions, fakeVector } from '../../test/support/fake-embed-engine.ts';
 import { RecordedCalls, type RecordedCallsOptions } from '../../test/support/recorded-calls.ts';
-import { type TestApp, testApp } from '../../test/support/test-app.ts';
+import { KEY_ID_A, type TestApp, testApp } from '../../test/support/test-app.ts';
 import { Embedder } from './embed.ts';
 import { embeddingRoutes } from './embed-routes.ts';
 
@@ -125,9 +125,9 @@ it('what is asked reaches the engine', async () => {
   await post({ input: [5, 6, 7] });
   await post({ input: 'text', dimensions: null, encoding_format: null });
   expect(engine.requests).toEqual([
-    { inputs: [[1, 2], [3]], dimensions: 3, priority: 'interactive', owner: 'a' },
-    { inputs: [[5, 6, 7]], dimensions: undefined, priority: 'interactive', owner: 'a' },
-    { inputs: ['text'], dimensions: undefined, priority: 'interactive', owner: 'a' },
+    { inputs: [[1, 2], [3]], dimensions: 3, priority: 'interactive', owner: KEY_ID_A },
+    { inputs: [[5, 6, 7]], dimensions: undefined, priority: 'interactive', owner: KEY_ID_A },
+    { inputs: ['text'], dimensions: undefined, priority: 'interactive', owner: KEY_ID_A },
   ]);
 });
 
@@ -202,7 +202,7 @@ describe('what goes wrong', () => {
     const response = await post({ input: 'twelve chars' });
     expect(response.status).toBe(500);
     expect((await errorOf(response)).error.code).toBe('worker_crashed');
-    expect(calls.rows).toMatchObject([{ status: 'failed', inputTokens: 3 }]);
+    expect(calls.rows).toMatchObject([{ status: 'failed', inputTokens: 0 }]);
   });
 
   it.each(['invalid_request', 'overloaded'] as const)('by a refusal leaves no row: %s', async (kind) => {
@@ -222,7 +222,7 @@ describe('what goes wrong', () => {
     await expect.poll(() => engine.requests.length).toBe(1);
     controller.abort();
     await answer;
-    await expect.poll(() => calls.rows).toMatchObject([{ status: 'cancelled' }]);
+    await expect.poll(() => calls.rows).toMatchObject([{ status: 'cancelled', inputTokens: 0 }]);
     expect(engine.leftEarly).toBe(1);
   });
 

@@ -5,7 +5,7 @@ import type { WorkOrder } from '../../src/contract/operation.ts';
 import type { ModelTable } from '../../src/contract/plugin.ts';
 import { requireModel } from '../../src/http/model-routes.ts';
 import type { OpenRequests } from '../../src/kit/open-requests.ts';
-import { type EmbedAsk, estimatedTokens } from './embed-model.ts';
+import type { EmbedAsk } from './embed-model.ts';
 import { beginWork, isRefusal } from './text-work.ts';
 
 /** What a model may add to each input. */
@@ -44,7 +44,7 @@ export class Embedder {
         caller,
         most: { inputTokens: mostTokens(request.inputs, engine), outputTokens: 0 },
       });
-      const work = { ...request, priority, owner: caller.organization };
+      const work = { ...request, priority, owner: caller.keyId };
       try {
         const embeddings = await engine.embed(work, job.signal);
         await call.close({ status: 'completed', inputTokens: embeddings.tokens, outputTokens: 0 });
@@ -53,8 +53,8 @@ export class Embedder {
         const left = job.signal.aborted;
         if (!left && isRefusal(error)) await call.discard();
         else {
-          const inputTokens = estimatedTokens(request.inputs);
-          await call.close({ status: left ? 'cancelled' : 'failed', inputTokens, outputTokens: 0 });
+          // Whoever gets no vectors pays for none.
+          await call.close({ status: left ? 'cancelled' : 'failed', inputTokens: 0, outputTokens: 0 });
         }
         throw error;
       }

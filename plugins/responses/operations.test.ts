@@ -9,7 +9,7 @@ import { ManualClock } from '../../test/support/manual-clock.ts';
 import { RecordedCalls } from '../../test/support/recorded-calls.ts';
 import { RecordingLogger } from '../../test/support/recording-logger.ts';
 import { memoryStore } from '../../test/support/response-app.ts';
-import { KEY_A, testApp } from '../../test/support/test-app.ts';
+import { KEY_A, KEY_ID_A, testApp } from '../../test/support/test-app.ts';
 import { responsesPlugin } from './index.ts';
 
 const never = new AbortController().signal;
@@ -153,9 +153,9 @@ describe.each(OPERATION_URLS)('%s as an operation', (url) => {
     await app.call(url, body, never, { priority: 'interactive' });
     await app.post(url, body);
     expect(engineOf(app).requests.map(({ priority, owner }) => [priority, owner])).toEqual([
-      ['batch', 'org'],
-      ['interactive', 'org'],
-      ['interactive', 'a'],
+      ['batch', 'key'],
+      ['interactive', 'key'],
+      ['interactive', KEY_ID_A],
     ]);
     expect(app.lineCalls.rows).toMatchObject([
       { endpoint: `POST ${url}`, organization: 'org', status: 'completed' },

@@ -7,7 +7,7 @@ import { called, said } from '../../test/support/fake-text-engine.ts';
 import { legalStream } from '../../test/support/legal-stream.ts';
 import { eventsOf, memoryStore, RESPONSES, responseApp } from '../../test/support/response-app.ts';
 import { tempDir } from '../../test/support/temp-dir.ts';
-import { KEY_B } from '../../test/support/test-app.ts';
+import { KEY_B, KEY_ID_A } from '../../test/support/test-app.ts';
 import { MOST_REFERENCES } from './response-history.ts';
 
 const WEATHER = { type: 'function', name: 'weather', parameters: { type: 'object' } };
@@ -154,7 +154,7 @@ describe('a response', () => {
       maxTokens: undefined,
       reasoningEffort: 'low',
       priority: 'interactive',
-      owner: 'a',
+      owner: KEY_ID_A,
     });
   });
 

@@ -1,36 +1,12 @@
 /** One answer of a language model on behalf of a caller, billed as one call: what chat and responses share. */
 
-import type { CallOpening, Consumption, OpenCall } from '../../src/contract/calls.ts';
+import type { CallOpening, OpenCall } from '../../src/contract/calls.ts';
 import { ServiceError } from '../../src/contract/error.ts';
 import type { WorkOrder } from '../../src/contract/operation.ts';
-import type { TextEngine, TextRequest, TextTokens } from '../../src/contract/text.ts';
+import type { TextRequest, TextTokens } from '../../src/contract/text.ts';
 import type { UsageStatus } from '../../src/contract/usage.ts';
 import type { OpenRequest, OpenRequests } from '../../src/kit/open-requests.ts';
-import { textTokens } from '../../src/kit/token-estimate.ts';
-
-/** Tokens of an answer that names no limit, when the engine does not tell its context. */
-const MOST_OUTPUT_TOKENS = 4096;
-/** What an image or a sound may cost, at most, where only the upstream knows. */
-const MOST_PART_TOKENS = 2000;
-
-/** Most tokens that an answer may consume: no token is shorter than a character. */
-export function mostTokens(
-  request: Pick<TextRequest, 'messages' | 'tools' | 'maxTokens'>,
-  engine: TextEngine,
-): Consumption {
-  const { maxTokens = engine.contextTokens ?? MOST_OUTPUT_TOKENS } = request;
-  let inputTokens = JSON.stringify(request.tools).length;
-  for (const text of textsOf(request)) inputTokens += text.length;
-  for (const message of request.messages) {
-    if (message.role !== 'user') continue;
-    inputTokens += MOST_PART_TOKENS * message.parts.filter(({ kind }) => kind !== 'text').length;
-  }
-  const { contextTokens = Number.POSITIVE_INFINITY } = engine;
-  return {
-    inputTokens: Math.min(inputTokens, contextTokens),
-    outputTokens: Math.min(maxTokens, contextTokens),
-  };
-}
+import { characterTokens, textTokens } from '../../src/kit/token-estimate.ts';
 
 function* textsOf({ messages }: Pick<TextRequest, 'messages'>): Generator<string> {
   for (const message of messages) {
@@ -50,7 +26,7 @@ export function beginWork(
   { caller, priority }: WorkOrder,
   signal: AbortSignal,
 ): OpenRequest {
-  return priority === 'batch' ? open.beginWithoutPlace(signal) : open.begin(caller.organization, signal);
+  return priority === 'batch' ? open.beginWithoutPlace(signal) : open.begin(caller, signal);
 }
 
 /** Whether an engine turned a request away before it did anything. */
@@ -77,16 +53,24 @@ export class TextCall {
     return new TextCall(await calls.open({ ...opening, caller }));
   }
 
+  /** Whether credits are held for it: it must not consume more than its opening says. */
+  get holdsCredits(): boolean {
+    return this.#call.holds;
+  }
+
   /** Counts an answer as its engine did. */
   count({ input, output }: TextTokens): void {
     this.#input += input;
     this.#output += output;
   }
 
-  /** Counts an answer that has no count of its own. */
-  estimate(request: Pick<TextRequest, 'messages'>, answer: string): void {
+  /**
+   * Counts an answer that had begun and has no count of its own.
+   * @param characters of the answer, in code points.
+   */
+  estimate(request: Pick<TextRequest, 'messages'>, characters: number): void {
     for (const text of textsOf(request)) this.#input += textTokens(text);
-    this.#output += textTokens(answer);
+    this.#output += characterTokens(characters);
   }
 
   /** Resolves when the usage row is stored. */

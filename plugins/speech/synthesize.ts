@@ -53,7 +53,7 @@ export class Synthesizer {
   async synthesize(request: SpeechRequest, caller: Caller, signal: AbortSignal): Promise<SpeechAudio> {
     const engine = requireModel(this.#parts.tts, request.model);
     const voice = this.#voice(request.voice, caller.organization);
-    const job = this.#open.begin(caller.organization, signal);
+    const job = this.#open.begin(caller, signal);
     const tally = new SpeechTally(request, caller);
     const samples = speak(
       engine,
@@ -62,7 +62,7 @@ export class Synthesizer {
         voice,
         speed: request.speed,
         priority: 'interactive',
-        owner: caller.organization,
+        owner: caller.keyId,
         delivery: request.format === 'pcm' ? 'stream' : 'whole',
       },
       this.#parts.clock,

@@ -14,7 +14,7 @@ import { Turns } from '../../src/kit/turns.ts';
 import { TranscriptionTally } from '../../src/usage/call-tally.ts';
 import type { TranscriptionAsk } from './transcription-model.ts';
 
-/** Turns to have a file read that no organization has to itself. */
+/** Turns to have a file read that no key has to itself. */
 const TURNS_FOR_OTHERS = 2;
 const MOST_WAITING = 1000;
 
@@ -42,7 +42,7 @@ export class Transcriber {
    * @throws ServiceError `rate_limited` when the organization has too many requests open.
    */
   begin(caller: Caller, signal: AbortSignal): OpenRequest {
-    return this.#open.begin(caller.organization, signal);
+    return this.#open.begin(caller, signal);
   }
 
   /**
@@ -56,7 +56,7 @@ export class Transcriber {
     signal: AbortSignal,
   ): AsyncGenerator<TranscriptionEvent, void, undefined> {
     const engine = this.#engine(ask);
-    const end = await this.#files.take(caller.organization, signal);
+    const end = await this.#files.take(caller.keyId, signal);
     try {
       const file = await this.#parts.audioFiles.open(ask.file.path, LISTEN_RATE_HZ, 'file', signal);
       yield* this.#events(engine, file, ask, caller, signal);
@@ -94,7 +94,7 @@ export class Transcriber {
       await tally.open(this.#parts.calls, file.declaredS);
       for await (const event of engine.transcribe(
         counted(file, tally),
-        requestOf(ask, caller.organization),
+        requestOf(ask, caller.keyId),
         signal,
       )) {
         tally.says(event);

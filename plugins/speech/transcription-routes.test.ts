@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { TranscriptSegment } from '../../src/contract/engine.ts';
+import { KEY_ID_A } from '../../test/support/test-app.ts';
 import {
   FILE_BYTES,
   type Fields,
@@ -36,7 +37,7 @@ describe('formats', () => {
         temperature: 0,
         timestamps: 'none',
         priority: 'interactive',
-        owner: 'a',
+        owner: KEY_ID_A,
       },
     ]);
     expect(engine.heard).toEqual([8000]);

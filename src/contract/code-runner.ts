@@ -31,7 +31,7 @@ export interface CodeContainer {
 export interface CodeRunner {
   /**
    * A container with nothing in it. It holds no interpreter before its first run, but one is made ready.
-   * @param owner organization: turns for interpreters are fair between owners.
+   * @param owner API key: turns for interpreters are fair between owners.
    */
   open(owner: string): CodeContainer;
 }

@@ -8,7 +8,7 @@ export interface EmbedRequest {
   /** Length of the vectors, when it should be another than the model's. */
   readonly dimensions?: number | undefined;
   readonly priority: Priority;
-  /** Organization for which the work is done: owners take turns. */
+  /** API key for which the work is done: owners take turns (docs/decisions/fairness.md). */
   readonly owner: string;
 }
 

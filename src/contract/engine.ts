@@ -23,7 +23,7 @@ export interface SynthesisRequest {
   /** 0.25–4, 1 is natural; a hint that an engine may ignore (spec 4.3). */
   readonly speed: number;
   readonly priority: Priority;
-  /** Organization for which the work is done: owners take turns. */
+  /** API key for which the work is done: owners take turns (docs/decisions/fairness.md). */
   readonly owner: string;
   /**
    * `stream`: the first audio is wanted as soon as it can be had, later windows may grow.
@@ -68,7 +68,7 @@ export interface TranscriptionRequest {
   /** What times are wanted. `word` includes `segment`. */
   readonly timestamps: 'none' | 'segment' | 'word';
   readonly priority: Priority;
-  /** Organization for which the work is done: owners take turns. */
+  /** API key for which the work is done: owners take turns (docs/decisions/fairness.md). */
   readonly owner: string;
 }
 

@@ -23,7 +23,7 @@ export interface TextRequest {
   /** `low`, `high` and the like, for models that think first; others ignore it. */
   readonly reasoningEffort?: string | undefined;
   readonly priority: Priority;
-  /** Organization for which the work is done: owners take turns. */
+  /** API key for which the work is done: owners take turns (docs/decisions/fairness.md). */
   readonly owner: string;
 }
 

@@ -184,7 +184,7 @@ class Pool<Spec> implements InferencePool {
     if (own >= share) {
       throw new ServiceError(
         'rate_limited',
-        `The server is already working on ${share} requests of this kind for your organization, which is its share. Try again when one has ended.`,
+        `The server is already working on ${share} requests of this kind for your API key, which is its share. Try again when one has ended.`,
         { code: 'rate_limit_exceeded', retryAfterS: RETRY_AFTER_S },
       );
     }

@@ -1,4 +1,5 @@
 import { shuttingDown } from '../contract/error.ts';
+import type { LimitedUser } from '../contract/limits.ts';
 import { Places } from './places.ts';
 
 /** A request that is being answered. */
@@ -9,6 +10,9 @@ export interface OpenRequest {
   end(): void;
 }
 
+/** Part of an organization's places that no key has to itself, so that one that floods leaves room for its others. */
+const OF_OTHER_KEYS = 1 / 8;
+
 /** The requests of one feature that are being answered: at most so many of an organization, stopped together. */
 export class OpenRequests {
   readonly #places: Places;
@@ -18,19 +22,20 @@ export class OpenRequests {
 
   /**
    * @param noun what a message calls them: "speech" in "3 speech requests".
-   * @param perOrganization requests of one organization that may be open at once, so that no key shuts out
-   *   the others.
+   * @param perOrganization requests of one organization that may be open at once, so that none shuts out the
+   *   others. One key may have seven of eight.
    */
   constructor(noun: string, perOrganization: number) {
-    this.#places = new Places(`${noun} requests`, perOrganization);
+    const perKey = perOrganization - Math.floor(perOrganization * OF_OTHER_KEYS);
+    this.#places = new Places(`${noun} requests`, { perOrganization, perKey });
   }
 
   /**
    * Takes a place.
-   * @throws ServiceError `rate_limited` when the organization has too many requests open.
+   * @throws ServiceError `rate_limited` when the organization or the key has too many requests open.
    */
-  begin(organization: string, signal: AbortSignal): OpenRequest {
-    return this.#begin(this.#places.take(organization), signal);
+  begin(user: LimitedUser, signal: AbortSignal): OpenRequest {
+    return this.#begin(this.#places.take(user), signal);
   }
 
   /** Takes no place, for requests whose number something else bounds; they are drained and stopped with the others. */

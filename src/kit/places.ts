@@ -1,45 +1,58 @@
 import { ServiceError } from '../contract/error.ts';
+import type { LimitedUser } from '../contract/limits.ts';
 
 const RETRY_AFTER_S = 2;
 
-/** Places of each organization for one kind of work, so that no key shuts out the others. */
+export interface PlaceLimits {
+  readonly perOrganization: number;
+  /** How many of them one key may have, so that others of its organization find room; absent: all. */
+  readonly perKey?: number;
+}
+
+/** Places of each organization for one kind of work, so that nobody shuts out the others. */
 export class Places {
   readonly #noun: string;
-  readonly #perOrganization: number;
-  readonly #taken = new Map<string, number>();
+  readonly #limits: Required<PlaceLimits>;
+  readonly #byOrganization = new Map<string, number>();
+  readonly #byKey = new Map<string, number>();
 
   /** @param noun what a message calls them: "speech requests" in "3 speech requests open". */
-  constructor(noun: string, perOrganization: number) {
+  constructor(noun: string, { perOrganization, perKey = perOrganization }: PlaceLimits) {
     this.#noun = noun;
-    this.#perOrganization = perOrganization;
+    this.#limits = { perOrganization, perKey };
   }
 
   /**
    * Takes a place; the result gives it back, once.
-   * @throws ServiceError `rate_limited` when the organization has taken all of its own.
+   * @throws ServiceError `rate_limited` when the organization has taken all of its own, or the key its part.
    */
-  take(organization: string): () => void {
-    const taken = this.#taken.get(organization) ?? 0;
-    const limit = this.#perOrganization;
-    if (taken >= limit) {
-      throw new ServiceError(
-        'rate_limited',
-        `Your organization has ${taken} ${this.#noun} open, and may have ${limit} at once. Try again when one has ended.`,
-        { code: 'rate_limit_exceeded', retryAfterS: RETRY_AFTER_S },
-      );
-    }
-    this.#taken.set(organization, taken + 1);
+  take({ organization, keyId }: LimitedUser): () => void {
+    const { perOrganization, perKey } = this.#limits;
+    this.#require('organization', this.#byOrganization.get(organization), perOrganization);
+    this.#require('API key', this.#byKey.get(keyId), perKey);
+    add(this.#byOrganization, organization, 1);
+    add(this.#byKey, keyId, 1);
     let held = true;
     return () => {
       if (!held) return;
       held = false;
-      this.#giveBack(organization);
+      add(this.#byOrganization, organization, -1);
+      add(this.#byKey, keyId, -1);
     };
   }
 
-  #giveBack(organization: string): void {
-    const left = (this.#taken.get(organization) ?? 1) - 1;
-    if (left === 0) this.#taken.delete(organization);
-    else this.#taken.set(organization, left);
+  #require(whose: 'organization' | 'API key', taken = 0, limit: number): void {
+    if (taken < limit) return;
+    throw new ServiceError(
+      'rate_limited',
+      `Your ${whose} has ${taken} ${this.#noun} open, and may have ${limit} at once. Try again when one has ended.`,
+      { code: 'rate_limit_exceeded', retryAfterS: RETRY_AFTER_S },
+    );
   }
+}
+
+function add(counts: Map<string, number>, name: string, change: 1 | -1): void {
+  const count = (counts.get(name) ?? 0) + change;
+  if (count === 0) counts.delete(name);
+  else counts.set(name, count);
 }

@@ -23,6 +23,8 @@ import { RecordingLogger } from './recording-logger.ts';
 
 /** Keys of {@link testApp}, one for each of two organizations. */
 export const KEY_A = 'key-of-a';
+/** The name of {@link KEY_A}, which is not the key. */
+export const KEY_ID_A = hashApiKey(KEY_A).slice(0, 16);
 export const KEY_B = 'key-of-b';
 
 export interface TestAppOptions {
