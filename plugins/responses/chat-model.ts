@@ -13,9 +13,10 @@ import type {
   ToolChoice,
   UserPart,
 } from '../../src/contract/text.ts';
+import { checkedBody } from '../../src/http/checked-body.ts';
 import { oneOf } from '../../src/kit/schema-error.ts';
 import { isRecord } from '../../src/kit/value-fault.ts';
-import { checkedBody, refuseFields } from './json-body.ts';
+import { refuseFields } from './json-body.ts';
 
 /** Clients send fields that are not named here; what has no meaning here is passed over. */
 function open<Properties extends TProperties>(properties: Properties, options: ObjectOptions = {}) {

@@ -4,9 +4,9 @@ import { type Static, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import type { EmbedRequest } from '../../src/contract/embed.ts';
 import { invalidRequest, type ServiceError } from '../../src/contract/error.ts';
+import { checkedBody } from '../../src/http/checked-body.ts';
 import { oneOf } from '../../src/kit/schema-error.ts';
 import { textTokens } from '../../src/kit/token-estimate.ts';
-import { checkedBody } from './json-body.ts';
 
 /** Limits of OpenAI's API. */
 const MOST_INPUTS = 2048;

@@ -4,9 +4,11 @@ import { type Static, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { invalidRequest, ServiceError } from '../../src/contract/error.ts';
 import type { OutputFormat, Sampling } from '../../src/contract/text.ts';
+import { checkedBody } from '../../src/http/checked-body.ts';
+import { checkMetadata, MetadataSchema } from '../../src/http/metadata.ts';
 import { oneOf } from '../../src/kit/schema-error.ts';
 import { isRecord } from '../../src/kit/value-fault.ts';
-import { checkedBody, refuseFields } from './json-body.ts';
+import { refuseFields } from './json-body.ts';
 import { INCLUDABLE, type Includable } from './output-items.ts';
 import { InputItem } from './response-input.ts';
 import type { RequestEcho } from './response-object.ts';
@@ -57,10 +59,6 @@ const Reasoning = Type.Object(
 /** Most runs of tools of the service inside one response. */
 const MAX_TOOL_CALLS = 100;
 const DEFAULT_TOOL_CALLS = 8;
-/** openai-wire 1.8 */
-const METADATA_PAIRS = 16;
-const METADATA_KEY_CHARACTERS = 64;
-const METADATA_VALUE_CHARACTERS = 512;
 
 /** The rules, and what Swagger shows. Null is as good as absent. */
 export const ResponseBody = Type.Object(
@@ -117,12 +115,7 @@ export const ResponseBody = Type.Object(
     max_output_tokens: optional(
       Type.Integer({ minimum: 1, description: 'Most tokens of the output; beyond them it is `incomplete`.' }),
     ),
-    metadata: optional(
-      Type.Record(Type.String(), Type.String({ maxLength: METADATA_VALUE_CHARACTERS }), {
-        description: `At most ${METADATA_PAIRS} pairs; keys of at most ${METADATA_KEY_CHARACTERS} characters.`,
-        examples: [{ topic: 'birds' }],
-      }),
-    ),
+    metadata: optional(MetadataSchema),
     reasoning: optional({ ...Reasoning, description: 'For models that reason.' }),
     text: optional({
       ...Text,
@@ -187,7 +180,8 @@ export function parseResponse(body: unknown): ResponseAsk {
   if (isRecord(body)) refuseEarly(body);
   const fields = checkedBody<ResponseBody>(body, checker, bracketed);
   refuseConversation(fields);
-  const metadata = metadataOf(fields.metadata ?? {});
+  const { metadata = {} } = fields;
+  checkMetadata(metadata);
   const tools = toolsOf(fields.tools ?? [], fields.tool_choice);
   const format = fields.text?.format ?? { type: 'text' };
   const { temperature = 1, top_p = 1, parallel_tool_calls = true, store = true } = fields;
@@ -256,22 +250,6 @@ function refuseConversation({ conversation, previous_response_id }: ResponseBody
   throw new ServiceError('not_found', `Conversation with id '${id.slice(0, 100)}' not found.`, {
     param: 'conversation',
   });
-}
-
-function metadataOf(metadata: Readonly<Record<string, string>>) {
-  const keys = Object.keys(metadata);
-  if (keys.length > METADATA_PAIRS) {
-    throw invalidRequest(
-      `'metadata' must have at most ${METADATA_PAIRS} pairs.`,
-      'metadata',
-      'invalid_value',
-    );
-  }
-  if (keys.some((key) => key.length > METADATA_KEY_CHARACTERS)) {
-    const message = `The keys of 'metadata' must have at most ${METADATA_KEY_CHARACTERS} characters.`;
-    throw invalidRequest(message, 'metadata', 'string_above_max_length');
-  }
-  return metadata;
 }
 
 type Format = Static<typeof Format>;
