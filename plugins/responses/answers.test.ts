@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Consumption } from '../../src/contract/calls.ts';
 import type { TextEvent } from '../../src/contract/text.ts';
 import { called, FAKE_TOKENS, type FakeTextOptions, said } from '../../test/support/fake-text-engine.ts';
 import { legalStream } from '../../test/support/legal-stream.ts';
@@ -36,7 +37,10 @@ class FakeTool implements BuiltInTool {
   }
 }
 
-async function toolApp(options: FakeTextOptions, more: Partial<Pick<ResponseAppOptions, 'opening'>> = {}) {
+async function toolApp(
+  options: FakeTextOptions,
+  more: Partial<Pick<ResponseAppOptions, 'opening' | 'holds'>> = {},
+) {
   const code = new FakeTool('code_interpreter', (input) => ({
     status: 'completed',
     text: `ran ${input}`,
@@ -212,9 +216,34 @@ describe('calls end', () => {
   });
 
   it('when a model calls on although it may not', async () => {
-    const { ask, code } = await toolApp({ answer: () => runs('1') });
-    expect((await ask({ input: 'x', tools: [CODE] })).status).toBe('completed');
-    expect(code.inputs).toHaveLength(8);
+    const { stream, code, engine } = await toolApp({ answer: () => runs('1') });
+    const events = await stream({ input: 'x', tools: [CODE], max_tool_calls: 2 });
+    legalStream(events);
+    expect(events.at(-1)?.response).toMatchObject({
+      status: 'completed',
+      // The client is not asked to call what it does not know.
+      output: [{ type: 'code_interpreter_call' }, { type: 'code_interpreter_call' }],
+    });
+    expect(code.inputs).toEqual(['1', '1']);
+    expect(engine.requests).toHaveLength(4);
+    expect(engine.requests.map(({ tools }) => tools.length)).toEqual([1, 1, 0, 0]);
+  });
+
+  it('with an answer in words when a model calls once more and is told', async () => {
+    const { ask, engine } = await toolApp({
+      answer: (_, at) => (at < 2 ? [...said('Well.'), ...runs('1')] : said('Four.')),
+    });
+    const { output, output_text } = await ask({ input: 'x', tools: [CODE, WEATHER], max_tool_calls: 1 });
+    expect(output.map(({ type }: { type: string }) => type)).toEqual([
+      'message',
+      'code_interpreter_call',
+      'message',
+    ]);
+    expect(output_text).toBe('Well.Well.Four.');
+    expect(engine.requests.at(-1)?.messages.at(-1)).toMatchObject({
+      role: 'tool',
+      text: expect.stringContaining('was not made'),
+    });
   });
 
   it('when the tokens are used up', async () => {
@@ -286,9 +315,33 @@ describe('a request', () => {
     await ask({ input: 'x', tools: [CODE], max_tool_calls: 2 });
     await ask({ input: 'x' });
     expect(most).toEqual([
-      { inputTokens: 300, outputTokens: 300 },
-      { inputTokens: 3, outputTokens: 100 },
+      { inputTokens: 400, outputTokens: 400 },
+      { inputTokens: 100, outputTokens: 100 },
     ]);
+  });
+
+  it('reserves for what each answer reads of those before it, where the engine knows no limit', async () => {
+    const most: Consumption[] = [];
+    const { ask } = await toolApp({}, { opening: (call) => void most.push(call.most) });
+    await ask({ input: 'x', tools: [CODE], max_tool_calls: 2, max_output_tokens: 10 });
+    await ask({ input: 'x', tools: [CODE], max_tool_calls: 2 });
+    const [limited, unlimited] = most;
+    expect(limited?.outputTokens).toBe(10);
+    expect(limited?.inputTokens).toBeGreaterThan(4 * 2 * 3 * MOST_RESULT_CHARACTERS);
+    expect(unlimited?.outputTokens).toBe(4 * 4096);
+    expect(unlimited?.inputTokens).toBe((limited?.inputTokens ?? 0) + 4 * (4 * 4096 - 10));
+  });
+
+  it('has no answer longer than what is reserved for it', async () => {
+    const limits = async (fields: object, holds: boolean, contextTokens?: number) => {
+      const { ask, engine } = await toolApp({ ...once(...runs('1')), contextTokens }, { holds });
+      await ask({ input: 'x', tools: [CODE], ...fields });
+      return engine.requests.map(({ maxTokens }) => maxTokens);
+    };
+    expect(await limits({}, true)).toEqual([4096, 4096]);
+    expect(await limits({}, true, 100)).toEqual([100, 100]);
+    expect(await limits({}, false)).toEqual([undefined, undefined]);
+    expect(await limits({ max_output_tokens: 9000 }, true)).toEqual([9000, 9000 - FAKE_TOKENS.output]);
   });
 });
 

@@ -102,8 +102,8 @@ export class Answers implements AsyncDisposable {
     // After those that run tools one may call in vain, and the last one speaks.
     const rounds = ask.maxToolCalls + 2;
     const { contextTokens = Number.POSITIVE_INFINITY } = engine;
-    const outputTokens =
-      ask.maxTokens === undefined ? rounds * mostOutputTokens(undefined, engine) : ask.maxTokens;
+    const unlimited = rounds * mostOutputTokens(ask.maxTokens, engine);
+    const outputTokens = Math.min(ask.maxTokens ?? unlimited, unlimited);
     const results = (ask.maxToolCalls + 1) * mostResultTokens(MOST_RESULT_CHARACTERS);
     const grown = mostInputTokens(question) + outputTokens + results;
     return { inputTokens: rounds * Math.min(contextTokens, grown), outputTokens };

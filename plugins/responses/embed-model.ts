@@ -75,7 +75,7 @@ export function parseEmbed(body: unknown): EmbedAsk {
 }
 
 /** Tokens of the inputs as far as they can be told without the model. */
-export function estimatedTokens(inputs: EmbedRequest['inputs']): number {
+function estimatedTokens(inputs: EmbedRequest['inputs']): number {
   return inputs.reduce(
     (sum, input) => sum + (typeof input === 'string' ? textTokens(input) : input.length),
     0,

@@ -113,8 +113,8 @@ class Run {
 
   /** @param held what is freed at the end. */
   async *events(held: AsyncDisposableStack): Events {
-    const { answers, job, ask, head } = this.#parts;
-    const facts = answers.facts(job.signal);
+    const { answers, job, ask, head, call } = this.#parts;
+    const facts = answers.facts(job.signal, call.holdsCredits);
     try {
       for await (const fact of facts) {
         if (this.#state === undefined) {

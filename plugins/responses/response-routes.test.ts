@@ -473,7 +473,7 @@ describe('a client that leaves', () => {
     leaving.abort();
     await answer.catch(() => undefined);
     expect(engine.leftEarly).toBe(1);
-    expect(rows).toMatchObject([{ status: 'cancelled' }]);
+    expect(rows).toMatchObject([{ status: 'cancelled', inputTokens: 0, outputTokens: 0 }]);
   });
 
   it('is not the service that stops: then the response has failed', async () => {

@@ -31,6 +31,8 @@ export interface CallOpening {
 
 /** A call that will have exactly one usage row, whatever becomes of it or of this process. */
 export interface OpenCall {
+  /** Whether credits are held for it: what it consumes beyond `most` may have no credits. */
+  readonly holds: boolean;
   /**
    * Writes the row, charges what was consumed and frees the rest of the reservation. Resolves when all of it is
    * durable; never rejects: a store that fails is logged and tried again later. Only the first of `close` and

@@ -49,6 +49,7 @@ export class Accounts implements Calls {
       return ended;
     };
     return {
+      holds: call.reserved > 0,
       close: (outcome) => end(() => books.end(call, () => this.#close(call, outcome))),
       discard: () => end(() => books.discard(call)),
     };

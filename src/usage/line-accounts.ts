@@ -29,6 +29,7 @@ export class LineAccounts implements LineCalls {
     if (held) await books.begin(call);
     let ended: Promise<void> | undefined;
     return {
+      holds: held,
       close(outcome) {
         if (ended === undefined) closed({ ...books.bill(call, outcome), held });
         ended ??= Promise.resolve();

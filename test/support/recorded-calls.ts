@@ -4,6 +4,8 @@ import type { UsageEntry } from '../../src/contract/usage.ts';
 export interface RecordedCallsOptions {
   /** Awaited before a call is open; may throw, as for credits that do not cover it. */
   readonly opening?: (call: CallOpening) => Promise<void> | void;
+  /** Whether calls hold credits; default: no. */
+  readonly holds?: boolean;
   /** Awaited before a row is stored. */
   readonly storing?: () => Promise<void> | void;
   /** Told of each row as it is stored. */
@@ -35,6 +37,7 @@ export class RecordedCalls implements Calls {
     const asked = { endpoint, model, organization, requestId };
     let ended: Promise<void> | undefined;
     return {
+      holds: this.#options.holds ?? false,
       close: (end) => {
         ended ??= this.#store({ ...asked, ...end });
         return ended;
