@@ -20,7 +20,7 @@ import { systemClock } from './kit/clock.ts';
 import { jsonLogger, type RootLogger } from './kit/json-logger.ts';
 import { watchLauncher } from './kit/launcher-watch.ts';
 import { callLimits } from './limits/call-limits.ts';
-import { openRedis } from './limits/open-redis.ts';
+import { RedisWatch } from './limits/redis-watch.ts';
 import { requestLimits } from './limits/request-limits.ts';
 import { apiKeyStore } from './records/api-key-store.ts';
 import { cachedApiKeyStore } from './records/cached-api-key-store.ts';
@@ -31,6 +31,7 @@ import { openRecords } from './records/open-records.ts';
 import type { Records } from './records/records.ts';
 import { responseStore } from './records/response-store.ts';
 import { usageStore } from './records/usage-store.ts';
+import { openRedis } from './limits/open-redis.ts';
 import { type AnyPlugin, selectPlugins, startPlugins } from './registry.ts';
 import { startAccounts } from './usage/start-accounts.ts';
 
@@ -171,7 +172,8 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
     const words = { clock, log, metrics };
     const redis = config.redisUrl && opened.adopt(await openRedis(config.redisUrl), (it) => it.disconnect());
     const { requestsPerMinute, concurrentCalls } = config.rateLimits;
-    const limits = opened.adopt(callLimits({ limits: concurrentCalls, redis, clock, log }), (it) =>
+    const counts = redis && new RedisWatch({ redis, clock, log });
+    const limits = opened.adopt(callLimits({ limits: concurrentCalls, redis: counts, clock }), (it) =>
       it.close(),
     );
     const journal = callJournal(records);
@@ -196,7 +198,7 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       metrics,
       showMetrics: config.metricsPort === undefined,
       authenticate: authenticator(config.apiKeys, keys),
-      requestLimits: requestLimits(requestsPerMinute, redis),
+      requestLimits: requestLimits(requestsPerMinute, counts),
       requestBytes: config.limits.requestBytes,
       modelIds: config.modelIds,
       usage,

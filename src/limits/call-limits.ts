@@ -1,10 +1,9 @@
 /** Calls at once, counted here or in Redis. */
 
-import type { Redis } from 'ioredis';
 import type { Clock } from '../contract/clock.ts';
 import { ServiceError } from '../contract/error.ts';
 import type { CallLimits, LimitedUser, PerUser } from '../contract/limits.ts';
-import type { Logger } from '../contract/logger.ts';
+import type { RedisWatch } from './redis-watch.ts';
 
 const RETRY_AFTER_S = 2;
 /** A place in Redis that is not renewed for so long belongs to a machine that died. */
@@ -39,9 +38,8 @@ interface PlaceStore {
 export interface CallLimitsParts {
   readonly limits: PerUser;
   /** Counts for all machines; without it this process counts by itself. */
-  readonly redis: Redis | undefined;
+  readonly redis: RedisWatch | undefined;
   readonly clock: Clock;
-  readonly log: Logger;
 }
 
 /** Open limits; `close` ends what they do by themselves. */
@@ -49,8 +47,8 @@ export interface OpenCallLimits extends CallLimits {
   close(): void;
 }
 
-export function callLimits({ limits, redis, clock, log }: CallLimitsParts): OpenCallLimits {
-  const store = redis === undefined ? memoryStore() : new RedisStore(redis, clock, log);
+export function callLimits({ limits, redis, clock }: CallLimitsParts): OpenCallLimits {
+  const store = redis === undefined ? memoryStore() : new RedisStore(redis, clock);
   return {
     async enter(user, call) {
       const places = placesOf(limits, user);
@@ -109,19 +107,17 @@ function memoryStore(): PlaceStore {
 }
 
 class RedisStore implements PlaceStore {
-  readonly #redis: Redis;
+  readonly #redis: RedisWatch;
   readonly #clock: Clock;
-  readonly #log: Logger;
   /** Counts for this process alone while Redis is away. */
   readonly #meanwhile = memoryStore();
   /** Sets of the calls whose leases are renewed. */
   readonly #held = new Map<string, readonly string[]>();
   readonly #timer: ReturnType<typeof setInterval>;
 
-  constructor(redis: Redis, clock: Clock, log: Logger) {
+  constructor(redis: RedisWatch, clock: Clock) {
     this.#redis = redis;
     this.#clock = clock;
-    this.#log = log;
     this.#timer = setInterval(() => void this.#renew(), RENEWAL_MS);
     this.#timer.unref();
   }
@@ -132,18 +128,15 @@ class RedisStore implements PlaceStore {
 
   async enter(places: readonly Place[], call: string): Promise<Place | undefined> {
     const sets = places.map(setOf);
+    const limits = places.map(({ limit }) => limit);
     const now = this.#clock.now();
-    try {
-      const limits = places.map(({ limit }) => limit);
-      const at = Number(
-        await this.#redis.eval(ENTER, sets.length, ...sets, now, now + LEASE_MS, call, ...limits),
-      );
-      if (at === 0) this.#held.set(call, sets);
-      return at === 0 ? undefined : places[at - 1];
-    } catch (error) {
-      this.#log.warn('Redis does not count calls; this process counts its own', { reason: nameOf(error) });
-      return this.#meanwhile.enter(places, call);
-    }
+    const asked = await this.#redis.ask((redis) =>
+      redis.eval(ENTER, sets.length, ...sets, now, now + LEASE_MS, call, ...limits),
+    );
+    if (asked === undefined) return this.#meanwhile.enter(places, call);
+    const at = Number(asked.answer);
+    if (at === 0) this.#held.set(call, sets);
+    return at === 0 ? undefined : places[at - 1];
   }
 
   async leave(places: readonly Place[], call: string): Promise<void> {
@@ -151,23 +144,21 @@ class RedisStore implements PlaceStore {
     const sets = this.#held.get(call);
     this.#held.delete(call);
     // A place that cannot be given back ends with its lease.
-    for (const set of sets ?? []) await this.#redis.zrem(set, call).catch(() => undefined);
+    for (const set of sets ?? []) await this.#redis.ask((redis) => redis.zrem(set, call));
   }
 
   async #renew(): Promise<void> {
     const until = this.#clock.now() + LEASE_MS;
     for (const [call, sets] of this.#held) {
       for (const set of sets) {
-        const renewal = this.#redis
-          .multi()
-          .zadd(set, 'XX', until, call)
-          .pexpire(set, 2 * LEASE_MS);
-        await renewal.exec().catch(() => undefined);
+        await this.#redis.ask((redis) =>
+          redis
+            .multi()
+            .zadd(set, 'XX', until, call)
+            .pexpire(set, 2 * LEASE_MS)
+            .exec(),
+        );
       }
     }
   }
-}
-
-function nameOf(error: unknown): string {
-  return error instanceof Error ? error.name : 'unknown';
 }

@@ -1,13 +1,15 @@
 import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, it, type TestContext } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, type TestContext } from 'vitest';
 import { silentLog } from '../../test/support/doubles.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { needs } from '../../test/support/needs.ts';
+import { RecordingLogger } from '../../test/support/recording-logger.ts';
 import { HAS_REDIS, type RedisServer, startRedis } from '../../test/support/redis.ts';
 import { newId } from '../contract/id.ts';
 import { Secret } from '../contract/secret.ts';
-import { callLimits, type OpenCallLimits } from './call-limits.ts';
 import { openRedis } from './open-redis.ts';
+import { callLimits, type OpenCallLimits } from './call-limits.ts';
+import { PAUSE_MS, RedisWatch } from './redis-watch.ts';
 import { requestLimits } from './request-limits.ts';
 
 let server: RedisServer | undefined;
@@ -30,6 +32,7 @@ async function machines(count: number): Promise<Redis[]> {
   return opened;
 }
 
+const watched = (redis: Redis) => new RedisWatch({ redis, clock: new ManualClock(), log: silentLog });
 const user = (keyId: string, organization: string) => ({ keyId, organization });
 const REFUSED = { kind: 'rate_limited', code: 'rate_limit_exceeded', retryAfterS: expect.any(Number) };
 
@@ -38,7 +41,7 @@ describe.each(['memory', 'redis'] as const)('requests of a minute, counted in %s
     needs(context, where === 'memory' || HAS_REDIS, 'Redis');
     const redis = where === 'redis' ? await machines(2) : [undefined, undefined];
     const limits = { key, organization };
-    const [one, other] = redis.map((connection) => requestLimits(limits, connection));
+    const [one, other] = redis.map((connection) => requestLimits(limits, connection && watched(connection)));
     if (one === undefined || other === undefined) throw new Error('two machines');
     return { one, other };
   }
@@ -81,7 +84,7 @@ describe.each(['memory', 'redis'] as const)('calls at once, counted in %s', (whe
     const clock = new ManualClock();
     const redis = where === 'redis' ? await machines(2) : [undefined, undefined];
     const limits: OpenCallLimits[] = redis.map((connection) =>
-      callLimits({ limits: { key, organization }, redis: connection, clock, log: silentLog }),
+      callLimits({ limits: { key, organization }, redis: connection && watched(connection), clock }),
     );
     const [one, other] = limits;
     if (one === undefined || other === undefined) throw new Error('two machines');
@@ -139,24 +142,59 @@ describe.each(['memory', 'redis'] as const)('calls at once, counted in %s', (whe
 });
 
 describe('a Redis that goes away', () => {
-  it('leaves each process to its own counts', async (context) => {
+  const ONE = { key: 1, organization: undefined };
+
+  async function setUp(context: TestContext) {
     needs(context, HAS_REDIS, 'Redis');
     const own = await startRedis();
+    onTestFinished(() => own.close());
     const redis = await openRedis(new Secret(own.url));
     connections.push(redis);
-    const requests = requestLimits({ key: 1, organization: undefined }, redis);
-    const calls = callLimits({
-      limits: { key: 1, organization: undefined },
-      redis,
-      clock: new ManualClock(),
-      log: silentLog,
-    });
+    const clock = new ManualClock();
+    const log = new RecordingLogger();
+    const watch = new RedisWatch({ redis, clock, log });
+    const calls = callLimits({ limits: ONE, redis: watch, clock });
+    onTestFinished(() => calls.close());
+    return { own, redis, clock, log, watch, requests: requestLimits(ONE, watch), calls };
+  }
+
+  it('leaves each process to its own counts', async (context) => {
+    const { own, requests, calls, log } = await setUp(context);
     await own.close();
     await requests.count(user('k', 'a'));
     await expect(requests.count(user('k', 'a'))).rejects.toMatchObject(REFUSED);
     await calls.enter(user('k', 'a'), newId('usage'));
     await expect(calls.enter(user('k', 'a'), newId('usage'))).rejects.toMatchObject(REFUSED);
-    calls.close();
+    expect(log.lines).toMatchObject([
+      { level: 'warn', message: 'Redis does not answer; this process counts by itself' },
+    ]);
+  });
+
+  it('without a word is waited for once, asked again by one at a time, and counts when it is back', async (context) => {
+    const { own, redis, clock, log, requests, calls } = await setUp(context);
+    const pings = async () => Number(/cmdstat_ping:calls=(\d+)/.exec(await redis.info('commandstats'))?.[1]);
+    const before = await pings();
+    const count = (key: number) => requests.count(user(`k${key}`, 'a'));
+    own.pause();
+    await count(0);
+    const from = performance.now();
+    for (let key = 1; key <= 50; key += 1) {
+      await count(key);
+      await calls.enter(user(`k${key}`, 'a'), newId('usage'));
+    }
+    // One that each waited for would take its time limit of a second.
+    expect(performance.now() - from).toBeLessThan(900);
+    for (const round of [100, 200]) {
+      clock.advance(PAUSE_MS);
+      for (let key = round; key < round + 20; key += 1) await count(key);
+    }
+    expect(log.lines).toHaveLength(1);
+    own.resume();
+    await expect.poll(() => log.lines.at(-1)?.message).toBe('Redis answers again');
+    expect(await pings()).toBe(before + 1);
+    const another = requestLimits(ONE, watched(redis));
+    await another.count(user('new', 'a'));
+    await expect(requests.count(user('new', 'a'))).rejects.toMatchObject(REFUSED);
   });
 
   it('at the start is told without its address', async () => {

@@ -1,21 +1,16 @@
 /** Requests of a minute, counted here or in Redis (rate-limiter-flexible: a window that begins with its first request). */
 
-import type { Redis } from 'ioredis';
-import {
-  type RateLimiterAbstract,
-  RateLimiterMemory,
-  RateLimiterRedis,
-  RateLimiterRes,
-} from 'rate-limiter-flexible';
+import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import { ServiceError } from '../contract/error.ts';
 import type { LimitedUser, PerUser, RequestLimits } from '../contract/limits.ts';
+import type { RedisWatch } from './redis-watch.ts';
 
 const WINDOW_S = 60;
 
 /**
  * @param redis counts for all machines; without it, or while it is away, this process counts by itself.
  */
-export function requestLimits({ key, organization }: PerUser, redis: Redis | undefined): RequestLimits {
+export function requestLimits({ key, organization }: PerUser, redis: RedisWatch | undefined): RequestLimits {
   const counters = [
     counterOf('key', key, redis, (user) => user.keyId),
     counterOf('organization', organization, redis, (user) => user.organization),
@@ -32,19 +27,18 @@ type Counter = (user: LimitedUser) => Promise<void>;
 function counterOf(
   whose: 'key' | 'organization',
   limit: number | undefined,
-  redis: Redis | undefined,
+  redis: RedisWatch | undefined,
   nameOf: (user: LimitedUser) => string,
 ): Counter | undefined {
   if (limit === undefined) return undefined;
   const window = { points: limit, duration: WINDOW_S, keyPrefix: `requests:${whose}` };
   const memory = new RateLimiterMemory(window);
-  const limiter: RateLimiterAbstract =
-    redis === undefined
-      ? memory
-      : new RateLimiterRedis({ ...window, storeClient: redis, insuranceLimiter: memory });
+  const shared = redis && new RateLimiterRedis({ ...window, storeClient: redis.client });
   return async (user) => {
+    const name = nameOf(user);
     try {
-      await limiter.consume(nameOf(user));
+      const counted = shared && (await redis.ask(() => shared.consume(name)));
+      if (counted === undefined) await memory.consume(name);
     } catch (rejected) {
       if (!(rejected instanceof RateLimiterRes)) throw rejected;
       throw tooMany(whose, limit, rejected.msBeforeNext);

@@ -11,6 +11,10 @@ export const HAS_REDIS = PROGRAM !== undefined;
 /** A Redis server of its own, on 127.0.0.1. */
 export interface RedisServer {
   readonly url: string;
+  /** Stops it where it is: it takes connections and answers nothing. */
+  pause(): void;
+  /** Lets it go on. */
+  resume(): void;
   /** Ends the server and removes its files. Idempotent. */
   close(): Promise<void>;
 }
@@ -31,11 +35,15 @@ export async function startRedis(): Promise<RedisServer> {
     output += decoder.decode(chunk, { stream: true });
     if (output.includes('Ready to accept connections')) break;
   }
+  const pid = Number(/pid=(\d+), just started/.exec(output)?.[1]);
   let closed: Promise<void> | undefined;
   return {
     url: `redis://127.0.0.1:${port}`,
+    pause: () => void process.kill(pid, 'SIGSTOP'),
+    resume: () => void process.kill(pid, 'SIGCONT'),
     close() {
       closed ??= (async () => {
+        process.kill(pid, 'SIGCONT');
         server.stdin.end();
         await server.exited;
         await rm(folder, { recursive: true, force: true });
