@@ -122,9 +122,19 @@ const ConfigFile = Type.Object(
             Type.Integer({ minimum: 1, maximum: 100_000 }),
           ),
           text_requests_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+          batches_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
           realtime_connections_per_organization: Type.Optional(
             Type.Integer({ minimum: 1, maximum: 1_000_000 }),
           ),
+        },
+        strict,
+      ),
+    ),
+    batch: Type.Optional(
+      Type.Object(
+        {
+          lines_at_once: Type.Optional(Type.Integer({ minimum: 1, maximum: 512 })),
+          batches_at_once: Type.Optional(Type.Integer({ minimum: 1, maximum: 64 })),
         },
         strict,
       ),

@@ -43,6 +43,7 @@ describe('defaults', () => {
     const llama = { kind: 'llama', weights: 'smollm2-135m-instruct', slots: 4, contextTokens: 2048 };
     expect([...config.textModels]).toEqual([['smollm2-135m-instruct', llama]]);
     expect([...config.embedModels]).toEqual([['all-minilm-l6-v2', { kind: 'minilm' }]]);
+    expect(config.batch).toEqual({ linesAtOnce: 64, batchesAtOnce: 8 });
     expect(config.limits).toEqual({
       requestBytes: 8_388_608,
       speechCharacters: 5000,
@@ -51,6 +52,7 @@ describe('defaults', () => {
       transcriptionSeconds: 7200,
       transcriptionRequestsPerOrganization: 128,
       textRequestsPerOrganization: 128,
+      batchesPerOrganization: 100,
       realtimeConnectionsPerOrganization: 10_000,
     });
   });
@@ -362,8 +364,13 @@ describe('file', () => {
       transcription_max_seconds = 60
       transcription_requests_per_organization = 2
       text_requests_per_organization = 6
+      batches_per_organization = 5
       realtime_connections_per_organization = 3
+      [batch]
+      lines_at_once = 9
+      batches_at_once = 2
     `);
+    expect(config.batch).toEqual({ linesAtOnce: 9, batchesAtOnce: 2 });
     expect(config.inference).toMatchObject({ provider: 'cpu', workers: 3, threads: 5, queueLimit: 7 });
     expect(config.limits).toEqual({
       requestBytes: 2048,
@@ -373,6 +380,7 @@ describe('file', () => {
       transcriptionSeconds: 60,
       transcriptionRequestsPerOrganization: 2,
       textRequestsPerOrganization: 6,
+      batchesPerOrganization: 5,
       realtimeConnectionsPerOrganization: 3,
     });
   });

@@ -67,6 +67,7 @@ export interface Config {
   readonly codeInterpreter: CodeInterpreterSettings;
   /** Undefined is none. */
   readonly webSearch: WebSearchSettings | undefined;
+  readonly batch: BatchSettings;
   readonly limits: Limits;
   readonly rateLimits: LimitSettings;
   /** What machines share; undefined on one alone. */
@@ -78,6 +79,14 @@ export interface TlsSettings {
   /** Paths of PEM files. */
   readonly certFile: string;
   readonly keyFile: string;
+}
+
+/** How much of this machine batches may take. */
+export interface BatchSettings {
+  /** Lines of one batch that may run at once; how many do is found out by trying. */
+  readonly linesAtOnce: number;
+  /** Batches that run at once; others wait for their turn. */
+  readonly batchesAtOnce: number;
 }
 
 export interface Limits {
@@ -95,6 +104,8 @@ export interface Limits {
   readonly transcriptionRequestsPerOrganization: number;
   /** Requests of one organization to each of chat, embeddings and responses that may be open at once. */
   readonly textRequestsPerOrganization: number;
+  /** Batches of one organization that may not have ended. */
+  readonly batchesPerOrganization: number;
   /** WebSockets of realtime of one organization that may be open at once. */
   readonly realtimeConnectionsPerOrganization: number;
 }
@@ -216,6 +227,10 @@ export function loadConfig(environment: Environment = process.env): Config {
     }),
     prices: parsePrices(file, modelIds),
     ...parseTools(file, (name) => env.text(name)),
+    batch: Object.freeze({
+      linesAtOnce: file.batch?.lines_at_once ?? 64,
+      batchesAtOnce: file.batch?.batches_at_once ?? 8,
+    }),
     limits: Object.freeze({
       requestBytes: file.limits?.max_request_bytes ?? 8 * 1024 * 1024,
       speechCharacters: file.limits?.speech_max_characters ?? 5000,
@@ -225,6 +240,7 @@ export function loadConfig(environment: Environment = process.env): Config {
       transcriptionRequestsPerOrganization:
         file.limits?.transcription_requests_per_organization ?? placesOfOne,
       textRequestsPerOrganization: file.limits?.text_requests_per_organization ?? placesOfOne,
+      batchesPerOrganization: file.limits?.batches_per_organization ?? 100,
       realtimeConnectionsPerOrganization: file.limits?.realtime_connections_per_organization ?? 10_000,
     }),
   });

@@ -63,6 +63,8 @@ export function openapiRoutes(version: string) {
           { name: 'audio', description: 'Speech' },
           { name: 'realtime', description: 'Audio both ways over one WebSocket' },
           { name: 'text', description: 'Language models: chat, responses, embeddings' },
+          { name: 'files', description: 'Input and results of batches' },
+          { name: 'batch', description: 'Many requests in one file, done within a day' },
           { name: 'models', description: 'What can be asked for' },
           { name: 'usage', description: 'What was consumed' },
           { name: 'service', description: 'State of the process; no key needed' },

@@ -1,0 +1,55 @@
+import { Elysia } from 'elysia';
+import type { BatchStore } from '../../src/contract/batch-store.ts';
+import { callerOf } from '../../src/http/caller.ts';
+import { idempotencyKeyOf } from '../../src/http/idempotency-key.ts';
+import { integerIn, readQuery } from '../../src/http/query.ts';
+import * as docs from './batch-docs.ts';
+import { parseBatch } from './batch-model.ts';
+import { shownBatch } from './batch-object.ts';
+import type { Batches } from './batches.ts';
+
+const PAGE = { minimum: 1, maximum: 100, fallback: 20 };
+
+/** Batches, as in OpenAI's SDK (spec 4.2; openai-wire 3). */
+export function batchRoutes(batches: Batches, store: Pick<BatchStore, 'list'>) {
+  return new Elysia({ name: 'batches', tags: ['batch'] })
+    .post(
+      '/v1/batches',
+      async ({ body, request }) => {
+        const key = idempotencyKeyOf(request);
+        return shownBatch(await batches.create(parseBatch(body), callerOf(request), key));
+      },
+      { detail: docs.CREATE },
+    )
+    .get(
+      '/v1/batches',
+      async ({ request }) => {
+        const { limit, after } = readQuery(request, ['limit', 'after']);
+        const { organization } = callerOf(request);
+        const page = await store.list({ organization, limit: integerIn('limit', limit, PAGE), after });
+        const data = page.batches.map(shownBatch);
+        return {
+          object: 'list',
+          data,
+          first_id: data[0]?.id ?? null,
+          last_id: data.at(-1)?.id ?? null,
+          has_more: page.hasMore,
+        };
+      },
+      { detail: docs.LIST },
+    )
+    .get(
+      '/v1/batches/:id',
+      async ({ params: { id }, request }) => {
+        readQuery(request, []);
+        return shownBatch(await batches.get(callerOf(request).organization, id));
+      },
+      { detail: docs.RETRIEVE },
+    )
+    .post(
+      '/v1/batches/:id/cancel',
+      async ({ params: { id }, request }) =>
+        shownBatch(await batches.cancel(callerOf(request).organization, id)),
+      { detail: docs.CANCEL },
+    );
+}
