@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { wholeAnswer } from '../../../test/cases/text-engine.cases.ts';
 import { chatChunk, eventText, usageChunk } from '../../../test/support/fake-chat-upstream.ts';
 import type { TextEvent } from '../../contract/text.ts';
-import { ChatAnswer } from './chat-answer.ts';
+import { ChatAnswer, LONGEST_ANSWER, MOST_CALLS } from './chat-answer.ts';
 import { eventData } from './event-stream.ts';
 
 /** The events of an answer of these chunks. */
@@ -230,6 +230,25 @@ it('a whole answer gives the same events as its stream', () => {
     text: 'Ok.',
     calls: [{ id: 'a', name: 'f', arguments: '{}' }],
     end: { tokens: { input: 3, output: 2 } },
+  });
+});
+
+describe('an answer without an end', () => {
+  it.each([
+    ['text', { content: 'x'.repeat(LONGEST_ANSWER / 4) }],
+    ['thoughts', { reasoning: 'x'.repeat(LONGEST_ANSWER / 4) }],
+    ['a refusal', { refusal: 'x'.repeat(LONGEST_ANSWER / 4) }],
+    ['arguments', { tool_calls: [args('x'.repeat(LONGEST_ANSWER / 4), { index: 0 })] }],
+  ])('of %s is given up when it is too long', (_, delta) => {
+    const answer = new ChatAnswer(() => 0);
+    for (let at = 0; at < 4; at += 1) answer.read(chatChunk(delta));
+    expect(() => answer.read(calls(named('f', { index: 0 })))).toThrow('its answer is too long');
+  });
+
+  it('of calls is given up when they are too many', () => {
+    const answer = new ChatAnswer(() => 0);
+    for (let index = 0; index < MOST_CALLS; index += 1) answer.read(calls(args('', { index })));
+    expect(() => answer.read(calls(args('', { index: MOST_CALLS })))).toThrow('too many calls');
   });
 });
 

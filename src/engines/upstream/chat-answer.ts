@@ -6,7 +6,8 @@
 import type { ServiceError } from '../../contract/error.ts';
 import { newId } from '../../contract/id.ts';
 import type { TextEnd, TextEvent, TextTokens } from '../../contract/text.ts';
-import { textTokens } from '../../kit/token-estimate.ts';
+import { codePoints } from '../../kit/code-points.ts';
+import { characterTokens } from '../../kit/token-estimate.ts';
 import { upstreamFault } from './upstream-error.ts';
 import { explainRefusal } from './upstream-refusal.ts';
 import { type Fields, fieldsOf, listOf, textOf } from './wire-values.ts';
@@ -18,6 +19,9 @@ const ENDS: Readonly<Record<string, TextEnd>> = {
   function_call: 'tool_calls',
   content_filter: 'content_filter',
 };
+/** Most characters of one answer with all its thoughts and calls: who made it keeps it, until it is sent or stored. */
+export const LONGEST_ANSWER = 4 * 1024 * 1024;
+export const MOST_CALLS = 1000;
 /** Words for an answer that was given up. */
 const FAULTS: ReadonlySet<string> = new Set(['abort', 'error']);
 
@@ -43,9 +47,9 @@ export class ChatAnswer {
   #usage: Fields | undefined;
   #reason: TextEnd | undefined;
   #done = false;
-  #text = '';
-  #thoughts = '';
-  #arguments = '';
+  #length = 0;
+  /** Code points, for servers that do not count tokens. */
+  readonly #characters = { text: 0, thoughts: 0, calls: 0 };
 
   /** @param estimatedInput tokens of the question, for servers that do not count. */
   constructor(estimatedInput: () => number) {
@@ -59,7 +63,8 @@ export class ChatAnswer {
 
   /**
    * What one event of a stream says, or a whole answer.
-   * @throws ServiceError `upstream` for what tells of a failure or is no answer.
+   * @throws ServiceError `upstream` for what tells of a failure or is no answer, and beyond {@link LONGEST_ANSWER}
+   *   and {@link MOST_CALLS}.
    */
   read(data: string): TextEvent[] {
     if (data.trim() === '[DONE]') {
@@ -81,7 +86,7 @@ export class ChatAnswer {
    * @throws ServiceError `upstream` when the answer broke off, or there was none.
    */
   end(): TextEvent {
-    const said = this.#calls.length > 0 || this.#text !== '' || this.#thoughts !== '';
+    const said = this.#calls.length > 0 || this.#length > 0;
     if (this.#reason === undefined && !(this.#done && said)) throw upstreamFault('its answer broke off');
     const reason = this.#reason ?? 'stop';
     // A call that the server forced ends with `stop` at some, and so does every call at others.
@@ -98,17 +103,17 @@ export class ChatAnswer {
     const events: TextEvent[] = [];
     const thought = textOf(delta.reasoning_content) || textOf(delta.reasoning);
     if (thought !== '') {
-      this.#thoughts += thought;
+      this.#count('thoughts', thought);
       events.push({ kind: 'reasoning', text: thought });
     }
     const text = textOf(delta.content);
     if (text !== '') {
-      this.#text += text;
+      this.#count('text', text);
       events.push({ kind: 'text', text });
     }
     const refusal = textOf(delta.refusal);
     if (refusal !== '') {
-      this.#text += refusal;
+      this.#count('text', refusal);
       events.push({ kind: 'refusal', text: refusal });
     }
     for (const call of listOf(delta.tool_calls)) events.push(...this.#called(call));
@@ -123,7 +128,7 @@ export class ChatAnswer {
       typeof told.arguments === 'object' && told.arguments !== null
         ? JSON.stringify(told.arguments)
         : textOf(told.arguments);
-    this.#arguments += args;
+    this.#count('calls', args);
     if (!call.named && name === '') {
       call.held += args;
       return [];
@@ -131,7 +136,7 @@ export class ChatAnswer {
     const events: TextEvent[] = [];
     if (!call.named) {
       call.named = true;
-      this.#arguments += name;
+      this.#count('calls', name);
       events.push({ kind: 'tool_call', index: call.index, id: this.#idOf(call), name });
     }
     const text = call.held + args;
@@ -152,6 +157,7 @@ export class ChatAnswer {
         (place === undefined || call.place === place) && (id === '' || call.id === '' || call.id === id),
     );
     if (known !== undefined) return known;
+    if (this.#calls.length === MOST_CALLS) throw upstreamFault('its answer has too many calls');
     const call = { place, id, index: this.#calls.length, named: false, held: '' };
     this.#calls.push(call);
     return call;
@@ -164,12 +170,19 @@ export class ChatAnswer {
     return own;
   }
 
+  #count(kind: 'text' | 'thoughts' | 'calls', text: string): void {
+    this.#length += text.length;
+    if (this.#length > LONGEST_ANSWER) throw upstreamFault('its answer is too long');
+    this.#characters[kind] += codePoints(text);
+  }
+
   #tokens(): TextTokens {
     const usage = this.#usage ?? {};
     const input = countOf(usage.prompt_tokens) ?? this.#estimatedInput();
-    const thought = textTokens(this.#thoughts);
+    const { text, thoughts, calls } = this.#characters;
+    const thought = characterTokens(thoughts);
     const output =
-      countOf(usage.completion_tokens) ?? textTokens(this.#text) + textTokens(this.#arguments) + thought;
+      countOf(usage.completion_tokens) ?? characterTokens(text) + characterTokens(calls) + thought;
     const cached = countOf(fieldsOf(usage.prompt_tokens_details).cached_tokens) ?? 0;
     const reasoning = countOf(fieldsOf(usage.completion_tokens_details).reasoning_tokens) ?? thought;
     return { input, output, cached: Math.min(cached, input), reasoning: Math.min(reasoning, output) };

@@ -1,12 +1,14 @@
 /** Server-sent events of another server, of which only the data matters. */
 
+import { upstreamFault } from './upstream-error.ts';
+
 /** Longest event, in characters; a whole transcript is one of them. */
 const LONGEST_EVENT = 4 * 1024 * 1024;
 
 /**
  * The data of each event, in order. An event that the end of the body cuts off is left out, as the standard
  * wants it.
- * @throws RangeError for an event that is too long.
+ * @throws ServiceError `upstream` for an event that is too long.
  */
 export async function* eventData(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, void, undefined> {
   const decoder = new TextDecoder();
@@ -24,6 +26,6 @@ export async function* eventData(body: AsyncIterable<Uint8Array>): AsyncGenerato
       }
     }
     const held = data.reduce((sum, line) => sum + line.length, rest.length);
-    if (held > LONGEST_EVENT) throw new RangeError('an event is too long');
+    if (held > LONGEST_EVENT) throw upstreamFault('an event of its answer is too long');
   }
 }

@@ -443,3 +443,19 @@ it('many answers at once do not mix', async () => {
     }),
   );
 });
+
+it.each([
+  ['answer', eventText(chatChunk({ content: 'x'.repeat(256 * 1024) })).replace('data: [DONE]\n\n', '')],
+  ['event', `data: ${'x'.repeat(256 * 1024)}`],
+  ['line', 'x'.repeat(256 * 1024)],
+])('an %s that never ends is given up, and says so', async (_, portion) => {
+  const bytes = new TextEncoder().encode(portion);
+  const headers = { 'content-type': 'text/event-stream' };
+  upstream.answer(() => {
+    const body = new ReadableStream({ pull: (controller) => controller.enqueue(bytes) });
+    return new Response(body, { headers });
+  });
+  const engine = open();
+  await expect(answerOf(engine)).rejects.toMatchObject({ kind: 'upstream', message: /is too long/ });
+  expect(engine.ready().ready).toBe(true);
+});
