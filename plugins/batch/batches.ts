@@ -11,7 +11,7 @@ import { type BatchAsk, WINDOW_S } from './batch-model.ts';
 
 export interface BatchesParts {
   readonly batches: BatchStore;
-  readonly jobs: JobQueue;
+  readonly jobs: Pick<JobQueue, 'add'>;
   readonly clock: Clock;
   readonly log: Logger;
   /** Batches of one organization that may not have ended. */
