@@ -8,6 +8,7 @@ const allowed = {
   contract: ['contract'],
   kit: ['contract', 'kit'],
   audio: [...base, 'audio'],
+  blobs: [...base, 'blobs'],
   engines: [...base, 'audio', 'engines'],
   http: [...base, 'http'],
   records: [...base, 'records'],
@@ -15,8 +16,10 @@ const allowed = {
   sandbox: [...base, 'sandbox'],
   search: [...base, 'search'],
   listen: [...base, 'audio', 'listen'],
-  limits: [...base, 'limits'],
+  jobs: [...base, 'jobs', 'redis'],
+  limits: [...base, 'limits', 'redis'],
   media: [...base, 'audio', 'media'],
+  redis: [...base, 'redis'],
   speak: [...base, 'audio', 'speak'],
 };
 
@@ -46,8 +49,10 @@ const importers = [
   ['pino', 'node_modules/pino/', '^src/kit/json-logger\\.ts$'],
   ['prometheus', 'node_modules/prom-client/', '^src/http/metrics\\.ts$'],
   ['multipart', 'node_modules/@fastify/busboy/', '^src/http/multipart\\.ts$'],
-  ['redis', 'node_modules/(ioredis|rate-limiter-flexible)/', '^src/(jobs|limits)/'],
-  ['s3', 'node_modules/@aws-sdk/', '^src/jobs/'],
+  ['redis', 'node_modules/ioredis/', '^src/redis/'],
+  ['rate-limiter', 'node_modules/rate-limiter-flexible/', '^src/limits/'],
+  ['bullmq', 'node_modules/bullmq/', '^src/jobs/'],
+  ['s3', 'node_modules/(@aws-sdk|@smithy)/', '^src/blobs/'],
   [
     'framework',
     'node_modules/elysia/',
@@ -81,7 +86,7 @@ module.exports = {
       name: 'registry-and-app-know-no-engine-or-store',
       severity: 'error',
       from: { path: '^src/(registry|app)\\.ts$' },
-      to: { path: '^src/(engines|media|records|sandbox|search|process|main|config)' },
+      to: { path: '^src/(blobs|engines|media|records|sandbox|search|process|main|config)' },
     },
     {
       name: 'registry-knows-no-app',

@@ -28,10 +28,11 @@ import { callJournal } from './records/call-journal.ts';
 import { creditStore } from './records/credit-store.ts';
 import { issueFirstKey } from './records/issue-key.ts';
 import { openRecords } from './records/open-records.ts';
+import { organizationStore } from './records/organization-store.ts';
 import type { Records } from './records/records.ts';
 import { responseStore } from './records/response-store.ts';
 import { usageStore } from './records/usage-store.ts';
-import { openRedis } from './limits/open-redis.ts';
+import { openRedis } from './redis/open-redis.ts';
 import { type AnyPlugin, selectPlugins, startPlugins } from './registry.ts';
 import { startAccounts } from './usage/start-accounts.ts';
 
@@ -134,6 +135,7 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
     const records = opened.adopt(await openRecords(config.database, lost), (it) => it.close());
     const keys = keysOf(records, clock);
     const usage = usageStore(records);
+    await organizationStore(records, clock).note(config.apiKeys.map(({ organization }) => organization));
     if (config.apiKeys.length === 0) await printFirstKey(keys);
     const metrics = opened.adopt(createMetrics(clock), (it) => it.close());
 

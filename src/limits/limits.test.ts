@@ -7,7 +7,7 @@ import { RecordingLogger } from '../../test/support/recording-logger.ts';
 import { HAS_REDIS, type RedisServer, startRedis } from '../../test/support/redis.ts';
 import { newId } from '../contract/id.ts';
 import { Secret } from '../contract/secret.ts';
-import { openRedis } from './open-redis.ts';
+import { openRedis } from '../redis/open-redis.ts';
 import { callLimits, type OpenCallLimits } from './call-limits.ts';
 import { PAUSE_MS, RedisWatch } from './redis-watch.ts';
 import { requestLimits } from './request-limits.ts';

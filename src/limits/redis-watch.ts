@@ -1,6 +1,6 @@
 import type { Clock } from '../contract/clock.ts';
 import type { Logger } from '../contract/logger.ts';
-import type { Redis } from './open-redis.ts';
+import type { Redis } from '../redis/open-redis.ts';
 
 /** How long a Redis that failed is left alone before it is asked whether it is back. */
 export const PAUSE_MS = 5_000;

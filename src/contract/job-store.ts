@@ -1,0 +1,38 @@
+/** The table of the embedded queue: jobs, and who has them until when. */
+
+import type { JobKind } from './jobs.ts';
+
+/** A job in the hands of one run. */
+export interface TakenJob {
+  readonly id: string;
+  /** Runs that failed since one did not. */
+  readonly failures: number;
+}
+
+/** What one run has, from now until a time. */
+export interface JobLease {
+  readonly kind: JobKind;
+  /** A name that no other run has. */
+  readonly lease: string;
+}
+
+/** Times are Unix milliseconds. What a lease that another one has replaced asks for is not done. */
+export interface JobStore {
+  /** Stores a job that is free at once; one that is there is left as it is. */
+  add(kind: JobKind, id: string, at: number): Promise<void>;
+  /** Gives the job that has been free for longest to a lease; undefined when none is free. Of several who ask, one gets it. */
+  take(
+    lease: JobLease,
+    times: { readonly at: number; readonly until: number },
+  ): Promise<TakenJob | undefined>;
+  /** Which of these leases still have their job; they have it until then. */
+  renew(leases: readonly string[], until: number): Promise<ReadonlySet<string>>;
+  /** Frees the job of a lease from a time on. */
+  free(lease: string, at: number, failures: number): Promise<void>;
+  /** Removes the job of a lease. */
+  remove(lease: string): Promise<void>;
+  /** Leases of jobs of a kind, ended ones too. */
+  leases(kind: JobKind): Promise<readonly string[]>;
+  /** Frees the job of a run that died, as it was. */
+  release(lease: string, at: number): Promise<void>;
+}

@@ -1,0 +1,83 @@
+import { Queue } from 'bullmq';
+import type { Clock } from '../contract/clock.ts';
+import { ServiceError } from '../contract/error.ts';
+import type { JobHandler, JobKind, JobQueue, JobRunner } from '../contract/jobs.ts';
+import type { Logger } from '../contract/logger.ts';
+import type { Secret } from '../contract/secret.ts';
+import { openQueueRedis, openWorkerRedis } from '../redis/open-redis.ts';
+import { BullmqJobRunner, type JobData, KEY_PREFIX, type QueueOf, RETRY_TYPE } from './bullmq-job-runner.ts';
+import type { JobTiming } from './job-timing.ts';
+
+/** A machine that dies is taken for dead when its lease has ended and somebody looked: after 10 to 15 s. */
+const TIMING: JobTiming = { leaseMs: 10_000, renewalMs: 3000, lookMs: 3000, firstRetryMs: 1000 };
+const RETRY_AFTER_S = 2;
+/** Names of jobs that a queue keeps for whoever reads its events; nobody does. */
+const EVENTS_KEPT = 100;
+
+export interface BullmqJobsParts {
+  readonly url: Secret;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly timing?: JobTiming | undefined;
+}
+
+/**
+ * The queue of several machines: BullMQ on Redis. Redis knows which jobs there are and who has them, and nothing
+ * more: a Redis that lost everything is filled again by whoever keeps what the jobs are about.
+ * @throws StartError when Redis cannot be reached.
+ */
+export async function bullmqJobs({ timing = TIMING, ...parts }: BullmqJobsParts): Promise<JobQueue> {
+  const redis = await openQueueRedis(parts.url);
+  const queues = new Map<JobKind, QueueOf>();
+  const runners = new Map<JobKind, BullmqJobRunner>();
+  const queueOf = (kind: JobKind): QueueOf => {
+    const known = queues.get(kind);
+    if (known !== undefined) return known;
+    const queue: QueueOf = new Queue<JobData, void, JobKind>(kind, {
+      connection: redis,
+      prefix: KEY_PREFIX,
+      streams: { events: { maxLen: EVENTS_KEPT } },
+    });
+    // Failures are those of `add`; without a listener the process would end.
+    queue.on('error', () => undefined);
+    queues.set(kind, queue);
+    return queue;
+  };
+  return {
+    async add(kind, id) {
+      try {
+        await queueOf(kind).add(
+          kind,
+          { forgiven: 0 },
+          {
+            jobId: id,
+            removeOnComplete: true,
+            // A job that is lost to Redis all the same must not block its own next addition.
+            removeOnFail: true,
+            attempts: Number.MAX_SAFE_INTEGER,
+            backoff: { type: RETRY_TYPE },
+            // What failed is in the log of this process.
+            stackTraceLimit: 0,
+          },
+        );
+      } catch (error) {
+        throw new ServiceError('overloaded', 'The queue of jobs cannot be reached. Send the request again.', {
+          code: 'server_overloaded',
+          retryAfterS: RETRY_AFTER_S,
+          cause: error,
+        });
+      }
+    },
+    work(handler: JobHandler): JobRunner {
+      if (runners.has(handler.kind)) throw new Error(`jobs of kind ${handler.kind} have a runner already`);
+      const runner = new BullmqJobRunner({ ...parts, timing, handler, redis: openWorkerRedis(parts.url) });
+      runners.set(handler.kind, runner);
+      return runner;
+    },
+    async close() {
+      await Promise.all([...runners.values()].map((runner) => runner.stop()));
+      // Not `queue.close()`, which says goodbye to a server that may be away.
+      redis.disconnect();
+    },
+  };
+}

@@ -1,0 +1,129 @@
+import { sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe } from 'vitest';
+import { type JobMachine, jobQueueCases } from '../../test/cases/job-queue.cases.ts';
+import { startCutProxy } from '../../test/support/cut-proxy.ts';
+import { silentLog } from '../../test/support/doubles.ts';
+import { needs } from '../../test/support/needs.ts';
+import { HAS_POSTGRES, type PostgresServer, startPostgres } from '../../test/support/postgres.ts';
+import { HAS_REDIS, type RedisServer, startRedis } from '../../test/support/redis.ts';
+import { ServiceError } from '../contract/error.ts';
+import type { JobStore } from '../contract/job-store.ts';
+import { Secret } from '../contract/secret.ts';
+import { systemClock } from '../kit/clock.ts';
+import { parsePostgresUrl } from '../kit/postgres-url.ts';
+import { jobStore } from '../records/job-store.ts';
+import { openRecords } from '../records/open-records.ts';
+import type { Records } from '../records/records.ts';
+import { bullmqJobs } from './bullmq-jobs.ts';
+import type { JobTiming } from './job-timing.ts';
+import { sqlJobs } from './sql-jobs.ts';
+
+/** Every queue: one suite of cases (test/cases). */
+
+const TIMING: JobTiming = { leaseMs: 800, renewalMs: 200, lookMs: 100, firstRetryMs: 50 };
+
+/** Machines over one table, each with a way to it that can be cut. */
+function tableJobs(records: Records) {
+  const opened: JobMachine[] = [];
+  return {
+    async machine() {
+      let isCut = false;
+      const store = jobStore(records);
+      const guarded = new Proxy(store, {
+        get: (target, name) =>
+          isCut
+            ? () =>
+                Promise.reject(
+                  new ServiceError('overloaded', 'cut', { code: 'server_overloaded', retryAfterS: 1 }),
+                )
+            : target[name as keyof JobStore],
+      });
+      const self = { place: 'here', pid: 1 + opened.length, instance: `${opened.length}` };
+      const machine: JobMachine = {
+        queue: sqlJobs({
+          ...{ store: guarded, clock: systemClock, log: silentLog, self, timing: TIMING },
+          isRunning: () => true,
+        }),
+        cut() {
+          isCut = true;
+        },
+        mend() {
+          isCut = false;
+        },
+      };
+      opened.push(machine);
+      return machine;
+    },
+    async close() {
+      for (const { queue } of opened) await queue.close();
+    },
+  };
+}
+
+describe('a table in SQLite', () => {
+  jobQueueCases(async () => {
+    const records = await openRecords({ kind: 'sqlite', path: ':memory:' });
+    const jobs = tableJobs(records);
+    return {
+      ...jobs,
+      async close() {
+        await jobs.close();
+        await records.close();
+      },
+    };
+  });
+});
+
+describe('a table in PostgreSQL', () => {
+  let server: PostgresServer | undefined;
+  let records: Records | undefined;
+  beforeAll(async () => {
+    if (!HAS_POSTGRES) return;
+    server = await startPostgres();
+    records = await openRecords(parsePostgresUrl(await server.freshDatabase()));
+  });
+  afterAll(async () => {
+    await records?.close();
+    await server?.close();
+  });
+  beforeEach((context) => needs(context, HAS_POSTGRES, 'PostgreSQL'));
+  jobQueueCases(async () => {
+    if (records === undefined) throw new Error('the server was not started');
+    await sql`TRUNCATE jobs`.execute(records.db);
+    return tableJobs(records);
+  });
+});
+
+describe('BullMQ on Redis', () => {
+  let server: RedisServer | undefined;
+  beforeAll(async () => {
+    if (HAS_REDIS) server = await startRedis();
+  });
+  afterAll(() => server?.close());
+  beforeEach((context) => needs(context, HAS_REDIS, 'Redis'));
+  let databases = 0;
+  jobQueueCases(async () => {
+    // Redis has 16 databases; each case empties the one that it takes.
+    const database = databases % 16;
+    databases += 1;
+    const target = Number(new URL(server?.url ?? '').port);
+    const opened: { machine: JobMachine; close(): Promise<void> }[] = [];
+    return {
+      async machine() {
+        const proxy = await startCutProxy(target);
+        const url = new Secret(`redis://127.0.0.1:${proxy.port}/${database}`);
+        const queue = await bullmqJobs({ url, clock: systemClock, log: silentLog, timing: TIMING });
+        const machine = { queue, cut: proxy.cut, mend: proxy.mend };
+        const close = async () => {
+          await queue.close();
+          await proxy.close();
+        };
+        opened.push({ machine, close });
+        return machine;
+      },
+      async close() {
+        for (const each of opened) await each.close();
+      },
+    };
+  });
+});

@@ -1,0 +1,27 @@
+import type { Clock } from '../contract/clock.ts';
+import type { JobStore } from '../contract/job-store.ts';
+import type { JobQueue } from '../contract/jobs.ts';
+import type { Logger } from '../contract/logger.ts';
+import type { Secret } from '../contract/secret.ts';
+import { isRunning, processPlace } from '../kit/process-place.ts';
+import { bullmqJobs } from './bullmq-jobs.ts';
+import { sqlJobs } from './sql-jobs.ts';
+
+export interface JobSettings {
+  /** Undefined on one machine alone, and with machines that share a database only. */
+  readonly redisUrl: Secret | undefined;
+  /** The table that is used without Redis. */
+  readonly store: JobStore;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/**
+ * Opens the queue: BullMQ where there is a Redis, else a table.
+ * @throws StartError when Redis cannot be reached.
+ */
+export async function openJobs({ redisUrl, store, clock, log }: JobSettings): Promise<JobQueue> {
+  if (redisUrl !== undefined) return bullmqJobs({ url: redisUrl, clock, log });
+  const self = { place: processPlace(), pid: process.pid, instance: crypto.randomUUID() };
+  return sqlJobs({ store, clock, log, self, isRunning });
+}

@@ -1,0 +1,97 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { silentLog } from '../../test/support/doubles.ts';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import type { JobQueue } from '../contract/jobs.ts';
+import { jobStore } from '../records/job-store.ts';
+import { openRecords } from '../records/open-records.ts';
+import type { Records } from '../records/records.ts';
+import { isOfDead, leaseName } from './lease-name.ts';
+import { sqlJobs } from './sql-jobs.ts';
+
+/** What the table has beyond the cases of every queue: leases of processes that are known to have ended. */
+
+let records: Records;
+const queues: JobQueue[] = [];
+const clock = new ManualClock();
+beforeEach(async () => {
+  records = await openRecords({ kind: 'sqlite', path: ':memory:' });
+});
+afterEach(async () => {
+  for (const queue of queues.splice(0)) await queue.close();
+  await records.close();
+});
+
+/** Leases that last for an hour of a clock that stands still: only a death ends them. */
+const TIMING = { leaseMs: 3_600_000, renewalMs: 50, lookMs: 20, firstRetryMs: 1000 };
+const FIRST = { place: 'here', pid: 7, instance: 'first' };
+
+function process(self: typeof FIRST, running: ReadonlySet<number>) {
+  const queue = sqlJobs({
+    ...{ store: jobStore(records), clock, log: silentLog, timing: TIMING, self },
+    isRunning: (pid) => running.has(pid),
+  });
+  queues.push(queue);
+  const runs: string[] = [];
+  return {
+    queue,
+    runs,
+    work: () =>
+      queue.work({
+        kind: 'batch',
+        concurrency: 1,
+        async run(id) {
+          runs.push(id);
+          return { kind: 'done' };
+        },
+      }),
+  };
+}
+
+/** A job that a process took, which then died without a word. */
+async function taken(id: string): Promise<void> {
+  const store = jobStore(records);
+  await store.add('batch', id, clock.now());
+  const times = { at: clock.now(), until: clock.now() + TIMING.leaseMs };
+  await store.take({ kind: 'batch', lease: leaseName(FIRST, 1) }, times);
+}
+
+describe('the job of a process that died', () => {
+  it('is run by the next one of its place at once', async () => {
+    await taken('a');
+    const next = process({ ...FIRST, pid: 8, instance: 'next' }, new Set([8]));
+    next.work();
+    await vi.waitFor(() => expect(next.runs).toEqual(['a']));
+  });
+
+  it('is run at once by one that was given its number', async () => {
+    await taken('a');
+    const next = process({ ...FIRST, instance: 'next' }, new Set([7]));
+    next.work();
+    await vi.waitFor(() => expect(next.runs).toEqual(['a']));
+  });
+
+  it('is run by one that has run before, as soon as it is seen to be dead', async () => {
+    const running = new Set([7, 8]);
+    await taken('a');
+    const other = process({ ...FIRST, pid: 8, instance: 'other' }, running);
+    other.work();
+    await other.queue.add('batch', 'b');
+    await vi.waitFor(() => expect(other.runs).toEqual(['b']));
+    running.delete(7);
+    await vi.waitFor(() => expect(other.runs).toEqual(['b', 'a']));
+  });
+
+  it('is left alone in another place until its lease ends', async () => {
+    await taken('a');
+    const far = process({ place: 'there', pid: 8, instance: 'far' }, new Set([8]));
+    far.work();
+    await far.queue.add('batch', 'b');
+    await vi.waitFor(() => expect(far.runs).toEqual(['b']));
+    clock.advance(TIMING.leaseMs + 1);
+    await vi.waitFor(() => expect(far.runs).toEqual(['b', 'a']));
+  });
+});
+
+it('a lease of this very process is not of a dead one', () => {
+  expect(isOfDead(leaseName(FIRST, 3), FIRST, () => false)).toBe(false);
+});

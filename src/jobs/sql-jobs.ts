@@ -1,0 +1,44 @@
+import type { Clock } from '../contract/clock.ts';
+import type { JobStore } from '../contract/job-store.ts';
+import type { JobHandler, JobKind, JobQueue, JobRunner } from '../contract/jobs.ts';
+import type { Logger } from '../contract/logger.ts';
+import type { JobTiming } from './job-timing.ts';
+import type { LeaseHolder } from './lease-name.ts';
+import { SqlJobRunner } from './sql-job-runner.ts';
+
+/** A machine that dies is taken for dead after half a minute; its own restart knows at once. */
+const TIMING: JobTiming = { leaseMs: 30_000, renewalMs: 10_000, lookMs: 1000, firstRetryMs: 1000 };
+
+export interface SqlJobsParts {
+  readonly store: JobStore;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** This process. */
+  readonly self: LeaseHolder;
+  /** Whether a process of this one's place runs. */
+  readonly isRunning: (pid: number) => boolean;
+  readonly timing?: JobTiming | undefined;
+}
+
+/**
+ * The embedded queue: jobs in a table, each run with a lease that it renews. Machines that share the database share
+ * its jobs too, if their clocks agree better than half a minute.
+ */
+export function sqlJobs({ timing = TIMING, ...parts }: SqlJobsParts): JobQueue {
+  const runners = new Map<JobKind, SqlJobRunner>();
+  return {
+    async add(kind, id) {
+      await parts.store.add(kind, id, parts.clock.now());
+      runners.get(kind)?.look();
+    },
+    work(handler: JobHandler): JobRunner {
+      if (runners.has(handler.kind)) throw new Error(`jobs of kind ${handler.kind} have a runner already`);
+      const runner = new SqlJobRunner({ ...parts, timing, handler });
+      runners.set(handler.kind, runner);
+      return runner;
+    },
+    async close() {
+      await Promise.all([...runners.values()].map((runner) => runner.stop()));
+    },
+  };
+}

@@ -1,0 +1,58 @@
+import { connect, createServer, type Socket } from 'node:net';
+
+/** A way to a server on this machine that a test can cut and mend. */
+export interface CutProxy {
+  readonly port: number;
+  /** Breaks all connections and lets no new one through. */
+  cut(): void;
+  mend(): void;
+  /** Idempotent. */
+  close(): Promise<void>;
+}
+
+/** Starts a proxy before a port of 127.0.0.1; the caller closes it. */
+export async function startCutProxy(target: number): Promise<CutProxy> {
+  let isCut = false;
+  const sockets = new Set<Socket>();
+  const server = createServer((near) => {
+    if (isCut) {
+      near.destroy();
+      return;
+    }
+    const far = connect(target, '127.0.0.1');
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(one);
+      one.on('error', () => undefined);
+      one.on('close', () => {
+        sockets.delete(one);
+        other.destroy();
+      });
+      one.pipe(other);
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The proxy has no port.');
+  const breakAll = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  return {
+    port: address.port,
+    cut() {
+      isCut = true;
+      breakAll();
+    },
+    mend() {
+      isCut = false;
+    },
+    async close() {
+      if (!server.listening) return;
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      breakAll();
+      await closed;
+    },
+  };
+}
