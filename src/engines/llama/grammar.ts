@@ -25,6 +25,11 @@ export const MOST_LISTED = 999;
 const MOST_REPETITIONS = 20_000;
 /** Far beyond what any schema needs that a model can follow. */
 const MOST_CHARACTERS = 400_000;
+/**
+ * Keywords, names, values and characters of patterns that are looked at for one grammar, which is done on the serving
+ * thread: some twice as many as the largest schema has whose parts are not named again and again.
+ */
+const MOST_LOOKS = 50_000;
 /** Planes of Unicode in which nothing is assigned. */
 const RARE = /[\u{40000}-\u{DFFFF}]/gu;
 const CONTROLS = /\p{Cc}/gu;
@@ -53,8 +58,13 @@ export class Grammar {
   readonly #names = new Map<string, string>();
   /** Rules that a rule may begin with, without a character before: where they go round, nothing is ever written. */
   readonly #begins = new Map<string, readonly string[]>();
+  /** Rules of which it is known that they do not begin with themselves. */
+  readonly #ending = new Set<string>();
+  /** Rules by the text that they were read from. */
+  readonly #read = new Map<string, string>();
   #characters = 0;
   #repetitions = 0;
+  #looks = 0;
 
   /**
    * Adds a rule and gives the name that it has here.
@@ -77,7 +87,23 @@ export class Grammar {
     return rule;
   }
 
-  /** @throws SchemaFault when the rule may begin with itself, or the grammar becomes too large. */
+  /** The rule that a text was read to, which is done once: schemas may name a text again and again. */
+  once(text: string, read: () => string): string {
+    const rule = this.#read.get(text) ?? read();
+    this.#read.set(text, rule);
+    return rule;
+  }
+
+  /**
+   * Counts what of schemas is looked at.
+   * @throws SchemaFault when it is too much.
+   */
+  look(count: number): void {
+    this.#looks += count;
+    if (this.#looks > MOST_LOOKS) throw new SchemaFault('it is too large');
+  }
+
+  /** @throws SchemaFault when the grammar becomes too large. */
   define(rule: string, body: string, begins: readonly string[]): void {
     this.#characters += body.length;
     for (const [, least = '', most = ''] of body.matchAll(/\{(\d+),?(\d*)\}/g)) {
@@ -88,20 +114,22 @@ export class Grammar {
     }
     this.#rules.set(rule, body);
     this.#begins.set(rule, begins);
-    if (this.#beginsWith(rule, rule, new Set())) throw new SchemaFault("a '$ref' leads back to itself");
+  }
+
+  /** @throws SchemaFault when what the rule may begin with leads back to itself. */
+  checkBegins(rule: string, above: Set<string> = new Set()): void {
+    if (this.#ending.has(rule)) return;
+    if (above.has(rule)) throw new SchemaFault("a '$ref' leads back to itself");
+    above.add(rule);
+    for (const each of this.#begins.get(rule) ?? []) this.checkBegins(each, above);
+    above.delete(rule);
+    this.#ending.add(rule);
   }
 
   /** The whole grammar. @param root what a text of it is. */
   text(root: string): string {
     const rules = [['root', root], ...this.#rules, ...Object.entries(SHARED)];
     return rules.map(([name, body]) => `${name} ::= ${body}`).join('\n');
-  }
-
-  #beginsWith(rule: string, goal: string, seen: Set<string>): boolean {
-    if (seen.has(rule)) return false;
-    seen.add(rule);
-    const begins = this.#begins.get(rule) ?? [];
-    return begins.some((each) => each === goal || this.#beginsWith(each, goal, seen));
   }
 }
 

@@ -1,7 +1,7 @@
 /** Numbers of JSON Schema as grammar. Every number is written one way: no leading zero, plus or exponent. */
 
 import type { JsonSchema } from '../../contract/text.ts';
-import { type Grammar, literal } from './grammar.ts';
+import type { Grammar } from './grammar.ts';
 import { SchemaFault } from './schema-merge.ts';
 
 /** Digits of the largest number that is written: all of them are exact in a double. */
@@ -37,8 +37,7 @@ export function numberRule(grammar: Grammar, type: 'integer' | 'number', schema:
   const whole = type === 'integer' || decimals === 0;
   if (step !== undefined && decimals === undefined) {
     const values = Number.isSafeInteger(step) && step > 0 ? multiplesWithin(step, bounds) : undefined;
-    if (values !== undefined)
-      return grammar.add('multiple', values.map((value) => literal(`${value}`)).join(' | '));
+    if (values !== undefined) return grammar.add('multiple', values.map((value) => `"${value}"`).join(' | '));
     throw new SchemaFault(`a 'multipleOf' without limits that leave 1 to ${MOST_MULTIPLES} values`);
   }
   const bounded = KEYWORDS.some((keyword) => keyword !== 'multipleOf' && keyword in schema);

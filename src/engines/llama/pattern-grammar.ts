@@ -84,12 +84,12 @@ export function patternGrammar(pattern: string, text: string): string {
 }
 
 class PatternReader {
-  readonly #pattern: readonly string[];
+  readonly #pattern: string;
   readonly #text: string;
   #at = 0;
 
   constructor(pattern: string, text: string) {
-    this.#pattern = [...pattern];
+    this.#pattern = pattern;
     this.#text = text;
   }
 
@@ -109,7 +109,7 @@ class PatternReader {
 
   #sequence(): Part {
     const parts: Part[] = [];
-    while (this.#at < this.#pattern.length && !/[|)$]/.test(this.#next)) parts.push(this.#repeated());
+    while (this.#at < this.#pattern.length && !'|)$'.includes(this.#next)) parts.push(this.#repeated());
     return {
       grammar: parts.map(({ grammar }) => grammar).join(' '),
       empty: parts.every(({ empty }) => empty),
@@ -155,10 +155,11 @@ class PatternReader {
   }
 
   #times(): readonly [least: number, most: number] | undefined {
+    if (!'*+?{'.includes(this.#next || ' ')) return undefined;
     if (this.#take('*')) return [0, Number.POSITIVE_INFINITY];
     if (this.#take('+')) return [1, Number.POSITIVE_INFINITY];
     if (this.#take('?')) return [0, 1];
-    const [all, least, comma, most] = this.#match(/^\{(\d{1,6})(,?)(\d{0,6})\}/) ?? [];
+    const [all, least, comma, most] = this.#match(/\{(\d{1,6})(,?)(\d{0,6})\}/y) ?? [];
     if (all === undefined) return undefined;
     if (!comma) return [Number(least), Number(least)];
     return [Number(least), most ? Number(most) : Number.POSITIVE_INFINITY];
@@ -166,7 +167,7 @@ class PatternReader {
 
   #atom(): Part {
     if (this.#take('(')) {
-      if (this.#next === '?' && this.#match(/^\?(:|<[A-Za-z_]\w*>)/) === undefined) {
+      if (this.#next === '?' && this.#match(/\?(:|<[A-Za-z_]\w*>)/y) === undefined) {
         throw new PatternFault('groups that look ahead or behind');
       }
       const group = this.#alternatives();
@@ -177,8 +178,8 @@ class PatternReader {
     if (this.#take('.')) return characters(without(ALL, LINE_ENDS));
     if (this.#take('\\')) return characters(this.#escape());
     const character = this.#next;
-    if (/[\^*+?{}\])]/.test(character)) throw this.#fault();
-    this.#at += 1;
+    if ('^*+?{})]'.includes(character)) throw this.#fault();
+    this.#at += character.length;
     return characters([codeRange(character)]);
   }
 
@@ -205,19 +206,19 @@ class PatternReader {
     if (this.#at >= this.#pattern.length) throw this.#fault();
     if (this.#take('\\')) return this.#escape();
     const character = this.#next;
-    this.#at += 1;
+    this.#at += character.length;
     return [codeRange(character)];
   }
 
   #escape(): readonly Range[] {
     const letter = this.#next;
-    this.#at += 1;
+    this.#at += letter.length;
     const known = CLASSES[letter];
     if (known !== undefined) return known;
     const control = CONTROLS[letter];
     // Outside a class `\b` is an edge of a word.
     if (control !== undefined && letter !== 'b') return [[control, control]];
-    const digits = letter === 'u' ? /^(?:([0-9A-Fa-f]{4})|\{([0-9A-Fa-f]{1,6})\})/ : /^([0-9A-Fa-f]{2})/;
+    const digits = letter === 'u' ? /(?:([0-9A-Fa-f]{4})|\{([0-9A-Fa-f]{1,6})\})/y : /([0-9A-Fa-f]{2})/y;
     if (letter === 'u' || letter === 'x') {
       const [, plain, braced] = this.#match(digits) ?? [];
       const code = Number.parseInt(plain ?? braced ?? '', 16);
@@ -229,23 +230,26 @@ class PatternReader {
   }
 
   get #next(): string {
-    return this.#pattern[this.#at] ?? '';
+    const code = this.#pattern.codePointAt(this.#at);
+    return code === undefined ? '' : String.fromCodePoint(code);
   }
 
   #take(character: string): boolean {
     if (this.#next !== character) return false;
-    this.#at += 1;
+    this.#at += character.length;
     return true;
   }
 
+  /** @param expression sticky. */
   #match(expression: RegExp): RegExpExecArray | undefined {
-    const found = expression.exec(this.#pattern.slice(this.#at).join(''));
-    if (found) this.#at += [...found[0]].length;
+    expression.lastIndex = this.#at;
+    const found = expression.exec(this.#pattern);
+    if (found) this.#at += found[0].length;
     return found ?? undefined;
   }
 
   #fault(): PatternFault {
-    return new PatternFault(`what stands at character ${this.#at + 1}`);
+    return new PatternFault(`what stands at character ${[...this.#pattern.slice(0, this.#at)].length + 1}`);
   }
 }
 
@@ -260,7 +264,11 @@ function codeRange(character: string): Range {
 
 /** One of these characters, as a JSON string holds it. */
 function characters(ranges: readonly Range[]): Part {
-  const raw = without(RAW, without(ALL, ranges));
+  const raw = inOrder(ranges).flatMap(([from, to]) =>
+    RAW.flatMap(([low, high]): Range[] =>
+      low > to || high < from ? [] : [[Math.max(low, from), Math.min(high, to)]],
+    ),
+  );
   const escaped = ESCAPED.filter(([code]) => ranges.some(([from, to]) => from <= code && code <= to));
   const parts = escaped.map(([, json]) => `"${json.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`);
   if (raw.length > 0) parts.unshift(`[${raw.map(rangeText).join('')}]`);
@@ -274,16 +282,31 @@ function rangeText([from, to]: Range): string {
   return from === to ? code(from) : `${code(from)}-${code(to)}`;
 }
 
-/** The first ranges less the second. */
+/** The first ranges less the second, in order. */
 function without(ranges: readonly Range[], less: readonly Range[]): Range[] {
-  let left: Range[] = [...ranges];
-  for (const [from, to] of less) {
-    left = left.flatMap(([low, high]): Range[] => {
-      if (to < low || from > high) return [[low, high]];
-      const before: Range[] = low < from ? [[low, from - 1]] : [];
-      const after: Range[] = high > to ? [[to + 1, high]] : [];
-      return [...before, ...after];
-    });
+  const left: Range[] = [];
+  const holes = inOrder(less);
+  let passed = 0;
+  for (const [from, to] of inOrder(ranges)) {
+    while ((holes[passed]?.[1] ?? LAST) < from) passed += 1;
+    let low = from;
+    for (let i = passed; (holes[i]?.[0] ?? Number.POSITIVE_INFINITY) <= to; i += 1) {
+      const [start, end] = holes[i] as Range;
+      if (start > low) left.push([low, start - 1]);
+      low = end + 1;
+    }
+    if (low <= to) left.push([low, to]);
   }
   return left;
+}
+
+/** The same characters in ranges that follow each other. */
+function inOrder(ranges: readonly Range[]): Range[] {
+  const ordered: Range[] = [];
+  for (const [from, to] of ranges.length > 1 ? ranges.toSorted(([a], [b]) => a - b) : ranges) {
+    const last = ordered.at(-1);
+    if (last === undefined || from > last[1] + 1) ordered.push([from, to]);
+    else ordered[ordered.length - 1] = [last[0], Math.max(last[1], to)];
+  }
+  return ordered;
 }

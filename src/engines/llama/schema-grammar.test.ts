@@ -59,6 +59,18 @@ describe('a schema that a grammar cannot follow is refused by what it asks for',
     ['uniqueItems', { type: 'array', uniqueItems: true }, "'uniqueItems'"],
     ['an unknown format', { type: 'string', format: 'iri' }, "the format 'iri'"],
     ['an unknown type', { type: 'text' }, "a 'type' that there is not"],
+    ['more types than there are', { type: Array(8).fill('string') }, "a 'type' that is named twice"],
+    ['all of very many', { allOf: Array(257).fill({}) }, "an 'allOf' of more than 256"],
+    [
+      'a reference to a list',
+      { allOf: [{ type: 'null' }], $ref: '#/allOf' },
+      "a '$ref' to what is not there",
+    ],
+    [
+      'oneOf with a value twice',
+      { oneOf: [{ const: { a: 1, b: 2 } }, { enum: [{ b: 2, a: 1 }] }] },
+      "a 'oneOf'",
+    ],
     ['a pattern that looks ahead', { pattern: '^(?=a)' }, 'groups that look ahead or behind'],
     ['a pattern that goes round', { pattern: '(a*)*' }, 'the repetition of what may be empty'],
     ['a pattern that is too much', { pattern: '^(a{0,50}){50}$' }, 'so many repetitions'],
@@ -182,6 +194,13 @@ describe('what a schema asks for', () => {
       required: ['kind'],
     });
     expect(all({ oneOf: [one('a'), one('b')] })).toEqual(new Set(['{"kind":"a"}', '{"kind":"b"}']));
+  });
+
+  it('one of many, told apart by a value, or by their types', () => {
+    const values = Array.from({ length: 300 }, (_, i) => ({ const: `${i}` }));
+    expect(all({ oneOf: values }).size).toBeGreaterThan(100);
+    const types = { oneOf: [{ type: 'null' }, { const: 'a', type: 'string' }, { type: 'boolean' }] };
+    expect(all(types)).toEqual(new Set(['null', '"a"', 'true', 'false']));
   });
 
   it('what all parts ask for', () => {

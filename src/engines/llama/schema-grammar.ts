@@ -50,7 +50,8 @@ const REFUSED = [
 ];
 /** Values of enums, choices and properties of one schema together: each may have to be looked at for each token. */
 const MOST_CHOICES = 1000;
-const MOST_VISITS = 20_000;
+/** Schemas of which a value must be valid against each. */
+const MOST_PARTS = 256;
 const MOST_DEPTH = 64;
 /** Characters of a place in a message. */
 const MOST_PLACE = 200;
@@ -70,7 +71,9 @@ export function schemaRule(grammar: Grammar, schema: Schema, param: string, root
     throw invalidRequest(message, param, 'unsupported_value');
   }
   try {
-    return new SchemaReader(grammar, root).rule(schema, [], 0);
+    const rule = new SchemaReader(grammar, root).rule(schema, [], 0);
+    grammar.checkBegins(rule);
+    return rule;
   } catch (error) {
     if (!(error instanceof SchemaFault)) throw error;
     const message = `The JSON Schema cannot be followed by this model: ${error.message}.`;
@@ -84,8 +87,10 @@ class SchemaReader {
   readonly #root: Schema;
   /** Rules of what references name. */
   readonly #references = new Map<string, string>();
+  /** What references name. */
+  readonly #resolved = new Map<string, Schema>();
+  readonly #look = (count: number) => this.#grammar.look(count);
   #choices = 0;
-  #visits = 0;
 
   constructor(grammar: Grammar, root: Schema) {
     this.#grammar = grammar;
@@ -119,15 +124,21 @@ class SchemaReader {
   }
 
   #resolve(reference: string, place: Place): Schema {
+    const found = this.#resolved.get(reference) ?? this.#find(reference, place);
+    this.#resolved.set(reference, found);
+    return found;
+  }
+
+  #find(reference: string, place: Place): Schema {
     if (!/^#(\/|$)/.test(reference)) throw this.#fault(place, "a '$ref' outside the schema");
     let found: unknown = this.#root;
     for (const step of reference.slice(1).split('/').slice(1)) {
       const key = decodedStep(step).replaceAll('~1', '/').replaceAll('~0', '~');
-      const within = Array.isArray(found) ? Object.fromEntries(Object.entries(found)) : record(found);
+      const within = (Array.isArray(found) ? found : record(found)) as Readonly<Record<string, unknown>>;
       found = Object.hasOwn(within, key) ? within[key] : undefined;
     }
     if (typeof found === 'boolean') return found;
-    if (typeof found !== 'object' || found === null) {
+    if (typeof found !== 'object' || found === null || Array.isArray(found)) {
       throw this.#fault(place, "a '$ref' to what is not there");
     }
     return record(found);
@@ -140,12 +151,13 @@ class SchemaReader {
     if (schema === false) throw this.#fault(place, 'nothing is valid here');
     if (depth > MOST_DEPTH) throw this.#fault(place, `'$ref' and 'allOf' go deeper than ${MOST_DEPTH}`);
     const { $ref, allOf, ...rest } = schema;
-    const parts: Schema[] = list(allOf) as Schema[];
+    const parts = [...list(allOf)] as Schema[];
+    if (parts.length > MOST_PARTS) throw this.#fault(place, `an 'allOf' of more than ${MOST_PARTS}`);
     if (typeof $ref === 'string') parts.push(this.#resolve($ref, place));
     return parts.reduce<JsonSchema>((sum, part) => {
       const whole = this.#whole(part, place, depth + 1);
       if (whole === true) return sum;
-      return this.#at(place, () => mergeSchemas(sum, whole));
+      return this.#at(place, () => mergeSchemas(sum, whole, this.#look));
     }, rest);
   }
 
@@ -160,7 +172,8 @@ class SchemaReader {
     if (wholes.length === 0) throw this.#fault(place, `an empty '${keyword}'`);
     if (oneOf !== undefined) {
       const all = wholes.map((choice, i) => this.#whole(choice, [...place, keyword, i], depth + 1));
-      if (!areDisjoint(all)) throw this.#fault(place, "a 'oneOf' of which a value may match several");
+      if (!this.#at(place, () => areDisjoint(all, this.#look)))
+        throw this.#fault(place, "a 'oneOf' of which a value may match several");
     }
     const rules = wholes.map((choice, i) => {
       const at = [...place, keyword, i];
@@ -187,6 +200,7 @@ class SchemaReader {
     if (schema.type === undefined) {
       return Object.keys(KEYWORDS).filter((type) => KEYWORDS[type]?.some((keyword) => keyword in schema));
     }
+    if (list(schema.type).length > TYPES.length) throw this.#fault(place, "a 'type' that is named twice");
     const types = list(schema.type).filter(
       (type) => typeof type === 'string' && TYPES.includes(type),
     ) as string[];
@@ -227,12 +241,13 @@ class SchemaReader {
     const more = schema.additionalProperties ?? schema.unevaluatedProperties ?? true;
     const required = new Set(list(schema.required));
     this.#countChoices(required.size + Object.keys(record(schema.properties)).length);
-    const named = Object.entries(record(schema.properties)).filter(
+    const properties = record(schema.properties);
+    const named = Object.entries(properties).filter(
       ([name, each]) => each !== false || required.has(name),
     ) as [string, Schema][];
     for (const name of required) {
       if (typeof name !== 'string') throw this.#fault(place, "a 'required' that is no text");
-      if (named.every(([each]) => each !== name)) named.push([name, more as Schema]);
+      if (!Object.hasOwn(properties, name)) named.push([name, more as Schema]);
     }
     const atLeast = this.#at(place, () => countOf(schema, 'minProperties', 0));
     const atMost = this.#at(place, () => countOf(schema, 'maxProperties', Number.POSITIVE_INFINITY));
@@ -240,11 +255,11 @@ class SchemaReader {
     if (named.length === 0) return this.#map(more as Schema, atLeast, atMost, place, depth);
     // More may be written only when all may.
     const written = named.length > atMost ? named.filter(([name]) => required.has(name)) : named;
-    const always = atLeast > required.size ? written.map(([name]) => name) : [...required];
+    const always = atLeast > required.size ? new Set(written.map(([name]) => name)) : required;
     if (atLeast > written.length) throw this.#fault(place, "'minProperties' beyond the properties");
     const members = written.map(([name, each]) => ({
       rule: `${jsonLiteral(name)} ":" ${this.rule(each, [...place, 'properties', name], depth + 1)}`,
-      optional: !always.includes(name),
+      optional: !always.has(name),
     }));
     return this.#grammar.add('object', `"{" ${this.#members(members)} "}"`);
   }
@@ -319,14 +334,14 @@ class SchemaReader {
 
   /** Schemas may name each other so often that there is no end of them. */
   #visit(schema: unknown, place: Place): void {
-    this.#visits += 1;
-    if (this.#visits > MOST_VISITS) throw new SchemaFault('it is too large');
+    this.#grammar.look(1);
     if (
       typeof schema !== 'boolean' &&
       (typeof schema !== 'object' || schema === null || Array.isArray(schema))
     ) {
       throw this.#fault(place, 'what is no schema');
     }
+    this.#grammar.look(Object.keys(schema).length);
   }
 
   /** Does what may find a fault, which is told with its place. */

@@ -6,6 +6,9 @@ import { countOf, SchemaFault } from './schema-merge.ts';
 const DATE = '[12] [0-9]{3} "-" ("0" [1-9] | "1" [0-2]) "-" ("0" [1-9] | "1" [0-9] | "2" [0-8])';
 const TIME = '("0" [0-9] | "1" [0-9] | "2" [0-3]) ":" [0-5] [0-9] ":" [0-5] [0-9] "Z"';
 
+/** A character of a pattern becomes a part of it with a grammar of its own. */
+const LOOKS_OF_A_CHARACTER = 2;
+
 /** Grammar of the formats, between the quotes; each is a part of what the format allows. */
 const FORMATS: Readonly<Record<string, string>> = {
   date: DATE,
@@ -51,7 +54,10 @@ function formatRule(grammar: Grammar, format: unknown): string {
 function patternRule(grammar: Grammar, pattern: unknown): string {
   if (typeof pattern !== 'string') throw new SchemaFault("a 'pattern' that is no text");
   try {
-    return grammar.add('pattern', `"\\"" (${patternGrammar(pattern, 'character*')}) "\\""`);
+    return grammar.once(pattern, () => {
+      grammar.look(LOOKS_OF_A_CHARACTER * pattern.length);
+      return grammar.add('pattern', `"\\"" (${patternGrammar(pattern, 'character*')}) "\\""`);
+    });
   } catch (error) {
     if (!(error instanceof PatternFault)) throw error;
     throw new SchemaFault(`a 'pattern' with ${error.message}`);
