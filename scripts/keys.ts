@@ -1,20 +1,28 @@
 import { loadConfig } from '../src/config.ts';
 import type { ApiKeyStore } from '../src/contract/api-key.ts';
 import { StartError } from '../src/contract/error.ts';
+import type { OrganizationStore } from '../src/contract/organization-store.ts';
 import { systemClock } from '../src/kit/clock.ts';
 import { apiKeyStore } from '../src/records/api-key-store.ts';
 import { issueKey } from '../src/records/issue-key.ts';
 import { openRecords } from '../src/records/open-records.ts';
+import { organizationStore } from '../src/records/organization-store.ts';
 
 /**
- * `bun run keys …`: API keys in the service's database. A running service sees changes at once in SQLite, and
- * within five seconds in PostgreSQL (src/records/cached-api-key-store.ts).
+ * `bun run keys …`: API keys and organizations in the service's database. A running service sees changes at once in
+ * SQLite, and within five seconds in PostgreSQL (src/records/cached-api-key-store.ts).
  */
 
 const USAGE = `Usage:
   bun run keys create --org NAME   make a key for an organization and print it once
   bun run keys list                all keys, without the keys themselves
-  bun run keys revoke ID           end a key at once`;
+  bun run keys revoke ID           end a key at once
+  bun run keys organizations       who has keys or credits, since when, and how many good keys`;
+
+interface Stores {
+  readonly keys: ApiKeyStore;
+  readonly organizations: OrganizationStore;
+}
 
 /** What the command line asked for cannot be done. */
 class UsageError extends Error {}
@@ -23,24 +31,30 @@ async function run(args: readonly string[]): Promise<void> {
   const action = parse(args);
   const records = await openRecords(loadConfig().database);
   try {
-    await action(apiKeyStore(records, systemClock));
+    await action({
+      keys: apiKeyStore(records, systemClock),
+      organizations: organizationStore(records, systemClock),
+    });
   } finally {
     await records.close();
   }
 }
 
 /** The arguments as an action, so that wrong ones are refused before anything is opened. */
-function parse([command, ...rest]: readonly string[]): (store: ApiKeyStore) => Promise<void> {
+function parse([command, ...rest]: readonly string[]): (stores: Stores) => Promise<void> {
   if (command === 'create' && rest.length === 2 && rest[0] === '--org') {
     const organization = rest[1] ?? '';
     if (!/^[A-Za-z0-9._-]{1,64}$/.test(organization)) {
       throw new UsageError('An organization is 1 to 64 of A-Z a-z 0-9 . _ -');
     }
-    return (store) => create(store, organization);
+    return ({ keys }) => create(keys, organization);
   }
-  if (command === 'list' && rest.length === 0) return list;
+  if (command === 'list' && rest.length === 0) return ({ keys }) => list(keys);
+  if (command === 'organizations' && rest.length === 0) {
+    return ({ organizations }) => listOrganizations(organizations);
+  }
   const [id] = rest;
-  if (command === 'revoke' && rest.length === 1 && id !== undefined) return (store) => revoke(store, id);
+  if (command === 'revoke' && rest.length === 1 && id !== undefined) return ({ keys }) => revoke(keys, id);
   throw new UsageError(USAGE);
 }
 
@@ -64,6 +78,14 @@ async function list(store: ApiKeyStore): Promise<void> {
 async function revoke(store: ApiKeyStore, id: string): Promise<void> {
   if (!(await store.revoke(id))) throw new UsageError(`There is no good key with the id ${id}.`);
   console.log(`${id} is revoked.`);
+}
+
+async function listOrganizations(store: OrganizationStore): Promise<void> {
+  const organizations = await store.list();
+  for (const { id, createdAt, keys } of organizations) {
+    console.log([id, `since ${day(createdAt)}`, `${keys} ${keys === 1 ? 'key' : 'keys'}`].join('  '));
+  }
+  if (organizations.length === 0) console.log('There are no organizations.');
 }
 
 function day(unixSeconds: number): string {

@@ -98,7 +98,7 @@ export interface CreditTransfer {
 
 export interface CreditStore {
   /**
-   * Gives credits to an organization, which need not exist yet.
+   * Gives credits to an organization, which is made if there is none of that name.
    * @param amount positive.
    * @param at Unix seconds.
    * @returns the balance after it.

@@ -2,13 +2,14 @@ import type { Selectable } from 'kysely';
 import type { ApiKeyRecord, ApiKeyStore } from '../contract/api-key.ts';
 import type { Clock } from '../contract/clock.ts';
 import { newId } from '../contract/id.ts';
+import { noteOrganizations } from './organization-store.ts';
 import type { Records } from './records.ts';
 import type { Tables } from './tables.ts';
 
 const COLUMNS = ['id', 'organization', 'hint', 'created_at', 'revoked_at'] as const;
 type Row = Pick<Selectable<Tables['api_keys']>, (typeof COLUMNS)[number]>;
 
-/** API keys, and the organizations that get their first one. The records belong to the caller. */
+/** API keys; the first one of an organization makes it. The records belong to the caller. */
 export function apiKeyStore({ db, read }: Records, clock: Clock): ApiKeyStore {
   const nowSeconds = () => Math.floor(clock.now() / 1000);
   // Every request asks for this, so it is written once; what it is asked for is its one parameter.
@@ -23,11 +24,7 @@ export function apiKeyStore({ db, read }: Records, clock: Clock): ApiKeyStore {
     create: ({ organization, keyHash, hint }) =>
       db.transaction().execute(async (transaction) => {
         const now = nowSeconds();
-        await transaction
-          .insertInto('organizations')
-          .values({ id: organization, created_at: now })
-          .onConflict((conflict) => conflict.doNothing())
-          .execute();
+        await noteOrganizations(transaction, [organization], now);
         const row = await transaction
           .insertInto('api_keys')
           .values({ id: newId('key'), organization, key_hash: keyHash, hint, created_at: now })

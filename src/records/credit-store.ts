@@ -6,6 +6,7 @@ import {
 } from '../contract/accounts-store.ts';
 import { invalidRequest } from '../contract/error.ts';
 import { CreditLedger, NO_CREDITS } from './credit-ledger.ts';
+import { noteOrganizations } from './organization-store.ts';
 import type { Records } from './records.ts';
 
 /** Credits of organizations. The records belong to the caller. */
@@ -13,6 +14,7 @@ export function creditStore({ db, engine }: Records): CreditStore {
   return {
     grant: (organization, amount, at) =>
       db.transaction().execute(async (transaction) => {
+        await noteOrganizations(transaction, [organization], at);
         await transaction
           .insertInto('credit_accounts')
           .values({ organization, ...NO_CREDITS })

@@ -201,6 +201,12 @@ export const MIGRATIONS: readonly Migration[] = [
       .addPrimaryKeyConstraint('jobs_key', ['kind', 'id']),
     schema.createIndex('jobs_by_time').on('jobs').columns(['kind', 'free_at_ms']),
   ],
+
+  () => [
+    `INSERT INTO organizations (id, created_at)
+     SELECT organization, MIN(at) FROM credit_transfers
+     WHERE organization NOT IN (SELECT id FROM organizations) GROUP BY organization`,
+  ],
 ];
 
 /** The SQL of every step. */

@@ -7,6 +7,7 @@ import { accountStoreCases } from '../../test/cases/accounts-store.cases.ts';
 import { apiKeyStoreCases } from '../../test/cases/api-key-store.cases.ts';
 import { batchStoreCases } from '../../test/cases/batch-store.cases.ts';
 import { fileStoreCases } from '../../test/cases/file-store.cases.ts';
+import { organizationStoreCases } from '../../test/cases/organization-store.cases.ts';
 import { responseStoreCases, storedMessage, storedResponse } from '../../test/cases/response-store.cases.ts';
 import { usageStoreCases } from '../../test/cases/usage-store.cases.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
@@ -22,9 +23,9 @@ import { batchStore } from './batch-store.ts';
 import { callJournal } from './call-journal.ts';
 import { creditStore } from './credit-store.ts';
 import { fileStore } from './file-store.ts';
-import { issueKey } from './issue-key.ts';
 import { storeBills } from './line-bills.ts';
 import { openRecords } from './open-records.ts';
+import { organizationStore } from './organization-store.ts';
 import type { Records } from './records.ts';
 import { responseStore } from './response-store.ts';
 import type { Tables } from './tables.ts';
@@ -93,18 +94,15 @@ function storeCases(fresh: () => Promise<Records>): void {
     await store.delete('a', response.id);
     expect(await records.db.selectFrom('response_items').selectAll().execute()).toEqual([]);
   });
-  test('an organization is noted once, with its first key', async () => {
-    const records = await open();
+  describe('organizations', () => {
     const clock = new ManualClock();
-    const keys = apiKeyStore(records, clock);
-    const created_at = Math.floor(clock.now() / 1000);
-    await issueKey(keys, 'a');
-    clock.advance(5000);
-    await Promise.all([issueKey(keys, 'a'), issueKey(keys, 'b'), issueKey(keys, 'b')]);
-    expect(await records.db.selectFrom('organizations').selectAll().orderBy('id').execute()).toEqual([
-      { id: 'a', created_at },
-      { id: 'b', created_at: created_at + 5 },
-    ]);
+    organizationStoreCases(async () => {
+      const records = await open();
+      return {
+        organizations: organizationStore(records, clock),
+        ...{ keys: apiKeyStore(records, clock), credits: creditStore(records) },
+      };
+    }, clock);
   });
 }
 

@@ -58,7 +58,7 @@ interface ApiKeyTable {
   revoked_at: number | null;
 }
 
-/** Made with the first key of an organization. */
+/** Made with the first key or grant of an organization. */
 interface OrganizationTable {
   /** Its name. */
   id: string;

@@ -129,6 +129,21 @@ describe('keys', () => {
     }
   });
 
+  test('organizations of fixed keys and of made ones are listed', async () => {
+    const dataDir = dataFolder();
+    const none = await keys(dataDir, 'organizations');
+    expect(none).toEqual({ exitCode: 0, output: 'There are no organizations.\n' });
+    await launch({ dataDir });
+    for (const org of ['acme', 'a', 'acme']) await keys(dataDir, 'create', '--org', org);
+    const { output } = await keys(dataDir, 'organizations');
+    expect(output.replaceAll(/\d{4}-\d\d-\d\d/g, 'DAY').split('\n')).toEqual([
+      'a  since DAY  1 key',
+      'acme  since DAY  2 keys',
+      'b  since DAY  0 keys',
+      '',
+    ]);
+  });
+
   test.each([
     [[]],
     [['create']],
@@ -137,6 +152,7 @@ describe('keys', () => {
     [['drop']],
     [['revoke']],
     [['list', 'x']],
+    [['organizations', 'x']],
   ])('keys %j is refused with a message', async (args) => {
     const { exitCode, output } = await keys(dataFolder(), ...args);
     expect(exitCode).toBe(1);
