@@ -17,6 +17,7 @@ import type {
   TextTokens,
   ToolChoice,
 } from '../../src/contract/text.ts';
+import { unixSeconds } from '../../src/kit/clock.ts';
 import { codePoints } from '../../src/kit/code-points.ts';
 import type { BuiltInResult, BuiltInTool, BuiltInTools } from './built-in-tools.ts';
 import { mostInputTokens, mostOutputTokens, mostResultTokens, mostTokens } from './most-tokens.ts';
@@ -307,7 +308,7 @@ export class Answers implements AsyncDisposable {
   }
 
   #ended(reason: 'stop' | 'length' | 'content_filter'): ResponseFact {
-    const at = Math.floor(this.#parts.clock.now() / 1000);
+    const at = unixSeconds(this.#parts.clock);
     return { kind: 'ended', reason, tokens: this.#tokens, at };
   }
 }

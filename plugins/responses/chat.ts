@@ -8,6 +8,7 @@ import type { WorkOrder } from '../../src/contract/operation.ts';
 import type { ModelTable } from '../../src/contract/plugin.ts';
 import type { TextEngine, TextEvent, TextRequest } from '../../src/contract/text.ts';
 import { requireModel } from '../../src/http/model-routes.ts';
+import { unixSeconds } from '../../src/kit/clock.ts';
 import { codePoints } from '../../src/kit/code-points.ts';
 import type { OpenRequests } from '../../src/kit/open-requests.ts';
 import { startingWith } from '../../src/kit/starting-with.ts';
@@ -32,7 +33,7 @@ export class Chat {
 
   /** What all objects of an answer that begins now say. */
   head(model: string): CompletionHead {
-    return { id: newId('completion'), created: Math.floor(this.#parts.clock.now() / 1000), model };
+    return { id: newId('completion'), created: unixSeconds(this.#parts.clock), model };
   }
 
   /**

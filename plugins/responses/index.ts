@@ -37,7 +37,7 @@ export function responsesPlugin({
       const chat = new Chat(parts);
       const embedder = new Embedder(parts);
       const responder = new Responder({ ...parts, tools: serviceTools(slots) });
-      const watch = new UnfinishedWatch(slots);
+      const watch = new UnfinishedWatch({ ...slots, open: () => responder.stored() });
       return {
         provides: { operations: textOperations({ chat, embedder, responder }) },
         routes: new Elysia({ name: 'responses-plugin' })

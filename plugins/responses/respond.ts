@@ -1,7 +1,7 @@
 /** The service behind POST /v1/responses: from a checked request to events, a stored response and a usage row. */
 
 import type { Clock } from '../../src/contract/clock.ts';
-import { newId } from '../../src/contract/id.ts';
+import { type Id, newId } from '../../src/contract/id.ts';
 import type { Logger } from '../../src/contract/logger.ts';
 import type { WorkOrder } from '../../src/contract/operation.ts';
 import type { ModelTable } from '../../src/contract/plugin.ts';
@@ -9,13 +9,14 @@ import type { ResponseStore } from '../../src/contract/response-store.ts';
 import type { TextEngine } from '../../src/contract/text.ts';
 import { toServiceError } from '../../src/http/error-body.ts';
 import { requireModel } from '../../src/http/model-routes.ts';
+import { unixSeconds } from '../../src/kit/clock.ts';
 import type { OpenRequest, OpenRequests } from '../../src/kit/open-requests.ts';
 import { startingWith } from '../../src/kit/starting-with.ts';
 import { Answers } from './answers.ts';
 import type { BuiltInTools } from './built-in-tools.ts';
 import { conversationOf } from './response-history.ts';
 import type { ResponseAsk } from './response-model.ts';
-import type { ResponseFailure, ResponseHead } from './response-object.ts';
+import type { ResponseFailure } from './response-object.ts';
 import { begin, next, responseOf } from './stream-events.ts';
 import type { ResponseEvent, ResponseState } from './stream-state.ts';
 import { beginWork, isRefusal, TextCall } from './text-work.ts';
@@ -33,9 +34,15 @@ type Events = AsyncGenerator<ResponseEvent, void, undefined>;
 
 export class Responder {
   readonly #parts: ResponderParts;
+  readonly #stored = new Set<Id<'response'>>();
 
   constructor(parts: ResponderParts) {
     this.#parts = parts;
+  }
+
+  /** Stored responses that are being made. */
+  stored(): readonly Id<'response'>[] {
+    return [...this.#stored];
   }
 
   /**
@@ -64,8 +71,8 @@ export class Responder {
     const held = new AsyncDisposableStack();
     held.adopt(job, (it) => it.end());
     try {
-      const head: ResponseHead = { id: newId('response'), createdAt: seconds(clock), echo: ask.echo };
-      const { input, messages } = await conversationOf(ask, head.id, responses, caller.organization);
+      const id = newId('response');
+      const { input, messages } = await conversationOf(ask, id, responses, caller.organization);
       const answers = held.use(await Answers.open({ ask, engine, messages, order, tools, log, clock }));
       const call = await TextCall.open(order, {
         endpoint: 'POST /v1/responses',
@@ -75,7 +82,9 @@ export class Responder {
       const store = ask.store ? responses : undefined;
       // What stops the line of a batch is the batch's business: the line does not end by it.
       const left = order.priority === 'batch' ? job.signal : signal;
-      const run = new Run({ ask, caller, head, input, answers, call, store, job, left, log });
+      held.defer(() => void this.#stored.delete(id));
+      const stored = () => void this.#stored.add(id);
+      const run = new Run({ ask, caller, id, input, answers, call, store, stored, job, left, clock, log });
       const events = run.events(held);
       const first = await events.next();
       if (first.done) throw new Error('the response ended without an event');
@@ -90,15 +99,18 @@ export class Responder {
 interface RunParts {
   readonly ask: ResponseAsk;
   readonly caller: WorkOrder['caller'];
-  readonly head: ResponseHead;
+  readonly id: Id<'response'>;
   readonly input: Awaited<ReturnType<typeof conversationOf>>['input'];
   readonly answers: Answers;
   readonly call: TextCall;
   /** Absent: nothing is stored. */
   readonly store: ResponseStore | undefined;
+  /** Told before it is stored. */
+  readonly stored: () => void;
   readonly job: OpenRequest;
   /** Fires when the client leaves. */
   readonly left: AbortSignal;
+  readonly clock: Clock;
   readonly log: Logger;
 }
 
@@ -113,11 +125,12 @@ class Run {
 
   /** @param held what is freed at the end. */
   async *events(held: AsyncDisposableStack): Events {
-    const { answers, job, ask, head, call } = this.#parts;
+    const { answers, job, ask, id, call, clock } = this.#parts;
     const facts = answers.facts(job.signal, call.holdsCredits);
     try {
       for await (const fact of facts) {
         if (this.#state === undefined) {
+          const head = { id, createdAt: unixSeconds(clock), echo: ask.echo };
           const { state, events } = begin(head, ask.include);
           await this.#put(state);
           this.#state = state;
@@ -180,8 +193,10 @@ class Run {
   }
 
   async #put(state: ResponseState): Promise<void> {
-    const { store, caller, input } = this.#parts;
-    await store?.put(caller.organization, responseOf(state), input);
+    const { store, stored, caller, input } = this.#parts;
+    if (store === undefined) return;
+    stored();
+    await store.put(caller.organization, responseOf(state), input);
   }
 
   async #update(state: ResponseState): Promise<void> {
@@ -203,8 +218,4 @@ function failureOf(error: unknown): ResponseFailure {
   const { message, kind } = toServiceError(error);
   const code = kind === 'rate_limited' ? 'rate_limit_exceeded' : 'server_error';
   return { code, message };
-}
-
-function seconds(clock: Clock): number {
-  return Math.floor(clock.now() / 1000);
 }

@@ -507,6 +507,19 @@ describe('stored responses', () => {
     }
   });
 
+  it('are named while they are made, and only if they are stored', async () => {
+    const named: string[] = [];
+    const app = await responseApp({
+      before: (event) => {
+        if (event.kind === 'end') named.push(...app.responder.stored());
+      },
+    });
+    const { id } = await app.ask({ input: 'Hello.' });
+    await app.ask({ input: 'Hello.', store: false });
+    expect(named).toEqual([id]);
+    expect(app.responder.stored()).toEqual([]);
+  });
+
   it('show what there is while they are made', async () => {
     const reached = Promise.withResolvers<void>();
     const gate = Promise.withResolvers<void>();

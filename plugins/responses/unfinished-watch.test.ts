@@ -3,7 +3,7 @@ import type { StoredResponse } from '../../src/contract/response-store.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { RecordingLogger } from '../../test/support/recording-logger.ts';
 import { memoryStore } from '../../test/support/response-app.ts';
-import { LONGEST_S, UnfinishedWatch } from './unfinished-watch.ts';
+import { SILENT_S, UnfinishedWatch } from './unfinished-watch.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
@@ -25,9 +25,9 @@ const response = (name: string, created_at: number): StoredResponse => ({
 it('ends what lost its process, at the start and later, and nothing else', async () => {
   const responses = await memoryStore();
   const log = new RecordingLogger();
-  await responses.put('a', response('old', nowS - LONGEST_S - 1), []);
+  await responses.put('a', response('old', nowS - SILENT_S - 1), []);
   await responses.put('a', response('young', nowS), []);
-  const watch = new UnfinishedWatch({ responses, clock, log });
+  const watch = new UnfinishedWatch({ responses, open: () => [], clock, log });
   await watch.close();
   expect(await responses.get('a', 'resp_old')).toMatchObject({
     status: 'failed',
@@ -37,10 +37,23 @@ it('ends what lost its process, at the start and later, and nothing else', async
   expect(log.lines).toMatchObject([{ level: 'warn', fields: { responses: 1 } }]);
 });
 
+it('leaves alone what is worked on, here or in another process, however long it takes', async () => {
+  const responses = await memoryStore();
+  const begun = nowS - 10 * SILENT_S;
+  for (const name of ['here', 'there', 'lost']) await responses.put('a', response(name, begun), []);
+  await responses.keep(['resp_there'], nowS - SILENT_S);
+  const log = new RecordingLogger();
+  await new UnfinishedWatch({ responses, open: () => ['resp_here'], clock, log }).close();
+  const states = ['here', 'there', 'lost'].map(
+    async (name) => (await responses.get('a', `resp_${name}`))?.status,
+  );
+  expect(await Promise.all(states)).toEqual(['in_progress', 'in_progress', 'failed']);
+});
+
 it('looks again from time to time, until it is closed', async () => {
   const looks = vi.fn(async () => []);
   const responses = { ...(await memoryStore()), unfinished: looks };
-  const watch = new UnfinishedWatch({ responses, clock, log: new RecordingLogger() });
+  const watch = new UnfinishedWatch({ responses, open: () => [], clock, log: new RecordingLogger() });
   vi.advanceTimersByTime(180_000);
   await watch.close();
   expect(looks).toHaveBeenCalledTimes(4);
@@ -50,11 +63,12 @@ it('looks again from time to time, until it is closed', async () => {
 
 it('leaves alone what has ended meanwhile', async () => {
   const responses = await memoryStore();
-  const ended: StoredResponse = { ...response('old', nowS - LONGEST_S - 1), status: 'completed' };
+  const ended: StoredResponse = { ...response('old', nowS - SILENT_S - 1), status: 'completed' };
   await responses.put('a', ended, []);
-  const late = async () => [{ organization: 'a', response: response('old', nowS - LONGEST_S - 1) }];
+  const late = async () => [{ organization: 'a', response: response('old', nowS - SILENT_S - 1) }];
   await new UnfinishedWatch({
     responses: { ...responses, unfinished: late },
+    open: () => [],
     clock,
     log: new RecordingLogger(),
   }).close();
@@ -64,6 +78,6 @@ it('leaves alone what has ended meanwhile', async () => {
 it('survives a store that fails', async () => {
   const log = new RecordingLogger();
   const responses = { ...(await memoryStore()), unfinished: () => Promise.reject(new Error('disk')) };
-  await new UnfinishedWatch({ responses, clock, log }).close();
+  await new UnfinishedWatch({ responses, open: () => [], clock, log }).close();
   expect(log.lines).toMatchObject([{ level: 'error' }]);
 });

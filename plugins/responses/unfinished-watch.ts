@@ -1,19 +1,26 @@
 import type { Clock } from '../../src/contract/clock.ts';
+import type { Id } from '../../src/contract/id.ts';
 import type { Logger } from '../../src/contract/logger.ts';
 import type { ResponseStore } from '../../src/contract/response-store.ts';
+import { unixSeconds } from '../../src/kit/clock.ts';
 
-/** A response that is `in_progress` for so long lost its process; one that did not says so when it ends. */
-export const LONGEST_S = 15 * 60;
 const EVERY_MS = 60_000;
+/** A response that nobody has worked on for so long lost its process: that is five beats. */
+export const SILENT_S = 300;
 const AT_ONCE = 100;
 
 export interface WatchParts {
   readonly responses: ResponseStore;
+  /** Stored responses on which this process works. */
+  readonly open: () => readonly Id<'response'>[];
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Ends stored responses whose process is gone, at the start and from time to time: they have `failed`. */
+/**
+ * Tells from time to time which stored responses this process works on, and ends those of processes that are gone:
+ * they have `failed`.
+ */
 export class UnfinishedWatch {
   readonly #parts: WatchParts;
   readonly #timer: ReturnType<typeof setInterval>;
@@ -35,10 +42,11 @@ export class UnfinishedWatch {
   }
 
   async #look(): Promise<void> {
-    const { responses, clock, log } = this.#parts;
+    const { responses, open, clock, log } = this.#parts;
     try {
-      const before = Math.floor(clock.now() / 1000) - LONGEST_S;
-      const lost = await responses.unfinished(before, AT_ONCE);
+      const now = unixSeconds(clock);
+      await responses.keep(open(), now);
+      const lost = await responses.unfinished(now - SILENT_S, AT_ONCE);
       for (const { organization, response } of lost) {
         const error = {
           code: 'server_error',

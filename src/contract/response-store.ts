@@ -78,8 +78,13 @@ export interface ResponseStore {
    */
   chain(organization: string, id: string): Promise<readonly StoredItem[]>;
   /**
-   * Responses of every organization that are `in_progress` and were put before a time: their process is gone if
-   * none works that long. Oldest first.
+   * Says that responses which are `in_progress` are being worked on.
+   * @param at Unix seconds.
+   */
+  keep(ids: readonly Id<'response'>[], at: number): Promise<void>;
+  /**
+   * Responses of every organization that are `in_progress` and whose {@link keep}, or creation, is longer ago: their
+   * process is gone. Oldest first.
    * @param before Unix seconds.
    */
   unfinished(

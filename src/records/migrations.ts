@@ -207,6 +207,17 @@ export const MIGRATIONS: readonly Migration[] = [
      SELECT organization, MIN(at) FROM credit_transfers
      WHERE organization NOT IN (SELECT id FROM organizations) GROUP BY organization`,
   ],
+
+  ({ schema, integer }) => [
+    schema.alterTable('responses').addColumn('seen_at', integer, (column) => column.notNull().defaultTo(0)),
+    'UPDATE responses SET seen_at = created_at',
+    schema.dropIndex('responses_unfinished'),
+    schema
+      .createIndex('responses_unfinished')
+      .on('responses')
+      .column('seen_at')
+      .where(sql<boolean>`status = 'in_progress'`),
+  ],
 ];
 
 /** The SQL of every step. */

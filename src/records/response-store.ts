@@ -7,6 +7,7 @@ import {
   type StoredItem,
   type StoredResponse,
 } from '../contract/response-store.ts';
+import { chunks } from './chunks.ts';
 import type { Records } from './records.ts';
 
 /** Most responses of a chain, and most characters of their JSON: it is read into memory as a whole. */
@@ -14,6 +15,7 @@ export const MAX_CHAIN_LINKS = 1000;
 export const MAX_CHAIN_CHARACTERS = 16_000_000;
 /** Items of one INSERT: engines bound the values of a statement (PostgreSQL 65 535, SQLite 32 766). */
 const ITEMS_AT_ONCE = 5000;
+const IDS_AT_ONCE = 5000;
 
 /** Characters of an id that a message repeats: it comes from a caller. */
 const SHOWN_CHARACTERS = 100;
@@ -70,10 +72,10 @@ export function responseStore({ db }: Records): ResponseStore {
             body_characters: body.length,
             input_characters: items.reduce((sum, item) => sum + item.length, 0),
             body,
+            seen_at: response.created_at,
           })
           .execute();
-        for (let start = 0; start < rows.length; start += ITEMS_AT_ONCE) {
-          const some = rows.slice(start, start + ITEMS_AT_ONCE);
+        for (const some of chunks(rows, ITEMS_AT_ONCE)) {
           await transaction.insertInto('response_items').values(some).execute();
         }
       });
@@ -176,13 +178,24 @@ export function responseStore({ db }: Records): ResponseStore {
         ]);
     },
 
+    async keep(ids, at) {
+      for (const some of chunks(ids, IDS_AT_ONCE)) {
+        await db
+          .updateTable('responses')
+          .set({ seen_at: at })
+          .where('id', 'in', some)
+          .where('status', '=', sql.lit('in_progress'))
+          .execute();
+      }
+    },
+
     async unfinished(before, limit) {
       const rows = await db
         .selectFrom('responses')
         .select(['organization', 'body'])
         .where('status', '=', sql.lit('in_progress'))
-        .where('created_at', '<', before)
-        .orderBy('created_at')
+        .where('seen_at', '<', before)
+        .orderBy('seen_at')
         .limit(limit)
         .execute();
       return rows.map(({ organization, body }) => ({ organization, response: parseResponse(body) }));

@@ -78,6 +78,8 @@ interface ResponseTable {
   input_characters: number;
   /** The response object as JSON. */
   body: string;
+  /** When its process last said that it is working on it. */
+  seen_at: number;
 }
 
 /** Input items; they vanish with their response. */

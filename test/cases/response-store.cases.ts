@@ -320,6 +320,12 @@ export function responseStoreCases(open: () => Promise<ResponseStore>): void {
     ];
     expect(await store.unfinished(NOW, 5)).toEqual(all);
     expect(await store.unfinished(NOW, 1)).toEqual(all.slice(0, 1));
+    await store.keep([old.id, young.id, 'resp_unknown'], NOW + 1);
+    expect(await store.unfinished(NOW, 5)).toEqual(all.slice(0, 1));
+    expect(await store.unfinished(NOW + 2, 5)).toHaveLength(3);
+    await store.keep([old.id], NOW - 10);
+    await store.keep([], NOW);
+    expect(await store.unfinished(NOW, 5)).toEqual(all);
     await store.update('b', { ...older, status: 'failed' });
     expect(await store.unfinished(NOW, 5)).toEqual(all.slice(1));
   });

@@ -71,6 +71,7 @@ export async function responseApp(
     rows: calls.rows,
     log,
     responses,
+    responder,
     open,
     app,
     send,
