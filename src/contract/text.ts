@@ -112,8 +112,8 @@ export interface TextEngine {
   /** Tokens that question and answer may have together; undefined when only the engine's server knows. */
   readonly contextTokens: number | undefined;
   /**
-   * Answers a conversation. Not consuming stops the work soon; so does `return()` or an abort, which throws the
-   * signal's reason.
+   * Answers a conversation, with no more than fits the model or than the engine lets a server say. Not consuming
+   * stops the work soon; so does `return()` or an abort, which throws the signal's reason.
    * @throws ServiceError `invalid_request` for what the model cannot take (a part, a schema, a conversation that
    *   is too long: code `context_length_exceeded`), `overloaded` when the queue is full, `internal` when the
    *   process died, `upstream` when a remote engine failed.
