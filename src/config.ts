@@ -14,6 +14,7 @@ import { Secret } from './contract/secret.ts';
 import type {
   CodeInterpreterSettings,
   DatabaseSettings,
+  DiskBlobSettings,
   EmbedModels,
   InferenceSettings,
   OrtProvider,
@@ -51,6 +52,8 @@ export interface Config {
   readonly dataDir: string;
   /** Where keys, usage, credits and responses are kept. */
   readonly database: DatabaseSettings;
+  /** Where the bytes of files are kept. */
+  readonly blobs: DiskBlobSettings;
   readonly modelsDir: string;
   /** Names of the plugins to load; undefined means all. */
   readonly plugins: readonly string[] | undefined;
@@ -143,7 +146,8 @@ export const ENVIRONMENT = [
   {
     name: 'REDIS_URL',
     fallback: '–',
-    meaning: '`redis://…`: rate limits are counted there, for all machines together',
+    meaning:
+      '`redis://…`: rate limits are counted and batches are handed out there, for all machines together',
   },
   {
     name: 'S3_ENDPOINT',
@@ -211,6 +215,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     apiKeys: parseApiKeys(env.text('API_KEYS')),
     dataDir,
     database: databaseSettings(env, dataDir),
+    blobs: Object.freeze({ kind: 'disk', folder: join(dataDir, 'blobs') }),
     modelsDir: resolve(env.text('MODELS_DIR') ?? join(userCache(env), 'voice-service', 'models')),
     plugins: parsePlugins(env.text('PLUGINS')),
     modelIds,

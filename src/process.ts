@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { AnyElysia } from 'elysia';
 import packageJson from '../package.json' with { type: 'json' };
 import { buildApp } from './app.ts';
+import { openBlobs } from './blobs/open-blobs.ts';
 import { type Config, loadConfig } from './config.ts';
 import type { ApiKeyStore } from './contract/api-key.ts';
 import type { Clock } from './contract/clock.ts';
@@ -15,6 +16,7 @@ import { createMetrics } from './http/metrics.ts';
 import { metricsRoutes } from './http/metrics-routes.ts';
 import { socketHandler } from './http/socket.ts';
 import { startingAnswer } from './http/starting.ts';
+import { openJobs } from './jobs/open-jobs.ts';
 import { aborted } from './kit/aborted.ts';
 import { systemClock } from './kit/clock.ts';
 import { jsonLogger, type RootLogger } from './kit/json-logger.ts';
@@ -23,10 +25,13 @@ import { callLimits } from './limits/call-limits.ts';
 import { RedisWatch } from './limits/redis-watch.ts';
 import { requestLimits } from './limits/request-limits.ts';
 import { apiKeyStore } from './records/api-key-store.ts';
+import { batchStore } from './records/batch-store.ts';
 import { cachedApiKeyStore } from './records/cached-api-key-store.ts';
 import { callJournal } from './records/call-journal.ts';
 import { creditStore } from './records/credit-store.ts';
+import { fileStore } from './records/file-store.ts';
 import { issueFirstKey } from './records/issue-key.ts';
+import { jobStore } from './records/job-store.ts';
 import { openRecords } from './records/open-records.ts';
 import { organizationStore } from './records/organization-store.ts';
 import type { Records } from './records/records.ts';
@@ -185,12 +190,20 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
     );
     const needs = new Set(plugins.flatMap((plugin) => plugin.needs));
     const parts = opened.adopt(await build.open(config, needs, words), (it) => it.close());
+    const blobs =
+      needs.has('blobs') && opened.adopt(await openBlobs(config.blobs, clock), (it) => it.close());
+    const jobSettings = { redisUrl: config.redisUrl, store: jobStore(records), clock, log };
+    const jobs = needs.has('jobs') && opened.adopt(await openJobs(jobSettings), (it) => it.close());
     const slots = {
       ...words,
       ...parts.slots,
       calls: accounts.calls,
       lineCalls: accounts.lineCalls,
       responses: responseStore(records),
+      files: fileStore(records),
+      batches: batchStore(records),
+      ...(blobs && { blobs }),
+      ...(jobs && { jobs }),
     };
     const registry = opened.adopt(await startPlugins(plugins, slots, log), (it) => it.close());
     app = buildApp({
