@@ -58,8 +58,13 @@ export class LineRetries {
     return Math.max(askedMs, waitMs / 2) + (random() * waitMs) / 2;
   }
 
+  /** Whether no line fails at the moment. */
+  get isEmpty(): boolean {
+    return this.#failing.size === 0;
+  }
+
   /** The line has its result. */
   forget(line: number): void {
-    if (this.#failing.size > 0) this.#failing.delete(line);
+    this.#failing.delete(line);
   }
 }

@@ -1,0 +1,217 @@
+/** What is done for a batch, from its input to its result files: by any process, and by another where one died. */
+
+import type { BatchRecord, BatchStatus, BatchStore } from '../../src/contract/batch-store.ts';
+import type { BlobStore } from '../../src/contract/blob-store.ts';
+import type { LineCalls } from '../../src/contract/calls.ts';
+import type { Clock } from '../../src/contract/clock.ts';
+import type { FileStore } from '../../src/contract/file-store.ts';
+import type { Id } from '../../src/contract/id.ts';
+import type { JobHandler, JobOutcome } from '../../src/contract/jobs.ts';
+import type { Logger } from '../../src/contract/logger.ts';
+import type { OperationTable } from '../../src/contract/operation.ts';
+import { unixSeconds } from '../../src/kit/clock.ts';
+import { partsPrefix } from './batch-blobs.ts';
+import { type Effect, next } from './batch-machine.ts';
+import type { BatchMetrics } from './batch-metrics.ts';
+import { whileUnchanged } from './batch-watch.ts';
+import { Checkpoints } from './checkpoints.ts';
+import { EventLoopTurns } from './event-loop-turns.ts';
+import { InputChecks } from './input-checks.ts';
+import { inputBytes, inputLines } from './input-lines.ts';
+import { RETRY_TIMES, type RetryTimes } from './line-retries.ts';
+import { LineRunner, type LineTimes } from './line-runner.ts';
+import { LineShares } from './line-shares.ts';
+import { RememberedRetries } from './remembered-retries.ts';
+import { dropResultFiles, storeResultFiles } from './result-files.ts';
+import { WRITTEN_OFF, writeOff } from './write-off.ts';
+
+export interface BatchJobParts {
+  readonly batches: BatchStore;
+  readonly files: FileStore;
+  readonly blobs: BlobStore;
+  readonly operations: OperationTable;
+  readonly lineCalls: LineCalls;
+  readonly metrics: BatchMetrics;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Lines of all batches that may run at once in this process. */
+  readonly linesAtOnce: number;
+  /** Batches that run at once in this process. */
+  readonly batchesAtOnce: number;
+  /** A line may be as long as the body of a request. */
+  readonly mostLineBytes: number;
+  readonly times?: JobTimes;
+  /** In [0, 1), for the pauses between retries. */
+  readonly random?: () => number;
+}
+
+export interface JobTimes extends LineTimes {
+  readonly retries: RetryTimes;
+}
+
+const TIMES: JobTimes = { beatMs: 1000, sliceMs: 30_000, drainMs: 2000, retries: RETRY_TIMES };
+
+const DONE: JobOutcome = { kind: 'done' };
+/** For a batch that gives way, or that another runner has: then the queue knows better. */
+const AGAIN: JobOutcome = { kind: 'again', delayMs: 0 };
+
+export function batchJob(parts: BatchJobParts): JobHandler {
+  return new BatchJob(parts);
+}
+
+type EndWithFiles = Extract<BatchStatus, 'completed' | 'cancelled' | 'expired'>;
+
+/** A batch in the hands of this process, for as long as one call of the queue lasts. */
+interface Held {
+  readonly runner: string;
+  readonly checkpoints: Checkpoints;
+  readonly signal: AbortSignal;
+}
+
+class BatchJob implements JobHandler {
+  readonly kind = 'batch';
+  readonly concurrency: number;
+  readonly #parts: BatchJobParts;
+  readonly #times: JobTimes;
+  readonly #checks: InputChecks;
+  readonly #shares: LineShares;
+  readonly #retries: RememberedRetries;
+  #running = 0;
+
+  constructor(parts: BatchJobParts) {
+    const { clock, mostLineBytes, batchesAtOnce, linesAtOnce, random = Math.random, times = TIMES } = parts;
+    this.#parts = parts;
+    this.#times = times;
+    this.concurrency = batchesAtOnce;
+    this.#checks = new InputChecks({ mostLineBytes, waiting: batchesAtOnce });
+    this.#shares = new LineShares(linesAtOnce);
+    this.#retries = new RememberedRetries({ clock, random, times: times.retries });
+  }
+
+  async run(id: string, signal: AbortSignal): Promise<JobOutcome> {
+    const { batches } = this.#parts;
+    const runner = crypto.randomUUID();
+    const claimed = await batches.claim(id as Id<'batch'>, runner);
+    if (claimed === undefined) return DONE;
+    const checkpoints = new Checkpoints(this.#parts, claimed, runner);
+    this.#running += 1;
+    try {
+      return await this.#work(claimed.batch, { runner, checkpoints, signal });
+    } catch (error) {
+      // What a stop has broken off is no failure.
+      if (signal.aborted) return AGAIN;
+      throw error;
+    } finally {
+      this.#running -= 1;
+      await checkpoints.close();
+    }
+  }
+
+  /** One state after the other, until the batch has ended or has to wait. */
+  async #work(claimed: BatchRecord, held: Held): Promise<JobOutcome> {
+    const { batches, clock } = this.#parts;
+    let batch: BatchRecord | undefined = claimed;
+    while (batch !== undefined) {
+      const late = unixSeconds(clock) >= batch.times.expires;
+      const [effect] = next(batch.status, { kind: 'taken', late }).effects;
+      if (effect === undefined) return DONE;
+      if ((await this.#perform(effect, batch, held)) === 'waits') return AGAIN;
+      batch = await batches.look(batch.id, held.runner);
+    }
+    return AGAIN;
+  }
+
+  async #perform(effect: Effect, batch: BatchRecord, held: Held): Promise<'waits' | 'goes on'> {
+    switch (effect.kind) {
+      case 'validate':
+        await this.#validate(batch, held);
+        return 'goes on';
+      case 'run_lines':
+        return await this.#runLines(batch, held);
+      case 'write_off':
+        await this.#writeOff(batch, effect.as, held);
+        return 'goes on';
+      case 'store_files':
+        await this.#end(batch, 'completed', held);
+        return 'goes on';
+      default:
+        throw new Error(`nobody asks a runner to '${effect.kind}'`);
+    }
+  }
+
+  async #validate(batch: BatchRecord, { runner, checkpoints, signal }: Held): Promise<void> {
+    const { batches, clock, metrics } = this.#parts;
+    const { id, endpoint, organization } = batch;
+    metrics.wait.observe({}, unixSeconds(clock) - batch.times.created);
+    const verdict = await whileUnchanged(
+      batch,
+      { look: () => checkpoints.look(), everyMs: this.#times.beatMs },
+      async (unchanged) => {
+        const bytes = inputBytes(this.#parts, batch, unchanged);
+        return await this.#checks.check({ bytes, endpoint, organization }, unchanged);
+      },
+      signal,
+    );
+    const at = unixSeconds(clock);
+    if (verdict?.kind === 'sound') await batches.begin(id, runner, { ...verdict, at });
+    else if (verdict?.kind === 'faulty' && (await batches.fail(id, runner, verdict.faults, at))) {
+      this.#ended(batch, 'failed');
+    }
+  }
+
+  async #runLines(batch: BatchRecord, { runner, checkpoints, signal }: Held): Promise<'waits' | 'goes on'> {
+    const { batches, operations, lineCalls, clock, log, linesAtOnce, batchesAtOnce } = this.#parts;
+    const retries = this.#retries.take(batch.id);
+    const share = this.#shares.join(batch.organization);
+    let failuresInside = 0;
+    try {
+      const lines = new LineRunner({
+        ...{ batch, lineCalls, checkpoints, retries, share, clock },
+        operation: operations.get(batch.endpoint),
+        atOnce: linesAtOnce,
+        read: (from, stopping) => inputLines(this.#parts, batch, stopping, from),
+        othersWait: () => this.#running >= batchesAtOnce,
+        failedInside: (error) => {
+          failuresInside += 1;
+          // Many lines may fail for the same reason.
+          if (failuresInside === 1) log.error('a line of a batch failed inside', error, { batch: batch.id });
+        },
+        times: this.#times,
+      });
+      const end = await lines.run(signal);
+      if (end === 'all') await batches.finalize(batch.id, runner, unixSeconds(clock));
+      else checkpoints.rewind();
+      return end === 'all' || end === 'stopped' ? 'goes on' : 'waits';
+    } finally {
+      share.leave();
+      this.#retries.keep(batch.id, retries);
+    }
+  }
+
+  /** A batch that was cancelled before its input was checked has no lines. */
+  async #writeOff(batch: BatchRecord, as: 'cancelled' | 'expired', held: Held): Promise<void> {
+    const { clock } = this.#parts;
+    const { checkpoints, signal } = held;
+    if (batch.times.inProgress !== undefined) {
+      const lines = inputLines(this.#parts, batch, signal, checkpoints.next);
+      const isOurs = await writeOff(lines, checkpoints, WRITTEN_OFF[as], new EventLoopTurns(clock));
+      if (!isOurs) return;
+    }
+    await this.#end(batch, as, held);
+  }
+
+  async #end(batch: BatchRecord, status: EndWithFiles, { runner, signal }: Held): Promise<void> {
+    const { batches, blobs, clock } = this.#parts;
+    const files = await storeResultFiles(this.#parts, batch, signal);
+    if (await batches.end(batch.id, runner, { status, files, at: unixSeconds(clock) })) {
+      this.#ended(batch, status);
+      await blobs.deleteAll(partsPrefix(batch.id), signal);
+    } else await dropResultFiles(blobs, files);
+  }
+
+  #ended({ id, organization, times }: BatchRecord, status: EndWithFiles | 'failed'): void {
+    const { metrics, log, clock } = this.#parts;
+    metrics.ended.add({ status });
+    log.info('batch ended', { batch: id, organization, status, seconds: unixSeconds(clock) - times.created });
+  }
+}

@@ -1,0 +1,151 @@
+/** Saves what a runner does: results into parts, then all else in one step of the store, guarded by the runner's name. */
+
+import type { BatchPart, BatchRecord, BatchStore, ClaimedBatch } from '../../src/contract/batch-store.ts';
+import type { BlobStore } from '../../src/contract/blob-store.ts';
+import type { LineCalls } from '../../src/contract/calls.ts';
+import { partBlob } from './batch-blobs.ts';
+import type { BatchMetrics } from './batch-metrics.ts';
+import type { LinePlace } from './line-cutter.ts';
+import { type LineSpan, LineWindow } from './line-window.ts';
+import { type LineResult, UnsavedResults } from './unsaved-results.ts';
+
+/** Results that are worth a checkpoint of their own. */
+const DUE_LINES = 500;
+const DUE_CHARACTERS = 4 * 1024 * 1024;
+/** So many may wait while a checkpoint is being written. */
+const MOST_LINES = 4 * DUE_LINES;
+const MOST_CHARACTERS = 2 * DUE_CHARACTERS;
+/** A store that has not taken a checkpoint by then hangs. */
+const SAVE_LIMIT_MS = 120_000;
+
+export interface CheckpointParts {
+  readonly batches: BatchStore;
+  readonly blobs: BlobStore;
+  readonly lineCalls: LineCalls;
+  readonly metrics: Pick<BatchMetrics, 'lines'>;
+}
+
+export class Checkpoints {
+  readonly #parts: CheckpointParts;
+  readonly #batch: BatchRecord;
+  readonly #runner: string;
+  #window: LineWindow;
+  #unsaved = new UnsavedResults();
+  #saving: Promise<BatchRecord | undefined> | undefined;
+  #saved = 0;
+
+  constructor(parts: CheckpointParts, { batch, progress }: ClaimedBatch, runner: string) {
+    this.#parts = parts;
+    this.#batch = batch;
+    this.#runner = runner;
+    this.#window = new LineWindow(progress);
+  }
+
+  /** Where to read on. */
+  get next(): LinePlace {
+    return this.#window.next;
+  }
+
+  /** Whether the next line may begin: neither too far ahead of others, nor with too many results that wait. */
+  hasRoomFor(line: LineSpan): boolean {
+    const { lines, characters } = this.#unsaved;
+    return lines < MOST_LINES && characters < MOST_CHARACTERS && this.#window.hasRoomFor(line);
+  }
+
+  /** Passes the next line; false when it has a result from before. */
+  begin(line: LineSpan): boolean {
+    return this.#window.begin(line);
+  }
+
+  end(number: number, result: LineResult): void {
+    this.#window.end(number);
+    this.#unsaved.add(result);
+  }
+
+  /** Whether there is enough for a checkpoint, and none is being written. */
+  get isDue(): boolean {
+    const { lines, characters } = this.#unsaved;
+    return this.#saving === undefined && (lines >= DUE_LINES || characters >= DUE_CHARACTERS);
+  }
+
+  /** The batch as it is now; undefined when another runner has it. */
+  look(): Promise<BatchRecord | undefined> {
+    return this.#parts.batches.look(this.#batch.id, this.#runner);
+  }
+
+  /**
+   * Saves every result so far; without any, looks. Checkpoints are written one after the other.
+   * @returns the batch as it is now; undefined when another runner has it, and then nothing was saved.
+   * @throws what the stores throw. What was to be saved is lost, so the run must end.
+   */
+  async save(): Promise<BatchRecord | undefined> {
+    while (this.#saving !== undefined) await this.#saving;
+    this.#saving = this.#save().finally(() => {
+      this.#saving = undefined;
+    });
+    return await this.#saving;
+  }
+
+  /** Lines that have begun and did not end are to begin again. */
+  rewind(): void {
+    this.#window = new LineWindow(this.#window.progress());
+  }
+
+  /** Lets go what is not saved. To be called at the end of a run, however it ends. Never rejects. */
+  async close(): Promise<void> {
+    await this.#saving?.catch(() => undefined);
+    const { bills } = this.#unsaved;
+    this.#unsaved = new UnsavedResults();
+    await this.#parts.lineCalls.discard(bills);
+  }
+
+  async #save(): Promise<BatchRecord | undefined> {
+    const { batches, lineCalls } = this.#parts;
+    const { id } = this.#batch;
+    const results = this.#unsaved;
+    if (results.lines === 0) return await this.look();
+    // What ends from here on is the next checkpoint's.
+    const progress = this.#window.progress();
+    this.#unsaved = new UnsavedResults();
+    let batch: BatchRecord | undefined;
+    try {
+      const { bills, tokens } = results;
+      const parts = await this.#write(results);
+      const [completed, failed] = [results.countOf('output'), results.countOf('error')];
+      const checkpoint = { progress, parts, completed, failed, tokens, bills };
+      batch = await batches.checkpoint(id, this.#runner, checkpoint);
+      if (batch === undefined) for (const { blob } of parts) await this.#parts.blobs.delete(blob);
+    } finally {
+      // Those of a checkpoint whose fate is unknown too: a call that has its row is not open any more.
+      if (batch === undefined) await lineCalls.discard(results.bills);
+    }
+    if (batch !== undefined) this.#count(results);
+    return batch;
+  }
+
+  async #write(results: UnsavedResults): Promise<BatchPart[]> {
+    this.#saved += 1;
+    const place = this.#saved;
+    const signal = AbortSignal.timeout(SAVE_LIMIT_MS);
+    const kinds = (['output', 'error'] as const).filter((kind) => results.countOf(kind) > 0);
+    return await Promise.all(
+      kinds.map(async (kind) => {
+        const blob = partBlob(this.#batch.id, this.#runner, place, kind);
+        const { lengthBytes } = await this.#parts.blobs.write(blob, results.bytesOf(kind), signal);
+        return { kind, blob, lengthBytes };
+      }),
+    );
+  }
+
+  #count(results: UnsavedResults): void {
+    const { endpoint } = this.#batch;
+    const { lines } = this.#parts.metrics;
+    for (const [result, kind] of [
+      ['completed', 'output'],
+      ['failed', 'error'],
+    ] as const) {
+      const count = results.countOf(kind);
+      if (count > 0) lines.add({ endpoint, result }, count);
+    }
+  }
+}

@@ -1,0 +1,51 @@
+/** The input of a batch, as bytes and as lines, read as it is consumed. */
+
+import type { BatchRecord } from '../../src/contract/batch-store.ts';
+import type { BlobStore } from '../../src/contract/blob-store.ts';
+import { type FileStore, fileBlob } from '../../src/contract/file-store.ts';
+import { FIRST_LINE, type InputLine, LineCutter, type LinePlace } from './line-cutter.ts';
+
+export interface InputParts {
+  readonly blobs: BlobStore;
+  readonly files: FileStore;
+  /** As the check of the file has it. */
+  readonly mostLineBytes: number;
+}
+
+export type InputOf = Pick<BatchRecord, 'organization' | 'inputFile' | 'times'>;
+
+/**
+ * Bytes from a place on.
+ * @throws Error when the file is gone, which it cannot be while a batch reads it; what the stores throw; the signal's
+ *   reason.
+ */
+export async function* inputBytes(
+  { blobs, files }: Pick<InputParts, 'blobs' | 'files'>,
+  { organization, inputFile, times }: InputOf,
+  signal: AbortSignal,
+  from: LinePlace = FIRST_LINE,
+): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
+  // It was there when the batch was made; what expires while a batch reads it is kept.
+  const file = await files.get(organization, inputFile, times.created);
+  if (file === undefined) throw new Error('the input file of a batch is gone');
+  if (from.offsetBytes >= file.lengthBytes) return;
+  const range = { start: from.offsetBytes, end: file.lengthBytes };
+  const bytes = await blobs.read(fileBlob(inputFile), signal, range);
+  if (bytes === undefined) throw new Error('the bytes of an input file are gone');
+  yield* bytes;
+}
+
+/**
+ * Lines from a place on, some at a time. Their bytes are valid until the next are asked for.
+ * @throws as {@link inputBytes}.
+ */
+export async function* inputLines(
+  parts: InputParts,
+  batch: InputOf,
+  signal: AbortSignal,
+  from: LinePlace,
+): AsyncGenerator<readonly InputLine[], void, undefined> {
+  const cutter = new LineCutter(parts.mostLineBytes, from);
+  for await (const bytes of inputBytes(parts, batch, signal, from)) yield [...cutter.cut(bytes)];
+  yield [...cutter.end()];
+}
