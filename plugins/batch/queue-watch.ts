@@ -1,0 +1,78 @@
+import type { BatchStore } from '../../src/contract/batch-store.ts';
+import type { Id } from '../../src/contract/id.ts';
+import type { JobQueue } from '../../src/contract/jobs.ts';
+import type { Logger } from '../../src/contract/logger.ts';
+import type { Metrics } from '../../src/contract/metrics.ts';
+
+const EVERY_MS = 30_000;
+const AT_ONCE = 100;
+
+export interface QueueWatchParts {
+  readonly batches: Pick<BatchStore, 'open'>;
+  readonly jobs: Pick<JobQueue, 'add'>;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly everyMs?: number;
+}
+
+/**
+ * Tells the queue of every batch that has not ended, at the start and from time to time: of one whose creator died
+ * before it could, and of all when the queue has lost them. Those that it knows are left as they are.
+ */
+export class QueueWatch {
+  readonly #parts: QueueWatchParts;
+  readonly #timer: ReturnType<typeof setInterval>;
+  readonly #stopped = new AbortController();
+  /** The look that is under way: while the queue is slow there is none beside it. */
+  #looking: Promise<void> | undefined;
+  #open = 0;
+
+  constructor(parts: QueueWatchParts) {
+    this.#parts = parts;
+    parts.metrics.gauge(
+      'batches_open',
+      'Batches of all machines that had not ended at the last look.',
+      () => this.#open,
+    );
+    this.#begin();
+    this.#timer = setInterval(() => this.#begin(), parts.everyMs ?? EVERY_MS);
+    this.#timer.unref();
+  }
+
+  /** Resolves when nothing is looked at any more. Idempotent. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#stopped.abort();
+    await this.#looking;
+  }
+
+  #begin(): void {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined;
+    });
+  }
+
+  async #look(): Promise<void> {
+    try {
+      this.#open = await this.#queueAll();
+    } catch (error) {
+      this.#parts.log.error('open batches could not be queued', error);
+    }
+  }
+
+  async #queueAll(): Promise<number> {
+    const { batches, jobs } = this.#parts;
+    let count = 0;
+    let after: Id<'batch'> | undefined;
+    for (;;) {
+      const page = await batches.open(AT_ONCE, after);
+      for (const id of page) {
+        if (this.#stopped.signal.aborted) return count;
+        await jobs.add('batch', id);
+        count += 1;
+      }
+      after = page.at(-1);
+      if (page.length < AT_ONCE) return count;
+    }
+  }
+}
