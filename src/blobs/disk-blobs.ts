@@ -11,7 +11,6 @@ import { checkBlobName, checkBlobPrefix } from './blob-name.ts';
 const UNFINISHED = '~unfinished';
 /** A file there that is older has lost its writer, wherever that ran: no upload waits so long for its next byte. */
 const ABANDONED_MS = 6 * 3_600_000;
-const CHUNK_BYTES = 256 * 1024;
 /** How often a folder may vanish between its making and its use. */
 const FOLDER_TRIES = 5;
 
@@ -170,25 +169,20 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Opened with the first chunk that is asked for, so that who never asks holds nothing. */
+/**
+ * Opened with the first chunk that is asked for, so that who never asks holds nothing. The runtime's own stream,
+ * because it closes its file when somebody forgets it half-way; an open `FileHandle` that is forgotten ends the process.
+ */
 async function* chunksOf(
   path: string,
   signal: AbortSignal,
-  range: ByteRange = { start: 0, end: Number.POSITIVE_INFINITY },
+  range?: ByteRange,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
   signal.throwIfAborted();
-  const file = await open(path, 'r');
-  try {
-    for (let at = range.start; at < range.end; ) {
-      const buffer = new Uint8Array(Math.min(CHUNK_BYTES, range.end - at));
-      const { bytesRead } = await file.read(buffer, 0, buffer.length, at);
-      signal.throwIfAborted();
-      if (bytesRead === 0) return;
-      at += bytesRead;
-      yield buffer.subarray(0, bytesRead);
-    }
-  } finally {
-    await file.close();
+  const file = range === undefined ? Bun.file(path) : Bun.file(path).slice(range.start, range.end);
+  for await (const chunk of file.stream()) {
+    signal.throwIfAborted();
+    yield chunk;
   }
 }
 

@@ -13,6 +13,7 @@ export const ERROR_KINDS = {
   conflict: { status: 409, type: 'invalid_request_error' },
   payload_too_large: { status: 413, type: 'invalid_request_error' },
   unsupported_media_type: { status: 415, type: 'invalid_request_error' },
+  range_not_satisfiable: { status: 416, type: 'invalid_request_error' },
   upgrade_required: { status: 426, type: 'invalid_request_error' },
   insufficient_quota: { status: 429, type: 'insufficient_quota' },
   rate_limited: { status: 429, type: 'rate_limit_error' },

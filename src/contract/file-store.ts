@@ -2,6 +2,9 @@
 
 import type { Id } from './id.ts';
 
+/** Largest input of a batch, in bytes (spec 8: 200 MB). */
+export const INPUT_FILE_BYTES = 200 * 1024 * 1024;
+
 export type FilePurpose = 'batch' | 'batch_output';
 
 export interface FileRecord {

@@ -1,0 +1,122 @@
+import { Elysia } from 'elysia';
+import { ServiceError } from '../../src/contract/error.ts';
+import type { FileRecord } from '../../src/contract/file-store.ts';
+import { attachment } from '../../src/http/attachment.ts';
+import { byteRangeOf } from '../../src/http/byte-range.ts';
+import { callerOf } from '../../src/http/caller.ts';
+import { headAnswer } from '../../src/http/head-answer.ts';
+import { idempotencyKeyOf } from '../../src/http/idempotency-key.ts';
+import { largestForm, readForm } from '../../src/http/multipart.ts';
+import { readQuery } from '../../src/http/query.ts';
+import { UPLOAD_BYTES } from '../../src/http/route-table.ts';
+import { idleTimeoutOf, streamedBody } from '../../src/http/streamed-body.ts';
+import * as docs from './file-docs.ts';
+import { fileObject, parseFileQuery, parseUpload } from './file-model.ts';
+import type { Files, StoredFile } from './files.ts';
+
+/**
+ * Files, as in OpenAI's SDK (spec 4.1, openai-wire 2).
+ * @param fileBytes largest file, in bytes.
+ */
+export function fileRoutes(files: Files, fileBytes: number) {
+  const uploadDetail = {
+    ...docs.uploadDocumentation(fileBytes),
+    [UPLOAD_BYTES]: largestForm(fileBytes),
+  };
+  return new Elysia({ name: 'files', tags: ['files'] })
+    .post(
+      '/v1/files',
+      async ({ request }) => {
+        const key = idempotencyKeyOf(request);
+        const upload = files.upload(callerOf(request), request.signal);
+        try {
+          const form = await readForm<StoredFile>(
+            request,
+            { fileBytes, take: (file, signal) => upload.take(file, signal) },
+            upload.signal,
+          );
+          return fileObject(await upload.finish(parseUpload(form), key));
+        } finally {
+          await upload.end();
+        }
+      },
+      { detail: uploadDetail },
+    )
+    .get(
+      '/v1/files',
+      async ({ request }) => {
+        const { files: page, hasMore } = await files.list(callerOf(request), parseFileQuery(request));
+        return {
+          object: 'list',
+          data: page.map(fileObject),
+          first_id: page[0]?.id ?? null,
+          last_id: page.at(-1)?.id ?? null,
+          has_more: hasMore,
+        };
+      },
+      { detail: docs.LIST },
+    )
+    .get(
+      '/v1/files/:id',
+      async ({ params, request }) => {
+        readQuery(request, []);
+        return fileObject(await files.get(callerOf(request), params.id));
+      },
+      { detail: docs.RETRIEVE },
+    )
+    .delete(
+      '/v1/files/:id',
+      async ({ params: { id }, request }) => {
+        readQuery(request, []);
+        await files.delete(callerOf(request), id);
+        return { id, object: 'file', deleted: true };
+      },
+      { detail: docs.DELETE },
+    )
+    .get('/v1/files/:id/content', ({ params, request, set }) => content(params.id, request, set.headers), {
+      detail: docs.CONTENT,
+    });
+
+  /** @param refusal headers that a refusal will have. */
+  async function content(id: string, request: Request, refusal: Record<string, string | number>) {
+    readQuery(request, []);
+    const file = await files.get(callerOf(request), id);
+    const range = rangeOf(request, file);
+    if (range === 'none') {
+      refusal['content-range'] = `bytes */${file.lengthBytes}`;
+      throw new ServiceError(
+        'range_not_satisfiable',
+        `'Range' must begin within the ${file.lengthBytes} bytes of the file.`,
+        { param: 'Range' },
+      );
+    }
+    const { start, end } = range ?? { start: 0, end: file.lengthBytes };
+    const answer = {
+      status: range === undefined ? 200 : 206,
+      headers: {
+        'content-type': 'application/octet-stream',
+        'content-length': String(end - start),
+        'content-disposition': attachment(file.filename),
+        'accept-ranges': 'bytes',
+        etag: etagOf(file),
+        ...(range && { 'content-range': `bytes ${start}-${end - 1}/${file.lengthBytes}` }),
+      },
+    };
+    if (request.method === 'HEAD') return headAnswer(end - start, answer);
+    const left = new AbortController();
+    const signal = AbortSignal.any([request.signal, left.signal]);
+    const bytes = await files.read(file, signal, range);
+    return new Response(streamedBody(bytes, left, idleTimeoutOf(request)), answer);
+  }
+}
+
+/** The range that a request asks for; all when it asks for one of what it takes for another file (RFC 9110, 13.1.5). */
+function rangeOf(request: Request, file: FileRecord) {
+  const onlyIf = request.headers.get('if-range');
+  if (onlyIf !== null && onlyIf !== etagOf(file)) return undefined;
+  return byteRangeOf(request.headers.get('range'), file.lengthBytes);
+}
+
+function etagOf(file: FileRecord): string {
+  return `"${file.sha256}"`;
+}
