@@ -8,6 +8,7 @@ import {
   inputLine,
   type ResultLine,
 } from '../../test/support/batch-work.ts';
+import { withMethods } from '../../test/support/with-methods.ts';
 
 const never = new AbortController().signal;
 const DONE = { kind: 'done' };
@@ -19,6 +20,28 @@ function lines(count: number, body: (place: number) => object = () => ({})): str
 
 const ids = (results: readonly ResultLine[]) => results.map((line) => line.custom_id);
 const allIds = (count: number) => Array.from({ length: count }, (_, place) => `line ${place}`);
+
+/** An operation whose calls wait until a test lets them go on, or until they are aborted. */
+function gated(inner: CallOperation = echo) {
+  const gate = Promise.withResolvers<void>();
+  const begun: string[] = [];
+  const aborted: unknown[] = [];
+  const some = Promise.withResolvers<void>();
+  const call: CallOperation = async (body, order, signal) => {
+    begun.push(order.caller.requestId);
+    some.resolve();
+    const left = Promise.withResolvers<void>();
+    signal.addEventListener('abort', () => left.reject(signal.reason), { once: true });
+    try {
+      await Promise.race([gate.promise, left.promise]);
+    } catch (error) {
+      aborted.push(error);
+      throw error;
+    }
+    return await inner(body, order, signal);
+  };
+  return { call, begun, aborted, open: gate.resolve, someBegun: some.promise };
+}
 
 /** Fails the lines whose body says how, and echoes the others. */
 const failing: CallOperation = async (body, order, signal) => {
@@ -201,5 +224,323 @@ describe('a line that fails', () => {
     expect(tries).toBe(4);
     const { error } = await work.results(batch);
     expect(error[0]?.error).toEqual({ code: 'server_error', message: 'too slow' });
+  });
+});
+
+describe('a cancel', () => {
+  it('keeps what has ended, and fills the error file with the rest', async () => {
+    const work = await batchWork({ prices: [CHAT_PRICE] });
+    await work.accounts.credits.grant('a', 1000, 0);
+    const batch = await work.create(lines(60));
+    const gates = gated();
+    let ended = 0;
+    const job = work.job(async (body, order, signal) => {
+      if (ended === 20) return await gates.call(body, order, signal);
+      ended += 1;
+      return await echo(body, order, signal);
+    });
+    const running = job.run(batch.id, never);
+    await gates.someBegun;
+    await work.batches.cancel('a', batch.id, 7);
+    expect(await running).toEqual(DONE);
+    const results = await work.results(batch);
+    expect(results.output).toHaveLength(20);
+    expect(new Set([...ids(results.output), ...ids(results.error)])).toEqual(new Set(allIds(60)));
+    expect(new Set(results.error.map((line) => line.error?.code))).toEqual(new Set(['batch_cancelled']));
+    expect(await work.get(batch)).toMatchObject({
+      status: 'cancelled',
+      counts: { total: 60, completed: 20, failed: 40 },
+      times: { cancelling: 7, cancelled: expect.any(Number), finalizing: undefined },
+    });
+    expect(gates.aborted).toHaveLength(gates.begun.length);
+    expect(await work.accounts.rows()).toHaveLength(20);
+    expect(await work.accounts.credits.balance('a')).toMatchObject({
+      available: 900,
+      reserved: 0,
+      revenue: 100,
+    });
+  });
+
+  it('of a batch whose input is being checked ends it without files', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(1));
+    const read = Promise.withResolvers<void>();
+    const blobs = withMethods(work.blobs, { read: async (_, signal) => stuck(signal, read.resolve) });
+    const running = work.job(echo, { blobs }).run(batch.id, never);
+    await read.promise;
+    await work.batches.cancel('a', batch.id, 7);
+    expect(await running).toEqual(DONE);
+    expect(await work.get(batch)).toMatchObject({
+      status: 'cancelled',
+      counts: { total: 0, completed: 0, failed: 0 },
+      outputFile: undefined,
+      errorFile: undefined,
+    });
+  });
+
+  it('before any runner has the batch ends it as well', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(3));
+    await work.batches.cancel('a', batch.id, 7);
+    expect(await work.job().run(batch.id, never)).toEqual(DONE);
+    expect(await work.get(batch)).toMatchObject({ status: 'cancelled', counts: { total: 0 } });
+  });
+});
+
+/** Bytes that never come. */
+async function* stuck(signal: AbortSignal, asked: () => void): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  asked();
+  await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+}
+
+describe('the end of the 24 hours', () => {
+  it('keeps what has ended, and fills the error file with the rest', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(60));
+    const gates = gated();
+    let ended = 0;
+    const job = work.job(async (body, order, signal) => {
+      if (ended === 20) return await gates.call(body, order, signal);
+      ended += 1;
+      return await echo(body, order, signal);
+    });
+    const running = job.run(batch.id, never);
+    await gates.someBegun;
+    work.clock.advance(86_400_000);
+    expect(await running).toEqual(DONE);
+    const results = await work.results(batch);
+    expect(results.output).toHaveLength(20);
+    expect(new Set([...ids(results.output), ...ids(results.error)])).toEqual(new Set(allIds(60)));
+    expect(new Set(results.error.map((line) => line.error?.code))).toEqual(new Set(['batch_expired']));
+    const expired = { expired: batch.times.created + 86_400, completed: undefined };
+    expect(await work.get(batch)).toMatchObject({
+      status: 'expired',
+      counts: { completed: 20, failed: 40 },
+      times: expired,
+    });
+  });
+
+  it('is heeded when nobody worked on the batch before', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(3));
+    work.clock.advance(86_400_000);
+    expect(await work.job().run(batch.id, never)).toEqual(DONE);
+    expect(await work.get(batch)).toMatchObject({ status: 'expired', counts: { total: 3, failed: 3 } });
+    expect((await work.results(batch)).error).toHaveLength(3);
+  });
+
+  it('does not take away what is only to be put into files', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(3));
+    const blobs = withMethods(work.blobs, {
+      write: (name, ...rest) =>
+        name.startsWith('files/') ? Promise.reject(new Error('disk')) : work.blobs.write(name, ...rest),
+    });
+    await expect(work.job(echo, { blobs }).run(batch.id, never)).rejects.toThrow('disk');
+    expect(await work.get(batch)).toMatchObject({ status: 'finalizing' });
+    work.clock.advance(86_400_000);
+    expect(await work.job().run(batch.id, never)).toEqual(DONE);
+    expect(await work.get(batch)).toMatchObject({ status: 'completed', counts: { completed: 3 } });
+  });
+});
+
+describe('a drain', () => {
+  it('lets lines end that are about to, and leaves the others to the next run', async () => {
+    const work = await batchWork({ prices: [CHAT_PRICE] });
+    await work.accounts.credits.grant('a', 1000, 0);
+    const batch = await work.create(lines(40));
+    const gates = gated();
+    const stop = new AbortController();
+    const running = work.job(gates.call).run(batch.id, stop.signal);
+    await gates.someBegun;
+    stop.abort(new Error('drain'));
+    gates.open();
+    expect(await running).toEqual(AGAIN);
+    const { begun } = gates;
+    expect(await work.get(batch)).toMatchObject({
+      status: 'in_progress',
+      counts: { total: 40, completed: begun.length },
+    });
+    expect(begun.length).toBeLessThan(40);
+    expect(await work.job().run(batch.id, never)).toEqual(DONE);
+    expect(ids((await work.results(batch)).output).sort()).toEqual(allIds(40).sort());
+    expect(await work.accounts.rows()).toHaveLength(40);
+  });
+
+  it('does not wait long for lines, and nothing of those that it gives up is billed', async () => {
+    const work = await batchWork({ prices: [CHAT_PRICE] });
+    await work.accounts.credits.grant('a', 1000, 0);
+    const batch = await work.create(lines(5));
+    const gates = gated();
+    const billed: CallOperation = async (body, order, signal) => {
+      const most = { inputTokens: 5, outputTokens: 5 };
+      const call = await order.calls.open({
+        ...{ endpoint: 'POST /v1/chat/completions', model: 'm', caller: order.caller, most },
+      });
+      try {
+        return await gates.call(body, order, signal);
+      } finally {
+        await call.close({ status: 'cancelled', inputTokens: 2, outputTokens: 0 });
+      }
+    };
+    const stop = new AbortController();
+    const running = work.job(billed, { times: { drainMs: 1 } }).run(batch.id, stop.signal);
+    await gates.someBegun;
+    stop.abort(new Error('drain'));
+    expect(await running).toEqual(AGAIN);
+    expect(gates.aborted).toHaveLength(5);
+    expect(await work.accounts.rows()).toEqual([]);
+    expect(await work.accounts.credits.balance('a')).toMatchObject({ available: 1000, reserved: 0 });
+  });
+
+  it('ends the check of an input', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(1));
+    const stop = new AbortController();
+    const blobs = withMethods(work.blobs, {
+      read: async (_, signal) => stuck(signal, () => stop.abort(new Error('drain'))),
+    });
+    expect(await work.job(echo, { blobs }).run(batch.id, stop.signal)).toEqual(AGAIN);
+    expect(await work.get(batch)).toMatchObject({ status: 'validating' });
+  });
+});
+
+describe('a batch that others wait for', () => {
+  it('gives way after its slice, and goes on from there', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(30));
+    let calls = 0;
+    const call: CallOperation = async (...args) => {
+      calls += 1;
+      if (calls === 5) work.clock.advance(30_000);
+      // So that beats have their turn.
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      return await echo(...args);
+    };
+    const job = work.job(call, { batchesAtOnce: 1, linesAtOnce: 1 });
+    expect(await job.run(batch.id, never)).toEqual(AGAIN);
+    const { completed } = (await work.get(batch)).counts;
+    expect(completed).toBeGreaterThanOrEqual(5);
+    expect(completed).toBeLessThan(30);
+    expect(await job.run(batch.id, never)).toEqual(DONE);
+    expect(calls).toBe(30);
+    expect(ids((await work.results(batch)).output)).toEqual(allIds(30));
+  });
+
+  it('keeps its place when nobody can be waiting', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(10));
+    const call: CallOperation = async (...args) => {
+      work.clock.advance(30_000);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      return await echo(...args);
+    };
+    expect(await work.job(call, { batchesAtOnce: 2, linesAtOnce: 1 }).run(batch.id, never)).toEqual(DONE);
+  });
+});
+
+describe('a batch that another runner takes', () => {
+  it('is left to it, and nothing is saved or billed twice', async () => {
+    const work = await batchWork({ prices: [CHAT_PRICE] });
+    await work.accounts.credits.grant('a', 1000, 0);
+    const batch = await work.create(lines(30));
+    const gates = gated();
+    const first = work.job(gates.call).run(batch.id, never);
+    await gates.someBegun;
+    expect(await work.job().run(batch.id, never)).toEqual(DONE);
+    gates.open();
+    expect(await first).toEqual(AGAIN);
+    expect(ids((await work.results(batch)).output).sort()).toEqual(allIds(30).sort());
+    expect(await work.accounts.rows()).toHaveLength(30);
+    expect(await work.accounts.credits.balance('a')).toMatchObject({
+      available: 850,
+      reserved: 0,
+      revenue: 150,
+    });
+    expect(await Array.fromAsync(work.blobs.list('batches/', never))).toEqual([]);
+  });
+});
+
+describe('limits', () => {
+  it('are so many lines at once, of all batches', async () => {
+    const work = await batchWork();
+    const both = [await work.create(lines(40)), await work.create(lines(40), { organization: 'b' })];
+    let [open, most] = [0, 0];
+    const call: CallOperation = async (...args) => {
+      open += 1;
+      most = Math.max(most, open);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      open -= 1;
+      return await echo(...args);
+    };
+    const job = work.job(call, { linesAtOnce: 16 });
+    await Promise.all(both.map(({ id }) => job.run(id, never)));
+    expect(most).toBeLessThanOrEqual(16);
+    expect(most).toBeGreaterThan(8);
+  });
+
+  it('are fewer lines at once when the engine is full', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(200));
+    let [open, refused] = [0, 0];
+    const call: CallOperation = async (...args) => {
+      if (open >= 3) {
+        refused += 1;
+        throw new ServiceError('overloaded', 'full');
+      }
+      open += 1;
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      open -= 1;
+      return await echo(...args);
+    };
+    await work.job(call).run(batch.id, never);
+    expect(await work.get(batch)).toMatchObject({ counts: { completed: 200 } });
+    expect(refused).toBeLessThan(100);
+  });
+
+  it('are so many results that wait for a store', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(5000));
+    const gate = Promise.withResolvers<void>();
+    let calls = 0;
+    const batches = withMethods(work.batches, {
+      checkpoint: async (...args) => {
+        await gate.promise;
+        return await work.batches.checkpoint(...args);
+      },
+    });
+    const call: CallOperation = async (...args) => {
+      calls += 1;
+      return await echo(...args);
+    };
+    const running = work.job(call, { batches }).run(batch.id, never);
+    let before = -1;
+    while (calls === 0 || calls !== before) {
+      before = calls;
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    // Those that wait, those that are being saved, and those that ran when the limit was reached.
+    expect(calls).toBeLessThanOrEqual(2000 + 2000 + 16);
+    gate.resolve();
+    expect(await running).toEqual(DONE);
+    expect(calls).toBe(5000);
+    expect(await work.get(batch)).toMatchObject({ status: 'completed', counts: { completed: 5000 } });
+  });
+
+  it('are so many bytes of lines that are worked on', async () => {
+    const work = await batchWork();
+    const mebibyte = 'x'.repeat(2 ** 20);
+    const batch = await work.create(lines(40, () => ({ input: mebibyte })));
+    let [open, most] = [0, 0];
+    const call: CallOperation = async () => {
+      open += 1;
+      most = Math.max(most, open);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      open -= 1;
+      return '{}';
+    };
+    await work.job(call, { linesAtOnce: 64, mostLineBytes: 2 ** 21 }).run(batch.id, never);
+    expect(most).toBe(15);
+    expect(await work.get(batch)).toMatchObject({ counts: { completed: 40 } });
   });
 });

@@ -78,6 +78,7 @@ export class LineRunner {
   #openBytes = 0;
   #changed: PromiseWithResolvers<void> | undefined;
   #savedMs: number;
+  #isLooking = false;
   readonly #sinceMs: number;
 
   constructor(parts: LineRunnerParts) {
@@ -265,7 +266,12 @@ export class LineRunner {
   }
 
   #look(): void {
-    this.#hear(this.#parts.checkpoints.look(), () => undefined);
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    const looking = this.#parts.checkpoints.look().finally(() => {
+      this.#isLooking = false;
+    });
+    this.#hear(looking, () => undefined);
   }
 
   /** Heeds what the store says of the batch. */
