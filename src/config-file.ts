@@ -122,6 +122,7 @@ const ConfigFile = Type.Object(
             Type.Integer({ minimum: 1, maximum: 100_000 }),
           ),
           text_requests_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+          uploads_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
           batches_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
           realtime_connections_per_organization: Type.Optional(
             Type.Integer({ minimum: 1, maximum: 1_000_000 }),

@@ -52,6 +52,7 @@ describe('defaults', () => {
       transcriptionSeconds: 7200,
       transcriptionRequestsPerOrganization: 128,
       textRequestsPerOrganization: 128,
+      uploadsPerOrganization: 32,
       batchesPerOrganization: 100,
       realtimeConnectionsPerOrganization: 10_000,
     });
@@ -364,6 +365,7 @@ describe('file', () => {
       transcription_max_seconds = 60
       transcription_requests_per_organization = 2
       text_requests_per_organization = 6
+      uploads_per_organization = 4
       batches_per_organization = 5
       realtime_connections_per_organization = 3
       [batch]
@@ -380,6 +382,7 @@ describe('file', () => {
       transcriptionSeconds: 60,
       transcriptionRequestsPerOrganization: 2,
       textRequestsPerOrganization: 6,
+      uploadsPerOrganization: 4,
       batchesPerOrganization: 5,
       realtimeConnectionsPerOrganization: 3,
     });

@@ -86,7 +86,7 @@ export interface TlsSettings {
 
 /** How much of this machine batches may take. */
 export interface BatchSettings {
-  /** Lines of one batch that may run at once; how many do is found out by trying. */
+  /** Lines of all batches that may run at once; how many do is found out by trying. */
   readonly linesAtOnce: number;
   /** Batches that run at once; others wait for their turn. */
   readonly batchesAtOnce: number;
@@ -107,6 +107,8 @@ export interface Limits {
   readonly transcriptionRequestsPerOrganization: number;
   /** Requests of one organization to each of chat, embeddings and responses that may be open at once. */
   readonly textRequestsPerOrganization: number;
+  /** Uploads of one organization that may be open at once. */
+  readonly uploadsPerOrganization: number;
   /** Batches of one organization that may not have ended. */
   readonly batchesPerOrganization: number;
   /** WebSockets of realtime of one organization that may be open at once. */
@@ -245,6 +247,7 @@ export function loadConfig(environment: Environment = process.env): Config {
       transcriptionRequestsPerOrganization:
         file.limits?.transcription_requests_per_organization ?? placesOfOne,
       textRequestsPerOrganization: file.limits?.text_requests_per_organization ?? placesOfOne,
+      uploadsPerOrganization: file.limits?.uploads_per_organization ?? 32,
       batchesPerOrganization: file.limits?.batches_per_organization ?? 100,
       realtimeConnectionsPerOrganization: file.limits?.realtime_connections_per_organization ?? 10_000,
     }),

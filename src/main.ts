@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { batchPlugin } from '../plugins/batch/index.ts';
 import { realtimePlugin } from '../plugins/realtime/index.ts';
 import { responsesPlugin } from '../plugins/responses/index.ts';
 import { speechPlugin } from '../plugins/speech/index.ts';
@@ -10,7 +11,7 @@ import { searxngSearch } from './search/searxng-search.ts';
 
 /** The one place that lists what this build is made of. */
 await runProcess({
-  plugins: ({ limits, dataDir }) => [
+  plugins: ({ limits, batch, dataDir }) => [
     speechPlugin({
       maxCharacters: limits.speechCharacters,
       requestsPerOrganization: {
@@ -22,6 +23,12 @@ await runProcess({
     realtimePlugin({
       connectionsPerOrganization: limits.realtimeConnectionsPerOrganization,
       maxCharacters: limits.speechCharacters,
+    }),
+    batchPlugin({
+      uploadsPerOrganization: limits.uploadsPerOrganization,
+      batchesPerOrganization: limits.batchesPerOrganization,
+      ...batch,
+      lineBytes: limits.requestBytes,
     }),
     responsesPlugin({ requestsPerOrganization: limits.textRequestsPerOrganization }),
   ],

@@ -1,0 +1,65 @@
+import { Elysia } from 'elysia';
+import { INPUT_FILE_BYTES } from '../../src/contract/file-store.ts';
+import type { FeaturePlugin } from '../../src/contract/plugin.ts';
+import { batchJob } from './batch-job.ts';
+import { batchMetrics } from './batch-metrics.ts';
+import { batchRoutes } from './batch-routes.ts';
+import { Batches } from './batches.ts';
+import { fileRoutes } from './file-routes.ts';
+import { FileSweep } from './file-sweep.ts';
+import { Files } from './files.ts';
+import { QueueWatch } from './queue-watch.ts';
+
+export interface BatchOptions {
+  /** Uploads of one organization that may be open at once. */
+  readonly uploadsPerOrganization: number;
+  /** Batches of one organization that may not have ended. */
+  readonly batchesPerOrganization: number;
+  /** Lines of all batches that may run at once in this process. */
+  readonly linesAtOnce: number;
+  /** Batches that run at once in this process. */
+  readonly batchesAtOnce: number;
+  /** Longest line of an input file, in bytes: as long as the body of a request may be. */
+  readonly lineBytes: number;
+}
+
+const NEEDS = [
+  ...(['operations', 'lineCalls', 'blobs', 'files', 'batches', 'jobs'] as const),
+  ...(['clock', 'log', 'metrics'] as const),
+] as const;
+
+/** Files and batches: /v1/files and /v1/batches, and the work on the lines. */
+export function batchPlugin(options: BatchOptions): FeaturePlugin<(typeof NEEDS)[number]> {
+  return {
+    name: 'batch',
+    needs: NEEDS,
+    offers: [],
+    async setup(slots) {
+      const { uploadsPerOrganization, batchesPerOrganization: openPerOrganization } = options;
+      const files = new Files({ ...slots, uploadsPerOrganization });
+      const batches = new Batches({ ...slots, openPerOrganization });
+      const metrics = batchMetrics(slots.metrics);
+      const { linesAtOnce, batchesAtOnce, lineBytes: mostLineBytes } = options;
+      const runner = slots.jobs.work(
+        batchJob({ ...slots, metrics, linesAtOnce, batchesAtOnce, mostLineBytes }),
+      );
+      const watch = new QueueWatch(slots);
+      const sweep = new FileSweep(slots);
+      return {
+        provides: {},
+        routes: new Elysia({ name: 'batch-plugin' })
+          .use(fileRoutes(files, INPUT_FILE_BYTES))
+          .use(batchRoutes(batches, slots.batches)),
+        // What batches wait for is no reason to send requests elsewhere.
+        ready: () => ({ ready: true }),
+        async drain(until) {
+          await Promise.all([runner.stop(), files.drain(until)]);
+        },
+        async close() {
+          files.stop();
+          await Promise.all([runner.stop(), watch.close(), sweep.close()]);
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,278 @@
+import OpenAI, { toFile } from 'openai';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { FakeUpstream } from '../support/fake-upstream.ts';
+import {
+  type LaunchedService,
+  launchService,
+  NO_RECOGNISER,
+  NO_SPEAKER,
+  OTHER_KEY,
+  SERVICE_KEY,
+} from '../support/launcher.ts';
+import { startScriptedTextUpstream } from '../support/scripted-text-upstream.ts';
+
+/** OpenAI's own client, unmodified, against the real process: create, poll, download. */
+
+const CHAT_MODEL = 'smollm2-135m-instruct';
+const EMBED_MODEL = 'all-minilm-l6-v2';
+
+let upstream: FakeUpstream;
+let service: LaunchedService;
+let client: OpenAI;
+let sent: string[] = [];
+
+beforeAll(async () => {
+  upstream = startScriptedTextUpstream();
+  const model = (id: string, task: string) => `
+    [models."${id}"]
+    kind = "upstream"
+    task = "${task}"
+    base_url = "${upstream.baseUrl}"
+    model = "there"
+  `;
+  service = await launchService({
+    config: NO_SPEAKER + NO_RECOGNISER + model(CHAT_MODEL, 'chat') + model(EMBED_MODEL, 'embeddings'),
+    until: '/readyz',
+  });
+  client = new OpenAI({
+    apiKey: SERVICE_KEY,
+    baseURL: `${service.baseUrl}/v1`,
+    fetch: (url, init) => {
+      sent.push(`${init?.method} ${new URL(String(url)).pathname}`);
+      return fetch(url, init);
+    },
+  });
+});
+afterAll(async () => {
+  await service?.stop();
+  await upstream?.close();
+});
+
+const upload = async (lines: readonly unknown[]) =>
+  client.files.create({
+    purpose: 'batch',
+    file: await toFile(Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join('')), 'lines.jsonl'),
+  });
+
+async function ended(id: string) {
+  await expect
+    .poll(async () => (await client.batches.retrieve(id)).status, { timeout: 60_000, interval: 50 })
+    .toMatch(/^(completed|failed|expired|cancelled)$/);
+  return client.batches.retrieve(id);
+}
+
+interface ResultLine {
+  readonly id: string;
+  readonly custom_id: string;
+  readonly response: { readonly request_id: string; readonly body: object };
+  readonly error: { readonly code: string };
+}
+
+/** Lines of a result file by their `custom_id`. */
+async function download(file: string | null | undefined) {
+  if (typeof file !== 'string') throw new Error('there is no such file');
+  const text = await (await client.files.content(file)).text();
+  expect(text.endsWith('\n')).toBe(true);
+  const lines = text
+    .trimEnd()
+    .split('\n')
+    .map((line): ResultLine => JSON.parse(line));
+  expect(new Set(lines.map(({ id }) => id)).size).toBe(lines.length);
+  return new Map(lines.map((line) => [line.custom_id, line]));
+}
+
+const chat = (content: string, fields: object = {}) => ({
+  model: CHAT_MODEL,
+  messages: [{ role: 'user', content }],
+  ...fields,
+});
+
+describe('a batch', () => {
+  test('of chat: what succeeded and what did not, in the file that is its own', async () => {
+    const input = await upload([
+      { custom_id: 'good', method: 'POST', url: '/v1/chat/completions', body: chat('Name three birds.') },
+      { custom_id: 'streamed', body: chat('Name three birds.', { stream: true }) },
+      { custom_id: 'unknown', body: { ...chat('x'), model: 'no-such-model' } },
+      { custom_id: 'wrong', body: { model: CHAT_MODEL, messages: 'x' } },
+    ]);
+    expect(await client.files.waitForProcessing(input.id)).toMatchObject({ purpose: 'batch' });
+    const created = await client.batches.create({
+      input_file_id: input.id,
+      endpoint: '/v1/chat/completions',
+      completion_window: '24h',
+      metadata: { topic: 'birds' },
+      output_expires_after: { anchor: 'created_at', seconds: 7200 },
+    });
+    expect(created).toMatchObject({ status: 'validating', metadata: { topic: 'birds' } });
+    const batch = await ended(created.id);
+    expect(batch).toMatchObject({
+      status: 'completed',
+      request_counts: { total: 4, completed: 2, failed: 2 },
+      usage: { input_tokens: 40, output_tokens: 18, total_tokens: 58 },
+      errors: null,
+    });
+    for (const time of [batch.in_progress_at, batch.finalizing_at, batch.completed_at]) {
+      expect(time).toBeGreaterThanOrEqual(batch.created_at);
+    }
+
+    const output = await download(batch.output_file_id);
+    expect([...output.keys()].sort()).toEqual(['good', 'streamed']);
+    for (const line of output.values()) {
+      expect(line).toMatchObject({
+        id: expect.stringMatching(/^batch_req_/),
+        response: {
+          status_code: 200,
+          request_id: expect.stringMatching(/^req_/),
+          body: { object: 'chat.completion', choices: [{ message: { content: 'Robin, wren, swift.' } }] },
+        },
+        error: null,
+      });
+    }
+    const errors = await download(batch.error_file_id);
+    expect(errors.get('unknown')).toMatchObject({ response: null, error: { code: 'model_not_found' } });
+    expect(errors.get('wrong')).toMatchObject({ response: null, error: { code: 'invalid_type' } });
+    expect(errors.size).toBe(2);
+
+    const made = await client.files.retrieve(batch.output_file_id ?? '');
+    expect(made).toMatchObject({ purpose: 'batch_output', filename: `${batch.id}_output.jsonl` });
+    expect((made.expires_at ?? 0) - made.created_at).toBe(7200);
+    const names: string[] = [];
+    for await (const { filename } of client.files.list({ purpose: 'batch_output', limit: 1 })) {
+      names.push(filename);
+    }
+    expect(names).toContain(`${batch.id}_error.jsonl`);
+  });
+
+  test('of embeddings and of responses has what the endpoint answers, and a usage row a line', async () => {
+    for (const [endpoint, body, answer] of [
+      [
+        '/v1/embeddings',
+        { model: EMBED_MODEL, input: 'The cat sat.', encoding_format: 'float' },
+        { object: 'list', data: [{ embedding: [0.5, 0.5, 0.5, 0.5] }] },
+      ],
+      [
+        '/v1/responses',
+        { model: CHAT_MODEL, input: 'Name three birds.' },
+        { object: 'response', status: 'completed', output_text: 'Robin, wren, swift.' },
+      ],
+    ] as const) {
+      const before = await rowsOf(endpoint);
+      const input = await upload(['1', '2', '3'].map((custom_id) => ({ custom_id, body })));
+      const batch = await ended((await client.batches.create(ask(input.id, endpoint))).id);
+      expect(batch).toMatchObject({ status: 'completed', model: body.model, error_file_id: null });
+      const output = await download(batch.output_file_id);
+      expect([...output.keys()].sort()).toEqual(['1', '2', '3']);
+      for (const line of output.values()) expect(line.response.body).toMatchObject(answer);
+      const rows = (await rowsOf(endpoint)).slice(0, -before.length || undefined);
+      const ids = [...output.values()].map(({ response }) => response.request_id);
+      expect(rows.map(({ request_id }) => request_id).sort()).toEqual(ids.sort());
+    }
+  });
+
+  test('whose lines all fail has no output file', async () => {
+    const input = await upload([{ custom_id: '1', body: { model: 'none', input: 'x' } }]);
+    const batch = await ended((await client.batches.create(ask(input.id, '/v1/embeddings'))).id);
+    expect(batch).toMatchObject({ status: 'completed', output_file_id: null, usage: null });
+    expect((await download(batch.error_file_id)).size).toBe(1);
+  });
+
+  test('with faults in its input fails and says where', async () => {
+    const input = await upload([
+      { custom_id: '1', body: { model: EMBED_MODEL, input: 'x' } },
+      { custom_id: '1', url: '/v1/responses', body: { model: EMBED_MODEL, input: 'x' } },
+      { custom_id: '3', body: {} },
+    ]);
+    const batch = await ended((await client.batches.create(ask(input.id, '/v1/embeddings'))).id);
+    expect(batch).toMatchObject({
+      status: 'failed',
+      output_file_id: null,
+      error_file_id: null,
+      request_counts: { total: 0, completed: 0, failed: 0 },
+    });
+    const faults = batch.errors?.data?.map(({ code, line, param }) => [code, line, param]);
+    expect(faults).toContainEqual(['duplicate_custom_id', 2, 'custom_id']);
+    expect(faults).toContainEqual(['invalid_url', 2, 'url']);
+    expect(faults).toContainEqual(['missing_required_parameter', 3, 'body.model']);
+  });
+
+  test('that is cancelled keeps what is done and says so of the rest', async () => {
+    const release = Promise.withResolvers<void>();
+    upstream.answer(async ({ input }) => {
+      if (input === 'slow' || (Array.isArray(input) && input.includes('slow'))) await release.promise;
+      return Response.json({
+        object: 'list',
+        data: [{ object: 'embedding', index: 0, embedding: [1] }],
+        model: 'there',
+        usage: { prompt_tokens: 1, total_tokens: 1 },
+      });
+    });
+    const line = (custom_id: string, input: string) => ({ custom_id, body: { model: EMBED_MODEL, input } });
+    const quick = Array.from({ length: 5 }, (_, at) => line(`quick${at}`, 'quick'));
+    const slow = Array.from({ length: 200 }, (_, at) => line(`slow${at}`, 'slow'));
+    const input = await upload([...quick, ...slow]);
+    const { id } = await client.batches.create(ask(input.id, '/v1/embeddings'));
+    await expect
+      .poll(async () => (await client.batches.retrieve(id)).request_counts?.completed, { timeout: 30_000 })
+      .toBe(5);
+    const inUse = client.files.delete(input.id);
+    await expect(inUse).rejects.toMatchObject({ status: 409, code: 'file_in_use' });
+    expect(await client.batches.cancel(id)).toMatchObject({ status: 'cancelling' });
+    const batch = await ended(id);
+    release.resolve();
+    expect(batch).toMatchObject({
+      status: 'cancelled',
+      request_counts: { total: 205, completed: 5, failed: 200 },
+    });
+    expect((await download(batch.output_file_id)).size).toBe(5);
+    const errors = await download(batch.error_file_id);
+    expect(errors.size).toBe(200);
+    for (const { error } of errors.values()) expect(error.code).toBe('batch_cancelled');
+
+    sent = [];
+    await expect(client.batches.cancel(id)).rejects.toBeInstanceOf(OpenAI.ConflictError);
+    expect(sent).toEqual([`POST /v1/batches/${id}/cancel`]);
+    expect(await client.files.delete(input.id)).toMatchObject({ deleted: true });
+  });
+
+  test('is not there for others, nor are its files', async () => {
+    const [batch] = (await client.batches.list({ limit: 100 })).data.filter((each) => each.output_file_id);
+    const other = new OpenAI({ apiKey: OTHER_KEY, baseURL: `${service.baseUrl}/v1`, maxRetries: 0 });
+    expect((await other.batches.list()).data).toEqual([]);
+    expect((await other.files.list()).data).toEqual([]);
+    for (const asked of [
+      other.batches.retrieve(batch?.id ?? ''),
+      other.batches.cancel(batch?.id ?? ''),
+      other.files.retrieve(batch?.output_file_id ?? ''),
+      other.files.content(batch?.output_file_id ?? ''),
+      other.files.delete(batch?.input_file_id ?? ''),
+    ]) {
+      await expect(asked).rejects.toBeInstanceOf(OpenAI.NotFoundError);
+    }
+  });
+
+  test('is on the list, past page 2', async () => {
+    const ids: string[] = [];
+    for await (const { id } of client.batches.list({ limit: 2 })) ids.push(id);
+    expect(ids.length).toBeGreaterThanOrEqual(5);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+});
+
+test('metrics tell of lines and ends, without what was in them', async () => {
+  const text = await (await service.fetch('/metrics')).text();
+  expect(text).toMatch(/^batch_lines_total\{endpoint="\/v1\/embeddings",result="completed"\} \d+$/m);
+  expect(text).toMatch(/^batches_ended_total\{status="failed"\} 1$/m);
+  expect(text).toMatch(/^batch_wait_seconds_count \d+$/m);
+  expect(text).toMatch(/^batches_open \d+$/m);
+});
+
+function ask(input_file_id: string, endpoint: '/v1/embeddings' | '/v1/responses') {
+  return { input_file_id, endpoint, completion_window: '24h' } as const;
+}
+
+async function rowsOf(endpoint: string): Promise<{ request_id: string }[]> {
+  const label = encodeURIComponent(`POST ${endpoint}`);
+  const answer = await service.fetch(`/v1/usage?limit=100&endpoint=${label}`);
+  const { data } = (await answer.json()) as { data: { request_id: string }[] };
+  return data;
+}
