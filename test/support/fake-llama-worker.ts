@@ -5,7 +5,7 @@ import { serveProcess } from '../../src/engines/process-loop.ts';
 
 /** What a message may tell; a word is a token. */
 export interface FakeLlamaOrder {
-  /** Pieces of the answer. */
+  /** Pieces of the answer; `who` is said as the process's number and whether it is nice. */
   readonly say?: readonly string[];
   /** What comes after them; by default it ends. */
   readonly after?: 'hang' | 'die' | 'fail' | 'refuse' | 'cut';
@@ -23,7 +23,9 @@ serveProcess<LoadLlama, LoadedLlama, ToLlama, FromLlama>('Fake language model pr
     const { answer, sampling } = message;
     const { say = [], after } = orderOf(message);
     if (after === 'refuse') return send({ kind: 'refused', answer });
-    for (const text of say) send({ kind: 'said', answer, text });
+    for (const text of say) {
+      send({ kind: 'said', answer, text: text === 'who' ? `${process.pid} ${load?.nice}` : text });
+    }
     open.add(answer);
     if (after === 'die') process.exit(7);
     if (after === 'hang') return;
@@ -36,7 +38,7 @@ serveProcess<LoadLlama, LoadedLlama, ToLlama, FromLlama>('Fake language model pr
     async load(it) {
       if (it.model.endsWith('broken.gguf')) throw new Error('it is broken.');
       load = it;
-      return { contextTokens: load.contextTokens, callWords: undefined };
+      return { contextTokens: load.contextTokens, callWords: undefined, tokenMs: 1 };
     },
     receive(message) {
       const { answer } = message;

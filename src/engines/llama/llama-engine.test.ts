@@ -7,6 +7,7 @@ import { silentLog } from '../../../test/support/doubles.ts';
 import type { FakeLlamaOrder } from '../../../test/support/fake-llama-worker.ts';
 import { tempDir } from '../../../test/support/temp-dir.ts';
 import type { TextEngine, TextEvent, TextRequest } from '../../contract/text.ts';
+import { isRunning } from '../../kit/process-place.ts';
 import { type LlamaOptions, openLlama } from './llama-engine.ts';
 
 const entry = fileURLToPath(new URL('../../../test/support/fake-llama-worker.ts', import.meta.url));
@@ -17,13 +18,19 @@ async function openFake({
   slots = 1,
   queueLimit = 10,
   file = 'model.gguf',
+  provider = 'cpu',
   ...options
-}: { slots?: number; queueLimit?: number; file?: string } & Partial<LlamaOptions> = {}): Promise<TextEngine> {
+}: {
+  slots?: number;
+  queueLimit?: number;
+  file?: string;
+  provider?: 'cpu' | 'cuda';
+} & Partial<LlamaOptions> = {}): Promise<TextEngine> {
   const weights = join(await tempDir(), file);
   await writeFile(weights, '');
   const engine = await openLlama({
     settings: { kind: 'llama', weights, slots, contextTokens: 100 },
-    inference: { provider: 'cpu', workers: 1, threads: 1, queueLimit, environment: {} },
+    inference: { provider, workers: 1, threads: 1, queueLimit, environment: {} },
     modelsDir: '/none',
     log: silentLog,
     entry,
@@ -99,8 +106,8 @@ describe('turns', () => {
     await has('a1', 'a2', 'b1');
   });
 
-  it('who talks live comes before who waits for a request, and both before a batch', async () => {
-    const { ask, leave, has, waits } = scene(await openFake());
+  it('who talks live comes before who waits for a request, and both before a batch, on a GPU', async () => {
+    const { ask, leave, has, waits } = scene(await openFake({ provider: 'cuda' }));
     ask('a1');
     await has('a1');
     ask('b1', { priority: 'batch' });
@@ -124,6 +131,20 @@ describe('turns', () => {
     await slow.return?.();
   });
 
+  it('one owner gets half of the room of a priority', async () => {
+    const engine = await openFake({ slots: 1, queueLimit: 3 });
+    const { ask, has } = scene(engine);
+    for (const name of ['a1', 'a2']) ask(name);
+    await has('a1');
+    const more = (owner: string, fields?: Partial<TextRequest>) =>
+      all(engine, { tokens: 100 }, { owner, ...fields });
+    await expect(more('a')).rejects.toMatchObject({ kind: 'rate_limited', retryAfterS: 2 });
+    // Too long, but let in.
+    for (const taken of [more('b'), more('a', { priority: 'realtime' })]) {
+      await expect(taken).rejects.toMatchObject({ code: 'context_length_exceeded' });
+    }
+  });
+
   it('refuses what is more than places and queue hold', async () => {
     const engine = await openFake({ slots: 1, queueLimit: 2 });
     const { ask, leave, has } = scene(engine);
@@ -134,6 +155,52 @@ describe('turns', () => {
     ask('d1');
     await leave('a1');
     await has('a1', 'c1');
+  });
+});
+
+describe('batches', () => {
+  const who = async (engine: TextEngine, priority: TextRequest['priority']) => {
+    const { text } = await all(engine, { say: ['who'] }, { priority });
+    const [pid, nice] = text.split(' ');
+    return { pid: Number(pid), nice: nice === 'true' };
+  };
+
+  it('have a process of their own, which is nice and ends when they are done', async () => {
+    const engine = await openFake({ batchIdleMs: 100 });
+    const live = await who(engine, 'interactive');
+    const batch = await who(engine, 'batch');
+    expect([live.nice, batch.nice]).toEqual([false, true]);
+    expect(await who(engine, 'realtime')).toEqual(live);
+    await expect.poll(() => isRunning(batch.pid), { timeout: 10_000 }).toBe(false);
+    const next = await who(engine, 'batch');
+    expect(next.pid).not.toBe(batch.pid);
+    await engine.close();
+    expect([isRunning(live.pid), isRunning(next.pid)]).toEqual([false, false]);
+    await expect(who(engine, 'batch')).rejects.toMatchObject({ kind: 'overloaded' });
+  });
+
+  it('keep it while one of them is open', async () => {
+    const engine = await openFake({ slots: 2, batchIdleMs: 50 });
+    const { ask, has, leave, begun } = scene(engine);
+    ask('who', { priority: 'batch' });
+    await expect.poll(() => begun.length, { timeout: 10_000 }).toBe(1);
+    const [pid = ''] = begun;
+    expect(`${(await who(engine, 'batch')).pid} true`).toBe(pid);
+    await Bun.sleep(200);
+    expect(`${(await who(engine, 'batch')).pid} true`).toBe(pid);
+    await has(pid);
+    await leave('who');
+  });
+
+  it('when their process dies, others go on', async () => {
+    const engine = await openFake();
+    const { ask, has } = scene(engine);
+    ask('a1');
+    await has('a1');
+    const dying = all(engine, { after: 'die' }, { priority: 'batch', owner: 'b' });
+    await expect(dying).rejects.toMatchObject({ code: 'worker_crashed' });
+    expect((await who(engine, 'batch')).nice).toBe(true);
+    await has('a1');
   });
 });
 
@@ -161,7 +228,7 @@ describe('a process that fails', () => {
   });
 
   it('is replaced when it says nothing for too long, and left alone when it has nothing to say', async () => {
-    const engine = await openFake({ silenceLimitMs: 300 });
+    const engine = await openFake({ choiceLimitMs: 300 });
     const { ask, leave, has } = scene(engine);
     ask('a1');
     await has('a1');
@@ -171,8 +238,22 @@ describe('a process that fails', () => {
     await expect(all(engine, { measure: 'hang' })).rejects.toMatchObject(crashed);
   });
 
+  it('is given the time that it needs to read a question', async () => {
+    // Ten times a millisecond for each token, and a tenth of a second.
+    const engine = await openFake({ choiceLimitMs: 100 });
+    const lostAfterMs = async (tokens: number) => {
+      const begin = performance.now();
+      await expect(all(engine, { tokens, after: 'hang' })).rejects.toMatchObject(crashed);
+      return performance.now() - begin;
+    };
+    expect(await lostAfterMs(90)).toBeGreaterThan(1000);
+    const { ready } = engine;
+    await expect.poll(() => ready.call(engine).ready, { timeout: 10_000 }).toBe(true);
+    expect(await lostAfterMs(5)).toBeLessThan(1000);
+  });
+
   it('is replaced when it writes nothing, even if it still answers what is asked', async () => {
-    const engine = await openFake({ slots: 2, silenceLimitMs: 400 });
+    const engine = await openFake({ slots: 2, choiceLimitMs: 400 });
     const { ask, has, error, waits } = scene(engine);
     ask('a1');
     await has('a1');

@@ -33,7 +33,33 @@ export async function loadLlama(load: LoadLlama): Promise<LlamaModel> {
     throw new Error(`The language model ${model} has no chat template that can be used.`);
   }
   context.enableParallelMode({ n_parallel: slots, n_batch: BATCH_TOKENS[provider] });
-  return new LlamaModel(context, contextTokens, load.chatTemplate);
+  return new LlamaModel(context, contextTokens, await tokenMs(context), load.chatTemplate);
+}
+
+/** Milliseconds in which this machine reads a token: a few are read. */
+async function tokenMs(context: NativeContext): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<NativeResult>();
+  context.queueCompletion(
+    {
+      prompt: 'Ready when you are.',
+      n_predict: 1,
+      temperature: 0,
+      top_k: 1,
+      top_p: 1,
+      min_p: 0,
+      penalty_last_n: 0,
+      penalty_present: 0,
+      penalty_freq: 0,
+      dry_multiplier: 0,
+      stop: [],
+    },
+    (error, event) => {
+      if (error) reject(error);
+      else if (!('token' in event)) resolve(event);
+    },
+  );
+  const { timings } = await promise;
+  return timings.prompt_ms / Math.max(1, timings.prompt_n);
 }
 
 export class LlamaModel {
@@ -42,11 +68,13 @@ export class LlamaModel {
   readonly #contextTokens: number;
   readonly #template: string | undefined;
   readonly #callWords: CallWords | undefined;
+  readonly #tokenMs: number;
   /** The library's number of each answer that is being written. */
   readonly #requests = new Map<number, number>();
 
-  constructor(context: NativeContext, contextTokens: number, template?: string) {
+  constructor(context: NativeContext, contextTokens: number, tokenMs: number, template?: string) {
     this.#context = context;
+    this.#tokenMs = tokenMs;
     const { chatTemplates, metadata } = context.getModelInfo();
     this.#jinja = chatTemplates.jinja.default;
     const trained = Number(metadata[`${metadata['general.architecture']}.context_length`]);
@@ -58,7 +86,7 @@ export class LlamaModel {
   }
 
   get loaded(): LoadedLlama {
-    return { contextTokens: this.#contextTokens, callWords: this.#callWords };
+    return { contextTokens: this.#contextTokens, callWords: this.#callWords, tokenMs: this.#tokenMs };
   }
 
   /** Tokens of a conversation; undefined when the template refuses it. */

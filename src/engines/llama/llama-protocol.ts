@@ -14,6 +14,8 @@ export interface LoadLlama {
   readonly threads: number;
   /** Jinja template in the place of the file's own. */
   readonly chatTemplate: string | undefined;
+  /** Whether it leaves the cores to all others. */
+  readonly nice: boolean;
 }
 
 export interface LoadedLlama {
@@ -21,6 +23,8 @@ export interface LoadedLlama {
   readonly contextTokens: number;
   /** Words of the template for calls; absent: it shows no tools. */
   readonly callWords: CallWords | undefined;
+  /** How long it took to read a token. */
+  readonly tokenMs: number;
 }
 
 /** How the tokens of an answer are chosen. */

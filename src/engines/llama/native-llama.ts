@@ -109,7 +109,7 @@ export interface NativeResult {
   readonly stopped_limit: boolean;
   readonly context_full: boolean;
   readonly tokens_predicted: number;
-  readonly timings: { readonly cache_n: number; readonly prompt_n: number };
+  readonly timings: { readonly cache_n: number; readonly prompt_n: number; readonly prompt_ms: number };
 }
 
 export interface NativeModelOptions {

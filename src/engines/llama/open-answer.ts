@@ -1,6 +1,14 @@
+import type { Priority } from '../../contract/engine.ts';
+
 /** Messages of the process for one answer, for whoever waits for them. */
 export class OpenAnswer<Message> {
   readonly id: number;
+  readonly owner: string;
+  readonly priority: Priority;
+  /** Tokens of its question; 0 until it is measured. */
+  inputTokens = 0;
+  /** Those that the process may still have to read. */
+  unread = 0;
   /** Whether the process works on it, and it dies with it. */
   running = false;
   /** Called when the process has nothing more to do for it, which may be long before that is heard. */
@@ -9,8 +17,10 @@ export class OpenAnswer<Message> {
   #failure: { readonly error: unknown } | undefined;
   #came = Promise.withResolvers<void>();
 
-  constructor(id: number) {
+  constructor(id: number, owner: string, priority: Priority) {
     this.id = id;
+    this.owner = owner;
+    this.priority = priority;
   }
 
   push(message: Message): void {

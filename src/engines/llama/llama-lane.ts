@@ -1,0 +1,318 @@
+/**
+ * One process of a language model, with the answers that it writes. Owners share its places in turns; answers of
+ * each priority have room of their own to wait in, of which one owner gets half.
+ */
+
+import { fileURLToPath } from 'node:url';
+import type { Priority } from '../../contract/engine.ts';
+import { invalidRequest, ServiceError, shuttingDown } from '../../contract/error.ts';
+import type { Logger } from '../../contract/logger.ts';
+import type { EmbeddedTextSettings, InferenceSettings } from '../../contract/settings.ts';
+import type { TextEvent, TextRequest } from '../../contract/text.ts';
+import { Turns } from '../../kit/turns.ts';
+import { SupervisedProcess } from '../supervised-process.ts';
+import { LlamaAnswer } from './llama-answer.ts';
+import type { FromLlama, LlamaSampling, LoadedLlama, LoadLlama, ToLlama } from './llama-protocol.ts';
+import { type LlamaQuestion, questionOf } from './llama-question.ts';
+import { OpenAnswer } from './open-answer.ts';
+
+const WORKER_ENTRY = fileURLToPath(new URL('./llama-worker.ts', import.meta.url));
+
+/** A large file on a slow disk takes minutes. */
+const LOAD_LIMIT_MS = 600_000;
+/** A token that costs much to choose is chosen within this. */
+const CHOICE_LIMIT_MS = 20_000;
+/** How often a token may take as long as it did at the load: the machine may have more to do since. */
+const PATIENCE = 10;
+/** The same where everybody else goes first. */
+const PATIENCE_OF_NICE = 200;
+const RETRY_AFTER_S = 2;
+/** Who waits behind whom. */
+const RANKS: Readonly<Record<Priority, number>> = { realtime: 0, interactive: 1, batch: 2 };
+const CLASSES = Object.keys(RANKS).length;
+/** The library takes 32 bits, of which -1 means none. */
+const SEEDS = 2 ** 31;
+
+export interface LlamaLaneOptions {
+  /** Path of the GGUF file. */
+  readonly model: string;
+  readonly settings: EmbeddedTextSettings;
+  readonly inference: InferenceSettings;
+  readonly log: Logger;
+  /** Whether its process leaves the cores to all others. */
+  readonly nice: boolean;
+  /** Jinja template in the place of the file's own. */
+  readonly chatTemplate?: string;
+  /** Entry of the process; tests give their own. */
+  readonly entry?: string;
+  readonly loadLimitMs?: number;
+  /** The process is killed when it says nothing for so long beyond the time that reading takes. */
+  readonly choiceLimitMs?: number;
+}
+
+export class LlamaLane {
+  readonly #options: LlamaLaneOptions;
+  readonly #process: SupervisedProcess<LoadLlama, LoadedLlama, ToLlama, FromLlama>;
+  readonly #turns: Turns;
+  /** Every answer that has not ended, waiting ones too. */
+  readonly #answers = new Map<number, OpenAnswer<FromLlama>>();
+  /** Of one token, as a process of the model told. */
+  #tokenMs = 0;
+  #lastId = 0;
+  #closed = false;
+
+  constructor(options: LlamaLaneOptions) {
+    this.#options = options;
+    const { settings, inference, model, nice } = options;
+    const { slots, contextTokens } = settings;
+    // One place is left for the others, so that they need not wait for the end of a long answer.
+    const ofOneOwner = Math.max(1, slots - 1);
+    this.#turns = new Turns({ atOnce: slots, ofOneOwner, waiting: CLASSES * this.#room });
+    this.#process = new SupervisedProcess({
+      name: 'language model process',
+      entry: options.entry ?? WORKER_ENTRY,
+      load: {
+        model,
+        provider: inference.provider,
+        slots,
+        contextTokens,
+        threads: inference.threads,
+        chatTemplate: options.chatTemplate,
+        nice,
+      },
+      environment: inference.environment,
+      // The library writes there what it likes.
+      errorOutput: 'ignore',
+      loadLimitMs: options.loadLimitMs ?? LOAD_LIMIT_MS,
+      log: options.log,
+      received: (message) => this.#received(message),
+      loaded: () => this.#wakeAll(),
+      lost: () => this.#lost(),
+    });
+  }
+
+  /** Can be asked. */
+  get loaded(): boolean {
+    return this.#process.loaded;
+  }
+
+  /** Whether an answer is open, also one that waits. */
+  get busy(): boolean {
+    return this.#answers.size > 0;
+  }
+
+  /** Starts the process and waits until it has loaded the model; what fails is tried again until {@link close}. */
+  start(): Promise<LoadedLlama> {
+    return this.#process.start();
+  }
+
+  /** @param known what a process of this model told of it. */
+  async *generate(
+    request: TextRequest,
+    known: LoadedLlama,
+    signal: AbortSignal,
+  ): AsyncGenerator<TextEvent, void, undefined> {
+    signal.throwIfAborted();
+    const question = questionOf(request, known.callWords);
+    const answer = this.#admit(request);
+    this.#tokenMs = known.tokenMs;
+    const abort = () => answer.fail(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    try {
+      answer.inputTokens = await this.#measure(question, known, answer);
+      const endTurn = await this.#turns.take(request.owner, signal, RANKS[request.priority]);
+      answer.over = () => {
+        answer.over = () => undefined;
+        endTurn();
+      };
+      try {
+        yield* this.#answer(request, question, known, answer);
+      } finally {
+        if (answer.running) this.#process.send({ kind: 'forget', answer: answer.id });
+        answer.over();
+      }
+    } finally {
+      signal.removeEventListener('abort', abort);
+      this.#answers.delete(answer.id);
+      // A process that has nothing to do may be silent.
+      if (!this.#busy()) this.#process.answered();
+    }
+  }
+
+  /** Fails what is open and kills the process. Idempotent. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const answer of this.#answers.values()) answer.fail(shuttingDown());
+    await this.#process.close();
+  }
+
+  /** Answers of one priority that may be open. */
+  get #room(): number {
+    const { settings, inference } = this.#options;
+    return settings.slots + inference.queueLimit;
+  }
+
+  /**
+   * @throws ServiceError `overloaded` when too many answers of a priority are open, `rate_limited` when too many of
+   *   them are the owner's.
+   */
+  #admit({ owner, priority }: TextRequest): OpenAnswer<FromLlama> {
+    if (this.#closed) throw shuttingDown();
+    const open = this.#answers.values().filter((answer) => answer.priority === priority);
+    const owners = [...open].map((answer) => answer.owner);
+    const share = Math.ceil(this.#room / 2);
+    if (owners.filter((each) => each === owner).length >= share) {
+      throw new ServiceError(
+        'rate_limited',
+        `The language model is already working on ${share} requests of this kind for your organization, which is its share. Try again when one has ended.`,
+        { code: 'rate_limit_exceeded', retryAfterS: RETRY_AFTER_S },
+      );
+    }
+    if (owners.length >= this.#room) throw overloaded('The language model has too much to do.');
+    this.#lastId += 1;
+    const answer = new OpenAnswer<FromLlama>(this.#lastId, owner, priority);
+    this.#answers.set(answer.id, answer);
+    return answer;
+  }
+
+  /**
+   * Tokens of the conversation.
+   * @throws ServiceError `invalid_request` when they leave no room for an answer.
+   */
+  async #measure(
+    { conversation }: LlamaQuestion,
+    { contextTokens }: LoadedLlama,
+    answer: OpenAnswer<FromLlama>,
+  ): Promise<number> {
+    await this.#ask({ kind: 'measure', answer: answer.id, conversation }, answer);
+    const message = await answer.next();
+    if (message.kind !== 'measured') {
+      throw invalidRequest("The model's chat template cannot take a conversation like this.", 'messages');
+    }
+    const { tokens } = message;
+    if (tokens < contextTokens) return tokens;
+    throw invalidRequest(
+      `The conversation has ${tokens} tokens; this model takes ${contextTokens} with its answer.`,
+      'messages',
+      'context_length_exceeded',
+    );
+  }
+
+  async *#answer(
+    request: TextRequest,
+    question: LlamaQuestion,
+    { contextTokens }: LoadedLlama,
+    answer: OpenAnswer<FromLlama>,
+  ): AsyncGenerator<TextEvent, void, undefined> {
+    const { conversation } = question;
+    const reader = new LlamaAnswer(question, request.stop);
+    const sampling = samplingOf(request, question, contextTokens - answer.inputTokens);
+    answer.unread = answer.inputTokens;
+    await this.#ask({ kind: 'begin', answer: answer.id, conversation, sampling }, answer);
+    let enough = false;
+    for (;;) {
+      const message = await answer.next();
+      switch (message.kind) {
+        case 'said':
+          yield* reader.push(message.text);
+          // Where the process does not know the stop texts itself.
+          if (reader.stopped && !enough && question.answer === 'either') {
+            enough = true;
+            this.#process.send({ kind: 'enough', answer: answer.id });
+          }
+          break;
+        case 'ended': {
+          const { cachedTokens: cached, outputTokens: output } = message;
+          const input = message.inputTokens || answer.inputTokens;
+          yield* reader.end(message.complete, { input, output, cached, reasoning: 0 });
+          return;
+        }
+        default:
+          throw new ServiceError('internal', 'The model failed on this input.', { code: 'server_error' });
+      }
+    }
+  }
+
+  /** Sends a message once the process has loaded. */
+  async #ask(message: ToLlama, answer: OpenAnswer<FromLlama>): Promise<void> {
+    while (!this.#process.loaded) {
+      if (this.#process.failing)
+        throw overloaded('The language model could not be started; it is tried again.');
+      await answer.changed();
+    }
+    // What is to be read may take long; that others ask says nothing of whether it works.
+    if (!this.#busy() || message.kind === 'begin') this.#watch(answer.unread);
+    answer.running = true;
+    this.#process.send(message);
+  }
+
+  /** @param more tokens of a question that is about to be read, too. */
+  #watch(more = 0): void {
+    const { settings, nice, choiceLimitMs = CHOICE_LIMIT_MS } = this.#options;
+    // Before the next is said, each place may have a token to write, and whole questions may have to be read.
+    const running = this.#answers.values().filter((answer) => answer.running);
+    const tokens = running.reduce((sum, { unread }) => sum + unread, settings.slots + more);
+    const patience = nice ? PATIENCE_OF_NICE : PATIENCE;
+    this.#process.watch(choiceLimitMs + patience * this.#tokenMs * tokens);
+  }
+
+  #received(message: FromLlama): void {
+    const answer = this.#answers.get(message.answer);
+    answer?.push(message);
+    if (answer && message.kind === 'said') answer.unread = 0;
+    if (answer && message.kind !== 'said') {
+      answer.running = false;
+      // Others need not wait until a slow listener has heard the end.
+      answer.over();
+    }
+    if (!this.#busy()) this.#process.answered();
+    // That it measures says nothing of whether it writes.
+    else if (message.kind === 'said' || message.kind === 'ended') this.#watch();
+  }
+
+  /** Whether the process works on an answer. */
+  #busy(): boolean {
+    return this.#answers.values().some(({ running }) => running);
+  }
+
+  #wakeAll(): void {
+    for (const answer of this.#answers.values()) answer.wake();
+  }
+
+  /** The process has ended, and with it every answer that it was writing. */
+  #lost(): void {
+    const crashed = new ServiceError(
+      'internal',
+      'The process that worked on this request died; a new one is being started. Send the request again.',
+      { code: 'worker_crashed' },
+    );
+    for (const answer of this.#answers.values()) {
+      if (answer.running) answer.fail(crashed);
+      else answer.wake();
+      answer.running = false;
+    }
+  }
+}
+
+/** @param room tokens that are left for the answer. */
+function samplingOf(request: TextRequest, { grammar, answer }: LlamaQuestion, room: number): LlamaSampling {
+  const { temperature, topP, seed, presencePenalty = 0, frequencyPenalty = 0 } = request.sampling;
+  return {
+    maxTokens: Math.min(request.maxTokens ?? room, room),
+    temperature,
+    topP,
+    seed: seed === undefined ? undefined : ((seed % SEEDS) + SEEDS) % SEEDS,
+    presencePenalty,
+    frequencyPenalty,
+    grammar,
+    // In a call they are not looked for.
+    stop: answer === 'text' ? request.stop : [],
+  };
+}
+
+function overloaded(message: string): ServiceError {
+  return new ServiceError('overloaded', `${message} Try again shortly.`, {
+    code: 'server_overloaded',
+    retryAfterS: RETRY_AFTER_S,
+  });
+}
