@@ -141,7 +141,8 @@ describe.each(OPERATION_URLS)('%s as an operation', (url) => {
       const { message, type, param = null, code = null } = thrown;
       expect({ message, type, param, code }).toEqual(error);
     }
-    for (const bad of [[body], null, 'text']) {
+    const deep = JSON.parse(`${'['.repeat(50_000)}${']'.repeat(50_000)}`);
+    for (const bad of [[body], null, 'text', { ...body, user: deep }]) {
       await expect(call(url, bad)).rejects.toMatchObject({ kind: 'invalid_request' });
     }
     expect(lineCalls.openings).toEqual([]);

@@ -1,12 +1,16 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { TypeCheck } from '@sinclair/typebox/compiler';
 import { invalidRequest } from '../contract/error.ts';
+import { isNestedWithin } from '../kit/nesting.ts';
 import { isRecord, valueFault } from '../kit/value-fault.ts';
+
+/** Levels of a body: schemas have two for each of theirs. */
+export const MOST_LEVELS = 100;
 
 /**
  * The fields of a JSON body that have a value: null means absent.
  * @param shown how a dotted field is named to the caller.
- * @throws ServiceError for a body that is no JSON object, and for the first field that breaks a rule.
+ * @throws ServiceError for a body that is no JSON object or goes too deep, and for the first field that breaks a rule.
  */
 export function checkedBody<T>(
   body: unknown,
@@ -15,6 +19,11 @@ export function checkedBody<T>(
 ): T {
   if (!isRecord(body)) {
     throw invalidRequest("The request body must be a JSON object (content type 'application/json').");
+  }
+  // What goes deeper would break what writes it as JSON again.
+  if (!isNestedWithin(body, MOST_LEVELS)) {
+    const message = `The request body may have at most ${MOST_LEVELS} lists and objects within one another.`;
+    throw invalidRequest(message, undefined, 'invalid_value');
   }
   const fields = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
   const fault = valueFault(checker, fields);
