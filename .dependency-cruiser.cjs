@@ -15,12 +15,12 @@ const allowed = {
   usage: [...base, 'http', 'usage'],
   sandbox: [...base, 'sandbox'],
   search: [...base, 'search'],
-  listen: [...base, 'audio', 'listen'],
+  listen: [...base, 'audio', 'http', 'usage', 'listen'],
   jobs: [...base, 'jobs', 'redis'],
   limits: [...base, 'limits', 'redis'],
   media: [...base, 'audio', 'media'],
   redis: [...base, 'redis'],
-  speak: [...base, 'audio', 'speak'],
+  speak: [...base, 'audio', 'http', 'usage', 'speak'],
 };
 
 const TEST = '\\.(test|cases)\\.ts$';

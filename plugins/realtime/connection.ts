@@ -8,6 +8,11 @@ import { newId } from '../../src/contract/id.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
 import { CLOSE, type Socket, type SocketOwner } from '../../src/http/socket.ts';
 import { Listener, type Turn } from '../../src/listen/listener.ts';
+import {
+  type TranscriptionAsk,
+  type TurnFact,
+  TurnTranscriptions,
+} from '../../src/listen/turn-transcriptions.ts';
 import { decodeBase64 } from './base64.ts';
 import { type ClientEvent, parseClientFrame } from './client-events.ts';
 import {
@@ -20,12 +25,11 @@ import {
   type State,
 } from './realtime-machine.ts';
 import { ConnectionTiming, type RealtimeMetrics } from './realtime-metrics.ts';
-import { invalidEvent, type Refusal } from './refusal.ts';
+import { failureOf, invalidEvent, type Refusal } from './refusal.ts';
 import type { WireEvent } from './server-events.ts';
 import type { Session } from './session.ts';
 import { Speaking } from './speaking.ts';
-import { MOST_WAITING, mayCommit } from './transcription-machine.ts';
-import { type TranscriptionAsk, Transcriptions } from './transcriptions.ts';
+import { MOST_WAITING, mayCommit, type TranscriptionFact } from './transcription-machine.ts';
 
 /** Audio between commits (spec 8), and as much again that was committed and waits to be transcribed. */
 export const MOST_BUFFERED_BYTES = 25 * 1024 * 1024;
@@ -50,7 +54,7 @@ export class Connection implements SocketOwner {
   #isStepping = false;
 
   readonly #listener: Listener;
-  readonly #transcriptions: Transcriptions;
+  readonly #transcriptions: TurnTranscriptions;
   readonly #speaking: Speaking;
   readonly #timing: ConnectionTiming;
   /** Turns whose transcription has not ended. */
@@ -69,11 +73,11 @@ export class Connection implements SocketOwner {
       report: (event) => this.#happened({ kind: 'heard', event }),
     });
     this.#listener.configure(session.inputFormat, session.turnDetection);
-    this.#transcriptions = new Transcriptions({
+    this.#transcriptions = new TurnTranscriptions({
       ...parts,
       report: (fact) => {
         if (fact.kind !== 'delta') this.#turns.delete(fact.itemId);
-        this.#happened({ kind: 'transcribed', fact });
+        this.#happened({ kind: 'transcribed', fact: onWire(fact) });
       },
     });
     this.#speaking = new Speaking({
@@ -239,7 +243,7 @@ export class Connection implements SocketOwner {
         if (kept) this.#transcriptions.start(kept.turn, kept.ask);
         break;
       case 'confirm':
-        if (kept) this.#transcriptions.confirm(kept.turn, kept.ask);
+        if (kept) void this.#transcriptions.confirm(kept.turn, kept.ask);
         break;
       case 'stop':
         this.#turns.delete(itemId);
@@ -273,6 +277,11 @@ export class Connection implements SocketOwner {
       this.#parts.released(this);
     }
   }
+}
+
+/** A fact in the words of the machine: of a failure only what a client may read. */
+function onWire(fact: TurnFact): TranscriptionFact {
+  return fact.kind === 'failed' ? { ...fact, error: failureOf(fact.error) } : fact;
 }
 
 const SHUTTING_DOWN = 'The server is shutting down.';

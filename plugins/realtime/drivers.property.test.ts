@@ -5,16 +5,17 @@ import { describe, expect, it } from 'vitest';
 import type { Id } from '../../src/contract/id.ts';
 import type { UsageEntry } from '../../src/contract/usage.ts';
 import { TurnAudio } from '../../src/listen/turn-audio.ts';
+import { TurnTranscriptions } from '../../src/listen/turn-transcriptions.ts';
 import { silentLog } from '../../test/support/doubles.ts';
 import { FakeSttEngine } from '../../test/support/fake-stt-engine.ts';
 import { FakeTtsEngine } from '../../test/support/fake-tts-engine.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { RecordedCalls } from '../../test/support/recorded-calls.ts';
+import { failureOf } from './refusal.ts';
 import * as response from './response-machine.ts';
 import type { ServerEvent } from './server-events.ts';
 import { Speaking } from './speaking.ts';
 import * as transcription from './transcription-machine.ts';
-import { Transcriptions } from './transcriptions.ts';
 
 const CALLER = { organization: 'a', keyId: 'key', requestId: 'req_1' } as const;
 
@@ -212,12 +213,12 @@ describe('transcription', () => {
               else {
                 const { itemId, kind } = effect;
                 const turn = { itemId, audio: turns.get(itemId) ?? new TurnAudio() };
-                if (kind === 'confirm') transcriptions.confirm(turn, ASK);
+                if (kind === 'confirm') void transcriptions.confirm(turn, ASK);
                 else transcriptions.start(turn, ASK);
               }
             }
           };
-          const transcriptions = new Transcriptions({
+          const transcriptions = new TurnTranscriptions({
             stt: { ids: ['m'], get: () => engine },
             calls: new RecordedCalls({
               stored(row) {
@@ -227,7 +228,8 @@ describe('transcription', () => {
             }),
             log: silentLog,
             caller: CALLER,
-            report: happened,
+            report: (fact) =>
+              happened(fact.kind === 'failed' ? { ...fact, error: failureOf(fact.error) } : fact),
           });
 
           let made = 0;

@@ -8,12 +8,12 @@ import type { Id } from '../../src/contract/id.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
 import { requireModel } from '../../src/http/model-routes.ts';
 import { codePoints } from '../../src/kit/code-points.ts';
+import { Runs } from '../../src/kit/runs.ts';
 import { type AudioFormat, sampleBytes } from '../../src/listen/audio-format.ts';
 import { speak } from '../../src/speak/speak.ts';
 import { SpeechTally } from '../../src/usage/call-tally.ts';
 import { type Failure, failureOf } from './refusal.ts';
 import type { SpeakingFact } from './response-machine.ts';
-import { Runs } from './runs.ts';
 
 /** Longest audio of one delta. Short ones make playback smooth and let a cancel come between them. */
 const DELTA_MS = 200;

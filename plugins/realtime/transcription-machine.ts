@@ -4,6 +4,7 @@
  */
 
 import type { Id } from '../../src/contract/id.ts';
+import type { TranscriptTokens } from '../../src/listen/turn-transcriptions.ts';
 import type { Failure } from './refusal.ts';
 import type { ServerEvent } from './server-events.ts';
 
@@ -31,13 +32,6 @@ export type State =
     }
   | { readonly kind: 'transcribing'; readonly itemId: ItemId; readonly waiting: readonly WaitingTurn[] }
   | { readonly kind: 'closed' };
-
-/** Tokens that a transcription consumed and made. */
-export interface TranscriptTokens {
-  readonly audio: number;
-  readonly text: number;
-  readonly output: number;
-}
 
 /** The last fact of a transcription. */
 export type Ended =

@@ -1,15 +1,13 @@
 /** The service behind POST /v1/audio/speech: from a checked request to audio and a usage row. */
 
 import { WAV_HEADER_BYTES, wavHeader } from '../../src/audio/wav.ts';
-import { type Int16Samples, SPEECH_RATE_HZ } from '../../src/contract/audio.ts';
+import { SPEECH_RATE_HZ } from '../../src/contract/audio.ts';
 import type { Caller } from '../../src/contract/caller.ts';
-import { invalidRequest, ServiceError } from '../../src/contract/error.ts';
+import { invalidRequest, type ServiceError } from '../../src/contract/error.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
 import { requireModel } from '../../src/http/model-routes.ts';
-import { type OpenRequest, OpenRequests } from '../../src/kit/open-requests.ts';
 import { startingWith } from '../../src/kit/starting-with.ts';
-import { speak } from '../../src/speak/speak.ts';
-import { SpeechTally } from '../../src/usage/call-tally.ts';
+import { type BegunSpeech, SpeechAnswers } from '../../src/speak/speech-answers.ts';
 import type { SpeechRequest } from './model.ts';
 
 /**
@@ -36,11 +34,11 @@ export type SpeechAudio =
 
 export class Synthesizer {
   readonly #parts: SynthesizerParts;
-  readonly #open: OpenRequests;
+  readonly #answers: SpeechAnswers;
 
   constructor(parts: SynthesizerParts) {
     this.#parts = parts;
-    this.#open = new OpenRequests('speech', parts.requestsPerOrganization);
+    this.#answers = new SpeechAnswers({ ...parts, endpoint: '/v1/audio/speech' });
   }
 
   /**
@@ -51,44 +49,31 @@ export class Synthesizer {
    *   `insufficient_quota`; what the engine throws; the signal's reason after an abort.
    */
   async synthesize(request: SpeechRequest, caller: Caller, signal: AbortSignal): Promise<SpeechAudio> {
-    const engine = requireModel(this.#parts.tts, request.model);
+    const { model, input: text, characters, speed, format } = request;
+    requireModel(this.#parts.tts, model);
     const voice = this.#voice(request.voice, caller.organization);
-    const job = this.#open.begin(caller, signal);
-    const tally = new SpeechTally(request, caller);
-    const samples = speak(
-      engine,
+    const begun = await this.#answers.begin(
       {
-        text: request.input,
-        voice,
-        speed: request.speed,
+        ...{ model, text, characters, speed, voice, rateHz: SPEECH_RATE_HZ },
         priority: 'interactive',
-        owner: caller.keyId,
-        delivery: request.format === 'pcm' ? 'stream' : 'whole',
+        delivery: format === 'pcm' ? 'stream' : 'whole',
       },
-      this.#parts.clock,
-      job.signal,
+      caller,
+      signal,
     );
-    const chunks = this.#delivered(samples, tally, job);
-    try {
-      // Runs up to the first audio; what follows comes with the next pulls.
-      const first = await chunks.next();
-      if (first.done) throw nothingToSpeak();
-      if (request.format === 'pcm') return { format: 'pcm', chunks: startingWith(first.value, chunks) };
-      return { format: 'wav', bytes: await this.#wav(first.value, chunks, tally) };
-    } catch (error) {
-      await chunks.return();
-      throw error;
-    }
+    if (begun === undefined) throw nothingToSpeak();
+    if (format === 'pcm') return { format, chunks: startingWith(begun.first, begun.rest) };
+    return { format, bytes: await this.#wav(begun) };
   }
 
   /** Resolves when nothing is running; at the signal it stops what still is. */
   drain(until: AbortSignal): Promise<void> {
-    return this.#open.drain(until);
+    return this.#answers.drain(until);
   }
 
   /** Stops every request that is running. */
   stop(): void {
-    this.#open.stop();
+    this.#answers.stop();
   }
 
   #voice(voiceId: string | undefined, organization: string): string | undefined {
@@ -102,39 +87,7 @@ export class Synthesizer {
     );
   }
 
-  /** The samples as bytes, counted, of a call that is opened before and closed when they end, for whatever reason. */
-  async *#delivered(
-    samples: AsyncGenerator<Int16Samples, void, undefined>,
-    tally: SpeechTally,
-    job: OpenRequest,
-  ): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
-    let made = false;
-    try {
-      await tally.open(this.#parts.calls);
-      for await (const run of samples) {
-        made = true;
-        tally.add(run.length, run.byteLength);
-        yield bytesOf(run);
-      }
-      if (made) await tally.close('completed');
-    } catch (error) {
-      const refused = !made && error instanceof ServiceError && error.kind === 'overloaded';
-      if (!refused) await tally.close(job.signal.aborted ? 'cancelled' : 'failed');
-      throw error;
-    } finally {
-      await samples.return();
-      // Still open here: the consumer left in the middle, or it becomes a refusal.
-      if (made) await tally.close('cancelled');
-      else await tally.discard();
-      job.end();
-    }
-  }
-
-  async #wav(
-    first: Uint8Array,
-    rest: AsyncIterable<Uint8Array>,
-    tally: SpeechTally,
-  ): Promise<Uint8Array<ArrayBuffer>> {
+  async #wav({ first, rest }: BegunSpeech): Promise<Uint8Array<ArrayBuffer>> {
     const longestBytes = (this.#parts.longestWavS ?? LONGEST_WAV_S) * SPEECH_RATE_HZ * 2;
     const parts = [new Uint8Array(WAV_HEADER_BYTES), first];
     let dataBytes = first.length;
@@ -142,11 +95,7 @@ export class Synthesizer {
       parts.push(chunk);
       dataBytes += chunk.length;
       if (dataBytes > longestBytes) {
-        await tally.close('failed');
-        throw invalidRequest(
-          "'input' gives more audio than a wav answer can hold; send it in parts, or ask for 'pcm'.",
-          'input',
-        );
+        await rest.throw(tooMuchAudio());
       }
     }
     const bytes = Buffer.concat(parts);
@@ -159,6 +108,9 @@ function nothingToSpeak(): ServiceError {
   return invalidRequest("'input' holds nothing that can be spoken.", 'input', 'invalid_value');
 }
 
-function bytesOf(samples: Int16Samples): Uint8Array<ArrayBuffer> {
-  return new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength);
+function tooMuchAudio(): ServiceError {
+  return invalidRequest(
+    "'input' gives more audio than a wav answer can hold; send it in parts, or ask for 'pcm'.",
+    'input',
+  );
 }

@@ -58,6 +58,8 @@ export interface SpokenText {
   readonly characters: number;
   /** 1 is natural. */
   readonly speed: number;
+  /** Absent: that of `POST /v1/audio/speech`. */
+  readonly endpoint?: EndpointLabel;
 }
 
 /** Counts the audio that a text gave. */
@@ -73,12 +75,12 @@ export class SpeechTally extends Tally {
 
   /** @throws ServiceError `insufficient_quota` when the credits do not cover the most that it may cost. */
   open(calls: Calls): Promise<void> {
-    const { model, characters, speed } = this.#text;
+    const { model, characters, speed, endpoint = '/v1/audio/speech' } = this.#text;
     const audioSeconds = MOST_SECONDS_BESIDE + (characters * MOST_SECONDS_PER_CHARACTER) / Math.min(1, speed);
     const inputTokens = characterTokens(characters);
     const outputTokens = Math.ceil(audioSeconds * TOKENS_PER_SECOND);
     const most = { inputTokens, outputTokens, characters, audioSeconds };
-    return this.begin(calls, { endpoint: '/v1/audio/speech', model, most });
+    return this.begin(calls, { endpoint, model, most });
   }
 
   /**
@@ -116,6 +118,8 @@ export interface HeardSpeech {
   readonly model: string;
   readonly task: TranscriptionTask;
   readonly prompt?: string | undefined;
+  /** Absent: that of the task. */
+  readonly endpoint?: EndpointLabel;
 }
 
 const ENDPOINTS: Readonly<Record<TranscriptionTask, EndpointLabel>> = {
@@ -140,11 +144,11 @@ export class TranscriptionTally extends Tally {
    * @throws ServiceError `insufficient_quota` when the credits do not cover the most that it may cost.
    */
   open(calls: Calls, audioSeconds: number): Promise<void> {
-    const { model, task, prompt = '' } = this.#ask;
+    const { model, task, prompt = '', endpoint = ENDPOINTS[task] } = this.#ask;
     const inputTokens = heardTokens(audioSeconds) + textTokens(prompt);
     const outputTokens = Math.ceil(audioSeconds * MOST_HEARD_TOKENS_PER_SECOND) + MOST_HEARD_TOKENS_BESIDE;
     return this.begin(calls, {
-      endpoint: ENDPOINTS[task],
+      endpoint,
       model,
       most: { inputTokens, outputTokens, audioSeconds },
     });

@@ -1,46 +1,72 @@
-/** The transcriptions of one connection: runs the engine for each, a call that is billed (spec 4.7, rule 9). */
+/** Transcriptions of turns: runs the engine for each, a call that is billed (spec 4.7, rule 9; spec 1, logged rows). */
 
-import type { Caller } from '../../src/contract/caller.ts';
-import type { HeardAudio, Transcript, TranscriptionTask } from '../../src/contract/engine.ts';
-import type { Id } from '../../src/contract/id.ts';
-import type { Slots } from '../../src/contract/plugin.ts';
-import { requireModel } from '../../src/http/model-routes.ts';
-import { aborted } from '../../src/kit/aborted.ts';
-import { untilAborted } from '../../src/kit/until-aborted.ts';
-import type { Turn } from '../../src/listen/listener.ts';
-import { TurnDropped } from '../../src/listen/turn-audio.ts';
-import { TranscriptionTally } from '../../src/usage/call-tally.ts';
-import { failureOf } from './refusal.ts';
-import { Runs } from './runs.ts';
-import type { Ended, TranscriptionFact } from './transcription-machine.ts';
+import type { Caller } from '../contract/caller.ts';
+import type { HeardAudio, Transcript, TranscriptionTask } from '../contract/engine.ts';
+import type { Id } from '../contract/id.ts';
+import type { Slots } from '../contract/plugin.ts';
+import type { EndpointLabel } from '../contract/usage.ts';
+import { requireModel } from '../http/model-routes.ts';
+import { aborted } from '../kit/aborted.ts';
+import { Runs } from '../kit/runs.ts';
+import { untilAborted } from '../kit/until-aborted.ts';
+import { TranscriptionTally } from '../usage/call-tally.ts';
+import type { Turn } from './listener.ts';
+import { TurnDropped } from './turn-audio.ts';
 import { TurnCall } from './turn-call.ts';
 
-/** How a turn is to be transcribed, as the session was when the turn began. */
+/** How a turn is to be transcribed, as was asked when it began. */
 export interface TranscriptionAsk {
   readonly model: string;
   readonly task: TranscriptionTask;
   readonly language: string | undefined;
   readonly prompt: string | undefined;
+  /** Label of the usage row; absent: that of the task. */
+  readonly endpoint?: EndpointLabel;
+  /** `no_row`: a turn in which nothing was said is forgotten. Absent: it is a call like others. */
+  readonly silence?: 'no_row';
 }
 
-export interface TranscriptionParts extends Pick<Slots, 'stt' | 'calls' | 'log'> {
+/** Tokens that a transcription consumed and made. */
+export interface TranscriptTokens {
+  readonly audio: number;
+  readonly text: number;
+  readonly output: number;
+}
+
+/** The last fact of a turn. */
+export type TurnEnd =
+  | {
+      readonly kind: 'completed';
+      readonly itemId: Id<'item'>;
+      readonly transcript: string;
+      readonly tokens: TranscriptTokens;
+    }
+  /** What was thrown may hold private text. */
+  | { readonly kind: 'failed'; readonly itemId: Id<'item'>; readonly error: unknown };
+
+/** What is told of a turn: words as they come, then its end. */
+export type TurnFact =
+  | { readonly kind: 'delta'; readonly itemId: Id<'item'>; readonly text: string }
+  | TurnEnd;
+
+export interface TurnTranscriptionParts extends Pick<Slots, 'stt' | 'calls' | 'log'> {
   readonly caller: Caller;
   /** Never called before the call that caused it has returned. */
-  readonly report: (fact: TranscriptionFact) => void;
+  readonly report: (fact: TurnFact) => void;
 }
 
 /**
- * Performs the effects of the transcription machine. A committed turn is one call: nothing is reported of it
- * before it is open, and its usage row is stored before its end is reported: whoever reads the end may look for
- * the row. A turn that was stopped reports nothing more.
+ * Runs the recogniser for turns. A confirmed turn is one call: nothing is reported of it before it is open, and
+ * its usage row is stored before its end is reported: whoever reads the end may look for the row. A turn that was
+ * stopped reports nothing more.
  */
-export class Transcriptions {
-  readonly #parts: TranscriptionParts;
+export class TurnTranscriptions {
+  readonly #parts: TurnTranscriptionParts;
   readonly #runs = new Runs<Id<'item'> | symbol>();
   /** Of turns that were confirmed or begun, and have not ended. */
   readonly #calls = new Map<Id<'item'>, TurnCall>();
 
-  constructor(parts: TranscriptionParts) {
+  constructor(parts: TurnTranscriptionParts) {
     this.#parts = parts;
   }
 
@@ -50,9 +76,15 @@ export class Transcriptions {
     this.#runs.start(turn.itemId, (signal) => this.#run(turn, ask, call, signal));
   }
 
-  /** The turn was committed, before or after its start. */
-  confirm(turn: Turn, ask: TranscriptionAsk): void {
-    void this.#callOf(turn, ask).confirm(this.#parts.calls, turn.audio.lengthS);
+  /**
+   * The turn counts, since before or after its start. Resolves with whether its call is open; one that is refused
+   * has failed.
+   * @param mostS most audio that it will have: that of a committed turn, or a bound while it may still grow.
+   */
+  async confirm(turn: Turn, ask: TranscriptionAsk, mostS = turn.audio.lengthS): Promise<boolean> {
+    const call = this.#callOf(turn, ask);
+    await call.confirm(this.#parts.calls, mostS);
+    return !call.refused.aborted;
   }
 
   /** Ends a turn: its engine is freed within one window; if it was confirmed, its row is written. */
@@ -92,24 +124,27 @@ export class Transcriptions {
     this.#calls.delete(itemId);
     if (!call.isConfirmed) return;
     await call.settled;
-    await call.tally.close(end?.kind ?? 'cancelled');
-    const told = call.refused.aborted ? failed(itemId, call.refused.reason) : end;
+    if (isNothing(end) && ask.silence === 'no_row') await call.tally.discard();
+    else await call.tally.close(end?.kind ?? 'cancelled');
+    const refused = { kind: 'failed', itemId, error: call.refused.reason } as const;
+    const told = call.refused.aborted ? refused : end;
     if (told !== undefined && !signal.aborted) this.#parts.report(told);
   }
 
   /** Hands on the words; gives back how it ended, or undefined when it was stopped. */
   async #transcribe(
     { itemId, audio }: Turn,
-    { model, ...ask }: TranscriptionAsk,
+    { model, task, language, prompt }: TranscriptionAsk,
     call: TurnCall,
     stopped: AbortSignal,
-  ): Promise<Ended | undefined> {
+  ): Promise<TurnEnd | undefined> {
     const { tally } = call;
     const signal = AbortSignal.any([stopped, call.refused]);
     try {
       signal.throwIfAborted();
       let final: Transcript | undefined;
       const { keyId: owner } = this.#parts.caller;
+      const ask = { task, language, prompt } as const;
       const request = { ...ask, timestamps: 'none', priority: 'realtime', owner } as const;
       for await (const event of requireModel(this.#parts.stt, model).transcribe(
         heard(audio, tally, signal),
@@ -128,7 +163,7 @@ export class Transcriptions {
       // One that was dropped is not awaited by anybody, though its stop may come later.
       if (stopped.aborted || error instanceof TurnDropped) return undefined;
       this.#parts.log.error('transcription failed', error, { request_id: this.#parts.caller.requestId });
-      return failed(itemId, error);
+      return { kind: 'failed', itemId, error };
     } finally {
       // An engine that failed may have left it half read, or never begun to read.
       audio.discard();
@@ -136,8 +171,8 @@ export class Transcriptions {
   }
 }
 
-function failed(itemId: Id<'item'>, error: unknown): Ended {
-  return { kind: 'failed', itemId, error: failureOf(error) };
+function isNothing(end: TurnEnd | undefined): boolean {
+  return end?.kind === 'completed' && end.transcript === '';
 }
 
 /** The audio of a turn, counted as it is taken. */

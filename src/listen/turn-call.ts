@@ -1,8 +1,8 @@
-import type { Calls } from '../../src/contract/calls.ts';
-import type { TranscriptionTally } from '../../src/usage/call-tally.ts';
+import type { Calls } from '../contract/calls.ts';
+import type { TranscriptionTally } from '../usage/call-tally.ts';
 
 /**
- * The call of one turn. It is opened when the turn is committed, which may be long before an engine begins or
+ * The call of one turn. It is opened when the turn is confirmed, which may be long before an engine begins or
  * when one has almost ended; words that came before are held until it is open.
  */
 export class TurnCall {
@@ -31,12 +31,15 @@ export class TurnCall {
     return this.#refused.signal;
   }
 
-  /** @param audioS length of the turn. */
-  async confirm(calls: Calls, audioS: number): Promise<void> {
-    if (this.isConfirmed) return;
+  /**
+   * Resolves when the call is open or refused.
+   * @param mostS most audio of the turn.
+   */
+  async confirm(calls: Calls, mostS: number): Promise<void> {
+    if (this.isConfirmed) return await this.settled;
     this.#state = 'opening';
     try {
-      await this.tally.open(calls, audioS);
+      await this.tally.open(calls, mostS);
       this.#state = 'open';
       this.#tellHeld();
     } catch (error) {
