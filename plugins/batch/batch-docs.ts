@@ -102,7 +102,12 @@ export const CREATE = {
 export const RETRIEVE = {
   summary: 'State of a batch',
   parameters: [ID_PARAMETER],
-  responses: { 200: json('The batch', BatchSchema), 404: NOT_FOUND, ...FAILURES },
+  responses: {
+    200: json('The batch', BatchSchema),
+    400: WORK_FAILURES[400],
+    404: NOT_FOUND,
+    ...FAILURES,
+  },
 };
 
 export const CANCEL = {
@@ -113,8 +118,11 @@ export const CANCEL = {
   parameters: [ID_PARAMETER],
   responses: {
     200: json('The batch, which is `cancelling`', BatchSchema),
+    400: failure('There is a body, and it is no JSON'),
     404: NOT_FOUND,
     409: failure('It is `finalizing` or has ended'),
+    413: WORK_FAILURES[413],
+    415: failure('There is a body of another type'),
     ...FAILURES,
   },
 };
