@@ -35,12 +35,13 @@ const WhisperModel = Type.Object(
   { kind: oneOf(['whisper']), weights: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })) },
   strict,
 );
+const contextTokens = Type.Optional(Type.Integer({ minimum: 256, maximum: 1_048_576 }));
 const LlamaModel = Type.Object(
   {
     kind: oneOf(['llama']),
     weights: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
     slots: Type.Optional(Type.Integer({ minimum: 1, maximum: 64 })),
-    context_tokens: Type.Optional(Type.Integer({ minimum: 256, maximum: 1_048_576 })),
+    context_tokens: contextTokens,
   },
   strict,
 );
@@ -55,6 +56,7 @@ const upstreamKeys = {
   model: name,
 };
 const UpstreamPlain = Type.Object(upstreamKeys, strict);
+const UpstreamChat = Type.Object({ ...upstreamKeys, context_tokens: contextTokens }, strict);
 const UpstreamSpeech = Type.Object(
   {
     ...upstreamKeys,
@@ -63,6 +65,14 @@ const UpstreamSpeech = Type.Object(
   },
   strict,
 );
+type UpstreamKeys = Static<typeof UpstreamSpeech> & Static<typeof UpstreamChat>;
+
+/** What an upstream may say, by its task. */
+function upstreamSchema(task: unknown) {
+  if (task === 'chat') return UpstreamChat;
+  return task === undefined || task === 'speech' ? UpstreamSpeech : UpstreamPlain;
+}
+
 /** What decides which keys are allowed, so it is looked at first. */
 const ModelKind = Type.Object({
   kind: oneOf(['kokoro', 'piper', 'whisper', 'llama', 'minilm', 'upstream']),
@@ -290,17 +300,16 @@ function parseModel(
     case 'minilm':
       return { task: 'embeddings', model: checked(MinilmModel, value, path, place) };
     case 'upstream': {
-      const schema = task === undefined || task === 'speech' ? UpstreamSpeech : UpstreamPlain;
-      const model: Static<typeof UpstreamSpeech> = checked(schema, value, path, place);
+      const schema = upstreamSchema(task);
+      const model: UpstreamKeys = checked(schema, value, path, place);
       const server = {
         kind,
         baseUrl: model.base_url.replace(/\/+$/, ''),
         apiKey: keyOf(model.api_key_env, path, place, variable),
         model: model.model,
       };
-      if (task === 'transcription' || task === 'chat' || task === 'embeddings') {
-        return { task, model: server };
-      }
+      if (task === 'transcription' || task === 'embeddings') return { task, model: server };
+      if (task === 'chat') return { task, model: { ...server, contextTokens: model.context_tokens } };
       const { voice, rate_hz: rateHz = SPEECH_RATE_HZ } = model;
       return { task: 'speech', model: { ...server, voice, rateHz } };
     }

@@ -321,6 +321,7 @@ describe('file', () => {
       task = "chat"
       base_url = "https://llm.example/v1"
       model = "small"
+      context_tokens = 32768
     `);
     expect([...config.ttsModels.keys(), ...config.sttModels.keys()]).toEqual(['svc-tts', 'svc-stt']);
     expect([...config.textModels.keys()]).toEqual(['smollm2-135m-instruct', 'own', 'other']);
@@ -331,10 +332,13 @@ describe('file', () => {
       contextTokens: 8192,
     });
     expect(config.textModels.get('smollm2-135m-instruct')).toMatchObject({
-      kind: 'upstream',
-      model: 'large',
+      ...{ kind: 'upstream', model: 'large' },
+      contextTokens: undefined,
     });
-    expect(config.textModels.get('other')).toMatchObject({ kind: 'upstream', model: 'small' });
+    expect(config.textModels.get('other')).toMatchObject({
+      ...{ kind: 'upstream', model: 'small' },
+      contextTokens: 32_768,
+    });
     for (const wrong of ['weights = "folder/own.gguf"', 'slots = 0', 'context_tokens = 12', 'voice = "x"']) {
       expect(() => load(`[models.own]\nkind = "llama"\n${wrong}`)).toThrow(/models\."own"/);
     }
@@ -527,6 +531,10 @@ describe('file', () => {
     [
       '[models.svc-stt]\nkind = "upstream"\nmodel = "m"\nbase_url = "http://h"\nvoice = "anna"',
       `'models."svc-stt".voice' is not known; allowed here: kind, task, base_url, api_key_env, model`,
+    ],
+    [
+      '[models.svc-stt]\nkind = "upstream"\nmodel = "m"\nbase_url = "http://h"\ncontext_tokens = 4096',
+      `'models."svc-stt".context_tokens' is not known`,
     ],
     [
       '[limits]\ntranscription_max_seconds = 0',

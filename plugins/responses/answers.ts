@@ -20,7 +20,7 @@ import type {
 import { unixSeconds } from '../../src/kit/clock.ts';
 import { codePoints } from '../../src/kit/code-points.ts';
 import type { BuiltInResult, BuiltInTool, BuiltInTools } from './built-in-tools.ts';
-import { mostInputTokens, mostOutputTokens, mostResultTokens, mostTokens } from './most-tokens.ts';
+import { heldLimit, mostInputTokens, mostOutputTokens, mostResultTokens, mostTokens } from './most-tokens.ts';
 import { withoutOldest } from './response-conversation.ts';
 import type { ResponseAsk } from './response-model.ts';
 import type { ResponseFact } from './stream-state.ts';
@@ -272,7 +272,7 @@ export class Answers implements AsyncDisposable {
       output,
       sampling,
       stop: [],
-      maxTokens: this.#bounded ? mostOutputTokens(left, engine) : left,
+      maxTokens: this.#bounded ? heldLimit(left, engine) : left,
       reasoningEffort,
       priority: order.priority,
       owner: order.caller.keyId,

@@ -14,7 +14,7 @@ import type { OpenRequests } from '../../src/kit/open-requests.ts';
 import { startingWith } from '../../src/kit/starting-with.ts';
 import { CompletionBuilder, type CompletionHead } from './chat-completion.ts';
 import type { ChatAsk } from './chat-model.ts';
-import { mostOutputTokens, mostTokens } from './most-tokens.ts';
+import { heldLimit, mostTokens } from './most-tokens.ts';
 import { beginWork, isRefusal, TextCall } from './text-work.ts';
 
 export interface ChatParts {
@@ -71,7 +71,7 @@ export class Chat {
       });
       const { priority, caller } = order;
       // Else it could cost more than is held for it.
-      const maxTokens = call.holdsCredits ? mostOutputTokens(request.maxTokens, engine) : request.maxTokens;
+      const maxTokens = call.holdsCredits ? heldLimit(request.maxTokens, engine) : request.maxTokens;
       const work = { ...request, maxTokens, priority, owner: caller.keyId };
       const events = this.#events(engine, work, call, job.signal, job.end);
       const first = await events.next();

@@ -28,6 +28,14 @@ export function mostOutputTokens(maxTokens: number | undefined, { contextTokens 
   );
 }
 
+/**
+ * The limit with which an answer stays within what is held for it: its own; one that names none and that no known
+ * context ends gets that which was assumed.
+ */
+export function heldLimit(maxTokens: number | undefined, { contextTokens }: TextEngine): number | undefined {
+  return maxTokens ?? (contextTokens === undefined ? MOST_OUTPUT_TOKENS : undefined);
+}
+
 /** Most tokens that one answer may consume. */
 export function mostTokens(
   request: Pick<TextRequest, 'messages' | 'tools' | 'output' | 'maxTokens'>,

@@ -88,7 +88,13 @@ export interface UpstreamModelSettings {
   readonly model: string;
 }
 
-export type TextModelSettings = EmbeddedTextSettings | UpstreamModelSettings;
+/** A language model behind another server has `/v1/chat/completions` there. */
+export interface UpstreamTextSettings extends UpstreamModelSettings {
+  /** Tokens that question and answer may have together, where CONFIG tells; its server does not. */
+  readonly contextTokens?: number | undefined;
+}
+
+export type TextModelSettings = EmbeddedTextSettings | UpstreamTextSettings;
 export type TextModels = ReadonlyMap<string, TextModelSettings>;
 export type EmbedModelSettings = EmbeddedEmbedSettings | UpstreamModelSettings;
 export type EmbedModels = ReadonlyMap<string, EmbedModelSettings>;
@@ -155,9 +161,22 @@ export interface PostgresTls {
   readonly keyFile: string | undefined;
 }
 
-/** Blobs in a folder of this machine. */
+/** Where blobs are kept (`S3_…`, else a folder under `DATA_DIR`). */
+export type BlobSettings = DiskBlobSettings | S3BlobSettings;
+
 export interface DiskBlobSettings {
   readonly kind: 'disk';
   /** An absolute path. */
   readonly folder: string;
+}
+
+/** A bucket of its own on a server that speaks S3. */
+export interface S3BlobSettings {
+  readonly kind: 's3';
+  /** Without a slash at the end. */
+  readonly endpoint: string;
+  readonly bucket: string;
+  readonly region: string;
+  readonly accessKeyId: string;
+  readonly secretAccessKey: Secret;
 }

@@ -37,7 +37,7 @@ const meter: UpstreamMeter = {
 };
 
 function open(
-  fields: { baseUrl?: string; apiKey?: Secret } = {},
+  fields: { baseUrl?: string; apiKey?: Secret; contextTokens?: number } = {},
   patience: { firstByteMs?: number; idleMs?: number; probeMs?: number } = {},
 ): TextEngine {
   const engine = upstreamTextEngine({
@@ -458,4 +458,9 @@ it.each([
   const engine = open();
   await expect(answerOf(engine)).rejects.toMatchObject({ kind: 'upstream', message: /is too long/ });
   expect(engine.ready().ready).toBe(true);
+});
+
+it('knows how much fits its model when it is told', () => {
+  expect(open().contextTokens).toBeUndefined();
+  expect(open({ contextTokens: 8192 }).contextTokens).toBe(8192);
 });

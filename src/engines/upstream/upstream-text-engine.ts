@@ -5,7 +5,7 @@
 
 import type { ReadyReport } from '../../contract/engine.ts';
 import type { Logger } from '../../contract/logger.ts';
-import type { UpstreamModelSettings } from '../../contract/settings.ts';
+import type { UpstreamTextSettings } from '../../contract/settings.ts';
 import type { ChatMessage, TextEngine, TextEvent, TextRequest } from '../../contract/text.ts';
 import { textTokens } from '../../kit/token-estimate.ts';
 import { ChatAnswer } from './chat-answer.ts';
@@ -20,7 +20,7 @@ import { type UpstreamCall, UpstreamServer } from './upstream-server.ts';
 const LAST_BYTES_MS = 100;
 
 export interface UpstreamTextOptions {
-  readonly settings: UpstreamModelSettings;
+  readonly settings: UpstreamTextSettings;
   readonly log: Logger;
   readonly meter?: UpstreamMeter;
   /** How long the upstream may take until its first byte, and then between two portions. */
@@ -36,8 +36,7 @@ export function upstreamTextEngine(options: UpstreamTextOptions): TextEngine {
 }
 
 class UpstreamTextEngine implements TextEngine {
-  /** Only its server knows. */
-  readonly contextTokens = undefined;
+  readonly contextTokens: number | undefined;
   readonly #model: string;
   readonly #server: UpstreamServer;
   readonly #firstByteMs: number;
@@ -46,6 +45,7 @@ class UpstreamTextEngine implements TextEngine {
   #streamOptions = true;
 
   constructor(options: UpstreamTextOptions) {
+    this.contextTokens = options.settings.contextTokens;
     this.#model = options.settings.model;
     this.#server = new UpstreamServer({ ...options, explain: explainRefusal });
     // A long prompt in a long queue has its first token late.
