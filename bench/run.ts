@@ -10,7 +10,6 @@ import { benchMemory } from './cases/memory.ts';
 import { benchRealtime, realtimeParts } from './cases/realtime.ts';
 import { benchSpeech } from './cases/speech.ts';
 import { benchText } from './cases/text.ts';
-import { benchTextClients } from './cases/text-clients.ts';
 import { benchVoiceActivity } from './cases/voice-activity.ts';
 
 const CASES: Readonly<Record<string, () => Promise<void>>> = {
@@ -22,7 +21,6 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
   'hearing-tiny.en': () => benchHearing('tiny.en'),
   realtime: benchRealtime,
   clients: benchClients,
-  'text-clients': benchTextClients,
   'api-fuzz': benchApiFuzz,
   text: benchText,
   calls: benchCalls,

@@ -9,7 +9,9 @@ import {
   NO_SPEAKER,
   SERVICE_KEY,
 } from '../support/launcher.ts';
+import { needs } from '../support/needs.ts';
 import { nodePath } from '../support/node-client.ts';
+import { HAS_PIP, runPython } from '../support/python.ts';
 import { FLOWS, scriptedOf, startScriptedTextUpstream } from '../support/scripted-text-upstream.ts';
 
 /** Clients that know nothing of this service, unmodified, pointed at the real process by their base URL alone. */
@@ -79,6 +81,23 @@ describe('over an upstream whose answers are known', () => {
       PATIENCE_MS,
     );
   }
+
+  test(
+    'the SDK of Python gets every answer as it was given',
+    async (context) => {
+      needs(context, HAS_PIP, 'Python with pip');
+      const ask = {
+        base_url: `${service.baseUrl}/v1`,
+        key: SERVICE_KEY,
+        model: MODEL,
+        embed_model: EMBED_MODEL,
+      };
+      const told = await runPython<Told>(join(FOLDER, 'openai_client.py'), ask);
+      const wanted = [...FLOWS, 'responses.stored'].map((flow) => ({ flow, ...scriptedOf(flow) }));
+      expect(told.sort(byFlow)).toEqual(wanted.sort(byFlow));
+    },
+    PATIENCE_MS,
+  );
 
   test.each([
     ['/v1/chat/completions', [200, 200]],

@@ -1,9 +1,9 @@
 /** The real service over servers whose answers are known, so that it is the only thing under examination. */
 
-import { startFakeSttUpstream } from '../test/support/fake-stt-upstream.ts';
-import { startFakeUpstream } from '../test/support/fake-upstream.ts';
-import { type LaunchedService, launchService } from '../test/support/launcher.ts';
-import { startScriptedTextUpstream } from '../test/support/scripted-text-upstream.ts';
+import { startFakeSttUpstream } from './fake-stt-upstream.ts';
+import { startFakeUpstream } from './fake-upstream.ts';
+import { type LaunchedService, launchService } from './launcher.ts';
+import { startScriptedTextUpstream } from './scripted-text-upstream.ts';
 
 export const TEXT_MODEL = 'smollm2-135m-instruct';
 export const EMBED_MODEL = 'all-minilm-l6-v2';

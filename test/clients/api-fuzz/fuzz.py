@@ -1,7 +1,7 @@
 """
 Schemathesis makes requests of every kind from the API's own documentation, right and wrong ones, and judges the
-answers. Reads one line of JSON (url of the document, key, seconds, seed), tells one line for each kind of fault
-and one of the whole.
+answers. Reads one line of JSON (url of the document, key, seed, phases, and one of seconds and examples of each
+operation), tells one line for each kind of fault and one of the whole.
 """
 
 import json
@@ -31,14 +31,21 @@ with tempfile.TemporaryDirectory() as folder:
         [
             *(sys.executable, "-m", "schemathesis.cli", "run", ask["url"]),
             *("--header", f"x-api-key: {ask['key']}"),
-            *("--phases", "examples,coverage,fuzzing"),
+            *("--phases", ask["phases"]),
             *("--checks", ",".join(CHECKS)),
             *("--exclude-path-regex", NOT_JSON),
-            *("--max-time", str(ask["seconds"]), "--seed", str(ask["seed"])),
+            *(("--max-time", str(ask["seconds"])) if "seconds" in ask else ("--max-examples", str(ask["examples"]))),
+            # A small model on a busy machine.
+            *("--request-timeout", "60"),
+            *("--seed", str(ask["seed"]), "--generation-database", "none"),
             *("--continue-on-failure", "--no-color"),
         ],
         cwd=folder,
-        env={**os.environ, "SCHEMATHESIS_HOOKS": "rules", "PYTHONPATH": str(Path(__file__).parent)},
+        env={
+            **os.environ,
+            "SCHEMATHESIS_HOOKS": "rules",
+            "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path]),
+        },
         capture_output=True,
         text=True,
         check=False,
