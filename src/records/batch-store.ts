@@ -33,7 +33,7 @@ const BEFORE_END = { completed: 'finalizing', cancelled: 'cancelling', expired: 
 const PARTS_AT_ONCE = 1000;
 /** Any number that no other lock takes; the second one is the organization's. */
 const CREATION_LOCK = 1_734_509;
-const RETRY_AFTER_S = 60;
+const RETRY_AFTER_S = 10;
 
 /**
  * Batches and how far each came. Moves are guarded by the statement that makes them: a status and a runner that are
