@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import OpenAI, { toFile } from 'openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FakeUpstream } from '../support/fake-upstream.ts';
@@ -9,7 +11,10 @@ import {
   OTHER_KEY,
   SERVICE_KEY,
 } from '../support/launcher.ts';
+import { needs } from '../support/needs.ts';
+import { HAS_PIP, runPython } from '../support/python.ts';
 import { startScriptedTextUpstream } from '../support/scripted-text-upstream.ts';
+import { tempDir } from '../support/temp-dir.ts';
 
 /** OpenAI's own client, unmodified, against the real process: create, poll, download. */
 
@@ -199,12 +204,7 @@ describe('a batch', () => {
     const release = Promise.withResolvers<void>();
     upstream.answer(async ({ input }) => {
       if (input === 'slow' || (Array.isArray(input) && input.includes('slow'))) await release.promise;
-      return Response.json({
-        object: 'list',
-        data: [{ object: 'embedding', index: 0, embedding: [1] }],
-        model: 'there',
-        usage: { prompt_tokens: 1, total_tokens: 1 },
-      });
+      return embedded();
     });
     const line = (custom_id: string, input: string) => ({ custom_id, body: { model: EMBED_MODEL, input } });
     const quick = Array.from({ length: 5 }, (_, at) => line(`quick${at}`, 'quick'));
@@ -258,6 +258,54 @@ describe('a batch', () => {
   });
 });
 
+test('the SDK of Python creates, polls, downloads, lists, cancels and deletes', async (context) => {
+  needs(context, HAS_PIP, 'Python with pip');
+  upstream.answer(() => embedded());
+  const ask = { base_url: `${service.baseUrl}/v1`, key: OTHER_KEY, embed_model: EMBED_MODEL };
+  const script = join(import.meta.dirname, '../clients/text/openai_batches.py');
+  expect(await runPython(script, ask)).toEqual([
+    {
+      flow: 'batch',
+      created: 'validating',
+      status: 'completed',
+      metadata: { topic: 'cats' },
+      counts: { total: 2, completed: 1, failed: 1 },
+      output: [['good', 200]],
+      errors: [['bad', 'model_not_found']],
+    },
+    { flow: 'list', batches: 5 },
+    { flow: 'cancel', status: 409, requests: 1 },
+    { flow: 'delete', deleted: true },
+  ]);
+});
+
+test('the commands of the README do what it says', async (context) => {
+  const programs = ['bash', 'curl', 'jq'];
+  needs(
+    context,
+    programs.every((name) => Bun.which(name) !== null),
+    programs.join(', '),
+  );
+  const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
+  const commands = /^## Batch\n.*?```sh\n(.*?)```/ms.exec(readme)?.[1];
+  const folder = await tempDir();
+  const script = commands?.replaceAll('localhost:8080', service.baseUrl);
+  const { PATH = '' } = process.env;
+  const child = Bun.spawn(['bash', '-euo', 'pipefail', '-c', script ?? 'false'], {
+    cwd: folder,
+    env: { PATH, KEY: SERVICE_KEY },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [shown, errors] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  expect(await child.exited, errors).toBe(0);
+  expect(shown.trim().split('\n').at(-1)).toBe('true');
+  const results = (await readFile(join(folder, 'results.jsonl'), 'utf8')).trim().split('\n');
+  expect(results.map((line) => JSON.parse(line).custom_id).sort()).toEqual(['cat', 'shares']);
+});
+
 test('metrics tell of lines and ends, without what was in them', async () => {
   const text = await (await service.fetch('/metrics')).text();
   expect(text).toMatch(/^batch_lines_total\{endpoint="\/v1\/embeddings",result="completed"\} \d+$/m);
@@ -265,6 +313,16 @@ test('metrics tell of lines and ends, without what was in them', async () => {
   expect(text).toMatch(/^batch_wait_seconds_count \d+$/m);
   expect(text).toMatch(/^batches_open \d+$/m);
 });
+
+/** What an upstream answers to a text, whatever it is. */
+function embedded(): Response {
+  return Response.json({
+    object: 'list',
+    data: [{ object: 'embedding', index: 0, embedding: [1] }],
+    model: 'there',
+    usage: { prompt_tokens: 1, total_tokens: 1 },
+  });
+}
 
 function ask(input_file_id: string, endpoint: '/v1/embeddings' | '/v1/responses') {
   return { input_file_id, endpoint, completion_window: '24h' } as const;
