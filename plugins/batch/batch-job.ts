@@ -179,8 +179,11 @@ class BatchJob implements JobHandler {
         times: this.#times,
       });
       const end = await lines.run(signal);
-      if (end === 'all') await batches.finalize(batch.id, runner, unixSeconds(clock));
-      else checkpoints.rewind();
+      if (end !== 'all') checkpoints.rewind();
+      else if (!(await batches.finalize(batch.id, runner, unixSeconds(clock)))) {
+        const now = await batches.look(batch.id, runner);
+        if (now?.status === 'in_progress') throw new Error('the counts of a batch do not add up');
+      }
       return end === 'all' || end === 'stopped' ? 'goes on' : 'waits';
     } finally {
       share.leave();

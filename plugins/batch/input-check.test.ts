@@ -1,11 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  InputCheck,
-  type InputVerdict,
-  MOST_FAULTS,
-  MOST_INPUT_BYTES,
-  MOST_REQUESTS,
-} from './input-check.ts';
+import { INPUT_FILE_BYTES } from '../../src/contract/file-store.ts';
+import { InputCheck, type InputVerdict, MOST_FAULTS, MOST_REQUESTS } from './input-check.ts';
 import { LineCutter } from './line-cutter.ts';
 
 const RULES = { endpoint: '/v1/embeddings', mostLineBytes: 4096 } as const;
@@ -120,7 +115,7 @@ describe('limits', () => {
 
   it('are 200 MB', () => {
     const check = new InputCheck(RULES);
-    check.count(MOST_INPUT_BYTES);
+    check.count(INPUT_FILE_BYTES);
     expect(check.isOver).toBe(false);
     check.count(1);
     expect(check.isOver).toBe(true);

@@ -1,6 +1,7 @@
 /** The rules of an input file (spec 2.2 and 8; openai-wire 3.2), fed line by line. */
 
 import type { BatchFault } from '../../src/contract/batch-store.ts';
+import { INPUT_FILE_BYTES } from '../../src/contract/file-store.ts';
 import { OPERATION_URLS, type OperationUrl } from '../../src/contract/operation.ts';
 import { codePoints } from '../../src/kit/code-points.ts';
 import { isRecord } from '../../src/kit/value-fault.ts';
@@ -8,8 +9,6 @@ import type { InputLine } from './line-cutter.ts';
 
 /** Spec 8. */
 export const MOST_REQUESTS = 50_000;
-/** Spec 8: 200 MB. */
-export const MOST_INPUT_BYTES = 200 * 1024 * 1024;
 /** Faults that are listed; after so many the rest of the file is not looked at. */
 export const MOST_FAULTS = 100;
 /** Characters of a `custom_id`. */
@@ -52,8 +51,8 @@ export class InputCheck {
   /** Counts bytes of the file, before their lines. */
   count(lengthBytes: number): void {
     this.#bytes += lengthBytes;
-    if (this.#bytes <= MOST_INPUT_BYTES) return;
-    const message = `The input file may have at most ${MOST_INPUT_BYTES} bytes.`;
+    if (this.#bytes <= INPUT_FILE_BYTES) return;
+    const message = `The input file may have at most ${INPUT_FILE_BYTES} bytes.`;
     this.#fault({ code: 'file_too_large', message, param: null, line: null });
     this.#isOver = true;
   }

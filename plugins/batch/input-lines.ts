@@ -2,14 +2,12 @@
 
 import type { BatchRecord } from '../../src/contract/batch-store.ts';
 import type { BlobStore } from '../../src/contract/blob-store.ts';
-import { type FileStore, fileBlob } from '../../src/contract/file-store.ts';
+import { type FileStore, fileBlob, INPUT_FILE_BYTES } from '../../src/contract/file-store.ts';
 import { FIRST_LINE, type InputLine, LineCutter, type LinePlace } from './line-cutter.ts';
 
 export interface InputParts {
   readonly blobs: BlobStore;
   readonly files: FileStore;
-  /** As the check of the file has it. */
-  readonly mostLineBytes: number;
 }
 
 export type InputOf = Pick<BatchRecord, 'organization' | 'inputFile' | 'times'>;
@@ -20,7 +18,7 @@ export type InputOf = Pick<BatchRecord, 'organization' | 'inputFile' | 'times'>;
  *   reason.
  */
 export async function* inputBytes(
-  { blobs, files }: Pick<InputParts, 'blobs' | 'files'>,
+  { blobs, files }: InputParts,
   { organization, inputFile, times }: InputOf,
   signal: AbortSignal,
   from: LinePlace = FIRST_LINE,
@@ -36,7 +34,8 @@ export async function* inputBytes(
 }
 
 /**
- * Lines from a place on, some at a time. Their bytes are valid until the next are asked for.
+ * Lines of an input that was checked, from a place on, some at a time. Their bytes are valid until the next are asked
+ * for. How long they may be was the check's matter, by the settings of then.
  * @throws as {@link inputBytes}.
  */
 export async function* inputLines(
@@ -45,7 +44,7 @@ export async function* inputLines(
   signal: AbortSignal,
   from: LinePlace,
 ): AsyncGenerator<readonly InputLine[], void, undefined> {
-  const cutter = new LineCutter(parts.mostLineBytes, from);
+  const cutter = new LineCutter(INPUT_FILE_BYTES, from);
   for await (const bytes of inputBytes(parts, batch, signal, from)) yield [...cutter.cut(bytes)];
   yield [...cutter.end()];
 }

@@ -2,8 +2,9 @@
 
 const NEWLINE = 10;
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const;
-/** What JSON calls white space; a line of nothing else is blank. The newline itself ends lines. */
-const BLANK: ReadonlySet<number | undefined> = new Set([0x20, 0x09, 0x0d]);
+const SPACE = 0x20;
+const TAB = 0x09;
+const RETURN = 0x0d;
 
 /** A line that is not blank. */
 export interface InputLine {
@@ -49,6 +50,13 @@ export class LineCutter {
   *cut(bytes: Uint8Array<ArrayBuffer>): Generator<InputLine, void, undefined> {
     let from = 0;
     for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, from)) {
+      // A file may be made of blank lines alone, so they cost next to nothing.
+      if (this.#heldBytes === 0 && end - from <= this.#mostBytes && isBlank(bytes, from, end)) {
+        this.#start += end - from + 1;
+        this.#number += 1;
+        from = end + 1;
+        continue;
+      }
       const line = this.#line(bytes.subarray(from, end), 1);
       from = end + 1;
       if (line !== undefined) yield line;
@@ -80,7 +88,7 @@ export class LineCutter {
     this.#number += 1;
     if (whole === undefined) return { number, startBytes, endBytes: this.#start, bytes: undefined };
     const bytes = startBytes === 0 ? withoutMark(whole) : whole;
-    return isBlank(bytes) ? undefined : { number, startBytes, endBytes: this.#start, bytes };
+    return isBlank(bytes, 0, bytes.length) ? undefined : { number, startBytes, endBytes: this.#start, bytes };
   }
 
   #whole(last: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
@@ -94,6 +102,11 @@ function withoutMark(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   return isMarked ? bytes.subarray(BYTE_ORDER_MARK.length) : bytes;
 }
 
-function isBlank(bytes: Uint8Array): boolean {
-  return bytes.every((byte) => BLANK.has(byte));
+/** Whether there is nothing but what JSON calls white space. */
+function isBlank(bytes: Uint8Array, from: number, end: number): boolean {
+  for (let at = from; at < end; at += 1) {
+    const byte = bytes[at];
+    if (byte !== SPACE && byte !== TAB && byte !== RETURN) return false;
+  }
+  return true;
 }
