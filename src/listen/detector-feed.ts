@@ -21,7 +21,8 @@ export class DetectorFeed {
   readonly #parts: FeedParts;
   readonly #startSample: number;
   #judgedSample: number;
-  #isBusy = false;
+  /** While pieces are being judged. */
+  #judging: Promise<void> | undefined;
   #isClosed = false;
 
   constructor(parts: FeedParts) {
@@ -37,7 +38,12 @@ export class DetectorFeed {
 
   /** There is more in the run. It is written now, or once the detector has answered. */
   more(): void {
-    if (!this.#isBusy) void this.#judge();
+    this.#judging ??= this.#judge();
+  }
+
+  /** Resolves when all that the run holds has been judged, or the feed is closed. */
+  get settled(): Promise<void> {
+    return this.#judging ?? Promise.resolve();
   }
 
   /** Nothing is told any more, not even what is being judged. Idempotent. */
@@ -49,7 +55,6 @@ export class DetectorFeed {
   async #judge(): Promise<void> {
     const { stream, run, judged, failed } = this.#parts;
     const { encoding, rateHz } = run.format;
-    this.#isBusy = true;
     while (!this.#isClosed && this.#judgedSample < run.endSample) {
       const to = Math.min(run.endSample, this.#judgedSample + rateHz * LONGEST_PIECE_S);
       let events: readonly VadEvent[];
@@ -65,7 +70,7 @@ export class DetectorFeed {
       this.#judgedSample = to;
       judged(events.length === 0 ? events : events.map((event) => this.#inRun(event)));
     }
-    this.#isBusy = false;
+    this.#judging = undefined;
   }
 
   /** Positions of the stream to those of the run. */

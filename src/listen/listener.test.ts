@@ -28,10 +28,15 @@ function counting(fromMs: number, toMs: number): Uint8Array {
 
 const countingFloat = (fromMs: number, toMs: number) => decodeToFloat32(counting(fromMs, toMs), 'pcm16');
 
-function listening(options: FakeVadOptions = {}, limitBytes = LIMIT_BYTES) {
+function listening(options: FakeVadOptions = {}, limitBytes = LIMIT_BYTES, longTurnS?: number) {
   const vad = new FakeVadEngine(options);
   const events: ListenerEvent[] = [];
-  const listener = new Listener({ vad, limitBytes, report: (event) => events.push(event) });
+  const listener = new Listener({
+    vad,
+    limitBytes,
+    ...(longTurnS === undefined ? {} : { longTurnS }),
+    report: (event) => events.push(event),
+  });
   return { vad, events, listener };
 }
 
@@ -686,4 +691,139 @@ it('whoever is told may call the listener: events stay in order', () => {
   listener.commit();
   expect(told(events)).toEqual(['a committed', 'b committed', 'c committed']);
   listener.close();
+});
+
+describe('a turn that is longer than turns should be', () => {
+  /** Speech from 500 ms on that pauses at 1500 and at 2500 and goes on each time. */
+  const pausing: readonly ScriptedVadEvent[] = [
+    { atSample: ms(700), event: { kind: 'started', onsetSample: ms(500), startSample: ms(200) } },
+    { atSample: ms(1600), event: { kind: 'paused', endSample: ms(1500) } },
+    { atSample: ms(1700), event: { kind: 'resumed' } },
+    { atSample: ms(2560), event: { kind: 'paused', endSample: ms(2500) } },
+  ];
+  /** The next stream begins at 2500 ms. */
+  const goingOn: readonly ScriptedVadEvent[] = [
+    { atSample: ms(200), event: { kind: 'started', onsetSample: ms(100), startSample: 0 } },
+    { atSample: ms(600), event: { kind: 'paused', endSample: ms(500) } },
+    { atSample: ms(1000), event: { kind: 'stopped', endSample: ms(500) } },
+  ];
+  const script = (stream: number) => (stream === 0 ? pausing : goingOn);
+
+  it('ends with its next pause, and what follows is the next turn: no audio is lost, none heard twice', async () => {
+    const { listener, events, vad } = listening({ script }, LIMIT_BYTES, 2);
+    listener.configure(PCM_16K, VAD);
+    for (let at = 0; at < 4000; at += 20) {
+      listener.append(counting(at, at + 20));
+      await settled();
+    }
+    expect(told(events)).toEqual([
+      'a started 200',
+      'a stopped 2500',
+      'a committed',
+      'b started 2500',
+      'b stopped 3500',
+      'b committed',
+    ]);
+    const [first, second] = turnsOf(events);
+    // The quiet that the detector had judged belongs to the first turn too.
+    expect((await read(first)).samples).toEqual(countingFloat(200, 2560));
+    expect((await read(second)).samples).toEqual(countingFloat(2500, 3100));
+    expect(vad.streams).toHaveLength(2);
+  });
+
+  it('goes on over a pause that is over when it becomes known', async () => {
+    const { listener, events } = listening({ script }, LIMIT_BYTES, 1);
+    listener.configure(PCM_16K, VAD);
+    listener.append(counting(0, 1700));
+    await settled();
+    expect(told(events)).toEqual(['a started 200']);
+    listener.append(counting(1700, 2600));
+    await settled();
+    expect(told(events)).toEqual(['a started 200', 'a stopped 2500', 'a committed']);
+  });
+
+  it('has no end of its own where none was asked for', async () => {
+    const { listener, events } = listening({ script });
+    listener.configure(PCM_16K, VAD);
+    for (let at = 0; at < 4000; at += 20) listener.append(counting(at, at + 20));
+    await settled();
+    expect(told(events)).toEqual(['a started 200']);
+  });
+});
+
+describe('the end of the audio', () => {
+  it('ends an open turn with all that came, and nothing is taken after it', async () => {
+    const { listener, events } = listening({ script: () => oneTurn });
+    listener.configure(PCM_16K, VAD);
+    listener.append(counting(0, 1000));
+    await settled();
+    await listener.end();
+    expect(told(events)).toEqual(['a started 200', 'a stopped 1000', 'a committed']);
+    expect((await read(turnsOf(events)[0])).samples).toEqual(countingFloat(200, 1000));
+    expect(listener.append(counting(1000, 1100))).toBe(true);
+    expect(listener.heldBytes).toBe(0);
+  });
+
+  it('waits for what is being judged: a turn in it is found', async () => {
+    const gate = new Gate();
+    const { listener, events } = listening({ script: () => oneTurn, before: gate.wait });
+    listener.configure(PCM_16K, VAD);
+    listener.append(counting(0, 1800));
+    let ended = false;
+    const ending = listener.end().then(() => {
+      ended = true;
+    });
+    await gate.next();
+    expect([ended, told(events)]).toEqual([false, ['a started 200']]);
+    await gate.next();
+    await ending;
+    expect(told(events)).toEqual(['a started 200', 'a stopped 1800', 'a committed']);
+  });
+
+  it('finds what is behind a turn that was cut', async () => {
+    const started = { kind: 'started', onsetSample: 0, startSample: 0 } as const;
+    const script = (stream: number): ScriptedVadEvent[] =>
+      stream === 0
+        ? [
+            { atSample: ms(100), event: started },
+            { atSample: ms(1000), event: { kind: 'paused', endSample: ms(900) } },
+          ]
+        : [{ atSample: ms(100), event: started }];
+    const { listener, events } = listening({ script }, LIMIT_BYTES, 0.5);
+    listener.configure(PCM_16K, VAD);
+    listener.append(counting(0, 1500));
+    await listener.end();
+    expect(told(events)).toEqual([
+      'a started 0',
+      'a stopped 900',
+      'a committed',
+      'b started 900',
+      'b stopped 1500',
+      'b committed',
+    ]);
+  });
+
+  it.each<[string, FakeVadOptions, string[]]>([
+    ['nobody has spoken', {}, []],
+    ['its detector fails', { refusal: () => new Error('gone') }, ['failed: gone']],
+  ])('makes no turn when %s', async (_, options, lines) => {
+    const { listener, events } = listening(options);
+    listener.configure(PCM_16K, VAD);
+    listener.append(counting(0, 300));
+    await listener.end();
+    await listener.end();
+    expect(told(events)).toEqual(lines);
+  });
+
+  it('is over at once when the listener is closed', async () => {
+    const gate = new Gate();
+    const { listener, events } = listening({ script: () => oneTurn, before: gate.wait });
+    listener.configure(PCM_16K, VAD);
+    listener.append(counting(0, 1000));
+    const ending = listener.end();
+    listener.close();
+    await gate.next();
+    await ending;
+    expect(told(events)).toEqual([]);
+  });
 });

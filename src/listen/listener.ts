@@ -35,6 +35,8 @@ export interface ListenerParts {
   readonly vad: VadEngine;
   /** Most bytes that may be buffered between commits. */
   readonly limitBytes: number;
+  /** A turn of the detector that has this much audio ends with its next pause, however short. Absent: never. */
+  readonly longTurnS?: number;
   /** Called for each event, before the call that led to it returns. */
   readonly report: (event: ListenerEvent) => void;
 }
@@ -75,6 +77,7 @@ export class Listener {
   #open: OpenTurn | undefined;
   #isFailing = false;
   #isClosed = false;
+  #isEnding = false;
   /** Events that wait until the listener is done, so that whoever is told may call it. */
   #untold: ListenerEvent[] = [];
   #isTelling = false;
@@ -108,7 +111,7 @@ export class Listener {
    * detector that reaches the limit ends as by a commit, so that somebody who never pauses is heard on.
    */
   append(bytes: Uint8Array): boolean {
-    if (this.#isClosed) return true;
+    if (this.#isClosed || this.#isEnding) return true;
     if (this.heldBytes + bytes.length > this.#parts.limitBytes) {
       // What is really kept may fit still: then it is the open turn that is too long, and nobody else ends it.
       if (this.#keptBytes() + bytes.length > this.#parts.limitBytes) return false;
@@ -147,6 +150,24 @@ export class Listener {
 
   #keptBytes(): number {
     return this.#runs.reduce((sum, run) => sum + run.heldBytes, 0);
+  }
+
+  /**
+   * No more audio comes. What is held is judged first, then an open turn ends; resolves when all is told. Audio that
+   * no turn was found in is forgotten.
+   */
+  async end(): Promise<void> {
+    this.#isEnding = true;
+    let feed: DetectorFeed | undefined;
+    do {
+      this.#detect();
+      feed = this.#feed;
+      await feed?.settled;
+      // A turn that was cut leaves its rest to another stream.
+    } while (feed !== this.#feed && !this.#isFailing && !this.#isClosed);
+    if (this.#isClosed) return;
+    this.configure(this.#format, undefined);
+    this.#forgetHeld();
   }
 
   /** Frees the detector's stream and drops an open turn without a word. Idempotent. */
@@ -194,6 +215,9 @@ export class Listener {
       case 'stop_turn':
         this.#stopTurn(effect.endSample);
         break;
+      case 'cut_turn':
+        this.#cutTurn(effect.endSample);
+        break;
       case 'end_turn':
         this.#endTurn();
         break;
@@ -237,6 +261,19 @@ export class Listener {
       this.#give(open);
       open.turn.audio.end('open');
       this.#close(open, Math.min(run.endSample, endSample + this.#reach.silence));
+      run.forget(endSample);
+    });
+  }
+
+  /** Of the pause only what has been judged is known to be quiet; the rest belongs to the next turn. */
+  #cutTurn(endSample: number): void {
+    this.#withTurn((open) => {
+      const run = this.#run();
+      const quietSample = Math.max(endSample, this.#feed?.judgedSample ?? endSample);
+      open.dueSample = Math.max(open.dueSample, Math.min(endSample + this.#reach.tail, quietSample));
+      this.#give(open);
+      open.turn.audio.end('open');
+      this.#close(open, endSample);
       run.forget(endSample);
     });
   }
@@ -329,7 +366,7 @@ export class Listener {
 
   #judged(events: readonly VadEvent[]): void {
     this.#isFailing = false;
-    for (const event of events) this.#step(event);
+    for (const [at, event] of events.entries()) this.#step(this.#cutBy(event, events[at + 1]) ?? event);
     const run = this.#run();
     const judged = this.#feed?.judgedSample ?? run.startSample;
     const open = this.#open;
@@ -342,6 +379,15 @@ export class Listener {
     run.forget(Math.min(judged - this.#reach.kept, open?.givenSample ?? judged));
     if (this.#runs.length > 1) this.#runs = [run];
     this.#tell();
+  }
+
+  /** What is made of a pause of a turn that is long; undefined for all else. Nobody waits for one that is over. */
+  #cutBy(event: VadEvent, following: VadEvent | undefined): TurnEvent | undefined {
+    const { longTurnS = Number.POSITIVE_INFINITY } = this.#parts;
+    if (event.kind !== 'paused' || following !== undefined || !this.#open) return undefined;
+    const { endSample } = event;
+    if (endSample - this.#open.startSample < longTurnS * this.#format.rateHz) return undefined;
+    return { kind: 'long_turn_paused', endSample };
   }
 
   #atMs(sample: number): number {

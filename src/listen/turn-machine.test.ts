@@ -22,6 +22,7 @@ const EVENTS: readonly (readonly [string, TurnEvent])[] = [
   ['commit_asked, empty', { kind: 'commit_asked', isHeld: false }],
   ['clear_asked', { kind: 'clear_asked' }],
   ['limit_reached', { kind: 'limit_reached' }],
+  ['long_turn_paused', { kind: 'long_turn_paused', endSample: 21 }],
   ['configured by hand', { kind: 'configured', by: 'hand' }],
   ['configured by detector', { kind: 'configured', by: 'detector' }],
 ];
@@ -67,6 +68,7 @@ describe('orders carry what the facts said', () => {
     ['quiet', 'started', { kind: 'open_turn', startSample: 7 }],
     ['speaking', 'paused', { kind: 'pause_turn', endSample: 21 }],
     ['paused', 'stopped', { kind: 'stop_turn', endSample: 21 }],
+    ['speaking', 'long_turn_paused', { kind: 'cut_turn', endSample: 21 }],
     ['quiet', 'detector_failed', { kind: 'tell_failure', error: 'why' }],
   ] as const)('in %s, %s', (kind, column, effect) => {
     const [, event] = EVENTS.find(([name]) => name === column) ?? [];
@@ -96,6 +98,7 @@ function follow(order: TurnEffect['kind'], { isOpen, isPaused }: Followed): Foll
       must(isOpen && isPaused);
       return { isOpen, isPaused: false };
     case 'stop_turn':
+    case 'cut_turn':
     case 'end_turn':
     case 'drop_turn':
       must(isOpen);
@@ -113,7 +116,7 @@ function follow(order: TurnEffect['kind'], { isOpen, isPaused }: Followed): Foll
 }
 
 const ANSWERS: readonly string[] = ['end_turn', 'commit_held', 'refuse_commit'];
-const CUTS: readonly string[] = ['end_turn', 'drop_turn', 'commit_held', 'forget_held'];
+const CUTS: readonly string[] = ['cut_turn', 'end_turn', 'drop_turn', 'commit_held', 'forget_held'];
 
 /** One event of a walk. @throws Error that says which rule is broken. */
 function walkOn(before: TurnState, event: TurnEvent, followed: Followed) {
@@ -155,7 +158,7 @@ describe('every walk keeps the rules: a turn opens once and ends once, what cuts
       }
     };
     extend(initial, nothing, 6);
-    expect(walked).toBe(1_948_717);
+    expect(walked).toBe(3_257_437);
     expect(reached.size).toBe(4);
   });
 

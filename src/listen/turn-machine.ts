@@ -23,6 +23,8 @@ export type TurnEvent =
   /** The client commits; whether anything is buffered. */
   | { readonly kind: 'commit_asked'; readonly isHeld: boolean }
   | { readonly kind: 'clear_asked' }
+  /** The detector paused in a turn that is longer than turns should be. */
+  | { readonly kind: 'long_turn_paused'; readonly endSample: number }
   /** An open turn has as much audio as a turn may have, and more is coming. */
   | { readonly kind: 'limit_reached' }
   /** Another format or detection is wanted from here on. */
@@ -37,6 +39,8 @@ export type TurnEffect =
   | { readonly kind: 'resume_turn' }
   /** The turn ends with this end of speech: tell that it stopped and is committed. */
   | { readonly kind: 'stop_turn'; readonly endSample: number }
+  /** The turn ends in this pause, however short it will be: tell that it stopped and is committed. */
+  | { readonly kind: 'cut_turn'; readonly endSample: number }
   /** The turn takes all that is buffered: tell that it stopped and is committed. */
   | { readonly kind: 'end_turn' }
   /** Forget the turn: tell it. */
@@ -89,6 +93,7 @@ function byHand(event: TurnEvent): TurnStep {
       return event.by === 'hand' ? step(MANUAL) : step(QUIET);
     // There is no detector, and so no open turn.
     case 'limit_reached':
+    case 'long_turn_paused':
     case 'started':
     case 'paused':
     case 'resumed':
@@ -116,6 +121,7 @@ function inQuiet(event: TurnEvent): TurnStep {
       return step(afterConfigured(event.by), { kind: 'restart_detector' });
     // No turn is open.
     case 'limit_reached':
+    case 'long_turn_paused':
     case 'paused':
     case 'resumed':
     case 'stopped':
@@ -147,6 +153,9 @@ function inTurn(state: TurnState & { kind: 'speaking' | 'paused' }, event: TurnE
       return step(QUIET, { kind: 'end_turn' }, { kind: 'forget_held' }, { kind: 'restart_detector' });
     case 'clear_asked':
       return step(QUIET, { kind: 'drop_turn' }, { kind: 'forget_held' }, { kind: 'restart_detector' });
+    case 'long_turn_paused':
+      if (state.kind === 'paused') return step(state);
+      return step(QUIET, { kind: 'cut_turn', endSample: event.endSample }, { kind: 'restart_detector' });
     case 'limit_reached':
       // The client knows nothing of this end: half a sample that it sent has its other half in what is coming.
       return step(QUIET, { kind: 'end_turn' }, { kind: 'restart_detector' });
