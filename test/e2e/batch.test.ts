@@ -28,17 +28,7 @@ let sent: string[] = [];
 
 beforeAll(async () => {
   upstream = startScriptedTextUpstream();
-  const model = (id: string, task: string) => `
-    [models."${id}"]
-    kind = "upstream"
-    task = "${task}"
-    base_url = "${upstream.baseUrl}"
-    model = "there"
-  `;
-  service = await launchService({
-    config: NO_SPEAKER + NO_RECOGNISER + model(CHAT_MODEL, 'chat') + model(EMBED_MODEL, 'embeddings'),
-    until: '/readyz',
-  });
+  service = await launchService({ config: overUpstream(), until: '/readyz' });
   client = new OpenAI({
     apiKey: SERVICE_KEY,
     baseURL: `${service.baseUrl}/v1`,
@@ -53,17 +43,29 @@ afterAll(async () => {
   await upstream?.close();
 });
 
-const upload = async (lines: readonly unknown[]) =>
-  client.files.create({
+/** A CONFIG whose text models are the upstream's. */
+function overUpstream(): string {
+  const model = (id: string, task: string) => `
+    [models."${id}"]
+    kind = "upstream"
+    task = "${task}"
+    base_url = "${upstream.baseUrl}"
+    model = "there"
+  `;
+  return NO_SPEAKER + NO_RECOGNISER + model(CHAT_MODEL, 'chat') + model(EMBED_MODEL, 'embeddings');
+}
+
+const upload = async (lines: readonly unknown[], by = client) =>
+  by.files.create({
     purpose: 'batch',
     file: await toFile(Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join('')), 'lines.jsonl'),
   });
 
-async function ended(id: string) {
+async function ended(id: string, by = client) {
   await expect
-    .poll(async () => (await client.batches.retrieve(id)).status, { timeout: 60_000, interval: 50 })
+    .poll(async () => (await by.batches.retrieve(id)).status, { timeout: 60_000, interval: 50 })
     .toMatch(/^(completed|failed|expired|cancelled)$/);
-  return client.batches.retrieve(id);
+  return by.batches.retrieve(id);
 }
 
 interface ResultLine {
@@ -74,9 +76,9 @@ interface ResultLine {
 }
 
 /** Lines of a result file by their `custom_id`. */
-async function download(file: string | null | undefined) {
+async function download(file: string | null | undefined, by = client) {
   if (typeof file !== 'string') throw new Error('there is no such file');
-  const text = await (await client.files.content(file)).text();
+  const text = await (await by.files.content(file)).text();
   expect(text.endsWith('\n')).toBe(true);
   const lines = text
     .trimEnd()
@@ -255,6 +257,46 @@ describe('a batch', () => {
     for await (const { id } of client.batches.list({ limit: 2 })) ids.push(id);
     expect(ids.length).toBeGreaterThanOrEqual(5);
     expect(new Set(ids).size).toBe(ids.length);
+  });
+});
+
+test('a batch goes on where it was when the service is stopped and started again', async () => {
+  upstream.answer(async () => {
+    await Bun.sleep(20);
+    return embedded();
+  });
+  const dataDir = await tempDir();
+  const launch = async () => {
+    const launched = await launchService({ config: overUpstream(), dataDir, until: '/readyz' });
+    const by = new OpenAI({ apiKey: SERVICE_KEY, baseURL: `${launched.baseUrl}/v1` });
+    return { launched, by };
+  };
+  const before = await launch();
+  const lines = Array.from({ length: 1500 }, (_, at) => ({
+    custom_id: `${at}`,
+    body: { model: EMBED_MODEL, input: 'x' },
+  }));
+  const input = await upload(lines, before.by);
+  const { id } = await before.by.batches.create(ask(input.id, '/v1/embeddings'));
+  const completed = async () => (await before.by.batches.retrieve(id)).request_counts?.completed ?? 0;
+  await expect.poll(completed, { timeout: 30_000 }).toBeGreaterThan(0);
+  expect(await before.launched.stop()).toBe(0);
+
+  const { launched, by } = await launch();
+  const resumed = await by.batches.retrieve(id);
+  expect(resumed.status).toBe('in_progress');
+  expect(resumed.request_counts?.completed).toBeGreaterThan(0);
+  const batch = await ended(id, by);
+  expect(batch).toMatchObject({ status: 'completed', request_counts: { completed: 1500, failed: 0 } });
+  expect((await download(batch.output_file_id, by)).size).toBe(1500);
+  expect(await launched.stop()).toBe(0);
+});
+
+test('batches need the plugin that does what lines ask', async () => {
+  const launching = launchService({ config: overUpstream(), env: { PLUGINS: 'batch' } });
+  await expect(launching).rejects.toMatchObject({
+    exitCode: 1,
+    output: expect.stringContaining("Plugin 'batch' needs 'operations'"),
   });
 });
 
