@@ -20,8 +20,8 @@ export interface CodeRun {
 export interface CodeContainer {
   /**
    * Runs a program; one at a time.
-   * @throws ServiceError `overloaded` when too many wait for an interpreter, or none can be started; the signal's
-   *   reason after an abort, which ends the program.
+   * @throws ServiceError `overloaded` when too many wait for an interpreter, or none can be started; `rate_limited`
+   *   when too many of the organization wait; the signal's reason after an abort, which ends the program.
    */
   run(code: string, signal: AbortSignal): Promise<CodeRun>;
   /** Forgets everything. Idempotent. */

@@ -81,6 +81,17 @@ it('refuses one more than may wait', async () => {
   await expect(turns.take('c', never)).rejects.toMatchObject({ kind: 'overloaded', retryAfterS: 2 });
 });
 
+it('keeps room to wait for others', async () => {
+  const { turns, ask, end, begun } = scene({ atOnce: 1, waiting: 4, waitingOfOneOwner: 2 });
+  await ask('a1', 'a2', 'a3', 'b1');
+  await expect(turns.take('a', never)).rejects.toMatchObject({ kind: 'rate_limited', retryAfterS: 2 });
+  await end();
+  expect(begun).toEqual(['a1', 'a2']);
+  await ask('a4', 'c1');
+  await end();
+  expect(begun).toEqual(['a1', 'a2', 'b1']);
+});
+
 it('lets a lower rank go first, and owners take turns within one', async () => {
   const turns = new Turns({ ...LIMITS, atOnce: 1 });
   const begun: string[] = [];

@@ -9,6 +9,8 @@ export interface TurnLimits {
   readonly ofOneOwner: number;
   /** How many may wait; one more is refused. */
   readonly waiting: number;
+  /** How many of them may be of one owner, so that nobody takes the room of the others; default: all. */
+  readonly waitingOfOneOwner?: number;
 }
 
 /** Lets so many work at once; the others wait, and their owners take turns, however much one of them asks for. */
@@ -26,7 +28,8 @@ export class Turns {
   /**
    * Waits for a turn and resolves with what ends it, which must be called once.
    * @param rank of those who wait, a lower one comes first, whoever its owner is.
-   * @throws ServiceError `overloaded` when too many wait; the signal's reason after an abort.
+   * @throws ServiceError `overloaded` when too many wait, `rate_limited` when too many of the owner do; the signal's
+   *   reason after an abort.
    */
   async take(owner: string, signal: AbortSignal, rank = 0): Promise<() => void> {
     signal.throwIfAborted();
@@ -51,6 +54,15 @@ export class Turns {
   }
 
   #wait(owner: string, signal: AbortSignal, rank: number): Promise<void> {
+    const { waitingOfOneOwner: share = Number.POSITIVE_INFINITY } = this.#limits;
+    const own = this.#waiting.values().reduce((sum, line) => sum + (line.get(owner)?.length ?? 0), 0);
+    if (own >= share) {
+      throw new ServiceError(
+        'rate_limited',
+        `${share} requests of this kind wait for your organization, which is its share. Try again when one has ended.`,
+        { code: 'rate_limit_exceeded', retryAfterS: RETRY_AFTER_S },
+      );
+    }
     const queues = [...this.#waiting.values()].flatMap((line) => [...line.values()]);
     if (queues.reduce((sum, queue) => sum + queue.length, 0) >= this.#limits.waiting) {
       throw new ServiceError('overloaded', 'The server has too much to do. Try again shortly.', {

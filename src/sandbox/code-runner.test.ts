@@ -213,10 +213,27 @@ describe('turns', () => {
     expect(await first.run('open', never)).toMatchObject({ result: '-1', restarted: true });
   });
 
+  test('of those that wait, one organization has half', async () => {
+    const all = ownRunner({ entry, atOnce: 1 });
+    const gone = { kind: 'overloaded' };
+    const running = expect(all.open('a').run('spin', never)).rejects.toMatchObject(gone);
+    const waiting = Array.from({ length: 32 }, () => all.open('b').run('open', never));
+    const told = Promise.all(waiting.map((one) => expect(one).rejects.toMatchObject(gone)));
+    await expect(all.open('b').run('open', never)).rejects.toMatchObject({
+      kind: 'rate_limited',
+      message: expect.stringContaining('32 requests of this kind wait for your organization'),
+    });
+    const other = expect(all.open('c').run('open', never)).rejects.toMatchObject(gone);
+    await all.close();
+    await Promise.all([running, told, other]);
+  });
+
   test('when 64 wait, one more is refused; the end of the service ends them all', async () => {
     const all = ownRunner({ entry, atOnce: 1 });
     const running = expect(all.open('a').run('spin', never)).rejects.toMatchObject({ kind: 'overloaded' });
-    const waiting = Array.from({ length: 64 }, () => all.open('b').run('open', never));
+    const waiting = Array.from({ length: 64 }, (_, i) =>
+      all.open(i % 2 === 0 ? 'b' : 'd').run('open', never),
+    );
     const told = Promise.all(waiting.map((one) => expect(one).rejects.toMatchObject({ kind: 'overloaded' })));
     await expect(all.open('c').run('open', never)).rejects.toMatchObject({
       kind: 'overloaded',

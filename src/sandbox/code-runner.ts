@@ -11,7 +11,7 @@ import { MOST_CODE_CHARACTERS, MOST_LOG_BYTES } from './sandbox-protocol.ts';
 
 /** A container that has run nothing for so long gives its interpreter to others. */
 const PAUSE_LIMIT_MS = 60_000;
-/** Responses that may wait for an interpreter. */
+/** Responses that may wait for an interpreter; half of them may be of one organization. */
 const MOST_WAITING = 64;
 
 export interface CodeRunnerOptions extends PythonLimits {
@@ -33,7 +33,12 @@ export interface OpenCodeRunner extends CodeRunner {
 export function codeRunner(options: CodeRunnerOptions): OpenCodeRunner {
   const { atOnce, log, pauseLimitMs = PAUSE_LIMIT_MS } = options;
   const reserve = new PythonReserve(options);
-  const turns = new Turns({ atOnce, ofOneOwner: Math.ceil(atOnce / 2), waiting: MOST_WAITING });
+  const turns = new Turns({
+    atOnce,
+    ofOneOwner: Math.ceil(atOnce / 2),
+    waiting: MOST_WAITING,
+    waitingOfOneOwner: MOST_WAITING / 2,
+  });
   const containers = new Set<Container>();
   return {
     open(owner) {
