@@ -12,6 +12,7 @@ import type { Records } from '../../src/records/records.ts';
 import { Accounts } from '../../src/usage/accounts.ts';
 import { CallBooks } from '../../src/usage/call-books.ts';
 import { priceList } from '../../src/usage/prices.ts';
+import { rowMetrics } from '../../src/usage/row-metrics.ts';
 import { noCallLimits, noMetrics, silentLog } from '../../test/support/doubles.ts';
 import { HAS_POSTGRES, startPostgres } from '../../test/support/postgres.ts';
 import { SPEECH_PRICE, speechCall } from '../../test/support/usage-parts.ts';
@@ -49,7 +50,7 @@ async function measured(database: string, records: Records, target?: number): Pr
   await creditStore(records).grant('a', CREDITS, 0);
   const parts = { journal: callJournal(records), clock: systemClock, log: silentLog, metrics: noMetrics };
   const books = new CallBooks({ ...parts, findPrice: priceList([SPEECH_PRICE]), instance: 'bench' });
-  const accounts = new Accounts({ ...parts, books, limits: noCallLimits });
+  const accounts = new Accounts({ ...parts, books, rows: rowMetrics(noMetrics), limits: noCallLimits });
   const rows: Row[] = [];
   for (const [kind, model] of [
     ['free', 'free'],

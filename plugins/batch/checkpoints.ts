@@ -119,7 +119,10 @@ export class Checkpoints {
       // Those of a checkpoint whose fate is unknown too: a call that has its row is not open any more.
       if (batch === undefined) await lineCalls.discard(results.bills);
     }
-    if (batch !== undefined) this.#count(results);
+    if (batch !== undefined) {
+      lineCalls.stored(results.bills);
+      this.#count(results);
+    }
     return batch;
   }
 

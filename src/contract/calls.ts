@@ -75,6 +75,8 @@ export interface LineCalls {
     /** Of calls that were closed; those discarded left nothing. */
     bills(): readonly LineBill[];
   };
+  /** Takes note that a checkpoint has stored them. */
+  stored(bills: readonly LineBill[]): void;
   /** Frees what calls hold whose results are thrown away. Never rejects. */
   discard(bills: readonly LineBill[]): Promise<void>;
 }

@@ -7,6 +7,7 @@ import { createMetrics } from '../http/metrics.ts';
 import { Accounts } from './accounts.ts';
 import { CallBooks } from './call-books.ts';
 import { priceList } from './prices.ts';
+import { rowMetrics } from './row-metrics.ts';
 
 let shared: ReturnType<typeof sharedAccounts>;
 beforeEach(() => {
@@ -138,7 +139,15 @@ describe('a store that fails', () => {
     const { clock, log } = shared;
     const findPrice = priceList([SPEECH_PRICE]);
     const books = new CallBooks({ journal, findPrice, instance: 'i', clock, log });
-    const accounts = new Accounts({ books, journal, limits: noCallLimits, clock, log, metrics });
+    const accounts = new Accounts({
+      books,
+      rows: rowMetrics(metrics),
+      journal,
+      limits: noCallLimits,
+      clock,
+      log,
+      metrics,
+    });
     return { accounts, books, repair: () => void Object.assign(journal, shared.journal), metrics };
   }
 

@@ -8,10 +8,11 @@ import type { UsageStatus } from '../contract/usage.ts';
 import { unixSeconds } from '../kit/clock.ts';
 import { type CallBooks, rowOf } from './call-books.ts';
 import { creditText } from './credit-amounts.ts';
-import { type RowMetrics, rowMetrics } from './row-metrics.ts';
+import type { RowMetrics } from './row-metrics.ts';
 
 export interface AccountsParts {
   readonly books: CallBooks;
+  readonly rows: RowMetrics;
   readonly journal: CallJournal;
   readonly limits: CallLimits;
   readonly clock: Clock;
@@ -22,12 +23,10 @@ export interface AccountsParts {
 /** Opens and closes calls whose rows are written as they end, and charges for them. */
 export class Accounts implements Calls {
   readonly #parts: AccountsParts;
-  readonly #rows: RowMetrics;
   #open = 0;
 
   constructor(parts: AccountsParts) {
     this.#parts = parts;
-    this.#rows = rowMetrics(parts.metrics);
     parts.metrics.gauge('usage_open_calls', 'Calls that have begun and not ended.', () => this.#open);
   }
 
@@ -61,16 +60,16 @@ export class Accounts implements Calls {
    * @returns false when another process was faster.
    */
   async recover(call: JournalCall): Promise<boolean> {
-    const { journal, clock } = this.#parts;
+    const { journal, clock, rows } = this.#parts;
     if (call.repeated) return journal.discard(call.id, unixSeconds(clock));
     const record = { ...rowOf(call), status: 'failed', inputTokens: 0, outputTokens: 0 } as const;
     const stored = await journal.end(record, 0);
-    if (stored !== undefined) this.#rows.add(record);
+    if (stored !== undefined) rows.add(record);
     return stored !== undefined;
   }
 
   async #close(call: JournalCall, outcome: { status: UsageStatus } & Consumed): Promise<void> {
-    const { books, journal, log } = this.#parts;
+    const { books, rows, journal, log } = this.#parts;
     const { record, cost } = books.bill(call, outcome);
     const stored = await journal.end(record, cost);
     const fields = { request_id: call.requestId, endpoint: call.endpoint };
@@ -79,7 +78,7 @@ export class Accounts implements Calls {
       log.warn('call had its usage row already', fields);
       return;
     }
-    this.#rows.add(record);
+    rows.add(record);
     const missing = cost - stored.charged;
     if (missing > 0) log.warn('call cost more than its credits', { ...fields, missing: creditText(missing) });
   }

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { sharedAccounts, speechCall } from '../../test/support/usage-parts.ts';
 import type { LineBill } from '../contract/calls.ts';
+import { createMetrics } from '../http/metrics.ts';
 import { storeBills } from '../records/line-bills.ts';
 
 let shared: ReturnType<typeof sharedAccounts>;
@@ -43,6 +44,19 @@ describe('a call of a batch line', () => {
     await checkpoint(bills());
     expect(await shared.rows()).toEqual([record]);
     expect(await shared.credits.balance('a')).toMatchObject({ available: 78, reserved: 0, revenue: 22 });
+  });
+
+  it('counts as a row when it is stored', async () => {
+    const metrics = createMetrics(shared.clock);
+    const { lines } = shared.process({ metrics });
+    const { calls, bills } = lines.ofLine();
+    await (await calls.open(speechCall(50, FREE))).close({ ...DONE, characters: 20 });
+    expect(await metrics.render()).not.toContain('usage_rows_total{');
+    lines.stored(bills());
+    expect(await metrics.render()).toContain(
+      'usage_rows_total{endpoint="/v1/audio/speech",status="completed"} 1',
+    );
+    metrics.close();
   });
 
   it('without a price touches no store before the checkpoint', async () => {

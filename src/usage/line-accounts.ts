@@ -1,12 +1,15 @@
 import type { CallOpening, LineBill, LineCalls, OpenCall } from '../contract/calls.ts';
 import type { CallBooks } from './call-books.ts';
+import type { RowMetrics } from './row-metrics.ts';
 
 /** Calls of batch lines: they hold credits while they run, and their rows are the checkpoint's. */
 export class LineAccounts implements LineCalls {
   readonly #books: CallBooks;
+  readonly #rows: RowMetrics;
 
-  constructor(books: CallBooks) {
+  constructor(books: CallBooks, rows: RowMetrics) {
     this.#books = books;
+    this.#rows = rows;
   }
 
   ofLine(): ReturnType<LineCalls['ofLine']> {
@@ -15,6 +18,10 @@ export class LineAccounts implements LineCalls {
       calls: { open: (opening) => this.#open(opening, (bill) => bills.push(bill)) },
       bills: () => [...bills],
     };
+  }
+
+  stored(bills: readonly LineBill[]): void {
+    for (const { record } of bills) this.#rows.add(record);
   }
 
   async discard(bills: readonly LineBill[]): Promise<void> {

@@ -11,6 +11,7 @@ import { CallBooks } from './call-books.ts';
 import { InstanceWatch } from './instance-watch.ts';
 import { LineAccounts } from './line-accounts.ts';
 import { priceList } from './prices.ts';
+import { rowMetrics } from './row-metrics.ts';
 
 export interface AccountsSettings {
   readonly journal: CallJournal;
@@ -25,18 +26,16 @@ export interface AccountsSettings {
  * Makes this process one that opens calls, and ends those of processes that died.
  * @returns `close`, for when every call is closed.
  */
-export async function startAccounts({
-  prices,
-  ...parts
-}: AccountsSettings): Promise<{
+export async function startAccounts({ prices, ...parts }: AccountsSettings): Promise<{
   readonly calls: Calls;
   readonly lineCalls: LineCalls;
   close(): Promise<void>;
 }> {
   const self = { id: crypto.randomUUID(), place: processPlace(), pid: process.pid };
   const books = new CallBooks({ ...parts, instance: self.id, findPrice: priceList(prices) });
-  const accounts = new Accounts({ ...parts, books });
+  const rows = rowMetrics(parts.metrics);
+  const accounts = new Accounts({ ...parts, books, rows });
   const watch = new InstanceWatch({ ...parts, accounts, books, self, isRunning });
   await watch.start();
-  return { calls: accounts, lineCalls: new LineAccounts(books), close: () => watch.stop() };
+  return { calls: accounts, lineCalls: new LineAccounts(books, rows), close: () => watch.stop() };
 }

@@ -17,6 +17,7 @@ import { usageStore } from '../../src/records/usage-store.ts';
 import { Accounts } from '../../src/usage/accounts.ts';
 import { CallBooks } from '../../src/usage/call-books.ts';
 import { priceList } from '../../src/usage/prices.ts';
+import { rowMetrics } from '../../src/usage/row-metrics.ts';
 import { noCallLimits, noRequestLimits } from './doubles.ts';
 import { ManualClock } from './manual-clock.ts';
 import { RecordingLogger } from './recording-logger.ts';
@@ -88,7 +89,15 @@ export function testApp(options: TestAppOptions = {}): TestApp {
     clock,
     log,
     metrics,
-    calls: new Accounts({ books, journal, limits: noCallLimits, clock, log, metrics }),
+    calls: new Accounts({
+      books,
+      rows: rowMetrics(metrics),
+      journal,
+      limits: noCallLimits,
+      clock,
+      log,
+      metrics,
+    }),
     credits,
     async send(path, init = {}) {
       const request = new Request(`http://service.test${path}`, {

@@ -1,6 +1,7 @@
 import type { Caller } from '../../src/contract/caller.ts';
 import type { CallOpening } from '../../src/contract/calls.ts';
 import { newId } from '../../src/contract/id.ts';
+import type { Metrics } from '../../src/contract/metrics.ts';
 import type { Price } from '../../src/contract/prices.ts';
 import { callJournal } from '../../src/records/call-journal.ts';
 import { creditStore } from '../../src/records/credit-store.ts';
@@ -12,6 +13,7 @@ import { CallBooks } from '../../src/usage/call-books.ts';
 import { InstanceWatch } from '../../src/usage/instance-watch.ts';
 import { LineAccounts } from '../../src/usage/line-accounts.ts';
 import { priceList } from '../../src/usage/prices.ts';
+import { rowMetrics } from '../../src/usage/row-metrics.ts';
 import { noCallLimits, noMetrics } from './doubles.ts';
 import { ManualClock } from './manual-clock.ts';
 import { RecordingLogger } from './recording-logger.ts';
@@ -62,14 +64,23 @@ export function sharedAccounts(prices: readonly Price[] = [SPEECH_PRICE]) {
     /** Numbers of the processes that run. */
     running,
     /** @param over the records that it sees. */
-    process({ place = 'here', over = records }: { place?: string; over?: Records } = {}) {
+    process({
+      place = 'here',
+      over = records,
+      metrics = noMetrics,
+    }: {
+      place?: string;
+      over?: Records;
+      metrics?: Metrics;
+    } = {}) {
       started += 1;
       const self = { id: `i${started}`, place, pid: started };
       running.add(self.pid);
-      const parts = { journal: callJournal(over), clock, log, metrics: noMetrics };
+      const parts = { journal: callJournal(over), clock, log, metrics };
       const books = new CallBooks({ ...parts, instance: self.id, findPrice: priceList(prices) });
-      const accounts = new Accounts({ ...parts, books, limits: noCallLimits });
-      const lines = new LineAccounts(books);
+      const rows = rowMetrics(metrics);
+      const accounts = new Accounts({ ...parts, books, rows, limits: noCallLimits });
+      const lines = new LineAccounts(books, rows);
       const isRunning = (pid: number) => running.has(pid);
       const watch = new InstanceWatch({ ...parts, accounts, books, self, isRunning });
       return { accounts, lines, books, watch, self };
