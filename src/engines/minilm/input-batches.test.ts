@@ -69,6 +69,22 @@ describe('a batch', () => {
     await low;
   });
 
+  it('does not wait for one of a lower class', async () => {
+    const { embed, batch, begun } = batches();
+    const low = embed(['low'], { priority: 'batch' });
+    await batch(0);
+    const later = embed(['later'], { priority: 'batch' });
+    const high = embed(['high'], { priority: 'realtime' });
+    const second = await batch(1);
+    expect(second.inputs).toEqual(['high']);
+    second.end();
+    await high;
+    expect(begun).toHaveLength(2);
+    (await batch(0)).end();
+    (await batch(2)).end();
+    await Promise.all([low, later]);
+  });
+
   it('is bounded in inputs and in characters', async () => {
     const { embed, batch } = batches();
     const many = embed(new Array(100).fill('x'));

@@ -62,10 +62,11 @@ export class InputBatches {
   /** By arrival; whoever was served goes to the end. */
   readonly #open = new Set<OpenRequest>();
   readonly #closed = new AbortController();
-  #running = 0;
+  /** Batches of each priority that run. */
+  readonly #running = new Map<Priority, number>();
   #scheduled = false;
 
-  /** @param atOnce batches that run at once. */
+  /** @param atOnce batches of one priority that run at once; who is in a hurry does not wait for who is not. */
   constructor(atOnce: number, run: RunBatch) {
     this.#atOnce = atOnce;
     this.#run = run;
@@ -120,30 +121,32 @@ export class InputBatches {
   }
 
   #begin(): void {
-    while (this.#running < this.#atOnce && !this.#closed.signal.aborted) {
-      const batch = this.#take();
-      const [first] = batch;
-      if (first === undefined) return;
-      this.#running += 1;
-      void this.#work(batch, first.request).finally(() => {
-        this.#running -= 1;
-        this.#begin();
-      });
+    for (const priority of CLASSES) {
+      while (this.#runningOf(priority) < this.#atOnce && !this.#closed.signal.aborted) {
+        const batch = this.#take(priority);
+        const [first] = batch;
+        if (first === undefined) break;
+        this.#running.set(priority, this.#runningOf(priority) + 1);
+        void this.#work(batch, first.request).finally(() => {
+          this.#running.set(priority, this.#runningOf(priority) - 1);
+          this.#begin();
+        });
+      }
     }
   }
 
-  /** The inputs of the next batch: of one class, and of its owners' requests in turn, one input at a time. */
-  #take(): Taken[] {
-    const waiting = [...this.#open].filter(({ taken, inputs }) => taken < inputs.length);
-    const priority = CLASSES.find((each) => waiting.some((request) => request.priority === each));
+  #runningOf(priority: Priority): number {
+    return this.#running.get(priority) ?? 0;
+  }
+
+  /** The inputs of the next batch of a priority, of its owners' requests in turn, one input at a time. */
+  #take(priority: Priority): Taken[] {
+    const waiting = [...this.#open].filter(
+      (request) => request.priority === priority && request.taken < request.inputs.length,
+    );
     const batch: Taken[] = [];
     let characters = 0;
-    let owners = [
-      ...Map.groupBy(
-        waiting.filter((each) => each.priority === priority),
-        ({ owner }) => owner,
-      ).values(),
-    ];
+    let owners = [...Map.groupBy(waiting, ({ owner }) => owner).values()];
     while (owners.length > 0) {
       for (const requests of owners) {
         const request = requests.find(({ taken, inputs }) => taken < inputs.length);
