@@ -7,8 +7,9 @@ import type { FilePurpose, FileRecord } from '../../src/contract/file-store.ts';
 import type { FormFields } from '../../src/http/form-fields.ts';
 import { integerIn, readQuery } from '../../src/http/query.ts';
 import { UnixSeconds } from '../../src/http/schemas.ts';
+import { isRecord } from '../../src/kit/is-record.ts';
 import { oneOf } from '../../src/kit/schema-error.ts';
-import { isRecord, valueFault } from '../../src/kit/value-fault.ts';
+import { valueFault } from '../../src/kit/value-fault.ts';
 import { StoredFile } from './files.ts';
 
 const PURPOSES = ['batch', 'batch_output'] as const satisfies readonly FilePurpose[];

@@ -1,11 +1,13 @@
 /** The rules of an input file (spec 2.2 and 8; openai-wire 3.2), fed line by line. */
 
+import { isUtf8 } from 'node:buffer';
 import type { BatchFault } from '../../src/contract/batch-store.ts';
 import { INPUT_FILE_BYTES } from '../../src/contract/file-store.ts';
 import { OPERATION_URLS, type OperationUrl } from '../../src/contract/operation.ts';
 import { codePoints } from '../../src/kit/code-points.ts';
-import { isRecord } from '../../src/kit/value-fault.ts';
+import { isRecord } from '../../src/kit/is-record.ts';
 import type { InputLine } from './line-cutter.ts';
+import { textOf } from './line-text.ts';
 
 /** Spec 8. */
 export const MOST_REQUESTS = 50_000;
@@ -30,7 +32,6 @@ export type InputVerdict =
 
 export class InputCheck {
   readonly #rules: InputRules;
-  readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   readonly #faults: BatchFault[] = [];
   readonly #ids = new Set<string>();
   #total = 0;
@@ -68,7 +69,7 @@ export class InputCheck {
       const message = `A line may have at most ${this.#rules.mostLineBytes} bytes, as many as the body of a request.`;
       this.#fault({ code: 'line_too_long', message, param: null, line: number });
     } else {
-      const line = this.#parsed(bytes);
+      const line = parsed(bytes);
       if (isRecord(line)) this.#takeFields(line, number);
       else {
         const message = 'This line is no JSON object in UTF-8. Each line must be one.';
@@ -90,14 +91,6 @@ export class InputCheck {
   #fault(fault: BatchFault): void {
     if (this.#faults.length < MOST_FAULTS) this.#faults.push(fault);
     if (this.#faults.length === MOST_FAULTS) this.#isOver = true;
-  }
-
-  #parsed(bytes: Uint8Array): unknown {
-    try {
-      return JSON.parse(this.#decoder.decode(bytes));
-    } catch {
-      return undefined;
-    }
   }
 
   #takeFields(line: Readonly<Record<string, unknown>>, number: number): void {
@@ -158,6 +151,16 @@ export class InputCheck {
   #countModel(model: string): void {
     this.#model ??= model;
     if (model !== this.#model) this.#hasOneModel = false;
+  }
+}
+
+/** Undefined for what is no JSON in UTF-8. */
+function parsed(bytes: Uint8Array<ArrayBuffer>): unknown {
+  if (!isUtf8(bytes)) return undefined;
+  try {
+    return JSON.parse(textOf(bytes));
+  } catch {
+    return undefined;
   }
 }
 

@@ -1,6 +1,7 @@
 /** A line of an input file that was checked. */
 
 import type { InputLine } from './line-cutter.ts';
+import { textOf } from './line-text.ts';
 
 export interface LineRequest {
   readonly number: number;
@@ -17,9 +18,9 @@ export function lineRequest({ number, bytes }: InputLine): LineRequest {
   return { number, customId, body, lengthBytes: bytes.length };
 }
 
-function parsed({ buffer, byteOffset, length }: Uint8Array<ArrayBuffer>): Readonly<Record<string, unknown>> {
+function parsed(bytes: Uint8Array<ArrayBuffer>): Readonly<Record<string, unknown>> {
   try {
-    return JSON.parse(Buffer.from(buffer, byteOffset, length).toString());
+    return JSON.parse(textOf(bytes));
   } catch {
     // What the parser says quotes the line.
     throw new Error('a line of a checked file is no JSON');

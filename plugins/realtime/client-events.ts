@@ -2,8 +2,9 @@
 
 import { type Static, type TObject, type TProperties, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
+import { isRecord } from '../../src/kit/is-record.ts';
 import { isNestedWithin } from '../../src/kit/nesting.ts';
-import { isRecord, valueFault } from '../../src/kit/value-fault.ts';
+import { valueFault } from '../../src/kit/value-fault.ts';
 import { invalidEvent, type Refusal } from './refusal.ts';
 import { type Frozen, nullable, open } from './wire-shapes.ts';
 

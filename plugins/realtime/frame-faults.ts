@@ -2,7 +2,8 @@
 
 import type { TObject } from '@sinclair/typebox';
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler';
-import { isRecord, valueFault } from '../../src/kit/value-fault.ts';
+import { isRecord } from '../../src/kit/is-record.ts';
+import { valueFault } from '../../src/kit/value-fault.ts';
 import { CLIENT_EVENT_SCHEMAS } from './client-events.ts';
 import type { Dialect } from './dialect.ts';
 import { SERVER_EVENT_SCHEMAS } from './server-events.ts';

@@ -2,7 +2,7 @@
 
 import { MAX_RATE_HZ, MIN_RATE_HZ, SPEECH_RATE_HZ } from '../../src/contract/audio.ts';
 import { DEFAULT_VAD_SETTINGS, type VadSettings } from '../../src/contract/engine.ts';
-import { isRecord } from '../../src/kit/value-fault.ts';
+import { isRecord } from '../../src/kit/is-record.ts';
 import type { AudioFormat } from '../../src/listen/audio-format.ts';
 import { invalidEvent, type Refusal, unsupportedFeature } from './refusal.ts';
 import type { WireFormat } from './server-events.ts';

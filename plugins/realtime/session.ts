@@ -2,8 +2,8 @@
 
 import type { VadSettings } from '../../src/contract/engine.ts';
 import type { Id } from '../../src/contract/id.ts';
+import { isRecord } from '../../src/kit/is-record.ts';
 import { languageName } from '../../src/kit/languages.ts';
-import { isRecord } from '../../src/kit/value-fault.ts';
 import type { AudioFormat } from '../../src/listen/audio-format.ts';
 import type { Refusal } from './refusal.ts';
 import type { WireSession, WireTurnDetection } from './server-events.ts';

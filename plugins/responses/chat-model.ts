@@ -14,8 +14,8 @@ import type {
   UserPart,
 } from '../../src/contract/text.ts';
 import { checkedBody } from '../../src/http/checked-body.ts';
+import { isRecord } from '../../src/kit/is-record.ts';
 import { oneOf } from '../../src/kit/schema-error.ts';
-import { isRecord } from '../../src/kit/value-fault.ts';
 import { refuseFields } from './json-body.ts';
 
 /** Clients send fields that are not named here; what has no meaning here is passed over. */

@@ -1,6 +1,6 @@
 import type { Operation, OperationTable, OperationUrl } from '../../src/contract/operation.ts';
 import { toServiceError } from '../../src/http/error-body.ts';
-import { isRecord } from '../../src/kit/value-fault.ts';
+import { isRecord } from '../../src/kit/is-record.ts';
 import type { Chat } from './chat.ts';
 import { parseChat } from './chat-model.ts';
 import type { Embedder } from './embed.ts';

@@ -3,8 +3,8 @@
 import { type Static, type TProperties, Type } from '@sinclair/typebox';
 import { invalidRequest } from '../../src/contract/error.ts';
 import type { FunctionTool, ToolChoice } from '../../src/contract/text.ts';
+import { isRecord } from '../../src/kit/is-record.ts';
 import { oneOf } from '../../src/kit/schema-error.ts';
-import { isRecord } from '../../src/kit/value-fault.ts';
 import type { BuiltInType, SearchSettings } from './built-in-tools.ts';
 
 function open<Properties extends TProperties>(properties: Properties) {

@@ -1,8 +1,9 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { TypeCheck } from '@sinclair/typebox/compiler';
 import { invalidRequest } from '../contract/error.ts';
+import { isRecord } from '../kit/is-record.ts';
 import { isNestedWithin } from '../kit/nesting.ts';
-import { isRecord, valueFault } from '../kit/value-fault.ts';
+import { valueFault } from '../kit/value-fault.ts';
 
 /** Levels of a body: schemas have two for each of theirs. */
 export const MOST_LEVELS = 100;

@@ -4,6 +4,7 @@ import { type TLiteral, type TSchema, Type } from '@sinclair/typebox';
 import type { TypeCheck } from '@sinclair/typebox/compiler';
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors';
 import { Value } from '@sinclair/typebox/value';
+import { isRecord } from './is-record.ts';
 import { branchesOf, type SchemaFault, schemaFault } from './schema-error.ts';
 
 /** The first fault of a value, or undefined. Costs little when there is none. */
@@ -77,9 +78,4 @@ function ofNoBranch(
     path: `${error.path}/${name}`,
     value: value[name],
   };
-}
-
-/** Whether a value is an object with fields, which a list is not. */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

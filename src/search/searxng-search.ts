@@ -3,7 +3,7 @@
 import { ServiceError } from '../contract/error.ts';
 import type { WebSearchSettings } from '../contract/settings.ts';
 import type { FoundPage, SearchQuery, WebSearch } from '../contract/web-search.ts';
-import { isRecord } from '../kit/value-fault.ts';
+import { isRecord } from '../kit/is-record.ts';
 
 /** Longest answer that is read, in bytes. */
 const MOST_ANSWER_BYTES = 1024 * 1024;
