@@ -95,6 +95,17 @@ describe('a batch', () => {
     expect(await work.batches.parts(batch.id)).toEqual([]);
   });
 
+  it('leaves none behind either when whoever ended it died before they were gone', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(5));
+    const blobs = withMethods(work.blobs, { deleteAll: () => Promise.reject(new Error('killed')) });
+    await expect(work.job(echo, { blobs }).run(batch.id, never)).rejects.toThrow('killed');
+    expect(await work.get(batch)).toMatchObject({ status: 'completed' });
+    expect(await Array.fromAsync(work.blobs.list('batches/', never))).not.toEqual([]);
+    expect(await work.job().run(batch.id, never)).toEqual(DONE);
+    expect(await Array.fromAsync(work.blobs.list('batches/', never))).toEqual([]);
+  });
+
   it('has a row of usage for each line, with its request and its charge', async () => {
     const work = await batchWork({ prices: [CHAT_PRICE] });
     await work.accounts.credits.grant('a', 1000, 0);

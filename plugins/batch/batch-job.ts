@@ -89,10 +89,14 @@ class BatchJob implements JobHandler {
   }
 
   async run(id: string, signal: AbortSignal): Promise<JobOutcome> {
-    const { batches } = this.#parts;
+    const { batches, blobs } = this.#parts;
     const runner = crypto.randomUUID();
     const claimed = await batches.claim(id as Id<'batch'>, runner);
-    if (claimed === undefined) return DONE;
+    if (claimed === undefined) {
+      // Whoever ended it may have died before it had tidied up.
+      await blobs.deleteAll(partsPrefix(id as Id<'batch'>), signal);
+      return DONE;
+    }
     const checkpoints = new Checkpoints(this.#parts, claimed, runner);
     this.#running += 1;
     try {
