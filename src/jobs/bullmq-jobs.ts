@@ -8,8 +8,8 @@ import { openQueueRedis, openWorkerRedis } from '../redis/open-redis.ts';
 import { BullmqJobRunner, type JobData, KEY_PREFIX, type QueueOf, RETRY_TYPE } from './bullmq-job-runner.ts';
 import type { JobTiming } from './job-timing.ts';
 
-/** A machine that dies is taken for dead when its lease has ended and somebody looked: after 10 to 15 s. */
-const TIMING: JobTiming = { leaseMs: 10_000, renewalMs: 3000, lookMs: 3000, firstRetryMs: 1000 };
+/** A machine that dies is taken for dead when its lease has ended and somebody looked: after 8 to 12 s. */
+const TIMING: JobTiming = { leaseMs: 8000, renewalMs: 2000, lookMs: 2000, firstRetryMs: 1000 };
 const RETRY_AFTER_S = 2;
 /** Names of jobs that a queue keeps for whoever reads its events; nobody does. */
 const EVENTS_KEPT = 100;

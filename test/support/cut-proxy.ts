@@ -5,6 +5,9 @@ export interface CutProxy {
   readonly port: number;
   /** Breaks all connections and lets no new one through. */
   cut(): void;
+  /** Breaks all connections, and answers every new one with these bytes alone. */
+  answer(bytes: string): void;
+  /** Lets everything through again. */
   mend(): void;
   /** Idempotent. */
   close(): Promise<void>;
@@ -13,10 +16,19 @@ export interface CutProxy {
 /** Starts a proxy before a port of 127.0.0.1; the caller closes it. */
 export async function startCutProxy(target: number): Promise<CutProxy> {
   let isCut = false;
+  let answer: string | undefined;
   const sockets = new Set<Socket>();
   const server = createServer((near) => {
     if (isCut) {
       near.destroy();
+      return;
+    }
+    const bytes = answer;
+    if (bytes !== undefined) {
+      near.on('error', () => undefined);
+      near.once('data', () => near.end(bytes));
+      // What is sent after that is read too: a close with unread bytes would take the answer back.
+      near.resume();
       return;
     }
     const far = connect(target, '127.0.0.1');
@@ -45,8 +57,13 @@ export async function startCutProxy(target: number): Promise<CutProxy> {
       isCut = true;
       breakAll();
     },
+    answer(bytes) {
+      answer = bytes;
+      breakAll();
+    },
     mend() {
       isCut = false;
+      answer = undefined;
     },
     async close() {
       if (!server.listening) return;

@@ -11,6 +11,9 @@ export const HAS_REDIS = PROGRAM !== undefined;
 /** A Redis server of its own, on 127.0.0.1. */
 export interface RedisServer {
   readonly url: string;
+  /** Breaks all connections, and loses everything, as one without a disk does that is started again. */
+  stop(): Promise<void>;
+  start(): Promise<void>;
   /** Stops it where it is: it takes connections and answers nothing. */
   pause(): void;
   /** Lets it go on. */
@@ -26,31 +29,47 @@ export async function startRedis(): Promise<RedisServer> {
   const port = await freePort();
   const settings = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', ''];
   const guarded = `${PROGRAM} "$@" & server=$!; read _; kill $server; wait $server`;
-  const server = Bun.spawn(['sh', '-c', guarded, 'redis', ...settings], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
+  let running:
+    | { readonly shell: Bun.Subprocess<'pipe', 'pipe', 'inherit'>; readonly pid: number }
+    | undefined;
+  const send = (signal: 'SIGSTOP' | 'SIGCONT') => {
+    if (running !== undefined) process.kill(running.pid, signal);
+  };
+  const start = async () => {
+    const shell = Bun.spawn(['sh', '-c', guarded, 'redis', ...settings], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    running = { shell, pid: await pidWhenReady(shell.stdout) };
+  };
+  const stop = async () => {
+    send('SIGCONT');
+    const { shell } = running ?? {};
+    running = undefined;
+    shell?.stdin.end();
+    await shell?.exited;
+  };
+  await start();
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    stop,
+    start,
+    pause: () => send('SIGSTOP'),
+    resume: () => send('SIGCONT'),
+    async close() {
+      await stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function pidWhenReady(stdout: ReadableStream<Uint8Array>): Promise<number> {
   const decoder = new TextDecoder();
   let output = '';
-  for await (const chunk of server.stdout) {
+  for await (const chunk of stdout) {
     output += decoder.decode(chunk, { stream: true });
     if (output.includes('Ready to accept connections')) break;
   }
-  const pid = Number(/pid=(\d+), just started/.exec(output)?.[1]);
-  let closed: Promise<void> | undefined;
-  return {
-    url: `redis://127.0.0.1:${port}`,
-    pause: () => void process.kill(pid, 'SIGSTOP'),
-    resume: () => void process.kill(pid, 'SIGCONT'),
-    close() {
-      closed ??= (async () => {
-        process.kill(pid, 'SIGCONT');
-        server.stdin.end();
-        await server.exited;
-        await rm(folder, { recursive: true, force: true });
-      })();
-      return closed;
-    },
-  };
+  return Number(/pid=(\d+), just started/.exec(output)?.[1]);
 }
 
 async function freePort(): Promise<number> {
