@@ -2,6 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { GbnfSampler } from '../../../test/support/gbnf-sampler.ts';
+import { generatedSchemas } from '../../../test/support/generated-schemas.ts';
 import { followableSchema } from '../../../test/support/json-schemas.ts';
 import type { JsonSchema } from '../../contract/text.ts';
 import { seededRandom } from '../../kit/seeded-random.ts';
@@ -29,6 +30,15 @@ it('writes only what a schema allows', () => {
     }),
     { numRuns: 300 },
   );
+});
+
+it('writes only what schemas of a library allow, and refuses none of them', () => {
+  for (const [seed, schema] of generatedSchemas(200, 1).entries()) {
+    for (const text of written(schema, 4, seed)) {
+      const value: unknown = JSON.parse(text);
+      if (!ajv.validate(schema, value)) throw new Error(`${text}: ${JSON.stringify(schema)}`);
+    }
+  }
 });
 
 describe('a schema that a grammar cannot follow is refused by what it asks for', () => {
