@@ -137,6 +137,16 @@ const ConfigFile = Type.Object(
           realtime_connections_per_organization: Type.Optional(
             Type.Integer({ minimum: 1, maximum: 1_000_000 }),
           ),
+          partner_calls_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+        },
+        strict,
+      ),
+    ),
+    partner: Type.Optional(
+      Type.Object(
+        {
+          silence_ms: Type.Optional(Type.Integer({ minimum: 100, maximum: 2000 })),
+          partial_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000 })),
         },
         strict,
       ),

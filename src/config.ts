@@ -70,6 +70,7 @@ export interface Config {
   readonly codeInterpreter: CodeInterpreterSettings;
   /** Undefined is none. */
   readonly webSearch: WebSearchSettings | undefined;
+  readonly partner: PartnerSettings;
   readonly batch: BatchSettings;
   readonly limits: Limits;
   readonly rateLimits: LimitSettings;
@@ -82,6 +83,14 @@ export interface TlsSettings {
   /** Paths of PEM files. */
   readonly certFile: string;
   readonly keyFile: string;
+}
+
+/** How calls of the partner platform are heard. */
+export interface PartnerSettings {
+  /** Silence that ends a customer's turn. */
+  readonly silenceMs: number;
+  /** New audio after which an open turn is transcribed again, for a partial; 0 is never. */
+  readonly partialMs: number;
 }
 
 /** How much of this machine batches may take. */
@@ -113,6 +122,8 @@ export interface Limits {
   readonly batchesPerOrganization: number;
   /** WebSockets of realtime of one organization that may be open at once. */
   readonly realtimeConnectionsPerOrganization: number;
+  /** Calls of the partner platform of one organization that may be open at once. */
+  readonly partnerCallsPerOrganization: number;
 }
 
 /** One line of the README's table; `fallback` is how the table shows the default. */
@@ -234,6 +245,10 @@ export function loadConfig(environment: Environment = process.env): Config {
     }),
     prices: parsePrices(file, modelIds),
     ...parseTools(file, (name) => env.text(name)),
+    partner: Object.freeze({
+      silenceMs: file.partner?.silence_ms ?? 350,
+      partialMs: file.partner?.partial_ms ?? 700,
+    }),
     batch: Object.freeze({
       linesAtOnce: file.batch?.lines_at_once ?? 64,
       batchesAtOnce: file.batch?.batches_at_once ?? 8,
@@ -250,6 +265,7 @@ export function loadConfig(environment: Environment = process.env): Config {
       uploadsPerOrganization: file.limits?.uploads_per_organization ?? 32,
       batchesPerOrganization: file.limits?.batches_per_organization ?? 100,
       realtimeConnectionsPerOrganization: file.limits?.realtime_connections_per_organization ?? 10_000,
+      partnerCallsPerOrganization: file.limits?.partner_calls_per_organization ?? 1000,
     }),
   });
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { batchPlugin } from '../plugins/batch/index.ts';
+import { partnerPlugin } from '../plugins/partner/index.ts';
 import { realtimePlugin } from '../plugins/realtime/index.ts';
 import { responsesPlugin } from '../plugins/responses/index.ts';
 import { speechPlugin } from '../plugins/speech/index.ts';
@@ -11,7 +12,7 @@ import { searxngSearch } from './search/searxng-search.ts';
 
 /** The one place that lists what this build is made of. */
 await runProcess({
-  plugins: ({ limits, batch, dataDir }) => [
+  plugins: ({ limits, partner, batch, dataDir }) => [
     speechPlugin({
       maxCharacters: limits.speechCharacters,
       requestsPerOrganization: {
@@ -23,6 +24,14 @@ await runProcess({
     realtimePlugin({
       connectionsPerOrganization: limits.realtimeConnectionsPerOrganization,
       maxCharacters: limits.speechCharacters,
+    }),
+    partnerPlugin({
+      maxCharacters: limits.speechCharacters,
+      perOrganization: {
+        calls: limits.partnerCallsPerOrganization,
+        voiceRequests: limits.speechRequestsPerOrganization,
+      },
+      ...partner,
     }),
     batchPlugin({
       uploadsPerOrganization: limits.uploadsPerOrganization,

@@ -3,7 +3,7 @@
 import type { Caller } from '../../src/contract/caller.ts';
 import { newId } from '../../src/contract/id.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
-import { Places } from '../../src/kit/places.ts';
+import { OpenConnections } from '../../src/kit/open-connections.ts';
 import { Connection } from './connection.ts';
 import { dialectOfUpgrade } from './dialect.ts';
 import type { Rules } from './realtime-machine.ts';
@@ -19,16 +19,14 @@ export interface ConnectionsParts
 
 export class Connections {
   readonly #parts: ConnectionsParts;
-  readonly #places: Places;
   readonly #metrics: RealtimeMetrics;
-  readonly #open = new Set<Connection>();
-  #empty: PromiseWithResolvers<void> | undefined;
+  readonly #open: OpenConnections<Connection>;
 
   constructor(parts: ConnectionsParts) {
     this.#parts = parts;
-    this.#places = new Places('realtime connections', { perOrganization: parts.perOrganization });
+    this.#open = new OpenConnections('realtime connections', parts.perOrganization);
     this.#metrics = realtimeMetrics(parts.metrics);
-    parts.metrics.gauge('realtime_open_connections', 'WebSockets at /v1/realtime', () => this.#open.size);
+    parts.metrics.gauge('realtime_open_connections', 'WebSockets at /v1/realtime', () => this.#open.count);
   }
 
   /**
@@ -36,50 +34,33 @@ export class Connections {
    * @throws ServiceError `rate_limited` when the organization has too many open.
    */
   open(caller: Caller, query: URLSearchParams, headers: Headers): Connection {
-    const leave = this.#places.take(caller);
     const { rules } = this.#parts;
     const { dialect, fixed } = dialectOfUpgrade(query, headers);
-    const connection = new Connection({
-      ...this.#parts,
-      metrics: this.#metrics,
+    return this.#open.open(
       caller,
-      beginning: {
-        session: initialSession(newId('session'), rules, query),
-        dialect,
-        dialectFixed: fixed,
-        conversationId: newId('conversation'),
-      },
-      released: (each) => {
-        leave();
-        this.#open.delete(each);
-        if (this.#open.size > 0) return;
-        this.#empty?.resolve();
-        this.#empty = undefined;
-      },
-    });
-    this.#open.add(connection);
-    return connection;
+      (released) =>
+        new Connection({
+          ...this.#parts,
+          metrics: this.#metrics,
+          caller,
+          beginning: {
+            session: initialSession(newId('session'), rules, query),
+            dialect,
+            dialectFixed: fixed,
+            conversationId: newId('conversation'),
+          },
+          released,
+        }),
+    );
   }
 
   /** Every connection ends its work and closes; those that have not when the signal fires are closed then. */
-  async drain(until: AbortSignal): Promise<void> {
-    const stop = () => void this.close();
-    until.addEventListener('abort', stop, { once: true });
-    for (const connection of [...this.#open]) connection.drain();
-    if (until.aborted) stop();
-    await this.#allReleased();
-    until.removeEventListener('abort', stop);
+  drain(until: AbortSignal): Promise<void> {
+    return this.#open.drain(until);
   }
 
   /** Closes every connection now; resolves when their engines are free and their usage rows stored. */
-  async close(): Promise<void> {
-    for (const connection of [...this.#open]) connection.stop();
-    await this.#allReleased();
-  }
-
-  async #allReleased(): Promise<void> {
-    if (this.#open.size === 0) return;
-    this.#empty ??= Promise.withResolvers();
-    await this.#empty.promise;
+  close(): Promise<void> {
+    return this.#open.close();
   }
 }

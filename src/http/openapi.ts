@@ -62,6 +62,7 @@ export function openapiRoutes(version: string) {
         tags: [
           { name: 'audio', description: 'Speech' },
           { name: 'realtime', description: 'Audio both ways over one WebSocket' },
+          { name: 'partner', description: 'What a voice-agent platform calls' },
           { name: 'text', description: 'Language models: chat, responses, embeddings' },
           { name: 'files', description: 'Input and results of batches' },
           { name: 'batch', description: 'Many requests in one file, done within a day' },

@@ -17,8 +17,14 @@ const COMFORTABLE_BYTES = 64 * 1024;
 /** Bytes that may wait in all. A peer that makes us answer and never reads is dropped. */
 const MOST_WAITING_BYTES = 4 * 1024 * 1024;
 
-/** Reasons to close (RFC 6455, 7.4.1). */
-export const CLOSE = { normal: 1000, goingAway: 1001, policy: 1008, serverFault: 1011 } as const;
+/** Reasons to close (RFC 6455, 7.4.1, and the registry that it set up). */
+export const CLOSE = {
+  normal: 1000,
+  goingAway: 1001,
+  policy: 1008,
+  serverFault: 1011,
+  tryAgainLater: 1013,
+} as const;
 
 /** Whoever a WebSocket belongs to. Calls come in the order of what happened, and must return at once. */
 export interface SocketOwner {

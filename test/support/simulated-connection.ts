@@ -308,11 +308,12 @@ function turned(
         break;
       }
       case 'stop_turn':
+      case 'cut_turn':
       case 'end_turn':
         if (open === undefined) break;
         told.push({ kind: 'speech_stopped', itemId: open.itemId, audioEndMs: made });
         told.push({ kind: 'committed', turn: open });
-        simulation = { ...simulation, open: undefined, isHeld: effect.kind === 'stop_turn' };
+        simulation = { ...simulation, open: undefined, isHeld: effect.kind !== 'end_turn' };
         break;
       case 'drop_turn':
         if (open !== undefined) told.push({ kind: 'dropped', itemId: open.itemId });

@@ -1,0 +1,61 @@
+import { Elysia } from 'elysia';
+import type { FeaturePlugin } from '../../src/contract/plugin.ts';
+import { modelReports, readyTogether } from '../../src/kit/ready-reports.ts';
+import { PhoneCalls } from './phone-calls.ts';
+import { transcriberRoutes } from './transcriber-routes.ts';
+import { PartnerVoice } from './voice.ts';
+import { voiceRoutes } from './voice-routes.ts';
+
+export interface PartnerOptions {
+  /** Most code points of a text that is spoken; as for `POST /v1/audio/speech`. */
+  readonly maxCharacters: number;
+  /** Of one organization, open at once. */
+  readonly perOrganization: { readonly calls: number; readonly voiceRequests: number };
+  /** Silence that ends a customer's turn. */
+  readonly silenceMs: number;
+  /** New audio after which an open turn is transcribed again; 0 is never. */
+  readonly partialMs: number;
+}
+
+type Needs = 'tts' | 'stt' | 'vad' | 'calls' | 'clock' | 'log' | 'metrics';
+
+/** What a voice-agent platform calls: POST /v1/voices/partner and WS /v1/transcribers/partner. */
+export function partnerPlugin(options: PartnerOptions): FeaturePlugin<Needs> {
+  const { maxCharacters, perOrganization, silenceMs, partialMs } = options;
+  return {
+    name: 'partner',
+    needs: ['tts', 'stt', 'vad', 'calls', 'clock', 'log', 'metrics'],
+    offers: [],
+    async setup(slots) {
+      const calls = new PhoneCalls({
+        ...slots,
+        ...{ silenceMs, partialMs, perOrganization: perOrganization.calls },
+      });
+      const voice = new PartnerVoice({
+        ...slots,
+        requestsPerOrganization: perOrganization.voiceRequests,
+        // No voice can be stored yet, so every id is unknown.
+        findVoice: () => undefined,
+      });
+      return {
+        provides: {},
+        routes: new Elysia({ name: 'partner' })
+          .use(voiceRoutes(voice, maxCharacters))
+          .use(transcriberRoutes(calls)),
+        ready: () =>
+          readyTogether([
+            ...modelReports(slots.stt),
+            ...modelReports(slots.tts),
+            { name: 'voice activity', report: slots.vad.ready() },
+          ]),
+        async drain(until) {
+          await Promise.all([calls.drain(until), voice.drain(until)]);
+        },
+        async close() {
+          voice.stop();
+          await calls.close();
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,40 @@
+/** What the service says to the platform (reference A.1): text frames of JSON. */
+
+import type { ErrorKind } from '../../src/contract/error.ts';
+import { ServiceError } from '../../src/contract/error.ts';
+
+/** The words of the customer. A `partial` replaces the one before it, until the `final` of its turn. */
+export interface TranscriberResponse {
+  readonly type: 'transcriber-response';
+  readonly transcription: string;
+  readonly channel: 'customer';
+  readonly transcriptType: 'partial' | 'final';
+}
+
+/** Something went wrong; the call goes on unless the socket is closed behind it. */
+export interface TranscriberError {
+  readonly type: 'error';
+  readonly error: string;
+}
+
+export type PlatformMessage = TranscriberResponse | TranscriberError;
+
+export function transcriptMessage(
+  transcriptType: TranscriberResponse['transcriptType'],
+  transcription: string,
+): TranscriberResponse {
+  return { type: 'transcriber-response', transcription, channel: 'customer', transcriptType };
+}
+
+export function errorMessage(error: string): TranscriberError {
+  return { type: 'error', error };
+}
+
+/** Kinds whose messages speak of the inside. */
+const INTERNAL: ReadonlySet<ErrorKind> = new Set(['internal']);
+
+/** What the platform may read of a failure: only the messages of {@link ServiceError} are free of private text. */
+export function tellable(error: unknown): string {
+  if (error instanceof ServiceError && !INTERNAL.has(error.kind)) return error.message;
+  return 'The server failed to do this. It is not your fault.';
+}

@@ -1,0 +1,89 @@
+/** The body of POST /v1/voices/partner in wire names, and its rules (spec 4.9). */
+
+import { type Static, Type } from '@sinclair/typebox';
+import { TypeCompiler } from '@sinclair/typebox/compiler';
+import { MAX_RATE_HZ, MIN_RATE_HZ } from '../../src/contract/audio.ts';
+import { invalidRequest } from '../../src/contract/error.ts';
+import { checkedBody } from '../../src/http/checked-body.ts';
+import { codePoints } from '../../src/kit/code-points.ts';
+
+const MESSAGE = {
+  type: Type.Literal('voice-request'),
+  text: Type.String({
+    description: 'The text to speak, one piece of a reply. Characters are Unicode code points.',
+    examples: ['Hello there, how can I help you today?'],
+  }),
+  sampleRate: Type.Integer({
+    minimum: MIN_RATE_HZ,
+    maximum: MAX_RATE_HZ,
+    description: 'Rate of the audio that is sent, in Hz.',
+    examples: [24_000],
+  }),
+  voiceId: Type.Optional(
+    Type.Union([Type.String(), Type.Null()], {
+      description: 'A stored voice. Left out: `voice_id` of the query, else the configured voice.',
+    }),
+  ),
+  timestamp: Type.Optional(
+    Type.Unknown({ description: 'Unix time in ms. Ignored.', examples: [1_765_000_000_000] }),
+  ),
+  call: Type.Optional(Type.Unknown({ description: 'The call, as the platform knows it. Ignored.' })),
+  assistant: Type.Optional(Type.Unknown({ description: 'The assistant of the call. Ignored.' })),
+};
+
+/** The platform adds whatever it knows of the call, at any depth: all that has no name here is ignored. */
+const VoiceBody = Type.Object({ message: Type.Object(MESSAGE) });
+const checker = TypeCompiler.Compile(VoiceBody);
+
+/** A checked request. */
+export interface VoiceRequest {
+  readonly text: string;
+  /** Unicode code points of `text`. */
+  readonly characters: number;
+  readonly rateHz: number;
+  /** Of the body; the query may name one too. */
+  readonly voiceId: string | undefined;
+}
+
+/** What Swagger shows: the rules above with the limit of this installation. */
+export function voiceBodySchema(maxCharacters: number) {
+  const text = { ...MESSAGE.text, minLength: 1, maxLength: maxCharacters };
+  const { message } = VoiceBody.properties;
+  return {
+    ...VoiceBody,
+    properties: { message: { ...message, properties: { ...MESSAGE, text } } },
+  };
+}
+
+/**
+ * Checks a body against every rule that needs no look at models or voices.
+ * @throws ServiceError `invalid_request` that names the field.
+ */
+export function parseVoiceRequest(body: unknown, maxCharacters: number): VoiceRequest {
+  const { message } = checkedBody<Static<typeof VoiceBody>>(body, checker);
+  const { text, sampleRate, voiceId } = message;
+  return {
+    text: text.toWellFormed(),
+    characters: countCharacters(text, maxCharacters),
+    rateHz: sampleRate,
+    voiceId: voiceId ?? undefined,
+  };
+}
+
+/** @throws ServiceError for a text that is blank or too long. */
+function countCharacters(text: string, maxCharacters: number): number {
+  if (text.trim() === '') {
+    throw invalidRequest(
+      "'message.text' must hold text to speak; it is blank.",
+      'message.text',
+      'invalid_value',
+    );
+  }
+  const characters = codePoints(text);
+  if (characters <= maxCharacters) return characters;
+  throw invalidRequest(
+    `'message.text' must have at most ${maxCharacters} characters; it has ${characters}.`,
+    'message.text',
+    'string_above_max_length',
+  );
+}
