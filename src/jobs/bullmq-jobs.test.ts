@@ -1,0 +1,112 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { needs } from '../../test/support/needs.ts';
+import { RecordingLogger } from '../../test/support/recording-logger.ts';
+import { HAS_REDIS, type RedisServer, startRedis } from '../../test/support/redis.ts';
+import type { JobOutcome, JobQueue } from '../contract/jobs.ts';
+import { Secret } from '../contract/secret.ts';
+import { systemClock } from '../kit/clock.ts';
+import { openQueueRedis, type Redis } from '../redis/open-redis.ts';
+import { bullmqJobs } from './bullmq-jobs.ts';
+
+/** What BullMQ's queue has beyond the cases of every queue: a Redis that hangs, forgets, and is looked into. */
+
+const TIMING = { leaseMs: 800, renewalMs: 200, lookMs: 100, firstRetryMs: 50 };
+const PATIENCE = { timeout: 15_000, interval: 20 };
+
+let server: RedisServer;
+let queue: JobQueue;
+let log: RecordingLogger;
+beforeEach(async (context) => {
+  needs(context, HAS_REDIS, 'Redis');
+  server = await startRedis();
+  log = new RecordingLogger();
+  queue = await bullmqJobs({ url: new Secret(server.url), clock: systemClock, log, timing: TIMING });
+});
+afterEach(async () => {
+  await queue.close();
+  await server.close();
+});
+
+/** Runs of a job that go on until their signal fires, but for the last, which is done. */
+function untilTold(last: number) {
+  const runs: AbortSignal[] = [];
+  queue.work({
+    kind: 'batch',
+    concurrency: 1,
+    run: (_, signal) => {
+      runs.push(signal);
+      if (runs.length === last) return Promise.resolve<JobOutcome>({ kind: 'done' });
+      return new Promise((resolve) => {
+        signal.addEventListener('abort', () => resolve({ kind: 'again', delayMs: 0 }), { once: true });
+      });
+    },
+  });
+  return runs;
+}
+
+describe('a Redis', () => {
+  it('that hangs is not waited for by those who add; a run is told, and goes on when it is back', async () => {
+    const runs = untilTold(2);
+    await queue.add('batch', 'a');
+    await vi.waitFor(() => expect(runs).toHaveLength(1), PATIENCE);
+    server.pause();
+    const asked = performance.now();
+    await expect(queue.add('batch', 'b')).rejects.toMatchObject({ kind: 'overloaded' });
+    expect(performance.now() - asked).toBeLessThan(2500);
+    await vi.waitFor(() => expect(runs[0]?.aborted).toBe(true), PATIENCE);
+    server.resume();
+    await vi.waitFor(() => expect(runs).toHaveLength(2), PATIENCE);
+  });
+
+  it('that forgot everything is filled again by whoever adds, and the run of before is told', async () => {
+    const runs = untilTold(2);
+    await queue.add('batch', 'a');
+    await vi.waitFor(() => expect(runs).toHaveLength(1), PATIENCE);
+    await server.stop();
+    await server.start();
+    await vi.waitFor(() => queue.add('batch', 'a'), PATIENCE);
+    await vi.waitFor(() => expect(runs[0]?.aborted).toBe(true), PATIENCE);
+    await vi.waitFor(() => expect(runs).toHaveLength(2), PATIENCE);
+  });
+
+  it('that is away is told to the log once', async () => {
+    untilTold(1);
+    await server.stop();
+    await vi.waitFor(() => expect(log.lines).toHaveLength(1), PATIENCE);
+    // Time for some more attempts to connect.
+    await Bun.sleep(1000);
+    expect(log.lines).toMatchObject([{ level: 'warn', message: 'Redis is away; its jobs wait' }]);
+  });
+
+  it('holds nothing of why a run failed, and of a job that is done nothing at all', async () => {
+    let failed = false;
+    queue.work({
+      kind: 'batch',
+      concurrency: 1,
+      async run() {
+        if (failed) return { kind: 'done' };
+        failed = true;
+        throw new Error('a private word');
+      },
+    });
+    const redis = await openQueueRedis(new Secret(server.url));
+    await queue.add('batch', 'a');
+    const ofJob = async () => (await redis.keys('*')).filter((key) => key.endsWith(':a'));
+    await vi.waitFor(async () => expect(await dump(redis)).toContain('the run failed'), PATIENCE);
+    expect(await dump(redis)).not.toContain('private');
+    await vi.waitFor(async () => expect(await ofJob()).toEqual([]), PATIENCE);
+    redis.disconnect();
+    expect(log.lines).toMatchObject([{ level: 'error', fields: { kind: 'batch', job: 'a' } }]);
+  });
+});
+
+/** All that a Redis holds in hashes and streams, as text. */
+async function dump(redis: Redis): Promise<string> {
+  const words: unknown[] = [];
+  for (const key of await redis.keys('*')) {
+    const type = await redis.type(key);
+    if (type === 'hash') words.push(await redis.hgetall(key));
+    if (type === 'stream') words.push(await redis.xrange(key, '-', '+'));
+  }
+  return JSON.stringify(words);
+}
