@@ -17,6 +17,14 @@ function file(toml: string): string {
   return path;
 }
 
+/** Every setting of a bucket that has no default. */
+const S3 = {
+  S3_ENDPOINT: 'https://blobs.example:9000/',
+  S3_BUCKET: 'files-of-service',
+  S3_ACCESS_KEY_ID: 'AKIA1',
+  S3_SECRET_ACCESS_KEY: 'hunter2',
+};
+
 /** The message with which a configuration is refused. */
 function refusal(environment: Record<string, string>): string {
   try {
@@ -106,6 +114,26 @@ describe('rate limits', () => {
   });
 });
 
+describe('files', () => {
+  test('lie under DATA_DIR unless there is a bucket', () => {
+    const { blobs } = loadConfig({ DATA_DIR: '/srv/data' });
+    expect(blobs).toEqual({ kind: 'disk', folder: '/srv/data/blobs' });
+  });
+
+  test('lie in a bucket, whose secret no print of the settings shows', () => {
+    const { blobs } = loadConfig(S3);
+    expect(blobs).toMatchObject({
+      kind: 's3',
+      endpoint: 'https://blobs.example:9000',
+      bucket: 'files-of-service',
+      region: 'us-east-1',
+      accessKeyId: 'AKIA1',
+    });
+    expect(inspect(blobs, { depth: 9 })).not.toContain('hunter2');
+    expect(loadConfig({ ...S3, S3_REGION: 'eu-west-9' }).blobs).toMatchObject({ region: 'eu-west-9' });
+  });
+});
+
 describe('TLS', () => {
   test('needs a certificate and its key', () => {
     expect(loadConfig({}).tls).toBeUndefined();
@@ -182,7 +210,16 @@ describe('environment', () => {
     [{ DATABASE_URL: 'mysql://u:hunter2@db/x' }, 'DATABASE_URL must be a URL such as postgres://'],
     [{ DATABASE_URL: 'postgres://:hunter2@db/x' }, 'DATABASE_URL must name a user'],
     [{ REDIS_URL: 'http://:hunter2@r' }, 'REDIS_URL must be redis://host:port'],
-    [{ S3_SECRET_ACCESS_KEY: 'hunter2' }, 'S3_SECRET_ACCESS_KEY'],
+    [
+      { S3_SECRET_ACCESS_KEY: 'hunter2' },
+      'S3_ENDPOINT and S3_BUCKET and S3_ACCESS_KEY_ID is missing: files in S3 need it',
+    ],
+    [{ S3_REGION: 'eu' }, 'S3_SECRET_ACCESS_KEY is missing'],
+    [{ ...S3, S3_BUCKET: '' }, 'variable S3_BUCKET is missing'],
+    [{ ...S3, S3_ENDPOINT: 'blobs.example' }, 'S3_ENDPOINT must be https://host'],
+    [{ ...S3, S3_ENDPOINT: 'https://k:hunter2@blobs.example' }, 'S3_ENDPOINT must be https://host'],
+    [{ ...S3, S3_ENDPOINT: 'https://blobs.example/bucket' }, 'S3_ENDPOINT must be https://host'],
+    [{ ...S3, S3_BUCKET: 'My_Bucket' }, 'S3_BUCKET must be 3 to 63 of'],
     [{ CONFIG: '/no/such/file.toml' }, 'CONFIG names a file that does not exist: /no/such/file.toml'],
   ])('%j is refused: %s', (environment, words) => {
     const message = refusal(environment as Record<string, string>);

@@ -12,9 +12,9 @@ import type { LimitSettings } from './contract/limits.ts';
 import type { Price } from './contract/prices.ts';
 import { Secret } from './contract/secret.ts';
 import type {
+  BlobSettings,
   CodeInterpreterSettings,
   DatabaseSettings,
-  DiskBlobSettings,
   EmbedModels,
   InferenceSettings,
   OrtProvider,
@@ -53,7 +53,7 @@ export interface Config {
   /** Where keys, usage, credits and responses are kept. */
   readonly database: DatabaseSettings;
   /** Where the bytes of files are kept. */
-  readonly blobs: DiskBlobSettings;
+  readonly blobs: BlobSettings;
   readonly modelsDir: string;
   /** Names of the plugins to load; undefined means all. */
   readonly plugins: readonly string[] | undefined;
@@ -166,8 +166,16 @@ export const ENVIRONMENT = [
     name: 'S3_ENDPOINT',
     fallback: '–',
     meaning:
-      'blobs in S3, with S3_BUCKET, S3_REGION, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY; this build refuses it at start',
+      '`https://host` of a server that speaks S3: with the next four, files of batches lie there, for all machines, instead of under DATA_DIR',
   },
+  { name: 'S3_BUCKET', fallback: '–', meaning: 'a bucket of its own, which exists' },
+  { name: 'S3_REGION', fallback: 'us-east-1', meaning: 'region that requests are signed for' },
+  {
+    name: 'S3_ACCESS_KEY_ID',
+    fallback: '–',
+    meaning: 'key that may list, read, write and delete in the bucket',
+  },
+  { name: 'S3_SECRET_ACCESS_KEY', fallback: '–', meaning: 'its secret' },
   { name: 'ORT_PROVIDER', fallback: 'cpu', meaning: '`cpu` or `cuda`: where embedded models run' },
   {
     name: 'CONFIG',
@@ -200,7 +208,6 @@ type Environment = Readonly<Record<string, string | undefined>>;
  */
 export function loadConfig(environment: Environment = process.env): Config {
   const env = new EnvironmentReader(environment);
-  refuseUnbuilt(env);
   const file = readConfigFile(env.text('CONFIG'));
   const cores = availableParallelism();
   const queueLimit = file.inference?.queue_limit ?? 256;
@@ -228,7 +235,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     apiKeys: parseApiKeys(env.text('API_KEYS')),
     dataDir,
     database: databaseSettings(env, dataDir),
-    blobs: Object.freeze({ kind: 'disk', folder: join(dataDir, 'blobs') }),
+    blobs: blobSettings(env, dataDir),
     modelsDir: resolve(env.text('MODELS_DIR') ?? join(userCache(env), 'voice-service', 'models')),
     plugins: parsePlugins(env.text('PLUGINS')),
     modelIds,
@@ -329,16 +336,52 @@ function databaseSettings(env: EnvironmentReader, dataDir: string): DatabaseSett
   }
 }
 
-/** Refuses settings of parts that this build lacks, so that nobody believes their data is elsewhere. */
-function refuseUnbuilt(env: EnvironmentReader): void {
-  const s3 = ['S3_ENDPOINT', 'S3_BUCKET', 'S3_REGION', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'];
-  for (const variable of s3) {
-    if (env.text(variable) !== undefined) {
-      throw new ConfigError(
-        `Environment variable ${variable} is set, but this build stores no blobs. Unset it.`,
-      );
-    }
+/** All of a bucket's settings or none: some of them alone would leave files where nobody looks for them. */
+function blobSettings(env: EnvironmentReader, dataDir: string): BlobSettings {
+  const given = {
+    S3_ENDPOINT: env.text('S3_ENDPOINT'),
+    S3_BUCKET: env.text('S3_BUCKET'),
+    S3_ACCESS_KEY_ID: env.text('S3_ACCESS_KEY_ID'),
+    S3_SECRET_ACCESS_KEY: env.text('S3_SECRET_ACCESS_KEY'),
+  };
+  const region = env.text('S3_REGION');
+  const {
+    S3_ENDPOINT: endpoint,
+    S3_BUCKET: bucket,
+    S3_ACCESS_KEY_ID: accessKeyId,
+    S3_SECRET_ACCESS_KEY: secret,
+  } = given;
+  if (endpoint && bucket && accessKeyId && secret) {
+    return Object.freeze({
+      kind: 's3',
+      endpoint: s3Endpoint(endpoint),
+      bucket: s3Bucket(bucket),
+      region: region ?? 'us-east-1',
+      accessKeyId,
+      secretAccessKey: new Secret(secret),
+    });
   }
+  const missing = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [name] : []));
+  if (missing.length === Object.keys(given).length && region === undefined) {
+    return Object.freeze({ kind: 'disk', folder: join(dataDir, 'blobs') });
+  }
+  throw new ConfigError(`Environment variable ${missing.join(' and ')} is missing: files in S3 need it.`);
+}
+
+/** @throws ConfigError for what is no address of a server. */
+function s3Endpoint(text: string): string {
+  const { protocol, host, pathname, search, username } = URL.parse(text) ?? {};
+  const isPlain = (protocol === 'https:' || protocol === 'http:') && host && pathname === '/' && !search;
+  if (isPlain && !username) return `${protocol}//${host}`;
+  throw new ConfigError('Environment variable S3_ENDPOINT must be https://host or http://host:port.');
+}
+
+/** @throws ConfigError for what cannot be the name of a bucket. */
+function s3Bucket(name: string): string {
+  if (/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(name)) return name;
+  throw new ConfigError(
+    'Environment variable S3_BUCKET must be 3 to 63 of a-z 0-9 . - and begin and end with a letter or a digit.',
+  );
 }
 
 /** @throws ConfigError for what is no address of Redis. */

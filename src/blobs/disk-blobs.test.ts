@@ -20,7 +20,8 @@ async function heldBytes(folder: string): Promise<number> {
 describe('blobs on disk', () => {
   blobStoreCases(async () => {
     const folder = await tempDir();
-    return { blobs: await openDiskBlobs(folder, clock), heldBytes: () => heldBytes(folder) };
+    const settings = { kind: 'disk', folder } as const;
+    return { blobs: await openDiskBlobs(folder, clock), settings, heldBytes: () => heldBytes(folder) };
   });
 
   it('are there after a restart, and are this user’s alone', async () => {

@@ -1,9 +1,15 @@
 import type { BlobStore } from '../contract/blob-store.ts';
 import type { Clock } from '../contract/clock.ts';
-import type { DiskBlobSettings } from '../contract/settings.ts';
+import type { BlobSettings } from '../contract/settings.ts';
 import { openDiskBlobs } from './disk-blobs.ts';
 
-/** Opens the store of blobs that the settings name. The caller closes it. */
-export async function openBlobs(settings: DiskBlobSettings, clock: Clock): Promise<BlobStore> {
-  return openDiskBlobs(settings.folder, clock);
+/**
+ * Opens the store of blobs that the settings name. The caller closes it.
+ * @throws StartError when a bucket cannot be used.
+ */
+export async function openBlobs(settings: BlobSettings, clock: Clock): Promise<BlobStore> {
+  if (settings.kind === 'disk') return openDiskBlobs(settings.folder, clock);
+  // Its client is large, and most services have no use for it.
+  const { openS3Blobs } = await import('./s3-blobs.ts');
+  return openS3Blobs(settings);
 }

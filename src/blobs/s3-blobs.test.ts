@@ -1,0 +1,263 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { blobStoreCases, chunks, wholeOf } from '../../test/cases/blob-store.cases.ts';
+import { needs } from '../../test/support/needs.ts';
+import { HAS_S3, type S3Server, startS3 } from '../../test/support/s3.ts';
+import { type S3Request, startS3Proxy } from '../../test/support/s3-proxy.ts';
+import { Secret } from '../contract/secret.ts';
+import type { S3BlobSettings } from '../contract/settings.ts';
+import { openS3Blobs } from './s3-blobs.ts';
+import { PART_BYTES } from './s3-upload.ts';
+
+const never = new AbortController().signal;
+const AWAY = { kind: 'overloaded', code: 'server_overloaded', retryAfterS: 5 };
+let server: S3Server | undefined;
+
+beforeAll(async () => {
+  if (HAS_S3) server = await startS3();
+});
+afterAll(() => server?.close());
+beforeEach((context) => needs(context, HAS_S3, 'versitygw'));
+
+function started(): S3Server {
+  if (server === undefined) throw new Error('the server was not started');
+  return server;
+}
+
+async function open() {
+  const bucket = await started().freshBucket();
+  const blobs = await openS3Blobs(bucket.settings);
+  onTestFinished(() => blobs.close());
+  return { blobs, bucket, ...bucket };
+}
+
+/** Behind a proxy that passes everything at first. */
+async function openBehindProxy() {
+  const bucket = await started().freshBucket();
+  const proxy = await startS3Proxy(started().endpoint);
+  const blobs = await openS3Blobs({ ...bucket.settings, endpoint: proxy.endpoint });
+  onTestFinished(() => blobs.close());
+  return { blobs, proxy, bucket };
+}
+
+const random = (lengthBytes: number) => {
+  const bytes = Buffer.alloc(lengthBytes);
+  for (let at = 0; at < lengthBytes; at += 65_536) crypto.getRandomValues(bytes.subarray(at, at + 65_536));
+  return bytes;
+};
+const isPart = ({ method, path }: S3Request) => method === 'PUT' && path.includes('partNumber=');
+const isDownload = ({ method, path }: S3Request) => method === 'GET' && path.includes('/files/');
+
+describe('blobs in S3', () => {
+  blobStoreCases(open);
+
+  it('are there for every client of the bucket', async () => {
+    const { blobs, bucket } = await open();
+    await blobs.write('files/x', chunks('text'), never);
+    const other = await openS3Blobs(bucket.settings);
+    expect(String(await wholeOf(other, 'files/x'))).toBe('text');
+    await other.close();
+  });
+});
+
+describe('an upload', () => {
+  it('goes at once up to a part, and in parts beyond', async () => {
+    const { blobs, proxy } = await openBehindProxy();
+    const sent = (from: number) => proxy.requests.slice(from).filter(({ method }) => method === 'PUT');
+    const lengths = (requests: readonly S3Request[]) =>
+      requests.map(({ body }) => body.length).sort((one, other) => other - one);
+    await blobs.write('files/x', chunks(random(PART_BYTES - 1)), never);
+    expect(lengths(sent(0))).toEqual([PART_BYTES - 1]);
+    const before = proxy.requests.length;
+    await blobs.write('files/x', chunks(random(2 * PART_BYTES + 1)), never);
+    const parts = sent(before);
+    expect(lengths(parts)).toEqual([PART_BYTES, PART_BYTES, 1]);
+    expect(parts.every(isPart)).toBe(true);
+    for (const { headers, body } of parts) {
+      const sha256 = new Bun.CryptoHasher('sha256').update(body).digest();
+      expect(headers['x-amz-checksum-sha256']).toBe(sha256.toString('base64'));
+      expect(headers['x-amz-content-sha256']).toBe(sha256.toString('hex'));
+    }
+  });
+
+  it('has at most two parts on their way', async () => {
+    const { blobs, proxy } = await openBehindProxy();
+    const seen: number[] = [];
+    let asked = 0;
+    proxy.fault((request) => {
+      if (isPart(request)) seen.push(asked);
+      return { kind: 'pass' };
+    });
+    const source = async function* () {
+      for (let part = 0; part < 6; part += 1) {
+        yield random(PART_BYTES);
+        asked += 1;
+      }
+    };
+    await blobs.write('files/x', source(), never);
+    expect(seen).toHaveLength(6);
+    // What was asked of the source when the server saw a part: those before it and at most one more.
+    for (const [index, count] of seen.toSorted((a, b) => a - b).entries())
+      expect(count).toBeLessThanOrEqual(index + 2);
+  });
+
+  it.each([
+    ['short', 1000],
+    ['long', 2 * PART_BYTES],
+  ])('that is damaged on the way is refused by the server, %s', async (_, length) => {
+    const { blobs, proxy, bucket } = await openBehindProxy();
+    let damaged = false;
+    proxy.fault(({ method, body }) => {
+      if (method !== 'PUT' || body.length === 0 || damaged) return { kind: 'pass' };
+      damaged = true;
+      return { kind: 'damage' };
+    });
+    await expect(blobs.write('files/x', chunks(random(length)), never)).rejects.toMatchObject(AWAY);
+    expect(damaged).toBe(true);
+    expect(await bucket.heldBytes()).toBe(0);
+  });
+
+  it('whose part is refused for good leaves nothing, and asks its source no further', {
+    timeout: 30_000,
+  }, async () => {
+    const { blobs, proxy, bucket } = await openBehindProxy();
+    proxy.fault((request) =>
+      isPart(request) && request.path.includes('partNumber=2') ? { kind: 'unavailable' } : { kind: 'pass' },
+    );
+    let given = 0;
+    const endless = async function* () {
+      for (;;) {
+        given += 1;
+        yield random(PART_BYTES);
+      }
+    };
+    await expect(blobs.write('files/x', endless(), never)).rejects.toMatchObject(AWAY);
+    expect(given).toBeLessThan(6);
+    expect(await bucket.heldBytes()).toBe(0);
+  });
+});
+
+describe('a store that is away', () => {
+  it('for a moment is not noticed', { timeout: 30_000 }, async () => {
+    const { blobs, proxy } = await openBehindProxy();
+    const bytes = random(2 * PART_BYTES + 5);
+    const tries = new Map<string, number>();
+    // Each request fails once.
+    proxy.fault(({ method, path, headers }) => {
+      const key = `${method} ${path} ${headers.range}`;
+      tries.set(key, (tries.get(key) ?? 0) + 1);
+      return { kind: tries.get(key) === 1 ? 'unavailable' : 'pass' };
+    });
+    const { sha256 } = await blobs.write('files/x', chunks(bytes), never);
+    expect(sha256).toBe(new Bun.CryptoHasher('sha256').update(bytes).digest('hex'));
+    expect((await wholeOf(blobs, 'files/x'))?.equals(bytes)).toBe(true);
+    expect(await Array.fromAsync(blobs.list('files/', never), ({ name }) => name)).toEqual(['files/x']);
+    expect(await blobs.delete('files/x')).toBe(true);
+  });
+
+  it('for longer is told as such by every method', { timeout: 60_000 }, async () => {
+    const { blobs, proxy, bucket } = await openBehindProxy();
+    await blobs.write('files/x', chunks('text'), never);
+    proxy.fault(() => ({ kind: 'unavailable' }));
+    await Promise.all([
+      expect(blobs.write('files/y', chunks('x'), never)).rejects.toMatchObject(AWAY),
+      expect(blobs.write('files/z', chunks(random(PART_BYTES)), never)).rejects.toMatchObject(AWAY),
+      expect(blobs.read('files/x', never)).rejects.toMatchObject(AWAY),
+      expect(blobs.delete('files/x')).rejects.toMatchObject(AWAY),
+      expect(blobs.deleteAll('files/', never)).rejects.toMatchObject(AWAY),
+      expect(Array.fromAsync(blobs.list('files/', never))).rejects.toMatchObject(AWAY),
+    ]);
+    proxy.fault(() => ({ kind: 'pass' }));
+    expect(String(await wholeOf(blobs, 'files/x'))).toBe('text');
+    expect(await bucket.heldBytes()).toBe(4);
+  });
+
+  it('is waited for no longer than somebody wants', async () => {
+    const { blobs, proxy } = await openBehindProxy();
+    const controller = new AbortController();
+    const left = new Error('left');
+    proxy.fault(() => {
+      controller.abort(left);
+      return { kind: 'unavailable' };
+    });
+    await expect(blobs.read('files/x', controller.signal)).rejects.toBe(left);
+  });
+});
+
+it('a pause between two tries ends with the signal', { timeout: 30_000 }, async () => {
+  const { blobs, proxy } = await openBehindProxy();
+  const controller = new AbortController();
+  const left = new Error('left');
+  let tries = 0;
+  let leftMs = 0;
+  proxy.fault(() => {
+    tries += 1;
+    if (tries === 3) {
+      setTimeout(() => {
+        leftMs = performance.now();
+        controller.abort(left);
+      }, 30);
+    }
+    return { kind: 'unavailable' };
+  });
+  await expect(blobs.read('files/x', controller.signal)).rejects.toBe(left);
+  expect(performance.now() - leftMs).toBeLessThan(25);
+});
+
+describe('a download', () => {
+  it('goes on where its connection broke', { timeout: 30_000 }, async () => {
+    const { blobs, proxy } = await openBehindProxy();
+    const bytes = random(3_000_000);
+    await blobs.write('files/x', chunks(bytes), never);
+    proxy.fault((request) =>
+      isDownload(request) ? { kind: 'cut', afterBytes: 1_000_000 } : { kind: 'pass' },
+    );
+    expect(
+      (await wholeOf(blobs, 'files/x', { start: 7, end: 2_999_999 }))?.equals(bytes.subarray(7, 2_999_999)),
+    ).toBe(true);
+    const ranges = proxy.requests.filter(isDownload).map(({ headers }) => headers.range);
+    expect(ranges.length).toBeGreaterThanOrEqual(3);
+    expect(ranges[0]).toBe('bytes=7-2999998');
+  });
+
+  it('that never gets a byte is given up', { timeout: 30_000 }, async () => {
+    const { blobs, proxy } = await openBehindProxy();
+    await blobs.write('files/x', chunks('text'), never);
+    proxy.fault((request) => (isDownload(request) ? { kind: 'cut', afterBytes: 0 } : { kind: 'pass' }));
+    await expect(wholeOf(blobs, 'files/x')).rejects.toMatchObject(AWAY);
+    expect(proxy.requests.filter(isDownload).length).toBeLessThan(20);
+  });
+
+  it('is of one blob, though another one takes its name meanwhile', { timeout: 30_000 }, async () => {
+    const { blobs, proxy } = await openBehindProxy();
+    await blobs.write('files/x', chunks(Buffer.alloc(2_000_000, 1)), never);
+    let cut = false;
+    proxy.fault((request) => {
+      if (!isDownload(request) || cut) return { kind: 'pass' };
+      cut = true;
+      return { kind: 'cut', afterBytes: 1_000_000 };
+    });
+    const bytes = await blobs.read('files/x', never);
+    await bytes?.next();
+    await blobs.write('files/x', chunks(Buffer.alloc(2_000_000, 2)), never);
+    await expect(Array.fromAsync(bytes ?? [])).rejects.toMatchObject({ kind: 'internal' });
+  });
+});
+
+describe('a start says what is wrong', () => {
+  const wrong: [string, Partial<S3BlobSettings>, string][] = [
+    ['with a bucket that is not there', { bucket: 'nowhere' }, 'there is no such bucket'],
+    ['with another key', { accessKeyId: 'other' }, 'S3_ACCESS_KEY_ID'],
+    ['with another secret', { secretAccessKey: new Secret('secret-x') }, 'S3_SECRET_ACCESS_KEY'],
+    ['with another region', { region: 'elsewhere-9' }, 'S3_REGION'],
+    ['without a server', { endpoint: 'http://127.0.0.1:1' }, 'check S3_ENDPOINT'],
+  ];
+  it.each(wrong)('%s', { timeout: 30_000 }, async (_, change, said) => {
+    const { settings } = await started().freshBucket();
+    const opened = openS3Blobs({ ...settings, ...change });
+    await expect(opened).rejects.toMatchObject({
+      name: 'StartError',
+      message: expect.stringContaining(said),
+    });
+    await expect(opened).rejects.not.toMatchObject({ message: expect.stringContaining('secret-') });
+  });
+});
