@@ -8,6 +8,7 @@ import { benchHearing } from './cases/hearing.ts';
 import { benchIntelligibility } from './cases/intelligibility.ts';
 import { benchMemory } from './cases/memory.ts';
 import { benchRealtime, realtimeParts } from './cases/realtime.ts';
+import { benchSchemas } from './cases/schemas.ts';
 import { benchSpeech } from './cases/speech.ts';
 import { benchText } from './cases/text.ts';
 import { benchVoiceActivity } from './cases/voice-activity.ts';
@@ -23,6 +24,7 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
   clients: benchClients,
   'api-fuzz': benchApiFuzz,
   text: benchText,
+  schemas: benchSchemas,
   calls: benchCalls,
   fairness: benchFairness,
 };

@@ -1,0 +1,63 @@
+/**
+ * Answers of the shipped language model to schemas that a library makes: each must end by itself and be valid, as
+ * another library judges it. Some of them are part of the tests.
+ */
+
+import { generatedSchemas } from '../../test/support/generated-schemas.ts';
+import { openSmallLlama } from '../../test/support/real-llama.ts';
+import { type SchemaAnswer, schemaAnswer } from '../../test/support/schema-answers.ts';
+import { report } from '../report.ts';
+
+const SCHEMAS = 200;
+const SEED = 1;
+/** A process of the model uses one core. */
+const PROCESSES = 2;
+const CONTEXT_TOKENS = 1024;
+
+export async function benchSchemas(): Promise<void> {
+  const settings = { kind: 'llama', weights: 'smollm2-135m-instruct', slots: 2 } as const;
+  const opened = Array.from({ length: PROCESSES }, () =>
+    openSmallLlama({ settings: { ...settings, contextTokens: CONTEXT_TOKENS } }),
+  );
+  const engines = await Promise.all(opened);
+  const schemas = generatedSchemas(SCHEMAS, SEED);
+  const waiting = [...schemas.entries()];
+  const answers: SchemaAnswer[] = [];
+  try {
+    const workers = engines.flatMap((engine) => [...Array(settings.slots).keys()].map(() => engine));
+    await Promise.all(
+      workers.map(async (engine, worker) => {
+        for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+          const [index, schema] = next;
+          const answer = await schemaAnswer(engine, schema, index, `org_${worker}`);
+          if (answer.fault) console.error(`${JSON.stringify(schema)}\n${answer.text}\n${answer.fault}`);
+          answers.push(answer);
+        }
+      }),
+    );
+  } finally {
+    await Promise.all(engines.map((engine) => engine.close()));
+  }
+  const faults = answers.filter(({ fault }) => fault !== undefined).length;
+  const tokens = answers.reduce((sum, answer) => sum + answer.tokens, 0);
+  const counts = (keyword: string) => schemas.filter((each) => JSON.stringify(each).includes(`"${keyword}"`));
+  const kinds = ['properties', 'prefixItems', 'anyOf', 'oneOf', 'allOf', '$ref', 'enum', 'pattern', 'format'];
+  await report(
+    'schemas',
+    'Answers of the language model to generated JSON Schemas',
+    [
+      { measure: 'schemas', ours: answers.length, unit: '' },
+      {
+        measure: 'answers that are refused, cut or not valid',
+        ours: faults + SCHEMAS - answers.length,
+        unit: '',
+        target: 0,
+      },
+      { measure: 'tokens of an answer, mean', ours: tokens / answers.length, unit: '' },
+    ],
+    [
+      `json-schema-faker made the schemas with the seed ${SEED}, ajv judged the answers of ${settings.weights}.`,
+      `Schemas with ${kinds.map((kind) => `${kind}: ${counts(kind).length}`).join(', ')}.`,
+    ],
+  );
+}
