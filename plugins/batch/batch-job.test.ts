@@ -238,6 +238,32 @@ describe('a line that fails', () => {
   });
 });
 
+describe('credits', () => {
+  it.each([
+    // A line holds 10 and costs 5.
+    { granted: 105, completed: 20 },
+    { granted: 50, completed: 9 },
+    { granted: 5, completed: 0 },
+  ])(
+    'of $granted are enough for $completed of 20 lines, however many of them run at once',
+    async ({ granted, completed }) => {
+      const work = await batchWork({ prices: [CHAT_PRICE] });
+      await work.accounts.credits.grant('a', granted, 0);
+      const batch = await work.create(lines(20));
+      await work.job().run(batch.id, never);
+      expect(await work.get(batch)).toMatchObject({
+        status: 'completed',
+        counts: { completed, failed: 20 - completed },
+      });
+      const { error } = await work.results(batch);
+      const codes = error.map((line) => line.error?.code);
+      expect(codes).toEqual(Array.from({ length: 20 - completed }, () => 'insufficient_quota'));
+      const left = { available: granted - 5 * completed, reserved: 0, revenue: 5 * completed };
+      expect(await work.accounts.credits.balance('a')).toMatchObject(left);
+    },
+  );
+});
+
 describe('a cancel', () => {
   it('keeps what has ended, and fills the error file with the rest', async () => {
     const work = await batchWork({ prices: [CHAT_PRICE] });
@@ -469,6 +495,63 @@ describe('a batch that another runner takes', () => {
       revenue: 150,
     });
     expect(await Array.fromAsync(work.blobs.list('batches/', never))).toEqual([]);
+  });
+});
+
+describe('a store that fails', () => {
+  it('fails no line: the run ends, and the next one goes on from the last checkpoint', async () => {
+    const work = await batchWork({ prices: [CHAT_PRICE] });
+    await work.accounts.credits.grant('a', 100_000, 0);
+    const batch = await work.create(lines(1500));
+    const full = new ServiceError('overloaded', 'no room');
+    let parts = 0;
+    const blobs = withMethods(work.blobs, {
+      write: async (name, ...rest) => {
+        if (name.startsWith('batches/')) parts += 1;
+        if (parts > 1) throw full;
+        return await work.blobs.write(name, ...rest);
+      },
+    });
+    await expect(work.job(echo, { blobs }).run(batch.id, never)).rejects.toBe(full);
+    const { counts, status } = await work.get(batch);
+    expect(status).toBe('in_progress');
+    expect(counts.completed).toBeGreaterThanOrEqual(500);
+    expect(counts.completed).toBeLessThan(1500);
+    const charged = 5 * counts.completed;
+    expect(await work.accounts.credits.balance('a')).toMatchObject({ reserved: 0, revenue: charged });
+    let calls = 0;
+    const counting: CallOperation = async (...args) => {
+      calls += 1;
+      return await echo(...args);
+    };
+    expect(await work.job(counting).run(batch.id, never)).toEqual(DONE);
+    expect(calls).toBe(1500 - counts.completed);
+    expect(await work.get(batch)).toMatchObject({ status: 'completed', counts: { completed: 1500 } });
+  });
+
+  it('while lines run ends them', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(5));
+    const gates = gated();
+    const gone = new Error('the database is gone');
+    let looks = 0;
+    const batches = withMethods(work.batches, {
+      look: async (...args) => {
+        looks += 1;
+        if (looks > 2) throw gone;
+        return await work.batches.look(...args);
+      },
+    });
+    await expect(work.job(gates.call, { batches }).run(batch.id, never)).rejects.toBe(gone);
+    expect(gates.aborted).toHaveLength(5);
+    expect(await work.job().run(batch.id, never)).toEqual(DONE);
+  });
+
+  it('whose counts do not add up is no reason to spin', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(2));
+    const batches = withMethods(work.batches, { finalize: async () => false });
+    await expect(work.job(echo, { batches }).run(batch.id, never)).rejects.toThrow('add up');
   });
 });
 

@@ -62,15 +62,24 @@ export class Checkpoints {
     this.#unsaved.add(result);
   }
 
+  get isSaving(): boolean {
+    return this.#saving !== undefined;
+  }
+
   /** Whether there is enough for a checkpoint, and none is being written. */
   get isDue(): boolean {
     const { lines, characters } = this.#unsaved;
-    return this.#saving === undefined && (lines >= DUE_LINES || characters >= DUE_CHARACTERS);
+    return !this.isSaving && (lines >= DUE_LINES || characters >= DUE_CHARACTERS);
   }
 
   /** The batch as it is now; undefined when another runner has it. */
   look(): Promise<BatchRecord | undefined> {
     return this.#parts.batches.look(this.#batch.id, this.#runner);
+  }
+
+  /** Whether results that are not saved yet hold credits, of which a checkpoint gives the rest back. */
+  get holdsCredits(): boolean {
+    return this.isSaving || this.#unsaved.bills.some(({ held }) => held);
   }
 
   /**

@@ -30,29 +30,37 @@ it('tries a line again whose process died', () => {
 
 it('waits twice as long after each failure, up to a limit, with jitter of half of it', () => {
   const { retries: least } = retries(0);
-  const waits = Array.from({ length: 6 }, () => least.failed(1, overloaded));
+  const waits = Array.from({ length: 6 }, () => least.failed(1, overloaded, false));
   expect(waits).toEqual([50, 100, 200, 400, 500, 500]);
-  expect(retries(1).retries.failed(1, overloaded)).toBe(100);
+  expect(retries(1).retries.failed(1, overloaded, false)).toBe(100);
 });
 
 it('waits at least as long as the failure asks for, within the limit', () => {
   const { retries: some } = retries();
-  expect(some.failed(1, new ServiceError('rate_limited', 'x', { retryAfterS: 0.7 }))).toBe(700);
-  expect(some.failed(2, new ServiceError('rate_limited', 'x', { retryAfterS: 3600 }))).toBe(1000);
+  expect(some.failed(1, new ServiceError('rate_limited', 'x', { retryAfterS: 0.7 }), false)).toBe(700);
+  expect(some.failed(2, new ServiceError('rate_limited', 'x', { retryAfterS: 3600 }), false)).toBe(1000);
 });
 
 it('gives up once a line has failed for long, and begins anew when it has not', () => {
   const { clock, retries: some } = retries();
-  some.failed(1, overloaded);
+  some.failed(1, overloaded, false);
   clock.advance(TIMES.givenUpAfterMs - 1);
-  expect(some.failed(1, overloaded)).toBeDefined();
+  expect(some.failed(1, overloaded, false)).toBeDefined();
   clock.advance(1);
-  expect(some.failed(2, overloaded)).toBeDefined();
-  expect(some.failed(1, overloaded)).toBeUndefined();
+  expect(some.failed(2, overloaded, false)).toBeDefined();
+  expect(some.failed(1, overloaded, false)).toBeUndefined();
   some.forget(1);
-  expect(some.failed(1, overloaded)).toBe(50);
+  expect(some.failed(1, overloaded, false)).toBe(50);
 });
 
 it('does not try again what cannot pass', () => {
-  expect(retries().retries.failed(1, new ServiceError('invalid_request', 'x'))).toBeUndefined();
+  expect(retries().retries.failed(1, new ServiceError('invalid_request', 'x'), false)).toBeUndefined();
+});
+
+it('waits for credits only while its batch holds some', () => {
+  const { retries: some } = retries();
+  const short = new ServiceError('insufficient_quota', 'x');
+  expect(some.failed(1, short, true)).toBe(50);
+  expect(some.failed(1, short, false)).toBeUndefined();
+  expect(some.failed(2, new ServiceError('invalid_request', 'x'), true)).toBeUndefined();
 });

@@ -43,10 +43,12 @@ export class LineRetries {
 
   /**
    * Notes that a line failed.
+   * @param holdsCredits whether the batch holds credits for others of its lines, some of which may come back.
    * @returns after how many ms it is to be tried again; undefined when it has failed for good.
    */
-  failed(line: number, error: ServiceError): number | undefined {
-    if (!isTransient(error)) return undefined;
+  failed(line: number, error: ServiceError, holdsCredits: boolean): number | undefined {
+    const mayPass = isTransient(error) || (error.kind === 'insufficient_quota' && holdsCredits);
+    if (!mayPass) return undefined;
     const { clock, random, times = RETRY_TIMES } = this.#parts;
     const nowMs = clock.monotonicMs();
     const { sinceMs, attempts } = this.#failing.get(line) ?? { sinceMs: nowMs, attempts: 0 };

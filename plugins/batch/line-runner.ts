@@ -11,7 +11,7 @@ import type { Checkpoints } from './checkpoints.ts';
 import { EventLoopTurns } from './event-loop-turns.ts';
 import { attemptLine } from './line-attempt.ts';
 import type { InputLine, LinePlace } from './line-cutter.ts';
-import { LinePace } from './line-pace.ts';
+import { type Attempt, LinePace } from './line-pace.ts';
 import { type LineRequest, lineRequest } from './line-request.ts';
 import { isTransient, type LineRetries } from './line-retries.ts';
 import type { LineShare } from './line-shares.ts';
@@ -206,8 +206,7 @@ export class LineRunner {
         const text = outputLine(request.customId, end.requestId, end.body);
         this.#take(request, { kind: 'output', text, bills: end.bills });
       } else if (end.kind === 'failed') {
-        if (isTransient(end.error)) this.#pace.refused(attempt);
-        await this.#takeFailure(request, end.error, end.bills);
+        await this.#takeFailure(request, attempt, end.error, end.bills);
       } else await this.#parts.lineCalls.discard(end.bills);
     } catch (error) {
       this.#fail(error);
@@ -216,15 +215,24 @@ export class LineRunner {
     this.#wake();
   }
 
-  async #takeFailure(request: LineRequest, error: ServiceError, bills: readonly LineBill[]): Promise<void> {
-    const { retries, lineCalls, failedInside } = this.#parts;
-    const waitMs = retries.failed(request.number, error);
+  async #takeFailure(
+    request: LineRequest,
+    attempt: Attempt,
+    error: ServiceError,
+    bills: readonly LineBill[],
+  ): Promise<void> {
+    const { retries, lineCalls, failedInside, checkpoints } = this.#parts;
+    const holdsCredits = this.#running > 1 || checkpoints.holdsCredits;
+    const waitMs = retries.failed(request.number, error, holdsCredits);
+    // Credits are short when too many lines hold some, too.
+    if (waitMs !== undefined || isTransient(error)) this.#pace.refused(attempt);
     if (waitMs === undefined) {
       if (error.kind === 'internal') failedInside(error);
       const failure = { code: error.code ?? error.type, message: error.message };
       this.#take(request, { kind: 'error', text: errorLine(request.customId, failure), bills });
       return;
     }
+    if (error.kind === 'insufficient_quota' && !checkpoints.isSaving) this.#save();
     // Only the last attempt counts.
     await lineCalls.discard(bills);
     const timer = setTimeout(() => {
