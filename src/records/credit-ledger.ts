@@ -23,7 +23,7 @@ export interface NewTransfer {
 }
 
 /** Transfers of one statement, which has five values for each and its entries up to twelve. */
-const MOST_AT_ONCE = 500;
+const MOST_AT_ONCE = 64;
 
 export const NO_CREDITS: CreditBalance = { available: 0, reserved: 0, revenue: 0, granted: 0 };
 

@@ -9,7 +9,7 @@ import type { Tables } from './tables.ts';
 import { toRow } from './usage-store.ts';
 
 /** Rows of one statement. */
-const MOST_AT_ONCE = 500;
+const MOST_AT_ONCE = 64;
 
 /**
  * Writes the usage rows of calls of batch lines, charges for them and ends what they hold, inside a transaction of
