@@ -115,8 +115,8 @@ export interface TextEngine {
    * Answers a conversation, with no more than fits the model or than the engine lets a server say. Not consuming
    * stops the work soon; so does `return()` or an abort, which throws the signal's reason.
    * @throws ServiceError `invalid_request` for what the model cannot take (a part, a schema, a conversation that
-   *   is too long: code `context_length_exceeded`), `overloaded` when the queue is full, `internal` when the
-   *   process died, `upstream` when a remote engine failed.
+   *   is too long: code `context_length_exceeded`), `overloaded` when the queue is full, `rate_limited` when the
+   *   owner has taken its share of it, `internal` when the process died, `upstream` when a remote engine failed.
    */
   generate(request: TextRequest, signal: AbortSignal): AsyncIterable<TextEvent>;
   ready(): ReadyReport;
