@@ -1,0 +1,191 @@
+import { readdir, utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openDiskBlobs } from '../../src/blobs/disk-blobs.ts';
+import type { BatchRecord } from '../../src/contract/batch-store.ts';
+import { type FileRecord, fileBlob, IDEMPOTENCY_KEY_S } from '../../src/contract/file-store.ts';
+import { newId } from '../../src/contract/id.ts';
+import { batchStore } from '../../src/records/batch-store.ts';
+import { fileStore } from '../../src/records/file-store.ts';
+import { openSqlite } from '../../src/records/sqlite-records.ts';
+import { chunks } from '../../test/cases/blob-store.cases.ts';
+import { fileRecord } from '../../test/cases/file-store.cases.ts';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { RecordingLogger } from '../../test/support/recording-logger.ts';
+import { tempDir } from '../../test/support/temp-dir.ts';
+import { FileSweep, type SweepParts } from './file-sweep.ts';
+
+const DAY_S = 86_400;
+const never = new AbortController().signal;
+
+async function parts() {
+  const folder = await tempDir();
+  const clock = new ManualClock();
+  const records = openSqlite(':memory:');
+  onTestFinished(() => records.close());
+  const now = Math.floor(clock.now() / 1000);
+  const all = {
+    files: fileStore(records),
+    batches: batchStore(records),
+    blobs: await openDiskBlobs(folder, clock),
+    clock,
+    log: new RecordingLogger(),
+  };
+  return {
+    ...all,
+    now,
+    records,
+    /** Stores a blob that was written so long ago. */
+    async blob(name: string, ageS = 0) {
+      await all.blobs.write(name, chunks('x'), never);
+      await utimes(join(folder, name), now - ageS, now - ageS);
+    },
+    async held(): Promise<string[]> {
+      const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+      const files = entries.filter((entry) => entry.isFile());
+      return files.map(({ parentPath, name }) => join(parentPath, name).slice(folder.length + 1)).sort();
+    },
+  };
+}
+
+/** Runs the first sweep to its end. */
+async function sweep(all: SweepParts): Promise<void> {
+  const batches = Promise.withResolvers<void>();
+  const forget = all.files.forgetKeys.bind(all.files);
+  // The last step of a sweep.
+  const files = {
+    ...all.files,
+    async forgetKeys(before: number) {
+      const count = await forget(before);
+      batches.resolve();
+      return count;
+    },
+  };
+  const running = new FileSweep({ ...all, files });
+  await batches.promise;
+  await running.close();
+}
+
+function batch(input: FileRecord, status: BatchRecord['status'], at: number): BatchRecord {
+  return {
+    id: newId('batch'),
+    organization: input.organization,
+    keyId: 'k',
+    endpoint: '/v1/embeddings',
+    inputFile: input.id,
+    metadata: null,
+    status,
+    times: { created: at, expires: at + DAY_S },
+    counts: { total: 0, completed: 0, failed: 0 },
+    tokens: { input: 0, output: 0 },
+    faults: [],
+  };
+}
+
+describe('a sweep', () => {
+  it('removes files that expired, records and bytes, however many', async () => {
+    const all = await parts();
+    const { now, files } = all;
+    const expired = Array.from({ length: 503 }, (_, at) => fileRecord({ expiresAt: now - at }));
+    const kept = [fileRecord(), fileRecord({ expiresAt: now + 1 })];
+    for (const file of [...expired, ...kept]) {
+      await files.put(file);
+      await all.blob(fileBlob(file.id), 2 * DAY_S);
+    }
+    await sweep(all);
+    expect(await all.held()).toEqual(kept.map(({ id }) => fileBlob(id)).sort());
+    expect(await files.expired(now, 10)).toEqual([]);
+    expect(all.log.lines).toEqual([
+      { level: 'info', message: 'files swept', fields: { expired: 503, files: 0, parts: 0, keys: 0 } },
+    ]);
+  });
+
+  it('leaves a file that a batch reads', async () => {
+    const all = await parts();
+    const file = fileRecord({ createdAt: all.now - 9000, expiresAt: all.now + 5 });
+    await all.files.put(file);
+    await all.blob(fileBlob(file.id), 9000);
+    await all.batches.create(batch(file, 'validating', all.now), 10);
+    all.clock.advance(10_000);
+    await sweep(all);
+    expect(await all.held()).toEqual([fileBlob(file.id)]);
+  });
+
+  it('removes bytes without a record when they are a day old', async () => {
+    const all = await parts();
+    const known = fileRecord();
+    await all.files.put(known);
+    await all.blob(fileBlob(known.id), 9 * DAY_S);
+    await all.blob('files/file-young', DAY_S - 60);
+    for (let at = 0; at < 502; at += 1) await all.blob(`files/file-lost${at}`, DAY_S + 60);
+    await sweep(all);
+    expect(await all.held()).toEqual([fileBlob(known.id), 'files/file-young'].sort());
+  });
+
+  it('removes old results of batches that have ended, of open ones never', async () => {
+    const all = await parts();
+    const file = fileRecord();
+    await all.files.put(file);
+    const open = await all.batches.create(batch(file, 'validating', all.now - 3 * DAY_S), 10);
+    for (const id of [open.id, 'batch_ended']) {
+      await all.blob(`batches/${id}/r-1.output.jsonl`, 2 * DAY_S);
+      await all.blob(`batches/${id}/r-2.output.jsonl`, 60);
+    }
+    await sweep(all);
+    expect(await all.held()).toEqual(
+      [
+        `batches/${open.id}/r-1.output.jsonl`,
+        `batches/${open.id}/r-2.output.jsonl`,
+        'batches/batch_ended/r-2.output.jsonl',
+      ].sort(),
+    );
+  });
+
+  it('forgets old keys', async () => {
+    const all = await parts();
+    const { files, now } = all;
+    const old = fileRecord({ createdAt: now - IDEMPOTENCY_KEY_S - 1 });
+    const young = fileRecord({ createdAt: now - 60 });
+    await files.put(old, { key: 'old', fingerprint: 'f' });
+    await files.put(young, { key: 'young', fingerprint: 'f' });
+    await sweep(all);
+    const left = await all.records.db.selectFrom('idempotency_keys').select('idempotency_key').execute();
+    expect(left).toEqual([{ idempotency_key: 'young' }]);
+  });
+
+  it('that fails is told, and ends nothing', async () => {
+    const all = await parts();
+    const told = Promise.withResolvers<void>();
+    const error = all.log.error.bind(all.log);
+    all.log.error = (...line) => {
+      error(...line);
+      told.resolve();
+    };
+    all.files.expired = () => Promise.reject(new Error('the records are away'));
+    const running = new FileSweep(all);
+    await told.promise;
+    await running.close();
+    expect(all.log.lines).toMatchObject([{ level: 'error', message: 'files could not be swept' }]);
+  });
+
+  it('stops when it is closed, in the middle of many files', async () => {
+    const all = await parts();
+    for (let at = 0; at < 50; at += 1) await all.blob(`files/file-lost${at}`, 2 * DAY_S);
+    const deleting = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    const remove = all.blobs.delete.bind(all.blobs);
+    all.blobs.delete = async (name) => {
+      deleting.resolve();
+      await goOn.promise;
+      return remove(name);
+    };
+    const running = new FileSweep(all);
+    await deleting.promise;
+    const closed = running.close();
+    goOn.resolve();
+    await closed;
+    expect(await all.held()).toHaveLength(49);
+    expect(all.log.lines).toEqual([]);
+    await running.close();
+  });
+});
