@@ -1,6 +1,7 @@
 /** `bun run bench [case …]`: measures, and writes tables to bench/results. Not part of the tests. */
 
 import { benchApiFuzz } from './cases/api-fuzz.ts';
+import { benchBatch } from './cases/batch.ts';
 import { benchCalls } from './cases/calls.ts';
 import { benchClients } from './cases/clients.ts';
 import { benchFairness } from './cases/fairness.ts';
@@ -26,6 +27,7 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
   text: benchText,
   schemas: benchSchemas,
   calls: benchCalls,
+  batch: benchBatch,
   fairness: benchFairness,
 };
 

@@ -1,0 +1,77 @@
+/**
+ * Measures one thing about a file in a process that does nothing else, and prints it as JSON.
+ * `bun bench/batch/measured-process.ts <what> <input> <small input> <folder>`; the small input makes the code warm.
+ */
+
+import { join } from 'node:path';
+import { InputChecks } from '../../plugins/batch/input-checks.ts';
+import { fileBlob } from '../../src/contract/file-store.ts';
+import { parseLoop, rewriteLoop } from './bare-loops.ts';
+import { ENDPOINT } from './input-file.ts';
+import { openStubPlace } from './stub-place.ts';
+import { type Watched, watchThread } from './thread-watch.ts';
+
+export const MEASURES = ['rewrite', 'parse', 'batch', 'billed-batch', 'check'] as const;
+export type Measure = (typeof MEASURES)[number];
+
+export interface Measured extends Watched {
+  readonly ms: number;
+}
+
+const MOST_LINE_BYTES = 8 * 2 ** 20;
+const never = new AbortController().signal;
+
+async function measured(run: () => Promise<void>): Promise<Measured> {
+  Bun.gc(true);
+  const watched = watchThread();
+  const from = performance.now();
+  await run();
+  return { ms: performance.now() - from, ...watched() };
+}
+
+async function check(input: string, small: string, folder: string): Promise<Measured> {
+  const place = await openStubPlace(folder, { billed: false });
+  const checks = new InputChecks({ mostLineBytes: MOST_LINE_BYTES, waiting: 1 });
+  const checkOf = async (path: string) => {
+    const blob = fileBlob(await place.upload(path));
+    return async () => {
+      const bytes = await place.blobs.read(blob, never);
+      if (bytes === undefined) throw new Error('the input is gone');
+      const verdict = await checks.check({ bytes, endpoint: ENDPOINT, organization: 'a' }, never);
+      if (verdict.kind === 'faulty') throw new Error(JSON.stringify(verdict.faults[0]));
+    };
+  };
+  await (await checkOf(small))();
+  const result = await measured(await checkOf(input));
+  await place.close();
+  return result;
+}
+
+async function batch(input: string, small: string, folder: string, billed: boolean): Promise<Measured> {
+  const place = await openStubPlace(folder, { billed });
+  await place.run(await place.create(await place.upload(small)));
+  const made = await place.create(await place.upload(input));
+  const result = await measured(() => place.run(made));
+  await place.close();
+  return result;
+}
+
+async function rewrite(input: string, small: string, folder: string): Promise<Measured> {
+  await rewriteLoop(small, join(folder, 'small.jsonl'));
+  return await measured(() => rewriteLoop(input, join(folder, 'rewritten.jsonl')));
+}
+
+async function parse(input: string, small: string): Promise<Measured> {
+  await parseLoop(small);
+  return await measured(() => parseLoop(input));
+}
+
+const [, , what, input = '', small = '', folder = ''] = process.argv;
+const runs: Record<Measure, () => Promise<Measured>> = {
+  rewrite: () => rewrite(input, small, folder),
+  parse: () => parse(input, small),
+  batch: () => batch(input, small, folder, false),
+  'billed-batch': () => batch(input, small, folder, true),
+  check: () => check(input, small, folder),
+};
+console.log(JSON.stringify(await runs[what as Measure]()));

@@ -1,0 +1,83 @@
+/** A database, a folder of blobs and what works on batches, with an operation that does nothing but answer. */
+
+import { join } from 'node:path';
+import { batchJob } from '../../plugins/batch/batch-job.ts';
+import { batchMetrics } from '../../plugins/batch/batch-metrics.ts';
+import { openDiskBlobs } from '../../src/blobs/disk-blobs.ts';
+import type { BatchRecord } from '../../src/contract/batch-store.ts';
+import { fileBlob } from '../../src/contract/file-store.ts';
+import { type Id, newId } from '../../src/contract/id.ts';
+import type { Operation } from '../../src/contract/operation.ts';
+import { systemClock, unixSeconds } from '../../src/kit/clock.ts';
+import { batchStore } from '../../src/records/batch-store.ts';
+import { callJournal } from '../../src/records/call-journal.ts';
+import { fileStore } from '../../src/records/file-store.ts';
+import { openRecords } from '../../src/records/open-records.ts';
+import { CallBooks } from '../../src/usage/call-books.ts';
+import { LineAccounts } from '../../src/usage/line-accounts.ts';
+import { rowMetrics } from '../../src/usage/row-metrics.ts';
+import { noMetrics, silentLog } from '../../test/support/doubles.ts';
+import { ENDPOINT, MODEL } from './input-file.ts';
+
+/** A CONFIG without `[batch]` and `[limits]` has these. */
+const DEFAULTS = { linesAtOnce: 64, batchesAtOnce: 8, mostLineBytes: 8 * 2 ** 20 };
+const ORGANIZATION = 'a';
+const never = new AbortController().signal;
+
+const answer: Operation['call'] = async (body) => JSON.stringify({ echo: body });
+
+/** The same, with a usage row, as operations have that run a model. */
+const billedAnswer: Operation['call'] = async (body, { caller, calls }) => {
+  const most = { inputTokens: 100, outputTokens: 100 };
+  const call = await calls.open({ endpoint: `POST ${ENDPOINT}`, model: MODEL, caller, most });
+  await call.close({ status: 'completed', inputTokens: 20, outputTokens: 30 });
+  return JSON.stringify({ echo: body });
+};
+
+/** The caller closes it. */
+export async function openStubPlace(folder: string, { billed }: { billed: boolean }) {
+  const records = await openRecords({ kind: 'sqlite', path: join(folder, 'service.sqlite') });
+  const blobs = await openDiskBlobs(join(folder, 'blobs'), systemClock);
+  const [batches, files] = [batchStore(records), fileStore(records)];
+  const books = new CallBooks({
+    ...{ journal: callJournal(records), clock: systemClock, log: silentLog, instance: 'bench' },
+    findPrice: () => undefined,
+  });
+  const job = batchJob({
+    ...{ batches, files, blobs, clock: systemClock, log: silentLog, ...DEFAULTS },
+    lineCalls: new LineAccounts(books, rowMetrics(noMetrics)),
+    metrics: batchMetrics(noMetrics),
+    operations: { get: (url) => ({ url, call: billed ? billedAnswer : answer }) },
+  });
+  return {
+    blobs,
+    /** Stores a file as the input of batches. */
+    async upload(path: string): Promise<Id<'file'>> {
+      const id = newId('file');
+      const facts = await blobs.write(fileBlob(id), Bun.file(path).stream(), never);
+      const file = { id, organization: ORGANIZATION, purpose: 'batch', filename: 'input.jsonl' } as const;
+      await files.put({ ...file, createdAt: unixSeconds(systemClock), ...facts });
+      return id;
+    },
+    create(inputFile: Id<'file'>): Promise<BatchRecord> {
+      const created = unixSeconds(systemClock);
+      const counts = { total: 0, completed: 0, failed: 0 };
+      return batches.create(
+        {
+          ...{ id: newId('batch'), organization: ORGANIZATION, keyId: 'key', endpoint: ENDPOINT, inputFile },
+          ...{ metadata: null, status: 'validating', times: { created, expires: created + 86_400 }, counts },
+          ...{ tokens: { input: 0, output: 0 }, faults: [] },
+        },
+        1,
+      );
+    },
+    /** @throws Error when it is not completed with every line. */
+    async run({ id }: BatchRecord): Promise<void> {
+      await job.run(id, never);
+      const batch = await batches.get(ORGANIZATION, id);
+      if (batch?.status === 'completed' && batch.counts.completed === batch.counts.total) return;
+      throw new Error(`a batch ended as ${batch?.status}: ${JSON.stringify(batch?.counts)}`);
+    },
+    close: () => records.close(),
+  };
+}

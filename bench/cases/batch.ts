@@ -1,0 +1,86 @@
+/** Batches: what the work around their lines costs, beside loops that only read, parse and write. */
+
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { writeInput } from '../batch/input-file.ts';
+import type { Measure, Measured } from '../batch/measured-process.ts';
+import { type Row, report } from '../report.ts';
+import { median } from '../statistics.ts';
+
+const PROCESS = join(import.meta.dirname, '../batch/measured-process.ts');
+const LINES = 50_000;
+const CHARACTERS = 400;
+/** So that as many lines as a batch may have are a little less than the 200 MB that they may be. */
+const LARGE_CHARACTERS = 4000;
+const SMALL_LINES = 2000;
+const ROUNDS = 3;
+
+export async function benchBatch(): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'bench-batch-'));
+  try {
+    const input = join(folder, 'input.jsonl');
+    const small = join(folder, 'small.jsonl');
+    const large = join(folder, 'large.jsonl');
+    await writeInput(input, LINES, CHARACTERS);
+    await writeInput(small, SMALL_LINES, CHARACTERS);
+    await writeInput(large, LINES, LARGE_CHARACTERS);
+    const runs = {
+      rewrite: { path: input, rounds: [] as Measured[] },
+      batch: { path: input, rounds: [] as Measured[] },
+      'billed-batch': { path: input, rounds: [] as Measured[] },
+      parse: { path: large, rounds: [] as Measured[] },
+      check: { path: large, rounds: [] as Measured[] },
+    } satisfies Record<Measure, unknown>;
+    for (let round = 0; round < ROUNDS; round += 1) {
+      for (const [what, { path, rounds }] of Object.entries(runs)) {
+        const place = join(folder, `${what}-${round}`);
+        await mkdir(place);
+        rounds.push(await measuredIn(what, path, small, place));
+        await rm(place, { recursive: true });
+      }
+    }
+    const ms = (what: Measure) => median(runs[what].rounds.map((round) => round.ms));
+    const most = (what: Measure, of: 'grownMb' | 'longestPauseMs') =>
+      Math.max(...runs[what].rounds.map((round) => round[of]));
+    const rows: Row[] = [
+      {
+        measure: `${LINES} lines, stub operation`,
+        ...{ ours: ms('batch'), peer: ms('rewrite'), unit: 'ms', target: 4 },
+      },
+      { measure: 'the same: memory grows by', ours: most('batch', 'grownMb'), unit: 'MB', target: 100 },
+      { measure: 'the same: longest pause', ours: most('batch', 'longestPauseMs'), unit: 'ms' },
+      {
+        measure: `${LINES} lines, stub operation with a usage row each`,
+        ...{ ours: ms('billed-batch'), peer: ms('rewrite'), unit: 'ms' },
+      },
+      {
+        measure: 'the same: memory grows by',
+        ours: most('billed-batch', 'grownMb'),
+        unit: 'MB',
+        target: 100,
+      },
+      { measure: 'the same: longest pause', ours: most('billed-batch', 'longestPauseMs'), unit: 'ms' },
+      { measure: 'check of 200 MB', ours: ms('check'), peer: ms('parse'), unit: 'ms', target: 2 },
+      { measure: 'the same: longest pause', ours: most('check', 'longestPauseMs'), unit: 'ms', target: 20 },
+      { measure: 'the same: memory grows by', ours: most('check', 'grownMb'), unit: 'MB' },
+    ];
+    await report('batch', 'Batches beside loops that only read, parse and write', rows, [
+      `Medians of ${ROUNDS} rounds, of pauses and memory the worst; each in a fresh process that did ${SMALL_LINES} lines before.`,
+      'Peer of the lines: reads the file, parses each line, makes its result line and writes it; the file is synced at the end. Ours: checks the input, runs the lines, saves them in parts and progress in SQLite, makes the result file. A ratio of 4 is a quarter of the rate.',
+      'Peer of the check: reads the file and parses each line. Ours: from the blob to a process that checks each line.',
+      'Pauses and memory are those of the serving process.',
+    ]);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function measuredIn(what: string, input: string, small: string, place: string): Promise<Measured> {
+  const child = Bun.spawn([process.execPath, PROCESS, what, input, small, place], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const printed = await new Response(child.stdout).text();
+  if ((await child.exited) !== 0) throw new Error(`the process that measures '${what}' failed`);
+  return JSON.parse(printed);
+}
