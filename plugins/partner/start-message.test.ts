@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import { readTextFrame, USUAL_AUDIO } from './start-message.ts';
+
+const START = { type: 'start', encoding: 'linear16', container: 'raw', sampleRate: 16_000, channels: 2 };
+const read = (frame: unknown) => readTextFrame(JSON.stringify(frame));
+
+describe('a start', () => {
+  it('says how the audio comes', () => {
+    expect(read({ ...START, sampleRate: 8000, channels: 1, language: 'de', more: [1] })).toEqual({
+      kind: 'start',
+      audio: { rateHz: 8000, channels: 1, language: 'de' },
+    });
+  });
+
+  it.each([{ type: 'start' }, { type: 'start', sampleRate: null, channels: null, language: 7 }])(
+    'of which fields are missing means the usual: %j',
+    (frame) => expect(read(frame)).toEqual({ kind: 'start', audio: USUAL_AUDIO }),
+  );
+
+  it.each([8000, 11_025, 22_050, 44_100, 48_000])('may have %i Hz', (sampleRate) => {
+    expect(read({ ...START, sampleRate })).toMatchObject({ audio: { rateHz: sampleRate } });
+  });
+
+  it.each<[object, RegExp]>([
+    [{ encoding: 'mulaw' }, /^'encoding' must be .*linear16/],
+    [{ container: 'wav' }, /^'container' must be .*raw/],
+    [{ sampleRate: 7999 }, /^'sampleRate' must be .*8000/],
+    [{ sampleRate: 48_001 }, /^'sampleRate' must be .*48000/],
+    [{ sampleRate: 16_000.5 }, /^'sampleRate' must be/],
+    [{ sampleRate: '16000' }, /^'sampleRate' must be/],
+    [{ channels: 3 }, /^'channels' must be .*1.*2/],
+    [{ channels: 0 }, /^'channels' must be/],
+  ])('with %j is wrong, and says what is allowed', (fields, message) => {
+    expect(read({ ...START, ...fields })).toEqual({
+      kind: 'wrong_start',
+      message: expect.stringMatching(message),
+    });
+  });
+});
+
+it.each(['', 'start', '7', 'null', '[]', '{"type":"ping"}', '{"type":["start"]}', '{', '{"TYPE":"start"}'])(
+  'another text is another frame: %s',
+  (text) => expect(readTextFrame(text)).toEqual({ kind: 'other' }),
+);
