@@ -10,7 +10,7 @@ import { UnixSeconds } from '../../src/http/schemas.ts';
 import { isRecord } from '../../src/kit/is-record.ts';
 import { oneOf } from '../../src/kit/schema-error.ts';
 import { valueFault } from '../../src/kit/value-fault.ts';
-import { StoredFile } from './files.ts';
+import { StoredFile } from './stored-file.ts';
 
 const PURPOSES = ['batch', 'batch_output'] as const satisfies readonly FilePurpose[];
 const LIMIT = { minimum: 1, maximum: 10_000, fallback: 10_000 };

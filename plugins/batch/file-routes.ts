@@ -10,9 +10,17 @@ import { largestForm, readForm } from '../../src/http/multipart.ts';
 import { readQuery } from '../../src/http/query.ts';
 import { UPLOAD_BYTES } from '../../src/http/route-table.ts';
 import { idleTimeoutOf, streamedBody } from '../../src/http/streamed-body.ts';
+import { startingWith } from '../../src/kit/starting-with.ts';
 import * as docs from './file-docs.ts';
 import { fileObject, parseFileQuery, parseUpload } from './file-model.ts';
-import type { Files, StoredFile } from './files.ts';
+import type { Files } from './files.ts';
+import type { StoredFile } from './stored-file.ts';
+
+/**
+ * Content up to this is sent whole. The runtime sends a stream in pieces and leaves its `content-length` out
+ * (oven-sh/bun#10507); HEAD and `content-range` tell it for longer ones.
+ */
+const WHOLE_BYTES = 1024 * 1024;
 
 /**
  * Files, as in OpenAI's SDK (spec 4.1, openai-wire 2).
@@ -106,7 +114,13 @@ export function fileRoutes(files: Files, fileBytes: number) {
     const left = new AbortController();
     const signal = AbortSignal.any([request.signal, left.signal]);
     const bytes = await files.read(file, signal, range);
-    return new Response(streamedBody(bytes, left, idleTimeoutOf(request)), answer);
+    if (end - start <= WHOLE_BYTES) {
+      return new Response(Buffer.concat(await Array.fromAsync(bytes)), answer);
+    }
+    // What fails before the first byte can still be told by a status.
+    const first = await bytes.next();
+    const chunks = first.done ? bytes : startingWith(first.value, bytes);
+    return new Response(streamedBody(chunks, left, idleTimeoutOf(request)), answer);
   }
 }
 

@@ -1,6 +1,6 @@
 /** Files of organizations: their bytes are blobs, their records are in SQL. */
 
-import type { BlobFacts, BlobStore, ByteRange } from '../../src/contract/blob-store.ts';
+import type { BlobStore, ByteRange } from '../../src/contract/blob-store.ts';
 import type { Caller } from '../../src/contract/caller.ts';
 import type { Clock } from '../../src/contract/clock.ts';
 import { invalidRequest, ServiceError } from '../../src/contract/error.ts';
@@ -12,6 +12,7 @@ import type { ArrivingFile } from '../../src/http/multipart.ts';
 import { unixSeconds } from '../../src/kit/clock.ts';
 import { type OpenRequest, OpenRequests } from '../../src/kit/open-requests.ts';
 import type { UploadAsk } from './file-model.ts';
+import { StoredFile } from './stored-file.ts';
 
 /** Of a name that the client sent: what a list should show and a database can keep. */
 const FILENAME_CHARACTERS = 255;
@@ -80,19 +81,6 @@ export class Files {
   /** Ends every upload. */
   stop(): void {
     this.#uploads.stop();
-  }
-}
-
-/** The file of a form, stored as a blob that nobody knows yet. */
-export class StoredFile {
-  readonly id: Id<'file'>;
-  readonly filename: string;
-  readonly facts: BlobFacts;
-
-  constructor(id: Id<'file'>, filename: string, facts: BlobFacts) {
-    this.id = id;
-    this.filename = filename;
-    this.facts = facts;
   }
 }
 
