@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { ServiceError } from '../../src/contract/error.ts';
+import { diskFailure } from '../../src/kit/disk-failure.ts';
 import { type Entry, FILE_BYTES, FILES, fileApp, formOf, lines } from '../../test/support/file-app.ts';
 import type { WireAnswer } from '../../test/support/response-app.ts';
 import { KEY_B } from '../../test/support/test-app.ts';
+import { withMethods } from '../../test/support/with-methods.ts';
 
 const PURPOSE: Entry = ['purpose', 'batch'];
 const TEXT = '{"custom_id":"1"}\n{"custom_id":"2"}\n';
@@ -187,13 +190,8 @@ describe('an upload that is refused leaves nothing', () => {
 
   it('one that the disk has no room for', async () => {
     const full = Object.assign(new Error('ENOSPC'), { code: 'ENOSPC', syscall: 'write' });
-    const { diskFailure } = await import('../../src/kit/disk-failure.ts');
     const { upload, held } = await fileApp({
-      blobs: (real) => ({
-        ...real,
-        write: () => Promise.reject(diskFailure(full)),
-        delete: (name) => real.delete(name),
-      }),
+      blobs: (real) => withMethods(real, { write: () => Promise.reject(diskFailure(full)) }),
     });
     const answer = await upload([PURPOSE, file]);
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '30']);
@@ -294,6 +292,11 @@ describe('bytes that may belong to a record', () => {
     expect(log.lines.filter(({ level }) => level === 'error')).toEqual([]);
   });
 });
+
+// biome-ignore lint/correctness/useYield: it fails before its first byte.
+async function* failing(error: Error): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
+  throw error;
+}
 
 describe('the list', () => {
   const idsOf = async (answer: WireAnswer) => {
@@ -406,6 +409,17 @@ describe('the content', () => {
     const part = await send(`${FILES}/${id}/content`, { method: 'HEAD', headers: { range: 'bytes=2-4' } });
     expect([part.status, part.headers.get('content-length'), await part.text()]).toEqual([206, '3', '']);
     expect((await send(`${FILES}/file-x/content`, { method: 'HEAD' })).status).toBe(404);
+  });
+
+  it.each([10, 2_000_000])('of %i bytes is a 503 when the store is away', async (length) => {
+    const away = new ServiceError('overloaded', 'Away.', { retryAfterS: 5 });
+    const { add, send } = await fileApp({
+      fileBytes: 4_000_000,
+      blobs: (real) => withMethods(real, { read: async () => failing(away) }),
+    });
+    const { id } = await add('x'.repeat(length));
+    const answer = await send(`${FILES}/${id}/content`);
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
   });
 
   it('that was lost is our fault, and one deleted meanwhile is gone', async () => {

@@ -5,6 +5,7 @@ import { fileRoutes } from '../../plugins/batch/file-routes.ts';
 import { Files } from '../../plugins/batch/files.ts';
 import { openDiskBlobs } from '../../src/blobs/disk-blobs.ts';
 import type { BlobStore } from '../../src/contract/blob-store.ts';
+import { type ConnectionServer, cameTo } from '../../src/http/connection-server.ts';
 import { fileStore } from '../../src/records/file-store.ts';
 import { openSqlite } from '../../src/records/sqlite-records.ts';
 import { ManualClock } from './manual-clock.ts';
@@ -14,11 +15,13 @@ import { tempDir } from './temp-dir.ts';
 import { KEY_A, testApp } from './test-app.ts';
 
 export const FILES = '/v1/files';
-/** Largest file that is taken. */
+/** Largest file that is taken, unless a test says another. */
 export const FILE_BYTES = 256 * 1024;
 
 export interface FileAppOptions {
   readonly perOrganization?: number;
+  /** Largest file that is taken. */
+  readonly fileBytes?: number;
   /** Changes the store of blobs, for faults. */
   readonly blobs?: (real: BlobStore) => BlobStore;
 }
@@ -35,7 +38,11 @@ export function formOf(...entries: readonly Entry[]): FormData {
 export const lines = (text = '{}\n', name = 'lines.jsonl') => new File([text], name);
 
 /** The routes of files in the real app, over a disk and SQLite in memory. */
-export async function fileApp({ perOrganization = 100, blobs: changed = (it) => it }: FileAppOptions = {}) {
+export async function fileApp({
+  perOrganization = 100,
+  fileBytes = FILE_BYTES,
+  blobs: changed = (it) => it,
+}: FileAppOptions = {}) {
   const folder = await tempDir();
   const clock = new ManualClock();
   const log = new RecordingLogger();
@@ -44,7 +51,7 @@ export async function fileApp({ perOrganization = 100, blobs: changed = (it) => 
   const store = fileStore(records);
   const blobs = changed(await openDiskBlobs(folder, clock));
   const files = new Files({ files: store, blobs, clock, log, uploadsPerOrganization: perOrganization });
-  const app = testApp({ routes: [fileRoutes(files, FILE_BYTES)] });
+  const app = testApp({ routes: [fileRoutes(files, fileBytes)] });
   onTestFinished(() => app.close());
   const send = async (path: string, init: RequestInit = {}, key = KEY_A) => {
     const headers = { 'x-api-key': key, ...(init.headers as Record<string, string>) };
@@ -73,4 +80,21 @@ export async function fileApp({ perOrganization = 100, blobs: changed = (it) => 
       return entries.filter((it) => it.isFile()).map(({ parentPath, name }) => join(parentPath, name));
     },
   };
+}
+
+/** The same on a real socket; `origin` is where it listens. */
+export async function fileServer(options: FileAppOptions = {}) {
+  const parts = await fileApp(options);
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    development: false,
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    fetch(request, self) {
+      cameTo(self as ConnectionServer, request);
+      return parts.app.app.fetch(request);
+    },
+  });
+  onTestFinished(() => server.stop(true));
+  return { ...parts, origin: `http://127.0.0.1:${server.port}` };
 }
