@@ -2,6 +2,7 @@
 
 import { benchApiFuzz } from './cases/api-fuzz.ts';
 import { benchBatch } from './cases/batch.ts';
+import { benchBatchKills } from './cases/batch-kills.ts';
 import { benchCalls } from './cases/calls.ts';
 import { benchClients } from './cases/clients.ts';
 import { benchFairness } from './cases/fairness.ts';
@@ -28,6 +29,7 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
   schemas: benchSchemas,
   calls: benchCalls,
   batch: benchBatch,
+  'batch-kills': benchBatchKills,
   fairness: benchFairness,
 };
 

@@ -1,0 +1,100 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { batchesThroughKills } from '../support/batch-kills.ts';
+import {
+  faultsAfter,
+  finishedBatch,
+  type LineUpstream,
+  startBatch,
+  startLineUpstream,
+} from '../support/batch-lines.ts';
+import { retrieveBatch } from '../support/batch-service.ts';
+import {
+  type BatchSite,
+  openMachineSite,
+  openSharedSite,
+  startSharedServers,
+} from '../support/batch-sites.ts';
+import type { LaunchedService } from '../support/launcher.ts';
+import { needs } from '../support/needs.ts';
+import { HAS_POSTGRES } from '../support/postgres.ts';
+import { HAS_REDIS } from '../support/redis.ts';
+import { HAS_S3 } from '../support/s3.ts';
+
+/**
+ * Batches of real processes that are killed again and again: nothing is lost, nothing is there twice. The bench
+ * `batch-kills` does it for longer.
+ */
+
+// Up to a minute on a machine that does nothing else, and several times as long on a busy one.
+vi.setConfig({ testTimeout: 400_000 });
+
+const GRANTED = 1_000_000;
+const LINES = 2000;
+const PATIENCE = { timeout: 180_000, interval: 50 };
+
+let upstream: LineUpstream;
+beforeEach(() => {
+  upstream = startLineUpstream();
+});
+afterEach(() => upstream.close());
+
+/** Kills processes of a site, and says what is wrong afterwards. */
+async function faultsOf(site: BatchSite, plan: { kills: number; seed: number; nodes: 1 | 2 }) {
+  let last: LaunchedService | undefined;
+  const launch = async (node: number) => {
+    last = await site.launch(node);
+    return last;
+  };
+  const { batches } = await batchesThroughKills({ ...plan, lines: LINES, launch, upstream });
+  if (last === undefined) throw new Error('nothing was launched');
+  return await faultsAfter(batches, { ...site, service: last, lines: LINES, granted: GRANTED });
+}
+
+test('one machine that is killed at random moments', async () => {
+  const site = await openMachineSite({ config: upstream.config, granted: GRANTED });
+  try {
+    expect(await faultsOf(site, { kills: 10, seed: 1, nodes: 1 })).toEqual([]);
+  } finally {
+    await site.close();
+  }
+});
+
+test('a machine that is stopped gently lets lines end, and the next does no line again', async () => {
+  const site = await openMachineSite({ config: upstream.config, granted: GRANTED });
+  try {
+    const first = await site.launch();
+    await expect.poll(async () => (await first.fetch('/readyz')).status).toBe(200);
+    const { id } = await startBatch(first, { batch: 1, lines: LINES });
+    const completed = async () => (await retrieveBatch(first, id)).request_counts.completed;
+    await expect.poll(completed, PATIENCE).toBeGreaterThan(0);
+    expect(await first.stop()).toBe(0);
+    const next = await site.launch();
+    const status = () =>
+      retrieveBatch(next, id).then(
+        (batch) => batch.status,
+        () => 'starting',
+      );
+    await expect.poll(status, PATIENCE).toBe('completed');
+    expect(upstream.repeated).toBe(0);
+    const batches = [await finishedBatch(next, id)];
+    expect(await faultsAfter(batches, { ...site, service: next, lines: LINES, granted: GRANTED })).toEqual(
+      [],
+    );
+  } finally {
+    await site.close();
+  }
+});
+
+test('two machines of which one or the other is killed at random moments', async (context) => {
+  needs(context, HAS_POSTGRES, 'PostgreSQL');
+  needs(context, HAS_REDIS, 'Redis');
+  needs(context, HAS_S3, 'versitygw');
+  const servers = await startSharedServers();
+  const site = await openSharedSite(servers, { config: upstream.config, granted: GRANTED });
+  try {
+    expect(await faultsOf(site, { kills: 10, seed: 2, nodes: 2 })).toEqual([]);
+  } finally {
+    await site.close();
+    await servers.close();
+  }
+});

@@ -1,0 +1,159 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import {
+  faultsAfter,
+  finishedBatch,
+  inputOf,
+  type LineUpstream,
+  startBatch,
+  startLineUpstream,
+} from '../support/batch-lines.ts';
+import { BATCH_ENDS, retrieveBatch } from '../support/batch-service.ts';
+import {
+  type BatchSite,
+  openMachineSite,
+  openSharedSite,
+  type SharedServers,
+  startSharedServers,
+} from '../support/batch-sites.ts';
+import { type CutProxy, startCutProxy } from '../support/cut-proxy.ts';
+import { type LaunchedService, SERVICE_KEY } from '../support/launcher.ts';
+import { needs } from '../support/needs.ts';
+import { HAS_POSTGRES } from '../support/postgres.ts';
+import { HAS_REDIS } from '../support/redis.ts';
+import { HAS_S3 } from '../support/s3.ts';
+import { CAN_MOUNT, mountSmallDisk } from '../support/small-disk.ts';
+
+/** What batches rest on goes away for a while: they wait, say so to whoever asks, and go on without a loss. */
+
+// Up to a minute on a machine that does nothing else, and several times as long on a busy one.
+vi.setConfig({ testTimeout: 400_000 });
+
+const GRANTED = 1_000_000;
+const LINES = 1000;
+/** Longer than a lease, and than what a store of blobs tries again by itself. */
+const OUTAGE_MS = 10_000;
+const PATIENCE = { timeout: 180_000, interval: 100 };
+
+let upstream: LineUpstream;
+beforeEach(() => {
+  upstream = startLineUpstream();
+});
+const closing: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const each of closing.splice(0).toReversed()) await each.close();
+  await upstream.close();
+});
+
+async function ready(site: BatchSite): Promise<LaunchedService> {
+  closing.push(site);
+  const service = await site.launch();
+  await expect.poll(async () => (await service.fetch('/readyz')).status, PATIENCE).toBe(200);
+  return service;
+}
+
+/** A batch of which some lines have their results, and others not. */
+async function halfDone(service: LaunchedService, batch = 1): Promise<string> {
+  const { id } = await startBatch(service, { batch, lines: LINES });
+  const completed = async () => (await retrieveBatch(service, id)).request_counts.completed;
+  await expect.poll(completed, PATIENCE).toBeGreaterThan(LINES / 20);
+  expect(await completed()).toBeLessThan(LINES / 2);
+  return id;
+}
+
+const ended = (service: LaunchedService, id: string) =>
+  expect.poll(async () => BATCH_ENDS.has((await retrieveBatch(service, id)).status), PATIENCE).toBe(true);
+
+const upload = (service: LaunchedService) => {
+  const body = new FormData();
+  body.set('purpose', 'batch');
+  body.set('file', new File([inputOf(9, LINES)], 'input.jsonl'));
+  return service.fetch('/v1/files', { method: 'POST', headers: { 'x-api-key': SERVICE_KEY }, body });
+};
+
+async function expectRefusal(response: Response): Promise<void> {
+  expect(response.status).toBe(503);
+  expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect(await response.json()).toMatchObject({ error: { type: 'server_error', code: 'server_overloaded' } });
+}
+
+describe('with PostgreSQL, Redis and S3', () => {
+  let servers: SharedServers | undefined;
+  beforeAll(async () => {
+    if (HAS_POSTGRES && HAS_REDIS && HAS_S3) servers = await startSharedServers();
+  });
+  afterAll(() => servers?.close());
+  const open = async (env: Record<string, string> = {}): Promise<BatchSite> => {
+    if (servers === undefined) throw new Error('the servers were not started');
+    return openSharedSite(servers, { config: upstream.config, granted: GRANTED, env });
+  };
+  beforeEach((context) => {
+    needs(context, HAS_POSTGRES, 'PostgreSQL');
+    needs(context, HAS_REDIS, 'Redis');
+    needs(context, HAS_S3, 'versitygw');
+  });
+
+  test('a Redis that was away, and has forgotten everything, loses no batch', async () => {
+    const site = await open();
+    const service = await ready(site);
+    const first = await halfDone(service);
+    await servers?.redis.stop();
+    // What it would have queued waits until somebody looks for what was forgotten.
+    const second = await startBatch(service, { batch: 2, lines: LINES });
+    expect(second.status).toBe('validating');
+    await sleep(OUTAGE_MS);
+    await servers?.redis.start();
+    await ended(service, first);
+    await ended(service, second.id);
+    const batches = [await finishedBatch(service, first), await finishedBatch(service, second.id)];
+    expect(await faultsAfter(batches, { ...site, service, lines: LINES, granted: GRANTED })).toEqual([]);
+  });
+
+  test('a store of blobs that answers 503 is waited for; requests that need it are told to come again', async () => {
+    const target = Number(new URL(servers?.s3.endpoint ?? '').port);
+    const proxy: CutProxy = await startCutProxy(target);
+    closing.push(proxy);
+    const site = await open({ S3_ENDPOINT: `http://127.0.0.1:${proxy.port}` });
+    const service = await ready(site);
+    const id = await halfDone(service);
+    proxy.answer('HTTP/1.1 503 Slow Down\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
+    const [refused] = await Promise.all([upload(service), sleep(OUTAGE_MS)]);
+    await expectRefusal(refused);
+    expect(await retrieveBatch(service, id)).toMatchObject({ status: 'in_progress' });
+    proxy.mend();
+    await ended(service, id);
+    expect(
+      await faultsAfter([await finishedBatch(service, id)], {
+        ...site,
+        service,
+        lines: LINES,
+        granted: GRANTED,
+      }),
+    ).toEqual([]);
+  });
+});
+
+test('a full disk is waited for; requests that need it are told to come again', async (context) => {
+  needs(context, CAN_MOUNT, 'the right to mount a disk');
+  const disk = await mountSmallDisk(48);
+  closing.push(disk);
+  const site = await openMachineSite({ config: upstream.config, granted: GRANTED, folder: disk.folder });
+  const service = await ready(site);
+  const id = await halfDone(service);
+  await disk.fill();
+  const before = await retrieveBatch(service, id);
+  await expectRefusal(await upload(service));
+  await expect.poll(() => service.output().includes('a job failed'), PATIENCE).toBe(true);
+  expect(await retrieveBatch(service, id)).toMatchObject({ status: 'in_progress' });
+  expect((await retrieveBatch(service, id)).request_counts.total).toBe(before.request_counts.total);
+  await disk.free();
+  await ended(service, id);
+  expect(
+    await faultsAfter([await finishedBatch(service, id)], {
+      ...site,
+      service,
+      lines: LINES,
+      granted: GRANTED,
+    }),
+  ).toEqual([]);
+});
