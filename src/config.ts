@@ -50,7 +50,7 @@ export interface Config {
   readonly startedByNpm: boolean;
   readonly apiKeys: readonly FixedKey[];
   readonly dataDir: string;
-  /** Where keys, usage, credits and responses are kept. */
+  /** Where keys, usage, credits, responses and batches are kept. */
   readonly database: DatabaseSettings;
   /** Where the bytes of files are kept. */
   readonly blobs: BlobSettings;
@@ -154,7 +154,7 @@ export const ENVIRONMENT = [
     name: 'DATABASE_URL',
     fallback: 'SQLite under DATA_DIR',
     meaning:
-      '`postgres://user:password@host:5432/database`: keys, usage, credits and responses of several machines',
+      '`postgres://user:password@host:5432/database`: keys, usage, credits, responses and batches of several machines',
   },
   {
     name: 'REDIS_URL',
