@@ -71,6 +71,7 @@ describe('dependency directions', () => {
     ['src/media/wrong.ts', "import '../engines/engine.ts';", 'media-uses-contract-kit-audio-media'],
     ['src/sandbox/wrong.ts', "import '../engines/engine.ts';", 'sandbox-uses-contract-kit-sandbox'],
     ['src/search/wrong.ts', "import '../engines/engine.ts';", 'search-uses-contract-kit-search'],
+    ['src/jobs/wrong.ts', "import '../engines/engine.ts';", 'jobs-uses-contract-kit-jobs-redis'],
     ['src/http/wrong.ts', "import 'bun:sqlite';", 'one-importer-of-sqlite'],
     ['src/sandbox/wrong.ts', "import 'bun:ffi';", 'one-importer-of-ffi'],
     ['src/engines/wrong.ts', "import '../config.ts';", 'only-the-process-and-scripts-read-config'],

@@ -26,6 +26,8 @@ export class SqlJobRunner implements JobRunner {
   readonly #runs = new Set<Promise<void>>();
   readonly #working: Promise<void>;
   readonly #timer: NodeJS.Timeout;
+  /** What failed when it was tried last. */
+  readonly #failing = new Set<string>();
   #begun = 0;
   #renewing: Promise<void> | undefined;
   /** Whether there may be a free job that {@link #work} has not seen. */
@@ -152,12 +154,19 @@ export class SqlJobRunner implements JobRunner {
     }
   }
 
-  /** Runs what may fail while the store is away: then it is tried again in a while, by whoever calls this. */
+  /**
+   * Runs what may fail while the store is away: it is tried again in a while, by whoever calls this. The first failure
+   * in a row is logged.
+   */
   async #watchful<T>(failure: string, work: () => Promise<T>): Promise<T | undefined> {
     try {
-      return await work();
+      const done = await work();
+      this.#failing.delete(failure);
+      return done;
     } catch (error) {
-      this.#parts.log.error(failure, error, { kind: this.#parts.handler.kind });
+      const { log, handler } = this.#parts;
+      if (!this.#failing.has(failure)) log.error(failure, error, { kind: handler.kind });
+      this.#failing.add(failure);
       return undefined;
     }
   }

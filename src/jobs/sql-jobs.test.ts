@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { silentLog } from '../../test/support/doubles.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
+import { RecordingLogger } from '../../test/support/recording-logger.ts';
+import { withMethods } from '../../test/support/with-methods.ts';
 import type { JobQueue } from '../contract/jobs.ts';
 import { jobStore } from '../records/job-store.ts';
 import { openRecords } from '../records/open-records.ts';
@@ -90,6 +92,42 @@ describe('the job of a process that died', () => {
     clock.advance(TIMING.leaseMs + 1);
     await vi.waitFor(() => expect(far.runs).toEqual(['b', 'a']));
   });
+});
+
+it('a store that is away is told to the log once, and again when it was back', async () => {
+  const log = new RecordingLogger();
+  let isAway = true;
+  const store = jobStore(records);
+  let asked = 0;
+  const queue = sqlJobs({
+    store: withMethods(store, {
+      take: (lease, times) => {
+        asked += 1;
+        return isAway ? Promise.reject(new Error('away')) : store.take(lease, times);
+      },
+    }),
+    ...{ clock, log, timing: TIMING, self: FIRST, isRunning: () => true },
+  });
+  queues.push(queue);
+  let runs = 0;
+  queue.work({
+    kind: 'batch',
+    concurrency: 1,
+    async run() {
+      runs += 1;
+      return { kind: 'done' };
+    },
+  });
+  const told = () => log.lines.filter(({ message }) => message === 'jobs could not be looked for').length;
+  await vi.waitFor(() => expect(asked).toBeGreaterThan(3));
+  expect(told()).toBe(1);
+  isAway = false;
+  await queue.add('batch', 'a');
+  await vi.waitFor(() => expect(runs).toBe(1));
+  isAway = true;
+  const before = asked;
+  await vi.waitFor(() => expect(asked).toBeGreaterThan(before + 3));
+  expect(told()).toBe(2);
 });
 
 it('a lease of this very process is not of a dead one', () => {
