@@ -7,7 +7,8 @@ import { describe, expect, it } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { tempDir } from '../../test/support/temp-dir.ts';
 import { ServiceError } from '../contract/error.ts';
-import { prepareUploadFolder, receiveForm, StagedFile } from './multipart.ts';
+import { aborted } from '../kit/aborted.ts';
+import { type ArrivingFile, prepareUploadFolder, readForm, receiveForm, StagedFile } from './multipart.ts';
 
 const URL = 'http://service.test/v1/x';
 const TYPE = 'multipart/form-data; boundary=b';
@@ -256,4 +257,130 @@ it('the folder is made at the start, and freed of what a killed process left lon
   }
   await prepareUploadFolder(folder, clock);
   expect(await readdir(folder)).toEqual(['form-new']);
+});
+
+describe('a file that somebody takes while it arrives', () => {
+  const settings = (take: (file: ArrivingFile, signal: AbortSignal) => Promise<{ length: number }>) => ({
+    fileBytes: FILE_BYTES,
+    take,
+  });
+  const counted = async ({ bytes }: ArrivingFile) => {
+    let length = 0;
+    for await (const chunk of bytes) length += chunk.length;
+    return { length };
+  };
+
+  it('is what its taker made of it, with the name that its client gave', async () => {
+    const names: unknown[] = [];
+    const fields = await readForm(
+      form(
+        ['file', clip(new Uint8Array(1000), '../a/ü.jsonl')],
+        ['purpose', 'batch'],
+        ['more', clip(new Uint8Array(9))],
+      ),
+      settings((file) => {
+        names.push([file.name, file.filename]);
+        return counted(file);
+      }),
+      never,
+    );
+    expect({ ...fields }).toEqual({ file: { length: 1000 }, purpose: 'batch', more: { length: 9 } });
+    expect(names).toEqual([
+      ['file', 'ü.jsonl'],
+      ['more', 'clip.wav'],
+    ]);
+  });
+
+  it('comes as fast as it is taken', async () => {
+    const goOn = Promise.withResolvers<void>();
+    let sent = 0;
+    const body = new ReadableStream(
+      {
+        pull(controller) {
+          sent += 1;
+          if (sent === 1) controller.enqueue(Buffer.from(filePart('')));
+          else if (sent <= 20) controller.enqueue(new Uint8Array(FILE_BYTES / 20));
+          else {
+            controller.enqueue(Buffer.from('\r\n--b--\r\n'));
+            controller.close();
+          }
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    const reading = readForm(
+      raw(body),
+      settings(async (file) => {
+        await goOn.promise;
+        return counted(file);
+      }),
+      never,
+    );
+    // Whatever is buffered on the way is full when nothing has moved for a while.
+    for (let before = -1; before !== sent; ) {
+      before = sent;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    expect(sent).toBeLessThan(20);
+    goOn.resolve();
+    expect((await reading).file).toEqual({ length: Math.floor(FILE_BYTES / 20) * 19 });
+  });
+
+  it('is refused by its taker, and nothing more is read', async () => {
+    const refusal = new ServiceError('invalid_request', 'No.');
+    let pulls = 0;
+    const endless = new ReadableStream({
+      pull(controller) {
+        pulls += 1;
+        controller.enqueue(pulls === 1 ? Buffer.from(filePart('')) : new Uint8Array(1000));
+      },
+    });
+    const reading = readForm(
+      raw(endless),
+      settings(async () => {
+        throw refusal;
+      }),
+      never,
+    );
+    await expect(reading).rejects.toBe(refusal);
+    expect(pulls).toBeLessThan(200);
+  });
+
+  it.each([
+    ['is too long', raw(`${filePart('x'.repeat(FILE_BYTES + 1))}\r\n--b--\r\n`), 'payload_too_large'],
+    ['breaks off', raw(filePart('x'.repeat(1000))), 'invalid_request'],
+  ])('that %s never seems whole to its taker', async (_, request, kind) => {
+    let isWhole = false;
+    const reading = readForm(
+      request,
+      settings(async (file) => {
+        const length = await counted(file);
+        isWhole = true;
+        return length;
+      }),
+      never,
+    );
+    await expect(reading).rejects.toMatchObject({ kind });
+    expect(isWhole).toBe(false);
+  });
+
+  it('is let go by its taker when another part of the form is refused', async () => {
+    const letGo = Promise.withResolvers<unknown>();
+    const reading = readForm(
+      form(['a', clip(new Uint8Array(10))], ['b', '1'], ['b', '2']),
+      settings(async ({ bytes }, signal) => {
+        try {
+          for await (const _ of bytes);
+          await aborted(signal);
+          throw signal.reason;
+        } catch (error) {
+          letGo.resolve(error);
+          throw error;
+        }
+      }),
+      never,
+    );
+    await expect(reading).rejects.toMatchObject({ param: 'b' });
+    expect(await letGo.promise).toMatchObject({ param: 'b' });
+  });
 });
