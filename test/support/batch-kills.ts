@@ -9,7 +9,9 @@ import type { LaunchedService } from './launcher.ts';
 /** The longest that a process lives which is killed at any time. */
 const LONGEST_LIFE_MS = 2000;
 /** The longest that one lives which waits for a certain moment, should it not come. */
-const LONGEST_WAIT_MS = 4000;
+const LONGEST_WAIT_MS = 6000;
+/** The longest that one waits for a line to be worked on by another machine: somewhat longer than that takes. */
+const TAKEOVER_MS = 15_000;
 /** How long after such a moment one may live. */
 const AFTERLIFE_MS = 120;
 const POLL_MS = 40;
@@ -96,7 +98,7 @@ class Killing {
 
   /** Asks any process that runs, again and again; kills take their time off its patience. */
   async #patiently<T>(ask: (service: Fetching) => Promise<T>): Promise<T> {
-    let until = performance.now() + PATIENCE_MS;
+    let latest = performance.now() + PATIENCE_MS;
     for (let killed = this.#killed; ; ) {
       try {
         const services = [...this.#running.values()];
@@ -104,17 +106,20 @@ class Killing {
         if (service === undefined) throw new Error('nobody runs');
         return await ask(service);
       } catch (error) {
-        if (this.#killed > killed) until = performance.now() + PATIENCE_MS;
+        if (this.#killed > killed) latest = performance.now() + PATIENCE_MS;
         killed = this.#killed;
-        if (performance.now() > until) throw error;
+        if (performance.now() > latest) throw error;
         await sleep(POLL_MS);
       }
     }
   }
 
   async #kill(): Promise<void> {
-    const { kills, nodes } = this.#plan;
+    const { kills, nodes, upstream } = this.#plan;
     while (this.#killed < kills && !this.#isOver) {
+      // Where nobody works, a kill proves nothing; a machine alone is killed while it starts, too.
+      const { answers } = upstream;
+      if (nodes > 1) await until(() => upstream.answers > answers, TAKEOVER_MS);
       await this.#moment();
       const node = Math.floor(this.#random() * nodes);
       const victim = this.#running.get(node);
@@ -139,8 +144,13 @@ class Killing {
       kind < 0.7
         ? () => this.#batch > began && this.#status === 'validating'
         : () => upstream.answered(this.#batch) >= answers;
-    const latest = performance.now() + LONGEST_WAIT_MS;
-    while (!hasCome() && performance.now() < latest) await sleep(2);
+    await until(hasCome, LONGEST_WAIT_MS);
     await sleep(this.#random() * AFTERLIFE_MS);
   }
+}
+
+/** Waits for something, at most so long. */
+async function until(hasCome: () => boolean, mostMs: number): Promise<void> {
+  const latest = performance.now() + mostMs;
+  while (!hasCome() && performance.now() < latest) await sleep(2);
 }

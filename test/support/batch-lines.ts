@@ -34,7 +34,9 @@ export interface LineUpstream {
   readonly config: string;
   /** Lines of a batch, by its number, that were answered at least once. */
   answered(batch: number): number;
-  /** Answers that were for a line which had one already. */
+  /** Answers so far. */
+  readonly answers: number;
+  /** Those that were for a line which had one already. */
   readonly repeated: number;
   close(): Promise<void>;
 }
@@ -42,10 +44,12 @@ export interface LineUpstream {
 export function startLineUpstream(): LineUpstream {
   const upstream = startFakeUpstream();
   const answered = new Map<number, Set<number>>();
+  let answers = 0;
   let repeated = 0;
   upstream.answer(async ({ input }) => {
     const [batch = 0, line = 0] = String(input).split(' ').map(Number);
     await sleep(LINE_MS);
+    answers += 1;
     const lines = answered.get(batch) ?? new Set();
     if (lines.has(line)) repeated += 1;
     answered.set(batch, lines.add(line));
@@ -71,6 +75,9 @@ export function startLineUpstream(): LineUpstream {
       model = "${MODEL}"
       request = ${PRICE}`,
     answered: (batch) => answered.get(batch)?.size ?? 0,
+    get answers() {
+      return answers;
+    },
     get repeated() {
       return repeated;
     },
