@@ -1,8 +1,10 @@
 import { mkdir, readdir, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { blobStoreCases, chunks, wholeOf } from '../../test/cases/blob-store.cases.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
+import { needs } from '../../test/support/needs.ts';
+import { CAN_MOUNT, mountSmallDisk } from '../../test/support/small-disk.ts';
 import { tempDir } from '../../test/support/temp-dir.ts';
 import { openDiskBlobs } from './disk-blobs.ts';
 
@@ -82,5 +84,25 @@ describe('blobs on disk', () => {
     goOn.resolve();
     await written;
     expect(await readdir(unfinished)).toEqual([`0123456789abcdef-${ended.pid}-2`]);
+  });
+
+  it('tell of a full disk, leave nothing half there, and go on when there is room', async (context) => {
+    needs(context, CAN_MOUNT, 'the right to mount a disk');
+    const disk = await mountSmallDisk(4);
+    onTestFinished(() => disk.close());
+    const blobs = await openDiskBlobs(disk.folder, clock);
+    await blobs.write('files/small', chunks('text'), never);
+    const tooLong = Array.from({ length: 5 }, () => Buffer.alloc(1024 * 1024));
+    const full = { kind: 'overloaded', code: 'server_overloaded', retryAfterS: 30 };
+    await expect(blobs.write('files/long', chunks(...tooLong), never)).rejects.toMatchObject(full);
+    expect(await heldBytes(disk.folder)).toBe(4);
+    await blobs.write('files/fits', chunks(...tooLong.slice(0, 3)), never);
+    await blobs.delete('files/fits');
+    await disk.fill();
+    // No room for a folder either.
+    await expect(blobs.write('other/x', chunks('text'), never)).rejects.toMatchObject(full);
+    expect(String(await wholeOf(blobs, 'files/small'))).toBe('text');
+    await disk.free();
+    await blobs.write('other/x', chunks('text'), never);
   });
 });
