@@ -109,6 +109,19 @@ describe('with PostgreSQL, Redis and S3', () => {
     expect(await faultsAfter(batches, { ...site, service, lines: LINES, granted: GRANTED })).toEqual([]);
   });
 
+  test('a database that was away loses nothing that it had said it has', async () => {
+    const site = await open();
+    const service = await ready(site);
+    const id = await halfDone(service);
+    await servers?.postgres.stop();
+    await expectRefusal(await service.fetch(`/v1/batches/${id}`));
+    await sleep(OUTAGE_MS);
+    await servers?.postgres.start();
+    await ended(service, id);
+    const batches = [await finishedBatch(service, id)];
+    expect(await faultsAfter(batches, { ...site, service, lines: LINES, granted: GRANTED })).toEqual([]);
+  });
+
   test('a store of blobs that answers 503 is waited for; requests that need it are told to come again', async () => {
     const target = Number(new URL(servers?.s3.endpoint ?? '').port);
     const proxy: CutProxy = await startCutProxy(target);

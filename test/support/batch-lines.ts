@@ -155,6 +155,8 @@ export interface Aftermath {
 export async function faultsAfter(batches: readonly FinishedBatch[], after: Aftermath): Promise<string[]> {
   const { service, lines, granted } = after;
   const completed = batches.length * linesOf(lines, 'embedded').length;
+  // First, because with calls that are still open go the credits that they hold.
+  const left = await leftovers(after);
   const rows = await usageRows(service);
   const credits = await (await service.fetch('/v1/credits')).json();
   return [
@@ -168,7 +170,7 @@ export async function faultsAfter(batches: readonly FinishedBatch[], after: Afte
       balance: granted - PRICE * completed,
       reserved: 0,
     }),
-    ...(await leftovers(after)),
+    ...left,
   ];
 }
 
