@@ -399,6 +399,8 @@ describe('browsers', () => {
       'x-partner-secret',
       'content-type',
       'x-stainless-os',
+      'idempotency-key',
+      'range',
     ]) {
       expect(allowed.split(', ')).toContain(header);
     }
@@ -411,7 +413,8 @@ describe('browsers', () => {
     ]) {
       const response = await open().send('/v1/models', { headers });
       expect(response.headers.get('access-control-allow-origin')).toBe('*');
-      expect(response.headers.get('access-control-expose-headers')).toContain('x-request-id');
+      const exposed = response.headers.get('access-control-expose-headers')?.split(', ');
+      expect(exposed).toEqual(expect.arrayContaining(['x-request-id', 'content-range']));
     }
   });
 });

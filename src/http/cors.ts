@@ -22,9 +22,16 @@ const ALLOWED_HEADERS = [
   'x-stainless-helper-method',
   'x-stainless-poll-helper',
   'x-stainless-custom-poll-interval',
+  'idempotency-key',
+  'range',
+  'if-range',
 ];
 
-const EXPOSED_HEADERS = 'x-request-id, retry-after, x-should-retry';
+/** What a page may read of an answer, beside what every page may. */
+const EXPOSED_HEADERS = [
+  ...['x-request-id', 'retry-after', 'x-should-retry'],
+  ...['accept-ranges', 'content-disposition', 'content-range', 'etag'],
+].join(', ');
 const MAX_AGE_S = 86_400;
 
 /** Headers for the answer to a request from a page; none for other clients. */
