@@ -21,8 +21,8 @@ export class DetectorFeed {
   readonly #parts: FeedParts;
   readonly #startSample: number;
   #judgedSample: number;
-  /** While pieces are being judged. */
-  #judging: Promise<void> | undefined;
+  #isBusy = false;
+  #judging: Promise<void> = Promise.resolve();
   #isClosed = false;
 
   constructor(parts: FeedParts) {
@@ -38,12 +38,12 @@ export class DetectorFeed {
 
   /** There is more in the run. It is written now, or once the detector has answered. */
   more(): void {
-    this.#judging ??= this.#judge();
+    if (!this.#isBusy) this.#judging = this.#judge();
   }
 
   /** Resolves when all that the run holds has been judged, or the feed is closed. */
   get settled(): Promise<void> {
-    return this.#judging ?? Promise.resolve();
+    return this.#judging;
   }
 
   /** Nothing is told any more, not even what is being judged. Idempotent. */
@@ -55,6 +55,7 @@ export class DetectorFeed {
   async #judge(): Promise<void> {
     const { stream, run, judged, failed } = this.#parts;
     const { encoding, rateHz } = run.format;
+    this.#isBusy = true;
     while (!this.#isClosed && this.#judgedSample < run.endSample) {
       const to = Math.min(run.endSample, this.#judgedSample + rateHz * LONGEST_PIECE_S);
       let events: readonly VadEvent[];
@@ -70,7 +71,7 @@ export class DetectorFeed {
       this.#judgedSample = to;
       judged(events.length === 0 ? events : events.map((event) => this.#inRun(event)));
     }
-    this.#judging = undefined;
+    this.#isBusy = false;
   }
 
   /** Positions of the stream to those of the run. */

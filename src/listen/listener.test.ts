@@ -751,6 +751,19 @@ describe('a turn that is longer than turns should be', () => {
   });
 });
 
+it('an append without a whole sample in it holds nothing up', async () => {
+  const { listener, events } = listening({ script: () => oneTurn });
+  listener.configure(PCM_16K, VAD);
+  for (let at = 0; at < 2100; at += 100) {
+    const bytes = counting(at, at + 100);
+    for (const piece of [bytes.subarray(0, 7), bytes.subarray(7), new Uint8Array(0)]) {
+      listener.append(piece);
+      await settled();
+    }
+  }
+  expect(told(events)).toEqual(['a started 200', 'a stopped 2000', 'a committed']);
+});
+
 describe('the end of the audio', () => {
   it('ends an open turn with all that came, and nothing is taken after it', async () => {
     const { listener, events } = listening({ script: () => oneTurn });
