@@ -89,7 +89,7 @@ export class Upload {
   readonly #parts: FileParts;
   readonly #organization: string;
   readonly #open: OpenRequest;
-  /** Of a blob that is being written, or is there, and that no record knows for sure. */
+  /** Of a blob that is there and that no record knows for sure. */
   #unknown: Id<'file'> | undefined;
   #taken = false;
 
@@ -121,8 +121,8 @@ export class Upload {
     if (this.#taken) throw invalidRequest("'file' must be given once.", 'file', 'invalid_value');
     this.#taken = true;
     const id = newId('file');
-    this.#unknown = id;
     const facts = await this.#parts.blobs.write(fileBlob(id), bytes, signal);
+    this.#unknown = id;
     return new StoredFile(id, keptName(filename), facts);
   }
 

@@ -24,7 +24,7 @@ const NEVER = new AbortController().signal;
 
 /**
  * Blobs in a bucket that several machines share. A bucket's own rule is to remove uploads that a dead process left
- * unfinished (docs/operations.md).
+ * unfinished (docs/scale-out.md).
  * @throws StartError when the bucket cannot be used.
  */
 export async function openS3Blobs(settings: S3BlobSettings): Promise<BlobStore> {

@@ -30,7 +30,8 @@ export async function answerOf<Answer>(
   const timer = setTimeout(() => late.abort(new Error('the store did not answer in time')), CALL_MS);
   const ended = AbortSignal.any([signal, late.signal]);
   const { promise: leaving, reject } = Promise.withResolvers<never>();
-  ended.addEventListener('abort', () => reject(ended.reason), { once: true });
+  const leave = () => reject(ended.reason);
+  ended.addEventListener('abort', leave, { once: true });
   try {
     // The client hears of no signal while it pauses between two tries.
     return await Promise.race([call(ended), leaving]);
@@ -39,6 +40,8 @@ export async function answerOf<Answer>(
     throw storeFailure(error);
   } finally {
     clearTimeout(timer);
+    // A signal that outlives the call would hold on to it.
+    ended.removeEventListener('abort', leave);
   }
 }
 

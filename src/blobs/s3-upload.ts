@@ -14,7 +14,7 @@ import { answerOf } from './s3-calls.ts';
 
 /** S3 takes at least 5 MiB, and at most 10,000 parts. */
 export const PART_BYTES = 8 * 1024 * 1024;
-/** Parts that are sent while another one is collected. */
+/** Parts on their way while another one is collected. */
 const PARTS_AT_ONCE = 2;
 /** An upload that was given up is told to the store for so long. */
 const ABORT_MS = 10_000;
@@ -89,13 +89,13 @@ class PartUploads {
     return this.#uploadId !== undefined;
   }
 
-  /** Sends a part; resolves when there is room for the next one. */
+  /** Sends a part when there is room for it. */
   async add(part: BlobPart): Promise<void> {
     this.#uploadId ??= await this.#begin();
+    await this.#sent.at(-PARTS_AT_ONCE);
     const sent = this.#send(part, this.#uploadId, this.#sent.length + 1);
     sent.catch((error: unknown) => this.#failed.abort(error));
     this.#sent.push(sent);
-    await this.#sent.at(-PARTS_AT_ONCE);
   }
 
   async complete(): Promise<void> {

@@ -26,6 +26,8 @@ export interface S3Proxy {
   readonly requests: readonly S3Request[];
   /** From now on decides what becomes of a request. */
   fault(decide: (request: S3Request) => S3Fault): void;
+  /** From now on is told of a request that was handed on, before its answer is sent. */
+  onAnswer(told: (request: S3Request) => void): void;
 }
 
 /** A proxy before a server of S3 on this machine, for faults; it closes with the running test. */
@@ -33,6 +35,7 @@ export async function startS3Proxy(target: string): Promise<S3Proxy> {
   const { port: targetPort } = new URL(target);
   const requests: S3Request[] = [];
   let decide: (request: S3Request) => S3Fault = () => ({ kind: 'pass' });
+  let tell: (request: S3Request) => void = () => undefined;
   const answer = async (asked: IncomingMessage, response: ServerResponse) => {
     const body = await bodyOf(asked);
     const { method = 'GET', url: path = '/', headers } = asked;
@@ -51,6 +54,7 @@ export async function startS3Proxy(target: string): Promise<S3Proxy> {
       httpRequest(options, resolve).once('error', reject).end(sent);
     });
     const whole = await bodyOf(given);
+    tell(request);
     response.writeHead(given.statusCode ?? 500, given.headers);
     if (fault.kind !== 'cut') response.end(whole);
     else response.write(whole.subarray(0, fault.afterBytes), () => response.destroy());
@@ -70,6 +74,9 @@ export async function startS3Proxy(target: string): Promise<S3Proxy> {
     requests,
     fault(next) {
       decide = next;
+    },
+    onAnswer(next) {
+      tell = next;
     },
   };
 }
