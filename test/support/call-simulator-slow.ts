@@ -1,0 +1,65 @@
+/** A platform that sends audio and reads nothing until it is told to: a plain TCP connection that speaks WebSocket. */
+
+import { randomBytes } from 'node:crypto';
+import { connect, type Socket } from 'node:net';
+
+/** Opens the transcriber; nothing that the service sends behind the handshake is read before {@link SlowReader.read}. */
+export async function dialSlowly(baseUrl: string, key: string): Promise<SlowReader> {
+  const { hostname, port, host } = new URL(baseUrl);
+  const tcp = connect(Number(port), hostname);
+  tcp.write(
+    [
+      'GET /v1/transcribers/partner?model=svc-stt HTTP/1.1',
+      `Host: ${host}`,
+      'Connection: Upgrade',
+      'Upgrade: websocket',
+      'Sec-WebSocket-Version: 13',
+      `Sec-WebSocket-Key: ${randomBytes(16).toString('base64')}`,
+      `Authorization: Bearer ${key}`,
+      '\r\n',
+    ].join('\r\n'),
+  );
+  const head = await new Promise<string>((resolve, reject) => {
+    tcp.once('data', (data) => resolve(String(data)));
+    tcp.once('error', reject);
+  });
+  tcp.pause();
+  if (!head.startsWith('HTTP/1.1 101')) throw new Error(`the transcriber refused the call: ${head}`);
+  return new SlowReader(tcp);
+}
+
+export class SlowReader {
+  readonly #tcp: Socket;
+
+  constructor(tcp: Socket) {
+    this.#tcp = tcp;
+  }
+
+  /** Sends a text frame, or a binary one. */
+  send(frame: string | Uint8Array): void {
+    const payload = Buffer.from(frame as string);
+    const length = Buffer.alloc(8);
+    length.writeBigUInt64BE(BigInt(payload.length));
+    const mask = randomBytes(4);
+    const masked = payload.map((byte, at) => byte ^ (mask[at % 4] ?? 0));
+    const opcode = typeof frame === 'string' ? 1 : 2;
+    this.#tcp.write(Buffer.concat([Buffer.from([0x80 | opcode, 0xff]), length, mask, masked]));
+  }
+
+  /** Reads until a text has come; gives back all that came, frames and their heads together. */
+  read(until: string): Promise<string> {
+    const { promise, resolve, reject } = Promise.withResolvers<string>();
+    let came = '';
+    this.#tcp.on('data', (data) => {
+      came += String(data);
+      if (came.includes(until)) resolve(came);
+    });
+    this.#tcp.on('close', () => reject(new Error('the service closed the call')));
+    this.#tcp.resume();
+    return promise;
+  }
+
+  close(): void {
+    this.#tcp.destroy();
+  }
+}
