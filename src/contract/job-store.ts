@@ -16,11 +16,17 @@ export interface JobLease {
   readonly lease: string;
 }
 
+/** No job waits longer: a later time was written by a clock that has been set back since. */
+export const MOST_AHEAD_MS = 600_000;
+
 /** Times are Unix milliseconds. What a lease that another one has replaced asks for is not done. */
 export interface JobStore {
   /** Stores a job that is free at once; one that is there is left as it is. */
   add(kind: JobKind, id: string, at: number): Promise<void>;
-  /** Gives the job that has been free for longest to a lease; undefined when none is free. Of several who ask, one gets it. */
+  /**
+   * Gives the job that has been free for longest to a lease; undefined when none is free. Of several who ask, one
+   * gets it. One that would be free after more than {@link MOST_AHEAD_MS} is free now.
+   */
   take(
     lease: JobLease,
     times: { readonly at: number; readonly until: number },

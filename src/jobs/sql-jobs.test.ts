@@ -3,6 +3,7 @@ import { silentLog } from '../../test/support/doubles.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { RecordingLogger } from '../../test/support/recording-logger.ts';
 import { withMethods } from '../../test/support/with-methods.ts';
+import { MOST_AHEAD_MS } from '../contract/job-store.ts';
 import type { JobQueue } from '../contract/jobs.ts';
 import { jobStore } from '../records/job-store.ts';
 import { openRecords } from '../records/open-records.ts';
@@ -24,7 +25,7 @@ afterEach(async () => {
 });
 
 /** Leases that last for an hour of a clock that stands still: only a death ends them. */
-const TIMING = { leaseMs: 3_600_000, renewalMs: 50, lookMs: 20, firstRetryMs: 1000 };
+const TIMING = { leaseMs: 300_000, renewalMs: 50, lookMs: 20, firstRetryMs: 1000 };
 const FIRST = { place: 'here', pid: 7, instance: 'first' };
 
 function process(self: typeof FIRST, running: ReadonlySet<number>) {
@@ -92,6 +93,16 @@ describe('the job of a process that died', () => {
     clock.advance(TIMING.leaseMs + 1);
     await vi.waitFor(() => expect(far.runs).toEqual(['b', 'a']));
   });
+});
+
+it('a job of a clock that has been set back since does not wait for it', async () => {
+  await jobStore(records).add('batch', 'a', clock.now() + MOST_AHEAD_MS + 1);
+  await jobStore(records).add('batch', 'b', clock.now() + MOST_AHEAD_MS);
+  const runner = process(FIRST, new Set([7]));
+  runner.work();
+  await vi.waitFor(() => expect(runner.runs).toEqual(['a']));
+  clock.advance(MOST_AHEAD_MS);
+  await vi.waitFor(() => expect(runner.runs).toEqual(['a', 'b']));
 });
 
 it('a store that is away is told to the log once, and again when it was back', async () => {

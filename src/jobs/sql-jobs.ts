@@ -6,7 +6,7 @@ import type { JobTiming } from './job-timing.ts';
 import type { LeaseHolder } from './lease-name.ts';
 import { SqlJobRunner } from './sql-job-runner.ts';
 
-/** A machine that dies is taken for dead after half a minute; its own restart knows at once. */
+/** A process that dies is taken for dead after half a minute; one that starts at the same place knows at once. */
 const TIMING: JobTiming = { leaseMs: 30_000, renewalMs: 10_000, lookMs: 1000, firstRetryMs: 1000 };
 
 export interface SqlJobsParts {

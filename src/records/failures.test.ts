@@ -43,14 +43,25 @@ test('several addresses of one server are as good as the worst of them', () => {
   expect(recordsFailure(new AggregateError([refused, coded('42P01')]))).toMatchObject({ kind: 'internal' });
 });
 
+function caught(work: () => unknown): unknown {
+  try {
+    return work();
+  } catch (error) {
+    return error;
+  }
+}
+
+test('a file that has no more room is overloaded: room comes back', () => {
+  const database = new Database(':memory:');
+  database.run('CREATE TABLE words (word TEXT)');
+  database.run('PRAGMA max_page_count = 3');
+  const full = caught(() => database.run('INSERT INTO words VALUES (zeroblob(100000))'));
+  database.close();
+  expect(full).toMatchObject({ code: 'SQLITE_FULL' });
+  expect(recordsFailure(full)).toMatchObject({ kind: 'overloaded', cause: full });
+});
+
 test('a file that stays busy is overloaded, a broken statement internal', () => {
-  const caught = (work: () => unknown) => {
-    try {
-      return work();
-    } catch (error) {
-      return error;
-    }
-  };
   const database = new Database(':memory:');
   const wrong = caught(() => database.run('SELECT * FROM nothing_here'));
   database.close();

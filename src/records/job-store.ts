@@ -1,4 +1,4 @@
-import type { JobStore } from '../contract/job-store.ts';
+import { type JobStore, MOST_AHEAD_MS } from '../contract/job-store.ts';
 import type { Records } from './records.ts';
 
 /** Jobs in a table. The records belong to the caller. */
@@ -21,7 +21,9 @@ export function jobStore({ db, engine }: Records): JobStore {
           selectFrom('jobs')
             .select('id')
             .where('kind', '=', kind)
-            .where('free_at_ms', '<=', at)
+            .where(({ eb, or }) =>
+              or([eb('free_at_ms', '<=', at), eb('free_at_ms', '>', at + MOST_AHEAD_MS)]),
+            )
             .orderBy('free_at_ms')
             .orderBy('id')
             .limit(1)

@@ -89,6 +89,23 @@ export class CallBooks {
   }
 
   /**
+   * Ends calls without rows. When one cannot be stored, those after it are not tried before a later beat either: each
+   * might wait for a database that is away. Never rejects.
+   */
+  async discardAll(calls: readonly CallName[]): Promise<void> {
+    for (const [at, { id, requestId }] of calls.entries()) {
+      try {
+        await this.#discard(id);
+      } catch (error) {
+        const fields = { request_id: requestId, calls: calls.length - at };
+        this.#parts.log.error('calls could not be discarded', error, fields);
+        for (const left of calls.slice(at)) this.#storeLater(left.id, () => this.#discard(left.id));
+        return;
+      }
+    }
+  }
+
+  /**
    * Stores what could not be stored before. One that still cannot does not hold up the others.
    * @throws what the store threw first; what failed is kept.
    */

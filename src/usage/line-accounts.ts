@@ -24,8 +24,8 @@ export class LineAccounts implements LineCalls {
     for (const { record } of bills) this.#rows.add(record);
   }
 
-  async discard(bills: readonly LineBill[]): Promise<void> {
-    for (const { record, held } of bills) if (held) await this.#books.discard(record);
+  discard(bills: readonly LineBill[]): Promise<void> {
+    return this.#books.discardAll(bills.filter(({ held }) => held).map(({ record }) => record));
   }
 
   async #open(opening: CallOpening, closed: (bill: LineBill) => void): Promise<OpenCall> {
