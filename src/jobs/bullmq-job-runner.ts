@@ -142,9 +142,10 @@ export class BullmqJobRunner implements JobRunner {
       log.warn('Redis is away; its jobs wait', { kind: handler.kind });
       return;
     }
-    log.warn('a job was not the runner’s any more, or Redis refused', {
+    const reason = error.name;
+    log.warn('Redis refused a runner, whose job it gave to another or has lost', {
       kind: handler.kind,
-      reason: error.name,
+      reason,
     });
   }
 }

@@ -24,7 +24,7 @@ afterEach(async () => {
   await records.close();
 });
 
-/** Leases that last for an hour of a clock that stands still: only a death ends them. */
+/** Leases that last for minutes of a clock that stands still: only a death ends them. */
 const TIMING = { leaseMs: 300_000, renewalMs: 50, lookMs: 20, firstRetryMs: 1000 };
 const FIRST = { place: 'here', pid: 7, instance: 'first' };
 
