@@ -15,6 +15,8 @@ const DUE_CHARACTERS = 4 * 1024 * 1024;
 /** So many may wait while a checkpoint is being written. */
 const MOST_LINES = 4 * DUE_LINES;
 const MOST_CHARACTERS = 2 * DUE_CHARACTERS;
+/** Rows of usage of one checkpoint, which SQLite writes while nobody else is served. */
+const MOST_BILLS = DUE_LINES;
 /** A store that has not taken a checkpoint by then hangs. */
 const SAVE_LIMIT_MS = 120_000;
 
@@ -48,8 +50,9 @@ export class Checkpoints {
 
   /** Whether the next line may begin: neither too far ahead of others, nor with too many results that wait. */
   hasRoomFor(line: LineSpan): boolean {
-    const { lines, characters } = this.#unsaved;
-    return lines < MOST_LINES && characters < MOST_CHARACTERS && this.#window.hasRoomFor(line);
+    const { lines, characters, bills } = this.#unsaved;
+    const hasRoom = lines < MOST_LINES && characters < MOST_CHARACTERS && bills.length < MOST_BILLS;
+    return hasRoom && this.#window.hasRoomFor(line);
   }
 
   /** Passes the next line; false when it has a result from before. */
@@ -68,8 +71,9 @@ export class Checkpoints {
 
   /** Whether there is enough for a checkpoint, and none is being written. */
   get isDue(): boolean {
-    const { lines, characters } = this.#unsaved;
-    return !this.isSaving && (lines >= DUE_LINES || characters >= DUE_CHARACTERS);
+    const { lines, characters, bills } = this.#unsaved;
+    const isEnough = lines >= DUE_LINES || characters >= DUE_CHARACTERS || bills.length >= MOST_BILLS;
+    return !this.isSaving && isEnough;
   }
 
   /** The batch as it is now; undefined when another runner has it. */
