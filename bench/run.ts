@@ -2,6 +2,7 @@
 
 import { benchApiFuzz } from './cases/api-fuzz.ts';
 import { benchBatch } from './cases/batch.ts';
+import { benchBatchEmbeddings } from './cases/batch-embeddings.ts';
 import { benchBatchKills } from './cases/batch-kills.ts';
 import { benchCalls } from './cases/calls.ts';
 import { benchClients } from './cases/clients.ts';
@@ -29,6 +30,7 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
   schemas: benchSchemas,
   calls: benchCalls,
   batch: benchBatch,
+  'batch-embeddings': benchBatchEmbeddings,
   'batch-kills': benchBatchKills,
   fairness: benchFairness,
 };

@@ -66,7 +66,7 @@ export async function benchBatch(): Promise<void> {
       { measure: 'the same: memory grows by', ours: most('check', 'grownMb'), unit: 'MB' },
     ];
     await report('batch', 'Batches beside loops that only read, parse and write', rows, [
-      `Medians of ${ROUNDS} rounds, of pauses and memory the worst; each in a fresh process that did ${SMALL_LINES} lines before.`,
+      `${ROUNDS} rounds of each in turn, each in a fresh process that does ${SMALL_LINES} lines, then the file once for pauses and memory, of which the worst counts, then three times more for the time, of which the median counts.`,
       'Peer of the lines: reads the file, parses each line, makes its result line and writes it; the file is synced at the end. Ours: checks the input, runs the lines, saves them in parts and progress in SQLite, makes the result file. A ratio of 4 is a quarter of the rate.',
       'Peer of the check: reads the file and parses each line. Ours: from the blob to a process that checks each line.',
       'Pauses and memory are those of the serving process.',

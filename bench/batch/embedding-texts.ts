@@ -1,0 +1,20 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { seededRandom } from '../../src/kit/seeded-random.ts';
+
+const SENTENCES = readFileSync(join(import.meta.dirname, '../corpus/texts.txt'), 'utf8')
+  .trim()
+  .split('\n');
+const MOST_SENTENCES = 4;
+
+/** Texts of one to four sentences, the same every time, none twice. */
+export function embeddingTexts(count: number): string[] {
+  const random = seededRandom(1);
+  return Array.from({ length: count }, (_, at) => {
+    const sentences = Array.from(
+      { length: 1 + Math.floor(random() * MOST_SENTENCES) },
+      () => SENTENCES[Math.floor(random() * SENTENCES.length)],
+    );
+    return `${at}. ${sentences.join(' ')}`;
+  });
+}

@@ -1,0 +1,79 @@
+/** A batch of embeddings on the real model, beside a client that puts many inputs into each request by itself. */
+
+import { launchService, NO_RECOGNISER, NO_SPEAKER, SERVICE_KEY } from '../../test/support/launcher.ts';
+import { embeddingTexts } from '../batch/embedding-texts.ts';
+import { runBatch } from '../batch/run-batch.ts';
+import { report } from '../report.ts';
+import type { Service } from '../service.ts';
+import { median } from '../statistics.ts';
+
+const MODEL = 'all-minilm-l6-v2';
+const LINES = 5000;
+const WARM_LINES = 500;
+/** Of one request of the peer, and requests that it has open: more of either change nothing. */
+const INPUTS = 64;
+const AT_ONCE = 4;
+const ROUNDS = 3;
+/** At least 0.9 of the peer's rate. */
+const MOST_TIMES = 1 / 0.9;
+
+const CONFIG = `
+[models."smollm2-135m-instruct"]
+kind = "upstream"
+base_url = "http://127.0.0.1:9/v1"
+model = "none"
+${NO_SPEAKER}${NO_RECOGNISER}`;
+
+export async function benchBatchEmbeddings(): Promise<void> {
+  const service = await launchService({ config: CONFIG });
+  try {
+    const texts = embeddingTexts(LINES);
+    const lines = texts.map((input, at) =>
+      JSON.stringify({ custom_id: `${at}`, body: { model: MODEL, input } }),
+    );
+    await batched(service, texts.slice(0, WARM_LINES));
+    await runBatch(service, lines.slice(0, WARM_LINES), '/v1/embeddings');
+    const rounds: Record<'ours' | 'peer', number[]> = { ours: [], peer: [] };
+    for (let round = 0; round < ROUNDS; round += 1) {
+      rounds.peer.push(await batched(service, texts));
+      rounds.ours.push(await runBatch(service, lines, '/v1/embeddings'));
+    }
+    await report(
+      'batch-embeddings',
+      'A batch of embeddings beside requests of many inputs',
+      [
+        {
+          measure: `${LINES} lines on ${MODEL}`,
+          ...{ ours: median(rounds.ours), peer: median(rounds.peer), unit: 'ms', target: MOST_TIMES },
+        },
+      ],
+      [
+        `Medians of ${ROUNDS} rounds of each in turn, on the same process.`,
+        `Ours: a batch, from its creation to the answer that says that it is completed. Peer: POST /v1/embeddings with ${INPUTS} inputs each, ${AT_ONCE} at once, as interactive work. A ratio of 1.11 is 0.9 of the rate.`,
+      ],
+    );
+  } finally {
+    await service.stop();
+  }
+}
+
+/** Embeds all texts with requests of many; how long it took, in ms. */
+async function batched(service: Service, texts: readonly string[]): Promise<number> {
+  const start = performance.now();
+  let next = 0;
+  const work = async () => {
+    while (next < texts.length) {
+      const input = texts.slice(next, next + INPUTS);
+      next += INPUTS;
+      const response = await service.fetch('/v1/embeddings', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${SERVICE_KEY}` },
+        body: JSON.stringify({ model: MODEL, input }),
+      });
+      if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`);
+      await response.arrayBuffer();
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return performance.now() - start;
+}
