@@ -59,6 +59,13 @@ test('Hear', async () => {
   expect(output).toMatch(/data: \{"type":"transcript\.text\.done"/);
 });
 
+test('Call', async () => {
+  const folder = await tempDir();
+  await commandsOf('Call', folder);
+  // About a second at 8 kHz.
+  expect((await readFile(join(folder, 'evening.pcm'))).length).toBeGreaterThan(8000);
+});
+
 test('Write', async () => {
   const folder = await tempDir();
   await commandsOf('Write', folder);

@@ -9,6 +9,7 @@ export interface PlatformOptions {
   readonly key: string;
   readonly keyHeader?: KeyHeader;
   readonly chatModel?: string;
+  readonly voiceModel?: string;
   /** Most tokens of a reply. */
   readonly maxTokens?: number;
 }
@@ -23,6 +24,9 @@ export interface Timed<T> {
   /** From the request to the first token or byte. */
   readonly firstMs: number;
 }
+
+/** For the sound of one text. */
+const SOUND_TIMEOUT_MS = 30_000;
 
 /** How a key is carried. */
 export function keyHeaders(key: string, header: KeyHeader = 'authorization'): Record<string, string> {
@@ -79,8 +83,9 @@ export class CallPlatform {
     heard: (samples: Int16Array) => void,
     signal: AbortSignal,
   ): Promise<Timed<number>> {
+    const { voiceModel = 'svc-tts' } = this.#options;
     const startMs = performance.now();
-    const response = await this.#post('/v1/voices/partner?model=svc-tts', signal, {
+    const response = await this.#post(`/v1/voices/partner?model=${voiceModel}`, signal, {
       message: {
         type: 'voice-request',
         text,
@@ -102,6 +107,20 @@ export class CallPlatform {
       heard(new Int16Array(new Uint8Array(all.subarray(0, whole)).buffer));
     }
     return { value: bytes, firstMs: firstMs ?? performance.now() - startMs };
+  }
+
+  /** All of the sound of a text. */
+  async sound(text: string, rateHz: number): Promise<Int16Array> {
+    const parts: Int16Array[] = [];
+    const heard = (samples: Int16Array) => void parts.push(samples);
+    await this.speak(text, rateHz, heard, AbortSignal.timeout(SOUND_TIMEOUT_MS));
+    const all = new Int16Array(parts.reduce((length, part) => length + part.length, 0));
+    let at = 0;
+    for (const part of parts) {
+      all.set(part, at);
+      at += part.length;
+    }
+    return all;
   }
 
   async #post(path: string, signal: AbortSignal, body: object): Promise<Response> {

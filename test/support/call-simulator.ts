@@ -115,10 +115,7 @@ export class SimulatedCall {
 
   /** Samples of a text, spoken by the service's voice: lines for either speaker. */
   async voiceOf(text: string): Promise<Int16Array> {
-    const parts: Int16Array[] = [];
-    const heard = (samples: Int16Array) => void parts.push(samples);
-    await this.#platform.speak(text, this.#options.rateHz, heard, timeout());
-    return Int16Array.from(parts.flatMap((part) => [...part]));
+    return await this.#platform.sound(text, this.#options.rateHz);
   }
 
   /** The finals so far, which are the customer's alone. */
@@ -143,6 +140,20 @@ export class SimulatedCall {
     return this.#line.say('assistant', samples);
   }
 
+  /** Drops what the assistant has not said, as the platform does when it is interrupted. */
+  interruptAssistant(): void {
+    this.#line.interrupt('assistant');
+  }
+
+  /**
+   * Resolves when a final has come since the customer's last sound and nothing followed it for a while.
+   * @param before how many messages had come before.
+   * @throws after the platform's timeout, and when the call ends.
+   */
+  async settled(before: number, endMs: number, quietMs: number): Promise<void> {
+    await this.#turnEnd(before, endMs, () => quietMs);
+  }
+
   /** Resolves when so many finals have come. @throws after the platform's timeout, and when the call ends. */
   async finals(count: number): Promise<void> {
     const deadline = performance.now() + PLATFORM_TIMEOUT_MS;
@@ -157,7 +168,10 @@ export class SimulatedCall {
     const before = this.messages.length;
     const said = await this.customerSays(samples);
     const signal = timeout();
-    await this.#turnEnd(before, said);
+    const { onPunctuation, onNoPunctuation } = this.#options.waits;
+    await this.#turnEnd(before, said.endMs, (text) =>
+      /[.!?]$/.test(text) ? onPunctuation : onNoPunctuation,
+    );
     const came = this.messages.slice(before).filter(({ type }) => type === 'transcriber-response');
     const finals = came.filter(({ transcriptType }) => transcriptType === 'final');
     const transcript = finals.map(({ transcription }) => transcription).join(' ');
@@ -199,15 +213,13 @@ export class SimulatedCall {
     (this.#socket as WebSocket & { terminate(): void }).terminate();
   }
 
-  /** Waits until a final has come and nothing follows it for as long as the platform waits. */
-  async #turnEnd(before: number, said: Said): Promise<void> {
-    const { onPunctuation, onNoPunctuation } = this.#options.waits;
-    const deadline = said.endMs + PLATFORM_TIMEOUT_MS;
+  /** Waits until a final has come and nothing follows it for as long as it is waited for. */
+  async #turnEnd(before: number, endMs: number, waitMs: (text: string) => number): Promise<void> {
+    const deadline = endMs + PLATFORM_TIMEOUT_MS;
     for (;;) {
       const last = this.messages.slice(before).findLast(({ type }) => type === 'transcriber-response');
-      if (last?.transcriptType === 'final' && last.atMs > said.endMs) {
-        const isSentence = /[.!?]$/.test(last.transcription ?? '');
-        const overMs = last.atMs + (isSentence ? onPunctuation : onNoPunctuation);
+      if (last?.transcriptType === 'final' && last.atMs > endMs) {
+        const overMs = last.atMs + waitMs(last.transcription ?? '');
         if (performance.now() >= overMs) return;
         await Promise.race([Bun.sleep(overMs - performance.now()), this.#news.promise]);
       } else await this.#untilNews(deadline);

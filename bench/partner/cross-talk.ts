@@ -1,0 +1,134 @@
+/** How soon the words of a caller come while the assistant speaks too, beside faster-whisper on the whole clip. */
+
+import { join } from 'node:path';
+import { transcriptWords, wordErrors } from '../../test/reference/transcript-normalizer.ts';
+import { SimulatedCall } from '../../test/support/call-simulator.ts';
+import { CallPlatform } from '../../test/support/call-simulator-platform.ts';
+import { SERVICE_KEY } from '../../test/support/launcher.ts';
+import { wavBytes } from '../corpus/wav-file.ts';
+import type { LineProcess } from '../line-process.ts';
+import type { Measured } from '../realtime/measured.ts';
+import type { Service } from '../service.ts';
+import { mean, median, quantile } from '../statistics.ts';
+
+/** Different things that callers say; each is said several times. */
+const CLIPS = 20;
+const LEAST_S = 2.5;
+const MOST_S = 3.5;
+const RATE_HZ = 16_000;
+/** Most that a final may take beyond the silence, of the peer's time for the clip. */
+const TARGET = 0.4;
+const PLATFORM_TIMEOUT_MS = 30_000;
+/** What the assistant says all the time: words that no caller says. */
+const ASSISTANT =
+  'Purple elephants juggle seventeen bananas. Gracious penguins whistle beneath velvet umbrellas.';
+/** Words without meaning that both may say. */
+const COMMON = new Set(['beneath']);
+/** A turn is over when nothing follows for so long: a pause in it that is as long as the silence makes two finals. */
+const SETTLE_MS = 700;
+
+export interface CallerClip {
+  readonly text: string;
+  readonly samples: Int16Array;
+  /** Path of the same sound as a WAV file. */
+  readonly audio: string;
+}
+
+/** Things that callers say in about 3 s, spoken by the fast voice. */
+export async function callerClips(
+  service: Service,
+  texts: readonly string[],
+  scratch: string,
+): Promise<CallerClip[]> {
+  const platform = new CallPlatform({
+    baseUrl: service.baseUrl,
+    key: SERVICE_KEY,
+    voiceModel: 'svc-tts-fast',
+  });
+  const clips: CallerClip[] = [];
+  for (const text of texts) {
+    if (clips.length === CLIPS) break;
+    const samples = await platform.sound(text, RATE_HZ);
+    const seconds = samples.length / RATE_HZ;
+    if (seconds < LEAST_S || seconds > MOST_S) continue;
+    const audio = join(scratch, `caller-${clips.length}.wav`);
+    await Bun.write(audio, wavBytes(Float32Array.from(samples, (sample) => sample / 32_768)));
+    clips.push({ text, samples, audio });
+  }
+  return clips;
+}
+
+/** One call of many turns; the peer in turn. */
+export async function crossTalkRows(
+  service: Service,
+  peer: LineProcess,
+  clips: readonly CallerClip[],
+  { turns, silenceMs }: { readonly turns: number; readonly silenceMs: number },
+): Promise<Measured> {
+  const call = await SimulatedCall.dial({
+    baseUrl: service.baseUrl,
+    key: SERVICE_KEY,
+    query: '?model=svc-stt&language=en',
+  });
+  const assistant = await call.voiceOf(ASSISTANT);
+  const foreign = new Set(transcriptWords(ASSISTANT).filter((word) => word.length > 4 && !COMMON.has(word)));
+  const finals: number[] = [];
+  const firsts: number[] = [];
+  const theirs: number[] = [];
+  let split = 0;
+  let assistantWords = 0;
+  let [errors, said] = [0, 0];
+  let partials = 0;
+  for (let turn = 0; turn < turns; turn++) {
+    const clip = clips[turn % clips.length];
+    if (clip === undefined) throw new Error('no text is spoken in about 3 s');
+    const before = call.messages.length;
+    void call.assistantSays(assistant);
+    const { startMs, endMs } = await call.customerSays(clip.samples);
+    await call.settled(before, endMs, SETTLE_MS);
+    call.interruptAssistant();
+    const came = call.messages.slice(before);
+    const texts = came.filter(({ transcriptType }) => transcriptType === 'final');
+    const transcript = texts.map(({ transcription }) => transcription).join(' ');
+    partials += came.length - texts.length;
+    const words = came.flatMap(({ transcription = '' }) => transcriptWords(transcription));
+    assistantWords += words.filter((word) => foreign.has(word)).length;
+    const compared = wordErrors(clip.text, transcript);
+    errors += compared.errors;
+    said += compared.words;
+    firsts.push((came[0]?.atMs ?? Number.NaN) - startMs);
+    if (texts.length === 1) finals.push((texts[0]?.atMs ?? Number.NaN) - endMs - silenceMs);
+    else split += 1;
+    const request = { audio: clip.audio, runs: 1, language: 'en', task: 'transcribe' };
+    theirs.push((await peer.ask<{ seconds: number }>(request)).seconds * 1000);
+  }
+  call.hangUp();
+  return {
+    rows: [
+      {
+        measure: `end of speech → final, beyond ${silenceMs} ms of silence, median; peer: faster-whisper's time for the clip`,
+        ours: median(finals),
+        peer: median(theirs),
+        unit: 'ms',
+        target: TARGET,
+      },
+      { measure: 'the same, mean', ours: mean(finals), peer: mean(theirs), unit: 'ms' },
+      { measure: 'the same, 95 %', ours: quantile(finals, 0.95), peer: quantile(theirs, 0.95), unit: 'ms' },
+      {
+        measure: 'end of speech → final, all of it, most',
+        ours: Math.max(...finals) + silenceMs,
+        unit: 'ms',
+        target: PLATFORM_TIMEOUT_MS,
+      },
+      { measure: 'first word → first text, median', ours: median(firsts), unit: 'ms' },
+      { measure: 'partials of a turn', ours: partials / turns, unit: '' },
+      { measure: `words of the assistant in ${turns} turns`, ours: assistantWords, unit: '', target: 0 },
+      { measure: 'errors that the service told', ours: call.errors.length, unit: '', target: 0 },
+      { measure: 'words of the caller that are wrong', ours: (100 * errors) / said, unit: '%' },
+    ],
+    notes: [
+      `One call of ${turns} turns: ${clips.length} texts of ${LEAST_S}–${MOST_S} s by piper on the customer's channel in odd frames in real time, while the assistant's channel speaks all the time. ${split} turns were split by a pause inside them and count for words alone.`,
+      'Peer: faster-whisper 1.2.1 (int8, 2 threads, greedy, the clip in memory), asked after each turn.',
+    ],
+  };
+}
