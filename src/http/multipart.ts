@@ -9,6 +9,7 @@ import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import type { Clock } from '../contract/clock.ts';
 import { invalidRequest, ServiceError } from '../contract/error.ts';
 import { diskFailure } from '../kit/disk-failure.ts';
+import { untilAborted } from '../kit/until-aborted.ts';
 import { mediaTypeOf, notAForm, tooLarge } from './body.ts';
 import { FormBuilder, type FormFields, shortened } from './form-fields.ts';
 
@@ -181,7 +182,9 @@ class FormReader<Upload extends object> {
       this.#parser.once(limit, () => this.#refused.abort(invalidRequest('The form has too many fields.')));
     }
     try {
-      await pipeline(counted(body, largestForm(fileBytes)), this.#parser, { signal: ended });
+      // A body that says nothing more would be waited for, though nobody wants it.
+      const bytes = untilAborted(counted(body, largestForm(fileBytes)), ended);
+      await pipeline(bytes, this.#parser, { signal: ended });
     } catch (error) {
       this.#refused.abort(error instanceof ServiceError ? error : notAForm());
     }
