@@ -46,7 +46,7 @@ export class LineCutter {
     this.#number = from.line;
   }
 
-  /** The lines that end in these bytes, which follow those before; to be consumed before the next. */
+  /** The lines that end in these bytes, which follow those before; to be consumed before others are cut. */
   *cut(bytes: Uint8Array<ArrayBuffer>): Generator<InputLine, void, undefined> {
     let from = 0;
     for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, from)) {
@@ -74,7 +74,8 @@ export class LineCutter {
   #hold(piece: Uint8Array<ArrayBuffer>): void {
     this.#heldBytes += piece.length;
     if (this.#heldBytes > this.#mostBytes) this.#held = [];
-    else this.#held.push(piece);
+    // A copy, since the bytes may be read over.
+    else this.#held.push(piece.slice());
   }
 
   #line(last: Uint8Array<ArrayBuffer>, endingBytes: number): InputLine | undefined {
