@@ -16,6 +16,8 @@ import { answerOf } from './s3-calls.ts';
 export const PART_BYTES = 8 * 1024 * 1024;
 /** Parts on their way while another one is collected. */
 const PARTS_AT_ONCE = 2;
+/** Parts that are on their way when an upload is given up may still arrive for so long: cut off, they might stay. */
+const ARRIVAL_MS = 5000;
 /** An upload that was given up is told to the store for so long. */
 const ABORT_MS = 10_000;
 
@@ -74,6 +76,8 @@ class PartUploads {
   readonly #failed = new AbortController();
   /** Fires with the caller's signal and with the first part that fails. */
   readonly ended: AbortSignal;
+  /** Cuts off parts that are on their way. */
+  readonly #cut = new AbortController();
   #uploadId: string | undefined;
   readonly #sent: Promise<CompletedPart>[] = [];
 
@@ -109,9 +113,10 @@ class PartUploads {
 
   /** Leaves nothing in the store. Never rejects: what cannot be told now is for the bucket's own rules. */
   async giveUp(): Promise<void> {
-    this.#failed.abort(new Error('the upload was given up'));
     // A part that arrives after the abort would stay.
+    const late = setTimeout(() => this.#cut.abort(new Error('the upload was given up')), ARRIVAL_MS);
     await Promise.allSettled(this.#sent);
+    clearTimeout(late);
     if (this.#uploadId === undefined) return;
     const command = new AbortMultipartUploadCommand(this.#upload());
     const abortSignal = AbortSignal.timeout(ABORT_MS);
@@ -131,7 +136,8 @@ class PartUploads {
       ...{ ...this.#place, UploadId, PartNumber },
       ...{ Body, ContentLength, ChecksumSHA256 },
     });
-    const { ETag } = await this.#answerOf((abortSignal) => this.#client.send(command, { abortSignal }));
+    const send = (abortSignal: AbortSignal) => this.#client.send(command, { abortSignal });
+    const { ETag } = await answerOf(send, this.#cut.signal);
     this.#onSent(part);
     return { PartNumber, ETag, ChecksumSHA256 };
   }
