@@ -10,6 +10,7 @@ import { benchFairness } from './cases/fairness.ts';
 import { benchHearing } from './cases/hearing.ts';
 import { benchIntelligibility } from './cases/intelligibility.ts';
 import { benchMemory } from './cases/memory.ts';
+import { benchPartner } from './cases/partner.ts';
 import { benchRealtime, realtimeParts } from './cases/realtime.ts';
 import { benchSchemas } from './cases/schemas.ts';
 import { benchSpeech } from './cases/speech.ts';
@@ -33,6 +34,7 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
   'batch-embeddings': benchBatchEmbeddings,
   'batch-kills': benchBatchKills,
   fairness: benchFairness,
+  partner: benchPartner,
 };
 
 const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(CASES);

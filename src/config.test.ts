@@ -51,6 +51,7 @@ describe('defaults', () => {
     const llama = { kind: 'llama', weights: 'smollm2-135m-instruct', slots: 4, contextTokens: 2048 };
     expect([...config.textModels]).toEqual([['smollm2-135m-instruct', llama]]);
     expect([...config.embedModels]).toEqual([['all-minilm-l6-v2', { kind: 'minilm' }]]);
+    expect(config.partner).toEqual({ silenceMs: 350, partialMs: 700 });
     expect(config.batch).toEqual({ linesAtOnce: 64, batchesAtOnce: 8 });
     expect(config.limits).toEqual({
       requestBytes: 8_388_608,
@@ -63,6 +64,7 @@ describe('defaults', () => {
       uploadsPerOrganization: 32,
       batchesPerOrganization: 100,
       realtimeConnectionsPerOrganization: 10_000,
+      partnerCallsPerOrganization: 1000,
     });
   });
 
@@ -409,10 +411,15 @@ describe('file', () => {
       uploads_per_organization = 4
       batches_per_organization = 5
       realtime_connections_per_organization = 3
+      partner_calls_per_organization = 8
+      [partner]
+      silence_ms = 400
+      partial_ms = 0
       [batch]
       lines_at_once = 9
       batches_at_once = 2
     `);
+    expect(config.partner).toEqual({ silenceMs: 400, partialMs: 0 });
     expect(config.batch).toEqual({ linesAtOnce: 9, batchesAtOnce: 2 });
     expect(config.inference).toMatchObject({ provider: 'cpu', workers: 3, threads: 5, queueLimit: 7 });
     expect(config.limits).toEqual({
@@ -426,6 +433,7 @@ describe('file', () => {
       uploadsPerOrganization: 4,
       batchesPerOrganization: 5,
       realtimeConnectionsPerOrganization: 3,
+      partnerCallsPerOrganization: 8,
     });
   });
 
@@ -529,6 +537,8 @@ describe('file', () => {
     ],
     ['[limits]\nspeech_max_characters = "5"', "'limits.speech_max_characters' must be an integer"],
     ['[limits]\nmax_request_bytes = 1.5', "'limits.max_request_bytes' must be an integer"],
+    ['[partner]\nsilence_ms = 99', "'partner.silence_ms' must be an integer from 100 to 2000"],
+    ['[partner]\npartial_ms = -1', "'partner.partial_ms' must be an integer from 0 to 10000"],
     ['[inference]\nworkers = 0', "'inference.workers' must be an integer from 1 to 64"],
     ['inference = 3', "'inference' must be an object"],
     ['models = []', "'models' must be an object"],

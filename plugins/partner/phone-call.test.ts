@@ -1,3 +1,4 @@
+import { heapStats } from 'bun:jsc';
 import { describe, expect, it } from 'vitest';
 import type {
   HeardAudio,
@@ -60,6 +61,8 @@ interface HeardRequest {
 }
 
 interface EngineOptions {
+  /** `counted`: what is heard is not kept. */
+  readonly heard?: 'counted';
   /** Text of a request, from its number among those of its kind, and how much it heard. */
   readonly text?: (kind: 'turn' | 'partial', at: number) => string;
   /** Awaited before the text. */
@@ -85,13 +88,18 @@ class HearingEngine implements SttEngine {
     const kind = request.priority === 'batch' ? 'partial' : 'turn';
     const heard: HeardRequest = { request, samples: [] };
     const at = (kind === 'turn' ? this.turns : this.partials).push(heard) - 1;
-    for await (const piece of audio) if (piece !== 'pause') heard.samples.push(...piece);
+    let count = 0;
+    for await (const piece of audio) {
+      if (piece === 'pause') continue;
+      count += piece.length;
+      if (this.#options.heard !== 'counted') heard.samples.push(...piece);
+    }
     await this.#options.before?.(kind, at, signal);
     signal.throwIfAborted();
     const text = this.#options.text?.(kind, at) ?? (kind === 'turn' ? `Turn ${at}.` : `so far ${at}`);
     if (text !== '') yield { kind: 'delta', text };
     const counts = { inputTokens: { audio: 7, text: 0 }, outputTokens: 5, segments: [], words: [] };
-    const durationS = heard.samples.length / 16_000;
+    const durationS = count / 16_000;
     yield { kind: 'final', transcript: { text, language: 'en', durationS, ...counts } };
   }
 
@@ -531,6 +539,23 @@ describe('limits', () => {
       "'language' must be one of en, de.",
     );
   });
+});
+
+it('half an hour of audio leaves nothing behind', async () => {
+  const speech = Array.from({ length: 180 }, (_, i) => [i * 10_000 + 1000, i * 10_000 + 5000] as const);
+  const { start, talk, told } = calling({ speech: [speech], partialMs: 700, heard: 'counted' });
+  const held = () => {
+    Bun.gc(true);
+    const { heapSize, extraMemorySize } = heapStats();
+    return heapSize + extraMemorySize;
+  };
+  start();
+  await talk(300_000);
+  const before = held();
+  await talk(1_500_000);
+  expect(told().filter((text) => text.startsWith('final'))).toHaveLength(180);
+  // It was 96 MB.
+  expect(held() - before).toBeLessThan(10_000_000);
 });
 
 describe('a detector', () => {
