@@ -593,11 +593,11 @@ describe('limits', () => {
   });
 
   it.each([
-    { kind: 'results', answer: async () => '{}', most: 2000 },
+    { kind: 'results', answer: async () => '{}', most: 4000 },
     { kind: 'rows of usage', answer: echo, most: 500 },
   ])('are so many $kind that wait for a store', async ({ answer, most }) => {
     const work = await batchWork();
-    const batch = await work.create(lines(5000));
+    const batch = await work.create(lines(10_000));
     const gate = Promise.withResolvers<void>();
     let calls = 0;
     const batches = withMethods(work.batches, {
@@ -621,8 +621,8 @@ describe('limits', () => {
     expect(calls).toBeLessThanOrEqual(2 * most + 2 * 16);
     gate.resolve();
     expect(await running).toEqual(DONE);
-    expect(calls).toBe(5000);
-    expect(await work.get(batch)).toMatchObject({ status: 'completed', counts: { completed: 5000 } });
+    expect(calls).toBe(10_000);
+    expect(await work.get(batch)).toMatchObject({ status: 'completed', counts: { completed: 10_000 } });
   });
 
   it('are so many bytes of lines that are worked on', async () => {
