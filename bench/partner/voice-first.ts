@@ -1,14 +1,15 @@
 /** How soon the first bytes of a piece of a reply come, beside the same text of `POST /v1/audio/speech`. */
 
-import { CallPlatform } from '../../test/support/call-simulator-platform.ts';
 import { SERVICE_KEY } from '../../test/support/launcher.ts';
 import type { Measured } from '../realtime/measured.ts';
 import type { Row } from '../report.ts';
-import { type Service, speak } from '../service.ts';
+import type { Service } from '../service.ts';
 import { median } from '../statistics.ts';
 
 const TARGET = 1.1;
 const RUNS = 25;
+/** What was left early has stopped by then. */
+const SETTLE_MS = 400;
 const TEXTS = {
   short: 'Hello there, how can I help you today?',
   sentence:
@@ -19,7 +20,6 @@ const RATES_HZ = [24_000, 8000];
 
 /** From the request to the first bytes, the two in turn. */
 export async function voiceFirstRows(service: Service): Promise<Measured> {
-  const platform = new CallPlatform({ baseUrl: service.baseUrl, key: SERVICE_KEY });
   const rows: Row[] = [];
   for (const rateHz of RATES_HZ) {
     for (const [name, text] of Object.entries(TEXTS)) {
@@ -27,11 +27,13 @@ export async function voiceFirstRows(service: Service): Promise<Measured> {
       const theirs: number[] = [];
       // The first run of each warms up.
       for (let run = 0; run <= RUNS; run++) {
-        const spoken = await platform.speak(text, rateHz, () => undefined, AbortSignal.timeout(30_000));
-        const heard = await speak(service, text);
+        const message = { type: 'voice-request', text, sampleRate: rateHz };
+        const partner = await firstBytesMs(service, '/v1/voices/partner?model=svc-tts', { message });
+        const speech = { model: 'svc-tts', input: text, response_format: 'pcm' };
+        const plain = await firstBytesMs(service, '/v1/audio/speech', speech);
         if (run === 0) continue;
-        ours.push(spoken.firstMs);
-        theirs.push(heard.firstAudioS * 1000);
+        ours.push(partner);
+        theirs.push(plain);
       }
       rows.push({
         measure: `voice, first bytes at ${rateHz} Hz, ${name}; peer: POST /v1/audio/speech (pcm)`,
@@ -42,5 +44,27 @@ export async function voiceFirstRows(service: Service): Promise<Measured> {
       });
     }
   }
-  return { rows, notes: [`First bytes: median of ${RUNS} runs, both read to their end, in turn.`] };
+  return {
+    rows,
+    notes: [`First bytes: median of ${RUNS} runs, the two in turn, left after the first bytes.`],
+  };
+}
+
+/** Sends a request, and leaves it with its first bytes. */
+async function firstBytesMs(service: Service, path: string, body: object): Promise<number> {
+  const leaving = new AbortController();
+  const startMs = performance.now();
+  const response = await service.fetch(path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${SERVICE_KEY}` },
+    body: JSON.stringify(body),
+    signal: leaving.signal,
+  });
+  if (!response.ok || !response.body) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+  const { done } = await response.body.getReader().read();
+  if (done) throw new Error(`${path}: no audio came`);
+  const ms = performance.now() - startMs;
+  leaving.abort();
+  await Bun.sleep(SETTLE_MS);
+  return ms;
 }

@@ -23,7 +23,7 @@ CHECKS = [
     "one_error_shape",
 ]
 # Pages, numbers and sockets are no JSON.
-NOT_JSON = "^/$|^/swagger|^/metrics|^/v1/realtime"
+NOT_JSON = "^/$|^/swagger|^/metrics|^/v1/realtime|^/v1/transcribers"
 
 ask = json.loads(sys.stdin.readline())
 with tempfile.TemporaryDirectory() as folder:
