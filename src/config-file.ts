@@ -133,6 +133,9 @@ const ConfigFile = Type.Object(
           ),
           text_requests_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
           uploads_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+          stored_bytes_per_organization: Type.Optional(
+            Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+          ),
           batches_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
           realtime_connections_per_organization: Type.Optional(
             Type.Integer({ minimum: 1, maximum: 1_000_000 }),

@@ -62,6 +62,7 @@ describe('defaults', () => {
       transcriptionRequestsPerOrganization: 128,
       textRequestsPerOrganization: 128,
       uploadsPerOrganization: 32,
+      storedBytesPerOrganization: 10_737_418_240,
       batchesPerOrganization: 100,
       realtimeConnectionsPerOrganization: 10_000,
       partnerCallsPerOrganization: 1000,
@@ -409,6 +410,7 @@ describe('file', () => {
       transcription_requests_per_organization = 2
       text_requests_per_organization = 6
       uploads_per_organization = 4
+      stored_bytes_per_organization = 1000
       batches_per_organization = 5
       realtime_connections_per_organization = 3
       partner_calls_per_organization = 8
@@ -431,6 +433,7 @@ describe('file', () => {
       transcriptionRequestsPerOrganization: 2,
       textRequestsPerOrganization: 6,
       uploadsPerOrganization: 4,
+      storedBytesPerOrganization: 1000,
       batchesPerOrganization: 5,
       realtimeConnectionsPerOrganization: 3,
       partnerCallsPerOrganization: 8,

@@ -118,6 +118,8 @@ export interface Limits {
   readonly textRequestsPerOrganization: number;
   /** Uploads of one organization that may be open at once. */
   readonly uploadsPerOrganization: number;
+  /** Bytes of one organization's files together. */
+  readonly storedBytesPerOrganization: number;
   /** Batches of one organization that may not have ended. */
   readonly batchesPerOrganization: number;
   /** WebSockets of realtime of one organization that may be open at once. */
@@ -270,6 +272,7 @@ export function loadConfig(environment: Environment = process.env): Config {
         file.limits?.transcription_requests_per_organization ?? placesOfOne,
       textRequestsPerOrganization: file.limits?.text_requests_per_organization ?? placesOfOne,
       uploadsPerOrganization: file.limits?.uploads_per_organization ?? 32,
+      storedBytesPerOrganization: file.limits?.stored_bytes_per_organization ?? 10 * 1024 ** 3,
       batchesPerOrganization: file.limits?.batches_per_organization ?? 100,
       realtimeConnectionsPerOrganization: file.limits?.realtime_connections_per_organization ?? 10_000,
       partnerCallsPerOrganization: file.limits?.partner_calls_per_organization ?? 1000,

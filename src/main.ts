@@ -35,6 +35,7 @@ await runProcess({
     }),
     batchPlugin({
       uploadsPerOrganization: limits.uploadsPerOrganization,
+      storedBytesPerOrganization: limits.storedBytesPerOrganization,
       batchesPerOrganization: limits.batchesPerOrganization,
       ...batch,
       lineBytes: limits.requestBytes,

@@ -56,7 +56,7 @@ export async function openStubPlace(folder: string, { billed }: { billed: boolea
       const id = newId('file');
       const facts = await blobs.write(fileBlob(id), Bun.file(path).stream(), never);
       const file = { id, organization: ORGANIZATION, purpose: 'batch', filename: 'input.jsonl' } as const;
-      await files.put({ ...file, createdAt: unixSeconds(systemClock), ...facts });
+      await files.put({ ...file, createdAt: unixSeconds(systemClock), ...facts }, Number.MAX_SAFE_INTEGER);
       return id;
     },
     create(inputFile: Id<'file'>): Promise<BatchRecord> {

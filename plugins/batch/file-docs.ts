@@ -47,7 +47,9 @@ export function uploadDocumentation(fileBytes: number) {
     },
     responses: {
       200: json('The file', FileObject),
-      400: failure('A field is missing or not allowed, or the form is broken; `param` names the field'),
+      400: failure(
+        'A field is missing or not allowed, or the form is broken; `param` names the field. `storage_limit_exceeded`: the files of the organization have too many bytes',
+      ),
       409: failure('The Idempotency-Key was sent with another content'),
       413: failure(`The file has more than ${fileBytes} bytes, or the form is too large`),
       415: failure('The body is no multipart form'),

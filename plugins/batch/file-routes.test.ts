@@ -279,12 +279,52 @@ describe('an idempotency key', () => {
   });
 });
 
+describe('an organization that may store no more', () => {
+  const full = { type: 'invalid_request_error', param: 'file', code: 'storage_limit_exceeded' };
+  const entries: Entry[] = [PURPOSE, ['file', lines(TEXT)]];
+
+  it('is told so, nothing of the upload stays, and others may store', async () => {
+    const { upload, held, send, add } = await fileApp({ storedBytes: TEXT.length + 5 });
+    const { id } = await add(TEXT);
+    const answer = await upload(entries);
+    expect([answer.status, await answer.json()]).toMatchObject([400, { error: full }]);
+    expect(await held()).toHaveLength(1);
+    expect((await upload(entries, {}, KEY_B)).status).toBe(200);
+    await send(`${FILES}/${id}`, { method: 'DELETE' });
+    expect((await upload(entries)).status).toBe(200);
+  });
+
+  it('is told so before it sends a file', async () => {
+    let written = 0;
+    const { upload } = await fileApp({
+      storedBytes: TEXT.length,
+      blobs: (real) =>
+        withMethods(real, {
+          write: (...asked) => {
+            written += 1;
+            return real.write(...asked);
+          },
+        }),
+    });
+    await upload(entries);
+    expect((await (await upload(entries)).json()).error).toMatchObject(full);
+    expect(written).toBe(1);
+  });
+
+  it('gets the file that an earlier request with the key made', async () => {
+    const { upload } = await fileApp({ storedBytes: TEXT.length });
+    const key = { 'idempotency-key': 'k' };
+    const first = await (await upload(entries, key)).json();
+    expect(await (await upload(entries, key)).json()).toEqual(first);
+  });
+});
+
 describe('bytes that may belong to a record', () => {
   it('stay when nobody knows whether the record was stored', async () => {
     const { upload, store, held, log } = await fileApp();
     const put = store.put.bind(store);
-    store.put = async (file) => {
-      await put(file);
+    store.put = async (...asked) => {
+      await put(...asked);
       throw new Error('the connection broke after COMMIT');
     };
     expect((await upload([PURPOSE, ['file', lines(TEXT)]])).status).toBe(500);

@@ -38,6 +38,8 @@ export function fileRoutes(files: Files, fileBytes: number) {
         const key = idempotencyKeyOf(request);
         const upload = files.upload(callerOf(request), request.signal);
         try {
+          // One that may be sent again is looked up first: it may get a file that is there.
+          if (key === undefined) await upload.requireRoom();
           const form = await readForm<StoredFile>(
             request,
             { fileBytes, take: (file, signal) => upload.take(file, signal) },

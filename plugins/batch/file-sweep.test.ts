@@ -9,7 +9,7 @@ import { batchStore } from '../../src/records/batch-store.ts';
 import { fileStore } from '../../src/records/file-store.ts';
 import { openSqlite } from '../../src/records/sqlite-records.ts';
 import { chunks } from '../../test/cases/blob-store.cases.ts';
-import { fileRecord } from '../../test/cases/file-store.cases.ts';
+import { fileRecord, ROOM } from '../../test/cases/file-store.cases.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { RecordingLogger } from '../../test/support/recording-logger.ts';
 import { tempDir } from '../../test/support/temp-dir.ts';
@@ -89,7 +89,7 @@ describe('a sweep', () => {
     const expired = Array.from({ length: 503 }, (_, at) => fileRecord({ expiresAt: now - at }));
     const kept = [fileRecord(), fileRecord({ expiresAt: now + 1 })];
     for (const file of [...expired, ...kept]) {
-      await files.put(file);
+      await files.put(file, ROOM);
       await all.blob(fileBlob(file.id), 2 * DAY_S);
     }
     await sweep(all);
@@ -103,7 +103,7 @@ describe('a sweep', () => {
   it('leaves a file that a batch reads', async () => {
     const all = await parts();
     const file = fileRecord({ createdAt: all.now - 9000, expiresAt: all.now + 5 });
-    await all.files.put(file);
+    await all.files.put(file, ROOM);
     await all.blob(fileBlob(file.id), 9000);
     await all.batches.create(batch(file, 'validating', all.now), 10);
     all.clock.advance(10_000);
@@ -114,7 +114,7 @@ describe('a sweep', () => {
   it('removes bytes without a record when they are a day old', async () => {
     const all = await parts();
     const known = fileRecord();
-    await all.files.put(known);
+    await all.files.put(known, ROOM);
     await all.blob(fileBlob(known.id), 9 * DAY_S);
     await all.blob('files/file-young', DAY_S - 60);
     for (let at = 0; at < 502; at += 1) await all.blob(`files/file-lost${at}`, DAY_S + 60);
@@ -125,7 +125,7 @@ describe('a sweep', () => {
   it('removes old results of batches that have ended, of open ones never', async () => {
     const all = await parts();
     const file = fileRecord();
-    await all.files.put(file);
+    await all.files.put(file, ROOM);
     const open = await all.batches.create(batch(file, 'validating', all.now - 3 * DAY_S), 10);
     for (const id of [open.id, 'batch_ended']) {
       await all.blob(`batches/${id}/r-1.output.jsonl`, 2 * DAY_S);
@@ -146,8 +146,8 @@ describe('a sweep', () => {
     const { files, now } = all;
     const old = fileRecord({ createdAt: now - IDEMPOTENCY_KEY_S - 1 });
     const young = fileRecord({ createdAt: now - 60 });
-    await files.put(old, { key: 'old', fingerprint: 'f' });
-    await files.put(young, { key: 'young', fingerprint: 'f' });
+    await files.put(old, ROOM, { key: 'old', fingerprint: 'f' });
+    await files.put(young, ROOM, { key: 'young', fingerprint: 'f' });
     await sweep(all);
     const left = await all.records.db.selectFrom('idempotency_keys').select('idempotency_key').execute();
     expect(left).toEqual([{ idempotency_key: 'young' }]);

@@ -3,7 +3,7 @@
 import type { BlobStore, ByteRange } from '../../src/contract/blob-store.ts';
 import type { Caller } from '../../src/contract/caller.ts';
 import type { Clock } from '../../src/contract/clock.ts';
-import { invalidRequest, ServiceError } from '../../src/contract/error.ts';
+import { type ErrorKind, invalidRequest, ServiceError } from '../../src/contract/error.ts';
 import { type FileRecord, type FileStore, fileBlob } from '../../src/contract/file-store.ts';
 import { type Id, newId } from '../../src/contract/id.ts';
 import type { Logger } from '../../src/contract/logger.ts';
@@ -17,6 +17,9 @@ import { StoredFile } from './stored-file.ts';
 /** Of a name that the client sent: what a list should show and a database can keep. */
 const FILENAME_CHARACTERS = 255;
 
+/** Errors of the store after which nothing was noted. */
+const REFUSALS: ReadonlySet<ErrorKind> = new Set(['conflict', 'invalid_request']);
+
 export interface FileParts {
   readonly files: FileStore;
   readonly blobs: BlobStore;
@@ -24,6 +27,8 @@ export interface FileParts {
   readonly log: Logger;
   /** Uploads of one organization that may be open at once. */
   readonly uploadsPerOrganization: number;
+  /** Bytes that files of one organization may have together. */
+  readonly storedBytesPerOrganization: number;
 }
 
 export class Files {
@@ -56,7 +61,8 @@ export class Files {
     return files.list({ organization, at: unixSeconds(clock), ...query });
   }
 
-  /** @throws ServiceError `not_found` when the file was deleted meanwhile, `overloaded` when bytes cannot be had now. */
+  /** @throws ServiceError `not_found` when the file was deleted meanwhile, `overloaded` when bytes cannot be had now,
+   *   `internal` when they are lost. */
   async read(file: FileRecord, signal: AbortSignal, range?: ByteRange) {
     const { files, blobs, clock } = this.#parts;
     const bytes = await blobs.read(fileBlob(file.id), signal, range);
@@ -105,6 +111,15 @@ export class Upload {
   }
 
   /**
+   * Refuses early what would be refused at its end.
+   * @throws ServiceError `invalid_request` (code `storage_limit_exceeded`) when the organization may store nothing more.
+   */
+  requireRoom(): Promise<void> {
+    const { files, storedBytesPerOrganization } = this.#parts;
+    return files.requireRoom(this.#organization, storedBytesPerOrganization);
+  }
+
+  /**
    * Stores the file of the form.
    * @throws ServiceError `invalid_request` for a second one and for a file in the place of another field,
    *   `overloaded` when there is no room.
@@ -130,10 +145,11 @@ export class Upload {
    * Makes what was taken a file.
    * @param key of a request that may be sent twice.
    * @returns the file that an earlier request with the same key and content made, else the new one.
-   * @throws ServiceError `conflict` when the key came with another content.
+   * @throws ServiceError `conflict` when the key came with another content; `invalid_request` (code
+   *   `storage_limit_exceeded`) when the organization may not store so much.
    */
   async finish({ file, purpose, expiresAfterS }: UploadAsk, key: string | undefined): Promise<FileRecord> {
-    const { files, clock } = this.#parts;
+    const { files, clock, storedBytesPerOrganization: mostBytes } = this.#parts;
     const { id, filename, facts } = file;
     const createdAt = unixSeconds(clock);
     const expiresAt = expiresAfterS === undefined ? undefined : createdAt + expiresAfterS;
@@ -151,11 +167,11 @@ export class Upload {
     // Whether a step that failed was stored is not always known: then the bytes stay, and the sweep decides.
     this.#unknown = undefined;
     try {
-      const stored = await files.put(record, key === undefined ? undefined : { key, fingerprint });
+      const stored = await files.put(record, mostBytes, key === undefined ? undefined : { key, fingerprint });
       if (stored.id !== id) this.#unknown = id;
       return stored;
     } catch (error) {
-      if (error instanceof ServiceError && error.kind === 'conflict') this.#unknown = id;
+      if (error instanceof ServiceError && REFUSALS.has(error.kind)) this.#unknown = id;
       throw error;
     }
   }

@@ -13,6 +13,8 @@ import { QueueWatch } from './queue-watch.ts';
 export interface BatchOptions {
   /** Uploads of one organization that may be open at once. */
   readonly uploadsPerOrganization: number;
+  /** Bytes of one organization's files together; results of batches count, and are stored even so. */
+  readonly storedBytesPerOrganization: number;
   /** Batches of one organization that may not have ended. */
   readonly batchesPerOrganization: number;
   /** Lines of all batches that may run at once in this process. */
@@ -35,8 +37,9 @@ export function batchPlugin(options: BatchOptions): FeaturePlugin<(typeof NEEDS)
     needs: NEEDS,
     offers: [],
     async setup(slots) {
-      const { uploadsPerOrganization, batchesPerOrganization: openPerOrganization } = options;
-      const files = new Files({ ...slots, uploadsPerOrganization });
+      const { uploadsPerOrganization, storedBytesPerOrganization } = options;
+      const { batchesPerOrganization: openPerOrganization } = options;
+      const files = new Files({ ...slots, uploadsPerOrganization, storedBytesPerOrganization });
       const batches = new Batches({ ...slots, openPerOrganization });
       const metrics = batchMetrics(slots.metrics);
       const { linesAtOnce, batchesAtOnce, lineBytes: mostLineBytes } = options;

@@ -5,7 +5,7 @@ import { batchStore } from '../../src/records/batch-store.ts';
 import { fileStore } from '../../src/records/file-store.ts';
 import { openSqlite } from '../../src/records/sqlite-records.ts';
 import { batchRecord } from '../../test/cases/batch-store.cases.ts';
-import { fileRecord } from '../../test/cases/file-store.cases.ts';
+import { fileRecord, ROOM } from '../../test/cases/file-store.cases.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { RecordingLogger } from '../../test/support/recording-logger.ts';
 import { QueueWatch } from './queue-watch.ts';
@@ -16,7 +16,7 @@ async function watching(count: number, add: (id: string) => Promise<void>) {
   onTestFinished(() => records.close());
   const [batches, files] = [batchStore(records), fileStore(records)];
   const file = fileRecord();
-  await files.put(file);
+  await files.put(file, ROOM);
   const ids: Id<'batch'>[] = [];
   for (let made = 0; made < count; made += 1) {
     ids.push((await batches.create(batchRecord({ inputFile: file.id }), 1000)).id);

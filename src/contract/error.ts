@@ -45,6 +45,7 @@ export type ErrorCode =
   | 'payload_too_large'
   | 'file_in_use'
   | 'idempotency_conflict'
+  | 'storage_limit_exceeded'
   | 'insufficient_quota'
   | 'rate_limit_exceeded'
   | 'server_overloaded'

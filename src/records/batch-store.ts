@@ -18,6 +18,7 @@ import { chunks } from './chunks.ts';
 import { holdFile, isPresent, toRow as toFileRow } from './file-store.ts';
 import { madeBefore } from './idempotency.ts';
 import { storeBills } from './line-bills.ts';
+import { lockOrganization } from './organization-lock.ts';
 import type { Records } from './records.ts';
 import type { Tables } from './tables.ts';
 
@@ -31,8 +32,6 @@ const OPEN = sql<boolean>`status IN (${sql.join(
 const BEFORE_END = { completed: 'finalizing', cancelled: 'cancelling', expired: 'in_progress' } as const;
 /** Parts of one statement. */
 const PARTS_AT_ONCE = 1000;
-/** Any number that no other lock takes; the second one is the organization's. */
-const CREATION_LOCK = 1_734_509;
 const RETRY_AFTER_S = 10;
 
 /**
@@ -51,12 +50,7 @@ export function batchStore({ db, engine }: Records): BatchStore {
 
   async function requireRoom(transaction: Kysely<Tables>, batch: BatchRecord, most: number): Promise<void> {
     const { organization } = batch;
-    if (engine === 'postgres') {
-      // Otherwise two that are made at once would both be the last that may be.
-      await sql`SELECT pg_advisory_xact_lock(${sql.lit(CREATION_LOCK)}, hashtext(${organization}))`.execute(
-        transaction,
-      );
-    }
+    await lockOrganization(engine, transaction, organization, 'batches');
     const { open } = await transaction
       .selectFrom('batches')
       .select(({ fn }) => fn.countAll<number>().as('open'))

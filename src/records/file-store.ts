@@ -1,8 +1,9 @@
-import type { Insertable, Kysely, Selectable } from 'kysely';
+import { type Insertable, type Kysely, type Selectable, sql } from 'kysely';
 import { BATCH_ENDS, BATCH_STATUSES, type BatchStatus } from '../contract/batch-store.ts';
 import { invalidRequest, ServiceError } from '../contract/error.ts';
-import type { FileRecord, FileStore } from '../contract/file-store.ts';
+import type { FileRecord, FileStore, IdempotencyKey } from '../contract/file-store.ts';
 import { madeBefore } from './idempotency.ts';
+import { lockOrganization } from './organization-lock.ts';
 import type { Records } from './records.ts';
 import type { Tables } from './tables.ts';
 
@@ -20,23 +21,43 @@ export function fileStore({ db, engine }: Records): FileStore {
       .where('organization', '=', organization)
       .where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', at)]));
 
+  /** The file that an earlier request with the key made. */
+  async function earlierFile(transaction: Kysely<Tables>, file: FileRecord, idempotency: IdempotencyKey) {
+    const { organization, id, createdAt: at } = file;
+    const there = (earlier: string) => findFile(transaction, organization, earlier, at);
+    const making = { engine, transaction, organization, kind: 'file', id, at } as const;
+    const before = await madeBefore(making, idempotency, async (it) => (await there(it)) !== undefined);
+    return before === undefined ? undefined : there(before);
+  }
+
+  /** @throws ServiceError when so many bytes more are too many. */
+  async function requireRoom(query: Kysely<Tables>, organization: string, bytes: number, mostBytes: number) {
+    const { stored } = await query
+      .selectFrom('files')
+      .select(sql<number>`CAST(COALESCE(SUM(length_bytes), 0) AS BIGINT)`.as('stored'))
+      .where('organization', '=', organization)
+      .executeTakeFirstOrThrow();
+    if (stored + bytes <= mostBytes) return;
+    throw invalidRequest(
+      `The files of your organization have ${stored} bytes, and this one would make them more than ${mostBytes}. Delete some that you no longer need: inputs of batches that have ended, and results that you have read.`,
+      'file',
+      'storage_limit_exceeded',
+    );
+  }
+
   return {
-    async put(file, idempotency) {
-      if (idempotency === undefined) {
-        await db.insertInto('files').values(toRow(file)).execute();
-        return file;
-      }
-      return db.transaction().execute(async (transaction) => {
-        const { organization, id, createdAt: at } = file;
-        const there = (earlier: string) => findFile(transaction, organization, earlier, at);
-        const making = { engine, transaction, organization, kind: 'file', id, at } as const;
-        const before = await madeBefore(making, idempotency, async (it) => (await there(it)) !== undefined);
-        const earlier = before === undefined ? undefined : await there(before);
+    put: (file, mostBytes, idempotency) =>
+      db.transaction().execute(async (transaction) => {
+        const { organization, lengthBytes } = file;
+        const earlier = idempotency && (await earlierFile(transaction, file, idempotency));
         if (earlier !== undefined) return earlier;
+        await lockOrganization(engine, transaction, organization, 'files');
+        await requireRoom(transaction, organization, lengthBytes, mostBytes);
         await transaction.insertInto('files').values(toRow(file)).execute();
         return file;
-      });
-    },
+      }),
+
+    requireRoom: (organization, mostBytes) => requireRoom(db, organization, 1, mostBytes),
 
     get: (organization, id, at) => findFile(db, organization, id, at),
 

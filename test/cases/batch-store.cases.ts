@@ -15,7 +15,7 @@ import type { FileRecord, FileStore, IdempotencyKey } from '../../src/contract/f
 import { newId } from '../../src/contract/id.ts';
 import type { UsageReader } from '../../src/contract/usage.ts';
 import { journalCall, rowOf } from './accounts-store.cases.ts';
-import { fileRecord } from './file-store.cases.ts';
+import { fileRecord, ROOM } from './file-store.cases.ts';
 
 const NOW = 1_767_323_045;
 const DAY_S = 86_400;
@@ -67,7 +67,7 @@ export function checkpointOf(overrides: Partial<Checkpoint> = {}): Checkpoint {
 export function batchStoreCases(open: () => Promise<BatchStores>): void {
   async function stored({ batches, files }: BatchStores, overrides: Partial<BatchRecord> = {}) {
     const file = fileRecord({ organization: overrides.organization ?? 'a' });
-    await files.put(file);
+    await files.put(file, ROOM);
     return batches.create(batchRecord({ inputFile: file.id, ...overrides }), MOST_OPEN);
   }
 
@@ -100,7 +100,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       ['that has expired', fileRecord({ expiresAt: NOW })],
     ])('is refused over a file %s', async (_, file) => {
       const { batches, files } = await open();
-      if (file !== undefined) await files.put(file);
+      if (file !== undefined) await files.put(file, ROOM);
       const batch = batchRecord({ inputFile: file?.id ?? newId('file') });
       await expect(batches.create(batch, MOST_OPEN)).rejects.toMatchObject({
         kind: 'invalid_request',
@@ -150,7 +150,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
 
       for (let round = 0; round < 20; round += 1) {
         const file = fileRecord();
-        await files.put(file);
+        await files.put(file, ROOM);
         const [made, deleted] = await Promise.allSettled([
           batches.create(batchRecord({ inputFile: file.id }), MOST_OPEN),
           files.delete('a', file.id, NOW),
@@ -193,8 +193,8 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       const [mine, theirs] = [fileRecord(), fileRecord({ organization: 'b' })];
       const refused = batches.create(batchRecord({ inputFile: mine.id }), MOST_OPEN, key());
       await expect(refused).rejects.toMatchObject({ param: 'input_file_id' });
-      await files.put(mine, key());
-      await files.put(theirs);
+      await files.put(mine, ROOM, key());
+      await files.put(theirs, ROOM);
       const batch = await batches.create(batchRecord({ inputFile: mine.id }), MOST_OPEN, key());
       const other = batchRecord({ organization: 'b', inputFile: theirs.id });
       expect((await batches.create(other, MOST_OPEN, key({ fingerprint: 'g' }))).id).toBe(other.id);

@@ -5,6 +5,8 @@ import { type FileRecord, type FileStore, IDEMPOTENCY_KEY_S } from '../../src/co
 import { newId } from '../../src/contract/id.ts';
 
 const NOW = 1_767_323_045;
+/** More bytes than any case stores. */
+export const ROOM = Number.MAX_SAFE_INTEGER;
 
 export function fileRecord(overrides: Partial<FileRecord> = {}): FileRecord {
   return {
@@ -33,7 +35,7 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
     const files = Array.from({ length: count }, (_, at) =>
       fileRecord({ createdAt: NOW + at, filename: `${at}.jsonl`, ...overrides }),
     );
-    for (const file of files) await store.put(file);
+    for (const file of files) await store.put(file, ROOM);
     return files;
   }
   const page = (store: FileStore, query: Partial<Parameters<FileStore['list']>[0]> = {}) =>
@@ -50,7 +52,7 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
         fileRecord({ filename: 'Grüße "你好"\\ \' %.jsonl', lengthBytes: 0 }),
         fileRecord({ purpose: 'batch_output', expiresAt: NOW + 3600, lengthBytes: 200_000_000 }),
       ]) {
-        expect(await store.put(file)).toEqual(file);
+        expect(await store.put(file, ROOM)).toEqual(file);
         expect(await store.get('a', file.id, NOW)).toEqual(file);
       }
     });
@@ -58,8 +60,8 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
     test('is stored once', async () => {
       const { store } = await open();
       const file = fileRecord();
-      await store.put(file);
-      await expect(store.put(file)).rejects.toThrow();
+      await store.put(file, ROOM);
+      await expect(store.put(file, ROOM)).rejects.toThrow();
     });
 
     test('is gone when it was deleted', async () => {
@@ -73,7 +75,7 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
 
     test.each(['file-unknown', '', '\0', "' OR 1=1 --"])('%j is no file', async (id) => {
       const { store } = await open();
-      await store.put(fileRecord());
+      await store.put(fileRecord(), ROOM);
       expect(await store.get('a', id, NOW)).toBeUndefined();
       expect(await store.delete('a', id, NOW)).toBe(false);
       await expect(page(store, { after: id })).rejects.toMatchObject({
@@ -86,7 +88,7 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
   test('organizations do not see each other', async () => {
     const { store } = await open();
     const foreign = fileRecord({ organization: 'b' });
-    await store.put(foreign);
+    await store.put(foreign, ROOM);
     expect(await store.get('a', foreign.id, NOW)).toBeUndefined();
     expect(await store.delete('a', foreign.id, NOW)).toBe(false);
     expect(await page(store)).toEqual({ files: [], hasMore: false });
@@ -125,7 +127,7 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
     test('is as if deleted from that second on', async () => {
       const { store } = await open();
       const file = fileRecord({ expiresAt: NOW + 10 });
-      await store.put(file);
+      await store.put(file, ROOM);
       expect(await store.get('a', file.id, NOW + 9)).toEqual(file);
       expect(await store.get('a', file.id, NOW + 10)).toBeUndefined();
       expect((await page(store, { at: NOW + 10 })).files).toEqual([]);
@@ -137,7 +139,7 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
       const first = fileRecord({ expiresAt: NOW + 5, organization: 'b' });
       const second = fileRecord({ expiresAt: NOW + 10 });
       await stored(store, 1);
-      for (const file of [second, first]) await store.put(file);
+      for (const file of [second, first]) await store.put(file, ROOM);
       expect(await store.expired(NOW + 4, 10)).toEqual([]);
       expect(await store.expired(NOW + 10, 10)).toEqual([first, second]);
       expect(await store.expired(NOW + 10, 1)).toEqual([first]);
@@ -152,7 +154,7 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
     test.each(running)('keeps it while it is %s', async (status) => {
       const { store, addBatch } = await open();
       const file = fileRecord({ expiresAt: NOW + 10 });
-      await store.put(file);
+      await store.put(file, ROOM);
       await addBatch(file, status);
       await expect(store.delete('a', file.id, NOW)).rejects.toMatchObject({
         kind: 'conflict',
@@ -164,10 +166,63 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
     test.each(ended)('lets it go when it is %s', async (status) => {
       const { store, addBatch } = await open();
       const file = fileRecord({ expiresAt: NOW + 10 });
-      await store.put(file);
+      await store.put(file, ROOM);
       await addBatch(file, status);
       expect(await store.expired(NOW + 10, 10)).toEqual([file]);
       expect(await store.delete('a', file.id, NOW)).toBe(true);
+    });
+  });
+
+  describe('room', () => {
+    const full = { kind: 'invalid_request', param: 'file', code: 'storage_limit_exceeded' };
+    const put = (store: FileStore, lengthBytes: number, organization = 'a') =>
+      store.put(fileRecord({ lengthBytes, organization }), 100);
+
+    test('is for so many bytes, and for an empty file when there is none', async () => {
+      const { store } = await open();
+      await put(store, 60);
+      await store.requireRoom('a', 100);
+      const refused = await put(store, 41).catch((error: Error) => error.message);
+      expect(refused).toMatch(/have 60 bytes.+more than 100\. Delete/);
+      await put(store, 40);
+      await expect(store.requireRoom('a', 100)).rejects.toMatchObject(full);
+      await expect(put(store, 1)).rejects.toMatchObject(full);
+      await put(store, 0);
+      expect((await page(store)).files).toHaveLength(3);
+    });
+
+    test('is each organization’s own, and comes back when a file is deleted', async () => {
+      const { store } = await open();
+      const { id } = await put(store, 100);
+      await put(store, 100, 'b');
+      await store.delete('a', id, NOW);
+      await store.requireRoom('a', 100);
+      await put(store, 100);
+    });
+
+    test('is taken by results and by expired files that are still there', async () => {
+      const { store } = await open();
+      await store.put(fileRecord({ lengthBytes: 50, purpose: 'batch_output' }), 100);
+      await store.put(fileRecord({ lengthBytes: 50, expiresAt: NOW - 10 }), 100);
+      await expect(put(store, 1)).rejects.toMatchObject(full);
+    });
+
+    test('is not given twice to files that come at once', async () => {
+      const { store } = await open();
+      const made = await Promise.allSettled(Array.from({ length: 8 }, () => put(store, 40)));
+      expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
+      for (const one of made) if (one.status === 'rejected') expect(one.reason).toMatchObject(full);
+    });
+
+    test('that is missing leaves the key free, and is not needed for what the key has made', async () => {
+      const { store } = await open();
+      const key = { key: 'k', fingerprint: 'f' };
+      const held = await put(store, 100);
+      const file = fileRecord({ lengthBytes: 100 });
+      await expect(store.put(file, 100, key)).rejects.toMatchObject(full);
+      await store.delete('a', held.id, NOW);
+      expect(await store.put(file, 100, { ...key, fingerprint: 'g' })).toEqual(file);
+      expect(await store.put(fileRecord(), 100, { ...key, fingerprint: 'g' })).toEqual(file);
     });
   });
 
@@ -176,14 +231,14 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
     test('gives the file of the first request to those after it', async () => {
       const { store } = await open();
       const first = fileRecord();
-      expect(await store.put(first, key)).toEqual(first);
-      expect(await store.put(fileRecord({ createdAt: NOW + 5 }), key)).toEqual(first);
+      expect(await store.put(first, ROOM, key)).toEqual(first);
+      expect(await store.put(fileRecord({ createdAt: NOW + 5 }), ROOM, key)).toEqual(first);
       expect((await page(store)).files).toEqual([first]);
     });
 
     test('makes one file, however many come at once', async () => {
       const { store } = await open();
-      const made = await Promise.all(Array.from({ length: 8 }, () => store.put(fileRecord(), key)));
+      const made = await Promise.all(Array.from({ length: 8 }, () => store.put(fileRecord(), ROOM, key)));
       expect(new Set(made.map(({ id }) => id)).size).toBe(1);
       expect((await page(store)).files).toEqual([made[0]]);
     });
@@ -191,8 +246,8 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
     test('with another fingerprint is refused, and nothing is stored', async () => {
       const { store } = await open();
       const first = fileRecord();
-      await store.put(first, key);
-      await expect(store.put(fileRecord(), { ...key, fingerprint: 'g' })).rejects.toMatchObject({
+      await store.put(first, ROOM, key);
+      await expect(store.put(fileRecord(), ROOM, { ...key, fingerprint: 'g' })).rejects.toMatchObject({
         kind: 'conflict',
         code: 'idempotency_conflict',
       });
@@ -201,9 +256,9 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
 
     test('is of one organization', async () => {
       const { store } = await open();
-      await store.put(fileRecord(), key);
+      await store.put(fileRecord(), ROOM, key);
       const other = fileRecord({ organization: 'b' });
-      expect(await store.put(other, { ...key, fingerprint: 'g' })).toEqual(other);
+      expect(await store.put(other, ROOM, { ...key, fingerprint: 'g' })).toEqual(other);
     });
 
     test.each([
@@ -213,18 +268,18 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
     ])('is free again %s', async (_, change, laterS) => {
       const { store } = await open();
       const first = fileRecord();
-      await store.put(first, key);
+      await store.put(first, ROOM, key);
       await change(store, first.id);
       const second = fileRecord({ createdAt: NOW + laterS });
       const other = { ...key, fingerprint: 'g' };
-      expect(await store.put(second, other)).toEqual(second);
-      expect(await store.put(fileRecord({ createdAt: NOW + laterS }), other)).toEqual(second);
+      expect(await store.put(second, ROOM, other)).toEqual(second);
+      expect(await store.put(fileRecord({ createdAt: NOW + laterS }), ROOM, other)).toEqual(second);
     });
 
     test('is forgotten by age', async () => {
       const { store } = await open();
-      await store.put(fileRecord(), key);
-      await store.put(fileRecord({ createdAt: NOW + 1 }), { ...key, key: 'later' });
+      await store.put(fileRecord(), ROOM, key);
+      await store.put(fileRecord({ createdAt: NOW + 1 }), ROOM, { ...key, key: 'later' });
       expect(await store.forgetKeys(NOW)).toBe(0);
       expect(await store.forgetKeys(NOW + 1)).toBe(1);
       expect(await store.forgetKeys(NOW + 2)).toBe(1);

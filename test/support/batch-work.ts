@@ -78,7 +78,7 @@ export async function batchWork({ prices = [] }: { prices?: readonly Price[] } =
       const facts = await blobs.write(fileBlob(id), bytesOf(input), never);
       const organization = overrides.organization ?? 'a';
       const file = { id, organization, purpose: 'batch', filename: 'in.jsonl', createdAt: created } as const;
-      await files.put({ ...file, ...facts });
+      await files.put({ ...file, ...facts }, Number.MAX_SAFE_INTEGER);
       const batch: BatchRecord = {
         id: newId('batch'),
         organization,

@@ -20,6 +20,8 @@ export const FILE_BYTES = 256 * 1024;
 
 export interface FileAppOptions {
   readonly perOrganization?: number;
+  /** Bytes of an organization's files together. */
+  readonly storedBytes?: number;
   /** Largest file that is taken. */
   readonly fileBytes?: number;
   /** Changes the store of blobs, for faults. */
@@ -40,6 +42,7 @@ export const lines = (text = '{}\n', name = 'lines.jsonl') => new File([text], n
 /** The routes of files in the real app, over a disk and SQLite in memory. */
 export async function fileApp({
   perOrganization = 100,
+  storedBytes: storedBytesPerOrganization = Number.MAX_SAFE_INTEGER,
   fileBytes = FILE_BYTES,
   blobs: changed = (it) => it,
 }: FileAppOptions = {}) {
@@ -50,7 +53,11 @@ export async function fileApp({
   onTestFinished(() => records.close());
   const store = fileStore(records);
   const blobs = changed(await openDiskBlobs(folder, clock));
-  const files = new Files({ files: store, blobs, clock, log, uploadsPerOrganization: perOrganization });
+  const files = new Files({
+    ...{ files: store, blobs, clock, log },
+    uploadsPerOrganization: perOrganization,
+    storedBytesPerOrganization,
+  });
   const app = testApp({ routes: [fileRoutes(files, fileBytes)] });
   onTestFinished(() => app.close());
   const send = async (path: string, init: RequestInit = {}, key = KEY_A) => {
