@@ -593,7 +593,7 @@ describe('limits', () => {
   });
 
   it.each([
-    { kind: 'results', answer: async () => '{}', most: 4000 },
+    { kind: 'results', answer: async () => '{}', most: 3000 },
     { kind: 'rows of usage', answer: echo, most: 500 },
   ])('are so many $kind that wait for a store', async ({ answer, most }) => {
     const work = await batchWork();

@@ -13,7 +13,7 @@ import { type LineResult, UnsavedResults } from './unsaved-results.ts';
 const DUE_LINES = 500;
 const DUE_CHARACTERS = 4 * 1024 * 1024;
 /** So many may wait while a checkpoint is being written. */
-const MOST_LINES = 8 * DUE_LINES;
+const MOST_LINES = 6 * DUE_LINES;
 const MOST_CHARACTERS = 2 * DUE_CHARACTERS;
 /** Rows of usage of one checkpoint, which SQLite writes while nobody else is served. */
 const MOST_BILLS = DUE_LINES;
