@@ -29,7 +29,8 @@ export function schemaFault(error: ValueError): SchemaFault {
     case ObjectRequiredProperty:
       return {
         field,
-        problem: `is required and ${allowed(error.schema)}`,
+        problem:
+          describe(error.schema) === UNSAID ? 'is required' : `is required and ${allowed(error.schema)}`,
         code: 'missing_required_parameter',
       };
     case StringMaxLength:
@@ -42,6 +43,9 @@ export function schemaFault(error: ValueError): SchemaFault {
       };
   }
 }
+
+/** Of a schema whose rules are somebody else's. */
+const UNSAID = 'of another form';
 
 /** "must be …": every rule of a schema in one phrase. */
 export function allowed(schema: TSchema): string {
@@ -66,13 +70,13 @@ function describe(schema: TSchema): string {
     case 'boolean':
       return 'true or false';
     case 'array':
-      return `a list${schema.items ? `, each ${describe(schema.items)}` : ''}`;
+      return `a list${entries(schema)}${schema.items ? `, each ${describe(schema.items)}` : ''}`;
     case 'object':
       return 'an object';
     case 'null':
       return 'null';
     default:
-      return 'of another form';
+      return UNSAID;
   }
 }
 
@@ -86,6 +90,12 @@ function lengths({ minLength, maxLength }: TSchema): string {
   if (minLength && maxLength !== undefined) return ` of ${minLength} to ${maxLength} characters`;
   if (maxLength !== undefined) return ` of at most ${maxLength} characters`;
   return minLength ? (minLength === 1 ? ' that is not empty' : ` of at least ${minLength} characters`) : '';
+}
+
+function entries({ minItems, maxItems }: TSchema): string {
+  if (minItems && maxItems !== undefined) return ` of ${minItems} to ${maxItems} entries`;
+  if (maxItems !== undefined) return ` of at most ${maxItems} entries`;
+  return minItems ? (minItems === 1 ? ' that is not empty' : ` of at least ${minItems} entries`) : '';
 }
 
 function isOfType(schema: TSchema, value: unknown): boolean {

@@ -36,3 +36,18 @@ test('a value without a fault has none', () => {
     undefined,
   );
 });
+
+test.each([
+  [Type.Array(Type.String(), { minItems: 1 }), [], 'must be a list that is not empty, each a string'],
+  [Type.Array(Type.String(), { minItems: 2 }), [], 'must be a list of at least 2 entries, each a string'],
+  [Type.Array(Type.Null(), { minItems: 1, maxItems: 2 }), [], 'must be a list of 1 to 2 entries, each null'],
+  [Type.Array(Type.Null(), { maxItems: 1 }), [null, null], 'must be a list of at most 1 entries, each null'],
+  [Type.Array(Type.Null()), 5, 'must be a list, each null'],
+])('how many entries a list may have is said (%#)', (list, value, problem) => {
+  expect(valueFault(TypeCompiler.Compile(Type.Object({ list })), { list: value })).toMatchObject({ problem });
+});
+
+test('what is required is only said to be so where its rules are checked by hand', () => {
+  const byHand = TypeCompiler.Compile(Type.Object({ input: Type.Unknown() }));
+  expect(valueFault(byHand, {})).toMatchObject({ field: 'input', problem: 'is required' });
+});
