@@ -529,6 +529,37 @@ describe('a store that fails', () => {
     expect(await work.get(batch)).toMatchObject({ status: 'completed', counts: { completed: 1500 } });
   });
 
+  it.each([1, 2, 3])(
+    'at checkpoint %d, while lines go on that heed no abort, takes none of them away',
+    async (broken) => {
+      const work = await batchWork();
+      const batch = await work.create(lines(3000));
+      const away = new ServiceError('overloaded', 'away');
+      let checkpoints = 0;
+      let calls = 0;
+      const batches = withMethods(work.batches, {
+        checkpoint: async (...args) => {
+          checkpoints += 1;
+          if (checkpoints !== broken) return await work.batches.checkpoint(...args);
+          // Until what ends meanwhile is worth a checkpoint of its own.
+          const enough = calls + 600;
+          while (calls < enough) await new Promise((resolve) => setTimeout(resolve, 5));
+          throw away;
+        },
+      });
+      const call: CallOperation = async () => {
+        calls += 1;
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        return '{}';
+      };
+      const job = work.job(call, { batches });
+      await expect(job.run(batch.id, never)).rejects.toBe(away);
+      expect(checkpoints).toBe(broken);
+      expect(await job.run(batch.id, never)).toEqual(DONE);
+      expect(ids((await work.results(batch)).output).sort()).toEqual(allIds(3000).sort());
+    },
+  );
+
   it('while lines run ends them', async () => {
     const work = await batchWork();
     const batch = await work.create(lines(5));

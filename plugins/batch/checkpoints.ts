@@ -34,6 +34,8 @@ export class Checkpoints {
   #window: LineWindow;
   #unsaved = new UnsavedResults();
   #saving: Promise<BatchRecord | undefined> | undefined;
+  /** What a save threw: its results are gone, so nothing may be saved that says more is behind the batch. */
+  #failure: { readonly error: unknown } | undefined;
   #saved = 0;
 
   constructor(parts: CheckpointParts, { batch, progress }: ClaimedBatch, runner: string) {
@@ -69,11 +71,11 @@ export class Checkpoints {
     return this.#saving !== undefined;
   }
 
-  /** Whether there is enough for a checkpoint, and none is being written. */
+  /** Whether there is enough for a checkpoint, none is being written, and none has failed. */
   get isDue(): boolean {
     const { lines, characters, bills } = this.#unsaved;
     const isEnough = lines >= DUE_LINES || characters >= DUE_CHARACTERS || bills.length >= MOST_BILLS;
-    return !this.isSaving && isEnough;
+    return isEnough && !this.isSaving && this.#failure === undefined;
   }
 
   /** The batch as it is now; undefined when another runner has it. */
@@ -89,13 +91,19 @@ export class Checkpoints {
   /**
    * Saves every result so far; without any, looks. Checkpoints are written one after the other.
    * @returns the batch as it is now; undefined when another runner has it, and then nothing was saved.
-   * @throws what the stores throw. What was to be saved is lost, so the run must end.
+   * @throws what the stores throw, and from then on always: what was to be saved is lost, so the run must end.
    */
   async save(): Promise<BatchRecord | undefined> {
     while (this.#saving !== undefined) await this.#saving;
-    this.#saving = this.#save().finally(() => {
-      this.#saving = undefined;
-    });
+    if (this.#failure !== undefined) throw this.#failure.error;
+    this.#saving = this.#save()
+      .catch((error: unknown) => {
+        this.#failure = { error };
+        throw error;
+      })
+      .finally(() => {
+        this.#saving = undefined;
+      });
     return await this.#saving;
   }
 

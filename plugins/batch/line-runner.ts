@@ -68,8 +68,6 @@ export class LineRunner {
   readonly #givingUp = new AbortController();
   #end: Exclude<LinesEnd, 'all'> | undefined;
   #failure: { readonly error: unknown } | undefined;
-  /** What was thrown by a checkpoint: then nothing more can be saved. */
-  #cannotSave = false;
   #running = 0;
   /** Lines that wait to be tried again. */
   readonly #asleep = new Map<LineRequest, ReturnType<typeof setTimeout>>();
@@ -119,9 +117,9 @@ export class LineRunner {
 
   async #saveLast(): Promise<LinesEnd> {
     if (this.#end === 'lost') return 'lost';
-    const saving = this.#cannotSave ? undefined : this.#parts.checkpoints.save();
+    const saving = this.#parts.checkpoints.save();
     if (this.#failure !== undefined) {
-      await saving?.catch(() => undefined);
+      await saving.catch(() => undefined);
       throw this.#failure.error;
     }
     return (await saving) === undefined ? 'lost' : (this.#end ?? 'all');
@@ -268,9 +266,7 @@ export class LineRunner {
 
   #save(): void {
     this.#savedMs = this.#parts.clock.monotonicMs();
-    this.#hear(this.#parts.checkpoints.save(), () => {
-      this.#cannotSave = true;
-    });
+    this.#hear(this.#parts.checkpoints.save());
   }
 
   #look(): void {
@@ -279,11 +275,11 @@ export class LineRunner {
     const looking = this.#parts.checkpoints.look().finally(() => {
       this.#isLooking = false;
     });
-    this.#hear(looking, () => undefined);
+    this.#hear(looking);
   }
 
   /** Heeds what the store says of the batch. */
-  #hear(word: Promise<BatchRecord | undefined>, failed: () => void): void {
+  #hear(word: Promise<BatchRecord | undefined>): void {
     word.then(
       (batch) => {
         if (batch === undefined) this.#stopNow('lost');
@@ -291,10 +287,7 @@ export class LineRunner {
         else if (this.#parts.checkpoints.isDue) this.#save();
         this.#wake();
       },
-      (error: unknown) => {
-        failed();
-        this.#fail(error);
-      },
+      (error: unknown) => this.#fail(error),
     );
   }
 
