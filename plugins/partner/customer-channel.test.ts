@@ -8,8 +8,8 @@ function taken(channels: 1 | 2, bytes: Uint8Array, lengths: readonly number[]): 
   const all: number[] = [];
   let at = 0;
   for (const length of [...lengths, bytes.length]) {
-    // A copy that is spoilt afterwards, as a frame's memory is.
-    const frame = bytes.slice(at, at + length);
+    // As a socket gives it: its memory is used again afterwards.
+    const frame = Buffer.from(bytes.slice(at, at + length));
     const samples = channel.take(frame);
     frame.fill(255);
     expect(samples.length % 2).toBe(0);

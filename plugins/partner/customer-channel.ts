@@ -8,7 +8,7 @@ const SAMPLE_BYTES = 2;
 export class CustomerChannel {
   readonly #pairBytes: number;
   /** Bytes of a pair whose end has not come: 0 to 3. */
-  #carry: Uint8Array = new Uint8Array(0);
+  #carry = new Uint8Array(0);
 
   constructor(channels: 1 | 2) {
     this.#pairBytes = channels * SAMPLE_BYTES;
@@ -30,9 +30,10 @@ export class CustomerChannel {
         samples[pair * SAMPLE_BYTES] = bytes[at] ?? 0;
         samples[pair * SAMPLE_BYTES + 1] = bytes[at + 1] ?? 0;
       }
-      this.#carry = bytes.slice(usedBytes);
+      // A copy, which a slice of a Buffer is not.
+      this.#carry = new Uint8Array(bytes.subarray(usedBytes));
     } else {
-      this.#carry = Buffer.concat([this.#carry, bytes]);
+      this.#carry = new Uint8Array(Buffer.concat([this.#carry, bytes]));
     }
     return samples;
   }
