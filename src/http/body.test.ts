@@ -60,6 +60,16 @@ describe('JSON', () => {
     );
   });
 
+  test.each([
+    ['levels', `{"a":${'['.repeat(101)}${']'.repeat(101)}}`, '100 lists and objects within one another'],
+    ['parts', `{"a":[${'{},'.repeat(60_000)}1]}`, '50000 lists, objects and fields'],
+    ['values', `{"a":[${'1,'.repeat(1_100_000)}1]}`, '1000000 values'],
+  ])('with too many %s is refused before it is parsed', async (_, text, allowed) => {
+    const { kind, code, message } = await refusal(json(text), 8 * 2 ** 20);
+    expect([kind, code]).toEqual(['invalid_request', 'invalid_value']);
+    expect(message).toContain(allowed);
+  });
+
   test('a key called __proto__ changes no prototype', async () => {
     const body = await readBody(json('{"__proto__":{"admin":true}}'), LIMIT);
     expect('admin' in (body ?? {})).toBe(false);

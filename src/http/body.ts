@@ -1,11 +1,13 @@
 import { invalidRequest, ServiceError } from '../contract/error.ts';
+import { jsonExcess } from '../kit/json-bounds.ts';
 import { FormBuilder } from './form-fields.ts';
 
 /**
  * Reads a request body into memory by its content type: JSON gives its object, a multipart form its fields as
  * {@link FormBuilder} puts them. No body gives null. Bytes are counted while they arrive, so a body without a
  * length is held to the limit too. Forms with large files are read by `http/multipart.ts`.
- * @throws ServiceError 413 over the limit, 415 for other types, 400 `invalid_json` and for broken forms.
+ * @throws ServiceError 413 over the limit, 415 for other types, 400 `invalid_json`, `invalid_value` when parsing it would
+ *   hold others up ({@link jsonExcess}), and for broken forms.
  */
 export async function readBody(request: Request, limitBytes: number): Promise<object | null> {
   refuseDeclaredLength(request.headers, limitBytes);
@@ -53,6 +55,8 @@ export function tooLarge(limitBytes: number): ServiceError {
 }
 
 function parseJson(bytes: Uint8Array): object {
+  const excess = jsonExcess(bytes);
+  if (excess !== undefined) throw invalidRequest(`The request body ${excess}.`, undefined, 'invalid_value');
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));

@@ -2,11 +2,9 @@ import type { TSchema } from '@sinclair/typebox';
 import type { TypeCheck } from '@sinclair/typebox/compiler';
 import { invalidRequest } from '../contract/error.ts';
 import { isRecord } from '../kit/is-record.ts';
+import { MOST_JSON_LEVELS } from '../kit/json-bounds.ts';
 import { isNestedWithin } from '../kit/nesting.ts';
 import { valueFault } from '../kit/value-fault.ts';
-
-/** Levels of a body: schemas have two for each of theirs. */
-export const MOST_LEVELS = 100;
 
 /**
  * The fields of a JSON body that have a value: null means absent.
@@ -22,8 +20,8 @@ export function checkedBody<T>(
     throw invalidRequest("The request body must be a JSON object (content type 'application/json').");
   }
   // What goes deeper would break what writes it as JSON again.
-  if (!isNestedWithin(body, MOST_LEVELS)) {
-    const message = `The request body may have at most ${MOST_LEVELS} lists and objects within one another.`;
+  if (!isNestedWithin(body, MOST_JSON_LEVELS)) {
+    const message = `The request body may have at most ${MOST_JSON_LEVELS} lists and objects within one another.`;
     throw invalidRequest(message, undefined, 'invalid_value');
   }
   const fields = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
