@@ -65,7 +65,11 @@ describe('a fault', () => {
     [{ custom_id: 'a', body: [] }, [['invalid_type', 'body', 3]]],
     [{ custom_id: 'a', body: {} }, [['missing_required_parameter', 'body.model', 3]]],
     [{ custom_id: 'a', body: { model: 4 } }, [['invalid_type', 'body.model', 3]]],
+    [{ custom_id: 'a', body: { model: 'm'.repeat(257) } }, [['invalid_value', 'body.model', 3]]],
+    [{ custom_id: 'a', body: { model: 'm'.repeat(256) } }, []],
     [`{"custom_id":"a","body":{"model":"${'m'.repeat(5000)}"}}`, [['line_too_long', null, 3]]],
+    [`{"custom_id":"a","x":${'['.repeat(101)}${']'.repeat(101)}}`, [['line_too_complex', null, 3]]],
+    [`${'['.repeat(4000)}`, [['line_too_complex', null, 3]]],
     [
       { method: 'PUT', url: '/x', body: 'y' },
       [

@@ -6,6 +6,7 @@ import { INPUT_FILE_BYTES } from '../../src/contract/file-store.ts';
 import { OPERATION_URLS, type OperationUrl } from '../../src/contract/operation.ts';
 import { codePoints } from '../../src/kit/code-points.ts';
 import { isRecord } from '../../src/kit/is-record.ts';
+import { jsonExcess } from '../../src/kit/json-bounds.ts';
 import type { InputLine } from './line-cutter.ts';
 import { textOf } from './line-text.ts';
 
@@ -15,6 +16,8 @@ export const MOST_REQUESTS = 50_000;
 export const MOST_FAULTS = 100;
 /** Characters of a `custom_id`. */
 export const MOST_ID_CHARACTERS = 512;
+/** Characters of a model's name, which is kept with the batch. */
+export const MOST_MODEL_CHARACTERS = 256;
 /** Characters of a file's own words that a message repeats. */
 const QUOTED_CHARACTERS = 100;
 
@@ -68,14 +71,7 @@ export class InputCheck {
     } else if (bytes === undefined) {
       const message = `A line may have at most ${this.#rules.mostLineBytes} bytes, as many as the body of a request.`;
       this.#fault({ code: 'line_too_long', message, param: null, line: number });
-    } else {
-      const line = parsed(bytes);
-      if (isRecord(line)) this.#takeFields(line, number);
-      else {
-        const message = 'This line is no JSON object in UTF-8. Each line must be one.';
-        this.#fault({ code: 'invalid_json_line', message, param: null, line: number });
-      }
-    }
+    } else this.#takeText(bytes, number);
   }
 
   /** To be asked once, after the last line. */
@@ -91,6 +87,24 @@ export class InputCheck {
   #fault(fault: BatchFault): void {
     if (this.#faults.length < MOST_FAULTS) this.#faults.push(fault);
     if (this.#faults.length === MOST_FAULTS) this.#isOver = true;
+  }
+
+  #takeText(bytes: Uint8Array<ArrayBuffer>, number: number): void {
+    // Whoever runs the line parses it while others are served.
+    const excess = jsonExcess(bytes);
+    const line = excess === undefined ? parsed(bytes) : undefined;
+    if (excess !== undefined) {
+      this.#fault({
+        code: 'line_too_complex',
+        message: `A line ${excess}.`,
+        param: null,
+        line: number,
+      });
+    } else if (isRecord(line)) this.#takeFields(line, number);
+    else {
+      const message = 'This line is no JSON object in UTF-8. Each line must be one.';
+      this.#fault({ code: 'invalid_json_line', message, param: null, line: number });
+    }
   }
 
   #takeFields(line: Readonly<Record<string, unknown>>, number: number): void {
@@ -145,6 +159,9 @@ export class InputCheck {
       );
     } else if (typeof body.model !== 'string') {
       fault('invalid_type', 'body.model', "'body.model' must be a string.");
+    } else if (body.model.length > MOST_MODEL_CHARACTERS) {
+      const message = `'body.model' may have at most ${MOST_MODEL_CHARACTERS} characters.`;
+      fault('invalid_value', 'body.model', message);
     } else this.#countModel(body.model);
   }
 
