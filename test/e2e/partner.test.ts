@@ -1,5 +1,6 @@
 /** The partner platform's three endpoints of the real service, with real models and a simulated platform. */
 
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SimulatedCall } from '../support/call-simulator.ts';
 import { type KeyHeader, keyHeaders } from '../support/call-simulator-platform.ts';
@@ -211,6 +212,50 @@ describe('a call', () => {
       await other.stop();
     }
   });
+});
+
+describe('bun run simulate-call', () => {
+  const simulate = async (...args: string[]) => {
+    const script = join(import.meta.dirname, '../../scripts/simulate-call.ts');
+    const child = Bun.spawn([process.execPath, script, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    const [output, errors] = await Promise.all([
+      new Response(child.stdout).text(),
+      new Response(child.stderr).text(),
+    ]);
+    return { code: await child.exited, output, errors };
+  };
+
+  it('plays a call and tells its latencies', async () => {
+    const { code, output, errors } = await simulate(
+      '--url',
+      service.baseUrl,
+      '--key',
+      SERVICE_KEY,
+      '--turns',
+      '1',
+    );
+    expect(errors).toBe('');
+    expect(output).toMatch(/last word → final +\d+ ms/);
+    expect(code).toBe(0);
+  });
+
+  it.each([[[]], [['--key', 'k', '--turns', '0']], [['--unknown']]])(
+    'tells how it is used: %j',
+    async (args) => {
+      const { code, errors } = await simulate(...args);
+      expect([code, errors.split('\n', 1)[0]]).toEqual([
+        2,
+        expect.stringMatching(/^Usage: bun run simulate-call/),
+      ]);
+    },
+  );
+});
+
+it('/metrics tells of calls and their turns', async () => {
+  const page = await (await service.fetch('/metrics')).text();
+  expect(page).toMatch(/^partner_open_calls 0$/m);
+  expect(page).toMatch(/^partner_turns_total\{status="completed"\} [1-9]/m);
+  expect(page).toMatch(/^partner_final_seconds_count [1-9]/m);
 });
 
 it('nothing that was said is in the log', () => {

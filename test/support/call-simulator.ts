@@ -167,7 +167,6 @@ export class SimulatedCall {
   async turn(samples: Int16Array): Promise<SimulatedTurn> {
     const before = this.messages.length;
     const said = await this.customerSays(samples);
-    const signal = timeout();
     const { onPunctuation, onNoPunctuation } = this.#options.waits;
     await this.#turnEnd(before, said.endMs, (text) =>
       /[.!?]$/.test(text) ? onPunctuation : onNoPunctuation,
@@ -176,7 +175,7 @@ export class SimulatedCall {
     const finals = came.filter(({ transcriptType }) => transcriptType === 'final');
     const transcript = finals.map(({ transcription }) => transcription).join(' ');
     this.#chat.push({ role: 'user', content: transcript });
-    const reply = await this.#platform.reply(this.#chat, signal);
+    const reply = await this.#platform.reply(this.#chat, timeout());
     this.#chat.push({ role: 'assistant', content: reply.value });
     await Bun.sleep(this.#options.waits.beforeSpeech);
     let voiceFirstMs: number | undefined;
@@ -186,7 +185,7 @@ export class SimulatedCall {
         answeredMs ??= performance.now();
         void this.#line.say('assistant', sound);
       };
-      const spoken = await this.#platform.speak(piece, this.#options.rateHz, heard, signal);
+      const spoken = await this.#platform.speak(piece, this.#options.rateHz, heard, timeout());
       voiceFirstMs ??= spoken.firstMs;
     }
     return {
@@ -239,6 +238,7 @@ export class SimulatedCall {
   }
 }
 
+/** The platform gives each request so long. */
 function timeout(): AbortSignal {
   return AbortSignal.timeout(PLATFORM_TIMEOUT_MS);
 }
