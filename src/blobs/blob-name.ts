@@ -3,9 +3,12 @@ const HIDDEN_PARTS: ReadonlySet<string> = new Set(['', '.', '..']);
 
 /** @throws RangeError for what is no name of a blob: only a fault of ours makes one, and it must not leave the store. */
 export function checkBlobName(name: string): void {
-  if (!NAME.test(name) || name.split('/').some((part) => HIDDEN_PARTS.has(part))) {
-    throw new RangeError('a blob cannot be named so');
-  }
+  if (!isBlobName(name)) throw new RangeError('a blob cannot be named so');
+}
+
+/** Whether a blob may have this name. */
+export function isBlobName(name: string): boolean {
+  return NAME.test(name) && !name.split('/').some((part) => HIDDEN_PARTS.has(part));
 }
 
 /** @throws RangeError for what no name of a blob begins with. */

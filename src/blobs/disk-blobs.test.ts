@@ -1,4 +1,4 @@
-import { mkdir, readdir, stat, utimes, writeFile } from 'node:fs/promises';
+import { readdir, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { blobStoreCases, chunks, wholeOf } from '../../test/cases/blob-store.cases.ts';
@@ -47,9 +47,12 @@ describe('blobs on disk', () => {
     for (const name of ['b/1/x', 'b/1/c/y', 'b/2/z']) await blobs.write(name, chunks('x'), never);
     await blobs.deleteAll('b/1/', never);
     expect(await readdir(join(folder, 'b'))).toEqual(['2']);
+    await blobs.delete('b/2/z');
+    await blobs.deleteAll('b/2/', never);
+    expect(await readdir(join(folder, 'b'))).toEqual([]);
   });
 
-  it('are freed of what dead writers left: those of this place that do not run, and whatever is old', async () => {
+  it('are freed of what dead writers left: those of this place that ended, and whatever is old', async () => {
     const folder = await tempDir();
     const unfinished = join(folder, '~unfinished');
     const ended = Bun.spawn(['true']);
@@ -69,21 +72,29 @@ describe('blobs on disk', () => {
     );
     const live = await holding.promise;
     const [place = ''] = live.split('-');
-    await mkdir(unfinished, { recursive: true });
-    for (const name of [`${place}-${ended.pid}-1`, `0123456789abcdef-${ended.pid}-2`, 'elsewhere-1-3']) {
-      await writeFile(join(unfinished, name), 'x');
-    }
+    // Its number is used again, by this process.
+    const namesake = `${place}-${process.pid}-0123456789abcdef-1`;
+    const far = `0123456789abcdef-${ended.pid}-fedcba9876543210-2`;
+    const dead = `${place}-${ended.pid}-0123456789abcdef-3`;
+    const old = 'elsewhere-1-0123456789abcdef-4';
     const nowMs = 10 * HOUR_MS;
-    const touch = (name: string, ms: number) => utimes(join(unfinished, name), ms / 1000, ms / 1000);
-    await touch(`0123456789abcdef-${ended.pid}-2`, nowMs - HOUR_MS);
-    await touch('elsewhere-1-3', nowMs - 7 * HOUR_MS);
-    await touch(live, nowMs);
-    await touch(`${place}-${ended.pid}-1`, nowMs);
-    await openDiskBlobs(folder, new ManualClock(nowMs));
-    expect((await readdir(unfinished)).sort()).toEqual([`0123456789abcdef-${ended.pid}-2`, live].sort());
+    const leave = async (name: string, ms: number) => {
+      await writeFile(join(unfinished, name), 'x');
+      await utimes(join(unfinished, name), ms / 1000, ms / 1000);
+    };
+    await leave(namesake, nowMs);
+    await leave(far, nowMs - HOUR_MS);
+    await leave(dead, nowMs);
+    await leave(old, nowMs - 7 * HOUR_MS);
+    await utimes(join(unfinished, live), nowMs / 1000, nowMs / 1000);
+    const next = new ManualClock(nowMs);
+    const other = await openDiskBlobs(folder, next);
+    expect((await readdir(unfinished)).sort()).toEqual([far, live].sort());
+    next.advance(5 * HOUR_MS + 1000);
+    expect(await other.removeUnfinished(never)).toBe(1);
     goOn.resolve();
     await written;
-    expect(await readdir(unfinished)).toEqual([`0123456789abcdef-${ended.pid}-2`]);
+    expect(await readdir(unfinished)).toEqual([]);
   });
 
   it('tell of a full disk, leave nothing half there, and go on when there is room', async (context) => {

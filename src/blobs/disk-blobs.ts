@@ -1,16 +1,23 @@
 import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat, unlink } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { BlobStore, ByteRange } from '../contract/blob-store.ts';
 import type { Clock } from '../contract/clock.ts';
 import { diskFailure } from '../kit/disk-failure.ts';
-import { isRunning, processPlace } from '../kit/process-place.ts';
+import { hasEnded, type ProcessStart, processPlace } from '../kit/process-place.ts';
 import { untilAborted } from '../kit/until-aborted.ts';
 import { checkBlobName, checkBlobPrefix } from './blob-name.ts';
 
 /** Where blobs lie that are being written; `~` is in no blob's name. */
 const UNFINISHED = '~unfinished';
+const NEVER = new AbortController().signal;
 /** A file there that is older has lost its writer, wherever that ran: no upload waits so long for its next byte. */
 const ABANDONED_MS = 6 * 3_600_000;
+/** This process. One instance for all stores of it, so that none takes another's writers for dead. */
+const SELF: ProcessStart = {
+  place: shortHash(processPlace()),
+  pid: process.pid,
+  instance: shortHash(crypto.randomUUID()),
+};
 /** How often a folder may vanish between its making and its use. */
 const FOLDER_TRIES = 5;
 
@@ -23,23 +30,25 @@ const FOLDER_TRIES = 5;
 export async function openDiskBlobs(folder: string, clock: Clock): Promise<BlobStore> {
   const unfinished = join(folder, UNFINISHED);
   await mkdir(unfinished, { recursive: true, mode: 0o700 });
-  await removeAbandoned(unfinished, clock.now());
-  return new DiskBlobs(folder, unfinished);
+  const blobs = new DiskBlobs(folder, unfinished, clock);
+  await blobs.removeUnfinished(NEVER);
+  return blobs;
 }
 
 class DiskBlobs implements BlobStore {
   readonly #folder: string;
   readonly #unfinished: string;
-  readonly #writer = `${placeHash()}-${process.pid}`;
+  readonly #clock: Clock;
 
-  constructor(folder: string, unfinished: string) {
+  constructor(folder: string, unfinished: string, clock: Clock) {
     this.#folder = folder;
     this.#unfinished = unfinished;
+    this.#clock = clock;
   }
 
   async write(name: string, bytes: AsyncIterable<Uint8Array>, signal: AbortSignal) {
     const path = this.#pathOf(name);
-    const unfinished = join(this.#unfinished, `${this.#writer}-${crypto.randomUUID()}`);
+    const unfinished = join(this.#unfinished, unfinishedName());
     try {
       const facts = await writeSynced(unfinished, untilAborted(bytes, signal));
       signal.throwIfAborted();
@@ -65,7 +74,8 @@ class DiskBlobs implements BlobStore {
 
   async deleteAll(prefix: string, signal: AbortSignal): Promise<number> {
     let count = 0;
-    const folders = new Set<string>();
+    // An empty one is listed by nobody.
+    const folders = new Set(prefix.endsWith('/') ? [prefix.slice(0, -1)] : []);
     for await (const { name } of this.list(prefix, signal)) {
       if (await this.delete(name)) count += 1;
       for (let at = dirname(name); at.startsWith(prefix) || `${at}/` === prefix; at = dirname(at)) {
@@ -83,6 +93,20 @@ class DiskBlobs implements BlobStore {
     checkBlobPrefix(prefix);
     const folder = prefix.endsWith('/') ? prefix.slice(0, -1) : dirname(prefix);
     return this.#walk(folder === '.' ? '' : folder, prefix, signal);
+  }
+
+  async removeUnfinished(signal: AbortSignal): Promise<number> {
+    const oldest = this.#clock.now() - ABANDONED_MS;
+    let count = 0;
+    for (const name of await readdir(this.#unfinished)) {
+      signal.throwIfAborted();
+      const path = join(this.#unfinished, name);
+      const found = await unlessMissing(stat(path));
+      if (found === undefined || (!hasEnded(writerOf(name), SELF) && found.mtimeMs >= oldest)) continue;
+      await rm(path, { force: true });
+      count += 1;
+    }
+    return count;
   }
 
   async close(): Promise<void> {
@@ -186,22 +210,19 @@ async function* chunksOf(
   }
 }
 
-/** Removes what writers left that are gone: processes of this place that do not run, and whatever is too old. */
-async function removeAbandoned(unfinished: string, nowMs: number): Promise<void> {
-  const place = placeHash();
-  for (const name of await readdir(unfinished)) {
-    const path = join(unfinished, name);
-    const found = await unlessMissing(stat(path));
-    if (found === undefined) continue;
-    const [writerPlace, pid] = basename(path).split('-');
-    const isDead = writerPlace === place && !isRunning(Number(pid));
-    if (isDead || nowMs - found.mtimeMs > ABANDONED_MS) await rm(path, { force: true });
-  }
+/** A name that nobody used, which tells its writer. */
+function unfinishedName(): string {
+  return [SELF.place, SELF.pid, SELF.instance, crypto.randomUUID()].join('-');
 }
 
-/** The place of this process, as a name of a file may hold it. */
-function placeHash(): string {
-  return new Bun.CryptoHasher('sha256').update(processPlace()).digest('hex').slice(0, 16);
+function writerOf(name: string): ProcessStart {
+  const [place = '', pid, instance = ''] = name.split('-');
+  return { place, pid: Number(pid), instance };
+}
+
+/** As a part of a file's name may be. */
+function shortHash(text: string): string {
+  return new Bun.CryptoHasher('sha256').update(text).digest('hex').slice(0, 16);
 }
 
 async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {

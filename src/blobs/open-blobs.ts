@@ -11,5 +11,5 @@ export async function openBlobs(settings: BlobSettings, clock: Clock): Promise<B
   if (settings.kind === 'disk') return openDiskBlobs(settings.folder, clock);
   // Its client is large, and most services have no use for it.
   const { openS3Blobs } = await import('./s3-blobs.ts');
-  return openS3Blobs(settings);
+  return openS3Blobs(settings, clock);
 }

@@ -1,10 +1,19 @@
+import {
+  CreateMultipartUploadCommand,
+  PutObjectCommand,
+  S3Client,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { blobStoreCases, chunks, wholeOf } from '../../test/cases/blob-store.cases.ts';
+import { ManualClock } from '../../test/support/manual-clock.ts';
 import { needs } from '../../test/support/needs.ts';
 import { HAS_S3, type S3Server, startS3 } from '../../test/support/s3.ts';
 import { type S3Request, startS3Proxy } from '../../test/support/s3-proxy.ts';
+import { ServiceError } from '../contract/error.ts';
 import { Secret } from '../contract/secret.ts';
 import type { S3BlobSettings } from '../contract/settings.ts';
+import { systemClock } from '../kit/clock.ts';
 import { openS3Blobs } from './s3-blobs.ts';
 import { PART_BYTES } from './s3-upload.ts';
 
@@ -25,7 +34,7 @@ function started(): S3Server {
 
 async function open() {
   const bucket = await started().freshBucket();
-  const blobs = await openS3Blobs(bucket.settings);
+  const blobs = await openS3Blobs(bucket.settings, systemClock);
   onTestFinished(() => blobs.close());
   return { blobs, bucket, ...bucket };
 }
@@ -34,9 +43,17 @@ async function open() {
 async function openBehindProxy() {
   const bucket = await started().freshBucket();
   const proxy = await startS3Proxy(started().endpoint);
-  const blobs = await openS3Blobs({ ...bucket.settings, endpoint: proxy.endpoint });
+  const blobs = await openS3Blobs({ ...bucket.settings, endpoint: proxy.endpoint }, systemClock);
   onTestFinished(() => blobs.close());
   return { blobs, proxy, bucket };
+}
+
+/** The client itself, for what the store does not do. */
+function clientOf({ endpoint, region, accessKeyId, secretAccessKey }: S3BlobSettings): S3Client {
+  const credentials = { accessKeyId, secretAccessKey: secretAccessKey.reveal() };
+  const client = new S3Client({ endpoint, region, credentials, forcePathStyle: true });
+  onTestFinished(() => client.destroy());
+  return client;
 }
 
 const random = (lengthBytes: number) => {
@@ -53,10 +70,19 @@ describe('blobs in S3', () => {
   it('are there for every client of the bucket', async () => {
     const { blobs, bucket } = await open();
     await blobs.write('files/x', chunks('text'), never);
-    const other = await openS3Blobs(bucket.settings);
+    const other = await openS3Blobs(bucket.settings, systemClock);
     expect(String(await wholeOf(other, 'files/x'))).toBe('text');
     await other.close();
   });
+});
+
+it('are listed without the marks of folders that other programs leave', async () => {
+  const { blobs, settings } = await open();
+  const client = clientOf(settings);
+  await client.send(new PutObjectCommand({ Bucket: settings.bucket, Key: 'files/', Body: '' }));
+  await blobs.write('files/x', chunks('text'), never);
+  const names = await Array.fromAsync(blobs.list('files/', never), ({ name }) => name);
+  expect(names).toEqual(['files/x']);
 });
 
 describe('an upload', () => {
@@ -208,6 +234,54 @@ it('a pause between two tries ends with the signal', { timeout: 30_000 }, async 
   expect(performance.now() - leftMs).toBeLessThan(25);
 });
 
+describe('uploads that dead writers left', () => {
+  const HOUR_MS = 3_600_000;
+
+  it('are removed when they are a day old, however many', { timeout: 60_000 }, async () => {
+    const { settings, heldBytes } = await started().freshBucket();
+    const client = clientOf(settings);
+    // More than a server tells at once.
+    for (const turn of Array(21).keys()) {
+      const some = Array.from({ length: 50 }, async (_, at) => {
+        const place = { Bucket: settings.bucket, Key: `files/${turn}-${at}` };
+        const { UploadId } = await client.send(new CreateMultipartUploadCommand(place));
+        if (at > 0) return;
+        await client.send(new UploadPartCommand({ ...place, UploadId, PartNumber: 1, Body: 'text' }));
+      });
+      await Promise.all(some);
+    }
+    const clock = new ManualClock(systemClock.now() + 23 * HOUR_MS);
+    const blobs = await openS3Blobs(settings, clock);
+    onTestFinished(() => blobs.close());
+    expect([await blobs.removeUnfinished(never), await heldBytes()]).toEqual([0, 84]);
+    clock.advance(2 * HOUR_MS);
+    expect([await blobs.removeUnfinished(never), await heldBytes()]).toEqual([1050, 0]);
+    expect(await blobs.removeUnfinished(never)).toBe(0);
+  });
+
+  it('may be removed by several machines at once', async () => {
+    const { settings } = await started().freshBucket();
+    const clock = new ManualClock(systemClock.now());
+    const writing = await openS3Blobs(settings, clock);
+    onTestFinished(() => writing.close());
+    const [begun, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const bytes = async function* () {
+      // The first part is taken when a third one comes.
+      yield random(4 * PART_BYTES);
+      begun.resolve();
+      await goOn.promise;
+    };
+    const written = writing.write('files/x', bytes(), never);
+    await begun.promise;
+    clock.advance(25 * HOUR_MS);
+    const removed = await Promise.all([0, 1, 2, 3].map(() => writing.removeUnfinished(never)));
+    expect(Math.max(...removed)).toBe(1);
+    goOn.resolve();
+    await expect(written).rejects.toBeInstanceOf(ServiceError);
+    expect(await writing.read('files/x', never)).toBeUndefined();
+  });
+});
+
 describe('a download', () => {
   it('goes on where its connection broke', { timeout: 30_000 }, async () => {
     const { blobs, proxy } = await openBehindProxy();
@@ -258,7 +332,7 @@ describe('a start says what is wrong', () => {
   ];
   it.each(wrong)('%s', { timeout: 30_000 }, async (_, change, said) => {
     const { settings } = await started().freshBucket();
-    const opened = openS3Blobs({ ...settings, ...change });
+    const opened = openS3Blobs({ ...settings, ...change }, systemClock);
     await expect(opened).rejects.toMatchObject({
       name: 'StartError',
       message: expect.stringContaining(said),

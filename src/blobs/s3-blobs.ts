@@ -1,16 +1,21 @@
 import {
+  AbortMultipartUploadCommand,
   DeleteObjectCommand,
   DeleteObjectsCommand,
   HeadObjectCommand,
+  ListMultipartUploadsCommand,
+  type ListMultipartUploadsCommandOutput,
   ListObjectsV2Command,
   type ListObjectsV2CommandOutput,
+  type MultipartUpload,
   S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3';
 import type { BlobStore, ByteRange } from '../contract/blob-store.ts';
+import type { Clock } from '../contract/clock.ts';
 import { StartError } from '../contract/error.ts';
 import type { S3BlobSettings } from '../contract/settings.ts';
-import { checkBlobName, checkBlobPrefix } from './blob-name.ts';
+import { checkBlobName, checkBlobPrefix, isBlobName } from './blob-name.ts';
 import { fetchHandler } from './fetch-handler.ts';
 import { answerOf, answerUnlessMissing, signWithKnownHash, storeFailure } from './s3-calls.ts';
 import { downloadFromS3 } from './s3-download.ts';
@@ -18,16 +23,18 @@ import { uploadToS3 } from './s3-upload.ts';
 
 /** With pauses of up to 2 s between them. */
 const TRIES = 4;
+/** An upload that began earlier has lost its writer: none takes so long. */
+const ABANDONED_MS = 86_400_000;
 /** For all tries of the first call. */
 const START_MS = 20_000;
 const NEVER = new AbortController().signal;
 
 /**
- * Blobs in a bucket that several machines share. A bucket's own rule is to remove uploads that a dead process left
- * unfinished (docs/scale-out.md).
+ * Blobs in a bucket that several machines share (docs/scale-out.md).
+ * @param clock compared with the times of the server.
  * @throws StartError when the bucket cannot be used.
  */
-export async function openS3Blobs(settings: S3BlobSettings): Promise<BlobStore> {
+export async function openS3Blobs(settings: S3BlobSettings, clock: Clock): Promise<BlobStore> {
   const client = new S3Client({
     endpoint: settings.endpoint,
     region: settings.region,
@@ -54,16 +61,18 @@ export async function openS3Blobs(settings: S3BlobSettings): Promise<BlobStore> 
     client.destroy();
     throw bucketError(settings, error);
   }
-  return new S3Blobs(client, settings.bucket);
+  return new S3Blobs(client, settings.bucket, clock);
 }
 
 class S3Blobs implements BlobStore {
   readonly #client: S3Client;
   readonly #bucket: string;
+  readonly #clock: Clock;
 
-  constructor(client: S3Client, bucket: string) {
+  constructor(client: S3Client, bucket: string, clock: Clock) {
     this.#client = client;
     this.#bucket = bucket;
+    this.#clock = clock;
   }
 
   async write(name: string, bytes: AsyncIterable<Uint8Array>, signal: AbortSignal) {
@@ -117,6 +126,18 @@ class S3Blobs implements BlobStore {
     return this.#names(prefix, signal);
   }
 
+  async removeUnfinished(signal: AbortSignal): Promise<number> {
+    const oldest = this.#clock.now() - ABANDONED_MS;
+    let count = 0;
+    for await (const { Key, UploadId, Initiated } of this.#uploads(signal)) {
+      if (Initiated === undefined || Initiated.getTime() >= oldest) continue;
+      const command = new AbortMultipartUploadCommand({ Bucket: this.#bucket, Key, UploadId });
+      await answerUnlessMissing((abortSignal) => this.#client.send(command, { abortSignal }), signal);
+      count += 1;
+    }
+    return count;
+  }
+
   async close(): Promise<void> {
     this.#client.destroy();
   }
@@ -127,7 +148,8 @@ class S3Blobs implements BlobStore {
   ): AsyncGenerator<{ name: string; changedAt: number }, void, undefined> {
     for await (const { Contents = [] } of this.#pages(prefix, signal)) {
       for (const { Key: name = '', LastModified } of Contents) {
-        yield { name, changedAt: Math.floor((LastModified?.getTime() ?? 0) / 1000) };
+        // Programs that show buckets leave marks of folders.
+        if (isBlobName(name)) yield { name, changedAt: Math.floor((LastModified?.getTime() ?? 0) / 1000) };
       }
     }
   }
@@ -145,6 +167,24 @@ class S3Blobs implements BlobStore {
       yield page;
       ContinuationToken = page.NextContinuationToken;
     } while (ContinuationToken !== undefined);
+  }
+
+  async *#uploads(signal: AbortSignal): AsyncGenerator<MultipartUpload, void, undefined> {
+    let KeyMarker: string | undefined;
+    do {
+      signal.throwIfAborted();
+      // By name alone: not every server knows the place of an upload that was given up meanwhile.
+      const command = new ListMultipartUploadsCommand({
+        Bucket: this.#bucket,
+        ...(KeyMarker && { KeyMarker }),
+      });
+      const page: ListMultipartUploadsCommandOutput = await answerOf(
+        (abortSignal) => this.#client.send(command, { abortSignal }),
+        signal,
+      );
+      yield* page.Uploads ?? [];
+      KeyMarker = page.IsTruncated ? page.NextKeyMarker : undefined;
+    } while (KeyMarker !== undefined);
   }
 
   #place(name: string) {

@@ -7,7 +7,7 @@ import { ServiceError } from '../contract/error.ts';
 const CALL_MS = 60_000;
 /** A store that was away for so long as the client tries is asked again when others may have been answered. */
 const RETRY_AFTER_S = 5;
-const NOT_FOUND: ReadonlySet<string> = new Set(['NotFound', 'NoSuchKey']);
+const NOT_FOUND: ReadonlySet<string> = new Set(['NotFound', 'NoSuchKey', 'NoSuchUpload']);
 /** Refusals that another try may not meet: damage on the way, and an upload that a lost answer had ended. */
 const PASSING: ReadonlySet<string> = new Set([
   'BadDigest',
@@ -45,7 +45,7 @@ export async function answerOf<Answer>(
   }
 }
 
-/** The answer about one blob; undefined when there is no such blob. @throws as {@link answerOf}. */
+/** The answer about one blob or upload; undefined when there is none. @throws as {@link answerOf}. */
 export function answerUnlessMissing<Answer>(
   call: (abortSignal: AbortSignal) => Promise<Answer>,
   signal: AbortSignal,

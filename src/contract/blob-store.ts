@@ -19,7 +19,8 @@ export interface ByteRange {
 export interface BlobStore {
   /**
    * Stores a blob in the memory of a few parts, whatever its length. Nobody can read it before all of it is durable;
-   * then it replaces one of the same name at once. After a failure or an abort nothing of it is left.
+   * then it replaces one of the same name at once. After an abort or a failure nothing of it is left, unless the
+   * last step failed and nobody knows how far it came: then all of it may be there.
    * @throws ServiceError `overloaded` when the store has no room or cannot be reached; what `bytes` throws; the
    *   signal's reason after an abort.
    */
@@ -44,6 +45,11 @@ export interface BlobStore {
     prefix: string,
     signal: AbortSignal,
   ): AsyncGenerator<{ name: string; changedAt: number }, void, undefined>;
+  /**
+   * Removes what writers that died left unfinished, which nobody can read; how many. What is too young to tell stays
+   * until a later call.
+   */
+  removeUnfinished(signal: AbortSignal): Promise<number>;
   /** Idempotent. */
   close(): Promise<void>;
 }

@@ -2,16 +2,17 @@ import type { Clock } from '../contract/clock.ts';
 import type { JobStore, TakenJob } from '../contract/job-store.ts';
 import type { JobHandler, JobRunner } from '../contract/jobs.ts';
 import type { Logger } from '../contract/logger.ts';
+import type { ProcessStart } from '../kit/process-place.ts';
 import { HeldJob } from './held-job.ts';
 import { type JobTiming, retryDelayMs } from './job-timing.ts';
-import { isOfDead, type LeaseHolder, leaseName } from './lease-name.ts';
+import { isOfDead, leaseName } from './lease-name.ts';
 
 export interface SqlJobRunnerParts {
   readonly store: JobStore;
   readonly clock: Clock;
   readonly log: Logger;
   /** This process. */
-  readonly self: LeaseHolder;
+  readonly self: ProcessStart;
   /** Whether a process of this one's place runs. */
   readonly isRunning: (pid: number) => boolean;
   readonly timing: JobTiming;

@@ -2,8 +2,8 @@ import type { Clock } from '../contract/clock.ts';
 import type { JobStore } from '../contract/job-store.ts';
 import type { JobHandler, JobKind, JobQueue, JobRunner } from '../contract/jobs.ts';
 import type { Logger } from '../contract/logger.ts';
+import type { ProcessStart } from '../kit/process-place.ts';
 import type { JobTiming } from './job-timing.ts';
-import type { LeaseHolder } from './lease-name.ts';
 import { SqlJobRunner } from './sql-job-runner.ts';
 
 /** A process that dies is taken for dead after half a minute; one that starts at the same place knows at once. */
@@ -14,7 +14,7 @@ export interface SqlJobsParts {
   readonly clock: Clock;
   readonly log: Logger;
   /** This process. */
-  readonly self: LeaseHolder;
+  readonly self: ProcessStart;
   /** Whether a process of this one's place runs. */
   readonly isRunning: (pid: number) => boolean;
   readonly timing?: JobTiming | undefined;

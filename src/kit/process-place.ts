@@ -15,6 +15,28 @@ export function processPlace(): string {
   }
 }
 
+/** One start of a process. */
+export interface ProcessStart {
+  /** Where its number means something: {@link processPlace}. */
+  readonly place: string;
+  readonly pid: number;
+  /** Of this start of it: numbers are used again. */
+  readonly instance: string;
+}
+
+/**
+ * Whether a process is known to have ended; one of another place never is.
+ * @param self who asks.
+ */
+export function hasEnded(
+  other: ProcessStart,
+  self: ProcessStart,
+  runs: (pid: number) => boolean = isRunning,
+): boolean {
+  if (other.place !== self.place || other.instance === self.instance) return false;
+  return other.pid === self.pid || !runs(other.pid);
+}
+
 /** Whether a process of this place runs. */
 export function isRunning(pid: number): boolean {
   try {
