@@ -1,4 +1,4 @@
-import { readdir, utimes } from 'node:fs/promises';
+import { readdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openDiskBlobs } from '../../src/blobs/disk-blobs.ts';
@@ -13,6 +13,7 @@ import { fileRecord, ROOM } from '../../test/cases/file-store.cases.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { RecordingLogger } from '../../test/support/recording-logger.ts';
 import { tempDir } from '../../test/support/temp-dir.ts';
+import { withMethods } from '../../test/support/with-methods.ts';
 import { FileSweep, type SweepParts } from './file-sweep.ts';
 
 const DAY_S = 86_400;
@@ -33,8 +34,7 @@ async function parts() {
   };
   return {
     ...all,
-    now,
-    records,
+    ...{ now, records, folder },
     /** Stores a blob that was written so long ago. */
     async blob(name: string, ageS = 0) {
       await all.blobs.write(name, chunks('x'), never);
@@ -50,19 +50,17 @@ async function parts() {
 
 /** Runs the first sweep to its end. */
 async function sweep(all: SweepParts): Promise<void> {
-  const batches = Promise.withResolvers<void>();
-  const forget = all.files.forgetKeys.bind(all.files);
+  const swept = Promise.withResolvers<void>();
   // The last step of a sweep.
-  const files = {
-    ...all.files,
-    async forgetKeys(before: number) {
-      const count = await forget(before);
-      batches.resolve();
+  const blobs = withMethods(all.blobs, {
+    async removeUnfinished(signal: AbortSignal) {
+      const count = await all.blobs.removeUnfinished(signal);
+      swept.resolve();
       return count;
     },
-  };
-  const running = new FileSweep({ ...all, files });
-  await batches.promise;
+  });
+  const running = new FileSweep({ ...all, blobs });
+  await swept.promise;
   await running.close();
 }
 
@@ -96,7 +94,11 @@ describe('a sweep', () => {
     expect(await all.held()).toEqual(kept.map(({ id }) => fileBlob(id)).sort());
     expect(await files.expired(now, 10)).toEqual([]);
     expect(all.log.lines).toEqual([
-      { level: 'info', message: 'files swept', fields: { expired: 503, files: 0, parts: 0, keys: 0 } },
+      {
+        level: 'info',
+        message: 'files swept',
+        fields: { expired: 503, files: 0, parts: 0, keys: 0, unfinished: 0 },
+      },
     ]);
   });
 
@@ -122,7 +124,7 @@ describe('a sweep', () => {
     expect(await all.held()).toEqual([fileBlob(known.id), 'files/file-young'].sort());
   });
 
-  it('removes old results of batches that have ended, of open ones never', async () => {
+  it('removes results of batches that ended and left old ones, of open ones never', async () => {
     const all = await parts();
     const file = fileRecord();
     await all.files.put(file, ROOM);
@@ -131,14 +133,21 @@ describe('a sweep', () => {
       await all.blob(`batches/${id}/r-1.output.jsonl`, 2 * DAY_S);
       await all.blob(`batches/${id}/r-2.output.jsonl`, 60);
     }
+    await all.blob('batches/batch_young/r-1.output.jsonl', 60);
     await sweep(all);
-    expect(await all.held()).toEqual(
-      [
-        `batches/${open.id}/r-1.output.jsonl`,
-        `batches/${open.id}/r-2.output.jsonl`,
-        'batches/batch_ended/r-2.output.jsonl',
-      ].sort(),
-    );
+    const kept = [`${open.id}/r-1`, `${open.id}/r-2`, 'batch_young/r-1'];
+    expect(await all.held()).toEqual(kept.map((name) => `batches/${name}.output.jsonl`).sort());
+    expect((await readdir(join(all.folder, 'batches'))).sort()).toEqual([open.id, 'batch_young'].sort());
+  });
+
+  it('removes what processes that died were writing', async () => {
+    const all = await parts();
+    const left = join(all.folder, '~unfinished/elsewhere-1-0-1');
+    await writeFile(left, 'x');
+    await utimes(left, all.now - 7 * 3600, all.now - 7 * 3600);
+    await sweep(all);
+    expect(await all.held()).toEqual([]);
+    expect(all.log.lines).toMatchObject([{ message: 'files swept', fields: { unfinished: 1 } }]);
   });
 
   it('forgets old keys', async () => {

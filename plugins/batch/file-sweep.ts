@@ -6,6 +6,7 @@ import { type FileStore, fileBlob, IDEMPOTENCY_KEY_S } from '../../src/contract/
 import type { Id } from '../../src/contract/id.ts';
 import type { Logger } from '../../src/contract/logger.ts';
 import { unixSeconds } from '../../src/kit/clock.ts';
+import { openBatches } from './open-batches.ts';
 
 const EVERY_MS = 3_600_000;
 /** A blob without a record that is younger may be of an upload that goes on. */
@@ -23,8 +24,8 @@ export interface SweepParts {
 }
 
 /**
- * Removes what nobody can reach any more, at the start and every hour: files that expired, blobs of uploads and of
- * batches whose process died, old idempotency keys.
+ * Removes what nobody can reach any more, at the start and every hour: files that expired, what uploads and
+ * batches left whose process died, old idempotency keys.
  */
 export class FileSweep {
   readonly #parts: SweepParts;
@@ -51,14 +52,15 @@ export class FileSweep {
   async #sweep(): Promise<void> {
     const { signal } = this.#stopped;
     if (signal.aborted) return;
-    const { files, clock, log } = this.#parts;
+    const { files, blobs, clock, log } = this.#parts;
     const now = unixSeconds(clock);
     try {
       const removed = {
         expired: await this.#removeExpired(now),
-        files: await this.#removeOrphans(FILES, now, (names) => this.#filesWithoutRecord(names)),
-        parts: await this.#removeOrphans(BATCHES, now, (names) => this.#partsOfEndedBatches(names)),
+        files: await this.#removeOld(FILES, now, (names) => this.#removeFilesWithoutRecord(names)),
+        parts: await this.#removeOld(BATCHES, now, (names) => this.#removePartsOfEnded(names)),
         keys: await files.forgetKeys(now - IDEMPOTENCY_KEY_S),
+        unfinished: await blobs.removeUnfinished(signal),
       };
       if (Object.values(removed).some((count) => count > 0)) log.info('files swept', removed);
     } catch (error) {
@@ -87,54 +89,45 @@ export class FileSweep {
     }
   }
 
-  /** Deletes old blobs that `orphansOf` picks, some at once. */
-  async #removeOrphans(
+  /** Gives `remove` old blobs, some at once; how many it removed. */
+  async #removeOld(
     prefix: string,
     now: number,
-    orphansOf: (names: readonly string[]) => Promise<readonly string[]>,
+    remove: (names: readonly string[]) => Promise<number>,
   ): Promise<number> {
-    const { blobs } = this.#parts;
-    const { signal } = this.#stopped;
     let count = 0;
     let names: string[] = [];
-    const remove = async () => {
-      for (const name of await orphansOf(names)) {
-        signal.throwIfAborted();
-        if (await blobs.delete(name)) count += 1;
-      }
-      names = [];
-    };
-    for await (const { name, changedAt } of blobs.list(prefix, signal)) {
+    for await (const { name, changedAt } of this.#parts.blobs.list(prefix, this.#stopped.signal)) {
       if (changedAt > now - ORPHAN_S) continue;
       names.push(name);
-      if (names.length === AT_ONCE) await remove();
+      if (names.length < AT_ONCE) continue;
+      count += await remove(names);
+      names = [];
     }
-    await remove();
+    return count + (await remove(names));
+  }
+
+  async #removeFilesWithoutRecord(names: readonly string[]): Promise<number> {
+    const { files, blobs } = this.#parts;
+    const idOf = (name: string) => name.slice(FILES.length) as Id<'file'>;
+    const known = await files.known(names.map(idOf));
+    let count = 0;
+    for (const name of names) {
+      if (known.has(idOf(name))) continue;
+      this.#stopped.signal.throwIfAborted();
+      if (await blobs.delete(name)) count += 1;
+    }
     return count;
   }
 
-  async #filesWithoutRecord(names: readonly string[]): Promise<readonly string[]> {
-    const idOf = (name: string) => name.slice(FILES.length) as Id<'file'>;
-    const known = await this.#parts.files.known(names.map(idOf));
-    return names.filter((name) => !known.has(idOf(name)));
-  }
-
-  /** Of what is named `batches/<id>/…`. */
-  async #partsOfEndedBatches(names: readonly string[]): Promise<readonly string[]> {
-    if (names.length === 0) return [];
-    const open = await this.#openBatches();
-    return names.filter((name) => !open.has(name.split('/')[1] ?? ''));
-  }
-
-  async #openBatches(): Promise<ReadonlySet<string>> {
-    const { batches } = this.#parts;
-    const open = new Set<string>();
-    let after: Id<'batch'> | undefined;
-    for (;;) {
-      const page = await batches.open(AT_ONCE, after);
-      for (const id of page) open.add(id);
-      after = page.at(-1);
-      if (page.length < AT_ONCE) return open;
-    }
+  /** All of batches that have ended, of what is named `batches/<id>/…`. */
+  async #removePartsOfEnded(names: readonly string[]): Promise<number> {
+    if (names.length === 0) return 0;
+    const { batches, blobs } = this.#parts;
+    const ended = new Set(names.map((name) => name.split('/')[1] ?? ''));
+    for await (const id of openBatches(batches)) ended.delete(id);
+    let count = 0;
+    for (const id of ended) count += await blobs.deleteAll(`${BATCHES}${id}/`, this.#stopped.signal);
+    return count;
   }
 }

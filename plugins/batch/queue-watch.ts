@@ -1,11 +1,10 @@
 import type { BatchStore } from '../../src/contract/batch-store.ts';
-import type { Id } from '../../src/contract/id.ts';
 import type { JobQueue } from '../../src/contract/jobs.ts';
 import type { Logger } from '../../src/contract/logger.ts';
 import type { Metrics } from '../../src/contract/metrics.ts';
+import { openBatches } from './open-batches.ts';
 
 const EVERY_MS = 30_000;
-const AT_ONCE = 100;
 
 export interface QueueWatchParts {
   readonly batches: Pick<BatchStore, 'open'>;
@@ -63,16 +62,11 @@ export class QueueWatch {
   async #queueAll(): Promise<number> {
     const { batches, jobs } = this.#parts;
     let count = 0;
-    let after: Id<'batch'> | undefined;
-    for (;;) {
-      const page = await batches.open(AT_ONCE, after);
-      for (const id of page) {
-        if (this.#stopped.signal.aborted) return count;
-        await jobs.add('batch', id);
-        count += 1;
-      }
-      after = page.at(-1);
-      if (page.length < AT_ONCE) return count;
+    for await (const id of openBatches(batches)) {
+      if (this.#stopped.signal.aborted) break;
+      await jobs.add('batch', id);
+      count += 1;
     }
+    return count;
   }
 }
