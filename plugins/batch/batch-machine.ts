@@ -3,7 +3,7 @@
  * The store makes the moves, each guarded by the statement that writes it. The table is docs/states/batch.md.
  */
 
-import type { BatchStatus } from '../../src/contract/batch-store.ts';
+import { type BatchStatus, BEFORE_BATCH_END } from '../../src/contract/batch-store.ts';
 
 export type Event =
   /** A runner has it. @param late whether its 24 hours are over. */
@@ -52,15 +52,13 @@ export function next(status: BatchStatus, event: Event): Step {
     case 'last_line_ended':
       return status === 'in_progress' ? to('finalizing') : to(status);
     case 'files_stored':
-      return status === BEFORE_END[event.as] ? to(event.as) : to(status);
+      return status === BEFORE_BATCH_END[event.as] ? to(event.as) : to(status);
     case 'cancel_asked':
       return cancel(status);
     default:
       return event satisfies never;
   }
 }
-
-const BEFORE_END = { completed: 'finalizing', cancelled: 'cancelling', expired: 'in_progress' } as const;
 
 /** What a runner does. Validating does not expire: its lines do, when they begin. */
 function workOf(status: BatchStatus, late: boolean): readonly Effect[] {

@@ -20,6 +20,14 @@ export type BatchStatus = (typeof BATCH_STATUSES)[number];
 
 /** Those after which nothing happens any more. */
 export const BATCH_ENDS: ReadonlySet<BatchStatus> = new Set(['completed', 'failed', 'expired', 'cancelled']);
+/** All others. */
+export const BATCH_OPEN: readonly BatchStatus[] = BATCH_STATUSES.filter((status) => !BATCH_ENDS.has(status));
+/** From where a batch comes to each end that has result files. */
+export const BEFORE_BATCH_END = {
+  completed: 'finalizing',
+  cancelled: 'cancelling',
+  expired: 'in_progress',
+} as const;
 
 /** One fault of an input file (openai-wire 3.2). */
 export interface BatchFault {

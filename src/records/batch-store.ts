@@ -1,13 +1,13 @@
 import { type Kysely, type Selectable, sql } from 'kysely';
 import {
-  BATCH_ENDS,
-  BATCH_STATUSES,
+  BATCH_OPEN,
   type BatchFault,
   type BatchPage,
   type BatchPart,
   type BatchRecord,
   type BatchStatus,
   type BatchStore,
+  BEFORE_BATCH_END,
   type ClaimedBatch,
   MOST_LINES_AHEAD,
 } from '../contract/batch-store.ts';
@@ -25,11 +25,7 @@ import type { Tables } from './tables.ts';
 type Batches = Tables['batches'];
 
 /** Words of the statement itself, not values: only so the index of open batches is used. */
-const OPEN = sql<boolean>`status IN (${sql.join(
-  BATCH_STATUSES.filter((status) => !BATCH_ENDS.has(status)).map((status) => sql.lit(status)),
-)})`;
-/** From where a batch comes to each end that has result files. */
-const BEFORE_END = { completed: 'finalizing', cancelled: 'cancelling', expired: 'in_progress' } as const;
+const OPEN = sql<boolean>`status IN (${sql.join(BATCH_OPEN.map((status) => sql.lit(status)))})`;
 /** Parts of one statement. */
 const PARTS_AT_ONCE = 1000;
 const RETRY_AFTER_S = 10;
@@ -243,7 +239,7 @@ export function batchStore({ db, engine }: Records): BatchStore {
             output_file: files.output?.id ?? null,
             error_file: files.error?.id ?? null,
           })
-          .where('status', '=', BEFORE_END[status])
+          .where('status', '=', BEFORE_BATCH_END[status])
           .executeTakeFirst();
         if (numUpdatedRows === 0n) return false;
         const made = [files.output, files.error].filter((file): file is FileRecord => file !== undefined);

@@ -1,5 +1,5 @@
 import { type Insertable, type Kysely, type Selectable, sql } from 'kysely';
-import { BATCH_ENDS, BATCH_STATUSES, type BatchStatus } from '../contract/batch-store.ts';
+import { BATCH_OPEN } from '../contract/batch-store.ts';
 import { invalidRequest, ServiceError } from '../contract/error.ts';
 import type { FileRecord, FileStore, IdempotencyKey } from '../contract/file-store.ts';
 import { madeBefore } from './idempotency.ts';
@@ -8,9 +8,6 @@ import type { Records } from './records.ts';
 import type { Tables } from './tables.ts';
 
 type File = Tables['files'];
-
-/** Of batches that may still read their input. */
-const OPEN: readonly BatchStatus[] = BATCH_STATUSES.filter((status) => !BATCH_ENDS.has(status));
 
 /** Files of organizations. The records belong to the caller. */
 export function fileStore({ db, engine }: Records): FileStore {
@@ -91,7 +88,7 @@ export function fileStore({ db, engine }: Records): FileStore {
           .selectFrom('batches')
           .select('id')
           .where('input_file', '=', file.id)
-          .where('status', 'in', OPEN)
+          .where('status', 'in', BATCH_OPEN)
           .limit(1)
           .executeTakeFirst();
         if (reader !== undefined) {
@@ -116,7 +113,7 @@ export function fileStore({ db, engine }: Records): FileStore {
               selectFrom('batches')
                 .select('batches.id')
                 .whereRef('batches.input_file', '=', 'files.id')
-                .where('status', 'in', OPEN),
+                .where('status', 'in', BATCH_OPEN),
             ),
           ),
         )
