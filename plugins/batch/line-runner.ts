@@ -18,8 +18,6 @@ import type { LineShare } from './line-shares.ts';
 import { errorLine, outputLine } from './result-lines.ts';
 import type { LineResult } from './unsaved-results.ts';
 
-/** Bytes of input lines that are worked on at once; one alone may be longer. */
-const MOST_OPEN_BYTES = 16 * 1024 * 1024;
 /** A batch that has run for long has fewer checkpoints, so that its parts stay few: a hundredth of its time. */
 const CHECKPOINT_SHARE = 0.01;
 const LONGEST_CHECKPOINT_MS = 10_000;
@@ -133,7 +131,7 @@ export class LineRunner {
         for (const line of lines) {
           if (!this.#mayBegin(line) && !(await this.#room(line))) return;
           if (checkpoints.begin(line)) this.#begin(lineRequest(line));
-          if (this.#turns.isDue()) await this.#turns.take();
+          if (this.#turns.isDue(line.endBytes - line.startBytes)) await this.#turns.take();
         }
       }
     } catch (error) {
@@ -154,10 +152,11 @@ export class LineRunner {
 
   #mayBegin(line: InputLine): boolean {
     if (this.#stopping.signal.aborted || this.#due.length > 0 || !this.#mayRun()) return false;
+    const { share, checkpoints } = this.#parts;
     const open = this.#running + this.#asleep.size;
     const bytes = this.#openBytes + (line.endBytes - line.startBytes);
-    if (open >= this.#parts.share.limit || (open > 0 && bytes > MOST_OPEN_BYTES)) return false;
-    return this.#parts.checkpoints.hasRoomFor(line);
+    if (open >= share.limit || (open > 0 && bytes > share.limitBytes)) return false;
+    return checkpoints.hasRoomFor(line);
   }
 
   #mayRun(): boolean {

@@ -21,3 +21,13 @@ it('gives each batch at least one line', () => {
   const all = Array.from({ length: 5 }, () => shares.join('a'));
   expect(all.map(({ limit }) => limit)).toEqual([1, 1, 1, 1, 1]);
 });
+
+it('parts the bytes of lines in the same way', () => {
+  const shares = new LineShares(64);
+  const [a, b] = [shares.join('a'), shares.join('b')];
+  const another = shares.join('b');
+  expect([a.limitBytes, b.limitBytes, another.limitBytes]).toEqual([2 ** 23, 2 ** 22, 2 ** 22]);
+  a.leave();
+  another.leave();
+  expect(b.limitBytes).toBe(2 ** 24);
+});

@@ -30,7 +30,7 @@ export async function writeOff(
       if (!checkpoints.begin(line)) continue;
       const { number, customId } = lineRequest(line);
       checkpoints.end(number, { kind: 'error', text: errorLine(customId, failure), bills: [] });
-      if (turns.isDue()) await turns.take();
+      if (turns.isDue(line.endBytes - line.startBytes)) await turns.take();
     }
   }
   return (await checkpoints.save()) !== undefined;
