@@ -44,7 +44,7 @@ const importers = [
   ['protobuf', 'node_modules/protobufjs/', '^src/engines/'],
   ['mediabunny', 'node_modules/(@mediabunny/server|mediabunny)/', '^src/media/'],
   ['pyodide', 'node_modules/pyodide/', '^src/sandbox/python-worker\\.ts$'],
-  ['ffi', '^bun:ffi$', '^src/sandbox/syscall-filter\\.ts$'],
+  ['ffi', '^bun:ffi$', '^src/(sandbox/syscall-filter|engines/go-last)\\.ts$'],
   ['toml', 'node_modules/smol-toml/', '^src/config-file\\.ts$'],
   ['pino', 'node_modules/pino/', '^src/kit/json-logger\\.ts$'],
   ['prometheus', 'node_modules/prom-client/', '^src/http/metrics\\.ts$'],

@@ -4,6 +4,7 @@ import { benchApiFuzz } from './cases/api-fuzz.ts';
 import { benchBatch } from './cases/batch.ts';
 import { benchBatchEmbeddings } from './cases/batch-embeddings.ts';
 import { benchBatchKills } from './cases/batch-kills.ts';
+import { benchBatchPriority } from './cases/batch-priority.ts';
 import { benchCalls } from './cases/calls.ts';
 import { benchClients } from './cases/clients.ts';
 import { benchFairness } from './cases/fairness.ts';
@@ -33,6 +34,7 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
   batch: benchBatch,
   'batch-embeddings': benchBatchEmbeddings,
   'batch-kills': benchBatchKills,
+  'batch-priority': benchBatchPriority,
   fairness: benchFairness,
   partner: benchPartner,
 };

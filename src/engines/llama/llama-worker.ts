@@ -1,6 +1,6 @@
 /** Entry of the process of a language model, which the serving process never loads. */
 
-import { constants, setPriority } from 'node:os';
+import { goLast } from '../go-last.ts';
 import { serveProcess } from '../process-loop.ts';
 import { type LlamaModel, loadLlama } from './llama-model.ts';
 import type { FromLlama, LoadedLlama, LoadLlama, ToLlama } from './llama-protocol.ts';
@@ -9,8 +9,7 @@ serveProcess<LoadLlama, LoadedLlama, ToLlama, FromLlama>('Language model process
   let model: LlamaModel | undefined;
   return {
     async load(load) {
-      // Each thread that is made from here on has it from this one.
-      if (load.nice) setPriority(constants.priority.PRIORITY_LOW);
+      if (load.nice) goLast();
       model = await loadLlama(load);
       return model.loaded;
     },
