@@ -12,6 +12,7 @@ import { UPLOAD_BYTES } from '../../src/http/route-table.ts';
 import { idleTimeoutOf, streamedBody } from '../../src/http/streamed-body.ts';
 import { startingWith } from '../../src/kit/starting-with.ts';
 import * as docs from './file-docs.ts';
+import { fileList } from './file-list.ts';
 import { fileObject, parseFileQuery, parseUpload } from './file-model.ts';
 import type { Files } from './files.ts';
 import type { StoredFile } from './stored-file.ts';
@@ -55,14 +56,8 @@ export function fileRoutes(files: Files, fileBytes: number) {
     .get(
       '/v1/files',
       async ({ request }) => {
-        const { files: page, hasMore } = await files.list(callerOf(request), parseFileQuery(request));
-        return {
-          object: 'list',
-          data: page.map(fileObject),
-          first_id: page[0]?.id ?? null,
-          last_id: page.at(-1)?.id ?? null,
-          has_more: hasMore,
-        };
+        const page = await files.list(callerOf(request), parseFileQuery(request));
+        return new Response(await fileList(page), { headers: { 'content-type': 'application/json' } });
       },
       { detail: docs.LIST },
     )
