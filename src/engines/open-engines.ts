@@ -16,10 +16,12 @@ import type {
   TtsModels,
 } from '../contract/settings.ts';
 import type { TextEngine } from '../contract/text.ts';
+import { BatchPool } from './batch-pool.ts';
 import { embeddedSpecs, poolModel } from './embedded-models.ts';
 import { openLlama } from './llama/llama-engine.ts';
 import { minilmEngine } from './minilm/minilm-engine.ts';
 import type { ModelSpec } from './model-spec.ts';
+import { poolMeter } from './pool-meter.ts';
 import { poolTtsEngine } from './pool-tts-engine.ts';
 import { openVad } from './silero/silero-engine.ts';
 import { upstreamEmbedEngine } from './upstream/upstream-embed-engine.ts';
@@ -67,10 +69,8 @@ export async function openEngines(options: OpenEnginesOptions): Promise<OpenEngi
     const stt = needs.has('stt') ? options.sttModels : NONE;
     const embed = needs.has('embed') ? (options.embedModels ?? NONE) : NONE;
     const models = embeddedSpecs({ tts, stt, embed }, modelsDir);
-    const pool = opened.adopt(
-      await startInferencePool<ModelSpec>({ entry: WORKER_ENTRY, models, settings, clock, log, metrics }),
-      (it) => it.close(),
-    );
+    const parts = { entry: WORKER_ENTRY, settings, clock, log, meter: poolMeter(metrics) };
+    const pool = opened.adopt(await startInferencePool<ModelSpec>({ ...parts, models }), (it) => it.close());
     const meterOf = upstreamMeters(metrics);
     const remote = (id: string) => ({ log: log.child({ model: id }), meter: meterOf(id) });
     const slots: OpenEngines['slots'] = {};
@@ -87,9 +87,15 @@ export async function openEngines(options: OpenEnginesOptions): Promise<OpenEngi
       });
     }
     if (needs.has('embed')) {
+      const { minilm } = models;
+      // A GPU would have to hold the weights twice.
+      const lastPool =
+        minilm && settings.provider === 'cpu'
+          ? opened.adopt(new BatchPool<ModelSpec>({ ...parts, models: { minilm } }), (it) => it.close())
+          : pool;
       slots.embed = openTable(embed, opened, (id, model): EmbedEngine => {
         if (model.kind === 'upstream') return upstreamEmbedEngine({ settings: model, ...remote(id) });
-        return minilmEngine(pool, poolModel(model), settings.workers);
+        return minilmEngine(pool, poolModel(model), settings.workers, lastPool);
       });
     }
     if (needs.has('text')) {

@@ -17,7 +17,12 @@ it.each(['throw-later', 'reject-later'] as const)(
       secret: 'my private diary',
     };
     const answers: Record<string, Sent[]> = {
-      up: [{ kind: 'load', load: { runtime: { provider: 'cpu', threads: 1 }, models: { fake: {} } } }],
+      up: [
+        {
+          kind: 'load',
+          load: { runtime: { provider: 'cpu', threads: 1 }, models: { fake: {} }, nice: false },
+        },
+      ],
       loaded: [
         { kind: 'message', message: { kind: 'open', job: 1, model: 'fake', request } },
         { kind: 'message', message: { kind: 'next', job: 1 } },

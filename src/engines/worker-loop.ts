@@ -1,5 +1,6 @@
 /** The inference process's side of the protocol: loads models, keeps open jobs, runs the passes asked for. */
 
+import { goLast } from './go-last.ts';
 import type { PassModel, RuntimeOptions } from './pass-model.ts';
 import { serveProcess } from './process-loop.ts';
 import { toFault } from './process-protocol.ts';
@@ -42,7 +43,8 @@ export function serveInference<Spec>(load: LoadModel<Spec>): void {
     };
 
     return {
-      async load({ models: specs, runtime }) {
+      async load({ models: specs, runtime, nice }) {
+        if (nice) goLast();
         for (const [id, spec] of Object.entries(specs)) models.set(id, await load(spec, runtime));
         return Object.fromEntries([...models].map(([id, { description }]) => [id, description]));
       },

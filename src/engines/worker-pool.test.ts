@@ -9,6 +9,7 @@ import type { Float32Samples } from '../contract/audio.ts';
 import type { Priority } from '../contract/engine.ts';
 import { systemClock } from '../kit/clock.ts';
 import { type PassWork, PREFETCH_MS, PREFETCH_RESULTS } from './pass-job.ts';
+import { poolMeter } from './pool-meter.ts';
 import { type InferencePool, type InferencePoolOptions, startInferencePool } from './worker-pool.ts';
 
 const entry = fileURLToPath(new URL('../../test/support/fake-inference-worker.ts', import.meta.url));
@@ -35,7 +36,7 @@ async function startPool(
     settings: { provider: 'cpu', workers, threads: 1, queueLimit, environment },
     clock: systemClock,
     log: silentLog,
-    metrics: noMetrics,
+    meter: poolMeter(noMetrics),
     ...rest,
   });
   pools.push(pool);
@@ -244,13 +245,8 @@ describe('cancellation', () => {
 
   it.each(['abort', 'return'] as const)('runs no further pass after %s', async (how) => {
     const passes: string[] = [];
-    const metrics = {
-      ...noMetrics,
-      histogram: () => ({
-        observe: ({ model }: Readonly<Record<string, string>>) => passes.push(model ?? ''),
-      }),
-    };
-    const pool = await startPool({ metrics });
+    const meter = { ...poolMeter(noMetrics), passed: (model: string) => passes.push(model) };
+    const pool = await startPool({ meter });
     const controller = new AbortController();
     const runs = pool.run('fake', work({ mark: 1, passes: 1000, samples: 10, passMs: 5 }), controller.signal);
     await runs.next();
@@ -267,7 +263,7 @@ describe('a slow reader', () => {
   it('holds a bounded amount of audio', async () => {
     let passes = 0;
     const pool = await startPool({
-      metrics: { ...noMetrics, histogram: () => ({ observe: () => (passes += 1) }) },
+      meter: { ...poolMeter(noMetrics), passed: () => (passes += 1) },
     });
     const runs = pool.run('fake', work({ mark: 1, passes: 1000, samples: RATE_HZ / 2 }), never);
     await runs.next();
@@ -281,7 +277,7 @@ describe('a slow reader', () => {
   it('holds a bounded number of results without length', async () => {
     let passes = 0;
     const pool = await startPool({
-      metrics: { ...noMetrics, histogram: () => ({ observe: () => (passes += 1) }) },
+      meter: { ...poolMeter(noMetrics), passed: () => (passes += 1) },
     });
     const request: FakeScript = { mark: 1, passes: 1000, samples: 0, words: true };
     const text = { request, priority: 'interactive', owner: 'a', delivery: 'text' } as const;

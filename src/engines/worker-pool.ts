@@ -9,18 +9,19 @@ import type { Clock } from '../contract/clock.ts';
 import type { ReadyReport } from '../contract/engine.ts';
 import { ServiceError, shuttingDown } from '../contract/error.ts';
 import type { Logger } from '../contract/logger.ts';
-import type { Metrics } from '../contract/metrics.ts';
 import type { InferenceSettings } from '../contract/settings.ts';
 import { InferenceProcess } from './inference-process.ts';
 import { type AnyJob, PassJob, type PassWork } from './pass-job.ts';
 import { lineOf, nextJob, type Served } from './pass-schedule.ts';
+import type { PoolMeter } from './pool-meter.ts';
 import type { ModelDescriptions } from './worker-protocol.ts';
 
 /** Far beyond the first load on a slow machine, which imports the models and measures the voices. */
 const LOAD_LIMIT_MS = 600_000;
 /** Far beyond the longest pass: a sentence of 600 characters, or 30 s of audio for the largest Whisper, on a busy machine. */
 const PASS_LIMIT_MS = 120_000;
-const PASS_SECONDS_BUCKETS = [0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8];
+/** The same where everybody else goes first. */
+const PASS_LIMIT_OF_NICE_MS = 20 * PASS_LIMIT_MS;
 const RETRY_AFTER_S = 2;
 
 export interface InferencePool {
@@ -53,7 +54,9 @@ export interface InferencePoolOptions<Spec> {
   readonly settings: InferenceSettings;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly metrics: Metrics;
+  readonly meter: PoolMeter;
+  /** Whether the processes leave the cores to all others. */
+  readonly nice?: boolean;
   readonly loadLimitMs?: number;
   readonly passLimitMs?: number;
 }
@@ -63,7 +66,7 @@ export interface InferencePoolOptions<Spec> {
  * @throws what a load threw, after ending the other processes.
  */
 export async function startInferencePool<Spec>(options: InferencePoolOptions<Spec>): Promise<InferencePool> {
-  const pool = new Pool(options);
+  const pool = inferencePool(options);
   try {
     await pool.start();
     return pool;
@@ -73,9 +76,19 @@ export async function startInferencePool<Spec>(options: InferencePoolOptions<Spe
   }
 }
 
+/** A pool without processes, until it is started; jobs that come before that, or meanwhile, wait for one that has its models. */
+export interface StartablePool extends InferencePool {
+  /** Starts the processes and waits until each has loaded every model. @throws what a load threw; it is tried again. */
+  start(): Promise<void>;
+}
+
+export function inferencePool<Spec>(options: InferencePoolOptions<Spec>): StartablePool {
+  return new Pool(options);
+}
+
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
-class Pool<Spec> implements InferencePool {
+class Pool<Spec> implements StartablePool {
   readonly #options: InferencePoolOptions<Spec>;
   readonly #processes: readonly InferenceProcess<Spec>[];
   /** Every job that has neither ended nor been dropped, in order of arrival. */
@@ -89,31 +102,20 @@ class Pool<Spec> implements InferencePool {
 
   constructor(options: InferencePoolOptions<Spec>) {
     this.#options = options;
-    const { settings, metrics, entry, models, clock, log } = options;
-    const passSeconds = metrics.histogram(
-      'inference_pass_seconds',
-      'Length of one inference pass',
-      ['model'],
-      PASS_SECONDS_BUCKETS,
-    );
-    metrics.gauge(
-      'inference_open_jobs',
-      'Requests to embedded models that wait or run',
-      () => this.#jobs.size,
-    );
+    const { settings, meter, entry, models, clock, log, nice = false } = options;
     this.#processes = Array.from(
       { length: Object.keys(models).length === 0 ? 0 : settings.workers },
       () =>
         new InferenceProcess<Spec>({
           entry,
-          load: { models, runtime: { provider: settings.provider, threads: settings.threads } },
+          load: { models, runtime: { provider: settings.provider, threads: settings.threads }, nice },
           clock,
           log,
           environment: settings.environment,
           loadLimitMs: options.loadLimitMs ?? LOAD_LIMIT_MS,
-          passLimitMs: options.passLimitMs ?? PASS_LIMIT_MS,
+          passLimitMs: options.passLimitMs ?? (nice ? PASS_LIMIT_OF_NICE_MS : PASS_LIMIT_MS),
           changed: () => this.#dispatch(),
-          passed: (model, lengthMs) => passSeconds.observe({ model }, lengthMs / 1000),
+          passed: (model, lengthMs) => meter.passed(model, lengthMs),
         }),
     );
   }
@@ -198,6 +200,7 @@ class Pool<Spec> implements InferencePool {
     this.#lastId += 1;
     const job = new PassJob(this.#lastId, model, work, this.#options.clock.monotonicMs());
     this.#jobs.add(job);
+    this.#options.meter.jobOpened();
     return job;
   }
 
@@ -225,6 +228,7 @@ class Pool<Spec> implements InferencePool {
 
   #drop(job: AnyJob): void {
     if (!this.#jobs.delete(job)) return;
+    this.#options.meter.jobEnded();
     for (const process of this.#processes) process.forget(job);
     if (![...this.#jobs].some(({ owner }) => owner === job.owner)) this.#ownersServed.delete(job.owner);
   }

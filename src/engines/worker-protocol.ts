@@ -10,6 +10,8 @@ import type { ProcessFault } from './process-protocol.ts';
 export interface LoadModels<Spec> {
   readonly runtime: RuntimeOptions;
   readonly models: Readonly<Record<string, Spec>>;
+  /** Whether it leaves the cores to all others. */
+  readonly nice: boolean;
 }
 
 /** What the loaded models tell of themselves, by model id. */

@@ -17,6 +17,8 @@ export interface FakeScript {
   readonly samples: number;
   /** Each pass gives `mark.pass` instead of samples. */
   readonly words?: boolean;
+  /** The first pass gives the number of the process. */
+  readonly who?: boolean;
   /** Audio to hear: the first pass gives its length and its sum. */
   readonly audio?: Float32Samples;
   /** How long a pass blocks the process. */
@@ -57,6 +59,7 @@ serveInference<FakeSpec>(async (spec) => {
   const model: PassModel<FakeScript, FakeResult, FakeDescription> = {
     description: { rateHz: RATE_HZ },
     async *open(script) {
+      if (script.who) yield `${process.pid}`;
       if (script.audio) {
         yield `${script.audio.length} ${script.audio.reduce((sum, each) => sum + each, 0)}`;
       }

@@ -9,12 +9,18 @@ import type { MinilmDescription, MinilmRequest, MinilmResult } from './minilm-re
 
 /**
  * @param model name in the pool, which outlives the engine.
- * @param atOnce batches that the pool works on at once; one for each of its processes.
+ * @param atOnce batches that a pool works on at once; one for each of its processes.
+ * @param lastPool where that is done which nobody waits for; it outlives the engine, too.
  */
-export function minilmEngine(pool: InferencePool, model: string, atOnce: number): EmbedEngine {
+export function minilmEngine(
+  pool: InferencePool,
+  model: string,
+  atOnce: number,
+  lastPool: Pick<InferencePool, 'run'> = pool,
+): EmbedEngine {
   const description = pool.description<MinilmDescription>(model);
   const batches = new InputBatches(atOnce, (inputs, { priority, owner }, signal) =>
-    pool.run<MinilmRequest, MinilmResult>(
+    (priority === 'batch' ? lastPool : pool).run<MinilmRequest, MinilmResult>(
       model,
       { request: { inputs }, priority, owner, delivery: 'text' },
       signal,
