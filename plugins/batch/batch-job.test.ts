@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import type { BatchRecord } from '../../src/contract/batch-store.ts';
 import { ServiceError } from '../../src/contract/error.ts';
+import { fileBlob } from '../../src/contract/file-store.ts';
 import {
+  type BatchWork,
   batchWork,
   type CallOperation,
   CHAT_PRICE,
@@ -8,7 +11,9 @@ import {
   inputLine,
   type ResultLine,
 } from '../../test/support/batch-work.ts';
+import { noMetrics } from '../../test/support/doubles.ts';
 import { withMethods } from '../../test/support/with-methods.ts';
+import { batchMetrics } from './batch-metrics.ts';
 
 const never = new AbortController().signal;
 const DONE = { kind: 'done' };
@@ -357,13 +362,33 @@ describe('the end of the 24 hours', () => {
     });
   });
 
-  it('is heeded when nobody worked on the batch before', async () => {
+  it('is heeded when no line could begin', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(3));
+    const late: CallOperation = () => {
+      throw new Error('no line may run');
+    };
+    const batches = withMethods(work.batches, {
+      begin: (...args) => {
+        work.clock.advance(86_400_000);
+        return work.batches.begin(...args);
+      },
+    });
+    expect(await work.job(late, { batches }).run(batch.id, never)).toEqual(DONE);
+    expect(await work.get(batch)).toMatchObject({ status: 'expired', counts: { total: 3, failed: 3 } });
+    expect((await work.results(batch)).error).toHaveLength(3);
+  });
+
+  it('fails a batch whose input was not checked by then', async () => {
     const work = await batchWork();
     const batch = await work.create(lines(3));
     work.clock.advance(86_400_000);
     expect(await work.job().run(batch.id, never)).toEqual(DONE);
-    expect(await work.get(batch)).toMatchObject({ status: 'expired', counts: { total: 3, failed: 3 } });
-    expect((await work.results(batch)).error).toHaveLength(3);
+    expect(await work.get(batch)).toMatchObject({
+      status: 'failed',
+      counts: { total: 0 },
+      faults: [{ code: 'batch_expired', line: null }],
+    });
   });
 
   it('does not take away what is only to be put into files', async () => {
@@ -583,6 +608,156 @@ describe('a store that fails', () => {
     const batch = await work.create(lines(2));
     const batches = withMethods(work.batches, { finalize: async () => false });
     await expect(work.job(echo, { batches }).run(batch.id, never)).rejects.toThrow('add up');
+  });
+});
+
+describe('what is lost', () => {
+  /** The word of a store that has the input no more after so many reads. */
+  const withoutInput = (work: BatchWork, batch: BatchRecord, reads: number) => {
+    let left = reads;
+    return withMethods(work.blobs, {
+      read: async (...args) => {
+        if (args[0] !== fileBlob(batch.inputFile)) return await work.blobs.read(...args);
+        left -= 1;
+        return left < 0 ? undefined : await work.blobs.read(...args);
+      },
+    });
+  };
+
+  it('before the check of an input fails the batch', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(3));
+    expect(await work.job(echo, { blobs: withoutInput(work, batch, 0) }).run(batch.id, never)).toEqual(DONE);
+    expect(await work.get(batch)).toMatchObject({ status: 'failed', faults: [{ code: 'input_file_lost' }] });
+    expect(work.log.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
+  });
+
+  it.each([
+    { how: 'ends a batch', cancel: false, status: 'expired' },
+    { how: 'ends a batch that is cancelled', cancel: true, status: 'cancelled' },
+  ])('of an input while lines run $how with the results that there are', async ({ cancel, status }) => {
+    const work = await batchWork();
+    const batch = await work.create(lines(40));
+    const stop = new AbortController();
+    let calls = 0;
+    const call: CallOperation = async (...args) => {
+      calls += 1;
+      if (calls === 10) stop.abort(new Error('drain'));
+      return await echo(...args);
+    };
+    expect(await work.job(call).run(batch.id, stop.signal)).toEqual(AGAIN);
+    const { counts } = await work.get(batch);
+    expect(counts.completed).toBeLessThan(40);
+    if (cancel) await work.batches.cancel('a', batch.id, 7);
+    expect(await work.job(echo, { blobs: withoutInput(work, batch, 0) }).run(batch.id, never)).toEqual(DONE);
+    expect(await work.get(batch)).toMatchObject({ status, counts, faults: [{ code: 'input_file_lost' }] });
+    expect((await work.results(batch)).output).toHaveLength(counts.completed);
+    expect(work.log.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
+  });
+
+  it('of saved results leaves a gap in the file, of which the batch tells', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(1200));
+    const lost: string[] = [];
+    const blobs = withMethods(work.blobs, {
+      read: async (...args) => {
+        if (args[0].startsWith('batches/') && lost.length === 0) lost.push(args[0]);
+        return lost.includes(args[0]) ? undefined : await work.blobs.read(...args);
+      },
+    });
+    expect(await work.job(async () => '{}', { blobs }).run(batch.id, never)).toEqual(DONE);
+    expect(await work.get(batch)).toMatchObject({
+      status: 'completed',
+      counts: { completed: 1200 },
+      faults: [{ code: 'results_lost' }],
+    });
+    const { length } = (await work.results(batch)).output;
+    expect(length).toBeGreaterThan(0);
+    expect(length).toBeLessThan(1200);
+  });
+
+  it('with all saved results leaves no file', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(2));
+    const blobs = withMethods(work.blobs, {
+      read: async (...args) => (args[0].startsWith('batches/') ? undefined : await work.blobs.read(...args)),
+    });
+    expect(await work.job(echo, { blobs }).run(batch.id, never)).toEqual(DONE);
+    expect(await work.get(batch)).toMatchObject({ status: 'completed', outputFile: undefined });
+    expect(await Array.fromAsync(work.blobs.list('files/', never))).toHaveLength(1);
+  });
+});
+
+describe('result files that cannot be stored', () => {
+  it('leave nothing behind, however often it is tried', async () => {
+    const work = await batchWork();
+    const batch = await work.create(
+      lines(2, (place) => (place === 0 ? {} : { fail: ['not_found', 'none'] })),
+    );
+    let writes = 0;
+    const blobs = withMethods(work.blobs, {
+      write: async (name, ...rest) => {
+        if (name.startsWith('files/')) writes += 1;
+        if (name.startsWith('files/') && writes % 2 === 0) throw new Error('full');
+        return await work.blobs.write(name, ...rest);
+      },
+    });
+    for (let run = 0; run < 3; run += 1) {
+      await expect(work.job(failing, { blobs }).run(batch.id, never)).rejects.toThrow('full');
+    }
+    expect(await Array.fromAsync(work.blobs.list('files/', never))).toHaveLength(1);
+    expect(await work.job(failing).run(batch.id, never)).toEqual(DONE);
+    expect(await work.get(batch)).toMatchObject({ status: 'completed', counts: { completed: 1, failed: 1 } });
+  });
+});
+
+describe('a process that leaves', () => {
+  it('gives up a checkpoint that hangs', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(2));
+    const stop = new AbortController();
+    const saving = Promise.withResolvers<void>();
+    const blobs = withMethods(work.blobs, {
+      write: async (_, __, signal) => {
+        saving.resolve();
+        await new Promise((__, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+        throw new Error('never');
+      },
+    });
+    const job = work.job(echo, { blobs });
+    const running = job.run(batch.id, stop.signal);
+    await saving.promise;
+    stop.abort(new Error('drain'));
+    job.leave();
+    expect(await running).toEqual(AGAIN);
+    expect(await work.job().run(batch.id, never)).toEqual(DONE);
+    expect(ids((await work.results(batch)).output).sort()).toEqual(allIds(2));
+  });
+});
+
+describe('a batch that is taken', () => {
+  it('is logged with its place, and counted as having waited once', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(40));
+    const waits: number[] = [];
+    const metrics = {
+      ...batchMetrics(noMetrics),
+      wait: { observe: (_: object, s: number) => waits.push(s) },
+    };
+    const stop = new AbortController();
+    work.clock.advance(5000);
+    const call: CallOperation = async (...args) => {
+      stop.abort(new Error('drain'));
+      return await echo(...args);
+    };
+    await work.job(call, { metrics }).run(batch.id, stop.signal);
+    await work.job(echo, { metrics }).run(batch.id, never);
+    expect(waits).toEqual([5]);
+    const taken = work.log.lines.filter(({ message }) => message === 'batch taken');
+    expect(taken.map(({ fields }) => fields)).toEqual([
+      { batch: batch.id, organization: 'a', status: 'validating', line: 1 },
+      { batch: batch.id, organization: 'a', status: 'in_progress', line: expect.any(Number) },
+    ]);
   });
 });
 

@@ -1,9 +1,15 @@
 /** What is done for a batch, from its input to its result files: by any process, and by another where one died. */
 
-import type { BatchRecord, BatchStatus, BatchStore } from '../../src/contract/batch-store.ts';
+import type {
+  BatchFault,
+  BatchRecord,
+  BatchStore,
+  BEFORE_BATCH_END,
+} from '../../src/contract/batch-store.ts';
 import type { BlobStore } from '../../src/contract/blob-store.ts';
 import type { LineCalls } from '../../src/contract/calls.ts';
 import type { Clock } from '../../src/contract/clock.ts';
+import { shuttingDown } from '../../src/contract/error.ts';
 import type { FileStore } from '../../src/contract/file-store.ts';
 import type { Id } from '../../src/contract/id.ts';
 import type { JobHandler, JobOutcome } from '../../src/contract/jobs.ts';
@@ -16,8 +22,9 @@ import type { BatchMetrics } from './batch-metrics.ts';
 import { whileUnchanged } from './batch-watch.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { EventLoopTurns } from './event-loop-turns.ts';
+import { INPUT_LOST, REFUSALS, RESULTS_LOST } from './final-faults.ts';
 import { InputChecks } from './input-checks.ts';
-import { inputBytes, inputLines } from './input-lines.ts';
+import { InputLost, inputBytes, inputLines } from './input-lines.ts';
 import { RETRY_TIMES, type RetryTimes } from './line-retries.ts';
 import { LineRunner, type LineTimes } from './line-runner.ts';
 import { LineShares } from './line-shares.ts';
@@ -55,11 +62,16 @@ const DONE: JobOutcome = { kind: 'done' };
 /** For a batch that gives way, or that another runner has: then the queue knows better. */
 const AGAIN: JobOutcome = { kind: 'again', delayMs: 0 };
 
-export function batchJob(parts: BatchJobParts): JobHandler {
+export interface BatchJobHandler extends JobHandler {
+  /** Gives up what runs still try to save, for a process that ends at once: others do it again. Idempotent. */
+  leave(): void;
+}
+
+export function batchJob(parts: BatchJobParts): BatchJobHandler {
   return new BatchJob(parts);
 }
 
-type EndWithFiles = Extract<BatchStatus, 'completed' | 'cancelled' | 'expired'>;
+type EndWithFiles = keyof typeof BEFORE_BATCH_END;
 
 /** A batch in the hands of this process, for as long as one call of the queue lasts. */
 interface Held {
@@ -68,7 +80,7 @@ interface Held {
   readonly signal: AbortSignal;
 }
 
-class BatchJob implements JobHandler {
+class BatchJob implements BatchJobHandler {
   readonly kind = 'batch';
   readonly concurrency: number;
   readonly #parts: BatchJobParts;
@@ -76,6 +88,7 @@ class BatchJob implements JobHandler {
   readonly #checks: InputChecks;
   readonly #shares: LineShares;
   readonly #retries: RememberedRetries;
+  readonly #leaving = new AbortController();
   #running = 0;
 
   constructor(parts: BatchJobParts) {
@@ -88,6 +101,10 @@ class BatchJob implements JobHandler {
     this.#retries = new RememberedRetries({ clock, random, times: times.retries });
   }
 
+  leave(): void {
+    this.#leaving.abort(shuttingDown());
+  }
+
   async run(id: string, signal: AbortSignal): Promise<JobOutcome> {
     const { batches, blobs } = this.#parts;
     const runner = crypto.randomUUID();
@@ -97,10 +114,12 @@ class BatchJob implements JobHandler {
       await blobs.deleteAll(partsPrefix(id as Id<'batch'>), signal);
       return DONE;
     }
-    const checkpoints = new Checkpoints(this.#parts, claimed, runner);
+    const { batch, isFirst, progress } = claimed;
+    this.#taken(batch, isFirst, progress.line);
+    const checkpoints = new Checkpoints(this.#parts, claimed, runner, this.#leaving.signal);
     this.#running += 1;
     try {
-      return await this.#work(claimed.batch, { runner, checkpoints, signal });
+      return await this.#work(batch, { runner, checkpoints, signal });
     } catch (error) {
       // What a stop has broken off is no failure.
       if (signal.aborted) return AGAIN;
@@ -119,10 +138,27 @@ class BatchJob implements JobHandler {
       const late = unixSeconds(clock) >= batch.times.expires;
       const [effect] = next(batch.status, { kind: 'taken', late }).effects;
       if (effect === undefined) return DONE;
-      if ((await this.#perform(effect, batch, held)) === 'waits') return AGAIN;
+      try {
+        if ((await this.#perform(effect, batch, held)) === 'waits') return AGAIN;
+      } catch (error) {
+        if (!(error instanceof InputLost)) throw error;
+        await this.#goOnWithoutInput(batch, error, held);
+      }
       batch = await batches.look(batch.id, held.runner);
     }
     return AGAIN;
+  }
+
+  /** No later run would find it, so the batch ends with what it has. */
+  async #goOnWithoutInput(batch: BatchRecord, lost: InputLost, held: Held): Promise<void> {
+    const now = await held.checkpoints.look();
+    // Another runner may have ended it, after which the file may go; or it was cancelled, which ends otherwise.
+    if (now?.status !== batch.status) return;
+    const { id, organization } = batch;
+    this.#parts.log.error('a batch cannot go on', lost, { batch: id, organization });
+    const [effect] = next(batch.status, { kind: 'input_lost' }).effects;
+    if (effect?.kind === 'store_files') await this.#end(batch, effect.as, held, [INPUT_LOST]);
+    else if (effect !== undefined) await this.#perform(effect, batch, held);
   }
 
   async #perform(effect: Effect, batch: BatchRecord, held: Held): Promise<'waits' | 'goes on'> {
@@ -130,23 +166,26 @@ class BatchJob implements JobHandler {
       case 'validate':
         await this.#validate(batch, held);
         return 'goes on';
+      case 'refuse':
+        await this.#fail(batch, [REFUSALS[effect.code]], held);
+        return 'goes on';
       case 'run_lines':
         return await this.#runLines(batch, held);
       case 'write_off':
         await this.#writeOff(batch, effect.as, held);
         return 'goes on';
       case 'store_files':
-        await this.#end(batch, 'completed', held);
+        await this.#end(batch, effect.as, held);
         return 'goes on';
       default:
         throw new Error(`nobody asks a runner to '${effect.kind}'`);
     }
   }
 
-  async #validate(batch: BatchRecord, { runner, checkpoints, signal }: Held): Promise<void> {
-    const { batches, clock, metrics } = this.#parts;
+  async #validate(batch: BatchRecord, held: Held): Promise<void> {
+    const { batches, clock } = this.#parts;
+    const { runner, checkpoints, signal } = held;
     const { id, endpoint, organization } = batch;
-    metrics.wait.observe({}, unixSeconds(clock) - batch.times.created);
     const verdict = await whileUnchanged(
       batch,
       { look: () => checkpoints.look(), everyMs: this.#times.beatMs },
@@ -156,11 +195,13 @@ class BatchJob implements JobHandler {
       },
       signal,
     );
-    const at = unixSeconds(clock);
-    if (verdict?.kind === 'sound') await batches.begin(id, runner, { ...verdict, at });
-    else if (verdict?.kind === 'faulty' && (await batches.fail(id, runner, verdict.faults, at))) {
-      this.#ended(batch, 'failed');
-    }
+    if (verdict?.kind === 'sound') await batches.begin(id, runner, { ...verdict, at: unixSeconds(clock) });
+    else if (verdict?.kind === 'faulty') await this.#fail(batch, verdict.faults, held);
+  }
+
+  async #fail(batch: BatchRecord, faults: readonly BatchFault[], { runner }: Held): Promise<void> {
+    const { batches, clock } = this.#parts;
+    if (await batches.fail(batch.id, runner, faults, unixSeconds(clock))) this.#ended(batch, 'failed');
   }
 
   async #runLines(batch: BatchRecord, { runner, checkpoints, signal }: Held): Promise<'waits' | 'goes on'> {
@@ -207,13 +248,30 @@ class BatchJob implements JobHandler {
     await this.#end(batch, as, held);
   }
 
-  async #end(batch: BatchRecord, status: EndWithFiles, { runner, signal }: Held): Promise<void> {
-    const { batches, blobs, clock } = this.#parts;
-    const files = await storeResultFiles(this.#parts, batch, signal);
-    if (await batches.end(batch.id, runner, { status, files, at: unixSeconds(clock) })) {
+  async #end(
+    batch: BatchRecord,
+    status: EndWithFiles,
+    { runner, signal }: Held,
+    faults: readonly BatchFault[] = [],
+  ): Promise<void> {
+    const { batches, blobs, clock, log } = this.#parts;
+    const { id, organization } = batch;
+    const { files, lostParts } = await storeResultFiles(this.#parts, batch, signal);
+    const all = lostParts === 0 ? faults : [...faults, RESULTS_LOST];
+    if (await batches.end(id, runner, { status, files, faults: all, at: unixSeconds(clock) })) {
+      if (lostParts > 0) {
+        const lost = new Error('parts of a batch are gone');
+        log.error('a batch has lost results', lost, { batch: id, organization, parts: lostParts });
+      }
       this.#ended(batch, status);
       await blobs.deleteAll(partsPrefix(batch.id), signal);
     } else await dropResultFiles(blobs, files);
+  }
+
+  #taken({ id, organization, status, times }: BatchRecord, isFirst: boolean, line: number): void {
+    const { metrics, log, clock } = this.#parts;
+    if (isFirst) metrics.wait.observe({}, unixSeconds(clock) - times.created);
+    log.info('batch taken', { batch: id, organization, status, line });
   }
 
   #ended({ id, organization, times }: BatchRecord, status: EndWithFiles | 'failed'): void {

@@ -10,6 +10,7 @@ const EVENTS: Record<string, Event> = {
   'taken late': { kind: 'taken', late: true },
   'input accepted': { kind: 'input_accepted' },
   'input refused': { kind: 'input_refused' },
+  'input lost': { kind: 'input_lost' },
   'lines ended': { kind: 'lines_ended' },
   'last line ended': { kind: 'last_line_ended' },
   'files stored, completed': { kind: 'files_stored', as: 'completed' },
@@ -21,7 +22,8 @@ const EVENTS: Record<string, Event> = {
 function effectName(effect: Effect): string {
   if (effect.kind === 'answer') return String(effect.status);
   const name = effect.kind.replace('_', ' ');
-  return effect.kind === 'write_off' ? `${name} (${effect.as})` : name;
+  if (effect.kind === 'refuse') return `${name} (${effect.code})`;
+  return 'as' in effect ? `${name} (${effect.as})` : name;
 }
 
 function cell(status: BatchStatus, event: Event): string {

@@ -11,6 +11,8 @@ export type Event =
   /** Every line of the input is well formed. */
   | { readonly kind: 'input_accepted' }
   | { readonly kind: 'input_refused' }
+  /** Its bytes are gone, for ever. */
+  | { readonly kind: 'input_lost' }
   /** Results of some lines are to be saved. */
   | { readonly kind: 'lines_ended' }
   /** Every line has a result. */
@@ -22,10 +24,12 @@ export type Event =
 export type Effect =
   /** Read the whole input and look for faults. */
   | { readonly kind: 'validate' }
+  /** Let it fail, with the one fault of this code. */
+  | { readonly kind: 'refuse'; readonly code: 'batch_expired' | 'input_file_lost' }
   | { readonly kind: 'run_lines' }
   /** Give every line that has no result an error, then store the result files. */
   | { readonly kind: 'write_off'; readonly as: 'cancelled' | 'expired' }
-  | { readonly kind: 'store_files' }
+  | { readonly kind: 'store_files'; readonly as: keyof typeof BEFORE_BATCH_END }
   /** Keep results, counts and bills. */
   | { readonly kind: 'save' }
   /** Answer whoever asked for a cancel: with the batch, or 409. */
@@ -45,6 +49,8 @@ export function next(status: BatchStatus, event: Event): Step {
       return status === 'validating' ? to('in_progress') : to(status);
     case 'input_refused':
       return status === 'validating' ? to('failed') : to(status);
+    case 'input_lost':
+      return { status, effects: withoutInput(status) };
     case 'lines_ended': {
       const isSaved = status === 'in_progress' || status === 'cancelling';
       return { status, effects: isSaved ? [{ kind: 'save' }] : [] };
@@ -60,17 +66,31 @@ export function next(status: BatchStatus, event: Event): Step {
   }
 }
 
-/** What a runner does. Validating does not expire: its lines do, when they begin. */
+/** What a runner does. */
 function workOf(status: BatchStatus, late: boolean): readonly Effect[] {
   switch (status) {
     case 'validating':
-      return [{ kind: 'validate' }];
+      return [late ? { kind: 'refuse', code: 'batch_expired' } : { kind: 'validate' }];
     case 'in_progress':
       return [late ? { kind: 'write_off', as: 'expired' } : { kind: 'run_lines' }];
     case 'cancelling':
       return [{ kind: 'write_off', as: 'cancelled' }];
     case 'finalizing':
-      return [{ kind: 'store_files' }];
+      return [{ kind: 'store_files', as: 'completed' }];
+    default:
+      return [];
+  }
+}
+
+/** Lines that have no result will have none, and nobody knows their names. */
+function withoutInput(status: BatchStatus): readonly Effect[] {
+  switch (status) {
+    case 'validating':
+      return [{ kind: 'refuse', code: 'input_file_lost' }];
+    case 'in_progress':
+      return [{ kind: 'store_files', as: 'expired' }];
+    case 'cancelling':
+      return [{ kind: 'store_files', as: 'cancelled' }];
     default:
       return [];
   }

@@ -2,7 +2,8 @@
 
 import type { Metrics } from '../../src/contract/metrics.ts';
 
-const WAIT_SECONDS = [0.1, 0.5, 1, 5, 15, 60, 300, 1800, 7200, 43_200];
+/** A batch knows the second of its creation. */
+const WAIT_SECONDS = [1, 5, 15, 60, 300, 1800, 7200, 43_200];
 
 export type BatchMetrics = ReturnType<typeof batchMetrics>;
 
@@ -14,10 +15,10 @@ export function batchMetrics(metrics: Metrics) {
       'result',
     ]),
     ended: metrics.counter('batches_ended_total', 'Batches that have ended.', ['status']),
-    /** Observed when a runner first begins to validate. */
+    /** Observed when a runner has a batch that nobody had before. */
     wait: metrics.histogram(
       'batch_wait_seconds',
-      'Time from the creation of a batch to its first runner.',
+      'Time from the creation of a batch to its first runner, in whole seconds.',
       [],
       WAIT_SECONDS,
     ),

@@ -31,6 +31,7 @@ export class Checkpoints {
   readonly #parts: CheckpointParts;
   readonly #batch: BatchRecord;
   readonly #runner: string;
+  readonly #leaving: AbortSignal;
   #window: LineWindow;
   #unsaved = new UnsavedResults();
   #saving: Promise<BatchRecord | undefined> | undefined;
@@ -38,8 +39,15 @@ export class Checkpoints {
   #failure: { readonly error: unknown } | undefined;
   #saved = 0;
 
-  constructor(parts: CheckpointParts, { batch, progress }: ClaimedBatch, runner: string) {
+  /** @param leaving fires when nothing is to be saved any more. */
+  constructor(
+    parts: CheckpointParts,
+    { batch, progress }: ClaimedBatch,
+    runner: string,
+    leaving: AbortSignal,
+  ) {
     this.#parts = parts;
+    this.#leaving = leaving;
     this.#batch = batch;
     this.#runner = runner;
     this.#window = new LineWindow(progress);
@@ -150,7 +158,7 @@ export class Checkpoints {
   async #write(results: UnsavedResults): Promise<BatchPart[]> {
     this.#saved += 1;
     const place = this.#saved;
-    const signal = AbortSignal.timeout(SAVE_LIMIT_MS);
+    const signal = AbortSignal.any([this.#leaving, AbortSignal.timeout(SAVE_LIMIT_MS)]);
     const kinds = (['output', 'error'] as const).filter((kind) => results.countOf(kind) > 0);
     return await Promise.all(
       kinds.map(async (kind) => {

@@ -43,9 +43,8 @@ export function batchPlugin(options: BatchOptions): FeaturePlugin<(typeof NEEDS)
       const batches = new Batches({ ...slots, openPerOrganization });
       const metrics = batchMetrics(slots.metrics);
       const { linesAtOnce, batchesAtOnce, lineBytes: mostLineBytes } = options;
-      const runner = slots.jobs.work(
-        batchJob({ ...slots, metrics, linesAtOnce, batchesAtOnce, mostLineBytes }),
-      );
+      const job = batchJob({ ...slots, metrics, linesAtOnce, batchesAtOnce, mostLineBytes });
+      const runner = slots.jobs.work(job);
       const watch = new QueueWatch(slots);
       const sweep = new FileSweep(slots);
       return {
@@ -60,6 +59,8 @@ export function batchPlugin(options: BatchOptions): FeaturePlugin<(typeof NEEDS)
         },
         async close() {
           files.stop();
+          // What the grace time was not enough for is done again.
+          job.leave();
           await Promise.all([runner.stop(), watch.close(), sweep.close()]);
         },
       };

@@ -10,12 +10,15 @@ export interface InputParts {
   readonly files: FileStore;
 }
 
+/** The input is not there any more, and will not come back: not that it cannot be reached. */
+export class InputLost extends Error {}
+
 export type InputOf = Pick<BatchRecord, 'organization' | 'inputFile' | 'times'>;
 
 /**
  * Bytes from a place on.
- * @throws Error when the file is gone, which it cannot be while a batch reads it; what the stores throw; the signal's
- *   reason.
+ * @throws InputLost when the file is gone, which it is not to be while a batch reads it; what the stores throw; the
+ *   signal's reason.
  */
 export async function* inputBytes(
   { blobs, files }: InputParts,
@@ -25,11 +28,11 @@ export async function* inputBytes(
 ): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
   // It was there when the batch was made; what expires while a batch reads it is kept.
   const file = await files.get(organization, inputFile, times.created);
-  if (file === undefined) throw new Error('the input file of a batch is gone');
+  if (file === undefined) throw new InputLost('the input file of a batch is gone');
   if (from.offsetBytes >= file.lengthBytes) return;
   const range = { start: from.offsetBytes, end: file.lengthBytes };
   const bytes = await blobs.read(fileBlob(inputFile), signal, range);
-  if (bytes === undefined) throw new Error('the bytes of an input file are gone');
+  if (bytes === undefined) throw new InputLost('the bytes of an input file are gone');
   yield* bytes;
 }
 

@@ -13,35 +13,55 @@ export interface ResultFilesParts {
   readonly clock: Clock;
 }
 
+export interface ResultFiles {
+  readonly files: BatchFiles;
+  /** Parts that are not there any more, and are left out. */
+  readonly lostParts: number;
+}
+
 /**
  * Stores the bytes of both files. Their records are for {@link BatchStore.end} to note; until then nobody sees them.
- * @throws what the stores throw; the signal's reason.
+ * @throws what the stores throw, the signal's reason: then nothing of them is left that can be deleted.
  */
 export async function storeResultFiles(
   { batches, blobs, clock }: ResultFilesParts,
   batch: BatchRecord,
   signal: AbortSignal,
-): Promise<BatchFiles> {
+): Promise<ResultFiles> {
   const parts = await batches.parts(batch.id);
   const files: { [Kind in BatchPart['kind']]?: FileRecord } = {};
-  for (const kind of ['output', 'error'] as const) {
-    const own = parts.filter((part) => part.kind === kind);
-    if (own.length === 0) continue;
-    const id = newId('file');
-    const facts = await blobs.write(fileBlob(id), bytesOf(blobs, own, signal), signal);
-    const createdAt = unixSeconds(clock);
-    const { organization, outputExpiresAfterS: expiresAfterS } = batch;
-    files[kind] = {
-      ...{ id, organization, createdAt, ...facts },
-      purpose: 'batch_output',
-      filename: `${batch.id}_${kind}.jsonl`,
-      expiresAt: expiresAfterS === undefined ? undefined : createdAt + expiresAfterS,
-    };
+  let lostParts = 0;
+  const lost = () => {
+    lostParts += 1;
+  };
+  try {
+    for (const kind of ['output', 'error'] as const) {
+      const own = parts.filter((part) => part.kind === kind);
+      if (own.length === 0) continue;
+      const id = newId('file');
+      const facts = await blobs.write(fileBlob(id), bytesOf(blobs, own, signal, lost), signal);
+      if (facts.lengthBytes === 0) {
+        await blobs.delete(fileBlob(id));
+        continue;
+      }
+      const createdAt = unixSeconds(clock);
+      const { organization, outputExpiresAfterS: expiresAfterS } = batch;
+      files[kind] = {
+        ...{ id, organization, createdAt, ...facts },
+        purpose: 'batch_output',
+        filename: `${batch.id}_${kind}.jsonl`,
+        expiresAt: expiresAfterS === undefined ? undefined : createdAt + expiresAfterS,
+      };
+    }
+  } catch (error) {
+    // A store that is away keeps them, until a sweep finds that nobody names them.
+    await dropResultFiles(blobs, files).catch(() => undefined);
+    throw error;
   }
-  return files;
+  return { files, lostParts };
 }
 
-/** Deletes files that were stored for a batch which another runner has. */
+/** Deletes files that no batch will have. */
 export async function dropResultFiles(blobs: BlobStore, { output, error }: BatchFiles): Promise<void> {
   for (const file of [output, error]) if (file !== undefined) await blobs.delete(fileBlob(file.id));
 }
@@ -50,10 +70,11 @@ async function* bytesOf(
   blobs: BlobStore,
   parts: readonly BatchPart[],
   signal: AbortSignal,
+  lost: () => void,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   for (const { blob } of parts) {
     const bytes = await blobs.read(blob, signal);
-    if (bytes === undefined) throw new Error('a part of a batch is gone');
-    yield* bytes;
+    if (bytes === undefined) lost();
+    else yield* bytes;
   }
 }

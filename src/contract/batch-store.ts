@@ -111,6 +111,8 @@ export interface BatchPart {
 /** A batch in the hands of one runner. */
 export interface ClaimedBatch {
   readonly batch: BatchRecord;
+  /** Whether nobody had it before. */
+  readonly isFirst: boolean;
   readonly progress: BatchProgress;
 }
 
@@ -207,6 +209,8 @@ export interface BatchStore {
     end: {
       readonly status: 'completed' | 'cancelled' | 'expired';
       readonly files: BatchFiles;
+      /** What was lost; absent is nothing. */
+      readonly faults?: readonly BatchFault[] | undefined;
       readonly at: number;
     },
   ): Promise<boolean>;

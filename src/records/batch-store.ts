@@ -147,16 +147,18 @@ export function batchStore({ db, engine }: Records): BatchStore {
         return row && { batch: toRecord(row), accepted: row.status === 'cancelling' };
       }),
 
-    async claim(id, runner) {
-      const row = await db
-        .updateTable('batches')
-        .set({ runner })
-        .where('id', '=', id)
-        .where(OPEN)
-        .returningAll()
-        .executeTakeFirst();
-      return row && toClaimed(row);
-    },
+    claim: (id, runner) =>
+      db.transaction().execute(async (transaction) => {
+        const taken = transaction
+          .updateTable('batches')
+          .set({ runner })
+          .where('id', '=', id)
+          .where(OPEN)
+          .returningAll();
+        const first = await taken.where('runner', 'is', null).executeTakeFirst();
+        const row = first ?? (await taken.executeTakeFirst());
+        return row && toClaimed(row, first !== undefined);
+      }),
 
     async look(id, runner) {
       const row = await db
@@ -230,7 +232,7 @@ export function batchStore({ db, engine }: Records): BatchStore {
       return rows.map(({ kind, blob, length_bytes }) => ({ kind, blob, lengthBytes: length_bytes }));
     },
 
-    end: (id, runner, { status, files, at }) =>
+    end: (id, runner, { status, files, faults = [], at }) =>
       db.transaction().execute(async (transaction) => {
         const { numUpdatedRows } = await inHands(transaction, id, runner)
           .set({
@@ -238,6 +240,7 @@ export function batchStore({ db, engine }: Records): BatchStore {
             [`${status}_at`]: at,
             output_file: files.output?.id ?? null,
             error_file: files.error?.id ?? null,
+            faults: JSON.stringify(faults),
           })
           .where('status', '=', BEFORE_BATCH_END[status])
           .executeTakeFirst();
@@ -299,9 +302,10 @@ function toPartRow({ kind, blob, lengthBytes }: BatchPart) {
   return { kind, blob, length_bytes: lengthBytes };
 }
 
-function toClaimed(row: Selectable<Batches>): ClaimedBatch {
+function toClaimed(row: Selectable<Batches>, isFirst: boolean): ClaimedBatch {
   const ahead: number[] = JSON.parse(row.lines_ahead);
-  return { batch: toRecord(row), progress: { offsetBytes: row.offset_bytes, line: row.line, ahead } };
+  const progress = { offsetBytes: row.offset_bytes, line: row.line, ahead };
+  return { batch: toRecord(row), isFirst, progress };
 }
 
 function toRecord(row: Selectable<Batches>): BatchRecord {

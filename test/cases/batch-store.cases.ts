@@ -250,7 +250,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       const progress = { offsetBytes: 70, line: 3, ahead: [5, 9] };
       await batches.checkpoint(id, 'r1', checkpointOf({ progress, completed: 2 }));
       const claimed = await batches.claim(id, 'r2');
-      expect(claimed).toEqual({ batch: await batches.get('a', id), progress });
+      expect(claimed).toEqual({ batch: await batches.get('a', id), isFirst: false, progress });
 
       const before = await batches.get('a', id);
       const late = checkpointOf({ completed: 1, parts: [{ kind: 'output', blob: 'late', lengthBytes: 1 }] });
@@ -265,6 +265,16 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       expect(await batches.parts(id)).toEqual([]);
       expect(await stores.files.known([end.files.output.id])).toEqual(new Set());
       expect(await batches.look(id, 'r2')).toEqual(before);
+    });
+
+    test('learn whether they are the first, however many claim at once', async () => {
+      const stores = await open();
+      const { id } = await stored(stores);
+      const claims = await Promise.all(
+        Array.from({ length: 10 }, (_, at) => stores.batches.claim(id, `r${at}`)),
+      );
+      expect(claims.filter((claimed) => claimed?.isFirst)).toHaveLength(1);
+      expect(await stores.batches.claim(id, 'later')).toMatchObject({ isFirst: false });
     });
 
     test('get no batch that has ended, and none that is not there', async () => {
@@ -429,6 +439,15 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       });
     });
 
+    test('tells what was lost', async () => {
+      const stores = await open();
+      const id = await begun(stores, 2);
+      const faults = [{ code: 'input_file_lost', message: 'Gone.', param: null, line: null }];
+      const end = { status: 'expired', files: {}, faults, at: NOW + 2 } as const;
+      expect(await stores.batches.end(id, 'r1', end)).toBe(true);
+      expect(await stores.batches.get('a', id)).toMatchObject({ status: 'expired', faults });
+    });
+
     test('comes when every line has a result, not before', async () => {
       const stores = await open();
       const id = await begun(stores, 3);
@@ -489,8 +508,11 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
     expect(await stores.batches.open(5, other)).toEqual([]);
   });
 
+  /** What a store hears of: that an input is lost shows in what a runner does then. */
+  type StoreEvent = Exclude<Event, { kind: 'input_lost' }>;
+
   /** What the store did, as the machine says it. */
-  async function moved({ batches }: BatchStores, id: BatchRecord['id'], event: Event): Promise<boolean> {
+  async function moved({ batches }: BatchStores, id: BatchRecord['id'], event: StoreEvent): Promise<boolean> {
     switch (event.kind) {
       case 'taken':
         return (await batches.claim(id, 'r1')) !== undefined;
@@ -509,9 +531,9 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
     }
   }
 
-  const event: fc.Arbitrary<Event> = fc.oneof(
+  const event: fc.Arbitrary<StoreEvent> = fc.oneof(
     fc.record({ kind: fc.constant('taken' as const), late: fc.boolean() }),
-    fc.constantFrom<Event>(
+    fc.constantFrom<StoreEvent>(
       { kind: 'input_accepted' },
       { kind: 'input_refused' },
       { kind: 'lines_ended' },
