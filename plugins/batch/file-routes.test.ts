@@ -70,6 +70,8 @@ describe('an upload', () => {
     ['../../etc/passwd', 'passwd'],
     ['Grüße 你好.jsonl', 'Grüße 你好.jsonl'],
     ['x'.repeat(300), 'x'.repeat(255)],
+    ['the "5%" and %2F, %41.jsonl', 'the "5%" and %2F, %41.jsonl'],
+    ['two\r\nlines.jsonl', 'two__lines.jsonl'],
   ])('keeps a name: %s', async (name, kept) => {
     const { add } = await fileApp();
     expect(await add(TEXT, name)).toMatchObject({ filename: kept });
@@ -396,6 +398,14 @@ describe('the content', () => {
     expect(await answer.text()).toBe(digits);
   });
 
+  it('is saved under the name that its client gave, encoded once', async () => {
+    const { add, send } = await fileApp();
+    const { id } = await add(digits, '5% "of" %20.jsonl');
+    expect((await send(`${FILES}/${id}/content`)).headers.get('content-disposition')).toBe(
+      `attachment; filename="5_ _of_ _20.jsonl"; filename*=UTF-8''5%25%20%22of%22%20%2520.jsonl`,
+    );
+  });
+
   it.each([
     ['bytes=0-3', '0123', 'bytes 0-3/10'],
     ['bytes=7-', '789', 'bytes 7-9/10'],
@@ -420,6 +430,7 @@ describe('the content', () => {
   it.each([
     ['bytes=10-', digits],
     ['bytes=-0', digits],
+    ['bytes=99999999999999999999-', digits],
     ['bytes=0-', ''],
   ])('has no range %s', async (range, text) => {
     const { add, send } = await fileApp();

@@ -291,6 +291,20 @@ describe('a file that somebody takes while it arrives', () => {
     ]);
   });
 
+  it('has the three characters in its name that a form writes with a percent sign, and the rest as it is', async () => {
+    const names: unknown[] = [];
+    const head = (name: string) => `--b\r\ncontent-disposition: form-data; name="${name}"; filename="a`;
+    await readForm(
+      raw(`${head('x')}%22%0D%0A%20%2f%25%0a%5C%"\r\n\r\n1\r\n${head('y')}%2522"\r\n\r\n1\r\n--b--\r\n`),
+      settings((file) => {
+        names.push(file.filename);
+        return counted(file);
+      }),
+      never,
+    );
+    expect(names).toEqual(['a"\r\n%20%2f%25%0a%5C%', 'a%2522']);
+  });
+
   it('comes as fast as it is taken', async () => {
     const goOn = Promise.withResolvers<void>();
     let sent = 0;

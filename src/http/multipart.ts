@@ -174,7 +174,7 @@ class FormReader<Upload extends object> {
       stream.once('limit', () => this.#refused.abort(fileTooLarge(name, fileBytes)));
       // Told by what reads it; without a listener a part that breaks off would end the process.
       stream.once('error', () => undefined);
-      const file = { name, filename, bytes: bytesOf(stream, this.#refused.signal) };
+      const file = { name, filename: filenameOf(filename), bytes: bytesOf(stream, this.#refused.signal) };
       const taken = this.#settings.take(file, ended).then((upload) => this.#form.add(name, upload));
       this.#taken.push(taken.catch((error: unknown) => this.#refused.abort(error)));
     });
@@ -230,6 +230,14 @@ function parserFor(contentType: string, fileBytes: number): BusboyInstance {
   } catch {
     throw notAForm();
   }
+}
+
+/**
+ * The name as the client has it. Browsers, curl and SDKs write the three characters that would end it as `%22`, `%0D` and
+ * `%0A`, and leave every other percent sign as it is (WHATWG HTML, multipart form data).
+ */
+function filenameOf(written: string | undefined): string | undefined {
+  return written?.replace(/%22|%0D|%0A/g, decodeURIComponent);
 }
 
 /** A part's bytes, which are whole when they end. */
