@@ -50,9 +50,10 @@ export function textOperations({ chat, embedder, responder }: OperationParts): O
   };
 }
 
-/** The body without what says how it is answered (openai-wire 3.3). */
+/** The body without what says how it is answered (openai-wire 3.3), if it says it well. */
 function withoutStream(body: unknown): unknown {
   if (!isRecord(body)) return body;
-  const { stream: _, stream_options: __, ...rest } = body;
-  return rest;
+  const { stream, stream_options: _, ...rest } = body;
+  const isFine = stream === undefined || stream === null || typeof stream === 'boolean';
+  return isFine ? rest : { ...rest, stream };
 }
