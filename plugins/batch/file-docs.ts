@@ -10,6 +10,7 @@ const json = (description: string, schema: object) => ({
   content: { 'application/json': { schema: plain(schema) } },
 });
 const NOT_FOUND = failure('There is no such file of your organization');
+const NO_PARAMETERS = failure('There is a parameter in the query; `param` names it');
 const BUSY = failure('The files cannot be reached now; `retry-after` says when to try again');
 const id = {
   name: 'id',
@@ -87,7 +88,7 @@ export const LIST = {
 export const RETRIEVE = {
   summary: 'Read a file’s record',
   parameters: [id],
-  responses: { 200: json('The file', FileObject), 404: NOT_FOUND, 503: BUSY },
+  responses: { 200: json('The file', FileObject), 400: NO_PARAMETERS, 404: NOT_FOUND, 503: BUSY },
 };
 
 export const DELETE = {
@@ -102,6 +103,7 @@ export const DELETE = {
         deleted: Type.Literal(true),
       }),
     ),
+    400: NO_PARAMETERS,
     404: NOT_FOUND,
     409: failure('A batch that has not ended reads the file'),
     503: BUSY,
@@ -125,10 +127,19 @@ export const CONTENT = {
       description: 'One range of bytes. Several are answered with all bytes.',
       example: 'bytes=0-1023',
     },
+    {
+      name: 'If-None-Match',
+      in: 'header' as const,
+      required: false,
+      schema: { type: 'string' as const },
+      description: 'Entity tags of what the client has, or `*`. The tag of a file is in `etag`.',
+    },
   ],
   responses: {
     200: { description: 'All bytes', ...bytes },
     206: { description: 'The bytes of the range; `content-range` says which', ...bytes },
+    304: { description: 'The client has it: `If-None-Match` names its tag' },
+    400: NO_PARAMETERS,
     404: NOT_FOUND,
     416: failure('The range begins behind the last byte; `content-range` says how many there are'),
     503: BUSY,

@@ -452,6 +452,23 @@ describe('the content', () => {
     expect([await ask('"other"'), await ask(`"${sha256(digits)}"`)]).toEqual([200, 206]);
   });
 
+  it('is not sent to who has it, whatever range is asked for', async () => {
+    const { add, send } = await fileApp();
+    const { id } = await add(digits);
+    const tag = `"${sha256(digits)}"`;
+    for (const method of ['GET', 'HEAD']) {
+      for (const known of [tag, `W/${tag}`, `"other", ${tag}`, '*']) {
+        const headers = { 'if-none-match': known, range: 'bytes=10-' };
+        const answer = await send(`${FILES}/${id}/content`, { method, headers });
+        expect([answer.status, answer.headers.get('etag'), await answer.text()]).toEqual([304, tag, '']);
+      }
+      const other = await send(`${FILES}/${id}/content`, { method, headers: { 'if-none-match': '"other"' } });
+      expect([other.status, await other.text()]).toEqual([200, method === 'GET' ? digits : '']);
+      const missing = await send(`${FILES}/file-x/content`, { method, headers: { 'if-none-match': '*' } });
+      expect(missing.status).toBe(404);
+    }
+  });
+
   it('is told to HEAD without its bytes', async () => {
     const { add, send } = await fileApp();
     const { id } = await add(digits);

@@ -4,6 +4,7 @@ import type { FileRecord } from '../../src/contract/file-store.ts';
 import { attachment } from '../../src/http/attachment.ts';
 import { byteRangeOf } from '../../src/http/byte-range.ts';
 import { callerOf } from '../../src/http/caller.ts';
+import { isKnownTo } from '../../src/http/entity-tag.ts';
 import { headAnswer } from '../../src/http/head-answer.ts';
 import { idempotencyKeyOf } from '../../src/http/idempotency-key.ts';
 import { largestForm, readForm } from '../../src/http/multipart.ts';
@@ -86,6 +87,11 @@ export function fileRoutes(files: Files, fileBytes: number) {
   async function content(id: string, request: Request, refusal: Record<string, string | number>) {
     readQuery(request, []);
     const file = await files.get(callerOf(request), id);
+    const etag = etagOf(file);
+    // Before a range is looked at (RFC 9110, 13.2.2).
+    if (isKnownTo(request.headers.get('if-none-match'), etag)) {
+      return new Response(null, { status: 304, headers: { etag } });
+    }
     const range = rangeOf(request, file);
     if (range === 'none') {
       refusal['content-range'] = `bytes */${file.lengthBytes}`;
@@ -103,7 +109,7 @@ export function fileRoutes(files: Files, fileBytes: number) {
         'content-length': String(end - start),
         'content-disposition': attachment(file.filename),
         'accept-ranges': 'bytes',
-        etag: etagOf(file),
+        etag,
         ...(range && { 'content-range': `bytes ${start}-${end - 1}/${file.lengthBytes}` }),
       },
     };

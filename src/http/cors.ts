@@ -25,6 +25,7 @@ const ALLOWED_HEADERS = [
   'idempotency-key',
   'range',
   'if-range',
+  'if-none-match',
 ];
 
 /** What a page may read of an answer, beside what every page may. */
