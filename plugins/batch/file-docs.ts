@@ -53,7 +53,7 @@ export function uploadDocumentation(fileBytes: number) {
       ),
       409: failure('The Idempotency-Key was sent with another content'),
       413: failure(`The file has more than ${fileBytes} bytes, or the form is too large`),
-      415: failure('The body is no multipart form'),
+      415: failure('The body is no multipart form, or it is compressed'),
       429: failure('The organization has too many uploads open; `retry-after` says when to try again'),
       503: failure('There is no room for the file now; `retry-after` says when to try again'),
     },

@@ -161,6 +161,14 @@ describe('an upload that is refused leaves nothing', () => {
     expect(await held()).toEqual([]);
   });
 
+  it('compressed bytes, which would not be what the client means', async () => {
+    const { upload, held } = await fileApp();
+    const answer = await upload([PURPOSE, ['file', lines(TEXT)]], { 'content-encoding': 'gzip' });
+    expect([answer.status, answer.headers.get('accept-encoding')]).toEqual([415, 'identity']);
+    expect((await answer.json()).error.param).toBe('Content-Encoding');
+    expect(await held()).toEqual([]);
+  });
+
   it('one whose caller leaves half-way', async () => {
     const { app, held, files } = await fileApp();
     const left = new AbortController();

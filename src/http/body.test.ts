@@ -203,6 +203,29 @@ describe('multipart', () => {
   });
 });
 
+describe('a content coding', () => {
+  const coded = (coding: string, body: BodyInit | null, type = 'application/json') =>
+    new Request(URL, { method: 'POST', body, headers: { 'content-type': type, 'content-encoding': coding } });
+
+  test.each(['identity', 'Identity', '', 'identity, identity'])(
+    'that leaves the body as it is: %j',
+    async (coding) => {
+      expect(await readBody(coded(coding, '{"a":1}'), LIMIT)).toEqual({ a: 1 });
+    },
+  );
+
+  test.each(['gzip', 'GZIP', 'br', 'deflate', 'zstd', 'x-unknown', 'identity, gzip'])(
+    'is not undone: %s',
+    async (coding) => {
+      for (const body of [Bun.gzipSync('{"a":1}'), '{"a":1}']) {
+        const error = await refusal(coded(coding, body));
+        expect(error).toMatchObject({ kind: 'unsupported_media_type', param: 'Content-Encoding' });
+        expect(error.message).toContain("'identity'");
+      }
+    },
+  );
+});
+
 describe('limit', () => {
   test('holds at its very byte, announced or not', async () => {
     const body = `{"a":"${'x'.repeat(92)}"}`;

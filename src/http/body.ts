@@ -6,11 +6,12 @@ import { FormBuilder } from './form-fields.ts';
  * Reads a request body into memory by its content type: JSON gives its object, a multipart form its fields as
  * {@link FormBuilder} puts them. No body gives null. Bytes are counted while they arrive, so a body without a
  * length is held to the limit too. Forms with large files are read by `http/multipart.ts`.
- * @throws ServiceError 413 over the limit, 415 for other types, 400 `invalid_json`, `invalid_value` when parsing it would
- *   hold others up ({@link jsonExcess}), and for broken forms.
+ * @throws ServiceError 413 over the limit, 415 for other types and for what is compressed, 400 `invalid_json`,
+ *   `invalid_value` when parsing it would hold others up ({@link jsonExcess}), and for broken forms.
  */
 export async function readBody(request: Request, limitBytes: number): Promise<object | null> {
   refuseDeclaredLength(request.headers, limitBytes);
+  refuseEncoded(request.headers);
   const bytes = await readLimited(request.body, limitBytes);
   if (bytes.length === 0) return null;
   const contentType = request.headers.get('content-type') ?? '';
@@ -31,6 +32,18 @@ export function mediaTypeOf(contentType: string): string {
 /** @throws ServiceError 413 when the request announces more than `limitBytes`. */
 export function refuseDeclaredLength(headers: Headers, limitBytes: number): void {
   if (Number(headers.get('content-length') ?? 0) > limitBytes) throw tooLarge(limitBytes);
+}
+
+/**
+ * A body is read as it is: what a compressed one becomes has no limit that its own length tells.
+ * @throws ServiceError 415 for a content coding other than `identity`.
+ */
+export function refuseEncoded(headers: Headers): void {
+  const codings = headers.get('content-encoding')?.toLowerCase().split(',') ?? [];
+  if (codings.every((coding) => ['', 'identity'].includes(coding.trim()))) return;
+  const message =
+    "'Content-Encoding' of the request body must be 'identity': send it as it is, not compressed.";
+  throw new ServiceError('unsupported_media_type', message, { param: 'Content-Encoding' });
 }
 
 async function readLimited(

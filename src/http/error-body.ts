@@ -31,6 +31,10 @@ export function errorHeaders(error: ServiceError): Record<string, string> {
   if (error.retryAfterS !== undefined) headers['retry-after'] = String(Math.ceil(error.retryAfterS));
   // SDKs retry every 409; ours never goes away by itself (openai-wire 1.4, G2).
   if (error.kind === 'conflict') headers['x-should-retry'] = 'false';
+  // RFC 9110, 15.5.16: what would have been read.
+  if (error.kind === 'unsupported_media_type' && error.param === 'Content-Encoding') {
+    headers['accept-encoding'] = 'identity';
+  }
   // RFC 9110, 15.5.22: a 426 names what is spoken here.
   if (error.kind === 'upgrade_required') headers.upgrade = 'websocket';
   return headers;

@@ -139,6 +139,16 @@ describe('what is refused, leaving nothing behind', () => {
     expect(await refusal(raw(body, type))).toMatchObject({ kind: 'unsupported_media_type' });
   });
 
+  it('a compressed form', async () => {
+    const headers = { 'content-type': TYPE, 'content-encoding': 'gzip' };
+    const body = Bun.gzipSync(filePart('RIFF\r\n--b--\r\n'));
+    expect(await refusal(new Request(URL, { method: 'POST', body, headers }))).toMatchObject({
+      kind: 'unsupported_media_type',
+      param: 'Content-Encoding',
+      message: expect.stringContaining("'identity'"),
+    });
+  });
+
   it.each([
     ['no boundary', 'multipart/form-data', 'x'],
     ['another boundary', TYPE, '--c\r\ncontent-disposition: form-data; name="a"\r\n\r\n1\r\n--c--\r\n'],

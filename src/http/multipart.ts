@@ -10,7 +10,7 @@ import type { Clock } from '../contract/clock.ts';
 import { invalidRequest, ServiceError } from '../contract/error.ts';
 import { diskFailure } from '../kit/disk-failure.ts';
 import { untilAborted } from '../kit/until-aborted.ts';
-import { mediaTypeOf, notAForm, tooLarge } from './body.ts';
+import { mediaTypeOf, notAForm, refuseEncoded, tooLarge } from './body.ts';
 import { FormBuilder, type FormFields, shortened } from './form-fields.ts';
 
 /** What a form may have beside the bytes of its file: other fields, names, boundaries. */
@@ -123,7 +123,7 @@ export async function receiveForm(
 
 /**
  * Reads a multipart form whose files somebody takes while they arrive.
- * @throws ServiceError 415 for another content type, 413 for a file or a body over its limit, 400 for a broken
+ * @throws ServiceError 415 for another content type and for a compressed body, 413 for a file or a body over its limit, 400 for a broken
  *   form and for fields that are too many, too long or given twice; what `take` throws; the signal's reason after an
  *   abort. Nothing is being taken any more then.
  */
@@ -143,6 +143,7 @@ export async function readForm<Upload extends object>(
 
 /** @throws ServiceError 415. */
 function refuseOtherTypes(request: Request): string {
+  refuseEncoded(request.headers);
   const contentType = request.headers.get('content-type') ?? '';
   if (mediaTypeOf(contentType) === 'multipart/form-data') return contentType;
   const message = "The content type of the request body must be 'multipart/form-data'.";
