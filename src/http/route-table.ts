@@ -30,7 +30,8 @@ export function routeTable(routes: readonly MountedRoute[]): RouteTable {
   return {
     methodsOf(path) {
       const methods = patterns.filter(({ fits }) => fits.test(path)).map(({ method }) => method);
-      return [...new Set(methods)];
+      // The framework answers HEAD wherever there is GET.
+      return [...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : method)))];
     },
     uploadBytesOf: (method, path) =>
       uploads.find((route) => route.method === method && route.fits.test(path))?.uploadBytes,
