@@ -538,7 +538,7 @@ describe('deleting', () => {
       .execute();
     const answer = await send(`${FILES}/${id}`, { method: 'DELETE' });
     expect([answer.status, answer.headers.get('x-should-retry')]).toEqual([409, 'false']);
-    expect(await answer.json()).toMatchObject({ error: { code: 'file_in_use' } });
+    expect(await answer.json()).toMatchObject({ error: { param: 'id', code: 'file_in_use' } });
     expect(await held()).toHaveLength(1);
   });
 

@@ -95,7 +95,7 @@ export function fileStore({ db, engine }: Records): FileStore {
           throw new ServiceError(
             'conflict',
             `The file is the input of batch '${reader.id}', which has not ended. Cancel the batch or wait for its end.`,
-            { param: 'file_id', code: 'file_in_use' },
+            { param: 'id', code: 'file_in_use' },
           );
         }
         await transaction.deleteFrom('files').where('id', '=', file.id).execute();
