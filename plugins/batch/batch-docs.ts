@@ -58,7 +58,8 @@ function json(description: string, schema: TSchema) {
   return { description, content: { 'application/json': { schema: plain(schema) } } };
 }
 
-const FAILURES = { 401: WORK_FAILURES[401], 429: failure('Too many requests') };
+const AWAY = failure('The records cannot be reached');
+const FAILURES = { 401: WORK_FAILURES[401], 429: failure('Too many requests'), 503: AWAY };
 const NOT_FOUND = failure('There is no such batch, or it belongs to another organization');
 
 const ID_PARAMETER = {
@@ -95,7 +96,7 @@ export const CREATE = {
     413: WORK_FAILURES[413],
     415: failure('The body is no JSON'),
     429: failure('The organization has too many batches that have not ended'),
-    503: failure('The records cannot be reached'),
+    503: AWAY,
   },
 };
 

@@ -198,6 +198,16 @@ describe('create', () => {
     expect((await post(undefined, 'application/json')).status).toBe(400);
     expect((await post('a=b', 'text/plain')).status).toBe(415);
   });
+
+  it('takes no form, though one could say the same', async () => {
+    const { create, send } = await batchApp();
+    const form = new FormData();
+    form.append('input_file_id', (await create()).input_file_id);
+    form.append('endpoint', '/v1/embeddings');
+    const answer = await send(BATCHES, { method: 'POST', body: form });
+    expect(answer.status).toBe(415);
+    expect((await answer.json()).error.message).toContain("'application/json'");
+  });
 });
 
 describe('cancel', () => {
@@ -292,3 +302,16 @@ function pairs(count: number): Record<string, string> {
 function expiring(overrides: object = {}) {
   return { output_expires_after: { anchor: 'created_at', seconds: 3600, ...overrides } };
 }
+
+it.each([
+  ['/v1/batches', 'post', [200, 400, 401, 409, 413, 415, 429, 503]],
+  ['/v1/batches', 'get', [200, 400, 401, 429, 503]],
+  ['/v1/batches/{id}', 'get', [200, 400, 401, 404, 429, 503]],
+  ['/v1/batches/{id}/cancel', 'post', [200, 400, 401, 404, 409, 413, 415, 429, 503]],
+])('the documentation of %s %s has every answer', async (path, method, statuses) => {
+  const { send } = await batchApp();
+  const { paths } = await (await send('/swagger/json')).json();
+  expect(Object.keys(paths[path][method].responses).map(Number)).toEqual(statuses);
+  const form = paths[path][method].requestBody?.content['multipart/form-data'];
+  expect(form).toBeUndefined();
+});

@@ -580,6 +580,18 @@ it.each([`${FILES}/file-x?limit=1`, `${FILES}/file-x/content?x=1`])('%s has no p
   expect((await send(path)).status).toBe(400);
 });
 
+it.each([
+  ['/v1/files', 'post', [200, 400, 401, 409, 413, 415, 429, 503]],
+  ['/v1/files', 'get', [200, 400, 401, 429, 503]],
+  ['/v1/files/{id}', 'get', [200, 400, 401, 404, 429, 503]],
+  ['/v1/files/{id}', 'delete', [200, 400, 401, 404, 409, 429, 503]],
+  ['/v1/files/{id}/content', 'get', [200, 206, 304, 400, 401, 404, 416, 429, 503]],
+])('the documentation of %s %s has every answer', async (path, method, statuses) => {
+  const { send } = await fileApp();
+  const { paths } = await (await send('/swagger/json')).json();
+  expect(Object.keys(paths[path][method].responses).map(Number)).toEqual(statuses);
+});
+
 it('a name, a text and a key are in no line of the log', async () => {
   const { app, log, upload } = await fileApp();
   await upload([PURPOSE, ['file', lines('secret text', 'secret name')]], { 'idempotency-key': 'secret key' });

@@ -261,3 +261,20 @@ describe("OpenAI's SDK", () => {
     });
   });
 });
+
+it('a form is no body of it, though its fields would do', async () => {
+  const { app, calls } = setUp();
+  const body = new FormData();
+  body.append('model', MODEL);
+  body.append('input', 'a');
+  const answer = await app.send('/v1/embeddings', {
+    method: 'POST',
+    body,
+    headers: { 'x-api-key': 'key-of-a' },
+  });
+  expect([answer.status, (await errorOf(answer)).error.message]).toEqual([
+    415,
+    "The content type of the request body must be 'application/json'.",
+  ]);
+  expect(calls.openings).toEqual([]);
+});

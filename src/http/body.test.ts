@@ -204,7 +204,7 @@ describe('multipart', () => {
 });
 
 describe('a content coding', () => {
-  const coded = (coding: string, body: BodyInit | null, type = 'application/json') =>
+  const coded = (coding: string, body: string | Uint8Array<ArrayBuffer>, type = 'application/json') =>
     new Request(URL, { method: 'POST', body, headers: { 'content-type': type, 'content-encoding': coding } });
 
   test.each(['identity', 'Identity', '', 'identity, identity'])(

@@ -1,15 +1,17 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { TypeCheck } from '@sinclair/typebox/compiler';
-import { invalidRequest } from '../contract/error.ts';
+import { invalidRequest, ServiceError } from '../contract/error.ts';
 import { isRecord } from '../kit/is-record.ts';
 import { MOST_JSON_LEVELS } from '../kit/json-bounds.ts';
 import { isNestedWithin } from '../kit/nesting.ts';
 import { valueFault } from '../kit/value-fault.ts';
+import { isForm } from './form-fields.ts';
 
 /**
  * The fields of a JSON body that have a value: null means absent.
  * @param shown how a dotted field is named to the caller.
- * @throws ServiceError for a body that is no JSON object or goes too deep, and for the first field that breaks a rule.
+ * @throws ServiceError 415 for a form, 400 for a body that is no JSON object or goes too deep, and for the first field
+ *   that breaks a rule.
  */
 export function checkedBody<T>(
   body: unknown,
@@ -18,6 +20,10 @@ export function checkedBody<T>(
 ): T {
   if (!isRecord(body)) {
     throw invalidRequest("The request body must be a JSON object (content type 'application/json').");
+  }
+  if (isForm(body)) {
+    const message = "The content type of the request body must be 'application/json'.";
+    throw new ServiceError('unsupported_media_type', message);
   }
   // What goes deeper would break what writes it as JSON again.
   if (!isNestedWithin(body, MOST_JSON_LEVELS)) {

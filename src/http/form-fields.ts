@@ -57,9 +57,14 @@ export function shortened(name: string): string {
   return name.slice(0, MAX_NAME);
 }
 
+/** Whether a request's body is the fields of a form, and not those of a JSON object. */
+export function isForm(body: object): boolean {
+  return Object.getPrototypeOf(body) === null;
+}
+
 /** Only groups of fields have no prototype. */
 function isGroup<Upload extends object>(value: FormValue<Upload>): value is FormFields<Upload> {
-  return typeof value === 'object' && Object.getPrototypeOf(value) === null;
+  return typeof value === 'object' && isForm(value);
 }
 
 function clash(name: string): ServiceError {
