@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import OpenAI, { toFile } from 'openai';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest';
 import type { FakeUpstream } from '../support/fake-upstream.ts';
 import {
   type LaunchedService,
@@ -321,31 +321,60 @@ test('the SDK of Python creates, polls, downloads, lists, cancels and deletes', 
   ]);
 });
 
-test('the commands of the README do what it says', async (context) => {
-  const programs = ['bash', 'curl', 'jq'];
-  needs(
-    context,
-    programs.every((name) => Bun.which(name) !== null),
-    programs.join(', '),
-  );
-  const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
-  const commands = /^## Batch\n.*?```sh\n(.*?)```/ms.exec(readme)?.[1];
-  const folder = await tempDir();
-  const script = commands?.replaceAll('localhost:8080', service.baseUrl);
-  const { PATH = '' } = process.env;
-  const child = Bun.spawn(['bash', '-euo', 'pipefail', '-c', script ?? 'false'], {
-    cwd: folder,
-    env: { PATH, KEY: SERVICE_KEY },
-    stdio: ['ignore', 'pipe', 'pipe'],
+describe('the commands of the README', () => {
+  /** Runs them with a key, after a change; what they print and leave. */
+  async function run(context: TestContext, key: string, changed = (commands: string) => commands) {
+    const programs = ['bash', 'curl', 'jq'];
+    needs(
+      context,
+      programs.every((name) => Bun.which(name) !== null),
+      programs.join(', '),
+    );
+    const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
+    const commands = /^## Batch\n.*?```sh\n(.*?)```/ms.exec(readme)?.[1] ?? 'false';
+    const folder = await tempDir();
+    const script = changed(commands.replaceAll('localhost:8080', service.baseUrl));
+    const { PATH = '' } = process.env;
+    const child = Bun.spawn(['bash', '-euo', 'pipefail', '-c', script], {
+      cwd: folder,
+      env: { PATH, KEY: key },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const [shown, errors] = await Promise.all([
+      new Response(child.stdout).text(),
+      new Response(child.stderr).text(),
+    ]);
+    expect(await child.exited, errors).toBe(0);
+    const results = Bun.file(join(folder, 'results.jsonl'));
+    return { shown, results: (await results.exists()) ? await results.text() : undefined };
+  }
+
+  test('fetch the results and print nothing', async (context) => {
+    const { shown, results } = await run(context, SERVICE_KEY);
+    expect(shown).toBe('');
+    const ids = results
+      ?.trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).custom_id);
+    expect(ids?.sort()).toEqual(['cat', 'shares']);
   });
-  const [shown, errors] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-  ]);
-  expect(await child.exited, errors).toBe(0);
-  expect(shown.trim().split('\n').at(-1)).toBe('true');
-  const results = (await readFile(join(folder, 'results.jsonl'), 'utf8')).trim().split('\n');
-  expect(results.map((line) => JSON.parse(line).custom_id).sort()).toEqual(['cat', 'shares']);
+
+  test('end and say why when nothing is made', async (context) => {
+    const { shown, results } = await run(context, 'no key of ours');
+    expect(JSON.parse(shown)).toMatchObject({ error: { code: 'invalid_api_key' } });
+    expect(results).toBeUndefined();
+  });
+
+  test('end and say why when the batch fails', async (context) => {
+    const { shown, results } = await run(context, SERVICE_KEY, (commands) =>
+      commands.replaceAll('"custom_id": "shares"', '"custom_id": "cat"'),
+    );
+    expect(JSON.parse(shown)).toMatchObject({
+      status: 'failed',
+      errors: { data: [{ code: 'duplicate_custom_id' }] },
+    });
+    expect(results).toBeUndefined();
+  });
 });
 
 test('metrics tell of lines and ends, without what was in them', async () => {
