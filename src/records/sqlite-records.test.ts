@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite';
-import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { sql } from 'kysely';
@@ -92,6 +92,17 @@ describe('a file', () => {
     const path = freshPath();
     open(path);
     expect(statSync(join(path, '..')).mode & 0o077).toBe(0);
+  });
+
+  test('it and those beside it are for the owner only, also where an earlier build made them', async () => {
+    const path = freshPath();
+    const all = [path, `${path}-wal`, `${path}-shm`];
+    const modes = () => all.map((each) => statSync(each).mode & 0o777);
+    await usageRows(open(path)).insert(usageRecord());
+    expect(modes()).toEqual([0o600, 0o600, 0o600]);
+    for (const each of all) chmodSync(each, 0o644);
+    await usageRows(open(path)).insert(usageRecord());
+    expect(modes()).toEqual([0o600, 0o600, 0o600]);
   });
 
   test('writes ahead, syncs at checkpoints and holds foreign keys', async () => {

@@ -1,5 +1,5 @@
 import { Database } from 'bun:sqlite';
-import { mkdirSync } from 'node:fs';
+import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type CompiledQuery, Kysely, type SchemaModule, sql } from 'kysely';
 import { DatabaseError, laterVersion } from './database-error.ts';
@@ -8,6 +8,8 @@ import type { Records } from './records.ts';
 import { SqliteDriver, sqliteDialect } from './sqlite-dialect.ts';
 import type { Tables } from './tables.ts';
 
+/** Of the files of a database, which hold what organizations store: for this user alone. */
+const PRIVATE = 0o600;
 /** How long the start waits for another process, such as `keys`, to release the file. */
 const OPENING_TIMEOUT_MS = 1000;
 /** How long a statement may hold the serving thread for the same reason; see when-free.ts for the rest. */
@@ -20,7 +22,7 @@ const BUSY_TIMEOUT_MS = 5;
  */
 export function openSqlite(path: string): Records {
   try {
-    if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    if (path !== ':memory:') makePrivate(path);
     const database = new Database(path, { create: true, strict: true });
     try {
       database.run(`PRAGMA busy_timeout = ${OPENING_TIMEOUT_MS}`);
@@ -51,6 +53,19 @@ export function openSqlite(path: string): Records {
     if (error instanceof DatabaseError) throw error;
     const reason = error instanceof Error ? error.message : 'unknown reason';
     throw new DatabaseError(`The database ${path} cannot be opened: ${reason}.`, { cause: error });
+  }
+}
+
+/** Makes the file, if it is not there, and all for this user alone: SQLite gives those beside it the rights of the file. */
+function makePrivate(path: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  closeSync(openSync(path, 'a', PRIVATE));
+  for (const each of [path, `${path}-wal`, `${path}-shm`]) {
+    try {
+      chmodSync(each, PRIVATE);
+    } catch {
+      // It is not there, or is another user's, who decides who reads it: whether it can be written shows at once.
+    }
   }
 }
 
