@@ -8,7 +8,7 @@ import type { S3BlobSettings } from '../../src/contract/settings.ts';
 
 /** Where `.ci/run` builds it, with the version that is tested: a folder of the user, for all checkouts. */
 const BUILT = join(
-  process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'),
+  process.env.XDG_CACHE_HOME || join(homedir(), '.cache'),
   'voice-service/tools/versitygw-1.8.0/versitygw',
 );
 const PROGRAM = existsSync(BUILT) ? BUILT : (Bun.which('versitygw') ?? undefined);
