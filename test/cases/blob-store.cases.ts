@@ -110,7 +110,7 @@ export function blobStoreCases(open: () => Promise<BlobStoreParts>): void {
       const child = Bun.spawn([process.execPath, program, JSON.stringify(shown), String(200 * MIB)]);
       const measured: { grewBytes?: number; isSame?: boolean } = JSON.parse(await child.stdout.text());
       expect(measured.isSame).toBe(true);
-      expect(measured.grewBytes).toBeLessThan(128 * MIB);
+      expect(measured.grewBytes).toBeLessThan(96 * MIB);
     });
   });
 
