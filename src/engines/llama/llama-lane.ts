@@ -25,7 +25,7 @@ const CHOICE_LIMIT_MS = 20_000;
 /** How often a token may take as long as it did at the load: the machine may have more to do since. */
 const PATIENCE = 10;
 /** The same where everybody else goes first. */
-const PATIENCE_OF_NICE = 200;
+const PATIENCE_OF_NICE = 1000;
 const RETRY_AFTER_S = 2;
 /** Who waits behind whom. */
 const RANKS: Readonly<Record<Priority, number>> = { realtime: 0, interactive: 1, batch: 2 };
