@@ -24,7 +24,7 @@ export interface LiveWork {
   once(): Promise<number>;
 }
 
-/** Every kind, over one realtime connection and HTTP. To be disposed of. */
+/** Every kind, over one realtime connection and HTTP. To be closed. */
 export async function openLiveWork(service: Service) {
   const speech = decodeToFloat32((await speak(service, CLIP_TEXT)).body, 'pcm16');
   const frames = appendFrames(speech.subarray(0, CLIP_S * SOCKET_RATE_HZ), CHUNK_MS);
@@ -58,7 +58,7 @@ export async function openLiveWork(service: Service) {
         }),
     },
   ];
-  return { kinds, [Symbol.asyncDispose]: () => client.close() };
+  return { kinds, close: () => client.close() };
 }
 
 async function committed(client: TimedClient, frames: readonly string[]): Promise<number> {

@@ -25,9 +25,12 @@ weights = "base"
 type Times = Map<string, number[]>;
 
 export async function benchBatchPriority(): Promise<void> {
-  const service = await launchService({ config: CONFIG });
+  const opened = new AsyncDisposableStack();
   try {
-    await using live = await openLiveWork(service);
+    const service = opened.adopt(await launchService({ config: CONFIG }), async (it) => {
+      await it.stop();
+    });
+    const live = opened.adopt(await openLiveWork(service), (it) => it.close());
     const batches = {
       embeddings: await BatchBeside.open(service, '/v1/embeddings', embeddingLines()),
       chat: await BatchBeside.open(service, '/v1/chat/completions', chatLines()),
@@ -53,7 +56,7 @@ export async function benchBatchPriority(): Promise<void> {
       `Ours: while a batch runs. Peer: the same without one. ${ROUNDS} rounds of each in turn, on the same process; one piece of live work at a time.`,
     ]);
   } finally {
-    await service.stop();
+    await opened.disposeAsync();
   }
 }
 
