@@ -221,6 +221,30 @@ describe('what is refused, leaving nothing behind', () => {
     expect(await refusal(raw(body), controller.signal)).toBe(reason);
   });
 
+  it('a request whose caller leaves in the middle of a file, of which nothing is left', async () => {
+    const controller = new AbortController();
+    const reason = new Error('hung up');
+    const folder = await tempDir();
+    const begun = Promise.withResolvers<void>();
+    const body = new ReadableStream({
+      start: (stream) => stream.enqueue(Buffer.from(filePart('RIFF'))),
+    });
+    const create = (path: string) => {
+      const file = createWriteStream(path);
+      file.once('open', () => begun.resolve());
+      return file;
+    };
+    const received = receiveForm(
+      raw(body),
+      { folder, fileBytes: FILE_BYTES, create },
+      controller.signal,
+    ).catch((error: unknown) => error);
+    await begun.promise;
+    controller.abort(reason);
+    expect(await received).toBe(reason);
+    expect(await readdir(folder)).toEqual([]);
+  });
+
   it.each([
     // A device that every write finds full (full(4)).
     ['ENOSPC', () => createWriteStream('/dev/full')],

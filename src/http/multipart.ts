@@ -175,7 +175,9 @@ class FormReader<Upload extends object> {
       stream.once('limit', () => this.#refused.abort(fileTooLarge(name, fileBytes)));
       // Told by what reads it; without a listener a part that breaks off would end the process.
       stream.once('error', () => undefined);
-      const file = { name, filename: filenameOf(filename), bytes: bytesOf(stream, this.#refused.signal) };
+      // A part whose rest never comes would be waited for, though the form is given up.
+      const bytes = untilAborted(bytesOf(stream, this.#refused.signal), ended);
+      const file = { name, filename: filenameOf(filename), bytes };
       const taken = this.#settings.take(file, ended).then((upload) => this.#form.add(name, upload));
       this.#taken.push(taken.catch((error: unknown) => this.#refused.abort(error)));
     });
