@@ -7,7 +7,7 @@ import { type LiveWork, openLiveWork } from '../batch/live-work.ts';
 import { type Row, report } from '../report.ts';
 import { mean, median, quantile } from '../statistics.ts';
 
-const ROUNDS = 4;
+const ROUNDS = 3;
 /** More than a round leaves time for. */
 const EMBEDDING_LINES = 20_000;
 const CHAT_LINES = 5_000;
