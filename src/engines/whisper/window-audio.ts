@@ -2,6 +2,7 @@
 
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../contract/audio.ts';
 import { FULL_FRAMES, HOP_LENGTH, type LogMel } from './log-mel.ts';
+import { type Pause, pausesOf } from './pauses.ts';
 import { type EncodedWindow, FRAME_MULTIPLE, type WhisperGraphs } from './whisper-graphs.ts';
 
 /** Frames of silence that are encoded behind the audio, before the kept silence takes over: half a second. */
@@ -36,6 +37,11 @@ export class WindowAudio {
     }
     this.#short ??= await this.#encode(this.#shortFrames());
     return this.#short;
+  }
+
+  /** Where nobody is heard, in order. */
+  pauses(): Pause[] {
+    return pausesOf(this.#samples);
   }
 
   #encode(frames: number): Promise<EncodedWindow> {

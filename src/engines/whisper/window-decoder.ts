@@ -294,6 +294,7 @@ export class WindowDecoder {
       segments,
       language: textLanguage,
       durationS,
+      pauses: audio.pauses(),
       lastSpeechS: request.lastSpeechS,
     });
     return {

@@ -77,6 +77,7 @@ describe('times', () => {
       segments: [segment(' "alpha" bravo, charlie.', 0.2, 2.8)],
       language: 'en',
       durationS: 4,
+      pauses: [],
       lastSpeechS: 0,
     });
     expect(only?.words.map(({ word }) => word)).toEqual(['"alpha"', 'bravo,', 'charlie.']);
@@ -101,12 +102,45 @@ describe('times', () => {
       segments: [segment(' alpha. bravo charlie', 0, 4.2)],
       language: 'en',
       durationS: 5,
+      pauses: [],
       lastSpeechS: 0,
     });
     const bravo = only?.words[1];
     expect(bravo?.word).toBe('bravo');
     near(bravo?.endS, 3.6);
     expect(bravo?.startS).toBeGreaterThan(2);
+  });
+
+  test('a long word is where it is heard, on the longer side of a pause; others stay', () => {
+    const attention = spoken(
+      [
+        [' alpha', 0, 0.5],
+        [' bravo', 0.5, 2.2],
+        [' charlie', 2.2, 2.7],
+        [' delta', 2.7, 4.4],
+        [' echo', 4.4, 4.9],
+      ],
+      5,
+    );
+    const [only] = wordTimes(tokenizer, {
+      attention,
+      firstRow: 0,
+      segments: [segment(' alpha bravo charlie delta echo', 0, 4.9)],
+      language: 'en',
+      durationS: 5,
+      pauses: [
+        { startS: 0.2, endS: 0.4 },
+        { startS: 0.6, endS: 1.7 },
+        { startS: 3.2, endS: 4.4 },
+      ],
+      lastSpeechS: 0,
+    });
+    const [alpha, bravo, , delta] = only?.words ?? [];
+    near(alpha?.endS, 0.5);
+    near(bravo?.startS, 1.7);
+    near(bravo?.endS, 2.2);
+    near(delta?.startS, 2.7);
+    near(delta?.endS, 3.2);
   });
 
   test('each segment has its own words, its time is preferred to a far one', () => {
@@ -124,6 +158,7 @@ describe('times', () => {
       segments: [segment(' alpha bravo', 0.4, 1.5), segment(' charlie delta', 3.8, 5)],
       language: 'en',
       durationS: 6,
+      pauses: [],
       lastSpeechS: 0,
     });
     expect(first?.words.map(({ word }) => word)).toEqual(['alpha', 'bravo']);
@@ -146,6 +181,7 @@ describe('times', () => {
       segments,
       language: undefined,
       durationS: 1.93,
+      pauses: [],
       lastSpeechS: -3,
     });
     const times = found.flatMap((one) => [
@@ -161,7 +197,7 @@ describe('times', () => {
 
   test('no text has no words; rows that do not fit the tokens are refused', () => {
     const attention = { data: new Float32Array(10).fill(1), heads: 1, rows: 1, frames: 10 };
-    const window = { attention, firstRow: 0, language: 'en', durationS: 1, lastSpeechS: 0 };
+    const window = { attention, firstRow: 0, language: 'en', durationS: 1, pauses: [], lastSpeechS: 0 };
     expect(wordTimes(tokenizer, { ...window, segments: [] })).toEqual([]);
     expect(() => wordTimes(tokenizer, { ...window, segments: [segment('a', 0, 1)] })).toThrow('1 rows');
   });

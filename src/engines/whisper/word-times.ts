@@ -1,10 +1,12 @@
 /**
  * When each word of a window was said: openai/whisper's `whisper/timing.py`. Tokens are put together to words,
- * marks to the words beside them, and words that an alignment stretches over a pause are cut back.
+ * marks to the words beside them, and words that an alignment stretches over a pause are cut back: after the ends of
+ * sentences, as there, and wherever nobody is heard.
  */
 
 import type { TranscriptWord } from '../../contract/engine.ts';
 import { hasSpaces } from './languages.ts';
+import type { Pause } from './pauses.ts';
 import { ATTENTION_FRAME_S, type Attention, alignTokens } from './token-alignment.ts';
 import type { WhisperTokenizer } from './whisper-tokenizer.ts';
 
@@ -32,6 +34,8 @@ export interface WindowToAlign {
   readonly language: string | undefined;
   /** Length of the window's audio. */
   readonly durationS: number;
+  /** Where nobody is heard, in order. */
+  readonly pauses: readonly Pause[];
   /** When speech ended before this window, in seconds of this one: 0 or less. */
   readonly lastSpeechS: number;
 }
@@ -61,6 +65,7 @@ export function wordTimes(tokenizer: WhisperTokenizer, window: WindowToAlign): S
   const usualS = usualDuration(words);
   cutAtSentenceEnds(words, 2 * usualS);
   mergeMarks(words);
+  cutAtPauses(words, window.pauses, 2 * usualS);
   return tidy(fitToSegments(words, segments, usualS, window.lastSpeechS), durationS);
 }
 
@@ -142,6 +147,21 @@ function cutAtSentenceEnds(words: readonly Word[], longestS: number): void {
       else if (SENTENCE_ENDS.includes(previous.text)) word.startS = word.endS - longestS;
     }
     previous = word;
+  }
+}
+
+/** A word that is longer than `longestS` and reaches over a pause is on that side of it where more of the word is. */
+function cutAtPauses(words: readonly Word[], pauses: readonly Pause[], longestS: number): void {
+  for (const word of words) {
+    if (word.endS - word.startS <= longestS) continue;
+    for (const pause of pauses) {
+      const beforeS = Math.max(0, pause.startS - word.startS);
+      const afterS = Math.max(0, word.endS - pause.endS);
+      const isInside = pause.startS < word.endS && pause.endS > word.startS;
+      if (!isInside || (beforeS === 0 && afterS === 0)) continue;
+      if (beforeS >= afterS) word.endS = pause.startS;
+      else word.startS = pause.endS;
+    }
   }
 }
 
