@@ -67,6 +67,8 @@ describe('a fault', () => {
     [{ custom_id: 'a', body: { model: 4 } }, [['invalid_type', 'body.model', 3]]],
     [{ custom_id: 'a', body: { model: 'm'.repeat(257) } }, [['invalid_value', 'body.model', 3]]],
     [{ custom_id: 'a', body: { model: 'm'.repeat(256) } }, []],
+    [{ custom_id: 'the character \ufffd itself', body: BODY }, []],
+    [`{"custom_id":"a","body":${JSON.stringify(BODY)},"x":${'['.repeat(99)}${']'.repeat(99)}}`, []],
     [`{"custom_id":"a","body":{"model":"${'m'.repeat(5000)}"}}`, [['line_too_long', null, 3]]],
     [`{"custom_id":"a","x":${'['.repeat(101)}${']'.repeat(101)}}`, [['line_too_complex', null, 3]]],
     [`${'['.repeat(4000)}`, [['line_too_complex', null, 3]]],

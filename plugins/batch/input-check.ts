@@ -6,7 +6,8 @@ import { INPUT_FILE_BYTES } from '../../src/contract/file-store.ts';
 import { OPERATION_URLS, type OperationUrl } from '../../src/contract/operation.ts';
 import { codePoints } from '../../src/kit/code-points.ts';
 import { isRecord } from '../../src/kit/is-record.ts';
-import { jsonExcess } from '../../src/kit/json-bounds.ts';
+import { jsonExcess, MOST_JSON_LEVELS } from '../../src/kit/json-bounds.ts';
+import { isNestedWithin } from '../../src/kit/nesting.ts';
 import type { InputLine } from './line-cutter.ts';
 import { textOf } from './line-text.ts';
 
@@ -18,6 +19,8 @@ export const MOST_FAULTS = 100;
 export const MOST_ID_CHARACTERS = 512;
 /** Characters of a model's name, which is kept with the batch. */
 export const MOST_MODEL_CHARACTERS = 256;
+/** Shorter than any line with too many parts (src/kit/json-bounds.ts). */
+const SHORT_LINE_BYTES = 32 * 1024;
 /** Characters of a file's own words that a message repeats. */
 const QUOTED_CHARACTERS = 100;
 
@@ -90,9 +93,12 @@ export class InputCheck {
   }
 
   #takeText(bytes: Uint8Array<ArrayBuffer>, number: number): void {
-    // Whoever runs the line parses it while others are served.
-    const excess = jsonExcess(bytes);
+    // Whoever runs the line parses it while others are served. A short one can only be nested too deep, which its
+    // value tells faster than its bytes.
+    const isShort = bytes.length <= SHORT_LINE_BYTES;
+    let excess = isShort ? undefined : jsonExcess(bytes);
     const line = excess === undefined ? parsed(bytes) : undefined;
+    if (isShort && !(isRecord(line) && isNestedWithin(line, MOST_JSON_LEVELS))) excess = jsonExcess(bytes);
     if (excess !== undefined) {
       this.#fault({
         code: 'line_too_complex',
@@ -173,9 +179,11 @@ export class InputCheck {
 
 /** Undefined for what is no JSON in UTF-8. */
 function parsed(bytes: Uint8Array<ArrayBuffer>): unknown {
-  if (!isUtf8(bytes)) return undefined;
+  const text = textOf(bytes);
+  // Decoding puts this character in the place of what is no UTF-8; the file may also hold it by itself.
+  if (text.includes('\ufffd') && !isUtf8(bytes)) return undefined;
   try {
-    return JSON.parse(textOf(bytes));
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
