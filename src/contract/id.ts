@@ -5,6 +5,7 @@ const PREFIXES = {
   usage: 'usage_',
   key: 'key_',
   voice: 'tts-vc-voice_',
+  video: 'video_',
   session: 'sess_',
   event: 'event_',
   item: 'item_',

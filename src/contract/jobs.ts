@@ -3,7 +3,7 @@
  * done. What a job is about, and how far it came, is kept by its feature; a queue knows the name only.
  */
 
-export type JobKind = 'batch' | 'video';
+export type JobKind = 'batch' | 'voice' | 'video';
 
 /**
  * `done`: forget the job. `again`: it can go on elsewhere or later, at once when others wait; after `delayMs`

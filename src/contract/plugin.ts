@@ -16,6 +16,10 @@ import type { Metrics } from './metrics.ts';
 import type { OperationTable } from './operation.ts';
 import type { ResponseStore } from './response-store.ts';
 import type { TextEngine } from './text.ts';
+import type { ClipReader, VideoEngine } from './video.ts';
+import type { VideoStore } from './video-store.ts';
+import type { SpeakerEncoder, VoiceFitter } from './voice.ts';
+import type { VoiceStore } from './voice-store.ts';
 import type { WebSearch } from './web-search.ts';
 
 /** Models of one capability, looked up by the id that clients send. */
@@ -33,7 +37,11 @@ export interface Slots {
   text: ModelTable<TextEngine>;
   embed: ModelTable<EmbedEngine>;
   vad: VadEngine;
+  video: ModelTable<VideoEngine>;
+  speakers: SpeakerEncoder;
+  voiceFitter: VoiceFitter;
   audioFiles: AudioFileReader;
+  clips: ClipReader;
   calls: Calls;
   lineCalls: LineCalls;
   operations: OperationTable;
@@ -41,6 +49,8 @@ export interface Slots {
   files: FileStore;
   batches: BatchStore;
   jobs: JobQueue;
+  voices: VoiceStore;
+  videos: VideoStore;
   responses: ResponseStore;
   codeRunner: CodeRunner;
   webSearch: WebSearch;

@@ -12,6 +12,7 @@ export const ENDPOINT_LABELS = [
   'POST /v1/chat/completions',
   'POST /v1/embeddings',
   'POST /v1/responses',
+  'POST /v1/audio/voices',
   'POST /v1/videos/extensions',
 ] as const;
 export type EndpointLabel = (typeof ENDPOINT_LABELS)[number];

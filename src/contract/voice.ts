@@ -1,0 +1,77 @@
+/** Stored voices as engines see them: whose voice it is, and how a model is brought near to it. */
+
+import type { Float32Samples } from './audio.ts';
+import type { Priority } from './engine.ts';
+import type { Id } from './id.ts';
+
+/** What an engine may ask of a stored voice; it asks for no more than it needs. */
+export interface SpokenVoice {
+  readonly id: Id<'voice'>;
+  /** What {@link VoiceFitter} made of the clip, undefined before that and for a voice that no model here was fitted to. */
+  readonly adaptation: string | undefined;
+  /** Exact transcript of the clip. */
+  readonly refText: string;
+  /**
+   * The clip: WAV, 16-bit mono, at most 15 s.
+   * @throws ServiceError `overloaded` when it cannot be had now, `not_found` when the voice was deleted meanwhile.
+   */
+  clip(signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>>;
+}
+
+/** Of unit length; the cosine of two says how alike the speakers sound. */
+export type SpeakerEmbedding = Float32Array;
+
+export interface SpeakerPrint {
+  readonly embedding: SpeakerEmbedding;
+  /** Of overlapping windows of 1.6 s, in order, at least one: they differ much where the speaker changes. */
+  readonly partials: readonly SpeakerEmbedding[];
+}
+
+/** For whom work on a voice is done. */
+export interface VoiceWork {
+  readonly priority: Priority;
+  /** API key for which the work is done: owners take turns (docs/decisions/fairness.md). */
+  readonly owner: string;
+}
+
+/** Tells speakers apart by the sound of their voice. */
+export interface SpeakerEncoder {
+  /**
+   * @param samples mono speech at {@link LISTEN_RATE_HZ}, at most 30 s, without long silence.
+   * @throws ServiceError `overloaded` when the queue is full, `internal` when a worker died; the signal's reason
+   *   after an abort.
+   */
+  print(samples: Float32Samples, work: VoiceWork, signal: AbortSignal): Promise<SpeakerPrint>;
+}
+
+/**
+ * Brings an embedded model that speaks with presets near to a speaker: adaptation, not zero-shot cloning. What it makes is
+ * opaque text of at most 8 kB, which the engine of such a model finds in {@link SpokenVoice.adaptation}.
+ */
+export interface VoiceFitter {
+  /**
+   * False when no configured model needs it: all voices are then used by servers that clone by themselves. `begin`
+   * and `improve` must not be called.
+   */
+  readonly isNeeded: boolean;
+  /** Whether an adaptation can be used by this version; one that cannot is made anew. */
+  isCurrent(adaptation: string): boolean;
+  /**
+   * A first adaptation, within a second.
+   * @param samples as for {@link SpeakerEncoder.print}.
+   */
+  begin(samples: Float32Samples, work: VoiceWork, signal: AbortSignal): Promise<string>;
+  /**
+   * Better and better ones, each a step from the last, in the background: it takes only what others leave of the
+   * machine.
+   * @param from of `begin`, or an earlier one of this.
+   * @param budgetMs of work; ends earlier when nothing more is gained.
+   */
+  improve(
+    samples: Float32Samples,
+    from: string,
+    budgetMs: number,
+    owner: string,
+    signal: AbortSignal,
+  ): AsyncGenerator<string, void, undefined>;
+}
