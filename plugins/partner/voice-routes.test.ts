@@ -4,6 +4,7 @@ import { ServiceError } from '../../src/contract/error.ts';
 import { FakeTtsEngine, type FakeTtsOptions } from '../../test/support/fake-tts-engine.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { RecordedCalls, type RecordedCallsOptions } from '../../test/support/recorded-calls.ts';
+import { spokenVoice } from '../../test/support/spoken-voice.ts';
 import { KEY_ID_A, testApp } from '../../test/support/test-app.ts';
 import { PartnerVoice } from './voice.ts';
 import { voiceRoutes } from './voice-routes.ts';
@@ -18,6 +19,8 @@ const MESSAGE = {
   assistant: { id: 'assistant', name: 'Ann' },
 };
 
+const ANNA = spokenVoice({ id: 'tts-vc-voice_a' });
+
 /** The plugin's route over a scripted engine, in the real app. */
 function setUp(
   options: FakeTtsOptions = {},
@@ -30,7 +33,7 @@ function setUp(
     calls,
     clock: new ManualClock(),
     requestsPerOrganization: limits.perOrganization ?? 100,
-    findVoice: (id, organization) => (id === 'tts-vc-voice_a' && organization === 'a' ? 'anna' : undefined),
+    findVoice: (id, organization) => (id === ANNA.id && organization === 'a' ? ANNA : undefined),
   });
   const app = testApp({ routes: [voiceRoutes(voice, 5000)] });
   onTestFinished(() => app.close());
@@ -139,7 +142,7 @@ describe('a request', () => {
     await (await post({ voiceId: 'tts-vc-voice_a' }, '?voice_id=other')).arrayBuffer();
     await (await post({ voiceId: null })).arrayBuffer();
     const voices = engine.requests.filter((_, at) => at % 2 === 0).map(({ voice }) => voice);
-    expect(voices).toEqual([undefined, 'anna', 'anna', undefined]);
+    expect(voices).toEqual([undefined, ANNA, ANNA, undefined]);
   });
 
   it.each<[string, unknown, string | null, RegExp]>([

@@ -3,13 +3,14 @@
 import type { Caller } from '../../src/contract/caller.ts';
 import { invalidRequest } from '../../src/contract/error.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
+import type { SpokenVoice } from '../../src/contract/voice.ts';
 import { requireModel } from '../../src/http/model-routes.ts';
 import { startingWith } from '../../src/kit/starting-with.ts';
 import { SpeechAnswers, type SpeechChunk } from '../../src/speak/speech-answers.ts';
 import type { VoiceRequest } from './voice-model.ts';
 
-/** Name of a stored voice for the engine, or undefined when the organization has no such voice. */
-export type FindVoice = (voiceId: string, organization: string) => string | undefined;
+/** A stored voice, or undefined when the organization has no such voice. */
+export type FindVoice = (voiceId: string, organization: string) => SpokenVoice | undefined;
 
 export interface PartnerVoiceParts extends Pick<Slots, 'tts' | 'calls' | 'clock'> {
   readonly findVoice: FindVoice;
@@ -66,7 +67,7 @@ export class PartnerVoice {
     this.#answers.stop();
   }
 
-  #voice(voiceId: string | undefined, organization: string): string | undefined {
+  #voice(voiceId: string | undefined, organization: string): SpokenVoice | undefined {
     if (voiceId === undefined) return undefined;
     const voice = this.#parts.findVoice(voiceId, organization);
     if (voice !== undefined) return voice;

@@ -263,7 +263,7 @@ export class Connection implements SocketOwner {
       responseId,
       text,
       model: session.ttsModel,
-      voice: session.voice,
+      voice: undefined,
       speed: session.speed ?? 1,
       format: session.outputFormat,
     });

@@ -8,6 +8,7 @@ import { FakeTtsEngine, type FakeTtsOptions } from '../../test/support/fake-tts-
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { RecordedCalls, type RecordedCallsOptions } from '../../test/support/recorded-calls.ts';
 import { RecordingLogger } from '../../test/support/recording-logger.ts';
+import { spokenVoice } from '../../test/support/spoken-voice.ts';
 import type { SpeakingFact } from './response-machine.ts';
 import { type Flow, Speaking, type Speech } from './speaking.ts';
 
@@ -69,13 +70,15 @@ function gate() {
   return { wait, pass, reached };
 }
 
+const ANNA = spokenVoice();
+
 /** A run of so many samples. */
 const samples = (count: number): number[][] => [new Array(count).fill(0.25)];
 
 describe('a response', () => {
   it('tells each sentence before its audio, and its end after its row', async () => {
     const { speaking, fake, happened } = driver();
-    speaking.start({ ...SPEECH, voice: 'anna', speed: 1.5 });
+    speaking.start({ ...SPEECH, voice: ANNA, speed: 1.5 });
     expect(happened).toEqual([]);
     await settled();
     const base64 = Buffer.from(new Int16Array(2400).fill(8192).buffer).toString('base64');
@@ -103,7 +106,7 @@ describe('a response', () => {
       { kind: 'synthesis_ended', responseId: 'resp_1', tokens: { input: 10, output: 8 } },
     ]);
     for (const request of fake.requests) {
-      expect(request).toMatchObject({ voice: 'anna', speed: 1.5, priority: 'realtime', delivery: 'stream' });
+      expect(request).toMatchObject({ voice: ANNA, speed: 1.5, priority: 'realtime', delivery: 'stream' });
     }
   });
 

@@ -6,6 +6,7 @@ import { type Int16Samples, SPEECH_RATE_HZ } from '../../src/contract/audio.ts';
 import type { Caller } from '../../src/contract/caller.ts';
 import type { Id } from '../../src/contract/id.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
+import type { SpokenVoice } from '../../src/contract/voice.ts';
 import { requireModel } from '../../src/http/model-routes.ts';
 import { codePoints } from '../../src/kit/code-points.ts';
 import { Runs } from '../../src/kit/runs.ts';
@@ -29,8 +30,8 @@ export interface Speech {
   readonly responseId: Id<'response'>;
   readonly text: string;
   readonly model: string;
-  /** Voice name of the engine; undefined means its default. */
-  readonly voice: string | undefined;
+  /** Undefined means the default of the model. */
+  readonly voice: SpokenVoice | undefined;
   readonly speed: number;
   /** Of the audio that is reported. */
   readonly format: AudioFormat;

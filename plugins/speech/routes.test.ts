@@ -4,6 +4,7 @@ import { ServiceError } from '../../src/contract/error.ts';
 import { FakeTtsEngine, type FakeTtsOptions } from '../../test/support/fake-tts-engine.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { RecordedCalls, type RecordedCallsOptions } from '../../test/support/recorded-calls.ts';
+import { spokenVoice } from '../../test/support/spoken-voice.ts';
 import { type TestApp, testApp } from '../../test/support/test-app.ts';
 import { speechRoutes } from './routes.ts';
 import { Synthesizer } from './synthesize.ts';
@@ -14,6 +15,8 @@ afterEach(() => {
   for (const app of apps) app.close();
   apps = [];
 });
+
+const ANNA = spokenVoice({ id: 'tts-vc-voice_a' });
 
 /** The plugin's routes over a scripted engine, in the real app. */
 function setUp(
@@ -28,7 +31,7 @@ function setUp(
     calls,
     clock: new ManualClock(),
     requestsPerOrganization: perOrganization,
-    findVoice: (id, organization) => (id === 'tts-vc-voice_a' && organization === 'a' ? 'anna' : undefined),
+    findVoice: (id, organization) => (id === ANNA.id && organization === 'a' ? ANNA : undefined),
     ...(longestWavS === undefined ? {} : { longestWavS }),
   });
   const app = testApp({ routes: [speechRoutes(synthesizer, 5000)] });
@@ -174,7 +177,7 @@ describe('a form', () => {
   it('takes a voice in brackets', async () => {
     const { postForm, engine } = setUp();
     expect((await postForm({ 'voice[id]': 'tts-vc-voice_a' })).status).toBe(200);
-    expect(engine.requests[0]?.voice).toBe('anna');
+    expect(engine.requests[0]?.voice).toBe(ANNA);
   });
 
   it.each([

@@ -5,6 +5,7 @@ import { SPEECH_RATE_HZ } from '../../src/contract/audio.ts';
 import type { Caller } from '../../src/contract/caller.ts';
 import { invalidRequest, type ServiceError } from '../../src/contract/error.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
+import type { SpokenVoice } from '../../src/contract/voice.ts';
 import { requireModel } from '../../src/http/model-routes.ts';
 import { startingWith } from '../../src/kit/starting-with.ts';
 import { type BegunSpeech, SpeechAnswers } from '../../src/speak/speech-answers.ts';
@@ -17,8 +18,8 @@ import type { SpeechRequest } from './model.ts';
  */
 const LONGEST_WAV_S = 90 * 60;
 
-/** Name of a stored voice for the engine, or undefined when the organization has no such voice. */
-export type FindVoice = (voiceId: string, organization: string) => string | undefined;
+/** A stored voice, or undefined when the organization has no such voice. */
+export type FindVoice = (voiceId: string, organization: string) => SpokenVoice | undefined;
 
 export interface SynthesizerParts extends Pick<Slots, 'tts' | 'calls' | 'clock'> {
   readonly findVoice: FindVoice;
@@ -76,7 +77,7 @@ export class Synthesizer {
     this.#answers.stop();
   }
 
-  #voice(voiceId: string | undefined, organization: string): string | undefined {
+  #voice(voiceId: string | undefined, organization: string): SpokenVoice | undefined {
     if (voiceId === undefined) return undefined;
     const voice = this.#parts.findVoice(voiceId, organization);
     if (voice !== undefined) return voice;

@@ -1,6 +1,7 @@
 /** What a feature may ask of a model, whatever runs it: a local ONNX graph or an upstream server. */
 
 import type { Float32Samples } from './audio.ts';
+import type { SpokenVoice } from './voice.ts';
 
 /**
  * Who waits for the result. Passes of a higher class run before those of a lower one, at every pass
@@ -18,8 +19,8 @@ export interface ReadyReport {
 export interface SynthesisRequest {
   /** Text of one pass: a sentence or a clause of at most 600 characters (spec 4.3, rule 2). */
   readonly text: string;
-  /** Voice name of the engine; absent means the engine's configured default. */
-  readonly voice?: string | undefined;
+  /** A stored voice; absent means the engine's configured default. */
+  readonly voice?: SpokenVoice | undefined;
   /** 0.25–4, 1 is natural; a hint that an engine may ignore (spec 4.3). */
   readonly speed: number;
   readonly priority: Priority;
@@ -45,8 +46,9 @@ export interface TtsEngine {
    * Speaks one text. Yields mono samples at {@link rateHz} in order, at least one run unless the text
    * holds nothing that can be spoken. The arrays belong to the caller. Not consuming stops the work at
    * the next pass boundary; so does `return()` or an abort, which throws the signal's reason.
-   * @throws ServiceError `overloaded` when the queue is full, `internal` when a worker died,
-   *   `upstream` when a remote engine failed.
+   * @throws ServiceError `overloaded` when the queue is full or the voice is not prepared yet, `invalid_request` (param
+   *   `voice`) when the model takes no stored voices, `internal` when a worker died, `upstream` when a remote engine
+   *   failed; what the voice's clip throws.
    */
   synthesize(request: SynthesisRequest, signal: AbortSignal): AsyncIterable<Float32Samples>;
   ready(): ReadyReport;

@@ -6,6 +6,7 @@
 
 import type { Float32Samples } from '../contract/audio.ts';
 import type { SynthesisRequest } from '../contract/engine.ts';
+import type { Id } from '../contract/id.ts';
 
 /** Where inference runs (contract: `ORT_PROVIDER`) and with how many threads inside one operator. */
 export interface RuntimeOptions {
@@ -31,10 +32,20 @@ export interface PassModel<Request, Result, Description = undefined> {
   close(): Promise<void>;
 }
 
+/** Whose voice a pass speaks with: one that came with the model, or a stored one. */
+export type PassVoice =
+  | { readonly kind: 'preset'; readonly name: string }
+  | { readonly kind: 'adaptation'; readonly id: Id<'voice'>; readonly adaptation: string };
+
 /** What of a synthesis request crosses to the inference process. */
-export type SpeechRequest = Pick<SynthesisRequest, 'text' | 'voice' | 'speed' | 'delivery'>;
+export interface SpeechRequest extends Pick<SynthesisRequest, 'text' | 'speed' | 'delivery'> {
+  /** Absent: the first that the model was loaded with. */
+  readonly voice?: PassVoice | undefined;
+}
 
 export interface SpeechDescription {
+  /** Whether {@link PassVoice} may be an adaptation. */
+  readonly speaksAdaptations: boolean;
   /** Rate of the samples, in Hz. */
   readonly rateHz: number;
 }

@@ -2,7 +2,9 @@
 
 import type { Float32Samples } from '../contract/audio.ts';
 import type { TtsEngine } from '../contract/engine.ts';
-import type { SpeechDescription, SpeechRequest } from './pass-model.ts';
+import { invalidRequest, ServiceError } from '../contract/error.ts';
+import type { SpokenVoice } from '../contract/voice.ts';
+import type { PassVoice, SpeechDescription, SpeechRequest } from './pass-model.ts';
 import type { InferencePool } from './worker-pool.ts';
 
 /**
@@ -10,13 +12,21 @@ import type { InferencePool } from './worker-pool.ts';
  * @param defaultVoice of requests that name none.
  */
 export function poolTtsEngine(pool: InferencePool, model: string, defaultVoice: string): TtsEngine {
-  const { rateHz } = pool.description<SpeechDescription>(model);
+  const { rateHz, speaksAdaptations } = pool.description<SpeechDescription>(model);
   const lengthMs = (samples: Float32Samples) => (samples.length * 1000) / rateHz;
+  const passVoice = (voice: SpokenVoice | undefined): PassVoice => {
+    if (voice === undefined) return { kind: 'preset', name: defaultVoice };
+    if (!speaksAdaptations) throw ownVoiceOnly();
+    if (voice.adaptation === undefined) throw notPrepared();
+    return { kind: 'adaptation', id: voice.id, adaptation: voice.adaptation };
+  };
   return {
     rateHz,
-    synthesize(request, signal) {
-      const { text, voice = defaultVoice, speed, delivery, priority, owner, aheadMs } = request;
-      return pool.run<SpeechRequest, Float32Samples>(
+    async *synthesize(request, signal) {
+      signal.throwIfAborted();
+      const { text, speed, delivery, priority, owner, aheadMs } = request;
+      const voice = passVoice(request.voice);
+      yield* pool.run<SpeechRequest, Float32Samples>(
         model,
         { request: { text, voice, speed, delivery }, priority, owner, delivery, aheadMs, lengthMs },
         signal,
@@ -25,4 +35,24 @@ export function poolTtsEngine(pool: InferencePool, model: string, defaultVoice: 
     ready: () => pool.ready(),
     close: async () => undefined,
   };
+}
+
+function ownVoiceOnly(): ServiceError {
+  return invalidRequest(
+    "This model speaks with its own voice only: leave 'voice' out, or take a model that speaks with stored voices.",
+    'voice',
+    'unsupported_value',
+  );
+}
+
+/** Its adaptation is of another version, or of a time at which no model needed one. */
+function notPrepared(): ServiceError {
+  return new ServiceError(
+    'overloaded',
+    'The voice is being prepared for this model. Send the request again.',
+    {
+      param: 'voice',
+      retryAfterS: 5,
+    },
+  );
 }

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { FakeTtsEngine } from '../../test/support/fake-tts-engine.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
+import { spokenVoice } from '../../test/support/spoken-voice.ts';
 import type { TtsEngine } from '../contract/engine.ts';
 import { type SpeakRequest, speak } from './speak.ts';
 
 const never = new AbortController().signal;
+const ANNA = spokenVoice();
 const REQUEST: SpeakRequest = {
   text: 'One sentence. And another one! A third?',
   speed: 1,
@@ -29,7 +31,7 @@ describe('speak', () => {
     await collect(engine, {
       ...REQUEST,
       speed: 1.5,
-      voice: 'anna',
+      voice: ANNA,
       delivery: 'whole',
       priority: 'batch',
       owner: 'a',
@@ -42,7 +44,7 @@ describe('speak', () => {
     for (const request of engine.requests) {
       expect(request).toMatchObject({
         speed: 1.5,
-        voice: 'anna',
+        voice: ANNA,
         delivery: 'whole',
         priority: 'batch',
         owner: 'a',

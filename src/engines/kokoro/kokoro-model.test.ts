@@ -115,9 +115,9 @@ describe('speech', () => {
 
   test('takes other voices, and names those that there are', async () => {
     const request = { text: TEXTS[1] ?? '', speed: 1, delivery: 'whole' } as const;
-    const other = await kokoro.speak({ ...request, voice: 'am_adam' });
+    const other = await kokoro.speak({ ...request, voice: { kind: 'preset', name: 'am_adam' } });
     expect(loudnessDb(other)).toBeGreaterThan(-35);
-    await expect(kokoro.speak({ ...request, voice: 'nobody' })).rejects.toThrow(
+    await expect(kokoro.speak({ ...request, voice: { kind: 'preset', name: 'nobody' } })).rejects.toThrow(
       /no voice 'nobody'.*af_heart/,
     );
   }, 60_000);

@@ -55,7 +55,7 @@ export async function loadKokoro(
 }
 
 class KokoroModel implements SpeechModel {
-  readonly description = { rateHz: SPEECH_RATE_HZ };
+  readonly description = { rateHz: SPEECH_RATE_HZ, speaksAdaptations: false };
   /** Voices of the options and those that were asked for; there are as many as the catalog lists. */
   readonly #loaded = new Map<string, Promise<KokoroVoice>>();
 
@@ -73,7 +73,8 @@ class KokoroModel implements SpeechModel {
   }
 
   async *open(request: SpeechRequest): AsyncGenerator<Float32Samples | null, void, undefined> {
-    const voice = await this.#voice(request.voice ?? this.voices[0] ?? '');
+    const name = request.voice?.kind === 'preset' ? request.voice.name : this.voices[0];
+    const voice = await this.#voice(name ?? '');
     const phonemes = await this.toPhonemes(request.text);
     for (const pass of splitPhonemes(phonemes)) {
       const utterance = await this.front.speak(pass, voice.styles, request.speed);

@@ -76,7 +76,7 @@ class UpstreamTtsEngine implements TtsEngine {
   }
 
   #body(request: SynthesisRequest) {
-    const voice = request.voice ?? this.#settings.voice;
+    const voice = request.voice?.id.toLowerCase() ?? this.#settings.voice;
     return {
       model: this.#settings.model,
       input: request.text,
