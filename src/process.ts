@@ -37,6 +37,7 @@ import { organizationStore } from './records/organization-store.ts';
 import type { Records } from './records/records.ts';
 import { responseStore } from './records/response-store.ts';
 import { usageStore } from './records/usage-store.ts';
+import { voiceStore } from './records/voice-store.ts';
 import { openRedis } from './redis/open-redis.ts';
 import { type AnyPlugin, selectPlugins, startPlugins } from './registry.ts';
 import { startAccounts } from './usage/start-accounts.ts';
@@ -202,6 +203,7 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       responses: responseStore(records),
       files: fileStore(records),
       batches: batchStore(records),
+      voices: voiceStore(records),
       ...(blobs && { blobs }),
       ...(jobs && { jobs }),
     };

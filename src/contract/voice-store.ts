@@ -47,6 +47,8 @@ export interface VoiceStore {
    * @throws ServiceError `invalid_request` (code `voice_limit_exceeded`) when it has as many.
    */
   put(voice: VoiceRecord, most: number): Promise<void>;
+  /** @throws ServiceError `invalid_request` (code `voice_limit_exceeded`) when `put` would refuse any voice. */
+  requireRoom(organization: string, most: number): Promise<void>;
   get(organization: string, id: string): Promise<VoiceRecord | undefined>;
   /**
    * @param query.after id of the last voice of the previous page.
@@ -62,9 +64,17 @@ export interface VoiceStore {
   delete(organization: string, id: string): Promise<boolean>;
   /** Whoever fits it asks for a voice without knowing whose it is. */
   find(id: Id<'voice'>): Promise<VoiceRecord | undefined>;
-  /** Notes a better adaptation. False when the voice was deleted meanwhile. */
-  adapt(id: Id<'voice'>, adaptation: string, isImproving: boolean): Promise<boolean>;
-  /** Ids of voices of every organization that may still get better, oldest first, for queues that have lost them. */
+  /**
+   * Notes what engines made of the clip by now, undefined for nothing that can be used. False when the voice was
+   * deleted meanwhile.
+   */
+  adapt(id: Id<'voice'>, adaptation: string | undefined, isImproving: boolean): Promise<boolean>;
+  /** What was made of the clips of every organization, in the order of ids, to see what can still be used. */
+  adaptations(
+    limit: number,
+    after?: Id<'voice'>,
+  ): Promise<readonly Pick<VoiceRecord, 'id' | 'adaptation' | 'isImproving'>[]>;
+  /** Voices of every organization that may still get better, in the order of ids, for queues that have lost them. */
   improving(limit: number, after?: Id<'voice'>): Promise<readonly Id<'voice'>[]>;
   /** Which of these ids are voices. */
   known(ids: readonly Id<'voice'>[]): Promise<ReadonlySet<Id<'voice'>>>;

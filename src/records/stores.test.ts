@@ -10,6 +10,7 @@ import { fileStoreCases } from '../../test/cases/file-store.cases.ts';
 import { organizationStoreCases } from '../../test/cases/organization-store.cases.ts';
 import { responseStoreCases, storedMessage, storedResponse } from '../../test/cases/response-store.cases.ts';
 import { usageStoreCases } from '../../test/cases/usage-store.cases.ts';
+import { voiceStoreCases } from '../../test/cases/voice-store.cases.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { needs } from '../../test/support/needs.ts';
 import { HAS_POSTGRES, type PostgresServer, startPostgres } from '../../test/support/postgres.ts';
@@ -29,6 +30,7 @@ import { organizationStore } from './organization-store.ts';
 import type { Records } from './records.ts';
 import { responseStore } from './response-store.ts';
 import type { Tables } from './tables.ts';
+import { voiceStore } from './voice-store.ts';
 
 /** Every store over every engine: one suite of cases (test/cases). */
 
@@ -36,7 +38,7 @@ import type { Tables } from './tables.ts';
 const TABLES: readonly (keyof Tables)[] = [
   ...(['usage', 'api_keys', 'organizations', 'responses', 'response_items'] as const),
   ...(['instances', 'open_calls', 'credit_accounts', 'credit_transfers', 'credit_entries'] as const),
-  ...(['files', 'idempotency_keys', 'batches', 'batch_parts', 'jobs'] as const),
+  ...(['files', 'idempotency_keys', 'batches', 'batch_parts', 'jobs', 'voices'] as const),
 ];
 
 const opened: Records[] = [];
@@ -75,6 +77,7 @@ function storeCases(fresh: () => Promise<Records>): void {
         ...{ calls: callJournal(records), credits: creditStore(records) },
       };
     }));
+  describe('voices', () => voiceStoreCases(async () => voiceStore(await open())));
   describe('responses', () => responseStoreCases(async () => responseStore(await open())));
   describe('files', () =>
     fileStoreCases(async () => {

@@ -28,6 +28,7 @@ export interface Tables {
   batches: BatchTable;
   batch_parts: BatchPartTable;
   jobs: JobTable;
+  voices: VoiceTable;
 }
 
 interface UsageTable {
@@ -210,4 +211,23 @@ interface JobTable {
   free_at_ms: number;
   lease: string | null;
   failures: number;
+}
+
+interface VoiceTable {
+  sequence: Generated<number>;
+  id: Id<'voice'>;
+  organization: string;
+  key_id: string;
+  name: string;
+  consent: string;
+  ref_text: string;
+  speaker_description: string | null;
+  format: string;
+  duration_s: number;
+  sample_rate_hz: number;
+  length_bytes: number;
+  created_at: number;
+  adaptation: string | null;
+  /** 0 or 1. */
+  is_improving: number;
 }
