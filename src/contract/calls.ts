@@ -2,6 +2,7 @@
 
 import type { MicroCredits } from './accounts-store.ts';
 import type { Caller } from './caller.ts';
+import type { Id } from './id.ts';
 import type { EndpointLabel, UsageRecord, UsageStatus } from './usage.ts';
 
 /** What a call consumed, in the units of prices and of usage rows. What is absent was none of its business. */
@@ -79,4 +80,23 @@ export interface LineCalls {
   stored(bills: readonly LineBill[]): void;
   /** Frees what calls hold whose results are thrown away. Never rejects. */
   discard(bills: readonly LineBill[]): Promise<void>;
+}
+
+/** The call of a job that outlives its process: the store of the job opens and ends it, in one step with the job. */
+export type JobCall = Pick<UsageRecord, 'id' | 'endpoint' | 'organization' | 'requestId' | 'model'>;
+
+/** What the end of such a call leaves. */
+export interface JobBill {
+  readonly record: UsageRecord;
+  /** What it costs. */
+  readonly cost: MicroCredits;
+}
+
+export interface JobCalls {
+  /** The name of a call, and what is to be reserved for it: the most that it may cost. */
+  prepare(call: CallOpening): { readonly id: Id<'usage'>; readonly reserved: MicroCredits };
+  /** The row of a call that ends now, and what it costs. */
+  bill(call: JobCall, end: { readonly status: UsageStatus } & Consumed): JobBill;
+  /** Takes note that a row was stored. */
+  stored(record: UsageRecord): void;
 }

@@ -4,7 +4,7 @@ import type { AnyElysia } from 'elysia';
 import type { AudioFileReader } from './audio-file.ts';
 import type { BatchStore } from './batch-store.ts';
 import type { BlobStore } from './blob-store.ts';
-import type { Calls, LineCalls } from './calls.ts';
+import type { Calls, JobCalls, LineCalls } from './calls.ts';
 import type { Clock } from './clock.ts';
 import type { CodeRunner } from './code-runner.ts';
 import type { EmbedEngine } from './embed.ts';
@@ -44,6 +44,7 @@ export interface Slots {
   clips: ClipReader;
   calls: Calls;
   lineCalls: LineCalls;
+  jobCalls: JobCalls;
   operations: OperationTable;
   blobs: BlobStore;
   files: FileStore;

@@ -62,7 +62,8 @@ export class Accounts implements Calls {
   async recover(call: JournalCall): Promise<boolean> {
     const { journal, clock, rows } = this.#parts;
     if (call.repeated) return journal.discard(call.id, unixSeconds(clock));
-    const record = { ...rowOf(call), status: 'failed', inputTokens: 0, outputTokens: 0 } as const;
+    const row = { ...rowOf(call), createdAt: call.openedAt };
+    const record = { ...row, status: 'failed', inputTokens: 0, outputTokens: 0 } as const;
     const stored = await journal.end(record, 0);
     if (stored !== undefined) rows.add(record);
     return stored !== undefined;

@@ -1,10 +1,10 @@
 import type { CallJournal, JournalCall, MicroCredits } from '../contract/accounts-store.ts';
-import type { CallOpening, Consumed } from '../contract/calls.ts';
+import type { CallOpening, Consumed, JobBill, JobCall } from '../contract/calls.ts';
 import type { Clock } from '../contract/clock.ts';
 import { ServiceError } from '../contract/error.ts';
 import { type Id, newId } from '../contract/id.ts';
 import type { Logger } from '../contract/logger.ts';
-import type { UsageRecord, UsageStatus } from '../contract/usage.ts';
+import type { UsageStatus } from '../contract/usage.ts';
 import { unixSeconds } from '../kit/clock.ts';
 import { creditText } from './credit-amounts.ts';
 import { chargeOf, costOf, type FindPrice } from './prices.ts';
@@ -61,10 +61,7 @@ export class CallBooks {
   }
 
   /** The row of a call that ends now, and what it costs. */
-  bill(
-    call: JournalCall,
-    { status, ...consumed }: { status: UsageStatus } & Consumed,
-  ): { readonly record: UsageRecord; readonly cost: MicroCredits } {
+  bill(call: JobCall, { status, ...consumed }: { status: UsageStatus } & Consumed): JobBill {
     const { clock, findPrice } = this.#parts;
     const price = findPrice(call);
     return {
@@ -132,11 +129,12 @@ export class CallBooks {
 }
 
 /** The row of a call as far as its opening tells. */
-export function rowOf({ id, endpoint, organization, requestId, model, openedAt }: JournalCall) {
-  return { id, endpoint, organization, requestId, model, createdAt: openedAt };
+export function rowOf({ id, endpoint, organization, requestId, model }: JobCall) {
+  return { id, endpoint, organization, requestId, model };
 }
 
-function insufficientQuota(needed: MicroCredits, available: MicroCredits): ServiceError {
+/** The refusal of a call that may cost more than there is. */
+export function insufficientQuota(needed: MicroCredits, available: MicroCredits): ServiceError {
   return new ServiceError(
     'insufficient_quota',
     `This may cost ${creditText(needed)} credits and your organization has ${creditText(available)} available. Ask for less, or have credits added.`,

@@ -1,5 +1,5 @@
 import type { CallJournal } from '../contract/accounts-store.ts';
-import type { Calls, LineCalls } from '../contract/calls.ts';
+import type { Calls, JobCalls, LineCalls } from '../contract/calls.ts';
 import type { Clock } from '../contract/clock.ts';
 import type { CallLimits } from '../contract/limits.ts';
 import type { Logger } from '../contract/logger.ts';
@@ -9,6 +9,7 @@ import { isRunning, processPlace } from '../kit/process-place.ts';
 import { Accounts } from './accounts.ts';
 import { CallBooks } from './call-books.ts';
 import { InstanceWatch } from './instance-watch.ts';
+import { JobAccounts } from './job-accounts.ts';
 import { LineAccounts } from './line-accounts.ts';
 import { priceList } from './prices.ts';
 import { rowMetrics } from './row-metrics.ts';
@@ -29,6 +30,7 @@ export interface AccountsSettings {
 export async function startAccounts({ prices, ...parts }: AccountsSettings): Promise<{
   readonly calls: Calls;
   readonly lineCalls: LineCalls;
+  readonly jobCalls: JobCalls;
   close(): Promise<void>;
 }> {
   const self = { id: crypto.randomUUID(), place: processPlace(), pid: process.pid };
@@ -37,5 +39,10 @@ export async function startAccounts({ prices, ...parts }: AccountsSettings): Pro
   const accounts = new Accounts({ ...parts, books, rows });
   const watch = new InstanceWatch({ ...parts, accounts, books, self, isRunning });
   await watch.start();
-  return { calls: accounts, lineCalls: new LineAccounts(books, rows), close: () => watch.stop() };
+  return {
+    calls: accounts,
+    lineCalls: new LineAccounts(books, rows),
+    jobCalls: new JobAccounts(books, rows),
+    close: () => watch.stop(),
+  };
 }
