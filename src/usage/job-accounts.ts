@@ -1,0 +1,28 @@
+import type { CallOpening, JobBill, JobCall, JobCalls } from '../contract/calls.ts';
+import type { UsageRecord } from '../contract/usage.ts';
+import type { CallBooks } from './call-books.ts';
+import type { RowMetrics } from './row-metrics.ts';
+
+/** Calls of jobs: what they cost is known here, what they hold is kept with the job. */
+export class JobAccounts implements JobCalls {
+  readonly #books: CallBooks;
+  readonly #rows: RowMetrics;
+
+  constructor(books: CallBooks, rows: RowMetrics) {
+    this.#books = books;
+    this.#rows = rows;
+  }
+
+  prepare(opening: CallOpening): ReturnType<JobCalls['prepare']> {
+    const { id, reserved } = this.#books.prepare(opening, true);
+    return { id, reserved };
+  }
+
+  bill(call: JobCall, end: Parameters<JobCalls['bill']>[1]): JobBill {
+    return this.#books.bill(call, end);
+  }
+
+  stored(record: UsageRecord): void {
+    this.#rows.add(record);
+  }
+}
