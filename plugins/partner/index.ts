@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia';
 import type { FeaturePlugin } from '../../src/contract/plugin.ts';
 import { modelReports, readyTogether } from '../../src/kit/ready-reports.ts';
+import { StoredVoices } from '../../src/speak/stored-voices.ts';
 import { PhoneCalls } from './phone-calls.ts';
 import { transcriberRoutes } from './transcriber-routes.ts';
 import { PartnerVoice } from './voice.ts';
@@ -17,14 +18,14 @@ export interface PartnerOptions {
   readonly partialMs: number;
 }
 
-type Needs = 'tts' | 'stt' | 'vad' | 'calls' | 'clock' | 'log' | 'metrics';
+type Needs = 'tts' | 'stt' | 'vad' | 'voices' | 'blobs' | 'calls' | 'clock' | 'log' | 'metrics';
 
 /** What a voice-agent platform calls: POST /v1/voices/partner and WS /v1/transcribers/partner. */
 export function partnerPlugin(options: PartnerOptions): FeaturePlugin<Needs> {
   const { maxCharacters, perOrganization, silenceMs, partialMs } = options;
   return {
     name: 'partner',
-    needs: ['tts', 'stt', 'vad', 'calls', 'clock', 'log', 'metrics'],
+    needs: ['tts', 'stt', 'vad', 'voices', 'blobs', 'calls', 'clock', 'log', 'metrics'],
     offers: [],
     async setup(slots) {
       const calls = new PhoneCalls({
@@ -33,9 +34,8 @@ export function partnerPlugin(options: PartnerOptions): FeaturePlugin<Needs> {
       });
       const voice = new PartnerVoice({
         ...slots,
+        voices: new StoredVoices(slots),
         requestsPerOrganization: perOrganization.voiceRequests,
-        // No voice can be stored yet, so every id is unknown.
-        findVoice: () => undefined,
       });
       return {
         provides: {},

@@ -33,7 +33,9 @@ function setUp(
     calls,
     clock: new ManualClock(),
     requestsPerOrganization: limits.perOrganization ?? 100,
-    findVoice: (id, organization) => (id === ANNA.id && organization === 'a' ? ANNA : undefined),
+    voices: {
+      find: async (id, organization) => (id === ANNA.id && organization === 'a' ? ANNA : undefined),
+    },
   });
   const app = testApp({ routes: [voiceRoutes(voice, 5000)] });
   onTestFinished(() => app.close());

@@ -2,21 +2,11 @@
 
 import type { Caller } from '../../src/contract/caller.ts';
 import { invalidRequest } from '../../src/contract/error.ts';
-import type { Slots } from '../../src/contract/plugin.ts';
-import type { SpokenVoice } from '../../src/contract/voice.ts';
-import { requireModel } from '../../src/http/model-routes.ts';
 import { startingWith } from '../../src/kit/starting-with.ts';
-import { SpeechAnswers, type SpeechChunk } from '../../src/speak/speech-answers.ts';
+import { SpeechAnswers, type SpeechAnswersParts, type SpeechChunk } from '../../src/speak/speech-answers.ts';
 import type { VoiceRequest } from './voice-model.ts';
 
-/** A stored voice, or undefined when the organization has no such voice. */
-export type FindVoice = (voiceId: string, organization: string) => SpokenVoice | undefined;
-
-export interface PartnerVoiceParts extends Pick<Slots, 'tts' | 'calls' | 'clock'> {
-  readonly findVoice: FindVoice;
-  /** Requests of one organization that may be open at once. */
-  readonly requestsPerOrganization: number;
-}
+export type PartnerVoiceParts = Omit<SpeechAnswersParts, 'endpoint' | 'voiceParam'>;
 
 /** A checked body with what the query says. */
 export interface AddressedVoiceRequest extends VoiceRequest {
@@ -24,12 +14,14 @@ export interface AddressedVoiceRequest extends VoiceRequest {
 }
 
 export class PartnerVoice {
-  readonly #parts: PartnerVoiceParts;
   readonly #answers: SpeechAnswers;
 
   constructor(parts: PartnerVoiceParts) {
-    this.#parts = parts;
-    this.#answers = new SpeechAnswers({ ...parts, endpoint: 'POST /v1/voices/partner' });
+    this.#answers = new SpeechAnswers({
+      ...parts,
+      endpoint: 'POST /v1/voices/partner',
+      voiceParam: 'voiceId',
+    });
   }
 
   /**
@@ -44,12 +36,9 @@ export class PartnerVoice {
     caller: Caller,
     signal: AbortSignal,
   ): Promise<AsyncGenerator<SpeechChunk, void, undefined>> {
-    const { model, text, characters, rateHz } = request;
-    requireModel(this.#parts.tts, model);
-    const voice = this.#voice(request.voiceId, caller.organization);
     const begun = await this.#answers.begin(
       // Somebody is on the phone: as soon as a realtime response.
-      { model, text, characters, rateHz, voice, speed: 1, priority: 'realtime', delivery: 'stream' },
+      { ...request, speed: 1, priority: 'realtime', delivery: 'stream' },
       caller,
       signal,
     );
@@ -65,16 +54,5 @@ export class PartnerVoice {
   /** Stops every request that is running. */
   stop(): void {
     this.#answers.stop();
-  }
-
-  #voice(voiceId: string | undefined, organization: string): SpokenVoice | undefined {
-    if (voiceId === undefined) return undefined;
-    const voice = this.#parts.findVoice(voiceId, organization);
-    if (voice !== undefined) return voice;
-    throw invalidRequest(
-      "'voiceId' must be the id of a stored voice of your organization; leave it out for the default voice.",
-      'voiceId',
-      'voice_not_found',
-    );
   }
 }

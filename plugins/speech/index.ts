@@ -2,6 +2,7 @@ import { Elysia } from 'elysia';
 import type { FeaturePlugin } from '../../src/contract/plugin.ts';
 import { prepareUploadFolder, type UploadSettings } from '../../src/http/multipart.ts';
 import { modelReports, readyTogether } from '../../src/kit/ready-reports.ts';
+import { StoredVoices } from '../../src/speak/stored-voices.ts';
 import { speechRoutes } from './routes.ts';
 import { Synthesizer } from './synthesize.ts';
 import { Transcriber } from './transcribe.ts';
@@ -16,23 +17,24 @@ export interface SpeechOptions {
   readonly uploads: UploadSettings;
 }
 
+type Needs = 'tts' | 'stt' | 'audioFiles' | 'voices' | 'blobs' | 'calls' | 'clock' | 'log';
+
 /** Speech synthesis and transcription: POST /v1/audio/speech, /v1/audio/transcriptions, /v1/audio/translations. */
 export function speechPlugin({
   maxCharacters,
   requestsPerOrganization: places,
   uploads,
-}: SpeechOptions): FeaturePlugin<'tts' | 'stt' | 'audioFiles' | 'calls' | 'clock' | 'log'> {
+}: SpeechOptions): FeaturePlugin<Needs> {
   return {
     name: 'speech',
-    needs: ['tts', 'stt', 'audioFiles', 'calls', 'clock', 'log'],
+    needs: ['tts', 'stt', 'audioFiles', 'voices', 'blobs', 'calls', 'clock', 'log'],
     offers: [],
     async setup(slots) {
       await prepareUploadFolder(uploads.folder, slots.clock);
-      // No voice can be stored yet, so every id is unknown.
       const synthesizer = new Synthesizer({
         ...slots,
+        voices: new StoredVoices(slots),
         requestsPerOrganization: places.speech,
-        findVoice: () => undefined,
       });
       const transcriber = new Transcriber({ ...slots, requestsPerOrganization: places.transcription });
       return {

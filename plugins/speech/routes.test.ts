@@ -31,7 +31,9 @@ function setUp(
     calls,
     clock: new ManualClock(),
     requestsPerOrganization: perOrganization,
-    findVoice: (id, organization) => (id === ANNA.id && organization === 'a' ? ANNA : undefined),
+    voices: {
+      find: async (id, organization) => (id === ANNA.id && organization === 'a' ? ANNA : undefined),
+    },
     ...(longestWavS === undefined ? {} : { longestWavS }),
   });
   const app = testApp({ routes: [speechRoutes(synthesizer, 5000)] });

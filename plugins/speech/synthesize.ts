@@ -4,11 +4,8 @@ import { WAV_HEADER_BYTES, wavHeader } from '../../src/audio/wav.ts';
 import { SPEECH_RATE_HZ } from '../../src/contract/audio.ts';
 import type { Caller } from '../../src/contract/caller.ts';
 import { invalidRequest, type ServiceError } from '../../src/contract/error.ts';
-import type { Slots } from '../../src/contract/plugin.ts';
-import type { SpokenVoice } from '../../src/contract/voice.ts';
-import { requireModel } from '../../src/http/model-routes.ts';
 import { startingWith } from '../../src/kit/starting-with.ts';
-import { type BegunSpeech, SpeechAnswers } from '../../src/speak/speech-answers.ts';
+import { type BegunSpeech, SpeechAnswers, type SpeechAnswersParts } from '../../src/speak/speech-answers.ts';
 import type { SpeechRequest } from './model.ts';
 
 /**
@@ -18,13 +15,7 @@ import type { SpeechRequest } from './model.ts';
  */
 const LONGEST_WAV_S = 90 * 60;
 
-/** A stored voice, or undefined when the organization has no such voice. */
-export type FindVoice = (voiceId: string, organization: string) => SpokenVoice | undefined;
-
-export interface SynthesizerParts extends Pick<Slots, 'tts' | 'calls' | 'clock'> {
-  readonly findVoice: FindVoice;
-  /** Requests of one organization that may be open at once, so that no key shuts out the others. */
-  readonly requestsPerOrganization: number;
+export interface SynthesizerParts extends Omit<SpeechAnswersParts, 'endpoint' | 'voiceParam'> {
   readonly longestWavS?: number;
 }
 
@@ -39,7 +30,7 @@ export class Synthesizer {
 
   constructor(parts: SynthesizerParts) {
     this.#parts = parts;
-    this.#answers = new SpeechAnswers({ ...parts, endpoint: '/v1/audio/speech' });
+    this.#answers = new SpeechAnswers({ ...parts, endpoint: '/v1/audio/speech', voiceParam: 'voice' });
   }
 
   /**
@@ -50,12 +41,10 @@ export class Synthesizer {
    *   `insufficient_quota`; what the engine throws; the signal's reason after an abort.
    */
   async synthesize(request: SpeechRequest, caller: Caller, signal: AbortSignal): Promise<SpeechAudio> {
-    const { model, input: text, characters, speed, format } = request;
-    requireModel(this.#parts.tts, model);
-    const voice = this.#voice(request.voice, caller.organization);
+    const { model, input: text, characters, speed, voice: voiceId, format } = request;
     const begun = await this.#answers.begin(
       {
-        ...{ model, text, characters, speed, voice, rateHz: SPEECH_RATE_HZ },
+        ...{ model, text, characters, speed, voiceId, rateHz: SPEECH_RATE_HZ },
         priority: 'interactive',
         delivery: format === 'pcm' ? 'stream' : 'whole',
       },
@@ -75,17 +64,6 @@ export class Synthesizer {
   /** Stops every request that is running. */
   stop(): void {
     this.#answers.stop();
-  }
-
-  #voice(voiceId: string | undefined, organization: string): SpokenVoice | undefined {
-    if (voiceId === undefined) return undefined;
-    const voice = this.#parts.findVoice(voiceId, organization);
-    if (voice !== undefined) return voice;
-    throw invalidRequest(
-      "'voice' must be the id of a stored voice of your organization; leave it out for the default voice.",
-      'voice',
-      'voice_not_found',
-    );
   }
 
   async #wav({ first, rest }: BegunSpeech): Promise<Uint8Array<ArrayBuffer>> {

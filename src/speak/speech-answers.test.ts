@@ -2,9 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { FakeTtsEngine, type FakeTtsOptions } from '../../test/support/fake-tts-engine.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { RecordedCalls, type RecordedCallsOptions } from '../../test/support/recorded-calls.ts';
+import { spokenVoice } from '../../test/support/spoken-voice.ts';
 import type { TtsEngine } from '../contract/engine.ts';
-import { ServiceError } from '../contract/error.ts';
+import { invalidRequest, ServiceError } from '../contract/error.ts';
 import { type BegunSpeech, SpeechAnswers, type SpokenRequest } from './speech-answers.ts';
+import type { StoredVoices } from './stored-voices.ts';
 
 const CALLER = { organization: 'a', keyId: 'key', requestId: 'req_1' } as const;
 const REQUEST: SpokenRequest = {
@@ -12,13 +14,16 @@ const REQUEST: SpokenRequest = {
   text: 'One. Two.',
   characters: 9,
   rateHz: 24_000,
+  voiceId: undefined,
   speed: 1,
   priority: 'interactive',
   delivery: 'stream',
 };
 const never = new AbortController().signal;
 
-function answering(options: FakeTtsOptions & RecordedCallsOptions = {}) {
+const ANNA = spokenVoice({ id: 'tts-vc-voice_a' });
+
+function answering(options: FakeTtsOptions & RecordedCallsOptions & { find?: StoredVoices['find'] } = {}) {
   const engine = new FakeTtsEngine(options);
   const calls = new RecordedCalls(options);
   const answers = new SpeechAnswers({
@@ -26,6 +31,10 @@ function answering(options: FakeTtsOptions & RecordedCallsOptions = {}) {
     calls,
     clock: new ManualClock(),
     endpoint: 'POST /v1/voices/partner',
+    voices: {
+      find: options.find ?? (async (id, owner) => (id === ANNA.id && owner === 'a' ? ANNA : undefined)),
+    },
+    voiceParam: 'voiceId',
     requestsPerOrganization: 1,
   });
   const begin = (fields: Partial<SpokenRequest> = {}, signal = never) =>
@@ -85,13 +94,28 @@ describe('an answer', () => {
     expect(gone.rows).toMatchObject([{ status: 'cancelled' }]);
   });
 
-  it.each<[string, FakeTtsOptions & RecordedCallsOptions, Partial<SpokenRequest>, string, number]>([
+  it.each<[string, Parameters<typeof answering>[0], Partial<SpokenRequest>, string, number]>([
     ['of no model', {}, { model: 'other' }, 'There is no such model', 0],
     [
       'for which there is no time',
       { runs: () => [], failure: () => new ServiceError('overloaded', 'Full.') },
       {},
       'Full.',
+      0,
+    ],
+    [
+      'of a voice that its model cannot speak with',
+      { runs: () => [], failure: () => invalidRequest('Its own only.', 'voice') },
+      { voiceId: ANNA.id },
+      'Its own only.',
+      0,
+    ],
+    ['of no voice', {}, { voiceId: 'alloy' }, "'voiceId' must be the id of a stored voice", 0],
+    [
+      'of a voice that nobody can look up',
+      { find: () => Promise.reject(new Error('away')) },
+      { voiceId: ANNA.id },
+      'away',
       0,
     ],
     ['that fails before its audio', { runs: () => [], failure: () => new Error('why') }, {}, 'why', 1],
@@ -101,6 +125,21 @@ describe('an answer', () => {
     expect([rows.length, calls.unended]).toEqual([count, 0]);
     // Its place is free again.
     await expect(begin(fields)).rejects.toThrow(message);
+  });
+
+  it('is spoken with the voice of its organization, looked up when there is one', async () => {
+    const asked: string[][] = [];
+    const { begin, engine } = answering({
+      find: async (...of) => {
+        asked.push(of);
+        return ANNA;
+      },
+    });
+    await bytesOf(await begin({ voiceId: ANNA.id }));
+    expect(asked).toEqual([[ANNA.id, 'a']]);
+    await bytesOf(await begin());
+    expect(asked).toHaveLength(1);
+    expect(engine.requests.map(({ voice }) => voice)).toEqual([ANNA, ANNA, undefined, undefined]);
   });
 
   it('beyond those that may be open is refused', async () => {

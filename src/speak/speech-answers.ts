@@ -3,23 +3,30 @@
 import { Resampler } from '../audio/resampler.ts';
 import { type Int16Samples, SPEECH_RATE_HZ } from '../contract/audio.ts';
 import type { Caller } from '../contract/caller.ts';
-import { ServiceError } from '../contract/error.ts';
+import { type ErrorKind, invalidRequest, ServiceError } from '../contract/error.ts';
 import type { Slots } from '../contract/plugin.ts';
 import type { EndpointLabel } from '../contract/usage.ts';
+import type { SpokenVoice } from '../contract/voice.ts';
 import { requireModel } from '../http/model-routes.ts';
 import { type OpenRequest, OpenRequests } from '../kit/open-requests.ts';
 import { SpeechTally } from '../usage/call-tally.ts';
 import { type SpeakRequest, speak } from './speak.ts';
+import type { StoredVoices } from './stored-voices.ts';
 
 export interface SpeechAnswersParts extends Pick<Slots, 'tts' | 'calls' | 'clock'> {
   readonly endpoint: EndpointLabel;
+  readonly voices: Pick<StoredVoices, 'find'>;
+  /** What the endpoint calls the field that names a voice. */
+  readonly voiceParam: string;
   /** Requests of one organization that may be open at once, so that no key shuts out the others. */
   readonly requestsPerOrganization: number;
 }
 
 /** A text to speak that was checked. */
-export interface SpokenRequest extends Omit<SpeakRequest, 'owner'> {
+export interface SpokenRequest extends Omit<SpeakRequest, 'owner' | 'voice'> {
   readonly model: string;
+  /** Of a stored voice, as the client sent it; undefined means the default of the model. */
+  readonly voiceId: string | undefined;
   /** Unicode code points of `text`. */
   readonly characters: number;
   /** Of the audio that is wanted, {@link MIN_RATE_HZ} to {@link MAX_RATE_HZ}. */
@@ -47,17 +54,21 @@ export class SpeechAnswers {
   /**
    * Begins an answer. Resolves with the first audio, so that whatever fails before can still be told by a status;
    * undefined when the text holds nothing that can be spoken, which is no call.
-   * @throws ServiceError: `invalid_request` for an unknown model, before any synthesis; `rate_limited` when the
-   *   organization has too many requests open; `insufficient_quota`; what the engine throws; the signal's reason
+   * @throws ServiceError: `invalid_request` for an unknown model or voice, before any synthesis; `rate_limited` when
+   *   the organization has too many requests open; `insufficient_quota`; what the engine throws; the signal's reason
    *   after an abort.
    */
   async begin(request: SpokenRequest, caller: Caller, signal: AbortSignal): Promise<BegunSpeech | undefined> {
-    const { model, characters, rateHz, ...ask } = request;
+    const { model, characters, rateHz, voiceId, ...ask } = request;
     const engine = requireModel(this.#parts.tts, model);
     const job = this.#open.begin(caller, signal);
+    const voice = await this.#voice(voiceId, caller).catch((error: unknown) => {
+      job.end();
+      throw error;
+    });
     const { speed } = ask;
     const tally = new SpeechTally({ model, characters, speed, endpoint: this.#parts.endpoint }, caller);
-    const spoken = speak(engine, { ...ask, owner: caller.keyId }, this.#parts.clock, job.signal);
+    const spoken = speak(engine, { ...ask, voice, owner: caller.keyId }, this.#parts.clock, job.signal);
     const rest = this.#delivered(spoken, rateHz, tally, job);
     try {
       // Runs up to the first audio; what follows comes with the next pulls.
@@ -77,6 +88,15 @@ export class SpeechAnswers {
   /** Stops every answer that is being made. */
   stop(): void {
     this.#open.stop();
+  }
+
+  async #voice(voiceId: string | undefined, { organization }: Caller): Promise<SpokenVoice | undefined> {
+    if (voiceId === undefined) return undefined;
+    const voice = await this.#parts.voices.find(voiceId, organization);
+    if (voice !== undefined) return voice;
+    const { voiceParam } = this.#parts;
+    const message = `'${voiceParam}' must be the id of a stored voice of your organization; leave it out for the default voice.`;
+    throw invalidRequest(message, voiceParam, 'voice_not_found');
   }
 
   /** The samples as bytes, counted, of a call that is opened before and closed when they end, for whatever reason. */
@@ -99,7 +119,7 @@ export class SpeechAnswers {
       }
       if (made) await tally.close('completed');
     } catch (error) {
-      const refused = !made && error instanceof ServiceError && error.kind === 'overloaded';
+      const refused = !made && error instanceof ServiceError && REFUSALS.has(error.kind);
       if (!refused) await tally.close(job.signal.aborted ? 'cancelled' : 'failed');
       throw error;
     } finally {
@@ -112,6 +132,9 @@ export class SpeechAnswers {
     }
   }
 }
+
+/** Kinds of failures after which nothing was done. */
+const REFUSALS: ReadonlySet<ErrorKind> = new Set(['overloaded', 'invalid_request']);
 
 /**
  * The same speech at another rate; no run is empty.
