@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { HOP_LENGTH, LogMel } from './log-mel.ts';
+import { HOP_LENGTH } from '../mel/mel-power.ts';
+import { LogMel } from './log-mel.ts';
 
 /** Deterministic noise in -1…1 with tones in it, growing louder. */
 function sound(length: number): Float32Array<ArrayBuffer> {

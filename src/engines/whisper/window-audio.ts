@@ -1,7 +1,8 @@
 /** The audio of one window, encoded as far as it is needed. */
 
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../contract/audio.ts';
-import { FULL_FRAMES, HOP_LENGTH, type LogMel } from './log-mel.ts';
+import { HOP_LENGTH } from '../mel/mel-power.ts';
+import { FULL_FRAMES, type LogMel } from './log-mel.ts';
 import { type Pause, pausesOf } from './pauses.ts';
 import { type EncodedWindow, FRAME_MULTIPLE, type WhisperGraphs } from './whisper-graphs.ts';
 
