@@ -18,6 +18,9 @@ export type Migration = (words: MigrationWords) => readonly (Compilable | string
 /** As it was when its step was written. The statements of src/records/batch-store.ts say the same, so its indexes serve them. */
 const OPEN_BATCH = sql<boolean>`status IN ('validating', 'in_progress', 'finalizing', 'cancelling')`;
 
+/** As above, of src/records/video-store.ts. */
+const OPEN_VIDEO = sql<boolean>`status IN ('queued', 'in_progress')`;
+
 /**
  * Steps from nothing to today's tables, for both engines. The database counts those done. A step is never
  * changed once it was in use: add another.
@@ -232,6 +235,35 @@ export const MIGRATIONS: readonly Migration[] = [
       .addColumn('is_improving', integer, (column) => column.notNull()),
     schema.createIndex('voices_by_organization').on('voices').columns(['organization', 'sequence']),
     schema.createIndex('voices_improving').on('voices').column('id').where(sql<boolean>`is_improving = 1`),
+  ],
+
+  ({ schema, integer, numberedTable }) => [
+    numberedTable('videos')
+      .addColumn('id', 'text', (column) => column.notNull().unique())
+      .addColumn('organization', 'text', (column) => column.notNull())
+      .addColumn('call_id', 'text', (column) => column.notNull())
+      .addColumn('request_id', 'text', (column) => column.notNull())
+      .addColumn('model', 'text', (column) => column.notNull())
+      .addColumn('prompt', 'text', (column) => column.notNull())
+      .addColumn('status', 'text', (column) => column.notNull())
+      .addColumn('runner', 'text')
+      .addColumn('created_at', integer, (column) => column.notNull())
+      .addColumn('started_at', integer)
+      .addColumn('completed_at', integer)
+      .addColumn('seconds', integer, (column) => column.notNull())
+      .addColumn('width', integer, (column) => column.notNull())
+      .addColumn('height', integer, (column) => column.notNull())
+      .addColumn('audio', integer, (column) => column.notNull())
+      .addColumn('clip', 'text', (column) => column.notNull())
+      .addColumn('source', 'text')
+      .addColumn('made', 'text')
+      .addColumn('error', 'text')
+      .addColumn('remembered', 'text')
+      .addColumn('length_bytes', integer, (column) => column.notNull())
+      .addColumn('reserved', integer, (column) => column.notNull()),
+    schema.createIndex('videos_by_organization').on('videos').columns(['organization', 'sequence']),
+    schema.createIndex('videos_open').on('videos').column('sequence').where(OPEN_VIDEO),
+    schema.createIndex('videos_open_by_source').on('videos').column('source').where(OPEN_VIDEO),
   ],
 ];
 

@@ -7,6 +7,7 @@ import type { JobKind } from '../contract/jobs.ts';
 import type { OperationUrl } from '../contract/operation.ts';
 import type { ResponseStatus } from '../contract/response-store.ts';
 import type { EndpointLabel, UsageStatus } from '../contract/usage.ts';
+import type { VideoStatus } from '../contract/video-store.ts';
 
 /**
  * The tables of both engines as Kysely types them; migrations.ts makes them. Times are Unix seconds, `sequence`
@@ -28,6 +29,7 @@ export interface Tables {
   batches: BatchTable;
   batch_parts: BatchPartTable;
   jobs: JobTable;
+  videos: VideoTable;
   voices: VoiceTable;
 }
 
@@ -230,4 +232,38 @@ interface VoiceTable {
   adaptation: string | null;
   /** 0 or 1. */
   is_improving: number;
+}
+
+interface VideoTable {
+  sequence: Generated<number>;
+  id: Id<'video'>;
+  organization: string;
+  /** Of the usage row that it becomes. */
+  call_id: Id<'usage'>;
+  request_id: Id<'request'>;
+  model: string;
+  /** JSON. */
+  prompt: string;
+  status: VideoStatus;
+  /** Who has it, or had it last: only that one may write. */
+  runner: string | null;
+  created_at: number;
+  started_at: number | null;
+  completed_at: number | null;
+  seconds: number;
+  width: number;
+  height: number;
+  audio: number;
+  /** JSON. */
+  clip: string;
+  source: Id<'video'> | null;
+  /** JSON. */
+  made: string | null;
+  /** JSON. */
+  error: string | null;
+  remembered: string | null;
+  /** Of the clip while the job is open, of the segment then. */
+  length_bytes: number;
+  /** Credits that it held before its end. */
+  reserved: MicroCredits;
 }
