@@ -8,6 +8,7 @@ import { codePoints } from '../../src/kit/code-points.ts';
 import { isRecord } from '../../src/kit/is-record.ts';
 import { jsonExcess, MOST_JSON_LEVELS } from '../../src/kit/json-bounds.ts';
 import { isNestedWithin } from '../../src/kit/nesting.ts';
+import { KnownIds } from './known-ids.ts';
 import type { InputLine } from './line-cutter.ts';
 import { textOf } from './line-text.ts';
 
@@ -39,7 +40,7 @@ export type InputVerdict =
 export class InputCheck {
   readonly #rules: InputRules;
   readonly #faults: BatchFault[] = [];
-  readonly #ids = new Set<string>();
+  readonly #ids = new KnownIds(MOST_REQUESTS);
   #total = 0;
   #bytes = 0;
   #model: string | undefined;
@@ -129,13 +130,13 @@ export class InputCheck {
     } else if (!isIdLength(id)) {
       const message = `'custom_id' must be a string of 1 to ${MOST_ID_CHARACTERS} characters.`;
       fault('invalid_value', 'custom_id', message);
-    } else if (this.#ids.has(id)) {
+    } else if (!this.#ids.add(id)) {
       fault(
         'duplicate_custom_id',
         'custom_id',
         "An earlier line has the same 'custom_id'. Each must be unique.",
       );
-    } else this.#ids.add(id);
+    }
 
     if (method !== undefined && typeof method !== 'string') {
       fault('invalid_type', 'method', "'method' must be a string.");
