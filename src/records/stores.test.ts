@@ -10,6 +10,7 @@ import { fileStoreCases } from '../../test/cases/file-store.cases.ts';
 import { organizationStoreCases } from '../../test/cases/organization-store.cases.ts';
 import { responseStoreCases, storedMessage, storedResponse } from '../../test/cases/response-store.cases.ts';
 import { usageStoreCases } from '../../test/cases/usage-store.cases.ts';
+import { videoStoreCases } from '../../test/cases/video-store.cases.ts';
 import { voiceStoreCases } from '../../test/cases/voice-store.cases.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { needs } from '../../test/support/needs.ts';
@@ -30,6 +31,7 @@ import { organizationStore } from './organization-store.ts';
 import type { Records } from './records.ts';
 import { responseStore } from './response-store.ts';
 import type { Tables } from './tables.ts';
+import { videoStore } from './video-store.ts';
 import { voiceStore } from './voice-store.ts';
 
 /** Every store over every engine: one suite of cases (test/cases). */
@@ -38,7 +40,7 @@ import { voiceStore } from './voice-store.ts';
 const TABLES: readonly (keyof Tables)[] = [
   ...(['usage', 'api_keys', 'organizations', 'responses', 'response_items'] as const),
   ...(['instances', 'open_calls', 'credit_accounts', 'credit_transfers', 'credit_entries'] as const),
-  ...(['files', 'idempotency_keys', 'batches', 'batch_parts', 'jobs', 'voices'] as const),
+  ...(['files', 'idempotency_keys', 'batches', 'batch_parts', 'jobs', 'videos', 'voices'] as const),
 ];
 
 const opened: Records[] = [];
@@ -78,6 +80,11 @@ function storeCases(fresh: () => Promise<Records>): void {
       };
     }));
   describe('voices', () => voiceStoreCases(async () => voiceStore(await open())));
+  describe('videos', () =>
+    videoStoreCases(async () => {
+      const records = await open();
+      return { videos: videoStore(records), credits: creditStore(records), usage: usageRows(records) };
+    }));
   describe('responses', () => responseStoreCases(async () => responseStore(await open())));
   describe('files', () =>
     fileStoreCases(async () => {
