@@ -59,7 +59,7 @@ export class Turns {
     if (own >= share) {
       throw new ServiceError(
         'rate_limited',
-        `${share} requests of this kind wait for your organization, which is its share. Try again when one has ended.`,
+        `${share} requests of this kind wait for your API key, which is its share. Try again when one has ended.`,
         { code: 'rate_limit_exceeded', retryAfterS: RETRY_AFTER_S },
       );
     }

@@ -221,7 +221,7 @@ describe('turns', () => {
     const told = Promise.all(waiting.map((one) => expect(one).rejects.toMatchObject(gone)));
     await expect(all.open('b').run('open', never)).rejects.toMatchObject({
       kind: 'rate_limited',
-      message: expect.stringContaining('32 requests of this kind wait for your organization'),
+      message: expect.stringContaining('32 requests of this kind wait for your API key'),
     });
     const other = expect(all.open('c').run('open', never)).rejects.toMatchObject(gone);
     await all.close();

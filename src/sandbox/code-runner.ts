@@ -11,7 +11,7 @@ import { MOST_CODE_CHARACTERS, MOST_LOG_BYTES } from './sandbox-protocol.ts';
 
 /** A container that has run nothing for so long gives its interpreter to others. */
 const PAUSE_LIMIT_MS = 60_000;
-/** Responses that may wait for an interpreter; half of them may be of one organization. */
+/** Responses that may wait for an interpreter; half of them may be of one key. */
 const MOST_WAITING = 64;
 
 export interface CodeRunnerOptions extends PythonLimits {
