@@ -7,8 +7,8 @@ import { serveProcess } from '../../src/engines/process-loop.ts';
 export interface FakeLlamaOrder {
   /** Pieces of the answer; `who` is said as the process's number and whether it is nice. */
   readonly say?: readonly string[];
-  /** What comes after them; by default it ends. */
-  readonly after?: 'hang' | 'die' | 'fail' | 'refuse' | 'cut';
+  /** What comes after them; by default it ends. With `stuck` the process does nothing any more but measure. */
+  readonly after?: 'hang' | 'stuck' | 'die' | 'fail' | 'refuse' | 'cut';
   /** Does the same already when the conversation is measured. */
   readonly measure?: 'die' | 'refuse' | 'hang';
   readonly tokens?: number;
@@ -16,6 +16,7 @@ export interface FakeLlamaOrder {
 
 serveProcess<LoadLlama, LoadedLlama, ToLlama, FromLlama>('Fake language model process', (send) => {
   const open = new Set<number>();
+  let stuck = false;
   let load: LoadLlama | undefined;
   const orderOf = ({ conversation }: Extract<ToLlama, { conversation: unknown }>): FakeLlamaOrder =>
     JSON.parse(conversation.messages.at(-1)?.content ?? '{}');
@@ -28,7 +29,8 @@ serveProcess<LoadLlama, LoadedLlama, ToLlama, FromLlama>('Fake language model pr
     }
     open.add(answer);
     if (after === 'die') process.exit(7);
-    if (after === 'hang') return;
+    if (after === 'stuck') stuck = true;
+    if (after === 'hang' || stuck) return;
     open.delete(answer);
     if (after === 'fail') return send({ kind: 'failed', answer });
     const outputTokens = Math.min(say.length, sampling.maxTokens);
@@ -59,6 +61,7 @@ serveProcess<LoadLlama, LoadedLlama, ToLlama, FromLlama>('Fake language model pr
           return;
         case 'forget':
           open.delete(answer);
+          if (!stuck) send({ kind: 'forgotten', answer });
           return;
       }
     },

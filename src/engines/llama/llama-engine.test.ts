@@ -5,8 +5,9 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { textRequest, wholeAnswer } from '../../../test/cases/text-engine.cases.ts';
 import { silentLog } from '../../../test/support/doubles.ts';
 import type { FakeLlamaOrder } from '../../../test/support/fake-llama-worker.ts';
+import { RecordingLogger } from '../../../test/support/recording-logger.ts';
 import { tempDir } from '../../../test/support/temp-dir.ts';
-import type { TextEngine, TextEvent, TextRequest } from '../../contract/text.ts';
+import type { ChatMessage, TextEngine, TextEvent, TextRequest } from '../../contract/text.ts';
 import { isRunning } from '../../kit/process-place.ts';
 import { type LlamaOptions, openLlama } from './llama-engine.ts';
 
@@ -40,11 +41,13 @@ async function openFake({
   return engine;
 }
 
+const orderMessage = (order: FakeLlamaOrder): ChatMessage => ({
+  role: 'user',
+  parts: [{ kind: 'text', text: JSON.stringify(order) }],
+});
+
 function ordered(order: FakeLlamaOrder, fields: Partial<TextRequest> = {}): TextRequest {
-  return textRequest({
-    messages: [{ role: 'user', parts: [{ kind: 'text', text: JSON.stringify(order) }] }],
-    ...fields,
-  });
+  return textRequest({ messages: [orderMessage(order)], ...fields });
 }
 
 const all = (engine: TextEngine, order: FakeLlamaOrder, fields?: Partial<TextRequest>) =>
@@ -263,6 +266,39 @@ describe('a process that fails', () => {
       return reason;
     });
     while (!over) await waits().catch(() => undefined);
+    expect(await lost).toMatchObject(crashed);
+  });
+
+  it('is replaced when nobody waits any more for what it hangs in', async () => {
+    const log = new RecordingLogger();
+    const engine = await openFake({ choiceLimitMs: 300, log });
+    const { ask, leave, has, error, begun } = scene(engine);
+    ask('who', { messages: [orderMessage({ say: ['who'], after: 'stuck' })] });
+    await expect.poll(() => begun.length, { timeout: 10_000 }).toBe(1);
+    await leave('who');
+    expect(await error('who')).toMatchObject({ message: 'left' });
+    const [pid = 0] = begun.map((text) => Number(text.split(' ')[0]));
+    await expect.poll(() => isRunning(pid), { timeout: 10_000 }).toBe(false);
+    expect(log.lines.map(({ message }) => message)).toContain('language model process hangs and is killed');
+    ask('b1');
+    await has(begun[0] ?? '', 'b1');
+  });
+
+  it('is replaced although others come and leave while it hangs', async () => {
+    const engine = await openFake({ slots: 2, choiceLimitMs: 400 });
+    const { ask, has, leave, error } = scene(engine);
+    ask('a1', { messages: [orderMessage({ say: ['a1'], after: 'stuck' })] });
+    await has('a1');
+    let over = false;
+    const lost = error('a1')?.then((reason) => {
+      over = true;
+      return reason;
+    });
+    for (let each = 1; !over; each += 1) {
+      ask(`b${each}`);
+      await Promise.race([Bun.sleep(50), lost]);
+      await leave(`b${each}`);
+    }
     expect(await lost).toMatchObject(crashed);
   });
 

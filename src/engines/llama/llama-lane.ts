@@ -9,6 +9,7 @@ import { invalidRequest, ServiceError, shuttingDown } from '../../contract/error
 import type { Logger } from '../../contract/logger.ts';
 import type { EmbeddedTextSettings, InferenceSettings } from '../../contract/settings.ts';
 import type { TextEvent, TextRequest } from '../../contract/text.ts';
+import { systemClock } from '../../kit/clock.ts';
 import { Turns } from '../../kit/turns.ts';
 import { SupervisedProcess } from '../supervised-process.ts';
 import { LlamaAnswer } from './llama-answer.ts';
@@ -30,6 +31,8 @@ const RETRY_AFTER_S = 2;
 /** Who waits behind whom. */
 const RANKS: Readonly<Record<Priority, number>> = { realtime: 0, interactive: 1, batch: 2 };
 const CLASSES = Object.keys(RANKS).length;
+/** What the process says only when it computes: it measures and refuses even while it hangs. */
+const COMPUTED: ReadonlySet<FromLlama['kind']> = new Set(['said', 'ended', 'forgotten']);
 /** The library takes 32 bits, of which -1 means none. */
 const SEEDS = 2 ** 31;
 
@@ -54,10 +57,14 @@ export class LlamaLane {
   readonly #options: LlamaLaneOptions;
   readonly #process: SupervisedProcess<LoadLlama, LoadedLlama, ToLlama, FromLlama>;
   readonly #turns: Turns;
-  /** Every answer that has not ended, waiting ones too. */
+  /** Every answer that is waited for, those that wait for their turn too. */
   readonly #answers = new Map<number, OpenAnswer<FromLlama>>();
+  /** Every answer that the process works on, those that nobody waits for any more too: what hangs is the process. */
+  readonly #work = new Map<number, OpenAnswer<FromLlama>>();
   /** Of one token, as a process of the model told. */
   #tokenMs = 0;
+  /** When the process was last seen to compute, or had nothing to do. */
+  #aliveAtMs = 0;
   #lastId = 0;
   #closed = false;
 
@@ -128,14 +135,13 @@ export class LlamaLane {
       try {
         yield* this.#answer(request, question, known, answer);
       } finally {
-        if (answer.running) this.#process.send({ kind: 'forget', answer: answer.id });
-        answer.over();
+        // Its place is free when the process has let go of it.
+        if (this.#work.has(answer.id)) this.#process.send({ kind: 'forget', answer: answer.id });
+        else answer.over();
       }
     } finally {
       signal.removeEventListener('abort', abort);
       this.#answers.delete(answer.id);
-      // A process that has nothing to do may be silent.
-      if (!this.#busy()) this.#process.answered();
     }
   }
 
@@ -143,7 +149,9 @@ export class LlamaLane {
   async close(): Promise<void> {
     this.#closed = true;
     for (const answer of this.#answers.values()) answer.fail(shuttingDown());
-    await this.#process.close();
+    const closed = this.#process.close();
+    this.#dropWork(shuttingDown());
+    await closed;
   }
 
   /** Answers of one priority that may be open. */
@@ -164,7 +172,7 @@ export class LlamaLane {
     if (owners.filter((each) => each === owner).length >= share) {
       throw new ServiceError(
         'rate_limited',
-        `The language model is already working on ${share} requests of this kind for your organization, which is its share. Try again when one has ended.`,
+        `The language model is already working on ${share} requests of this kind for your API key, which is its share. Try again when one has ended.`,
         { code: 'rate_limit_exceeded', retryAfterS: RETRY_AFTER_S },
       );
     }
@@ -240,39 +248,38 @@ export class LlamaLane {
         throw overloaded('The language model could not be started; it is tried again.');
       await answer.changed();
     }
-    // What is to be read may take long; that others ask says nothing of whether it works.
-    if (!this.#busy() || message.kind === 'begin') this.#watch(answer.unread);
-    answer.running = true;
+    if (this.#work.size === 0) this.#aliveAtMs = systemClock.monotonicMs();
+    this.#work.set(answer.id, answer);
+    this.#watch();
     this.#process.send(message);
   }
 
-  /** @param more tokens of a question that is about to be read, too. */
-  #watch(more = 0): void {
+  /** Counts from when the process last computed: that it is asked for more says nothing of whether it works. */
+  #watch(): void {
     const { settings, nice, choiceLimitMs = CHOICE_LIMIT_MS } = this.#options;
     // Before the next is said, each place may have a token to write, and whole questions may have to be read.
-    const running = this.#answers.values().filter((answer) => answer.running);
-    const tokens = running.reduce((sum, { unread }) => sum + unread, settings.slots + more);
+    const tokens = this.#work.values().reduce((sum, { unread }) => sum + unread, settings.slots);
     const patience = nice ? PATIENCE_OF_NICE : PATIENCE;
-    this.#process.watch(choiceLimitMs + patience * this.#tokenMs * tokens);
+    const limitMs = choiceLimitMs + patience * this.#tokenMs * tokens;
+    this.#process.watch(this.#aliveAtMs + limitMs - systemClock.monotonicMs());
   }
 
   #received(message: FromLlama): void {
-    const answer = this.#answers.get(message.answer);
-    answer?.push(message);
-    if (answer && message.kind === 'said') answer.unread = 0;
-    if (answer && message.kind !== 'said') {
-      answer.running = false;
+    const answer = this.#work.get(message.answer);
+    if (answer === undefined) return;
+    answer.push(message);
+    if (message.kind === 'said') answer.unread = 0;
+    else {
+      this.#work.delete(message.answer);
       // Others need not wait until a slow listener has heard the end.
       answer.over();
     }
-    if (!this.#busy()) this.#process.answered();
-    // That it measures says nothing of whether it writes.
-    else if (message.kind === 'said' || message.kind === 'ended') this.#watch();
-  }
-
-  /** Whether the process works on an answer. */
-  #busy(): boolean {
-    return this.#answers.values().some(({ running }) => running);
+    // A process that has nothing to do may be silent.
+    if (this.#work.size === 0) this.#process.answered();
+    else if (COMPUTED.has(message.kind)) {
+      this.#aliveAtMs = systemClock.monotonicMs();
+      this.#watch();
+    }
   }
 
   #wakeAll(): void {
@@ -286,10 +293,17 @@ export class LlamaLane {
       'The process that worked on this request died; a new one is being started. Send the request again.',
       { code: 'worker_crashed' },
     );
-    for (const answer of this.#answers.values()) {
-      if (answer.running) answer.fail(crashed);
-      else answer.wake();
-      answer.running = false;
+    this.#dropWork(crashed);
+    this.#wakeAll();
+  }
+
+  /** Fails what the process works on, and frees its places. */
+  #dropWork(why: ServiceError): void {
+    const dropped = [...this.#work.values()];
+    this.#work.clear();
+    for (const answer of dropped) {
+      answer.fail(why);
+      answer.over();
     }
   }
 }

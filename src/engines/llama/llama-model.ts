@@ -36,7 +36,7 @@ export async function loadLlama(load: LoadLlama): Promise<LlamaModel> {
   return new LlamaModel(context, contextTokens, await tokenMs(context), load.chatTemplate);
 }
 
-/** Milliseconds in which this machine reads a token: a few are read. */
+/** Milliseconds in which this machine reads a token: a few are read. Resolves when the model has computed. */
 async function tokenMs(context: NativeContext): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<NativeResult>();
   context.queueCompletion(
@@ -130,7 +130,7 @@ export class LlamaModel {
     if (id === undefined) return undefined;
     const { requests } = this.#context.getParallelStatus();
     const progress = requests.find(({ request_id }) => request_id === id);
-    this.forget(answer);
+    this.#cancel(answer, id);
     return {
       complete: true,
       inputTokens: progress?.prompt_length ?? 0,
@@ -139,12 +139,17 @@ export class LlamaModel {
     };
   }
 
-  /** Stops an answer. */
-  forget(answer: number): void {
+  /** Stops an answer. Resolves when the model has computed since: the library never says that it let go of one. */
+  async forget(answer: number): Promise<void> {
     const id = this.#requests.get(answer);
     if (id === undefined) return;
+    this.#cancel(answer, id);
+    await tokenMs(this.#context);
+  }
+
+  #cancel(answer: number, request: number): void {
     this.#requests.delete(answer);
-    this.#context.cancelRequest(id);
+    this.#context.cancelRequest(request);
   }
 
   #promptOf(conversation: Conversation): string | undefined {

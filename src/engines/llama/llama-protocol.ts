@@ -52,7 +52,7 @@ export type ToLlama =
     }
   /** Ends an answer here; answered by `ended` unless it had ended. */
   | { readonly kind: 'enough'; readonly answer: number }
-  /** Ends an answer for which nobody waits. Never answered. */
+  /** Ends an answer for which nobody waits. Answered by `forgotten`. */
   | { readonly kind: 'forget'; readonly answer: number };
 
 export type FromLlama =
@@ -63,6 +63,8 @@ export type FromLlama =
   /** Whole characters. */
   | { readonly kind: 'said'; readonly answer: number; readonly text: string }
   | ({ readonly kind: 'ended'; readonly answer: number } & LlamaEnd)
+  /** Nothing of it goes on, and the model has computed something since it was told so. */
+  | { readonly kind: 'forgotten'; readonly answer: number }
   /** The library gave up on it. */
   | { readonly kind: 'failed'; readonly answer: number };
 

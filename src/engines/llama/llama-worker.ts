@@ -32,7 +32,7 @@ serveProcess<LoadLlama, LoadedLlama, ToLlama, FromLlama>('Language model process
           return;
         }
         case 'forget':
-          model.forget(answer);
+          model.forget(answer).then(() => send({ kind: 'forgotten', answer }));
           return;
       }
     },

@@ -9,9 +9,7 @@ export class OpenAnswer<Message> {
   inputTokens = 0;
   /** Those that the process may still have to read. */
   unread = 0;
-  /** Whether the process works on it, and it dies with it. */
-  running = false;
-  /** Called when the process has nothing more to do for it, which may be long before that is heard. */
+  /** Called when the process has nothing more to do for it, which may be long before that is heard, or after it was left. */
   over: () => void = () => undefined;
   readonly #messages: Message[] = [];
   #failure: { readonly error: unknown } | undefined;
