@@ -1,0 +1,201 @@
+/** The service behind POST /v1/audio/voices: from an uploaded clip to a stored voice. */
+
+import type { Caller } from '../../src/contract/caller.ts';
+import { type ErrorKind, ServiceError } from '../../src/contract/error.ts';
+import { newId } from '../../src/contract/id.ts';
+import type { Slots } from '../../src/contract/plugin.ts';
+import type { VoiceWork } from '../../src/contract/voice.ts';
+import { clipBlob, LONGEST_CLIP_S, type VoiceRecord } from '../../src/contract/voice-store.ts';
+import { unixSeconds } from '../../src/kit/clock.ts';
+import { type OpenRequest, OpenRequests } from '../../src/kit/open-requests.ts';
+import { Turns } from '../../src/kit/turns.ts';
+import { type ClipWarning, clipWarnings } from './clip-warnings.ts';
+import { clipWav } from './clip-wav.ts';
+import { requireSpeech } from './enough-speech.ts';
+import { requireOneSpeaker } from './one-speaker.ts';
+import { speechSpans, spokenParts } from './speech-spans.ts';
+import { type UploadedClip, uploadedClip } from './uploaded-clip.ts';
+import type { VoiceMetrics } from './voice-metrics.ts';
+import type { EnrollmentAsk } from './voice-model.ts';
+import { deleteClip } from './voices.ts';
+
+/** Clips that are worked on at once, so that transcriptions find decoders; others wait for their turn. */
+const AT_ONCE = 2;
+const MOST_WAITING = 200;
+const RETRY_AFTER_S = 5;
+/** A usage row names a model: stored voices are voices of this one (spec 1). */
+const MODEL = 'svc-tts';
+
+/** Errors of the store after which nothing was noted. */
+const REFUSALS: ReadonlySet<ErrorKind> = new Set(['invalid_request']);
+
+type EnrollmentSlots = Pick<
+  Slots,
+  'voices' | 'blobs' | 'jobs' | 'audioFiles' | 'vad' | 'speakers' | 'voiceFitter' | 'calls' | 'clock' | 'log'
+>;
+
+export interface EnrollmentParts extends EnrollmentSlots {
+  readonly metrics: VoiceMetrics;
+  /** Enrollments of one organization that may be open at once, uploads included. */
+  readonly requestsPerOrganization: number;
+  readonly voicesPerOrganization: number;
+  /** Whether voices get better after the answer. */
+  readonly improves: boolean;
+}
+
+export interface Enrolled {
+  readonly voice: VoiceRecord;
+  readonly warnings: readonly ClipWarning[];
+}
+
+export class Enrollments {
+  readonly #parts: EnrollmentParts;
+  readonly #open: OpenRequests;
+  readonly #turns = new Turns({ atOnce: AT_ONCE, ofOneOwner: 1, waiting: MOST_WAITING });
+
+  constructor(parts: EnrollmentParts) {
+    this.#parts = parts;
+    this.#open = new OpenRequests('voice', parts.requestsPerOrganization);
+  }
+
+  /**
+   * Takes a place for a request, before its upload is read: places bound the disk that uploads take.
+   * @throws ServiceError `rate_limited` when the organization has too many requests open.
+   */
+  begin(caller: Caller, signal: AbortSignal): OpenRequest {
+    return this.#open.begin(caller, signal);
+  }
+
+  /**
+   * Refuses early what would be refused at the end.
+   * @throws ServiceError `invalid_request` (code `voice_limit_exceeded`) when the organization has all its voices.
+   */
+  requireRoom({ organization }: Caller): Promise<void> {
+    const { voices, voicesPerOrganization } = this.#parts;
+    return voices.requireRoom(organization, voicesPerOrganization);
+  }
+
+  /**
+   * Checks a clip and stores it as a voice that can be used at once. After a failure nothing is left, and there is no
+   * usage row.
+   * @throws ServiceError: `invalid_request` for a clip that cannot be used and for one voice too many;
+   *   `insufficient_quota`; `overloaded` when something has too much to do or failed; the signal's reason after an abort.
+   */
+  async enroll(ask: EnrollmentAsk, caller: Caller, signal: AbortSignal): Promise<Enrolled> {
+    const { calls, metrics } = this.#parts;
+    const most = { inputTokens: 0, outputTokens: 0, audioSeconds: LONGEST_CLIP_S };
+    const endpoint = 'POST /v1/audio/voices';
+    const call = await calls.open({ endpoint, model: MODEL, caller, most });
+    try {
+      const enrolled = await this.#inTurn(ask, caller, signal);
+      const { durationS: audioSeconds } = enrolled.voice;
+      await call.close({ status: 'completed', inputTokens: 0, outputTokens: 0, audioSeconds });
+      metrics.enrollments.add({ result: 'stored' });
+      return enrolled;
+    } catch (error) {
+      const isRefusal = error instanceof ServiceError && error.kind === 'invalid_request';
+      metrics.enrollments.add({ result: isRefusal ? 'refused' : 'failed' });
+      throw error;
+    } finally {
+      await call.discard();
+    }
+  }
+
+  /** Resolves when nothing is running; at the signal it stops what still is. */
+  drain(until: AbortSignal): Promise<void> {
+    return this.#open.drain(until);
+  }
+
+  /** Stops every request that is running. */
+  stop(): void {
+    this.#open.stop();
+  }
+
+  async #inTurn(ask: EnrollmentAsk, caller: Caller, signal: AbortSignal): Promise<Enrolled> {
+    const end = await this.#turns.take(caller.keyId, signal);
+    try {
+      return await this.#enroll(ask, caller, signal);
+    } finally {
+      end();
+    }
+  }
+
+  async #enroll(ask: EnrollmentAsk, caller: Caller, signal: AbortSignal): Promise<Enrolled> {
+    const { audioFiles, vad, speakers, voiceFitter, clock, improves } = this.#parts;
+    const clip = await uploadedClip(audioFiles, ask.file.path, signal);
+    const { info, durationS, heard, own } = clip;
+    const spans = await speechSpans(vad, heard, signal);
+    requireSpeech(spans, durationS);
+    const speech = spokenParts(heard, spans);
+    const work: VoiceWork = { priority: 'interactive', owner: caller.keyId };
+    const { partials } = await this.#orLater(() => speakers.print(speech, work, signal), signal);
+    requireOneSpeaker(partials);
+    const { isNeeded } = voiceFitter;
+    const adaptation = isNeeded
+      ? await this.#orLater(() => voiceFitter.begin(speech, work, signal), signal)
+      : undefined;
+    const voice: VoiceRecord = {
+      id: newId('voice'),
+      organization: caller.organization,
+      keyId: caller.keyId,
+      name: ask.name,
+      consent: ask.consent,
+      refText: ask.refText,
+      speakerDescription: ask.speakerDescription,
+      format: info.container,
+      durationS: Number(durationS.toFixed(3)),
+      sampleRateHz: info.rateHz,
+      lengthBytes: ask.file.lengthBytes,
+      createdAt: unixSeconds(clock),
+      adaptation,
+      isImproving: isNeeded && improves,
+    };
+    await this.#store(voice, clip, signal);
+    return { voice, warnings: clipWarnings({ samples: own.samples, heard, spans }) };
+  }
+
+  /** The clip comes first: a voice without one would be half of one. */
+  async #store(voice: VoiceRecord, { own }: UploadedClip, signal: AbortSignal): Promise<void> {
+    const { voices, blobs, voicesPerOrganization, log } = this.#parts;
+    const { id } = voice;
+    await blobs.write(clipBlob(id), bytesOf(clipWav(own.samples, own.rateHz)), signal);
+    try {
+      await voices.put(voice, voicesPerOrganization);
+    } catch (error) {
+      // Whether a step that failed was stored is not always known: then the clip stays, and the sweep decides.
+      if (error instanceof ServiceError && REFUSALS.has(error.kind)) await deleteClip(blobs, id, log);
+      throw error;
+    }
+    if (voice.isImproving) await this.#queue(voice);
+  }
+
+  /** The voice is stored, and whoever looks for forgotten ones finds it: it is no reason for a failure. */
+  async #queue({ id }: VoiceRecord): Promise<void> {
+    const { jobs, log } = this.#parts;
+    try {
+      await jobs.add('voice', id);
+    } catch (error) {
+      log.error('a new voice could not be queued and waits for the next look', error, { voice: id });
+    }
+  }
+
+  /** A model that fails is told as one that is away: nothing was stored, and the request can be sent again. */
+  async #orLater<Result>(step: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
+    try {
+      return await step();
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof ServiceError && error.kind !== 'internal') throw error;
+      this.#parts.log.error('a voice could not be made', error);
+      throw new ServiceError(
+        'overloaded',
+        'The voice could not be made now, and nothing was stored. Send the request again.',
+        { code: 'server_overloaded', retryAfterS: RETRY_AFTER_S, cause: error },
+      );
+    }
+  }
+}
+
+async function* bytesOf(bytes: Uint8Array) {
+  yield bytes;
+}

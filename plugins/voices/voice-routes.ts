@@ -1,0 +1,109 @@
+import { Elysia } from 'elysia';
+import { ServiceError } from '../../src/contract/error.ts';
+import { byteRangeOf } from '../../src/http/byte-range.ts';
+import { callerOf } from '../../src/http/caller.ts';
+import { isKnownTo } from '../../src/http/entity-tag.ts';
+import { headAnswer } from '../../src/http/head-answer.ts';
+import { largestForm, receiveForm, type UploadSettings } from '../../src/http/multipart.ts';
+import { readQuery } from '../../src/http/query.ts';
+import { UPLOAD_BYTES } from '../../src/http/route-table.ts';
+import { idleTimeoutOf } from '../../src/http/streamed-body.ts';
+import type { Enrollments } from './enrollments.ts';
+import * as docs from './voice-docs.ts';
+import { newVoiceObject, parseEnrollment, parseVoiceQuery, voiceObject } from './voice-model.ts';
+import type { Voices } from './voices.ts';
+
+/** Stored voices: POST, GET and DELETE of /v1/audio/voices (spec 4.4), with what OpenAI's SDK asks for. */
+export function voiceRoutes(voices: Voices, enrollments: Enrollments, uploads: UploadSettings) {
+  const enrollDetail = {
+    ...docs.enrollmentDocumentation(uploads.fileBytes),
+    [UPLOAD_BYTES]: largestForm(uploads.fileBytes),
+  };
+  return new Elysia({ name: 'voices', tags: ['audio'] })
+    .post('/v1/audio/voices', ({ request }) => enroll(request), { detail: enrollDetail })
+    .get(
+      '/v1/audio/voices',
+      async ({ request }) => {
+        const { voices: page, hasMore } = await voices.list(callerOf(request), parseVoiceQuery(request));
+        return {
+          object: 'list',
+          data: page.map(voiceObject),
+          first_id: page[0]?.id ?? null,
+          last_id: page.at(-1)?.id ?? null,
+          has_more: hasMore,
+        };
+      },
+      { detail: docs.LIST },
+    )
+    .get(
+      '/v1/audio/voices/:voice_id',
+      async ({ params, request }) => {
+        readQuery(request, []);
+        return voiceObject(await voices.get(callerOf(request), params.voice_id));
+      },
+      { detail: docs.RETRIEVE },
+    )
+    .delete(
+      '/v1/audio/voices/:voice_id',
+      async ({ params: { voice_id: id }, request }) => {
+        readQuery(request, []);
+        await voices.delete(callerOf(request), id);
+        return { id, object: 'audio.voice.deleted', deleted: true };
+      },
+      { detail: docs.DELETE },
+    )
+    .get(
+      '/v1/audio/voices/:voice_id/audio',
+      ({ params, request, set }) => clip(params.voice_id, request, set.headers),
+      { detail: docs.AUDIO },
+    );
+
+  async function enroll(request: Request) {
+    const caller = callerOf(request);
+    const idleTimeout = idleTimeoutOf(request);
+    // Ended in reverse: the file, then the place that it took.
+    await using held = new AsyncDisposableStack();
+    const place = held.adopt(enrollments.begin(caller, request.signal), (open) => open.end());
+    await enrollments.requireRoom(caller);
+    const form = held.adopt(await receiveForm(request, uploads, place.signal), (it) => it.release());
+    const ask = parseEnrollment(form.fields);
+    idleTimeout.suspend();
+    held.defer(() => idleTimeout.resume());
+    const { voice, warnings } = await enrollments.enroll(ask, caller, place.signal);
+    return newVoiceObject(voice, warnings);
+  }
+
+  /** @param refusal headers that a refusal will have. */
+  async function clip(id: string, request: Request, refusal: Record<string, string | number>) {
+    readQuery(request, []);
+    const wav = await voices.clip(callerOf(request), id, request.signal);
+    // A clip is never changed.
+    const etag = `"${id}"`;
+    if (isKnownTo(request.headers.get('if-none-match'), etag)) {
+      return new Response(null, { status: 304, headers: { etag } });
+    }
+    const onlyIf = request.headers.get('if-range') ?? etag;
+    const range = onlyIf === etag ? byteRangeOf(request.headers.get('range'), wav.length) : undefined;
+    if (range === 'none') {
+      refusal['content-range'] = `bytes */${wav.length}`;
+      throw new ServiceError(
+        'range_not_satisfiable',
+        `'Range' must begin within the ${wav.length} bytes of the clip.`,
+        { param: 'Range' },
+      );
+    }
+    const { start, end } = range ?? { start: 0, end: wav.length };
+    const answer = {
+      status: range === undefined ? 200 : 206,
+      headers: {
+        'content-type': 'audio/wav',
+        'content-length': String(end - start),
+        'accept-ranges': 'bytes',
+        etag,
+        ...(range && { 'content-range': `bytes ${start}-${end - 1}/${wav.length}` }),
+      },
+    };
+    if (request.method === 'HEAD') return headAnswer(end - start, answer);
+    return new Response(wav.subarray(start, end), answer);
+  }
+}

@@ -1,0 +1,74 @@
+/** Stored voices of organizations: their records are in SQL, their clips are blobs. */
+
+import type { BlobStore } from '../../src/contract/blob-store.ts';
+import type { Caller } from '../../src/contract/caller.ts';
+import { ServiceError } from '../../src/contract/error.ts';
+import type { Id } from '../../src/contract/id.ts';
+import type { Logger } from '../../src/contract/logger.ts';
+import {
+  clipBlob,
+  type VoicePage,
+  type VoiceRecord,
+  type VoiceStore,
+} from '../../src/contract/voice-store.ts';
+import { StoredVoices } from '../../src/speak/stored-voices.ts';
+
+export interface VoicesParts {
+  readonly voices: VoiceStore;
+  readonly blobs: BlobStore;
+  readonly log: Logger;
+}
+
+export class Voices {
+  readonly #parts: VoicesParts;
+  readonly #stored: StoredVoices;
+
+  constructor(parts: VoicesParts) {
+    this.#parts = parts;
+    this.#stored = new StoredVoices(parts);
+  }
+
+  /** @throws ServiceError `not_found`. */
+  async get({ organization }: Caller, id: string): Promise<VoiceRecord> {
+    const voice = await this.#parts.voices.get(organization, id);
+    if (voice === undefined) throw unknownVoice(id);
+    return voice;
+  }
+
+  list(
+    { organization }: Caller,
+    query: Omit<Parameters<VoiceStore['list']>[0], 'organization'>,
+  ): Promise<VoicePage> {
+    return this.#parts.voices.list({ organization, ...query });
+  }
+
+  /** The clip as WAV. @throws ServiceError `not_found`, `overloaded` when it cannot be had now. */
+  async clip({ organization }: Caller, id: string, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>> {
+    const voice = await this.#stored.find(id, organization);
+    if (voice === undefined) throw unknownVoice(id);
+    return voice.clip(signal);
+  }
+
+  /** Whoever makes the voice better notices at the next step. @throws ServiceError `not_found`. */
+  async delete({ organization }: Caller, id: string): Promise<void> {
+    const { voices, blobs, log } = this.#parts;
+    if (!(await voices.delete(organization, id))) throw unknownVoice(id);
+    await deleteClip(blobs, id as Id<'voice'>, log);
+  }
+}
+
+/** Deletes the clip of a voice that is not there, now or by the sweep. */
+export async function deleteClip(blobs: BlobStore, id: Id<'voice'>, log: Logger): Promise<void> {
+  try {
+    await blobs.delete(clipBlob(id));
+  } catch (error) {
+    log.error('the clip of a deleted voice is left to the sweep', error, { voice: id });
+  }
+}
+
+function unknownVoice(id: string): ServiceError {
+  return new ServiceError('not_found', `There is no stored voice '${id.slice(0, 100)}'.`, {
+    param: 'voice_id',
+    code: 'voice_not_found',
+  });
+}
