@@ -4,59 +4,22 @@
  * neither paths nor addresses.
  */
 
-import { type FileHandle, open } from 'node:fs/promises';
-import { registerMediabunnyServer } from '@mediabunny/server';
-import {
-  ADTS,
-  type AudioSample,
-  AudioSampleSink,
-  CustomSource,
-  FLAC,
-  Input,
-  type InputAudioTrack,
-  Logging,
-  MATROSKA,
-  MP3,
-  MP4,
-  OGG,
-  QTFF,
-  WAVE,
-  WEBM,
-} from 'mediabunny';
+import { type AudioSample, AudioSampleSink, type Input, type InputAudioTrack } from 'mediabunny';
 import type { Float32Samples } from '../contract/audio.ts';
 import type { AudioFileInfo } from '../contract/audio-file.ts';
 import { startingWith } from '../kit/starting-with.ts';
 import { ALLOWED_RATES, AnyRateResampler, isConvertible } from './any-rate-resampler.ts';
 import { declaredLengthS } from './declared-length.ts';
+import { containerOf, openMediaFile } from './media-file.ts';
 import { type AudioJob, type MediaFault, MediaFaultError } from './media-protocol.ts';
 import { SampleBlocks } from './sample-blocks.ts';
 
-/** Formats of one file each. The library's playlists, which name other files, are left out. */
-const FORMATS = [WAVE, MP4, QTFF, MATROSKA, WEBM, OGG, FLAC, MP3, ADTS];
-const CONTAINER_NAMES: ReadonlyMap<object, string> = new Map<object, string>([
-  [WAVE, 'wav'],
-  [MP4, 'mp4'],
-  [QTFF, 'mov'],
-  [MATROSKA, 'mkv'],
-  [WEBM, 'webm'],
-  [OGG, 'ogg'],
-  [FLAC, 'flac'],
-  [MP3, 'mp3'],
-  [ADTS, 'aac'],
-]);
 /** More than any microphone array in use; what it bounds is the memory of one packet. */
 const MOST_CHANNELS = 64;
 /** Decoded overshoots stay as they are; what a float file holds beyond 18 dB over full scale is no audio. */
 const LARGEST_SAMPLE = 8;
-const CACHE_BYTES = 1 << 20;
 /** Headers round, and count what encoders put before and after: closer to the limit the decoded samples decide. */
 const DECLARED_SLACK_S = 1;
-
-/** Gives mediabunny its codecs. Once in a process. */
-export function loadCodecs(): void {
-  Logging.level = 0;
-  registerMediabunnyServer();
-}
 
 /** A file with an audio track whose beginning was decoded. */
 export interface OpenTrack {
@@ -78,13 +41,7 @@ export interface OpenTrack {
  *   system's error when the path cannot be opened.
  */
 export async function openTrack({ path, rateHz, blockSamples, longestS }: AudioJob): Promise<OpenTrack> {
-  const file = await open(path, 'r');
-  const source = await sourceOf(file);
-  const input = new Input({ formats: FORMATS, source });
-  const end = async () => {
-    input.dispose();
-    await file.close();
-  };
+  const { input, file, close: end } = await openMediaFile(path);
   try {
     const { track, container, codec } = await audioTrackOf(input);
     const endS = container === 'ogg' ? await endOf(track) : Number.POSITIVE_INFINITY;
@@ -111,25 +68,11 @@ interface AudibleSample {
   readonly to: number;
 }
 
-/** Bytes of an open file, so that the library holds no path. */
-async function sourceOf(file: FileHandle): Promise<CustomSource> {
-  const { size } = await file.stat();
-  return new CustomSource({
-    getSize: () => size,
-    read: async (start, end) => {
-      const bytes = new Uint8Array(end - start);
-      const { bytesRead } = await file.read(bytes, 0, bytes.length, start);
-      return bytes.subarray(0, bytesRead);
-    },
-    maxCacheSize: CACHE_BYTES,
-    prefetchProfile: 'fileSystem',
-  });
-}
-
 async function audioTrackOf(
   input: Input,
 ): Promise<{ readonly track: InputAudioTrack; readonly container: string; readonly codec: string }> {
   const container = await containerOf(input);
+  if (container === undefined) throw new MediaFaultError({ kind: 'unknown-format' });
   try {
     const track = await input.getPrimaryAudioTrack();
     if (track === null) throw new MediaFaultError({ kind: 'no-audio', container });
@@ -147,15 +90,6 @@ async function audioTrackOf(
   } catch (error) {
     if (error instanceof MediaFaultError) throw error;
     throw new MediaFaultError(badContainer(container, error), error);
-  }
-}
-
-/** What is too short to be told apart makes the library fail in other ways than what it does not know. */
-async function containerOf(input: Input): Promise<string> {
-  try {
-    return CONTAINER_NAMES.get(await input.getFormat()) ?? 'audio';
-  } catch (error) {
-    throw new MediaFaultError({ kind: 'unknown-format' }, error);
   }
 }
 

@@ -2,7 +2,8 @@
 
 import { writeFileSync } from 'node:fs';
 import { liveAsLongAsTheParent } from '../kit/child-life.ts';
-import { loadCodecs, openTrack } from './decode-audio.ts';
+import { loadCodecs } from './codecs.ts';
+import { openTrack } from './decode-audio.ts';
 import {
   type AudioJob,
   type FromMediaProcess,
