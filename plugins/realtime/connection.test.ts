@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { SpokenVoice } from '../../src/contract/voice.ts';
 import { CLOSE, type Socket } from '../../src/http/socket.ts';
+import type { StoredVoices } from '../../src/speak/stored-voices.ts';
 import { noMetrics } from '../../test/support/doubles.ts';
 import { FakeSttEngine } from '../../test/support/fake-stt-engine.ts';
 import { FakeTtsEngine } from '../../test/support/fake-tts-engine.ts';
@@ -7,6 +9,7 @@ import { FakeVadEngine, settled } from '../../test/support/fake-vad-engine.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { RecordedCalls } from '../../test/support/recorded-calls.ts';
 import { RecordingLogger } from '../../test/support/recording-logger.ts';
+import { spokenVoice } from '../../test/support/spoken-voice.ts';
 import type { Connection } from './connection.ts';
 import { Connections } from './connections.ts';
 
@@ -35,8 +38,14 @@ class FakeSocket implements Socket {
   }
 }
 
-/** @param storing awaited before a usage row is stored. One connection may be open at once. */
-function service(storing: () => Promise<void> | void = () => undefined) {
+interface Waits {
+  /** Awaited before a usage row is stored. */
+  readonly storing?: () => Promise<void> | void;
+  readonly find?: StoredVoices['find'];
+}
+
+/** One connection may be open at once. */
+function service({ storing = () => undefined, find = async () => undefined }: Waits = {}) {
   const stt = new FakeSttEngine();
   const tts = new FakeTtsEngine();
   const vad = new FakeVadEngine();
@@ -45,20 +54,21 @@ function service(storing: () => Promise<void> | void = () => undefined) {
     stt: { ids: ['svc-stt'], get: () => stt },
     tts: { ids: ['svc-tts'], get: () => tts },
     vad,
+    voices: { find },
     calls: new RecordedCalls({ storing }),
     clock: new ManualClock(),
     log,
     metrics: noMetrics,
     perOrganization: 1,
     rules: {
-      sttModels: ['svc-stt'],
+      sttModels: ['svc-stt', 'broken'],
       ttsModels: ['svc-tts'],
       defaultSttModel: 'svc-stt',
       defaultTtsModel: 'svc-tts',
-      languagesOf: () => ['en'],
-      // Something that nobody foresaw.
-      isVoice: () => {
-        throw new Error('private words');
+      languagesOf: (model) => {
+        // Something that nobody foresaw.
+        if (model === 'broken') throw new Error('private words');
+        return ['en'];
       },
       maxTextCharacters: 5000,
     },
@@ -90,7 +100,7 @@ describe('a fault that nobody foresaw', () => {
     send({ type: 'input_audio_buffer.append', audio: 'AAAA' });
     expect(vad.streams).toHaveLength(1);
 
-    send({ type: 'session.update', session: { audio: { output: { voice: 'any' } } } });
+    send({ type: 'session.update', session: { audio: { input: { transcription: { model: 'broken' } } } } });
     expect(socket.closedWith).toBe(CLOSE.serverFault);
     expect(vad.streams[0]?.isClosed).toBe(true);
     await settled();
@@ -101,10 +111,78 @@ describe('a fault that nobody foresaw', () => {
   });
 });
 
+describe('a session.update that names a voice', () => {
+  const naming = (voice: string) => ({ type: 'session.update', session: { audio: { output: { voice } } } });
+  const waiting = () => {
+    const { promise, resolve } = Promise.withResolvers<SpokenVoice | undefined>();
+    return { found: promise, tell: resolve };
+  };
+
+  it('is merged when the voice was looked up, before whatever was sent after it', async () => {
+    const { found, tell } = waiting();
+    const asked: unknown[] = [];
+    const { connections, connect } = service({
+      find(...of) {
+        asked.push(of);
+        return found;
+      },
+    });
+    const { socket, send, speak } = connect();
+    send(naming('tts-vc-voice_1'));
+    send({ type: 'input_audio_buffer.append', audio: '*' });
+    speak();
+    await settled();
+    expect(socket.sent.map(({ type }) => type)).toEqual(['session.created']);
+    expect(asked).toEqual([['tts-vc-voice_1', 'a']]);
+    tell(spokenVoice());
+    await settled();
+    expect(socket.sent.slice(1, 5)).toMatchObject([
+      { type: 'session.updated', session: { audio: { output: { voice: 'tts-vc-voice_1' } } } },
+      { type: 'error', error: { param: 'audio' } },
+      { type: 'session.updated', session: { output_modalities: ['audio'] } },
+      { type: 'conversation.item.created' },
+    ]);
+    expect(socket.sent.at(-1)).toMatchObject({ type: 'response.done', response: { status: 'completed' } });
+    await connections.close();
+  });
+
+  it('is refused in that field when nobody can look it up, and the rest applies', async () => {
+    const { connections, connect, log } = service({ find: () => Promise.reject(new Error('private words')) });
+    const { socket, send } = connect();
+    send({ type: 'session.update', session: { voice: 'tts-vc-voice_1', speed: 2 } });
+    await settled();
+    expect(socket.sent.slice(1)).toMatchObject([
+      { type: 'error', error: { code: 'internal_error', param: 'session.voice' } },
+      { type: 'session.updated', session: { audio: { output: { speed: 2 } } } },
+    ]);
+    expect(log.lines).toMatchObject([
+      { message: 'voice could not be looked up', fields: { request_id: CALLER.requestId } },
+    ]);
+    await connections.close();
+  });
+
+  it('is nothing any more when its client has left, but the end waits for the look-up', async () => {
+    const { found, tell } = waiting();
+    const { connections, connect } = service({ find: () => found });
+    const { socket, send } = connect();
+    send(naming('tts-vc-voice_1'));
+    socket.close(1000);
+    let isOver = false;
+    const closing = connections.close().then(() => {
+      isOver = true;
+    });
+    await settled();
+    expect(isOver).toBe(false);
+    tell(spokenVoice());
+    await closing;
+    expect(socket.sent.map(({ type }) => type)).toEqual(['session.created']);
+  });
+});
+
 describe('the end of the service', () => {
   it('waits for what was opened after an earlier end, until its row is stored', async () => {
     const { promise: stored, resolve: store } = Promise.withResolvers<void>();
-    const { connections, connect } = service(() => stored);
+    const { connections, connect } = service({ storing: () => stored });
     connect();
     await connections.close();
 

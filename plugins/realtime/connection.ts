@@ -13,8 +13,10 @@ import {
   type TurnFact,
   TurnTranscriptions,
 } from '../../src/listen/turn-transcriptions.ts';
+import type { StoredVoices } from '../../src/speak/stored-voices.ts';
 import { decodeBase64 } from './base64.ts';
-import { type ClientEvent, parseClientFrame } from './client-events.ts';
+import type { ClientEvent, ParsedFrame } from './client-events.ts';
+import { FrameInbox } from './frame-inbox.ts';
 import {
   type Beginning,
   type Effect,
@@ -27,7 +29,7 @@ import {
 import { ConnectionTiming, type RealtimeMetrics } from './realtime-metrics.ts';
 import { failureOf, invalidEvent, type Refusal } from './refusal.ts';
 import type { WireEvent } from './server-events.ts';
-import type { Session } from './session.ts';
+import type { Session, VoiceAnswer } from './session.ts';
 import { Speaking } from './speaking.ts';
 import { MOST_WAITING, mayCommit, type TranscriptionFact } from './transcription-machine.ts';
 
@@ -35,6 +37,7 @@ import { MOST_WAITING, mayCommit, type TranscriptionFact } from './transcription
 export const MOST_BUFFERED_BYTES = 25 * 1024 * 1024;
 
 export interface ConnectionParts extends Pick<Slots, 'tts' | 'stt' | 'vad' | 'calls' | 'clock' | 'log'> {
+  readonly voices: Pick<StoredVoices, 'find'>;
   readonly caller: Caller;
   readonly rules: Rules;
   readonly beginning: Beginning;
@@ -53,6 +56,7 @@ export class Connection implements SocketOwner {
   readonly #events: Event[] = [];
   #isStepping = false;
 
+  readonly #inbox: FrameInbox;
   readonly #listener: Listener;
   readonly #transcriptions: TurnTranscriptions;
   readonly #speaking: Speaking;
@@ -67,6 +71,10 @@ export class Connection implements SocketOwner {
     this.#state = initial(parts.beginning);
     this.#timing = new ConnectionTiming(parts.metrics, parts.clock);
     const { session } = parts.beginning;
+    this.#inbox = new FrameInbox({
+      lookUp: (voiceId) => this.#lookUp(voiceId),
+      deliver: (frame, voice) => this.#deliver(frame, voice),
+    });
     this.#listener = new Listener({
       vad: parts.vad,
       limitBytes: MOST_BUFFERED_BYTES,
@@ -93,22 +101,7 @@ export class Connection implements SocketOwner {
   }
 
   received(frame: string | Uint8Array): void {
-    const parsed = parseClientFrame(frame);
-    if ('refusal' in parsed) {
-      this.#happened({ kind: 'refused', ...parsed });
-      return;
-    }
-    const { event } = parsed;
-    if (event.type === 'input_audio_buffer.append') {
-      this.#append(event);
-      return;
-    }
-    this.#happened({
-      kind: 'asked',
-      ask: event,
-      freshItemId: newId('item'),
-      freshResponseId: newId('response'),
-    });
+    this.#inbox.take(frame);
   }
 
   closed(): void {
@@ -125,6 +118,35 @@ export class Connection implements SocketOwner {
   stop(): void {
     this.#socket?.close(CLOSE.goingAway, SHUTTING_DOWN);
     this.closed();
+  }
+
+  async #lookUp(voiceId: string): Promise<VoiceAnswer> {
+    const { voices, caller, log } = this.#parts;
+    try {
+      return (await voices.find(voiceId, caller.organization)) === undefined ? 'missing' : 'found';
+    } catch (error) {
+      log.error('voice could not be looked up', error, { request_id: caller.requestId });
+      return 'failed';
+    }
+  }
+
+  #deliver(frame: ParsedFrame, voice: VoiceAnswer | undefined): void {
+    if ('refusal' in frame) {
+      this.#happened({ kind: 'refused', ...frame });
+      return;
+    }
+    const { event } = frame;
+    if (event.type === 'input_audio_buffer.append') {
+      this.#append(event);
+      return;
+    }
+    this.#happened({
+      kind: 'asked',
+      ask: event,
+      voice,
+      freshItemId: newId('item'),
+      freshResponseId: newId('response'),
+    });
   }
 
   #append({ audio, event_id }: Append): void {
@@ -263,7 +285,7 @@ export class Connection implements SocketOwner {
       responseId,
       text,
       model: session.ttsModel,
-      voice: undefined,
+      voice: session.voice,
       speed: session.speed ?? 1,
       format: session.outputFormat,
     });
@@ -272,7 +294,7 @@ export class Connection implements SocketOwner {
   async #release(): Promise<void> {
     this.#listener.close();
     try {
-      await Promise.all([this.#transcriptions.close(), this.#speaking.close()]);
+      await Promise.all([this.#inbox.close(), this.#transcriptions.close(), this.#speaking.close()]);
     } finally {
       this.#parts.released(this);
     }

@@ -4,6 +4,7 @@ import type { Caller } from '../../src/contract/caller.ts';
 import { newId } from '../../src/contract/id.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
 import { OpenConnections } from '../../src/kit/open-connections.ts';
+import type { StoredVoices } from '../../src/speak/stored-voices.ts';
 import { Connection } from './connection.ts';
 import { dialectOfUpgrade } from './dialect.ts';
 import type { Rules } from './realtime-machine.ts';
@@ -12,6 +13,7 @@ import { initialSession } from './session.ts';
 
 export interface ConnectionsParts
   extends Pick<Slots, 'tts' | 'stt' | 'vad' | 'calls' | 'clock' | 'log' | 'metrics'> {
+  readonly voices: Pick<StoredVoices, 'find'>;
   /** Connections of one organization that may be open at once. */
   readonly perOrganization: number;
   readonly rules: Rules;

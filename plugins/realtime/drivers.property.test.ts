@@ -81,6 +81,7 @@ describe('speech', () => {
     });
     const speaking = new Speaking({
       tts: { ids: ['m'], get: () => engine },
+      voices: { find: async () => undefined },
       calls: new RecordedCalls({ stored: (row) => void rows.push(row) }),
       log: silentLog,
       clock: new ManualClock(),

@@ -1,5 +1,6 @@
 import type { FeaturePlugin, Slots } from '../../src/contract/plugin.ts';
 import { modelReports, readyTogether } from '../../src/kit/ready-reports.ts';
+import { StoredVoices } from '../../src/speak/stored-voices.ts';
 import { Connections } from './connections.ts';
 import { realtimeRoutes } from './routes.ts';
 
@@ -10,17 +11,18 @@ export interface RealtimeOptions {
   readonly maxCharacters: number;
 }
 
-type Needs = 'tts' | 'stt' | 'vad' | 'calls' | 'clock' | 'log' | 'metrics';
+type Needs = 'tts' | 'stt' | 'vad' | 'voices' | 'blobs' | 'calls' | 'clock' | 'log' | 'metrics';
 
 /** Transcription, translation and speech over WebSocket: /v1/realtime. */
 export function realtimePlugin(options: RealtimeOptions): FeaturePlugin<Needs> {
   return {
     name: 'realtime',
-    needs: ['tts', 'stt', 'vad', 'calls', 'clock', 'log', 'metrics'],
+    needs: ['tts', 'stt', 'vad', 'voices', 'blobs', 'calls', 'clock', 'log', 'metrics'],
     offers: [],
     async setup(slots) {
       const connections = new Connections({
         ...slots,
+        voices: new StoredVoices(slots),
         perOrganization: options.connectionsPerOrganization,
         rules: rulesOf(slots, options),
       });
@@ -47,8 +49,6 @@ function rulesOf({ stt, tts }: Pick<Slots, 'stt' | 'tts'>, { maxCharacters }: Re
     defaultSttModel: 'svc-stt',
     defaultTtsModel: 'svc-tts',
     languagesOf: (model: string) => stt.get(model)?.languages,
-    // No voice can be stored yet, so every id is unknown.
-    isVoice: () => false,
     maxTextCharacters: maxCharacters,
   };
 }

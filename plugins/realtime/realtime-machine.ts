@@ -25,7 +25,7 @@ import { type Dialect, inDialect } from './dialect.ts';
 import { errorEvent, invalidEvent, type Refusal, unsupportedFeature } from './refusal.ts';
 import * as response from './response-machine.ts';
 import type { ServerEvent, WireEvent, WireItem } from './server-events.ts';
-import { mergeSession, type Session, type SessionRules, sessionOnWire } from './session.ts';
+import { mergeSession, type Session, type SessionRules, sessionOnWire, type VoiceAnswer } from './session.ts';
 import * as transcription from './transcription-machine.ts';
 
 /** What one connection is: nothing else is remembered of it. */
@@ -49,6 +49,8 @@ export type Event =
   | {
       readonly kind: 'asked';
       readonly ask: ClientAsk;
+      /** Of the voice that a `session.update` names. */
+      readonly voice?: VoiceAnswer | undefined;
       /** For what this event may make. */
       readonly freshItemId: Id<'item'>;
       readonly freshResponseId: Id<'response'>;
@@ -178,11 +180,11 @@ class Stepping {
     }
   }
 
-  #asked({ ask, freshItemId, freshResponseId }: Event & { kind: 'asked' }): void {
+  #asked({ ask, voice, freshItemId, freshResponseId }: Event & { kind: 'asked' }): void {
     const eventId = ask.event_id ?? null;
     switch (ask.type) {
       case 'session.update':
-        this.#update(ask.session, eventId);
+        this.#update(ask.session, voice, eventId);
         break;
       case 'input_audio_buffer.commit':
         this.#commit(eventId);
@@ -225,8 +227,8 @@ class Stepping {
     }
   }
 
-  #update(update: unknown, eventId: string | null): void {
-    const { session, refusals, asksForGa } = mergeSession(this.state.session, update, this.#rules);
+  #update(update: unknown, voice: VoiceAnswer | undefined, eventId: string | null): void {
+    const { session, refusals, asksForGa } = mergeSession(this.state.session, update, this.#rules, voice);
     const { connection: life, dialectFixed, session: before } = this.state;
     const choosesGa = asksForGa && !dialectFixed && life.kind === 'created';
     this.state = { ...this.state, session, dialect: choosesGa ? 'ga' : this.state.dialect };

@@ -51,6 +51,11 @@ export class Refusals {
     this.#told.push(unsupportedFeature(`'${path}' ${problem}.`, path));
   }
 
+  /** The fault is the server's. */
+  failed(path: string, problem: string): void {
+    this.#told.push({ code: 'internal_error', message: `'${path}' ${problem}.`, param: path });
+  }
+
   /** @param siblings that do something; shown as what is allowed. */
   unknown(path: string, siblings: readonly string[]): void {
     this.#unknown += 1;

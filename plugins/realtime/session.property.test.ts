@@ -1,7 +1,14 @@
 import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { initialSession, mergeSession, type Session, type SessionRules, sessionOnWire } from './session.ts';
+import {
+  initialSession,
+  mergeSession,
+  namedVoice,
+  type Session,
+  type SessionRules,
+  sessionOnWire,
+} from './session.ts';
 import { MOST_ECHOED_BYTES } from './session-echo.ts';
 import { SessionSchema } from './wire-shapes.ts';
 
@@ -11,8 +18,11 @@ const rules: SessionRules = {
   defaultSttModel: 'svc-stt',
   defaultTtsModel: 'svc-tts',
   languagesOf: (model) => ({ 'svc-stt': ['en', 'de'], english: ['en'] })[model],
-  isVoice: (voice) => voice === 'tts-vc-voice_1',
 };
+
+function merge(session: Session, update: unknown) {
+  return mergeSession(session, update, rules, namedVoice(update) === 'tts-vc-voice_1' ? 'found' : 'missing');
+}
 
 /** An object with any of these fields, in any order. */
 function some(fields: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<Record<string, unknown>> {
@@ -108,9 +118,7 @@ const fresh = initialSession('sess_1', rules, new URLSearchParams());
 /** A session that has seen a few updates. */
 const session = fc
   .array(update, { maxLength: 3 })
-  .map((updates) =>
-    updates.reduce<Session>((before, each) => mergeSession(before, each, rules).session, fresh),
-  );
+  .map((updates) => updates.reduce<Session>((before, each) => merge(before, each).session, fresh));
 
 /** Echoes that do not all fit in beside each other. */
 const long = fc.constantFrom(0, 0.3, 0.5, 0.9).map((part) => 'x'.repeat(part * MOST_ECHOED_BYTES));
@@ -187,12 +195,12 @@ describe('an update', () => {
   test('of echoes for which there is no room is no exception', () => {
     fc.assert(
       fc.property(fc.array(manyEchoes, { minLength: 1, maxLength: 4 }), manyEchoes, (earlier, each) => {
-        const before = earlier.reduce<Session>((kept, one) => mergeSession(kept, one, rules).session, fresh);
-        const once = mergeSession(before, each, rules);
+        const before = earlier.reduce<Session>((kept, one) => merge(kept, one).session, fresh);
+        const once = merge(before, each);
         expectValid(once.session);
         const sizes = (echoes: object) =>
           Object.entries(echoes).map(([name, value]) => [name, `${value}`.length]);
-        const twice = mergeSession(once.session, each, rules);
+        const twice = merge(once.session, each);
         expect(sizes(twice.session.echoed)).toEqual(sizes(once.session.echoed));
         expect(twice.refusals).toEqual(once.refusals);
         const other = mergeSession(before, Object.fromEntries(Object.entries(each).reverse()), rules);
@@ -207,8 +215,8 @@ describe('an update', () => {
   test('that comes again changes nothing and is refused the same', () => {
     fc.assert(
       fc.property(session, update, (before, each) => {
-        const once = mergeSession(before, each, rules);
-        const twice = mergeSession(once.session, each, rules);
+        const once = merge(before, each);
+        const twice = merge(once.session, each);
         expect(twice.session).toEqual(once.session);
         expect(twice.refusals).toEqual(once.refusals);
         // Whoever listens begins anew with another object.
@@ -230,8 +238,8 @@ describe('an update', () => {
     };
     fc.assert(
       fc.property(session, update, fc.infiniteStream(fc.nat()), (before, each, ranks) => {
-        const one = mergeSession(before, each, rules);
-        const other = mergeSession(before, deeplyShuffled(each, ranks[Symbol.iterator]()), rules);
+        const one = merge(before, each);
+        const other = merge(before, deeplyShuffled(each, ranks[Symbol.iterator]()));
         expect(other.session).toEqual(one.session);
         // Which of a flood of unknown fields are named, the order does decide.
         const [some, others] = [params(one.refusals), params(other.refusals)];
@@ -245,7 +253,7 @@ describe('an update', () => {
   test('leaves a valid session, with one refusal for a field', () => {
     fc.assert(
       fc.property(session, update, (before, each) => {
-        const { session: after, refusals, asksForGa } = mergeSession(before, each, rules);
+        const { session: after, refusals, asksForGa } = merge(before, each);
         expectValid(after);
         expect(new Set(params(refusals)).size).toBe(refusals.length);
         expect(asksForGa).toBe(each.type === 'realtime');
@@ -257,7 +265,7 @@ describe('an update', () => {
   test('leaves a refused field as it was', () => {
     fc.assert(
       fc.property(session, update, (before, each) => {
-        const { session: after, refusals } = mergeSession(before, each, rules);
+        const { session: after, refusals } = merge(before, each);
         const forgets = sessionOnWire(after).audio.input.turn_detection === null;
         for (const { param } of refusals) {
           // Beside a refused detail of an object, the rest of it applies.
@@ -275,13 +283,13 @@ describe('an update', () => {
   test('does what it would without the fields that are refused', () => {
     fc.assert(
       fc.property(session, update, (before, each) => {
-        const { session: after, refusals } = mergeSession(before, each, rules);
+        const { session: after, refusals } = merge(before, each);
         const rest = structuredClone(each);
         for (const { param } of refusals) {
           fc.pre(param !== 'session');
           remove(rest, String(param));
         }
-        expect(mergeSession(before, rest, rules)).toMatchObject({ session: after, refusals: [] });
+        expect(merge(before, rest)).toMatchObject({ session: after, refusals: [] });
       }),
       RUNS,
     );
@@ -291,7 +299,7 @@ describe('an update', () => {
     fc.assert(
       fc.property(session, (before) => {
         const wire = JSON.parse(JSON.stringify(sessionOnWire(before)));
-        const { session: after, refusals } = mergeSession(before, wire, rules);
+        const { session: after, refusals } = merge(before, wire);
         expect([after, refusals]).toEqual([before, []]);
         expect(after.inputFormat).toBe(before.inputFormat);
         expect(after.turnDetection).toBe(before.turnDetection);
@@ -328,7 +336,7 @@ describe('an update', () => {
     fc.assert(
       fc.property(session, json, (before, each) => {
         const parsed: unknown = JSON.parse(JSON.stringify(each));
-        expectValid(mergeSession(before, parsed, rules).session);
+        expectValid(merge(before, parsed).session);
       }),
       RUNS,
     );
@@ -342,7 +350,7 @@ describe('an update', () => {
     fc.assert(
       fc.property(session, update, (before, each) => {
         const kept = frozen(structuredClone(before));
-        expect(mergeSession(kept, frozen(each), rules).session.id).toBe(before.id);
+        expect(merge(kept, frozen(each)).session.id).toBe(before.id);
       }),
       RUNS,
     );

@@ -2,7 +2,14 @@ import { OpenAIRealtimeWebSocket } from '@openai/agents-realtime';
 import { Value } from '@sinclair/typebox/value';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_VAD_SETTINGS } from '../../src/contract/engine.ts';
-import { initialSession, mergeSession, type Session, type SessionRules, sessionOnWire } from './session.ts';
+import {
+  initialSession,
+  mergeSession,
+  namedVoice,
+  type Session,
+  type SessionRules,
+  sessionOnWire,
+} from './session.ts';
 import { MOST_ECHOED_BYTES } from './session-echo.ts';
 import { SessionSchema } from './wire-shapes.ts';
 
@@ -12,18 +19,23 @@ const rules: SessionRules = {
   defaultSttModel: 'svc-stt',
   defaultTtsModel: 'svc-tts',
   languagesOf: (model) => ({ 'svc-stt': ['en', 'de'], english: ['en'] })[model],
-  isVoice: (voice) => voice.startsWith('tts-vc-voice_'),
 };
 
 function fresh(query = ''): Session {
   return initialSession('sess_1', rules, new URLSearchParams(query));
 }
 
+/** Voices that are stored have ids like theirs. */
+function merge(session: Session, update: unknown) {
+  const isStored = namedVoice(update)?.startsWith('tts-vc-voice_');
+  return mergeSession(session, update, rules, isStored ? 'found' : 'missing');
+}
+
 /** Merges updates one after the other; returns the last result with the session as the wire shows it. */
 function merged(...updates: unknown[]) {
   let session = fresh();
-  for (const update of updates.slice(0, -1)) session = mergeSession(session, update, rules).session;
-  const result = mergeSession(session, updates.at(-1), rules);
+  for (const update of updates.slice(0, -1)) session = merge(session, update).session;
+  const result = merge(session, updates.at(-1));
   const wire = sessionOnWire(result.session);
   expect([...Value.Errors(SessionSchema, wire)]).toEqual([]);
   return { ...result, wire, refused: result.refusals.map(({ code, param }) => [code, param]) };
@@ -203,7 +215,7 @@ describe('an update', () => {
     expect(wire.audio.input.transcription).toEqual({ model: 'svc-stt', ...extras });
     expect(wire).not.toHaveProperty('client_secret');
     const { tools: _, ...rest } = session.echoed;
-    expect(mergeSession(session, { tools: [] }, rules).session.echoed).toEqual({ ...rest, tools: [] });
+    expect(merge(session, { tools: [] }).session.echoed).toEqual({ ...rest, tools: [] });
   });
 
   it('is refused alone when it is no object', () => {
@@ -672,7 +684,7 @@ describe("an official client's first frames", () => {
       tool_choice: 'auto',
       tools: [{ type: 'function', name: 'f' }],
     });
-    const second = mergeSession(session, { type: 'realtime', tracing: 'auto' }, rules);
+    const second = merge(session, { type: 'realtime', tracing: 'auto' });
     expect([second.refusals, second.session.echoed.tracing]).toEqual([[], 'auto']);
   });
 

@@ -32,9 +32,10 @@ export interface SessionRules {
   readonly defaultTtsModel: string;
   /** ISO 639-1 codes that a recogniser hears; undefined when only its server knows: then any code there is. */
   languagesOf(sttModel: string): readonly string[] | undefined;
-  /** Whether a stored voice of this name can speak. */
-  isVoice(voiceId: string): boolean;
 }
+
+/** What was found out of the voice that an update names; `failed`: nothing, as the look-up went wrong. */
+export type VoiceAnswer = 'found' | 'missing' | 'failed';
 
 const SESSION_TYPES = ['transcription', 'translation', 'realtime'] as const;
 export type SessionType = (typeof SESSION_TYPES)[number];
@@ -152,8 +153,14 @@ export function initialSession(id: Id<'session'>, rules: SessionRules, query: UR
  * G.711 and `server_vad` exclude each other (rule 4); the one that was not there before is refused. An update
  * with both to a session with neither gets G.711 and manual commit: its audio must at least be understood.
  * @param update whatever JSON gave.
+ * @param voice of {@link namedVoice}.
  */
-export function mergeSession(session: Session, update: unknown, rules: SessionRules): MergedSession {
+export function mergeSession(
+  session: Session,
+  update: unknown,
+  rules: SessionRules,
+  voice: VoiceAnswer = 'missing',
+): MergedSession {
   const refusals = new Refusals();
   const sent = sentFields(update, refusals);
   if (sent.noiseReduction !== undefined && sent.noiseReduction.value !== null) {
@@ -166,7 +173,7 @@ export function mergeSession(session: Session, update: unknown, rules: SessionRu
     ...mergeTurns(session, sent, refusals),
     transcription: mergeTranscription(session.transcription, sent, rules, refusals),
     outputFormat: formatOf(sent.outputFormat, session.outputFormat, refusals),
-    voice: voiceOf(sent.voice, session.voice, rules, refusals),
+    voice: voiceOf(sent.voice, session.voice, voice, refusals),
     speed: sent.speed?.value === null ? undefined : numberOf(sent.speed, session.speed, SPEED, refusals),
     outputModalities: choicesOf(sent.modalities, session.outputModalities, MODALITIES, refusals),
     ttsModel: choiceOf(sent.ttsModel, session.ttsModel, rules.ttsModels, refusals),
@@ -275,18 +282,33 @@ function languageOf(
   return prior;
 }
 
+/** Id of the voice that an update names, which must be looked up before the update is merged. */
+export function namedVoice(update: unknown): string | undefined {
+  const refusals = new Refusals();
+  const { voice } = sentFields(update, refusals);
+  const value = voice && voiceIdOf(voice, refusals).value;
+  return typeof value === 'string' ? value : undefined;
+}
+
 /** A stored voice, by its id or as `{id}`. */
+function voiceIdOf(sent: Sent, refusals: Refusals): Sent {
+  return (isRecord(sent.value) ? membersOf(sent, ['id'], refusals).get('id') : undefined) ?? sent;
+}
+
 function voiceOf(
   sent: Sent | undefined,
   prior: string | undefined,
-  rules: SessionRules,
+  answer: VoiceAnswer,
   refusals: Refusals,
 ): string | undefined {
   if (sent === undefined) return prior;
   if (sent.value === null) return undefined;
-  const named = isRecord(sent.value) ? membersOf(sent, ['id'], refusals).get('id') : sent;
-  const { path, value } = named ?? sent;
-  if (typeof value === 'string' && rules.isVoice(value)) return value;
+  const { path, value } = voiceIdOf(sent, refusals);
+  if (typeof value === 'string' && answer === 'found') return value;
+  if (typeof value === 'string' && answer === 'failed') {
+    refusals.failed(path, 'could not be looked up; send it again');
+    return prior;
+  }
   refusals.invalid(
     path,
     'must be the voice_id of a stored voice, as POST /v1/audio/voices returns it; leave it out or send null for the default voice',

@@ -4,6 +4,7 @@ import type { TtsEngine } from '../../src/contract/engine.ts';
 import { ServiceError } from '../../src/contract/error.ts';
 import type { UsageEntry } from '../../src/contract/usage.ts';
 import type { AudioFormat } from '../../src/listen/audio-format.ts';
+import type { StoredVoices } from '../../src/speak/stored-voices.ts';
 import { FakeTtsEngine, type FakeTtsOptions } from '../../test/support/fake-tts-engine.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { RecordedCalls, type RecordedCallsOptions } from '../../test/support/recorded-calls.ts';
@@ -26,6 +27,7 @@ const OPEN_FLOW: Flow = { ready: async (signal) => signal.throwIfAborted() };
 interface Options extends FakeTtsOptions, RecordedCallsOptions {
   readonly engine?: TtsEngine;
   readonly flow?: Flow;
+  readonly find?: StoredVoices['find'];
 }
 
 /** What happened, in its order: facts and rows. */
@@ -40,6 +42,7 @@ function driver(options: Options = {}) {
   });
   const speaking = new Speaking({
     tts: { ids: ['svc-tts'], get: (id): TtsEngine | undefined => (id === 'svc-tts' ? engine : undefined) },
+    voices: { find: options.find ?? (async (id) => (id === ANNA.id ? ANNA : undefined)) },
     calls,
     log,
     clock: new ManualClock(),
@@ -78,7 +81,7 @@ const samples = (count: number): number[][] => [new Array(count).fill(0.25)];
 describe('a response', () => {
   it('tells each sentence before its audio, and its end after its row', async () => {
     const { speaking, fake, happened } = driver();
-    speaking.start({ ...SPEECH, voice: ANNA, speed: 1.5 });
+    speaking.start({ ...SPEECH, voice: ANNA.id, speed: 1.5 });
     expect(happened).toEqual([]);
     await settled();
     const base64 = Buffer.from(new Int16Array(2400).fill(8192).buffer).toString('base64');
@@ -108,6 +111,27 @@ describe('a response', () => {
     for (const request of fake.requests) {
       expect(request).toMatchObject({ voice: ANNA, speed: 1.5, priority: 'realtime', delivery: 'stream' });
     }
+  });
+
+  it('has its voice as it is when the response begins, and asks for none without one', async () => {
+    const asked: unknown[] = [];
+    let adaptation = 'first';
+    const { speaking, fake } = driver({
+      find: async (...of) => {
+        asked.push(of);
+        return { ...ANNA, adaptation };
+      },
+    });
+    for (const [made, voice] of [ANNA.id, ANNA.id, undefined].entries()) {
+      speaking.start({ ...SPEECH, responseId: `resp_${made}`, text: 'One.', voice });
+      await settled();
+      adaptation = 'better';
+    }
+    expect(fake.requests.map(({ voice }) => voice?.adaptation)).toEqual(['first', 'better', undefined]);
+    expect(asked).toEqual([
+      [ANNA.id, 'a'],
+      [ANNA.id, 'a'],
+    ]);
   });
 
   it('counts characters, not UTF-16 units', async () => {
@@ -200,6 +224,22 @@ describe('a response that fails', () => {
       { runs: () => [] },
       {},
       { type: 'server_error', code: 'upstream_error' },
+    ],
+    [
+      'because its voice was deleted',
+      { find: async () => undefined },
+      { voice: ANNA.id },
+      {
+        type: 'server_error',
+        code: 'upstream_error',
+        message: expect.stringContaining('stored voice of this session does not exist any more'),
+      },
+    ],
+    [
+      'because its voice cannot be looked up',
+      { find: () => Promise.reject(new Error('private words')) },
+      { voice: ANNA.id },
+      { code: 'internal_error', message: expect.not.stringContaining('private') },
     ],
     ['because it is blank', {}, { text: ' \n ' }, { code: 'upstream_error' }],
   ])('before any audio, %s, has a row', async (_, options, speech, error) => {

@@ -4,6 +4,7 @@ import { encodeAudio } from '../../src/audio/codec.ts';
 import { Resampler } from '../../src/audio/resampler.ts';
 import { type Int16Samples, SPEECH_RATE_HZ } from '../../src/contract/audio.ts';
 import type { Caller } from '../../src/contract/caller.ts';
+import { invalidRequest } from '../../src/contract/error.ts';
 import type { Id } from '../../src/contract/id.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
 import type { SpokenVoice } from '../../src/contract/voice.ts';
@@ -12,6 +13,7 @@ import { codePoints } from '../../src/kit/code-points.ts';
 import { Runs } from '../../src/kit/runs.ts';
 import { type AudioFormat, sampleBytes } from '../../src/listen/audio-format.ts';
 import { speak } from '../../src/speak/speak.ts';
+import type { StoredVoices } from '../../src/speak/stored-voices.ts';
 import { SpeechTally } from '../../src/usage/call-tally.ts';
 import { type Failure, failureOf } from './refusal.ts';
 import type { SpeakingFact } from './response-machine.ts';
@@ -30,14 +32,15 @@ export interface Speech {
   readonly responseId: Id<'response'>;
   readonly text: string;
   readonly model: string;
-  /** Undefined means the default of the model. */
-  readonly voice: SpokenVoice | undefined;
+  /** Id of a stored voice; undefined means the default of the model. */
+  readonly voice: string | undefined;
   readonly speed: number;
   /** Of the audio that is reported. */
   readonly format: AudioFormat;
 }
 
 export interface SpeakingParts extends Pick<Slots, 'tts' | 'calls' | 'clock' | 'log'> {
+  readonly voices: Pick<StoredVoices, 'find'>;
   readonly caller: Caller;
   readonly flow: Flow;
   /** Never called before the call that caused it has returned. */
@@ -90,8 +93,9 @@ export class Speaking {
     const { responseId } = speech;
     try {
       await tally.open(this.#parts.calls);
+      const voice = await this.#voice(speech);
       let spoken = false;
-      for await (const bytes of this.#audio(speech, tally, signal)) {
+      for await (const bytes of this.#audio(speech, voice, tally, signal)) {
         spoken = true;
         signal.throwIfAborted();
         this.#report({ kind: 'audio_made', responseId, base64: bytes.toBase64() }, signal);
@@ -107,9 +111,18 @@ export class Speaking {
     }
   }
 
+  /** As it is now: it may have become better since the session named it, or be gone. */
+  async #voice({ voice: id }: Speech): Promise<SpokenVoice | undefined> {
+    if (id === undefined) return undefined;
+    const voice = await this.#parts.voices.find(id, this.#parts.caller.organization);
+    if (voice !== undefined) return voice;
+    throw invalidRequest(VOICE_GONE, 'session.audio.output.voice', 'voice_not_found');
+  }
+
   /** The speech in the output format, in pieces of at most {@link DELTA_MS}, as soon as each can be had. */
   async *#audio(
-    { responseId, text, model, voice, speed, format }: Speech,
+    { responseId, text, model, speed, format }: Speech,
+    voice: SpokenVoice | undefined,
     tally: SpeechTally,
     signal: AbortSignal,
   ): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
@@ -141,6 +154,9 @@ export class Speaking {
     }
   }
 }
+
+const VOICE_GONE =
+  'The stored voice of this session does not exist any more; set another with session.update, or null for the default voice.';
 
 /** A response that has begun fails by one of two codes, whosever fault it is (openai-wire 8.7). */
 const NOTHING_TO_SPEAK: Failure = {

@@ -2,11 +2,14 @@ import { onTestFinished } from 'vitest';
 import { Connections } from '../../plugins/realtime/connections.ts';
 import { realtimeRoutes } from '../../plugins/realtime/routes.ts';
 import type { SttEngine, TtsEngine, VadEngine } from '../../src/contract/engine.ts';
+import type { Id } from '../../src/contract/id.ts';
 import type { ModelTable } from '../../src/contract/plugin.ts';
 import { type ConnectionServer, cameTo } from '../../src/http/connection-server.ts';
 import { socketHandler } from '../../src/http/socket.ts';
+import type { StoredVoices } from '../../src/speak/stored-voices.ts';
 import { RealtimeClient, type RealtimeClientOptions } from './realtime-client.ts';
 import { RecordedCalls, type RecordedCallsOptions } from './recorded-calls.ts';
+import { spokenVoice } from './spoken-voice.ts';
 import { KEY_A, testApp } from './test-app.ts';
 
 export interface RealtimeAppParts {
@@ -15,11 +18,25 @@ export interface RealtimeAppParts {
   readonly vad: VadEngine;
   readonly perOrganization?: number;
   readonly maxTextCharacters?: number;
+  /** Absent: whatever looks like an id is one. */
+  readonly voices?: Pick<StoredVoices, 'find'>;
   readonly billing?: RecordedCallsOptions;
 }
 
+const ANY_VOICE: Pick<StoredVoices, 'find'> = {
+  find: async (id) => (id.startsWith('tts-vc-voice_') ? spokenVoice({ id: id as Id<'voice'> }) : undefined),
+};
+
 /** The real app with the realtime feature over engines of the test, listening on a real port. */
-export function realtimeApp({ stt, tts, vad, perOrganization = 100, billing, ...more }: RealtimeAppParts) {
+export function realtimeApp({
+  stt,
+  tts,
+  vad,
+  voices = ANY_VOICE,
+  perOrganization = 100,
+  billing,
+  ...more
+}: RealtimeAppParts) {
   const only = <Engine>(id: string, engine: Engine): ModelTable<Engine> => ({
     ids: [id],
     get: (asked) => (asked === id ? engine : undefined),
@@ -31,6 +48,7 @@ export function realtimeApp({ stt, tts, vad, perOrganization = 100, billing, ...
     stt: only('svc-stt', stt),
     tts: only('svc-tts', tts),
     vad,
+    voices,
     calls,
     clock,
     log,
@@ -42,7 +60,6 @@ export function realtimeApp({ stt, tts, vad, perOrganization = 100, billing, ...
       defaultSttModel: 'svc-stt',
       defaultTtsModel: 'svc-tts',
       languagesOf: () => stt.languages,
-      isVoice: (voice) => voice.startsWith('tts-vc-voice_'),
       maxTextCharacters: more.maxTextCharacters ?? 5000,
     },
   });

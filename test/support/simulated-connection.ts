@@ -3,7 +3,7 @@ import { parseClientFrame } from '../../plugins/realtime/client-events.ts';
 import * as rules from '../../plugins/realtime/order-rules.ts';
 import type { ClientAsk, Effect, Event } from '../../plugins/realtime/realtime-machine.ts';
 import * as machine from '../../plugins/realtime/realtime-machine.ts';
-import { initialSession } from '../../plugins/realtime/session.ts';
+import { initialSession, namedVoice, type VoiceAnswer } from '../../plugins/realtime/session.ts';
 import type { Id } from '../../src/contract/id.ts';
 import type { ListenerEvent, Turn } from '../../src/listen/listener.ts';
 import { TurnAudio } from '../../src/listen/turn-audio.ts';
@@ -49,13 +49,14 @@ export interface Opening {
   readonly watch?: (entry: rules.TraceEntry) => void;
 }
 
+export const STORED_VOICE = 'tts-vc-voice_1';
+
 const SESSION_RULES: machine.Rules = {
   sttModels: ['svc-stt'],
   ttsModels: ['svc-tts'],
   defaultSttModel: 'svc-stt',
   defaultTtsModel: 'svc-tts',
   languagesOf: () => ['en', 'de'],
-  isVoice: () => false,
   maxTextCharacters: 5000,
 };
 
@@ -94,8 +95,21 @@ function read(before: Simulation, ask: ClientAsk): Simulation {
   const made = before.made + 2;
   return happened(
     { ...before, made },
-    { kind: 'asked', ask, freshItemId: `item_${made}`, freshResponseId: `resp_${made}` },
+    {
+      kind: 'asked',
+      ask,
+      voice: answerTo(ask),
+      freshItemId: `item_${made}`,
+      freshResponseId: `resp_${made}`,
+    },
   );
+}
+
+/** One voice is stored. */
+function answerTo(ask: ClientAsk): VoiceAnswer | undefined {
+  const voice = ask.type === 'session.update' ? namedVoice(ask.session) : undefined;
+  if (voice === undefined) return undefined;
+  return voice === STORED_VOICE ? 'found' : 'missing';
 }
 
 /** Notes a frame of the client, which the server reads later. */
