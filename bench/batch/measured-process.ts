@@ -5,10 +5,9 @@
 
 import { join } from 'node:path';
 import { InputChecks } from '../../plugins/batch/input-checks.ts';
-import { fileBlob } from '../../src/contract/file-store.ts';
+import { openInput } from '../../plugins/batch/input-lines.ts';
 import { median } from '../statistics.ts';
 import { parseLoop, rewriteLoop } from './bare-loops.ts';
-import { ENDPOINT } from './input-file.ts';
 import { openStubPlace } from './stub-place.ts';
 import { type Watched, watchThread } from './thread-watch.ts';
 
@@ -43,11 +42,11 @@ async function check(input: string, small: string, folder: string): Promise<Meas
   const place = await openStubPlace(folder, { billed: false });
   const checks = new InputChecks({ mostLineBytes: MOST_LINE_BYTES, waiting: 1 });
   const checkOf = async (path: string) => {
-    const blob = fileBlob(await place.upload(path));
+    const batch = await place.create(await place.upload(path));
+    const { endpoint, organization } = batch;
     return async () => {
-      const bytes = await place.blobs.read(blob, never);
-      if (bytes === undefined) throw new Error('the input is gone');
-      const verdict = await checks.check({ bytes, endpoint: ENDPOINT, organization: 'a' }, never);
+      const open = () => openInput(place, batch, never);
+      const verdict = await checks.check({ open, endpoint, organization }, never);
       if (verdict.kind === 'faulty') throw new Error(JSON.stringify(verdict.faults[0]));
     };
   };

@@ -51,6 +51,7 @@ export async function openStubPlace(folder: string, { billed }: { billed: boolea
   });
   return {
     blobs,
+    files,
     /** Stores a file as the input of batches. */
     async upload(path: string): Promise<Id<'file'>> {
       const id = newId('file');

@@ -68,7 +68,7 @@ export async function benchBatch(): Promise<void> {
     await report('batch', 'Batches beside loops that only read, parse and write', rows, [
       `${ROUNDS} rounds of each in turn, each in a fresh process that does ${SMALL_LINES} lines, then the file once for pauses and memory, of which the worst counts, then three times more for the time, of which the median counts.`,
       'Peer of the lines: reads the file, parses each line, makes its result line and writes it; the file is synced at the end. Ours: checks the input, runs the lines, saves them in parts and progress in SQLite, makes the result file. A ratio of 4 is a quarter of the rate.',
-      'Peer of the check: reads the file and parses each line. Ours: from the blob to a process that checks each line.',
+      'Peer of the check: reads the file and parses each line. Ours: from the blob on disk to the verdict of a process that checks each line.',
       'Pauses and memory are those of the serving process.',
     ]);
   } finally {

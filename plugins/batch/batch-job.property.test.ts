@@ -44,7 +44,9 @@ it('every line is in one file once, with one row, wherever runs are broken off',
         random,
         () => share,
       );
-      const blobs = unsteady(work.blobs, ['read', 'write', 'delete', 'deleteAll'], random, () => share);
+      // Half of them in a store whose blobs are no files of this machine.
+      const store = random() < 0.5 ? work.blobs : withMethods(work.blobs, { openFile: undefined });
+      const blobs = unsteady(store, ['read', 'write', 'delete', 'deleteAll'], random, () => share);
       let calls = 0;
       const stops = new Set<AbortController>();
       const call: CallOperation = async (body, order, signal) => {

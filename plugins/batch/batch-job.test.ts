@@ -18,6 +18,8 @@ import { batchMetrics } from './batch-metrics.ts';
 const never = new AbortController().signal;
 const DONE = { kind: 'done' };
 const AGAIN = { kind: 'again', delayMs: 0 };
+/** As of a store whose blobs are no files of this machine. */
+const NO_FILES = { openFile: undefined };
 
 function lines(count: number, body: (place: number) => object = () => ({})): string {
   return Array.from({ length: count }, (_, place) => inputLine(`line ${place}`, body(place))).join('');
@@ -307,7 +309,10 @@ describe('a cancel', () => {
     const work = await batchWork();
     const batch = await work.create(lines(1));
     const read = Promise.withResolvers<void>();
-    const blobs = withMethods(work.blobs, { read: async (_, signal) => stuck(signal, read.resolve) });
+    const blobs = withMethods(work.blobs, {
+      ...NO_FILES,
+      read: async (_, signal) => stuck(signal, read.resolve),
+    });
     const running = work.job(echo, { blobs }).run(batch.id, never);
     await read.promise;
     await work.batches.cancel('a', batch.id, 7);
@@ -455,12 +460,18 @@ describe('a drain', () => {
     expect(await work.accounts.credits.balance('a')).toMatchObject({ available: 1000, reserved: 0 });
   });
 
-  it('ends the check of an input', async () => {
+  it.each(['a file', 'bytes'])('ends the check of an input that is %s', async (kind) => {
     const work = await batchWork();
     const batch = await work.create(lines(1));
     const stop = new AbortController();
+    const leave = () => stop.abort(new Error('drain'));
+    const openFile = async (name: string) => {
+      leave();
+      return await work.blobs.openFile?.(name);
+    };
     const blobs = withMethods(work.blobs, {
-      read: async (_, signal) => stuck(signal, () => stop.abort(new Error('drain'))),
+      openFile: kind === 'a file' ? openFile : undefined,
+      read: async (_, signal) => stuck(signal, leave),
     });
     expect(await work.job(echo, { blobs }).run(batch.id, stop.signal)).toEqual(AGAIN);
     expect(await work.get(batch)).toMatchObject({ status: 'validating' });
@@ -610,25 +621,30 @@ describe('a store that fails', () => {
 });
 
 describe('what is lost', () => {
-  /** The word of a store that has the input no more after so many reads. */
-  const withoutInput = (work: BatchWork, batch: BatchRecord, reads: number) => {
-    let left = reads;
+  /** The word of a store that has the input no more. */
+  const withoutInput = (work: BatchWork, batch: BatchRecord) => {
+    const isInput = (name: string) => name === fileBlob(batch.inputFile);
     return withMethods(work.blobs, {
-      read: async (...args) => {
-        if (args[0] !== fileBlob(batch.inputFile)) return await work.blobs.read(...args);
-        left -= 1;
-        return left < 0 ? undefined : await work.blobs.read(...args);
-      },
+      read: async (...args) => (isInput(args[0]) ? undefined : await work.blobs.read(...args)),
+      openFile: async (name) => (isInput(name) ? undefined : await work.blobs.openFile?.(name)),
     });
   };
 
-  it('before the check of an input fails the batch', async () => {
-    const work = await batchWork();
-    const batch = await work.create(lines(3));
-    expect(await work.job(echo, { blobs: withoutInput(work, batch, 0) }).run(batch.id, never)).toEqual(DONE);
-    expect(await work.get(batch)).toMatchObject({ status: 'failed', faults: [{ code: 'input_file_lost' }] });
-    expect(work.log.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
-  });
+  it.each(['files', 'bytes'])(
+    'before the check of an input, in a store of %s, fails the batch',
+    async (of) => {
+      const work = await batchWork();
+      const batch = await work.create(lines(3));
+      const without = withoutInput(work, batch);
+      const blobs = of === 'files' ? without : withMethods(without, NO_FILES);
+      expect(await work.job(echo, { blobs }).run(batch.id, never)).toEqual(DONE);
+      expect(await work.get(batch)).toMatchObject({
+        status: 'failed',
+        faults: [{ code: 'input_file_lost' }],
+      });
+      expect(work.log.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
+    },
+  );
 
   it.each([
     { how: 'ends a batch', cancel: false, status: 'expired' },
@@ -647,7 +663,7 @@ describe('what is lost', () => {
     const { counts } = await work.get(batch);
     expect(counts.completed).toBeLessThan(40);
     if (cancel) await work.batches.cancel('a', batch.id, 7);
-    expect(await work.job(echo, { blobs: withoutInput(work, batch, 0) }).run(batch.id, never)).toEqual(DONE);
+    expect(await work.job(echo, { blobs: withoutInput(work, batch) }).run(batch.id, never)).toEqual(DONE);
     expect(await work.get(batch)).toMatchObject({ status, counts, faults: [{ code: 'input_file_lost' }] });
     expect((await work.results(batch)).output).toHaveLength(counts.completed);
     expect(work.log.lines.filter(({ level }) => level === 'error')).toHaveLength(1);

@@ -24,7 +24,7 @@ import { Checkpoints } from './checkpoints.ts';
 import { EventLoopTurns } from './event-loop-turns.ts';
 import { INPUT_LOST, REFUSALS, RESULTS_LOST } from './final-faults.ts';
 import { InputChecks } from './input-checks.ts';
-import { InputLost, inputBytes, inputLines } from './input-lines.ts';
+import { InputLost, inputLines, openInput } from './input-lines.ts';
 import { RETRY_TIMES, type RetryTimes } from './line-retries.ts';
 import { LineRunner, type LineTimes } from './line-runner.ts';
 import { LineShares } from './line-shares.ts';
@@ -190,8 +190,8 @@ class BatchJob implements BatchJobHandler {
       batch,
       { look: () => checkpoints.look(), everyMs: this.#times.beatMs },
       async (unchanged) => {
-        const bytes = inputBytes(this.#parts, batch, unchanged);
-        return await this.#checks.check({ bytes, endpoint, organization }, unchanged);
+        const open = () => openInput(this.#parts, batch, unchanged);
+        return await this.#checks.check({ open, endpoint, organization }, unchanged);
       },
       signal,
     );

@@ -1,5 +1,5 @@
 /**
- * Entry of a process that checks one input file and ends. The file comes on standard input, the rules as arguments,
+ * Entry of a process that checks one input file and ends. The file is its standard input, the rules as arguments,
  * the verdict goes to the parent. Never loaded by the serving process.
  */
 
@@ -7,10 +7,13 @@ import { readSync } from 'node:fs';
 import type { OperationUrl } from '../../src/contract/operation.ts';
 import { liveAsLongAsTheParent } from '../../src/kit/child-life.ts';
 import { InputCheck, type InputVerdict } from './input-check.ts';
+import type { InputCheckMessage } from './input-check-process.ts';
 import { type InputLine, LineCutter } from './line-cutter.ts';
 
 const STANDARD_INPUT = 0;
 const PIECE_BYTES = 512 * 1024;
+/** How often it says that it reads. */
+const TELL_BYTES = 8 * 2 ** 20;
 
 const [, , endpoint, mostLineBytes] = process.argv;
 
@@ -23,9 +26,15 @@ function check(): InputVerdict {
     for (const line of lines) check.take(line);
   };
   const piece = new Uint8Array(PIECE_BYTES);
+  let untoldBytes = 0;
   for (;;) {
     const lengthBytes = readSync(STANDARD_INPUT, piece);
     if (lengthBytes === 0) break;
+    untoldBytes += lengthBytes;
+    if (untoldBytes >= TELL_BYTES) {
+      say({ kind: 'reads' });
+      untoldBytes = 0;
+    }
     check.count(lengthBytes);
     take(cutter.cut(piece.subarray(0, lengthBytes)));
     if (check.isOver) return check.verdict();
@@ -34,8 +43,12 @@ function check(): InputVerdict {
   return check.verdict();
 }
 
+function say(message: InputCheckMessage): void {
+  process.send?.(message);
+}
+
 liveAsLongAsTheParent();
 // Standard error is not the log: what is thrown may quote the file. The parent sees the exit.
 process.on('uncaughtException', () => process.exit(1));
 process.on('unhandledRejection', () => process.exit(1));
-process.send?.(check());
+say(check());

@@ -1,8 +1,10 @@
-import { writeFile } from 'node:fs/promises';
+import { open, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { tempDir } from '../../test/support/temp-dir.ts';
-import { InputChecks, type InputChecksOptions } from './input-checks.ts';
+import type { InputCheckMessage } from './input-check-process.ts';
+import { type BatchInput, InputChecks, type InputChecksOptions } from './input-checks.ts';
+import type { WholeInput } from './input-lines.ts';
 
 const LINE = (id: number) => `${JSON.stringify({ custom_id: `${id}`, body: { model: 'm', input: 'x' } })}\n`;
 const never = new AbortController().signal;
@@ -11,8 +13,26 @@ function checks(options: Partial<InputChecksOptions> = {}) {
   return new InputChecks({ mostLineBytes: 65_536, waiting: 8, ...options });
 }
 
-function input(bytes: AsyncIterable<Uint8Array>) {
-  return { bytes, endpoint: '/v1/embeddings', organization: 'a' } as const;
+const ORDER = { endpoint: '/v1/embeddings', organization: 'a' } as const;
+
+function input(bytes: AsyncIterable<Uint8Array>): BatchInput {
+  return { ...ORDER, open: async () => ({ kind: 'bytes', bytes }) };
+}
+
+/** An input that is a file of this machine, and whether it was closed. */
+async function fileInput(text: string) {
+  const path = join(await tempDir(), 'input.jsonl');
+  await writeFile(path, text);
+  let isClosed = false;
+  const openFile = async (): Promise<WholeInput> => {
+    const handle = await open(path);
+    const close = async () => {
+      await handle.close();
+      isClosed = true;
+    };
+    return { kind: 'file', file: { fd: handle.fd, close } };
+  };
+  return { input: { ...ORDER, open: openFile }, path, isClosed: () => isClosed };
 }
 
 async function* pieces(...texts: string[]) {
@@ -59,6 +79,92 @@ describe('a file', () => {
   });
 });
 
+describe('a file of this machine', () => {
+  it('is read by the process itself, and closed', async () => {
+    const { input: whole, isClosed } = await fileInput(LINE(1) + LINE(2) + LINE(1));
+    expect(await checks().check(whole, never)).toMatchObject({
+      kind: 'faulty',
+      faults: [{ code: 'duplicate_custom_id', line: 3 }],
+    });
+    expect(isClosed()).toBe(true);
+  });
+
+  it('that is deleted meanwhile is read to its end', async () => {
+    const { input: whole, path } = await fileInput(LINE(1) + LINE(2));
+    const deleted = async () => {
+      const file = await whole.open();
+      await rm(path);
+      return file;
+    };
+    const verdict = await checks().check({ ...whole, open: deleted }, never);
+    expect(verdict).toEqual({ kind: 'sound', total: 2, model: 'm' });
+  });
+
+  it('that cannot be opened fails the check as it failed, and gives the turn back', async () => {
+    const lost = new Error('gone');
+    const all = checks();
+    const failing = { ...ORDER, open: () => Promise.reject(lost) };
+    await expect(all.check(failing, never)).rejects.toBe(lost);
+    const { input: whole } = await fileInput(LINE(1));
+    expect(await all.check(whole, never)).toMatchObject({ kind: 'sound' });
+  });
+
+  it('is closed after an abort, and after a process that ends or hangs', async () => {
+    const hanging = await script('setInterval(() => undefined, 1000);');
+    const reason = new Error('cancelled');
+    const controller = new AbortController();
+    const left = await fileInput(LINE(1));
+    const leaving = checks({ entry: hanging }).check(left.input, controller.signal);
+    setImmediate(() => controller.abort(reason));
+    await expect(leaving).rejects.toBe(reason);
+    expect(left.isClosed()).toBe(true);
+
+    const stalled = await fileInput(LINE(1));
+    const stalling = checks({ entry: hanging, stallLimitMs: 100 }).check(stalled.input, never);
+    await expect(stalling).rejects.toThrow('hangs');
+    expect(stalled.isClosed()).toBe(true);
+
+    const broken = await fileInput(LINE(1));
+    const entry = await script('process.exit(3);');
+    await expect(checks({ entry }).check(broken.input, never)).rejects.toThrow('ended before');
+    expect(broken.isClosed()).toBe(true);
+  });
+
+  it('may take longer than the limit while the process says that it reads', async () => {
+    const entry = await script(`
+      const until = performance.now() + 2500;
+      const say = () => {
+        if (performance.now() > until) return process.send({ kind: 'sound', total: 7, model: 'm' });
+        process.send({ kind: 'reads' });
+        setTimeout(say, 50);
+      };
+      say();
+    `);
+    const { input: whole } = await fileInput(LINE(1));
+    const verdict = await checks({ entry, stallLimitMs: 2000 }).check(whole, never);
+    expect(verdict).toMatchObject({ total: 7 });
+  });
+});
+
+it('a process that reads says so every 8 MiB', async () => {
+  const { path } = await fileInput(`${' '.repeat(99)}\n`.repeat(200_000) + LINE(1));
+  const said: InputCheckMessage[] = [];
+  const over = Promise.withResolvers<void>();
+  const child = Bun.spawn({
+    cmd: [process.execPath, join(import.meta.dirname, 'input-check-worker.ts'), ORDER.endpoint, '65536'],
+    stdio: [Bun.file(path), 'ignore', 'ignore'],
+    serialization: 'advanced',
+    ipc: (message: InputCheckMessage) => {
+      said.push(message);
+      if (message.kind !== 'reads') over.resolve();
+    },
+  });
+  await over.promise;
+  child.kill('SIGKILL');
+  await child.exited;
+  expect(said.map(({ kind }) => kind)).toEqual(['reads', 'reads', 'sound']);
+});
+
 describe('an abort', () => {
   it('ends a check that waits for bytes', async () => {
     const reason = new Error('cancelled');
@@ -98,6 +204,19 @@ describe('a process', () => {
     const much = pieces(...Array.from({ length: 64 }, () => LINE(1).repeat(1000)));
     const checking = checks({ entry, stallLimitMs: 300 }).check(input(much), never);
     await expect(checking).rejects.toThrow('hangs');
+  });
+
+  it('need not say anything while the store gives it nothing to read', async () => {
+    const entry = await script("process.send({ kind: 'reads' }); setInterval(() => undefined, 1000);");
+    const reason = new Error('cancelled');
+    const controller = new AbortController();
+    async function* slow() {
+      yield* pieces(LINE(1));
+      setTimeout(() => controller.abort(reason), 1000);
+      await new Promise(() => undefined);
+    }
+    const checking = checks({ entry, stallLimitMs: 300 }).check(input(slow()), controller.signal);
+    await expect(checking).rejects.toBe(reason);
   });
 });
 

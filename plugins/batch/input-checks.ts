@@ -7,6 +7,7 @@ import { Turns } from '../../src/kit/turns.ts';
 import { untilAborted } from '../../src/kit/until-aborted.ts';
 import type { InputVerdict } from './input-check.ts';
 import { InputCheckProcess } from './input-check-process.ts';
+import type { WholeInput } from './input-lines.ts';
 
 const ENTRY = join(import.meta.dirname, 'input-check-worker.ts');
 const STALL_LIMIT_MS = 60_000;
@@ -26,7 +27,8 @@ export interface InputChecksOptions {
 
 /** An input file, and what it was sent for. */
 export interface BatchInput {
-  readonly bytes: AsyncIterable<Uint8Array>;
+  /** Called once, when its turn has come. What it opens is closed here. */
+  open(): Promise<WholeInput>;
   readonly endpoint: OperationUrl;
   readonly organization: string;
 }
@@ -43,27 +45,34 @@ export class InputChecks {
 
   /**
    * Reads a file as far as its verdict needs it, in the memory of a few pieces. Organizations take turns.
-   * @throws what `bytes` throws; the signal's reason; Error when the process ends or hangs; ServiceError
+   * @throws what opening and reading it throws; the signal's reason; Error when the process ends or hangs; ServiceError
    *   `overloaded` when too many checks wait.
    */
   async check(input: BatchInput, signal: AbortSignal): Promise<InputVerdict> {
     const endTurn = await this.#turns.take(input.organization, signal);
     try {
-      return await this.#inProcess(input, signal);
+      const whole = await input.open();
+      try {
+        return await this.#inProcess(whole, input.endpoint, signal);
+      } finally {
+        if (whole.kind === 'file') await whole.file.close();
+      }
     } finally {
       endTurn();
     }
   }
 
-  async #inProcess({ bytes, endpoint }: BatchInput, signal: AbortSignal): Promise<InputVerdict> {
+  async #inProcess(input: WholeInput, endpoint: OperationUrl, signal: AbortSignal): Promise<InputVerdict> {
     const { mostLineBytes, stallLimitMs = STALL_LIMIT_MS, entry = ENTRY } = this.#options;
-    const child = new InputCheckProcess({ entry, endpoint, mostLineBytes, stallLimitMs });
+    const file = input.kind === 'file' ? input.file : undefined;
+    const child = new InputCheckProcess({ entry, endpoint, mostLineBytes, stallLimitMs, file });
     const over = new AbortController();
     const leaving = AbortSignal.any([signal, over.signal]);
     try {
-      const fed = feed(child, bytes, leaving);
       const left = aborted(leaving).then(() => leaving.throwIfAborted());
-      await Promise.race([child.verdict, fed, left]);
+      if (input.kind === 'bytes') {
+        await Promise.race([child.verdict, feed(child, input.bytes, leaving), left]);
+      }
       await Promise.race([child.verdict, left]);
       return await child.verdict;
     } finally {

@@ -41,6 +41,18 @@ describe('blobs on disk', () => {
     }
   });
 
+  it('are files that another process may read, also when they are deleted meanwhile', async () => {
+    const blobs = await openDiskBlobs(await tempDir(), clock);
+    await blobs.write('files/x', chunks('first ', 'second'), never);
+    const file = await blobs.openFile?.('files/x');
+    await blobs.delete('files/x');
+    const reader = Bun.spawn(['cat'], { stdio: [file?.fd, 'pipe', 'inherit'], env: {} });
+    await file?.close();
+    expect(await reader.stdout.text()).toBe('first second');
+    for (const name of ['files/x', 'files', 'files/y']) expect(await blobs.openFile?.(name)).toBeUndefined();
+    await expect(blobs.openFile?.('../x')).rejects.toThrow(RangeError);
+  });
+
   it('leave empty folders to nobody', async () => {
     const folder = await tempDir();
     const blobs = await openDiskBlobs(folder, clock);

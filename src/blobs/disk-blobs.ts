@@ -1,6 +1,6 @@
 import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { BlobStore, ByteRange } from '../contract/blob-store.ts';
+import type { BlobFile, BlobStore, ByteRange } from '../contract/blob-store.ts';
 import type { Clock } from '../contract/clock.ts';
 import { diskFailure } from '../kit/disk-failure.ts';
 import { hasEnded, type ProcessStart, processPlace } from '../kit/process-place.ts';
@@ -65,6 +65,14 @@ class DiskBlobs implements BlobStore {
     signal.throwIfAborted();
     const found = await unlessMissing(stat(path));
     return found?.isFile() ? chunksOf(path, signal, range) : undefined;
+  }
+
+  async openFile(name: string): Promise<BlobFile | undefined> {
+    const path = this.#pathOf(name);
+    const file = await unlessMissing(open(path, 'r'));
+    if (file === undefined || (await file.stat()).isFile()) return file;
+    await file.close();
+    return undefined;
   }
 
   async delete(name: string): Promise<boolean> {

@@ -65,6 +65,7 @@ export async function openS3Blobs(settings: S3BlobSettings, clock: Clock): Promi
 }
 
 class S3Blobs implements BlobStore {
+  readonly openFile = undefined;
   readonly #client: S3Client;
   readonly #bucket: string;
   readonly #clock: Clock;

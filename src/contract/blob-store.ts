@@ -12,6 +12,13 @@ export interface ByteRange {
   readonly end: number;
 }
 
+/** A blob that is open for reading, from its beginning, as a file of this machine. Who has it closes it. */
+export interface BlobFile {
+  /** May be given to a process, which then can read this and nothing else of the store. */
+  readonly fd: number;
+  close(): Promise<void>;
+}
+
 /**
  * Names are 1–200 of `a-z A-Z 0-9 . _ - /`, relative, without `.` and `..` as parts, and none is the folder of
  * another. Any other is refused with a RangeError.
@@ -36,6 +43,12 @@ export interface BlobStore {
     signal: AbortSignal,
     range?: ByteRange,
   ): Promise<AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> | undefined>;
+  /**
+   * Opens a blob for a process of its own, which then need not be sent all bytes; undefined in a store whose blobs are
+   * no files of this machine. A blob that is deleted meanwhile can be read to its end.
+   * @returns undefined when there is no such blob.
+   */
+  readonly openFile: ((name: string) => Promise<BlobFile | undefined>) | undefined;
   /** False when there is none. */
   delete(name: string): Promise<boolean>;
   /** Deletes every blob whose name begins so; how many. */
