@@ -69,7 +69,7 @@ export async function openStubPlace(folder: string, { billed }: { billed: boolea
           ...{ metadata: null, status: 'validating', times: { created, expires: created + 86_400 }, counts },
           ...{ tokens: { input: 0, output: 0 }, faults: [] },
         },
-        1,
+        Number.MAX_SAFE_INTEGER,
       );
     },
     /** @throws Error when it is not completed with every line. */
