@@ -1,0 +1,75 @@
+/** Brightness of pictures at reduced sizes: what motion is measured on. */
+
+/** Grey values 0–255, row by row. */
+export interface Luma {
+  readonly width: number;
+  readonly height: number;
+  readonly data: Float32Array;
+}
+
+/** Halving ends before a side gets shorter than this. */
+const SHORTEST_SIDE = 20;
+
+/**
+ * Means over squares of `factor` pixels; what is left over at the right and at the bottom is dropped.
+ * @param luma a full plane, row by row.
+ */
+export function shrunk(luma: Uint8Array, width: number, height: number, factor: number): Luma {
+  const columns = Math.floor(width / factor);
+  const rows = Math.floor(height / factor);
+  const data = new Float32Array(columns * rows);
+  const share = 1 / (factor * factor);
+  for (let row = 0; row < rows; row++) {
+    const to = row * columns;
+    for (let line = 0; line < factor; line++) {
+      let at = (row * factor + line) * width;
+      for (let column = 0; column < columns; column++) {
+        let sum = 0;
+        for (let end = at + factor; at < end; at++) sum += luma[at] as number;
+        data[to + column] = (data[to + column] as number) + sum * share;
+      }
+    }
+  }
+  return { width: columns, height: rows, data };
+}
+
+/** The picture, its half, its quarter, and so on, finest first. */
+export function pyramid(finest: Luma): readonly Luma[] {
+  const levels = [finest];
+  for (let last = finest; Math.min(last.width, last.height) >= 2 * SHORTEST_SIDE; ) {
+    last = halved(last);
+    levels.push(last);
+  }
+  return levels;
+}
+
+/** Mean grey value. */
+export function brightness({ data }: Luma): number {
+  let sum = 0;
+  for (const value of data) sum += value;
+  return sum / data.length;
+}
+
+/** Mean absolute difference of two pictures of one size, in grey values. */
+export function difference(a: Luma, b: Luma): number {
+  let sum = 0;
+  for (let at = 0; at < a.data.length; at++) {
+    sum += Math.abs((a.data[at] as number) - (b.data[at] as number));
+  }
+  return sum / a.data.length;
+}
+
+function halved({ width, height, data }: Luma): Luma {
+  const columns = width >> 1;
+  const rows = height >> 1;
+  const half = new Float32Array(columns * rows);
+  for (let row = 0; row < rows; row++) {
+    let at = 2 * row * width;
+    for (let to = row * columns, end = to + columns; to < end; to++, at += 2) {
+      const above = (data[at] as number) + (data[at + 1] as number);
+      const below = (data[at + width] as number) + (data[at + width + 1] as number);
+      half[to] = (above + below) / 4;
+    }
+  }
+  return { width: columns, height: rows, data: half };
+}

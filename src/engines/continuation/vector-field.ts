@@ -1,0 +1,61 @@
+/** Vectors at the nodes of a regular grid that lies over a picture. */
+
+export interface Grid {
+  readonly columns: number;
+  readonly rows: number;
+  /** Of the first node, in pixels of the whole picture, in both directions. */
+  readonly origin: number;
+  /** Between two nodes. */
+  readonly step: number;
+}
+
+/** In pixels of the whole picture. */
+export interface VectorField {
+  readonly grid: Grid;
+  readonly x: Float32Array;
+  readonly y: Float32Array;
+}
+
+export function emptyField(grid: Grid): VectorField {
+  const nodes = grid.columns * grid.rows;
+  return { grid, x: new Float32Array(nodes), y: new Float32Array(nodes) };
+}
+
+/** Takes a field apart at any place; beyond the outer nodes it goes on as it is there. */
+export class FieldSampler {
+  readonly #field: VectorField;
+  /** What {@link at} found. */
+  x = 0;
+  y = 0;
+
+  constructor(field: VectorField) {
+    this.#field = field;
+  }
+
+  /** Bilinear between four nodes. Places in pixels of the whole picture. */
+  at(x: number, y: number): void {
+    const { grid, x: fieldX, y: fieldY } = this.#field;
+    const { columns, rows, origin, step } = grid;
+    const column = Math.min(columns - 1, Math.max(0, (x - origin) / step));
+    const row = Math.min(rows - 1, Math.max(0, (y - origin) / step));
+    const left = Math.min(columns - 2, Math.floor(column));
+    const top = Math.min(rows - 2, Math.floor(row));
+    const right = column - left;
+    const down = row - top;
+    const node = top * columns + left;
+    const w00 = (1 - right) * (1 - down);
+    const w01 = right * (1 - down);
+    const w10 = (1 - right) * down;
+    const w11 = right * down;
+    this.x =
+      w00 * (fieldX[node] as number) +
+      w01 * (fieldX[node + 1] as number) +
+      w10 * (fieldX[node + columns] as number) +
+      w11 * (fieldX[node + columns + 1] as number);
+    this.y =
+      w00 * (fieldY[node] as number) +
+      w01 * (fieldY[node + 1] as number) +
+      w10 * (fieldY[node + columns] as number) +
+      w11 * (fieldY[node + columns + 1] as number);
+  }
+}
