@@ -138,12 +138,7 @@ describe('a form is refused', () => {
     ['of an unknown type', { type: 'x' }, 'type', 'unsupported_value'],
     ['with an unknown field', { voice_name: 'x' }, 'voice_name', 'unknown_parameter'],
     ['with a second file', { photo: clipOf(1) }, 'photo', 'unknown_parameter'],
-    [
-      'with a field called __proto__',
-      { '__proto__[a]': 'x' },
-      '__proto__',
-      'unknown_parameter',
-    ],
+    ['with a field called __proto__', { '__proto__[a]': 'x' }, '__proto__', 'unknown_parameter'],
   ];
   it.each(cases)('%s', async (_, fields, param, code) => {
     const app = await voiceApp();
