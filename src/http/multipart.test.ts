@@ -198,7 +198,7 @@ describe('what is refused, leaving nothing behind', () => {
   });
 
   it.each([
-    ['a field that is too long', [['prompt', 'x'.repeat(65_537)]], 'prompt'],
+    ['a field that is too long', [['prompt', 'x'.repeat(131_073)]], 'prompt'],
     ['too many fields', Array.from({ length: 1002 }, (_, at) => [`f${at}`, '']), undefined],
     ['too many files', Array.from({ length: 17 }, (_, at) => [`f${at}`, clip(new Uint8Array(1))]), undefined],
     ['a name that is nested too deep', [[`a${'[b]'.repeat(50)}`, '']], expect.stringContaining('a[b]')],
@@ -323,6 +323,20 @@ describe('a file that somebody takes while it arrives', () => {
       ['file', 'ü.jsonl'],
       ['more', 'clip.wav'],
     ]);
+  });
+
+  it('is told with the fields that came before it', async () => {
+    const told: unknown[] = [];
+    const sent = form(['model', 'm'], ['file', clip(new Uint8Array(9))], ['purpose', 'batch']);
+    await readForm(
+      sent,
+      settings((file) => {
+        told.push({ ...file.earlier });
+        return counted(file);
+      }),
+      never,
+    );
+    expect(told).toEqual([{ model: 'm' }]);
   });
 
   it('has the three characters in its name that a form writes with a percent sign, and the rest as it is', async () => {

@@ -15,7 +15,8 @@ import { FormBuilder, type FormFields, shortened } from './form-fields.ts';
 
 /** What a form may have beside the bytes of its file: other fields, names, boundaries. */
 const REST_BYTES = 1024 * 1024;
-const FIELD_BYTES = 64 * 1024;
+/** The longest text that a form has: 32,000 characters of a prompt, of up to four bytes each. */
+const FIELD_BYTES = 128 * 1024;
 const MAX_FILES = 16;
 /** A folder that is older belongs to nobody: no request waits so long for its next byte and its answer. */
 const ABANDONED_MS = 6 * 3_600_000;
@@ -53,6 +54,8 @@ export interface ArrivingFile {
   readonly name: string;
   /** As the client calls the file, without folders. */
   readonly filename: string | undefined;
+  /** What the form had before it. */
+  readonly earlier: FormFields<object>;
   /** As fast as it is taken. Throws when the form is refused or broken. */
   readonly bytes: AsyncIterable<Uint8Array>;
 }
@@ -177,7 +180,8 @@ class FormReader<Upload extends object> {
       stream.once('error', () => undefined);
       // A part whose rest never comes would be waited for, though the form is given up.
       const bytes = untilAborted(bytesOf(stream, this.#refused.signal), ended);
-      const file = { name, filename: filenameOf(filename), bytes };
+      const { fields: earlier } = this.#form;
+      const file = { name, filename: filenameOf(filename), earlier, bytes };
       const taken = this.#settings.take(file, ended).then((upload) => this.#form.add(name, upload));
       this.#taken.push(taken.catch((error: unknown) => this.#refused.abort(error)));
     });
