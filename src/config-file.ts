@@ -141,6 +141,8 @@ const ConfigFile = Type.Object(
             Type.Integer({ minimum: 1, maximum: 1_000_000 }),
           ),
           partner_calls_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+          voice_clip_max_bytes: Type.Optional(Type.Integer({ minimum: 1024, maximum: 1_073_741_824 })),
+          voices_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
         },
         strict,
       ),
@@ -160,6 +162,12 @@ const ConfigFile = Type.Object(
           lines_at_once: Type.Optional(Type.Integer({ minimum: 1, maximum: 512 })),
           batches_at_once: Type.Optional(Type.Integer({ minimum: 1, maximum: 64 })),
         },
+        strict,
+      ),
+    ),
+    voices: Type.Optional(
+      Type.Object(
+        { fit_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 3600 })) },
         strict,
       ),
     ),

@@ -52,6 +52,7 @@ describe('defaults', () => {
     expect([...config.textModels]).toEqual([['smollm2-135m-instruct', llama]]);
     expect([...config.embedModels]).toEqual([['all-minilm-l6-v2', { kind: 'minilm' }]]);
     expect(config.partner).toEqual({ silenceMs: 350, partialMs: 700 });
+    expect(config.voices).toEqual({ fitSeconds: 20 });
     expect(config.batch).toEqual({ linesAtOnce: 64, batchesAtOnce: 8 });
     expect(config.limits).toEqual({
       requestBytes: 8_388_608,
@@ -66,6 +67,8 @@ describe('defaults', () => {
       batchesPerOrganization: 100,
       realtimeConnectionsPerOrganization: 10_000,
       partnerCallsPerOrganization: 1000,
+      voiceClipBytes: 20_971_520,
+      voicesPerOrganization: 100,
     });
   });
 
@@ -414,14 +417,19 @@ describe('file', () => {
       batches_per_organization = 5
       realtime_connections_per_organization = 3
       partner_calls_per_organization = 8
+      voice_clip_max_bytes = 8192
+      voices_per_organization = 7
       [partner]
       silence_ms = 400
       partial_ms = 0
+      [voices]
+      fit_seconds = 0
       [batch]
       lines_at_once = 9
       batches_at_once = 2
     `);
     expect(config.partner).toEqual({ silenceMs: 400, partialMs: 0 });
+    expect(config.voices).toEqual({ fitSeconds: 0 });
     expect(config.batch).toEqual({ linesAtOnce: 9, batchesAtOnce: 2 });
     expect(config.inference).toMatchObject({ provider: 'cpu', workers: 3, threads: 5, queueLimit: 7 });
     expect(config.limits).toEqual({
@@ -437,6 +445,8 @@ describe('file', () => {
       batchesPerOrganization: 5,
       realtimeConnectionsPerOrganization: 3,
       partnerCallsPerOrganization: 8,
+      voiceClipBytes: 8192,
+      voicesPerOrganization: 7,
     });
   });
 
@@ -542,6 +552,7 @@ describe('file', () => {
     ['[limits]\nmax_request_bytes = 1.5', "'limits.max_request_bytes' must be an integer"],
     ['[partner]\nsilence_ms = 99', "'partner.silence_ms' must be an integer from 100 to 2000"],
     ['[partner]\npartial_ms = -1', "'partner.partial_ms' must be an integer from 0 to 10000"],
+    ['[voices]\nfit_seconds = 3601', "'voices.fit_seconds' must be an integer from 0 to 3600"],
     ['[inference]\nworkers = 0', "'inference.workers' must be an integer from 1 to 64"],
     ['inference = 3', "'inference' must be an object"],
     ['models = []', "'models' must be an object"],

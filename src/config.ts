@@ -71,6 +71,7 @@ export interface Config {
   /** Undefined is none. */
   readonly webSearch: WebSearchSettings | undefined;
   readonly partner: PartnerSettings;
+  readonly voices: VoiceSettings;
   readonly batch: BatchSettings;
   readonly limits: Limits;
   readonly rateLimits: LimitSettings;
@@ -83,6 +84,12 @@ export interface TlsSettings {
   /** Paths of PEM files. */
   readonly certFile: string;
   readonly keyFile: string;
+}
+
+/** How stored voices are made. */
+export interface VoiceSettings {
+  /** Work, in seconds, that makes a voice better after it was stored; 0 is none. */
+  readonly fitSeconds: number;
 }
 
 /** How calls of the partner platform are heard. */
@@ -126,6 +133,10 @@ export interface Limits {
   readonly realtimeConnectionsPerOrganization: number;
   /** Calls of the partner platform of one organization that may be open at once. */
   readonly partnerCallsPerOrganization: number;
+  /** Largest clip of a voice, as it is uploaded. */
+  readonly voiceClipBytes: number;
+  /** Stored voices of one organization. */
+  readonly voicesPerOrganization: number;
 }
 
 /** One line of the README's table; `fallback` is how the table shows the default. */
@@ -258,6 +269,7 @@ export function loadConfig(environment: Environment = process.env): Config {
       silenceMs: file.partner?.silence_ms ?? 350,
       partialMs: file.partner?.partial_ms ?? 700,
     }),
+    voices: Object.freeze({ fitSeconds: file.voices?.fit_seconds ?? 20 }),
     batch: Object.freeze({
       linesAtOnce: file.batch?.lines_at_once ?? 64,
       batchesAtOnce: file.batch?.batches_at_once ?? 8,
@@ -276,6 +288,8 @@ export function loadConfig(environment: Environment = process.env): Config {
       batchesPerOrganization: file.limits?.batches_per_organization ?? 100,
       realtimeConnectionsPerOrganization: file.limits?.realtime_connections_per_organization ?? 10_000,
       partnerCallsPerOrganization: file.limits?.partner_calls_per_organization ?? 1000,
+      voiceClipBytes: file.limits?.voice_clip_max_bytes ?? 20 * 1024 * 1024,
+      voicesPerOrganization: file.limits?.voices_per_organization ?? 100,
     }),
   });
 }
