@@ -166,10 +166,7 @@ const ConfigFile = Type.Object(
       ),
     ),
     voices: Type.Optional(
-      Type.Object(
-        { fit_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 3600 })) },
-        strict,
-      ),
+      Type.Object({ fit_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 3600 })) }, strict),
     ),
     code_interpreter: Type.Optional(
       Type.Object(
