@@ -34,3 +34,12 @@ export function frameOf(pixels: I420, width: number, height: number, colour: Cli
   frame.colorSpace = colour.matrix;
   return frame;
 }
+
+/** The pixels of a frame in 4:2:0 with 8 bits, which is freed. */
+export function pixelsOf(frame: Frame): I420 {
+  try {
+    return new Uint8Array(frame.toBuffer());
+  } finally {
+    frame.free();
+  }
+}
