@@ -18,7 +18,7 @@ const CUT_SAMPLES = 3;
 /** Share of the samples that are cut off from which on it is heard. */
 const CUT_SHARE = 0.0005;
 /** Speech should be so much louder than what is heard between words. */
-const LEAST_SNR_DB = 20;
+const LEAST_SNR_DB = 17;
 const FRAME_SAMPLES = 0.02 * LISTEN_RATE_HZ;
 /** Of all frames, the quietest so many are taken for what is there without the voice. */
 const QUIET_SHARE = 0.05;

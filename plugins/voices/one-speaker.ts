@@ -4,7 +4,7 @@ import { unitVector } from '../../src/kit/unit-vector.ts';
 import { CLIP_FIELD } from './uploaded-clip.ts';
 
 /** Cosine of the means of two groups below which they are of two speakers (docs/decisions/stored-voices.md). */
-const SAME_SPEAKER = 0.7;
+const SAME_SPEAKER = 0.72;
 /** Share of the windows that the smaller group must have: a cough or a laugh is no speaker. */
 const LEAST_SHARE = 0.2;
 const LEAST_WINDOWS = 2;
