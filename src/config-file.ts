@@ -61,6 +61,7 @@ const UpstreamSpeech = Type.Object(
   {
     ...upstreamKeys,
     voice: Type.Optional(name),
+    voices: Type.Optional(oneOf(['register', 'inline', 'none'])),
     rate_hz: Type.Optional(Type.Integer({ minimum: MIN_RATE_HZ, maximum: MAX_RATE_HZ })),
   },
   strict,
@@ -328,8 +329,8 @@ function parseModel(
       };
       if (task === 'transcription' || task === 'embeddings') return { task, model: server };
       if (task === 'chat') return { task, model: { ...server, contextTokens: model.context_tokens } };
-      const { voice, rate_hz: rateHz = SPEECH_RATE_HZ } = model;
-      return { task: 'speech', model: { ...server, voice, rateHz } };
+      const { voice, voices = 'none', rate_hz: rateHz = SPEECH_RATE_HZ } = model;
+      return { task: 'speech', model: { ...server, voice, voices, rateHz } };
     }
   }
 }

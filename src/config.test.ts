@@ -249,6 +249,7 @@ describe('file', () => {
       api_key_env = "TTS_KEY"
       model = "big"
       voice = "anna"
+      voices = "register"
       [models.open]
       kind = "upstream"
       base_url = "http://127.0.0.1:1/v1"
@@ -268,9 +269,18 @@ describe('file', () => {
     expect([...config.ttsModels.keys()]).toEqual(['svc-tts', 'svc-tts-fast', 'remote', 'open']);
     expect(config.ttsModels.get('svc-tts-fast')).toEqual({ kind: 'piper', voice: 'en_US-joe-medium' });
     const remote = config.ttsModels.get('remote');
-    expect(remote).toMatchObject({ baseUrl: 'https://tts.example/v1', model: 'big', voice: 'anna' });
+    expect(remote).toMatchObject({
+      baseUrl: 'https://tts.example/v1',
+      model: 'big',
+      voice: 'anna',
+      voices: 'register',
+    });
     expect(remote?.kind === 'upstream' && remote.apiKey?.reveal()).toBe('hunter2');
-    expect(config.ttsModels.get('open')).toMatchObject({ apiKey: undefined, voice: undefined });
+    expect(config.ttsModels.get('open')).toMatchObject({
+      apiKey: undefined,
+      voice: undefined,
+      voices: 'none',
+    });
   });
 
   test('may give svc-tts another engine', () => {
@@ -593,6 +603,11 @@ describe('file', () => {
       '[models.svc-stt]\nkind = "upstream"\nmodel = "m"\nbase_url = "http://h"\nvoice = "anna"',
       `'models."svc-stt".voice' is not known; allowed here: kind, task, base_url, api_key_env, model`,
     ],
+    [
+      '[models.x]\nkind = "upstream"\nmodel = "m"\nbase_url = "http://h"\nvoices = "all"',
+      `'models."x".voices' must be one of "register", "inline", "none"`,
+    ],
+    ['[models.x]\nkind = "kokoro"\nvoices = "inline"', `'models."x".voices' is not known`],
     [
       '[models.svc-stt]\nkind = "upstream"\nmodel = "m"\nbase_url = "http://h"\ncontext_tokens = 4096',
       `'models."svc-stt".context_tokens' is not known`,

@@ -34,6 +34,11 @@ export interface UpstreamTtsSettings {
   /** The upstream's own name of the model. */
   readonly model: string;
   readonly voice: string | undefined;
+  /**
+   * How it gets to know a stored voice: the clip is uploaded once under the voice's id, or sent with each request; by
+   * default no clip is sent to it.
+   */
+  readonly voices: 'register' | 'inline' | 'none';
   /** Rate of the raw PCM that it sends, in Hz. */
   readonly rateHz: number;
 }

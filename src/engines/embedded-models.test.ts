@@ -13,6 +13,7 @@ const remote: TtsModelSettings = {
   apiKey: undefined,
   model: 'any',
   voice: undefined,
+  voices: 'none',
   rateHz: 16_000,
 };
 

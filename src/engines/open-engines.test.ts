@@ -60,6 +60,7 @@ ttsEngineCases(
       apiKey: undefined,
       model: 'any',
       voice: undefined,
+      voices: 'none',
       rateHz: 24_000,
     });
     return {
@@ -84,6 +85,7 @@ describe('the table', () => {
         apiKey: undefined,
         model: 'any',
         voice: undefined,
+        voices: 'none',
         rateHz: 16_000,
       },
     });

@@ -2,9 +2,10 @@
 
 import type { Float32Samples } from '../contract/audio.ts';
 import type { TtsEngine } from '../contract/engine.ts';
-import { invalidRequest, ServiceError } from '../contract/error.ts';
+import { ServiceError } from '../contract/error.ts';
 import type { SpokenVoice } from '../contract/voice.ts';
 import type { PassVoice, SpeechDescription, SpeechRequest } from './pass-model.ts';
+import { ownVoiceOnly } from './voice-refusals.ts';
 import type { InferencePool } from './worker-pool.ts';
 
 /**
@@ -35,14 +36,6 @@ export function poolTtsEngine(pool: InferencePool, model: string, defaultVoice: 
     ready: () => pool.ready(),
     close: async () => undefined,
   };
-}
-
-function ownVoiceOnly(): ServiceError {
-  return invalidRequest(
-    "This model speaks with its own voice only: leave 'voice' out, or take a model that speaks with stored voices.",
-    'voice',
-    'unsupported_value',
-  );
 }
 
 /** Its adaptation is of another version, or of a time at which no model needed one. */

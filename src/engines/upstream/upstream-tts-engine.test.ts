@@ -39,6 +39,7 @@ function open(
       apiKey: undefined,
       model: 'secret-upstream-model',
       voice: undefined,
+      voices: 'none',
       rateHz: 24_000,
       ...fields,
     },

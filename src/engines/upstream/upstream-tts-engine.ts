@@ -5,14 +5,22 @@
 
 import type { Float32Samples } from '../../contract/audio.ts';
 import type { ReadyReport, SynthesisRequest, TtsEngine } from '../../contract/engine.ts';
+import { shuttingDown } from '../../contract/error.ts';
 import type { Logger } from '../../contract/logger.ts';
 import type { UpstreamTtsSettings } from '../../contract/settings.ts';
+import type { SpokenVoice } from '../../contract/voice.ts';
+import { ownVoiceOnly } from '../voice-refusals.ts';
 import { PcmStream } from './pcm-stream.ts';
-import { mediaTypeOf } from './upstream-body.ts';
+import { RegisteredVoices, untilUploaded } from './registered-voices.ts';
+import { bodyText, mediaTypeOf } from './upstream-body.ts';
 import { upstreamFault } from './upstream-error.ts';
 import type { UpstreamMeter } from './upstream-meter.ts';
-import { UpstreamServer } from './upstream-server.ts';
+import { type UpstreamCall, UpstreamServer } from './upstream-server.ts';
+import { fieldsOf } from './wire-values.ts';
 
+const JSON_BODY = { 'content-type': 'application/json' };
+/** Of the answer to an upload. */
+const ANSWER_BYTES = 64 * 1024;
 /** Far beyond what a text of 600 characters gives at the natural speed. */
 const LONGEST_AUDIO_S = 600;
 const PCM_TYPES: ReadonlySet<string> = new Set(['audio/pcm', 'audio/raw', 'application/octet-stream', '']);
@@ -31,6 +39,13 @@ export interface UpstreamTtsOptions {
   readonly probeMs?: number;
 }
 
+/** What servers say of a voice that they do not know; of other faults of a request, too. */
+const UNKNOWN_VOICE: readonly number[] = [400, 404];
+const NONE: readonly number[] = [];
+
+/** Fields of a request that say whose voice it is. */
+type VoiceFields = Readonly<Record<string, string>>;
+
 /** Makes the engine; nothing is sent before the first request. */
 export function upstreamTtsEngine(options: UpstreamTtsOptions): TtsEngine {
   return new UpstreamTtsEngine(options);
@@ -42,6 +57,10 @@ class UpstreamTtsEngine implements TtsEngine {
   readonly #server: UpstreamServer;
   readonly #firstByteMs: number;
   readonly #idleMs: number;
+  readonly #registered: RegisteredVoices;
+  /** Clips that requests carry, each read once for all sentences of its request. */
+  readonly #carried = new WeakMap<SpokenVoice, Promise<VoiceFields>>();
+  readonly #closed = new AbortController();
 
   constructor(options: UpstreamTtsOptions) {
     this.#settings = options.settings;
@@ -49,6 +68,7 @@ class UpstreamTtsEngine implements TtsEngine {
     this.#server = new UpstreamServer(options);
     this.#firstByteMs = options.firstByteMs ?? 60_000;
     this.#idleMs = options.idleMs ?? 20_000;
+    this.#registered = new RegisteredVoices((voice) => this.#register(voice));
   }
 
   async *synthesize(
@@ -56,31 +76,100 @@ class UpstreamTtsEngine implements TtsEngine {
     signal: AbortSignal,
   ): AsyncGenerator<Float32Samples, void, undefined> {
     signal.throwIfAborted();
-    const stretch = Math.max(1, 1 / request.speed);
-    const limits = { firstByteMs: this.#firstByteMs * stretch, idleMs: this.#idleMs * stretch };
-    const body = JSON.stringify(this.#body(request));
-    const samplesOf = (portions: AsyncIterable<Uint8Array>) => this.#samples(portions, stretch);
-    yield* this.#server.call(limits, signal, async function* ({ post, portionsOf }) {
-      const response = await post('/audio/speech', body, { 'content-type': 'application/json' });
-      requirePcm(response);
-      yield* samplesOf(portionsOf(response));
-    });
+    const { voice } = request;
+    const { voices, voice: own } = this.#settings;
+    if (voice === undefined) yield* this.#speak(request, own === undefined ? {} : { voice: own }, signal);
+    else if (voices === 'none') throw ownVoiceOnly();
+    else if (voices === 'inline') yield* this.#speak(request, await this.#carrying(voice, signal), signal);
+    else yield* this.#speakAs(voice, request, signal);
   }
 
   ready(): ReadyReport {
     return this.#server.ready();
   }
 
-  close(): Promise<void> {
-    return this.#server.close();
+  async close(): Promise<void> {
+    this.#closed.abort(shuttingDown());
+    await this.#server.close();
   }
 
-  #body(request: SynthesisRequest) {
-    const voice = request.voice?.id.toLowerCase() ?? this.#settings.voice;
+  /** A server that has lost a voice, in a restart or because it has room for so many only, is given it again, once. */
+  async *#speakAs(
+    voice: SpokenVoice,
+    request: SynthesisRequest,
+    signal: AbortSignal,
+  ): AsyncGenerator<Float32Samples, void, undefined> {
+    const fields = { voice: voice.id };
+    const registration = this.#registered.of(voice);
+    const mayBeLost = registration.isOver;
+    await untilUploaded(registration, signal);
+    const isSpoken = yield* this.#speak(request, fields, signal, mayBeLost ? UNKNOWN_VOICE : NONE);
+    if (isSpoken) return;
+    this.#registered.lost(voice, registration);
+    await untilUploaded(this.#registered.of(voice), signal);
+    yield* this.#speak(request, fields, signal);
+  }
+
+  /**
+   * @param tolerated statuses that are no failure, but an answer without speech.
+   * @returns whether the server spoke.
+   */
+  async *#speak(
+    request: SynthesisRequest,
+    voice: VoiceFields,
+    signal: AbortSignal,
+    tolerated = NONE,
+  ): AsyncGenerator<Float32Samples, boolean, undefined> {
+    const stretch = Math.max(1, 1 / request.speed);
+    const limits = { firstByteMs: this.#firstByteMs * stretch, idleMs: this.#idleMs * stretch };
+    const body = JSON.stringify(this.#body(request, voice));
+    const samplesOf = (portions: AsyncIterable<Uint8Array>) => this.#samples(portions, stretch);
+    return yield* this.#server.call(limits, signal, async function* ({ post, portionsOf }) {
+      const response = await post('/audio/speech', body, JSON_BODY, tolerated);
+      if (!response.ok) {
+        await response.body?.cancel();
+        return false;
+      }
+      requirePcm(response);
+      yield* samplesOf(portionsOf(response));
+      return true;
+    });
+  }
+
+  /** Uploads the clip under the id of the voice, which is lower-case as the names of vLLM-Omni are. */
+  async #register(voice: SpokenVoice): Promise<void> {
+    const limits = { firstByteMs: this.#firstByteMs, idleMs: this.#idleMs };
+    const clip = await voice.clip(this.#closed.signal);
+    const talk = async function* ({ post, portionsOf }: UpstreamCall) {
+      const form = new FormData();
+      form.append('audio_sample', new File([clip], `${voice.id}.wav`, { type: 'audio/wav' }));
+      form.append('name', voice.id);
+      // Where the consent of the speaker is kept: here, with the voice.
+      form.append('consent', voice.id);
+      form.append('ref_text', voice.refText);
+      yield await bodyText(portionsOf(await post('/audio/voices', form)), ANSWER_BYTES);
+    };
+    const [said = ''] = await Array.fromAsync(this.#server.call(limits, this.#closed.signal, talk));
+    if (isRefusal(said)) throw upstreamFault('it did not take the voice');
+  }
+
+  #carrying(voice: SpokenVoice, signal: AbortSignal): Promise<VoiceFields> {
+    const known = this.#carried.get(voice);
+    if (known !== undefined) return known;
+    const fields = voice.clip(signal).then((clip) => ({
+      ref_audio: `data:audio/wav;base64,${clip.toBase64()}`,
+      ref_text: voice.refText,
+      task_type: 'Base',
+    }));
+    this.#carried.set(voice, fields);
+    return fields;
+  }
+
+  #body(request: SynthesisRequest, voice: VoiceFields) {
     return {
       model: this.#settings.model,
       input: request.text,
-      ...(voice === undefined ? {} : { voice }),
+      ...voice,
       response_format: 'pcm',
       // vLLM-Omni streams raw bytes only when asked in this way; `stream: true` would give events.
       stream_format: 'audio',
@@ -109,5 +198,13 @@ class UpstreamTtsEngine implements TtsEngine {
 function requirePcm(response: Response): void {
   if (!PCM_TYPES.has(mediaTypeOf(response))) {
     throw upstreamFault('it answered with something else than raw PCM');
+  }
+}
+
+function isRefusal(answer: string): boolean {
+  try {
+    return fieldsOf(JSON.parse(answer)).success === false;
+  } catch {
+    return false;
   }
 }

@@ -1,0 +1,61 @@
+/** Stored voices that a server was given under their ids, as far as this process knows (partner-and-upstreams B.1). */
+
+import type { Id } from '../../contract/id.ts';
+import type { SpokenVoice } from '../../contract/voice.ts';
+import { aborted } from '../../kit/aborted.ts';
+
+/** As many as vLLM-Omni keeps unless told otherwise. A voice that is forgotten here is uploaded once more. */
+const MOST_REMEMBERED = 1000;
+
+/** One upload of a voice, which every request shares that needs it. */
+export interface Registration {
+  readonly uploaded: Promise<void>;
+  /** Whether the server has had the voice for a while, and so may have lost it. */
+  readonly isOver: boolean;
+}
+
+export class RegisteredVoices {
+  readonly #upload: (voice: SpokenVoice) => Promise<void>;
+  readonly #most: number;
+  /** In the order of their last use. */
+  readonly #registrations = new Map<Id<'voice'>, Registration>();
+
+  /** @param upload is not stopped by whoever leaves: others may wait for it, and the next ones need it. */
+  constructor(upload: (voice: SpokenVoice) => Promise<void>, most = MOST_REMEMBERED) {
+    this.#upload = upload;
+    this.#most = most;
+  }
+
+  /** The registration of a voice, begun now when there is none. One that fails is forgotten. */
+  of(voice: SpokenVoice): Registration {
+    const registration = this.#registrations.get(voice.id) ?? this.#begin(voice);
+    this.#registrations.delete(voice.id);
+    this.#registrations.set(voice.id, registration);
+    const [oldest] = this.#registrations.keys();
+    if (this.#registrations.size > this.#most && oldest !== undefined) this.#registrations.delete(oldest);
+    return registration;
+  }
+
+  /** The server does not know the voice any more, unless it was given to it again since. */
+  lost(voice: SpokenVoice, registration: Registration): void {
+    if (this.#registrations.get(voice.id) === registration) this.#registrations.delete(voice.id);
+  }
+
+  #begin(voice: SpokenVoice): Registration {
+    const uploaded = this.#upload(voice);
+    const registration = { uploaded, isOver: false };
+    uploaded.then(
+      () => {
+        registration.isOver = true;
+      },
+      () => this.lost(voice, registration),
+    );
+    return registration;
+  }
+}
+
+/** @throws what the upload throws, or the signal's reason after an abort. */
+export async function untilUploaded({ uploaded }: Registration, signal: AbortSignal): Promise<void> {
+  await Promise.race([uploaded, aborted(signal)]);
+  signal.throwIfAborted();
+}

@@ -1,0 +1,116 @@
+/** What the server has of a voice. */
+interface Uploaded {
+  readonly clip: Uint8Array;
+  readonly refText: string;
+  readonly consent: string;
+}
+
+export interface FakeCloningUpstream {
+  /** Base URL up to and including `/v1`. */
+  readonly baseUrl: string;
+  /** Voices by their lower-cased names. */
+  readonly voices: ReadonlyMap<string, Uploaded>;
+  /** Bodies of requests for speech, in their order. */
+  readonly asked: Readonly<Record<string, unknown>>[];
+  /** Uploads that came, refused ones too. */
+  uploads: number;
+  /** Awaited before an upload is answered. */
+  beforeUpload: () => Promise<void> | void;
+  /** Voices that it has room for. */
+  mostVoices: number;
+  /** Begins anew: with the voices that it wrote down, or with none. */
+  restart(how: 'restores' | 'forgets'): void;
+  close(): Promise<void>;
+}
+
+/** Bytes of the clip that an answer has: enough to tell whose voice it is. */
+const ANSWER_BYTES = 200;
+const HEADER_BYTES = 44;
+const MOST_UPLOAD_BYTES = 10 * 1024 * 1024;
+const AUDIO_TYPES = ['mpeg', 'wav', 'x-wav', 'ogg', 'aac', 'flac', 'webm', 'mp4'].map(
+  (type) => `audio/${type}`,
+);
+
+/**
+ * A real HTTP server that clones voices by the rules of vLLM-Omni with a Base checkpoint (partner-and-upstreams B.1). An
+ * answer is the beginning of the clip whose voice speaks.
+ */
+export function startFakeCloningUpstream(): FakeCloningUpstream {
+  const voices = new Map<string, Uploaded>();
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    development: false,
+    async fetch(request) {
+      const { pathname } = new URL(request.url);
+      if (pathname === '/v1/models') return Response.json({ data: [] });
+      if (pathname === '/v1/audio/speech') return speech((await request.json()) as Record<string, unknown>);
+      if (pathname === '/v1/audio/voices' && request.method === 'POST') return upload(request);
+      return Response.json({ detail: 'Not Found' }, { status: 404 });
+    },
+  });
+  const upload = async (request: Request): Promise<Response> => {
+    const form = await request.formData();
+    upstream.uploads += 1;
+    await upstream.beforeUpload();
+    const [name, consent] = [form.get('name'), form.get('consent')];
+    const sample = form.get('audio_sample');
+    if (typeof name !== 'string' || typeof consent !== 'string' || !(sample instanceof File)) {
+      return refused('name, consent and audio_sample are required');
+    }
+    if (/[/\\\0]|^\.\.?$/.test(name)) return refused('bad name');
+    if (sample.size > MOST_UPLOAD_BYTES) return refused('too large');
+    if (!AUDIO_TYPES.includes(sample.type)) return refused('unsupported type');
+    const clip = await sample.bytes();
+    const durationS = lengthOf(clip);
+    if (!(durationS >= 1 && durationS <= 30)) return refused('1 to 30 s');
+    const key = name.toLowerCase();
+    if (!voices.has(key) && voices.size >= upstream.mostVoices) return refused('too many voices');
+    voices.set(key, { clip, consent, refText: `${form.get('ref_text') ?? ''}` });
+    return Response.json({ success: true, voice: { name: key, consent, file_size: clip.length } });
+  };
+  const speech = async (body: Record<string, unknown>): Promise<Response> => {
+    upstream.asked.push(body);
+    if (typeof body.input !== 'string' || body.input.trim() === '') return refused('input is empty');
+    if (typeof body.ref_audio === 'string') {
+      if (body.task_type !== 'Base') return refused('ref_audio needs the task type Base');
+      if (typeof body.ref_text !== 'string') return refused('ref_text is required');
+      return spoken(await (await fetch(body.ref_audio)).bytes());
+    }
+    const voice = voices.get(`${body.voice}`.toLowerCase());
+    return voice === undefined ? refused(`Invalid speaker '${body.voice}'`) : spoken(voice.clip);
+  };
+  const upstream: FakeCloningUpstream = {
+    baseUrl: `http://127.0.0.1:${server.port}/v1`,
+    voices,
+    asked: [],
+    uploads: 0,
+    beforeUpload: () => undefined,
+    mostVoices: 1000,
+    restart(how) {
+      if (how === 'forgets') voices.clear();
+    },
+    close: () => server.stop(true),
+  };
+  return upstream;
+}
+
+function spoken(clip: Uint8Array): Response {
+  const audio = clip.slice(HEADER_BYTES, HEADER_BYTES + ANSWER_BYTES);
+  return new Response(audio, { headers: { 'content-type': 'audio/pcm' } });
+}
+
+function refused(message: string): Response {
+  return Response.json(
+    { error: { message, type: 'BadRequestError', param: null, code: 400 } },
+    { status: 400 },
+  );
+}
+
+/** Seconds of 16-bit mono WAV; NaN for anything else. */
+function lengthOf(file: Uint8Array): number {
+  const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
+  const isWav =
+    file.length > HEADER_BYTES && view.getUint32(0) === 0x52494646 && view.getUint16(22, true) === 1;
+  return isWav ? (file.length - HEADER_BYTES) / 2 / view.getUint32(24, true) : Number.NaN;
+}
