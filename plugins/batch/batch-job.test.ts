@@ -269,6 +269,27 @@ describe('credits', () => {
       expect(await work.accounts.credits.balance('a')).toMatchObject(left);
     },
   );
+
+  it('that do not cover what a line has cost are used up, and the log tells what is missing', async () => {
+    const work = await batchWork({ prices: [CHAT_PRICE] });
+    await work.accounts.credits.grant('a', 4, 0);
+    const batch = await work.create(lines(1));
+    const dear: CallOperation = async (_, { caller, calls }) => {
+      const most = { inputTokens: 1, outputTokens: 1 };
+      const call = await calls.open({ endpoint: 'POST /v1/chat/completions', model: 'm', caller, most });
+      await call.close({ status: 'completed', inputTokens: 2, outputTokens: 3 });
+      return '{}';
+    };
+    expect(await work.job(dear).run(batch.id, never)).toEqual(DONE);
+    expect(await work.accounts.credits.balance('a')).toMatchObject({ available: 0, reserved: 0, revenue: 4 });
+    expect(work.log.lines.filter(({ level }) => level === 'warn')).toEqual([
+      {
+        level: 'warn',
+        message: 'lines of a batch cost more than their credits',
+        fields: { batch: batch.id, organization: 'a', missing: '0.000001' },
+      },
+    ]);
+  });
 });
 
 describe('a cancel', () => {

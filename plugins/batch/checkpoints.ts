@@ -1,8 +1,16 @@
 /** Saves what a runner does: results into parts, then all else in one step of the store, guarded by the runner's name. */
 
-import type { BatchPart, BatchRecord, BatchStore, ClaimedBatch } from '../../src/contract/batch-store.ts';
+import type {
+  BatchPart,
+  BatchRecord,
+  BatchStore,
+  ClaimedBatch,
+  SavedCheckpoint,
+} from '../../src/contract/batch-store.ts';
 import type { BlobStore } from '../../src/contract/blob-store.ts';
 import type { LineCalls } from '../../src/contract/calls.ts';
+import type { Logger } from '../../src/contract/logger.ts';
+import { creditText } from '../../src/usage/credit-amounts.ts';
 import { partBlob } from './batch-blobs.ts';
 import type { BatchMetrics } from './batch-metrics.ts';
 import type { LinePlace } from './line-cutter.ts';
@@ -25,6 +33,7 @@ export interface CheckpointParts {
   readonly blobs: BlobStore;
   readonly lineCalls: LineCalls;
   readonly metrics: Pick<BatchMetrics, 'lines'>;
+  readonly log: Logger;
 }
 
 export class Checkpoints {
@@ -136,23 +145,29 @@ export class Checkpoints {
     // What ends from here on is the next checkpoint's.
     const progress = this.#window.progress();
     this.#unsaved = new UnsavedResults();
-    let batch: BatchRecord | undefined;
+    let saved: SavedCheckpoint | undefined;
     try {
       const { bills, tokens } = results;
       const parts = await this.#write(results);
       const [completed, failed] = [results.countOf('output'), results.countOf('error')];
       const checkpoint = { progress, parts, completed, failed, tokens, bills };
-      batch = await batches.checkpoint(id, this.#runner, checkpoint);
-      if (batch === undefined) for (const { blob } of parts) await this.#parts.blobs.delete(blob);
+      saved = await batches.checkpoint(id, this.#runner, checkpoint);
+      if (saved === undefined) for (const { blob } of parts) await this.#parts.blobs.delete(blob);
     } finally {
       // Those of a checkpoint whose fate is unknown too: a call that has its row is not open any more.
-      if (batch === undefined) await lineCalls.discard(results.bills);
+      if (saved === undefined) await lineCalls.discard(results.bills);
     }
-    if (batch !== undefined) {
-      lineCalls.stored(results.bills);
-      this.#count(results);
-    }
-    return batch;
+    if (saved === undefined) return undefined;
+    lineCalls.stored(results.bills);
+    this.#count(results);
+    if (saved.uncovered > 0) this.#tellUncovered(saved);
+    return saved.batch;
+  }
+
+  #tellUncovered({ batch, uncovered }: SavedCheckpoint): void {
+    const { id, organization } = batch;
+    const fields = { batch: id, organization, missing: creditText(uncovered) };
+    this.#parts.log.warn('lines of a batch cost more than their credits', fields);
   }
 
   async #write(results: UnsavedResults): Promise<BatchPart[]> {

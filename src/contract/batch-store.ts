@@ -1,5 +1,6 @@
 /** Batches, per organization, and how far each came (spec 2.2, 3.1; openai-wire 3). */
 
+import type { MicroCredits } from './accounts-store.ts';
 import type { LineBill } from './calls.ts';
 import type { FileRecord, IdempotencyKey } from './file-store.ts';
 import type { Id } from './id.ts';
@@ -116,6 +117,14 @@ export interface ClaimedBatch {
   readonly progress: BatchProgress;
 }
 
+/** What a checkpoint has come to. */
+export interface SavedCheckpoint {
+  /** As it is after it. */
+  readonly batch: BatchRecord;
+  /** What its lines cost beyond the credits that there were for them, which nobody is charged. */
+  readonly uncovered: MicroCredits;
+}
+
 /** What has been done since the last checkpoint. */
 export interface Checkpoint {
   readonly progress: BatchProgress;
@@ -191,9 +200,9 @@ export interface BatchStore {
   /**
    * Saves results, progress, counts, usage rows and charges at once: all of it or nothing. Only while the batch is
    * `in_progress`, `cancelling` or on its way to expiry.
-   * @returns the batch after it; undefined when another runner has it, and then nothing was saved.
+   * @returns undefined when another runner has it, and then nothing was saved.
    */
-  checkpoint(id: Id<'batch'>, runner: string, checkpoint: Checkpoint): Promise<BatchRecord | undefined>;
+  checkpoint(id: Id<'batch'>, runner: string, checkpoint: Checkpoint): Promise<SavedCheckpoint | undefined>;
   /** `in_progress` to `finalizing`, when every line has a result. False when another runner has it or it was cancelled. */
   finalize(id: Id<'batch'>, runner: string, at: number): Promise<boolean>;
   /** Parts of every checkpoint, in their order. */

@@ -208,8 +208,8 @@ export function batchStore({ db, engine }: Records): BatchStore {
           const rows = some.map((part) => ({ ...toPartRow(part), batch: id }));
           await transaction.insertInto('batch_parts').values(rows).execute();
         }
-        await storeBills(engine, transaction, bills);
-        return toRecord(row);
+        const uncovered = await storeBills(engine, transaction, bills);
+        return { batch: toRecord(row), uncovered };
       });
     },
 

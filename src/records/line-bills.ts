@@ -17,13 +17,14 @@ const MOST_AT_ONCE = 64;
  * because it took this one for dead, is charged from what is available. One that holds nothing and costs nothing
  * touches no credits.
  * @param transaction holds no organization's ledger yet: calls are taken before ledgers everywhere.
+ * @returns what they cost beyond what there was for them, which is not charged.
  * @throws what the engine throws when a call has its row already.
  */
 export async function storeBills(
   engine: Records['engine'],
   transaction: Kysely<Tables>,
   bills: readonly LineBill[],
-): Promise<void> {
+): Promise<MicroCredits> {
   for (const some of chunks(bills, MOST_AT_ONCE)) {
     await transaction
       .insertInto('usage')
@@ -32,13 +33,17 @@ export async function storeBills(
   }
   const held = await takeHeld(transaction, bills);
   const byOrganization = Map.groupBy(bills, ({ record }) => record.organization);
+  let uncovered = bills.reduce((sum, { cost }) => sum + cost, 0);
   // In the same order everywhere, so that two transactions never wait for each other.
   for (const [organization, theirs] of [...byOrganization].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const charged = theirs.filter(({ record, cost }) => cost > 0 || held.has(record.id));
     if (charged.length === 0) continue;
     const ledger = await CreditLedger.lock(engine, transaction, organization);
-    await ledger?.transferAll(settlements(charged, held, ledger.balance.available));
+    const transfers = settlements(charged, held, ledger?.balance.available ?? 0);
+    await ledger?.transferAll(transfers);
+    for (const { amounts } of transfers) uncovered -= amounts.revenue ?? 0;
   }
+  return uncovered;
 }
 
 /** Takes calls out of the journal that hold credits, and tells how many each held. */

@@ -66,8 +66,9 @@ function storeCases(fresh: () => Promise<Records>): void {
         ...{ calls: callJournal(records), credits: creditStore(records), usage: usageRows(records) },
         storeBills: (bills, failing) =>
           records.db.transaction().execute(async (transaction) => {
-            await storeBills(records.engine, transaction, bills);
+            const uncovered = await storeBills(records.engine, transaction, bills);
             if (failing !== undefined) throw failing;
+            return uncovered;
           }),
       };
     }));

@@ -4,6 +4,7 @@ import {
   type CreditBalance,
   type CreditStore,
   type JournalCall,
+  type MicroCredits,
   MOST_GRANTED,
 } from '../../src/contract/accounts-store.ts';
 import type { LineBill } from '../../src/contract/calls.ts';
@@ -16,8 +17,11 @@ export interface AccountStores {
   readonly calls: CallJournal;
   readonly credits: CreditStore;
   readonly usage: UsageRows;
-  /** Stores bills of batch lines in a transaction of their own, which fails after them when it is told so. */
-  storeBills(bills: readonly LineBill[], failing?: Error): Promise<void>;
+  /**
+   * Stores bills of batch lines in a transaction of their own, which fails after them when it is told so.
+   * @returns what credits did not cover.
+   */
+  storeBills(bills: readonly LineBill[], failing?: Error): Promise<MicroCredits>;
 }
 
 const AT = 1_767_323_045;
@@ -179,7 +183,8 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
       const foreign = journalCall({ organization: 'b', reserved: 50, repeated: true });
       const held = [...calls, foreign].filter(({ reserved }) => reserved > 0);
       for (const call of held) await stores.calls.begin(call);
-      await stores.storeBills([...calls.map((call, line) => bill(call, line % 7)), bill(foreign, 20)]);
+      const bills = [...calls.map((call, line) => bill(call, line % 7)), bill(foreign, 20)];
+      expect(await stores.storeBills(bills)).toBe(0);
       expect(await stores.calls.openCalls('i1', 2000)).toEqual([]);
       const revenue = calls.reduce((sum, _, line) => sum + (line % 7), 0);
       expect(await stores.credits.balance('a')).toEqual(
@@ -209,8 +214,9 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
         ...[journalCall(), journalCall(), journalCall()],
         journalCall({ organization: 'b' }),
       ] as const;
-      await stores.storeBills([]);
-      await stores.storeBills([bill(free, 0), bill(cheap, 2), bill(dear, 9), bill(penniless, 9)]);
+      expect(await stores.storeBills([])).toBe(0);
+      const bills = [bill(free, 0), bill(cheap, 2), bill(dear, 9), bill(penniless, 9)];
+      expect(await stores.storeBills(bills)).toBe(15);
       expect(await rows(stores)).toHaveLength(3);
       expect(await stores.credits.balance('a')).toEqual(balance({ revenue: 5, granted: -5 }));
       expect(await stores.credits.history('a', { limit: 5 })).toHaveLength(3);

@@ -319,7 +319,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
           tokens: { input: 5, output: 6 },
         }),
       );
-      expect(first).toEqual(await batches.get('a', id));
+      expect(first).toEqual({ batch: await batches.get('a', id), uncovered: 0 });
       const progress = { offsetBytes: 3_000_000_000, line: 6, ahead: [] };
       await batches.checkpoint(
         id,
@@ -351,6 +351,18 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       });
       expect((await stores.usage.list({ organization: 'a', limit: 2000 })).records).toHaveLength(1200);
       expect(await stores.batches.parts(id)).toEqual(parts);
+    });
+
+    test('tells what credits did not cover', async () => {
+      const stores = await open();
+      const id = await begun(stores, 10);
+      await stores.credits.grant('a', 12, NOW);
+      const held = call({ reserved: 4 });
+      await stores.calls.begin(held);
+      const bills = [bill(held, 7), bill(call(), 6)];
+      const saved = await stores.batches.checkpoint(id, 'r1', checkpointOf({ completed: 2, bills }));
+      expect(saved?.uncovered).toBe(1);
+      expect(await stores.credits.balance('a')).toMatchObject({ available: 0, reserved: 0, revenue: 12 });
     });
 
     test('that fails half-way saves nothing', async () => {
