@@ -16,6 +16,7 @@ import type {
   SttModelSettings,
   TextModelSettings,
   TtsModelSettings,
+  VideoModelSettings,
   WebSearchSettings,
 } from './contract/settings.ts';
 import { ENDPOINT_LABELS } from './contract/usage.ts';
@@ -46,7 +47,8 @@ const LlamaModel = Type.Object(
   strict,
 );
 const MinilmModel = Type.Object({ kind: oneOf(['minilm']) }, strict);
-const TASKS = ['speech', 'transcription', 'chat', 'embeddings'] as const;
+const ContinuationModel = Type.Object({ kind: oneOf(['continuation']) }, strict);
+const TASKS = ['speech', 'transcription', 'chat', 'embeddings', 'video'] as const;
 const variableName = Type.Optional(Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$' }));
 const upstreamKeys = {
   kind: oneOf(['upstream']),
@@ -66,17 +68,32 @@ const UpstreamSpeech = Type.Object(
   },
   strict,
 );
-type UpstreamKeys = Static<typeof UpstreamSpeech> & Static<typeof UpstreamChat>;
+const UpstreamVideo = Type.Object(
+  {
+    ...upstreamKeys,
+    tail_seconds: Type.Optional(Type.Number({ minimum: 0, maximum: 30 })),
+    context_frames: Type.Optional(Type.Integer({ minimum: 0, maximum: 240 })),
+    audio: Type.Optional(Type.Boolean()),
+    fields: Type.Optional(
+      Type.Record(Type.String({ minLength: 1, maxLength: 64 }), Type.String({ maxLength: 4096 })),
+    ),
+  },
+  strict,
+);
+type UpstreamKeys = Static<typeof UpstreamSpeech> &
+  Static<typeof UpstreamChat> &
+  Static<typeof UpstreamVideo>;
 
 /** What an upstream may say, by its task. */
 function upstreamSchema(task: unknown) {
   if (task === 'chat') return UpstreamChat;
+  if (task === 'video') return UpstreamVideo;
   return task === undefined || task === 'speech' ? UpstreamSpeech : UpstreamPlain;
 }
 
 /** What decides which keys are allowed, so it is looked at first. */
 const ModelKind = Type.Object({
-  kind: oneOf(['kokoro', 'piper', 'whisper', 'llama', 'minilm', 'upstream']),
+  kind: oneOf(['kokoro', 'piper', 'whisper', 'llama', 'minilm', 'continuation', 'upstream']),
   task: Type.Optional(Type.Unknown()),
 });
 
@@ -230,18 +247,30 @@ const DEFAULT_MODELS = {
   'svc-stt': { kind: 'whisper' },
   'smollm2-135m-instruct': { kind: 'llama' },
   'all-minilm-l6-v2': { kind: 'minilm' },
+  'vid-2.0-mini': { kind: 'continuation' },
+  'vid-2.0-fast': { kind: 'continuation' },
+  'vid-2.0': { kind: 'continuation' },
+  'vid-2.5': { kind: 'continuation' },
 } as const;
+/** What a conditioned answer begins with by default: two latent frames of Cosmos (partner-and-upstreams B.2). */
+const CONTEXT_FRAMES = 5;
+const TAIL_SECONDS = 2;
 /** What an upstream model of a known id is for; others speak. */
 const DEFAULT_TASKS: Readonly<Record<string, string>> = {
   'svc-stt': 'transcription',
   'smollm2-135m-instruct': 'chat',
   'all-minilm-l6-v2': 'embeddings',
+  'vid-2.0-mini': 'video',
+  'vid-2.0-fast': 'video',
+  'vid-2.0': 'video',
+  'vid-2.5': 'video',
 };
 
 /** The models of the file and those that exist without it, by what they do. */
 export interface ParsedModels extends ConfiguredModels {
   /** Ids of all, in order. */
   readonly ids: readonly string[];
+  readonly video: ReadonlyMap<string, VideoModelSettings>;
 }
 
 /**
@@ -257,6 +286,7 @@ export function parseModels(
   const stt = new Map<string, SttModelSettings>();
   const text = new Map<string, TextModelSettings>();
   const embed = new Map<string, EmbedModelSettings>();
+  const video = new Map<string, VideoModelSettings>();
   for (const [id, value] of Object.entries(models)) {
     if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(id)) {
       throw new ConfigError(
@@ -277,16 +307,20 @@ export function parseModels(
       case 'embeddings':
         embed.set(id, Object.freeze(settings.model));
         break;
+      case 'video':
+        video.set(id, Object.freeze(settings.model));
+        break;
     }
   }
-  return { ids: Object.freeze(Object.keys(models)), tts, stt, text, embed };
+  return { ids: Object.freeze(Object.keys(models)), tts, stt, text, embed, video };
 }
 
 type ParsedModel =
   | { readonly task: 'speech'; readonly model: TtsModelSettings }
   | { readonly task: 'transcription'; readonly model: SttModelSettings }
   | { readonly task: 'chat'; readonly model: TextModelSettings }
-  | { readonly task: 'embeddings'; readonly model: EmbedModelSettings };
+  | { readonly task: 'embeddings'; readonly model: EmbedModelSettings }
+  | { readonly task: 'video'; readonly model: VideoModelSettings };
 
 function parseModel(
   id: string,
@@ -318,6 +352,8 @@ function parseModel(
     }
     case 'minilm':
       return { task: 'embeddings', model: checked(MinilmModel, value, path, place) };
+    case 'continuation':
+      return { task: 'video', model: checked(ContinuationModel, value, path, place) };
     case 'upstream': {
       const schema = upstreamSchema(task);
       const model: UpstreamKeys = checked(schema, value, path, place);
@@ -329,6 +365,11 @@ function parseModel(
       };
       if (task === 'transcription' || task === 'embeddings') return { task, model: server };
       if (task === 'chat') return { task, model: { ...server, contextTokens: model.context_tokens } };
+      if (task === 'video') {
+        const { tail_seconds: tailSeconds = TAIL_SECONDS, audio = false, fields = {} } = model;
+        const contextFrames = model.context_frames ?? (tailSeconds === 0 ? 1 : CONTEXT_FRAMES);
+        return { task, model: { ...server, tailSeconds, contextFrames, audio, fields } };
+      }
       const { voice, voices = 'none', rate_hz: rateHz = SPEECH_RATE_HZ } = model;
       return { task: 'speech', model: { ...server, voice, voices, rateHz } };
     }

@@ -6,6 +6,8 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { ConfigError, ENVIRONMENT, loadConfig } from './config.ts';
 import { hashApiKey } from './kit/api-key.ts';
 
+const VIDEO_IDS = ['vid-2.0-mini', 'vid-2.0-fast', 'vid-2.0', 'vid-2.5'];
+
 const folder = mkdtempSync(join(tmpdir(), 'config-test-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -45,12 +47,19 @@ describe('defaults', () => {
     expect(config.database).toEqual({ kind: 'sqlite', path: resolve('data/service.sqlite') });
     expect(config.modelsDir).toMatch(/\/voice-service\/models$/);
     expect(config.inference.provider).toBe('cpu');
-    expect(config.modelIds).toEqual(['svc-tts', 'svc-stt', 'smollm2-135m-instruct', 'all-minilm-l6-v2']);
+    expect(config.modelIds).toEqual([
+      'svc-tts',
+      'svc-stt',
+      'smollm2-135m-instruct',
+      'all-minilm-l6-v2',
+      ...VIDEO_IDS,
+    ]);
     expect([...config.ttsModels]).toEqual([['svc-tts', { kind: 'kokoro', voice: 'af_heart' }]]);
     expect([...config.sttModels]).toEqual([['svc-stt', { kind: 'whisper', weights: 'base' }]]);
     const llama = { kind: 'llama', weights: 'smollm2-135m-instruct', slots: 4, contextTokens: 2048 };
     expect([...config.textModels]).toEqual([['smollm2-135m-instruct', llama]]);
     expect([...config.embedModels]).toEqual([['all-minilm-l6-v2', { kind: 'minilm' }]]);
+    expect([...config.videoModels]).toEqual(VIDEO_IDS.map((id) => [id, { kind: 'continuation' }]));
     expect(config.partner).toEqual({ silenceMs: 350, partialMs: 700 });
     expect(config.voices).toEqual({ fitSeconds: 20 });
     expect(config.batch).toEqual({ linesAtOnce: 64, batchesAtOnce: 8 });
@@ -262,6 +271,7 @@ describe('file', () => {
       'svc-stt',
       'smollm2-135m-instruct',
       'all-minilm-l6-v2',
+      ...VIDEO_IDS,
       'svc-tts-fast',
       'remote',
       'open',
@@ -322,6 +332,7 @@ describe('file', () => {
       'svc-stt',
       'smollm2-135m-instruct',
       'all-minilm-l6-v2',
+      ...VIDEO_IDS,
       'english',
       'own',
       'other',
@@ -336,6 +347,37 @@ describe('file', () => {
       baseUrl: 'https://stt.example/v1',
       model: 'large',
     });
+  });
+
+  test('maps models that continue clips', () => {
+    const config = load(`
+      [models."vid-2.0"]
+      kind = "upstream"
+      base_url = "http://127.0.0.1:8000/v1/"
+      model = "nvidia/Cosmos3-Nano"
+      audio = true
+      fields = { extra_params = '{"condition_video_keep":"last"}' }
+      [models.stills]
+      kind = "upstream"
+      task = "video"
+      base_url = "http://127.0.0.1:8000/v1"
+      model = "wan"
+      tail_seconds = 0
+    `);
+    const server = { kind: 'upstream', baseUrl: 'http://127.0.0.1:8000/v1', apiKey: undefined };
+    expect(config.videoModels.get('vid-2.5')).toEqual({ kind: 'continuation' });
+    expect(config.videoModels.get('vid-2.0')).toEqual({
+      ...server,
+      ...{ model: 'nvidia/Cosmos3-Nano', tailSeconds: 2, contextFrames: 5, audio: true },
+      fields: { extra_params: '{"condition_video_keep":"last"}' },
+    });
+    expect(config.videoModels.get('stills')).toEqual({
+      ...server,
+      ...{ model: 'wan', tailSeconds: 0, contextFrames: 1, audio: false, fields: {} },
+    });
+    expect(() => load(`[models."vid-2.5"]\nkind = "continuation"\nfps = 24`)).toThrow(
+      /models\."vid-2.5"\.fps/,
+    );
   });
 
   test('maps models that embed', () => {
@@ -568,7 +610,7 @@ describe('file', () => {
     ['models = []', "'models' must be an object"],
     [
       '[models.x]\nkind = "cocoro"',
-      `'models."x".kind' must be one of "kokoro", "piper", "whisper", "llama", "minilm", "upstream"`,
+      `'models."x".kind' must be one of "kokoro", "piper", "whisper", "llama", "minilm", "continuation", "upstream"`,
     ],
     ['[models.x]\nvoice = "a"', `'models."x".kind' is required`],
     ['[models]\nx = 1', `'models."x"' must be an object`],

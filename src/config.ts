@@ -21,6 +21,7 @@ import type {
   SttModels,
   TextModels,
   TtsModels,
+  VideoModels,
   WebSearchSettings,
 } from './contract/settings.ts';
 import { hashApiKey } from './kit/api-key.ts';
@@ -63,6 +64,7 @@ export interface Config {
   readonly sttModels: SttModels;
   readonly textModels: TextModels;
   readonly embedModels: EmbedModels;
+  readonly videoModels: VideoModels;
   readonly inference: InferenceSettings;
   /** What calls cost; those without a price are free. */
   readonly prices: readonly Price[];
@@ -232,6 +234,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     stt: sttModels,
     text: textModels,
     embed: embedModels,
+    video: videoModels,
   } = parseModels(file, (name) => env.text(name));
   // Half of the places, so that one customer cannot shut out the others.
   const placesOfOne = Math.ceil(queueLimit / 2);
@@ -256,6 +259,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     sttModels,
     textModels,
     embedModels,
+    videoModels,
     inference: Object.freeze({
       provider: env.choice<OrtProvider>('ORT_PROVIDER', ['cpu', 'cuda']) ?? 'cpu',
       workers,

@@ -43,8 +43,9 @@ await runProcess({
     responsesPlugin({ requestsPerOrganization: limits.textRequestsPerOrganization }),
   ],
   async open(config, needs, words) {
-    const { ttsModels, sttModels, textModels, embedModels, inference, modelsDir, limits } = config;
-    const models = { ttsModels, sttModels, textModels, embedModels };
+    const { ttsModels, sttModels, textModels, embedModels, videoModels, inference, modelsDir, limits } =
+      config;
+    const models = { ttsModels, sttModels, textModels, embedModels, videoModels };
     const opened = new AsyncDisposableStack();
     const keep = <Part extends { close(): Promise<void> }>(part: Part) =>
       opened.adopt(part, (it) => it.close());

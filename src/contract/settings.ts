@@ -104,6 +104,26 @@ export type TextModels = ReadonlyMap<string, TextModelSettings>;
 export type EmbedModelSettings = EmbeddedEmbedSettings | UpstreamModelSettings;
 export type EmbedModels = ReadonlyMap<string, EmbedModelSettings>;
 
+/** Carries the motion and the sound of clips on; needs no weights. */
+export interface EmbeddedVideoSettings {
+  readonly kind: 'continuation';
+}
+
+/** A model behind another server that has `/v1/videos` there. */
+export interface UpstreamVideoSettings extends UpstreamModelSettings {
+  /** Seconds of a clip's end that it is sent; none: the last frame alone, as a picture. */
+  readonly tailSeconds: number;
+  /** Frames of the clip that its answer begins with, which are cut off. */
+  readonly contextFrames: number;
+  /** Whether its segments have sound. */
+  readonly audio: boolean;
+  /** Fields that its requests have beside the known ones, as its server names them. */
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+export type VideoModelSettings = EmbeddedVideoSettings | UpstreamVideoSettings;
+export type VideoModels = ReadonlyMap<string, VideoModelSettings>;
+
 /** Models of CONFIG by what they do. */
 export interface ConfiguredModels {
   readonly tts: TtsModels;
