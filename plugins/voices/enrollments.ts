@@ -10,7 +10,7 @@ import { unixSeconds } from '../../src/kit/clock.ts';
 import { type OpenRequest, OpenRequests } from '../../src/kit/open-requests.ts';
 import { Turns } from '../../src/kit/turns.ts';
 import { type ClipWarning, clipWarnings } from './clip-warnings.ts';
-import { clipWav } from './clip-wav.ts';
+import { clipWav, inOnePiece } from './clip-wav.ts';
 import { requireSpeech } from './enough-speech.ts';
 import { requireOneSpeaker } from './one-speaker.ts';
 import { speechSpans, spokenParts } from './speech-spans.ts';
@@ -158,7 +158,7 @@ export class Enrollments {
   async #store(voice: VoiceRecord, { own }: UploadedClip, signal: AbortSignal): Promise<void> {
     const { voices, blobs, voicesPerOrganization, log } = this.#parts;
     const { id } = voice;
-    await blobs.write(clipBlob(id), bytesOf(clipWav(own.samples, own.rateHz)), signal);
+    await blobs.write(clipBlob(id), inOnePiece(clipWav(own.samples, own.rateHz)), signal);
     try {
       await voices.put(voice, voicesPerOrganization);
     } catch (error) {
@@ -194,8 +194,4 @@ export class Enrollments {
       );
     }
   }
-}
-
-async function* bytesOf(bytes: Uint8Array) {
-  yield bytes;
 }

@@ -1,13 +1,12 @@
 import { Elysia } from 'elysia';
-import { ServiceError } from '../../src/contract/error.ts';
-import { byteRangeOf } from '../../src/http/byte-range.ts';
+import type { ByteRange } from '../../src/contract/blob-store.ts';
 import { callerOf } from '../../src/http/caller.ts';
-import { isKnownTo } from '../../src/http/entity-tag.ts';
-import { headAnswer } from '../../src/http/head-answer.ts';
+import { contentAnswer } from '../../src/http/content-answer.ts';
 import { largestForm, receiveForm, type UploadSettings } from '../../src/http/multipart.ts';
 import { readQuery } from '../../src/http/query.ts';
 import { UPLOAD_BYTES } from '../../src/http/route-table.ts';
 import { idleTimeoutOf } from '../../src/http/streamed-body.ts';
+import { inOnePiece } from './clip-wav.ts';
 import type { Enrollments } from './enrollments.ts';
 import * as docs from './voice-docs.ts';
 import { newVoiceObject, parseEnrollment, parseVoiceQuery, voiceObject } from './voice-model.ts';
@@ -77,33 +76,12 @@ export function voiceRoutes(voices: Voices, enrollments: Enrollments, uploads: U
   async function clip(id: string, request: Request, refusal: Record<string, string | number>) {
     readQuery(request, []);
     const wav = await voices.clip(callerOf(request), id, request.signal);
-    // A clip is never changed.
-    const etag = `"${id}"`;
-    if (isKnownTo(request.headers.get('if-none-match'), etag)) {
-      return new Response(null, { status: 304, headers: { etag } });
-    }
-    const onlyIf = request.headers.get('if-range') ?? etag;
-    const range = onlyIf === etag ? byteRangeOf(request.headers.get('range'), wav.length) : undefined;
-    if (range === 'none') {
-      refusal['content-range'] = `bytes */${wav.length}`;
-      throw new ServiceError(
-        'range_not_satisfiable',
-        `'Range' must begin within the ${wav.length} bytes of the clip.`,
-        { param: 'Range' },
-      );
-    }
-    const { start, end } = range ?? { start: 0, end: wav.length };
-    const answer = {
-      status: range === undefined ? 200 : 206,
-      headers: {
-        'content-type': 'audio/wav',
-        'content-length': String(end - start),
-        'accept-ranges': 'bytes',
-        etag,
-        ...(range && { 'content-range': `bytes ${start}-${end - 1}/${wav.length}` }),
-      },
+    const stored = {
+      ...{ noun: 'clip', lengthBytes: wav.length, headers: { 'content-type': 'audio/wav' } },
+      // A clip is never changed.
+      etag: `"${id}"`,
+      read: async (_: AbortSignal, range?: ByteRange) => inOnePiece(wav.subarray(range?.start, range?.end)),
     };
-    if (request.method === 'HEAD') return headAnswer(end - start, answer);
-    return new Response(wav.subarray(start, end), answer);
+    return contentAnswer(stored, request, refusal);
   }
 }

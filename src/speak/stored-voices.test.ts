@@ -1,0 +1,53 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { chunks } from '../../test/cases/blob-store.cases.ts';
+import { voiceRecord } from '../../test/cases/voice-store.cases.ts';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { tempDir } from '../../test/support/temp-dir.ts';
+import { openDiskBlobs } from '../blobs/disk-blobs.ts';
+import { clipBlob } from '../contract/voice-store.ts';
+import { openSqlite } from '../records/sqlite-records.ts';
+import { voiceStore } from '../records/voice-store.ts';
+import { StoredVoices } from './stored-voices.ts';
+
+const never = new AbortController().signal;
+
+async function setUp() {
+  const records = openSqlite(':memory:');
+  onTestFinished(() => records.close());
+  const voices = voiceStore(records);
+  const blobs = await openDiskBlobs(await tempDir(), new ManualClock());
+  const voice = voiceRecord({ adaptation: 'mix', organization: 'a' });
+  await voices.put(voice, 10);
+  await blobs.write(clipBlob(voice.id), chunks('RI', 'FF'), never);
+  return { voices, blobs, voice, stored: new StoredVoices({ voices, blobs }) };
+}
+
+describe('a stored voice', () => {
+  it('is what engines ask for', async () => {
+    const { voice, stored } = await setUp();
+    const found = await stored.find(voice.id, 'a');
+    expect(found).toMatchObject({ id: voice.id, adaptation: 'mix', refText: voice.refText });
+    expect(String(await found?.clip(never))).toBe('RIFF');
+  });
+
+  it('is as it is now', async () => {
+    const { voices, voice, stored } = await setUp();
+    await voices.adapt(voice.id, 'better', false);
+    expect(await stored.find(voice.id, 'a')).toMatchObject({ adaptation: 'better' });
+  });
+
+  it('of another organization does not exist, nor does an unknown one', async () => {
+    const { voice, stored } = await setUp();
+    expect(await stored.find(voice.id, 'b')).toBeUndefined();
+    expect(await stored.find('alloy', 'a')).toBeUndefined();
+  });
+
+  it('that was deleted meanwhile has no clip; one that lost it is a failure', async () => {
+    const { voices, blobs, voice, stored } = await setUp();
+    const found = await stored.find(voice.id, 'a');
+    await blobs.delete(clipBlob(voice.id));
+    await expect(found?.clip(never)).rejects.toMatchObject({ kind: 'internal' });
+    await voices.delete('a', voice.id);
+    await expect(found?.clip(never)).rejects.toMatchObject({ kind: 'not_found', code: 'voice_not_found' });
+  });
+});
