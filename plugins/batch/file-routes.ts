@@ -82,6 +82,7 @@ export function fileRoutes(files: Files, fileBytes: number) {
       'content-disposition': attachment(filename),
     };
     const read = (signal: AbortSignal, range?: ByteRange) => files.read(file, signal, range);
-    return contentAnswer({ noun: 'file', lengthBytes, sha256, headers, read }, request, refusal);
+    const stored = { noun: 'file', lengthBytes, etag: `"${sha256}"`, headers, read };
+    return contentAnswer(stored, request, refusal);
   }
 }

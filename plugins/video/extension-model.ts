@@ -74,6 +74,18 @@ export function checkEarly(earlier: FormFields<object>, models: ModelTable<unkno
   if (fields.seconds !== undefined && model !== undefined) secondsOf(fields.seconds, model);
 }
 
+/**
+ * Checks the field that a file is in, before its bytes.
+ * @param place of the file among those of the form, from 1.
+ * @throws ServiceError `invalid_request` for a file in the place of another field, and for a second one.
+ */
+export function checkFileField(name: string, place: number): void {
+  if (name !== 'video') {
+    throw refused(shortened(name), "must not be a file: the file of this form is 'video'", 'invalid_type');
+  }
+  if (place > 1) throw refused('video', 'must be given once', 'invalid_value');
+}
+
 /** Fields that have a value; null means absent. */
 function presentFields(body: object | null): Record<string, unknown> {
   return Object.fromEntries(Object.entries(body ?? {}).filter(([, value]) => value !== null));

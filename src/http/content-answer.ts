@@ -18,10 +18,10 @@ export interface StoredContent {
   /** What a message calls it: `file`. */
   readonly noun: string;
   readonly lengthBytes: number;
-  /** Of all bytes, in hex: the entity tag. */
-  readonly sha256: string;
+  /** Its entity tag: strong, with its quotation marks. */
+  readonly etag: string;
   /** Its type, and how it is to be saved. */
-  readonly headers: { readonly 'content-type': string; readonly 'content-disposition': string };
+  readonly headers: Readonly<Record<string, string>>;
   /** @param range absent is all of it. */
   read(
     signal: AbortSignal,
@@ -39,8 +39,7 @@ export async function contentAnswer(
   request: Request,
   refusal: Record<string, string | number>,
 ): Promise<Response> {
-  const { noun, lengthBytes, sha256 } = content;
-  const etag = `"${sha256}"`;
+  const { noun, lengthBytes, etag } = content;
   // Before a range is looked at (RFC 9110, 13.2.2).
   if (isKnownTo(request.headers.get('if-none-match'), etag)) {
     return new Response(null, { status: 304, headers: { etag } });

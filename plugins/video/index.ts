@@ -1,0 +1,67 @@
+import { Elysia } from 'elysia';
+import type { FeaturePlugin } from '../../src/contract/plugin.ts';
+import type { VideoRoom } from '../../src/contract/video-store.ts';
+import { GuardedFetch } from '../../src/http/guarded-fetch.ts';
+import { prepareUploadFolder } from '../../src/http/multipart.ts';
+import { CLIP_BYTES } from './clip-rules.ts';
+import { Pace } from './pace.ts';
+import { videoJob } from './video-job.ts';
+import { videoMetrics } from './video-metrics.ts';
+import { videoRoutes } from './video-routes.ts';
+import { videoSweep } from './video-sweep.ts';
+import { videoWatch } from './video-watch.ts';
+import { Videos } from './videos.ts';
+
+export interface VideoOptions {
+  /** Requests of one organization that may bring clips at once. */
+  readonly requestsPerOrganization: number;
+  /** What one organization may have in all. */
+  readonly room: VideoRoom;
+  /** Videos that are made at once in this process. */
+  readonly jobsAtOnce: number;
+  /** Where clips and segments lie while they are worked on. */
+  readonly folder: string;
+}
+
+const NEEDS = [
+  ...(['video', 'clips', 'videos', 'blobs', 'jobs', 'jobCalls'] as const),
+  ...(['clock', 'log', 'metrics'] as const),
+] as const;
+
+/** Video extension: /v1/videos, and the jobs behind it. */
+export function videoPlugin(options: VideoOptions): FeaturePlugin<(typeof NEEDS)[number]> {
+  return {
+    name: 'video',
+    needs: NEEDS,
+    offers: [],
+    async setup(slots) {
+      const { folder } = options;
+      await prepareUploadFolder(folder, slots.clock);
+      const pace = new Pace();
+      const downloads = new GuardedFetch({ mostBytes: CLIP_BYTES });
+      const videos = new Videos({ ...slots, ...options, downloads });
+      const job = videoJob({ ...slots, ...options, pace, metrics: videoMetrics(slots.metrics) });
+      const runner = slots.jobs.work(job);
+      const watch = videoWatch(slots);
+      const sweep = videoSweep({ ...slots, folder });
+      const nowMs = () => slots.clock.now();
+      return {
+        provides: {},
+        routes: new Elysia({ name: 'video-plugin' }).use(
+          videoRoutes({ videos, pace, nowMs, folder, clipBytes: CLIP_BYTES }),
+        ),
+        // What videos wait for is no reason to send requests elsewhere.
+        ready: () => ({ ready: true }),
+        async drain(until) {
+          await Promise.all([runner.stop(), videos.drain(until)]);
+        },
+        async close() {
+          videos.stop();
+          // What the grace time was not enough for is done again.
+          job.leave();
+          await Promise.all([runner.stop(), watch.close(), sweep.close()]);
+        },
+      };
+    },
+  };
+}

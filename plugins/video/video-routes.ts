@@ -1,0 +1,133 @@
+import { Elysia } from 'elysia';
+import type { ByteRange } from '../../src/contract/blob-store.ts';
+import { VIDEO_ENDS, type VideoRecord } from '../../src/contract/video-store.ts';
+import { attachment } from '../../src/http/attachment.ts';
+import { mediaTypeOf, readBody } from '../../src/http/body.ts';
+import { callerOf } from '../../src/http/caller.ts';
+import { contentAnswer } from '../../src/http/content-answer.ts';
+import { type ArrivingFile, largestForm, readForm } from '../../src/http/multipart.ts';
+import { readQuery } from '../../src/http/query.ts';
+import { UPLOAD_BYTES } from '../../src/http/route-table.ts';
+import { idleTimeoutOf } from '../../src/http/streamed-body.ts';
+import { checkEarly, checkFileField, parseExtension } from './extension-model.ts';
+import type { Pace } from './pace.ts';
+import * as docs from './video-docs.ts';
+import { videoObject } from './video-object.ts';
+import { parseVideoQuery, variantOf } from './video-query.ts';
+import type { Videos } from './videos.ts';
+import { type StagedClip, WorkFolder } from './work-folder.ts';
+
+/** Longest JSON body: a prompt, and the address of a clip. */
+const JSON_BYTES = 512 * 1024;
+const TYPES = {
+  video: { type: 'video/mp4', extension: 'mp4' },
+  thumbnail: { type: 'image/webp', extension: 'webp' },
+} as const;
+
+export interface VideoRouteParts {
+  readonly videos: Videos;
+  readonly pace: Pace;
+  readonly nowMs: () => number;
+  /** An existing folder for clips while they are measured. */
+  readonly folder: string;
+  /** Largest clip. */
+  readonly clipBytes: number;
+}
+
+/** Videos, as in OpenAI's SDK (spec 4.6; openai-wire 7). */
+export function videoRoutes({ videos, pace, nowMs, folder, clipBytes }: VideoRouteParts) {
+  const detail = { ...docs.extensionDocumentation(clipBytes), [UPLOAD_BYTES]: largestForm(clipBytes) };
+  const shown = (video: VideoRecord) => videoObject(video, pace.progress(video, nowMs()));
+  return new Elysia({ name: 'videos', tags: ['video'] })
+    .post('/v1/videos/extensions', ({ request, set }) => extend(request, set.headers), { detail })
+    .get(
+      '/v1/videos',
+      async ({ request }) => {
+        const page = await videos.list(callerOf(request), parseVideoQuery(request));
+        const data = page.videos.map(shown);
+        return {
+          object: 'list',
+          data,
+          first_id: data[0]?.id ?? null,
+          last_id: data.at(-1)?.id ?? null,
+          has_more: page.hasMore,
+        };
+      },
+      { detail: docs.LIST },
+    )
+    .get(
+      '/v1/videos/:id',
+      async ({ params, request, set }) => {
+        readQuery(request, []);
+        const video = await videos.get(callerOf(request), params.id);
+        describe(video, set.headers);
+        return shown(video);
+      },
+      { detail: docs.RETRIEVE },
+    )
+    .delete(
+      '/v1/videos/:id',
+      async ({ params: { id }, request }) => {
+        readQuery(request, []);
+        await videos.delete(callerOf(request), id);
+        return { id, object: 'video.deleted', deleted: true };
+      },
+      { detail: docs.DELETE },
+    )
+    .get('/v1/videos/:id/content', ({ params, request, set }) => content(params.id, request, set.headers), {
+      detail: docs.CONTENT,
+    });
+
+  async function extend(request: Request, headers: Record<string, string | number>) {
+    readQuery(request, []);
+    const caller = callerOf(request);
+    const idleTimeout = idleTimeoutOf(request);
+    // Ended in reverse: the clip, then the place that it took.
+    await using held = new AsyncDisposableStack();
+    const { signal } = held.adopt(videos.begin(caller, request.signal), (place) => place.end());
+    await videos.requireRoom(caller);
+    const work = held.adopt(await WorkFolder.open(folder), (it) => it.release());
+    const ask = parseExtension(await bodyOf(request, work, signal), videos.models);
+    idleTimeout.suspend();
+    held.defer(() => idleTimeout.resume());
+    const video = await videos.extend(ask, caller, work, signal);
+    describe(video, headers);
+    return shown(video);
+  }
+
+  /** A form, whose file is written to the folder while it arrives, or JSON. */
+  async function bodyOf(request: Request, work: WorkFolder, signal: AbortSignal): Promise<object | null> {
+    const mediaType = mediaTypeOf(request.headers.get('content-type') ?? '');
+    if (mediaType !== 'multipart/form-data') return await readBody(request, JSON_BYTES);
+    let files = 0;
+    const take = async ({ name, earlier, bytes }: ArrivingFile, refused: AbortSignal) => {
+      files += 1;
+      checkFileField(name, files);
+      checkEarly(earlier, videos.models);
+      return await work.write('clip', bytes, refused);
+    };
+    return await readForm<StagedClip>(request, { fileBytes: clipBytes, take }, signal);
+  }
+
+  /** Headers beside a video: how its model makes it, and when to ask again. */
+  function describe(video: VideoRecord, headers: Record<string, string | number>): void {
+    const note = videos.models.get(video.model)?.note;
+    if (note !== undefined) headers['x-model-note'] = note;
+    if (!VIDEO_ENDS.has(video.status)) headers['openai-poll-after-ms'] = pace.pollAfterMs(video, nowMs());
+  }
+
+  /** @param refusal headers that a refusal will have. */
+  async function content(id: string, request: Request, refusal: Record<string, string | number>) {
+    const variant = variantOf(request);
+    const video = await videos.get(callerOf(request), id);
+    const { lengthBytes, sha256 } = videos.made(video)[variant];
+    const { type, extension } = TYPES[variant];
+    const headers = {
+      'content-type': type,
+      'content-disposition': attachment(`${video.id}.${extension}`),
+    };
+    const read = (signal: AbortSignal, range?: ByteRange) => videos.read(video, variant, signal, range);
+    const stored = { noun: variant, lengthBytes, etag: `"${sha256}"`, headers, read };
+    return contentAnswer(stored, request, refusal);
+  }
+}
