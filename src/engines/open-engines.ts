@@ -14,9 +14,12 @@ import type {
   SttModels,
   TextModels,
   TtsModels,
+  VideoModels,
 } from '../contract/settings.ts';
 import type { TextEngine } from '../contract/text.ts';
+import type { VideoEngine } from '../contract/video.ts';
 import { BatchPool } from './batch-pool.ts';
+import { continuationEngine } from './continuation/continuation-engine.ts';
 import { embeddedSpecs, poolModel } from './embedded-models.ts';
 import { openLlama } from './llama/llama-engine.ts';
 import { minilmEngine } from './minilm/minilm-engine.ts';
@@ -43,6 +46,7 @@ export interface OpenEnginesOptions {
   /** Absent: none. */
   readonly textModels?: TextModels;
   readonly embedModels?: EmbedModels;
+  readonly videoModels?: VideoModels;
   readonly inference: InferenceSettings;
   readonly modelsDir: string;
   readonly clock: Clock;
@@ -52,7 +56,7 @@ export interface OpenEnginesOptions {
 
 export interface OpenEngines {
   /** Those of the needs that engines fill. */
-  readonly slots: Partial<Pick<Slots, 'tts' | 'stt' | 'vad' | 'text' | 'embed'>>;
+  readonly slots: Partial<Pick<Slots, 'tts' | 'stt' | 'vad' | 'text' | 'embed' | 'video'>>;
   /** Ends every process and connection. Idempotent. */
   close(): Promise<void>;
 }
@@ -101,6 +105,13 @@ export async function openEngines(options: OpenEnginesOptions): Promise<OpenEngi
     if (needs.has('text')) {
       slots.text = await openTextTable(options.textModels ?? NONE, opened, meterOf, options);
     }
+    if (needs.has('video')) {
+      const { environment } = settings;
+      slots.video = openTable(options.videoModels ?? NONE, opened, (id, model): VideoEngine => {
+        if (model.kind === 'upstream') throw new Error(`'${id}' is upstream`);
+        return continuationEngine({ environment, log: log.child({ model: id }) });
+      });
+    }
     if (needs.has('vad')) {
       const { environment } = settings;
       slots.vad = opened.adopt(await openVad({ modelsDir, environment, log, metrics }), (it) => it.close());
@@ -136,7 +147,7 @@ async function openTextTable(
 }
 
 /** Opens an engine for each model; `opened` closes them. */
-function openTable<Settings, Engine extends TtsEngine | SttEngine | EmbedEngine>(
+function openTable<Settings, Engine extends TtsEngine | SttEngine | EmbedEngine | VideoEngine>(
   models: ReadonlyMap<string, Settings>,
   opened: AsyncDisposableStack,
   open: (id: string, settings: Settings) => Engine,
