@@ -11,30 +11,33 @@ import { COMPLETE } from './chat-docs.ts';
 import { parseChat } from './chat-model.ts';
 import { jsonAnswer } from './json-body.ts';
 
-/** POST /v1/chat/completions, as in OpenAI's SDK (spec 4.8). */
+const PATH = '/v1/chat/completions';
+/** Where clients ask that append to a base URL which ends with the path already (partner-and-upstreams A.4). */
+const DOUBLED_PATH = `${PATH}/chat/completions`;
+
+/** POST /v1/chat/completions, as in OpenAI's SDK (spec 4.8), also under its doubled path. */
 export function chatRoutes(chat: Chat, calls: Calls) {
-  return new Elysia({ name: 'chat', tags: ['text'] }).post(
-    '/v1/chat/completions',
-    async ({ body, request }) => {
-      const ask = parseChat(body);
-      const caller = callerOf(request);
-      const idleTimeout = idleTimeoutOf(request);
-      idleTimeout.suspend();
-      const left = new AbortController();
-      try {
-        const signal = AbortSignal.any([request.signal, left.signal]);
-        const order = { caller, priority: 'interactive', calls } as const;
-        if (!ask.stream) return jsonAnswer(await chat.complete(ask, order, signal));
-        const events = await chat.answer(ask, order, signal);
-        const maker = new ChunkMaker(chat.head(ask.model), ask.includeUsage);
-        const chunks = records(events, maker, chat, caller, left);
-        return new Response(streamedBody(chunks, left, idleTimeout), { headers: SSE_HEADERS });
-      } finally {
-        idleTimeout.resume();
-      }
-    },
-    { detail: COMPLETE },
-  );
+  const complete = async ({ body, request }: { body: unknown; request: Request }) => {
+    const ask = parseChat(body);
+    const caller = callerOf(request);
+    const idleTimeout = idleTimeoutOf(request);
+    idleTimeout.suspend();
+    const left = new AbortController();
+    try {
+      const signal = AbortSignal.any([request.signal, left.signal]);
+      const order = { caller, priority: 'interactive', calls } as const;
+      if (!ask.stream) return jsonAnswer(await chat.complete(ask, order, signal));
+      const events = await chat.answer(ask, order, signal);
+      const maker = new ChunkMaker(chat.head(ask.model), ask.includeUsage);
+      const chunks = records(events, maker, chat, caller, left);
+      return new Response(streamedBody(chunks, left, idleTimeout), { headers: SSE_HEADERS });
+    } finally {
+      idleTimeout.resume();
+    }
+  };
+  return new Elysia({ name: 'chat', tags: ['text'] })
+    .post(PATH, complete, { detail: COMPLETE })
+    .post(DOUBLED_PATH, complete, { detail: { hide: true } });
 }
 
 /** The answer as server-sent events. A failure half-way is their last one. */
