@@ -6,6 +6,7 @@ import { responsesPlugin } from '../plugins/responses/index.ts';
 import { speechPlugin } from '../plugins/speech/index.ts';
 import { openEngines } from './engines/open-engines.ts';
 import { audioFileReader } from './media/audio-file-reader.ts';
+import { clipReader } from './media/clip-reader.ts';
 import { runProcess } from './process.ts';
 import { codeRunner } from './sandbox/code-runner.ts';
 import { searxngSearch } from './search/searxng-search.ts';
@@ -58,6 +59,7 @@ await runProcess({
             audioFileReader({ environment: inference.environment, longestS: limits.transcriptionSeconds }),
           ),
         }),
+        ...(needs.has('clips') && { clips: keep(clipReader({ environment: inference.environment })) }),
         ...(needs.has('codeRunner') && {
           codeRunner: keep(codeRunner({ ...config.codeInterpreter, log: words.log })),
         }),

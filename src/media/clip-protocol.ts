@@ -29,9 +29,10 @@ export interface CutClip {
   readonly audio: boolean;
 }
 
+/** What it answers: of the job's kind when it is done. */
 export type ClipAnswer =
-  | { readonly kind: 'measured'; readonly facts: Omit<ClipFacts, 'lengthBytes'> }
-  | { readonly kind: 'drawn' }
+  | { readonly kind: 'measure'; readonly facts: Omit<ClipFacts, 'lengthBytes'> }
+  | { readonly kind: 'thumbnail' }
   | { readonly kind: 'cut'; readonly clip: CutClip }
   | { readonly kind: 'unusable'; readonly fault: ClipFault };
 

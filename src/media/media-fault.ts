@@ -42,18 +42,19 @@ function faultMessage(fault: MediaFault, field: string): string {
 
 /**
  * What a caller reads when the process is gone. Whatever a file made the process do is the file's fault.
- * @param stallLimitMs how long it was waited for.
+ * @param limits how long it was waited for, and how much memory it could have.
  */
 export function lossError(
   reason: LossReason,
   field: string,
   limits: { readonly stallLimitMs: number; readonly memoryLimitBytes: number },
+  thing: 'audio' | 'clip' = 'audio',
 ): ServiceError {
   switch (reason) {
     case 'not-started':
       return new ServiceError(
         'overloaded',
-        'The process that decodes audio could not be started. Try again shortly.',
+        `The process that decodes ${thing === 'audio' ? 'audio' : 'clips'} could not be started. Try again shortly.`,
         {
           code: 'server_overloaded',
           retryAfterS: PROCESS_RETRY_AFTER_S,
@@ -63,25 +64,31 @@ export function lossError(
       return shuttingDown();
     case 'stalled':
       return invalidRequest(
-        `The audio in '${field}' takes the decoder too long: nothing came for ${limits.stallLimitMs / 1000} s.`,
+        `The ${thing} in '${field}' takes the decoder too long: nothing came for ${limits.stallLimitMs / 1000} s.`,
         field,
         'invalid_value',
       );
     case 'memory':
       return invalidRequest(
-        `The audio in '${field}' takes the decoder more than the allowed ${Math.round(limits.memoryLimitBytes / 2 ** 20)} MiB of memory.`,
+        `The ${thing} in '${field}' takes the decoder more than the allowed ${Math.round(limits.memoryLimitBytes / 2 ** 20)} MiB of memory.`,
+        field,
+        'invalid_value',
+      );
+    case 'processor':
+      return invalidRequest(
+        `The ${thing} in '${field}' takes the decoder too much work.`,
         field,
         'invalid_value',
       );
     case 'unruly':
       return invalidRequest(
-        `The audio in '${field}' could not be decoded: it led the decoder astray.`,
+        `The ${thing} in '${field}' could not be decoded: it led the decoder astray.`,
         field,
         'invalid_value',
       );
     case 'died':
       return invalidRequest(
-        `The audio in '${field}' could not be decoded: it ended the decoder.`,
+        `The ${thing} in '${field}' could not be decoded: it ended the decoder.`,
         field,
         'invalid_value',
       );

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Subprocess } from 'bun';
 import { residentBytes } from '../kit/resident-bytes.ts';
 import { sendToChild } from '../kit/send-to-child.ts';
+import type { ClipJob } from './clip-protocol.ts';
 import type { AudioJob, FromMediaProcess, ToMediaProcess } from './media-protocol.ts';
 
 const ENTRY = join(import.meta.dirname, 'media-worker.ts');
@@ -11,11 +12,8 @@ const ENTRY = join(import.meta.dirname, 'media-worker.ts');
 const MEMORY_LOOK_MS = 50;
 /** A start takes a few tenths of a second; what it takes on a busy machine is not the file's fault. */
 const START_LIMIT_MS = 10_000;
-/**
- * Ends a process that computes on when nobody is left to watch it, and keeps audio out of core files. The
- * longest allowed file takes minutes.
- */
-const SHELL_LIMITS = 'ulimit -c 0; ulimit -t 1800; exec "$0" "$@"';
+/** Ends a process that computes on, also when nobody is left to watch it. The longest allowed audio takes minutes. */
+const PROCESSOR_LIMIT_S = 1800;
 
 export interface MediaProcessOptions {
   /** Everything that the process finds in its environment: no keys. */
@@ -26,12 +24,16 @@ export interface MediaProcessOptions {
   readonly stallLimitMs: number;
   /** A process that is waited for and does not begin for so long is killed. */
   readonly startLimitMs?: number;
+  /** A process that has used that much processor time, in whole seconds, is ended; 1,800 when left out. */
+  readonly processorLimitS?: number;
   /** Path of the entry file, for tests. */
   readonly entry?: string;
 }
 
 /** What a job is answered besides samples: `opened`, then `done` or `refused`. */
 const NEWS_OF_A_JOB = 2;
+/** A job about a clip has one answer. */
+const ANSWERS_OF_A_CLIP = 1;
 
 /** Why a process gave no further message. */
 export type LossReason =
@@ -41,6 +43,8 @@ export type LossReason =
   | 'died'
   | 'stalled'
   | 'memory'
+  /** It used more processor time than it may. */
+  | 'processor'
   /** It sent more than it may, as one does whose memory its file has overwritten. */
   | 'unruly'
   /** {@link MediaProcess.kill} was called. */
@@ -73,13 +77,13 @@ export class MediaProcess {
   constructor(options: MediaProcessOptions) {
     this.#options = options;
     this.#child = Bun.spawn({
-      cmd: ['/bin/sh', '-c', SHELL_LIMITS, process.execPath, options.entry ?? ENTRY],
+      cmd: ['/bin/sh', '-c', shellLimits(options), process.execPath, options.entry ?? ENTRY],
       env: options.environment,
       // FFmpeg writes about files to standard error, and may quote them.
       stdio: ['ignore', 'ignore', 'ignore'],
       serialization: 'advanced',
       ipc: (message: FromMediaProcess) => this.#receive(message),
-      onExit: () => this.#lose(this.#begun ? 'died' : 'not-started'),
+      onExit: () => this.#lose(this.#lossAtExit()),
     });
   }
 
@@ -97,9 +101,16 @@ export class MediaProcess {
    * @param credit blocks that it may send before {@link grant}.
    */
   run(job: AudioJob, credit: number): void {
-    this.#memoryWatch = setInterval(() => this.#lookAtMemory(), MEMORY_LOOK_MS);
+    this.#watchMemory();
     Object.assign(this.#credit, { blocks: credit, blockSamples: job.blockSamples, news: NEWS_OF_A_JOB });
     this.#send({ kind: 'run', job, credit });
+  }
+
+  /** Gives the process its one job, of which {@link next} tells the answer. */
+  ask(job: ClipJob): void {
+    this.#watchMemory();
+    this.#credit.news = ANSWERS_OF_A_CLIP;
+    this.#send({ kind: 'clip', job });
   }
 
   /** Lets it send that many more blocks. */
@@ -178,7 +189,21 @@ export class MediaProcess {
     this.#waiting?.resolve();
   }
 
+  #lossAtExit(): LossReason {
+    if (!this.#begun) return 'not-started';
+    return this.#child.signalCode === 'SIGXCPU' ? 'processor' : 'died';
+  }
+
+  #watchMemory(): void {
+    this.#memoryWatch = setInterval(() => this.#lookAtMemory(), MEMORY_LOOK_MS);
+  }
+
   #lookAtMemory(): void {
     if (residentBytes(this.pid) > this.#options.memoryLimitBytes) this.#end('memory');
   }
+}
+
+/** What the shell that becomes the process limits before: also, nothing of a file goes into a core file. */
+function shellLimits({ processorLimitS = PROCESSOR_LIMIT_S }: MediaProcessOptions): string {
+  return `ulimit -c 0; ulimit -t ${processorLimitS}; exec "$0" "$@"`;
 }

@@ -2,6 +2,7 @@
 
 import type { Float32Samples } from '../contract/audio.ts';
 import type { AudioFileInfo } from '../contract/audio-file.ts';
+import type { ClipAnswer, ClipJob } from './clip-protocol.ts';
 
 /** What a media process is asked to do: decode the main audio track of a file. */
 export interface AudioJob {
@@ -16,7 +17,8 @@ export interface AudioJob {
 export type ToMediaProcess =
   | { readonly kind: 'run'; readonly job: AudioJob; readonly credit: number }
   /** That many more blocks may be sent: the reader has taken as many. */
-  | { readonly kind: 'more'; readonly credit: number };
+  | { readonly kind: 'more'; readonly credit: number }
+  | { readonly kind: 'clip'; readonly job: ClipJob };
 
 /** What is wrong with a file, as far as its own words go. */
 export type MediaFault =
@@ -38,7 +40,8 @@ export type FromMediaProcess =
   | { readonly kind: 'opened'; readonly info: AudioFileInfo; readonly declaredS?: number | undefined }
   | { readonly kind: 'samples'; readonly samples: Float32Samples }
   | { readonly kind: 'done' }
-  | { readonly kind: 'refused'; readonly fault: MediaFault };
+  | { readonly kind: 'refused'; readonly fault: MediaFault }
+  | ClipAnswer;
 
 /** Thrown inside a media process: the file is at fault, and how. */
 export class MediaFaultError extends Error {

@@ -2,8 +2,12 @@
 
 import { writeFileSync } from 'node:fs';
 import { liveAsLongAsTheParent } from '../kit/child-life.ts';
+import { type ClipAnswer, ClipFaultError, type ClipJob } from './clip-protocol.ts';
+import { writeThumbnail } from './clip-thumbnail.ts';
 import { loadCodecs } from './codecs.ts';
+import { cutClip } from './cut-clip.ts';
 import { openTrack } from './decode-audio.ts';
+import { measureClip } from './measure-clip.ts';
 import {
   type AudioJob,
   type FromMediaProcess,
@@ -34,23 +38,36 @@ class Credit {
 
 const credit = new Credit();
 
-async function decodeAudio(job: AudioJob): Promise<void> {
+async function decodeAudio(job: AudioJob): Promise<FromMediaProcess> {
   const { info, declaredS, blocks } = await openTrack(job);
   send({ kind: 'opened', info, declaredS });
   for await (const samples of blocks) {
     await credit.spend();
     send({ kind: 'samples', samples });
   }
+  return { kind: 'done' };
 }
 
-async function run(job: AudioJob): Promise<void> {
+async function answerAbout(job: ClipJob): Promise<ClipAnswer> {
+  switch (job.kind) {
+    case 'measure':
+      return { kind: job.kind, facts: await measureClip(job.path) };
+    case 'thumbnail':
+      await writeThumbnail(job.path, job.to);
+      return { kind: job.kind };
+    case 'cut':
+      return { kind: job.kind, clip: await cutClip(job.path, job.to, job) };
+  }
+}
+
+async function run(work: () => Promise<FromMediaProcess>): Promise<void> {
   try {
-    await decodeAudio(job);
-    send({ kind: 'done' });
+    send(await work());
   } catch (error) {
+    if (error instanceof MediaFaultError) send({ kind: 'refused', fault: error.fault });
+    else if (error instanceof ClipFaultError) send({ kind: 'unusable', fault: error.fault });
     // Whatever else it is, the process ends by it, and the reader sees that.
-    if (!(error instanceof MediaFaultError)) process.exit(1);
-    send({ kind: 'refused', fault: error.fault });
+    else process.exit(1);
   }
 }
 
@@ -64,10 +81,10 @@ function offerToKernel(): void {
 }
 
 process.on('message', (message: ToMediaProcess) => {
-  credit.grant(message.credit);
+  if (message.kind !== 'clip') credit.grant(message.credit);
   if (message.kind === 'more') return;
   send({ kind: 'begun' });
-  void run(message.job);
+  void run(() => (message.kind === 'clip' ? answerAbout(message.job) : decodeAudio(message.job)));
 });
 liveAsLongAsTheParent();
 process.on('uncaughtException', () => process.exit(1));
