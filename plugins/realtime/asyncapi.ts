@@ -17,6 +17,7 @@ import { MOST_ITEM_BYTES, WINDOW_ITEMS } from './conversation.ts';
 import { type Dialect, inDialect } from './dialect.ts';
 import { ERROR_TYPES, type RealtimeErrorCode } from './error-codes.ts';
 import { BETA_SESSION_UPDATE_DOC, CLIENT_EVENT_DOCS, SERVER_EVENT_DOCS } from './event-docs.ts';
+import { MOST_HELD_CHARACTERS, MOST_HELD_FRAMES } from './frame-inbox.ts';
 import { SERVER_EVENT_SCHEMAS } from './server-events.ts';
 import {
   assistantItemSchema,
@@ -38,7 +39,8 @@ const ERROR_CODES: Readonly<Record<RealtimeErrorCode, string>> = {
     'A malformed event, a missing field, a value of a wrong type or out of its range, G.711 at a rate other than 8000, `response.create` without audio in `output_modalities` or without a text of the user, `response.cancel` with nothing to cancel.',
   unsupported_feature:
     '`semantic_vad`, `noise_reduction`, voice cloning in place, an unsupported codec, deleting items.',
-  buffer_overflow: 'An append would exceed the buffer, which stays as it was.',
+  buffer_overflow:
+    'An append would exceed the buffer, which stays as it was; or too many events wait for a `session.update` that names a voice.',
   response_in_progress: '`response.create` while a response is in progress.',
   upstream_error: 'A transcription or a synthesis failed. The connection stays open.',
   internal_error: 'A fault of the server.',
@@ -58,6 +60,10 @@ const LIMITS: readonly (readonly [what: string, limit: string])[] = [
     `${MOST_EVENT_CHARACTERS} characters, ${MOST_LEVELS} levels of lists and objects`,
   ],
   ['One event', `${MOST_VALUES} commas and brackets`],
+  [
+    'Events that wait while the voice of a `session.update` is looked up',
+    `${MOST_HELD_FRAMES}, and ${MOST_HELD_CHARACTERS / 1024 / 1024} MiB`,
+  ],
 ];
 
 /** Schemas that several messages share, by the name under which the document holds them. */

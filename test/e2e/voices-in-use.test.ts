@@ -1,0 +1,213 @@
+/** Stored voices over the three endpoints that speak, in the real process. */
+
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import type { VoiceRecord } from '../../src/contract/voice-store.ts';
+import { type FakeCloningUpstream, startFakeCloningUpstream } from '../support/fake-cloning-upstream.ts';
+import {
+  type LaunchedService,
+  launchService,
+  NO_RECOGNISER,
+  NO_TEXT,
+  OTHER_KEY,
+  SERVICE_KEY,
+} from '../support/launcher.ts';
+import { RealtimeClient } from '../support/realtime-client.ts';
+import { clipOf, type StoredVoiceFiles, storedVoiceFiles } from '../support/stored-voice.ts';
+
+const VALUE = 5000;
+const TEXT = 'Good evening.';
+/** Samples of an answer of the server that clones. */
+const SAMPLES = 100;
+
+let upstream: FakeCloningUpstream;
+let service: LaunchedService;
+let voices: StoredVoiceFiles;
+let anna: VoiceRecord;
+let deleted: VoiceRecord;
+beforeAll(async () => {
+  upstream = startFakeCloningUpstream();
+  service = await launchService({
+    config: `
+      [models."svc-tts"]
+      kind = "upstream"
+      base_url = "${upstream.baseUrl}"
+      model = "base"
+      voices = "register"
+      [models."inline"]
+      kind = "upstream"
+      base_url = "${upstream.baseUrl}"
+      model = "base"
+      voices = "inline"
+      [models."own-voice"]
+      kind = "piper"
+      ${NO_RECOGNISER}
+      ${NO_TEXT}`,
+  });
+  voices = await storedVoiceFiles(service.dataDir);
+  anna = await voices.put(clipOf(VALUE));
+  deleted = await voices.put(clipOf(1));
+  await voices.delete('a', deleted.id);
+}, 120_000);
+afterAll(async () => {
+  await voices?.close();
+  await service?.stop();
+  await upstream?.close();
+});
+beforeEach(() => {
+  upstream.asked.length = 0;
+});
+
+const post = (path: string, body: object, key = SERVICE_KEY) =>
+  service.fetch(path, {
+    method: 'POST',
+    headers: { 'x-api-key': key, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+const speak = (fields: object, key?: string) =>
+  post('/v1/audio/speech', { model: 'svc-tts', input: TEXT, response_format: 'pcm', ...fields }, key);
+const speakToPartner = (query: string, message: object = {}, key?: string) =>
+  post(
+    `/v1/voices/partner?${query}`,
+    { message: { type: 'voice-request', text: TEXT, sampleRate: 24_000, ...message } },
+    key,
+  );
+
+const samplesOf = async (response: Response) => [...new Int16Array(await response.arrayBuffer())];
+const ANNAS = new Array(SAMPLES).fill(VALUE);
+
+async function connect() {
+  const client = await RealtimeClient.connect(`${service.baseUrl.replace('http', 'ws')}/v1/realtime`, {
+    headers: { 'x-api-key': SERVICE_KEY },
+  });
+  onTestFinished(() => client.close());
+  await client.next('session.created');
+  const update = (session: object) => client.send({ type: 'session.update', session });
+  const say = () => {
+    const content = [{ type: 'input_text', text: TEXT }];
+    client.send({ type: 'conversation.item.create', item: { role: 'user', content } });
+    client.send({ type: 'response.create' });
+  };
+  return { client, update, say };
+}
+
+describe('POST /v1/audio/speech', () => {
+  it.each(['svc-tts', 'inline'])('speaks with a stored voice on %s', async (model) => {
+    for (const voice of [anna.id, { id: anna.id }]) {
+      const response = await speak({ model, voice });
+      expect(response.status).toBe(200);
+      expect(await samplesOf(response)).toEqual(ANNAS);
+    }
+    const wav = await speak({ model, voice: anna.id, response_format: 'wav' });
+    expect((await samplesOf(wav)).slice(22)).toEqual(ANNAS);
+  });
+
+  it('speaks with it after its server has forgotten it, and in every sentence', async () => {
+    await speak({ voice: anna.id });
+    upstream.restart('forgets');
+    const before = upstream.uploads;
+    const response = await speak({ voice: anna.id, input: 'One. Two. Three.' });
+    expect(await samplesOf(response)).toEqual([...ANNAS, ...ANNAS, ...ANNAS]);
+    expect(upstream.uploads).toBe(before + 1);
+  });
+
+  it.each([
+    ['of another organization', () => anna.id, OTHER_KEY],
+    ['that was deleted', () => deleted.id, SERVICE_KEY],
+    ['that never was', () => 'tts-vc-voice_0', SERVICE_KEY],
+    ['of the SDK', () => 'alloy', SERVICE_KEY],
+  ])('refuses a voice %s alike, before anything is spoken', async (_, voice, key) => {
+    const response = await speak({ voice: voice() }, key);
+    expect(response.status).toBe(400);
+    const { error } = (await response.json()) as { error: object };
+    expect(error).toMatchObject({ type: 'invalid_request_error', param: 'voice', code: 'voice_not_found' });
+    expect(await (await speak({ voice: 'tts-vc-voice_0' })).json()).toEqual({ error });
+    expect(upstream.asked).toEqual([]);
+  });
+
+  it('refuses a stored voice on a model with a voice of its own', async () => {
+    const response = await speak({ model: 'own-voice', voice: anna.id });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
+      error: { param: 'voice', message: expect.stringContaining('speaks with its own voice only') },
+    });
+  });
+});
+
+describe('POST /v1/voices/partner', () => {
+  it('speaks with the stored voice of its body or of its query', async () => {
+    for (const response of [
+      await speakToPartner('model=svc-tts', { voiceId: anna.id }),
+      await speakToPartner(`model=svc-tts&voice_id=${anna.id}`),
+    ]) {
+      expect(response.status).toBe(200);
+      expect(await samplesOf(response)).toEqual(ANNAS);
+    }
+  });
+
+  it.each([
+    ['of another organization', () => anna.id, OTHER_KEY],
+    ['that was deleted', () => deleted.id, SERVICE_KEY],
+  ])('refuses a voice %s', async (_, voiceId, key) => {
+    const response = await speakToPartner('model=svc-tts', { voiceId: voiceId() }, key);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
+      error: { type: 'invalid_request_error', param: 'voiceId', code: 'voice_not_found' },
+    });
+    expect(upstream.asked).toEqual([]);
+  });
+});
+
+describe('WS /v1/realtime', () => {
+  it('speaks with the stored voice of its session, although nothing waited for session.updated', async () => {
+    const { client, update, say } = await connect();
+    update({ output_modalities: ['audio'], audio: { output: { voice: anna.id } } });
+    say();
+    expect(await client.next('session.updated')).toMatchObject({
+      session: { audio: { output: { voice: anna.id } } },
+    });
+    const events = await client.collect('response.done');
+    const audio = events.flatMap(({ type, delta }) =>
+      type === 'response.audio.delta' ? [Buffer.from(delta as string, 'base64')] : [],
+    );
+    expect([...new Int16Array(Uint8Array.from(Buffer.concat(audio)).buffer)]).toEqual(ANNAS);
+    expect(events.at(-1)).toMatchObject({
+      response: { status: 'completed', audio: { output: { voice: anna.id } } },
+    });
+  });
+
+  it.each([
+    ['of another organization', async () => (await voices.put(clipOf(1), { organization: 'b' })).id],
+    ['that was deleted', async () => deleted.id],
+  ])('refuses a voice %s and keeps the one that it has', async (_, idOf) => {
+    const { client, update } = await connect();
+    update({ audio: { output: { voice: anna.id } } });
+    await client.next('session.updated');
+    update({ audio: { output: { voice: await idOf(), speed: 2 } } });
+    expect(await client.next('error')).toMatchObject({
+      error: { code: 'invalid_request_error', param: 'session.audio.output.voice' },
+    });
+    expect(await client.next('session.updated')).toMatchObject({
+      session: { audio: { output: { voice: anna.id, speed: 2 } } },
+    });
+  });
+
+  it('fails a response whose voice was deleted, and goes on', async () => {
+    const { client, update, say } = await connect();
+    const brief = await voices.put(clipOf(7));
+    update({ output_modalities: ['audio'], audio: { output: { voice: brief.id } } });
+    await client.next('session.updated');
+    await voices.delete('a', brief.id);
+    say();
+    expect(await client.next('response.done')).toMatchObject({
+      response: {
+        status: 'failed',
+        status_details: {
+          error: { code: 'upstream_error', message: expect.stringContaining('does not exist any more') },
+        },
+      },
+    });
+    update({ audio: { output: { voice: null } }, tts_model: 'own-voice' });
+    say();
+    expect(await client.next('response.done')).toMatchObject({ response: { status: 'completed' } });
+  });
+});
