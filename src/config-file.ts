@@ -161,6 +161,11 @@ const ConfigFile = Type.Object(
           partner_calls_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
           voice_clip_max_bytes: Type.Optional(Type.Integer({ minimum: 1024, maximum: 1_073_741_824 })),
           voices_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+          video_requests_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+          videos_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+          stored_video_bytes_per_organization: Type.Optional(
+            Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+          ),
         },
         strict,
       ),
@@ -185,6 +190,9 @@ const ConfigFile = Type.Object(
     ),
     voices: Type.Optional(
       Type.Object({ fit_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 3600 })) }, strict),
+    ),
+    video: Type.Optional(
+      Type.Object({ jobs_at_once: Type.Optional(Type.Integer({ minimum: 1, maximum: 64 })) }, strict),
     ),
     code_interpreter: Type.Optional(
       Type.Object(

@@ -62,6 +62,7 @@ describe('defaults', () => {
     expect([...config.videoModels]).toEqual(VIDEO_IDS.map((id) => [id, { kind: 'continuation' }]));
     expect(config.partner).toEqual({ silenceMs: 350, partialMs: 700 });
     expect(config.voices).toEqual({ fitSeconds: 20 });
+    expect(config.video).toEqual({ jobsAtOnce: 1 });
     expect(config.batch).toEqual({ linesAtOnce: 64, batchesAtOnce: 8 });
     expect(config.limits).toEqual({
       requestBytes: 8_388_608,
@@ -78,6 +79,9 @@ describe('defaults', () => {
       partnerCallsPerOrganization: 1000,
       voiceClipBytes: 20_971_520,
       voicesPerOrganization: 100,
+      videoRequestsPerOrganization: 16,
+      videosPerOrganization: 20,
+      storedVideoBytesPerOrganization: 10_737_418_240,
     });
   });
 
@@ -471,17 +475,23 @@ describe('file', () => {
       partner_calls_per_organization = 8
       voice_clip_max_bytes = 8192
       voices_per_organization = 7
+      video_requests_per_organization = 3
+      videos_per_organization = 9
+      stored_video_bytes_per_organization = 2000
       [partner]
       silence_ms = 400
       partial_ms = 0
       [voices]
       fit_seconds = 0
+      [video]
+      jobs_at_once = 2
       [batch]
       lines_at_once = 9
       batches_at_once = 2
     `);
     expect(config.partner).toEqual({ silenceMs: 400, partialMs: 0 });
     expect(config.voices).toEqual({ fitSeconds: 0 });
+    expect(config.video).toEqual({ jobsAtOnce: 2 });
     expect(config.batch).toEqual({ linesAtOnce: 9, batchesAtOnce: 2 });
     expect(config.inference).toMatchObject({ provider: 'cpu', workers: 3, threads: 5, queueLimit: 7 });
     expect(config.limits).toEqual({
@@ -499,6 +509,9 @@ describe('file', () => {
       partnerCallsPerOrganization: 8,
       voiceClipBytes: 8192,
       voicesPerOrganization: 7,
+      videoRequestsPerOrganization: 3,
+      videosPerOrganization: 9,
+      storedVideoBytesPerOrganization: 2000,
     });
   });
 
@@ -605,6 +618,7 @@ describe('file', () => {
     ['[partner]\nsilence_ms = 99', "'partner.silence_ms' must be an integer from 100 to 2000"],
     ['[partner]\npartial_ms = -1', "'partner.partial_ms' must be an integer from 0 to 10000"],
     ['[voices]\nfit_seconds = 3601', "'voices.fit_seconds' must be an integer from 0 to 3600"],
+    ['[video]\njobs_at_once = 0', "'video.jobs_at_once' must be an integer from 1 to 64"],
     ['[inference]\nworkers = 0', "'inference.workers' must be an integer from 1 to 64"],
     ['inference = 3', "'inference' must be an object"],
     ['models = []', "'models' must be an object"],

@@ -74,6 +74,7 @@ export interface Config {
   readonly webSearch: WebSearchSettings | undefined;
   readonly partner: PartnerSettings;
   readonly voices: VoiceSettings;
+  readonly video: VideoSettings;
   readonly batch: BatchSettings;
   readonly limits: Limits;
   readonly rateLimits: LimitSettings;
@@ -92,6 +93,12 @@ export interface TlsSettings {
 export interface VoiceSettings {
   /** Work, in seconds, that makes a voice better after it was stored; 0 is none. */
   readonly fitSeconds: number;
+}
+
+/** How much of this machine videos may take. */
+export interface VideoSettings {
+  /** Videos that are made at once. */
+  readonly jobsAtOnce: number;
 }
 
 /** How calls of the partner platform are heard. */
@@ -139,6 +146,12 @@ export interface Limits {
   readonly voiceClipBytes: number;
   /** Stored voices of one organization. */
   readonly voicesPerOrganization: number;
+  /** Requests of one organization that may bring clips of videos at once. */
+  readonly videoRequestsPerOrganization: number;
+  /** Videos of one organization that may not have ended. */
+  readonly videosPerOrganization: number;
+  /** Bytes of one organization's videos together. */
+  readonly storedVideoBytesPerOrganization: number;
 }
 
 /** One line of the README's table; `fallback` is how the table shows the default. */
@@ -274,6 +287,7 @@ export function loadConfig(environment: Environment = process.env): Config {
       partialMs: file.partner?.partial_ms ?? 700,
     }),
     voices: Object.freeze({ fitSeconds: file.voices?.fit_seconds ?? 20 }),
+    video: Object.freeze({ jobsAtOnce: file.video?.jobs_at_once ?? 1 }),
     batch: Object.freeze({
       linesAtOnce: file.batch?.lines_at_once ?? 64,
       batchesAtOnce: file.batch?.batches_at_once ?? 8,
@@ -294,6 +308,9 @@ export function loadConfig(environment: Environment = process.env): Config {
       partnerCallsPerOrganization: file.limits?.partner_calls_per_organization ?? 1000,
       voiceClipBytes: file.limits?.voice_clip_max_bytes ?? 20 * 1024 * 1024,
       voicesPerOrganization: file.limits?.voices_per_organization ?? 100,
+      videoRequestsPerOrganization: file.limits?.video_requests_per_organization ?? 16,
+      videosPerOrganization: file.limits?.videos_per_organization ?? 20,
+      storedVideoBytesPerOrganization: file.limits?.stored_video_bytes_per_organization ?? 10 * 1024 ** 3,
     }),
   });
 }

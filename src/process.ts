@@ -37,6 +37,7 @@ import { organizationStore } from './records/organization-store.ts';
 import type { Records } from './records/records.ts';
 import { responseStore } from './records/response-store.ts';
 import { usageStore } from './records/usage-store.ts';
+import { videoStore } from './records/video-store.ts';
 import { voiceStore } from './records/voice-store.ts';
 import { openRedis } from './redis/open-redis.ts';
 import { type AnyPlugin, selectPlugins, startPlugins } from './registry.ts';
@@ -200,10 +201,12 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       ...parts.slots,
       calls: accounts.calls,
       lineCalls: accounts.lineCalls,
+      jobCalls: accounts.jobCalls,
       responses: responseStore(records),
       files: fileStore(records),
       batches: batchStore(records),
       voices: voiceStore(records),
+      videos: videoStore(records),
       ...(blobs && { blobs }),
       ...(jobs && { jobs }),
     };
