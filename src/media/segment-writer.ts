@@ -65,7 +65,7 @@ export class SegmentWriter {
   readonly #file: FormatContext;
   readonly #video: TrackEncoder;
   readonly #audio: AudioTrack | undefined;
-  /** The frame that is being encoded while the caller makes the next one. */
+  /** What is encoded while the caller makes the next frame. */
   #encoding: Promise<void> = Promise.resolve();
   #frames = 0;
   #ended = false;
@@ -115,16 +115,18 @@ export class SegmentWriter {
     const frame = frameOf(pixels, width, height, colour);
     frame.pts = BigInt(this.#frames++);
     frame.duration = 1n;
-    this.#encoding = this.#video.encode(frame).finally(() => frame.free());
-    // Whoever comes next is told.
-    this.#encoding.catch(() => undefined);
+    this.#encodeNext(() => this.#video.encode(frame).finally(() => frame.free()));
   }
 
-  /** Adds samples, one plane for each channel, of any length but all of the same. */
+  /**
+   * Adds samples, one plane for each channel, of any length but all of the same. They are encoded while the caller goes
+   * on, and must stay as they are until the next call's promise resolves. A file is read best whose sound is added along with its frames.
+   */
   async addAudio(channels: readonly Float32Samples[]): Promise<void> {
-    if (this.#audio === undefined) throw new Error('this segment has no sound');
-    await this.#encoding;
-    await this.#audio.add(channels);
+    const audio = this.#audio;
+    if (audio === undefined) throw new Error('this segment has no sound');
+    audio.check(channels);
+    this.#encodeNext(() => audio.add(channels));
   }
 
   /** Ends the file: it is whole when the promise resolves. */
@@ -141,6 +143,12 @@ export class SegmentWriter {
   async abandon(): Promise<void> {
     await this.#encoding.catch(() => undefined);
     await this.#end();
+  }
+
+  #encodeNext(encode: () => Promise<void>): void {
+    this.#encoding = this.#encoding.then(encode);
+    // Whoever comes next is told.
+    this.#encoding.catch(() => undefined);
   }
 
   async #end(): Promise<void> {
@@ -212,11 +220,15 @@ class AudioTrack {
     return new AudioTrack(await TrackEncoder.open(file, context, {}), shape);
   }
 
+  check(channels: readonly Float32Samples[]): void {
+    const samples = channels[0]?.length ?? 0;
+    if (channels.length === this.#shape.channels && channels.every((plane) => plane.length === samples))
+      return;
+    throw new RangeError(`sound must come in ${this.#shape.channels} planes of one length`);
+  }
+
   async add(channels: readonly Float32Samples[]): Promise<void> {
     const samples = channels[0]?.length ?? 0;
-    if (channels.length !== this.#shape.channels || channels.some((plane) => plane.length !== samples)) {
-      throw new RangeError(`sound must come in ${this.#shape.channels} planes of one length`);
-    }
     for (let from = 0; from < samples; ) {
       const taken = Math.min(samples - from, this.#frameSamples - this.#filled);
       channels.forEach((plane, index) => {
