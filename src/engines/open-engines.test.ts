@@ -1,7 +1,9 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ttsEngineCases } from '../../test/cases/tts-engine.cases.ts';
 import { noMetrics, silentLog } from '../../test/support/doubles.ts';
+import { HOUSE_VOICE, startFakeCloningUpstream } from '../../test/support/fake-cloning-upstream.ts';
 import { pcmAnswer, startFakeUpstream } from '../../test/support/fake-upstream.ts';
+import { spokenVoice } from '../../test/support/spoken-voice.ts';
 import { tempDir } from '../../test/support/temp-dir.ts';
 import { loadConfig } from '../config.ts';
 import type { SttModelSettings, TextModelSettings, TtsModelSettings } from '../contract/settings.ts';
@@ -73,6 +75,31 @@ ttsEngineCases(
   },
   { isSpeech: false },
 );
+describe.each(['register', 'inline'] as const)('voices = "%s":', (voices) => {
+  ttsEngineCases(
+    'upstream that clones',
+    async () => {
+      const upstream = startFakeCloningUpstream();
+      const { engine, close } = await openEngine({
+        kind: 'upstream',
+        baseUrl: upstream.baseUrl,
+        apiKey: undefined,
+        model: 'base',
+        voice: HOUSE_VOICE,
+        voices,
+        rateHz: 24_000,
+      });
+      return {
+        engine,
+        async close() {
+          await close();
+          await upstream.close();
+        },
+      };
+    },
+    { isSpeech: false, storedVoice: spokenVoice() },
+  );
+});
 
 describe('the table', () => {
   it('keeps the order of CONFIG and loads the weights of a kind once', async () => {

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SynthesisRequest, TtsEngine } from '../../src/contract/engine.ts';
+import type { SpokenVoice } from '../../src/contract/voice.ts';
+import { spokenVoice } from '../support/spoken-voice.ts';
 
 /** What every engine must do, whatever runs behind it. */
 export interface TtsEngineUnderTest {
@@ -27,14 +29,18 @@ async function collect(
 
 const lengthOf = (runs: readonly Float32Array[]) => runs.reduce((sum, run) => sum + run.length, 0);
 
-/**
- * The contract of `TtsEngine`.
- * @param isSpeech false for an engine whose audio does not depend on the text.
- */
+export interface TtsEngineTraits {
+  /** False for an engine whose audio does not depend on the text. */
+  readonly isSpeech: boolean;
+  /** A stored voice that the engine speaks with; absent: it speaks with its own only. */
+  readonly storedVoice?: SpokenVoice;
+}
+
+/** The contract of `TtsEngine`. */
 export function ttsEngineCases(
   name: string,
   open: () => Promise<TtsEngineUnderTest>,
-  { isSpeech }: { readonly isSpeech: boolean },
+  { isSpeech, storedVoice }: TtsEngineTraits,
 ): void {
   describe(`${name} as a TtsEngine`, () => {
     let subject: TtsEngineUnderTest;
@@ -103,6 +109,28 @@ export function ttsEngineCases(
       for await (const _ of engine.synthesize(REQUEST, new AbortController().signal)) break;
       expect(lengthOf(await collect(engine))).toBeGreaterThan(0);
     });
+
+    if (storedVoice === undefined) {
+      it('refuses a stored voice before anything is spoken, and speaks on', async () => {
+        await expect(collect(engine, { voice: spokenVoice() })).rejects.toMatchObject({
+          kind: 'invalid_request',
+          param: 'voice',
+        });
+        expect(lengthOf(await collect(engine))).toBeGreaterThan(0);
+      });
+    } else {
+      it('speaks with a stored voice, the same beside others, and with its own as before', async () => {
+        const [own, stored] = [{}, { voice: storedVoice }];
+        const [first, ...others] = await Promise.all(
+          [own, stored, own, stored].map((fields) => collect(engine, fields)),
+        );
+        const bytes = [first ?? [], ...others].map((runs) => Buffer.concat(runs.map(bytesOf)));
+        expect(bytes[1]?.length).toBeGreaterThan(0);
+        expect(bytes[2]?.equals(bytes[0] ?? Buffer.alloc(0))).toBe(true);
+        expect(bytes[3]?.equals(bytes[1] ?? Buffer.alloc(0))).toBe(true);
+        expect(bytes[1]?.equals(bytes[0] ?? Buffer.alloc(0))).toBe(false);
+      });
+    }
 
     if (!isSpeech) return;
 

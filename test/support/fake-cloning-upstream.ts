@@ -1,3 +1,5 @@
+import { pcmAnswer } from './fake-upstream.ts';
+
 /** What the server has of a voice. */
 interface Uploaded {
   readonly clip: Uint8Array;
@@ -22,6 +24,10 @@ export interface FakeCloningUpstream {
   restart(how: 'restores' | 'forgets'): void;
   close(): Promise<void>;
 }
+
+/** A voice that the server has of its own, from its start on (`custom_voice_dir`). */
+export const HOUSE_VOICE = 'house';
+const HOUSE_CLIP = new Uint8Array(1000).fill(1);
 
 /** Bytes of the clip that an answer has: enough to tell whose voice it is. */
 const ANSWER_BYTES = 200;
@@ -77,6 +83,7 @@ export function startFakeCloningUpstream(): FakeCloningUpstream {
       if (typeof body.ref_text !== 'string') return refused('ref_text is required');
       return spoken(await (await fetch(body.ref_audio)).bytes());
     }
+    if (body.voice === HOUSE_VOICE) return spoken(HOUSE_CLIP);
     const voice = voices.get(`${body.voice}`.toLowerCase());
     return voice === undefined ? refused(`Invalid speaker '${body.voice}'`) : spoken(voice.clip);
   };
@@ -96,8 +103,8 @@ export function startFakeCloningUpstream(): FakeCloningUpstream {
 }
 
 function spoken(clip: Uint8Array): Response {
-  const audio = clip.slice(HEADER_BYTES, HEADER_BYTES + ANSWER_BYTES);
-  return new Response(audio, { headers: { 'content-type': 'audio/pcm' } });
+  const audio = [...clip.slice(HEADER_BYTES, HEADER_BYTES + ANSWER_BYTES)];
+  return pcmAnswer([audio.slice(0, 51), audio.slice(51, 150), audio.slice(150)]);
 }
 
 function refused(message: string): Response {
