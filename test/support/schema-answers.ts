@@ -26,6 +26,8 @@ const ajv = new Ajv2020({ strict: false, formats: { ...FORMATS } });
 export interface SchemaAnswer {
   readonly text: string;
   readonly tokens: number;
+  /** Whether the model had not come to its end when there was no room for more. */
+  readonly cut: boolean;
   readonly fault?: string;
 }
 
@@ -46,8 +48,9 @@ export async function schemaAnswer(
     maxTokens: undefined,
     owner,
   });
-  const fault = end.reason === 'stop' ? faultOf(schema, text) : `it ended by '${end.reason}'`;
-  return { text, tokens: end.tokens.output, ...(fault !== undefined && { fault }) };
+  const fault = faultOf(schema, text);
+  const cut = end.reason === 'length';
+  return { text, tokens: end.tokens.output, cut, ...(fault !== undefined && { fault }) };
 }
 
 function faultOf(schema: JsonSchema, text: string): string | undefined {

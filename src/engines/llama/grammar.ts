@@ -2,14 +2,24 @@
 
 import { SchemaFault } from './schema-merge.ts';
 
-/** Rules that every grammar may name. */
+/** llama.cpp repeats less than 2000 times. */
+export const MOST_REPEATED = 1999;
+/**
+ * Characters that a text without a limit may have for each token that its answer may have. Texts have four and more
+ * of them to a token: one that would never end leaves some of the tokens to what comes after it.
+ */
+const CHARACTERS_OF_A_TOKEN = 3;
+/** Characters of longer texts are counted so many at once. */
+const BLOCK = 64;
+
+/** Rules that every grammar may name, beside `string`. */
 const SHARED: Readonly<Record<string, string>> = {
   byte: '"25" [0-5] | "2" [0-4] [0-9] | "1" [0-9]{2} | [1-9] [0-9] | [0-9]',
   character: '[^"\\\\\\x00-\\x1F\\x7F] | "\\\\" ["\\\\bfnrt]',
-  string: '"\\"" character* "\\""',
   integer: '"-"? ([0-9] | [1-9] [0-9]{1,14})',
   number: 'integer ("." [0-9]{1,9})?',
   boolean: '"true" | "false"',
+  block: `character{${BLOCK}}`,
   null: '"null"',
   value: 'object | array | string | number | boolean | null',
   member: 'string ":" value',
@@ -17,8 +27,6 @@ const SHARED: Readonly<Record<string, string>> = {
   array: '"[" (value ("," value)*)? "]"',
 };
 
-/** llama.cpp repeats less than 2000 times. */
-export const MOST_REPEATED = 1999;
 /** It counts a list's rules twice, when it has not seen what is listed before. */
 export const MOST_LISTED = 999;
 /** Rules that llama.cpp makes of the repetitions of one grammar. */
@@ -53,6 +61,8 @@ export function jsonLiteral(value: unknown): string {
 
 /** A grammar that is put together. */
 export class Grammar {
+  /** Characters of a text that its schema does not limit. */
+  readonly mostCharacters: number;
   readonly #rules = new Map<string, string>();
   /** Rules by their body: what is the same stands there once. */
   readonly #names = new Map<string, string>();
@@ -65,6 +75,11 @@ export class Grammar {
   #characters = 0;
   #repetitions = 0;
   #looks = 0;
+
+  /** @param room tokens that an answer may have. */
+  constructor(room: number) {
+    this.mostCharacters = room * CHARACTERS_OF_A_TOKEN;
+  }
 
   /**
    * Adds a rule and gives the name that it has here.
@@ -128,9 +143,16 @@ export class Grammar {
 
   /** The whole grammar. @param root what a text of it is. */
   text(root: string): string {
-    const rules = [['root', root], ...this.#rules, ...Object.entries(SHARED)];
+    const string = `"\\"" ${upTo(this.mostCharacters)} "\\""`;
+    const rules = [['root', root], ...this.#rules, ['string', string], ...Object.entries(SHARED)];
     return rules.map(([name, body]) => `${name} ::= ${body}`).join('\n');
   }
+}
+
+/** So many characters, a few more where they are counted in blocks, and never more than 128,000. */
+function upTo(characters: number): string {
+  if (characters <= MOST_REPEATED) return `character${times(0, characters)}`;
+  return `block${times(0, Math.ceil(characters / BLOCK))} character{0,${BLOCK - 1}}`;
 }
 
 /** How often something may stand there; a limit beyond what llama.cpp repeats is that of llama.cpp. */

@@ -14,7 +14,7 @@ import { Turns } from '../../kit/turns.ts';
 import { SupervisedProcess } from '../supervised-process.ts';
 import { LlamaAnswer } from './llama-answer.ts';
 import type { FromLlama, LlamaSampling, LoadedLlama, LoadLlama, ToLlama } from './llama-protocol.ts';
-import { type LlamaQuestion, questionOf } from './llama-question.ts';
+import { type AnswerGrammar, grammarOf, type LlamaQuestion, questionOf } from './llama-question.ts';
 import { OpenAnswer } from './open-answer.ts';
 
 const WORKER_ENTRY = fileURLToPath(new URL('./llama-worker.ts', import.meta.url));
@@ -127,13 +127,16 @@ export class LlamaLane {
     signal.addEventListener('abort', abort, { once: true });
     try {
       answer.inputTokens = await this.#measure(question, known, answer);
+      const left = known.contextTokens - answer.inputTokens;
+      const room = Math.min(request.maxTokens ?? left, left);
+      const sampling = samplingOf(request, question, grammarOf(request, question, room), room);
       const endTurn = await this.#turns.take(request.owner, signal, RANKS[request.priority]);
       answer.over = () => {
         answer.over = () => undefined;
         endTurn();
       };
       try {
-        yield* this.#answer(request, question, known, answer);
+        yield* this.#answer(request, question, sampling, answer);
       } finally {
         // Its place is free when the process has let go of it.
         if (this.#work.has(answer.id)) this.#process.send({ kind: 'forget', answer: answer.id });
@@ -209,12 +212,11 @@ export class LlamaLane {
   async *#answer(
     request: TextRequest,
     question: LlamaQuestion,
-    { contextTokens }: LoadedLlama,
+    sampling: LlamaSampling,
     answer: OpenAnswer<FromLlama>,
   ): AsyncGenerator<TextEvent, void, undefined> {
     const { conversation } = question;
     const reader = new LlamaAnswer(question, request.stop);
-    const sampling = samplingOf(request, question, contextTokens - answer.inputTokens);
     answer.unread = answer.inputTokens;
     await this.#ask({ kind: 'begin', answer: answer.id, conversation, sampling }, answer);
     let enough = false;
@@ -261,7 +263,7 @@ export class LlamaLane {
     const tokens = this.#work.values().reduce((sum, { unread }) => sum + unread, settings.slots);
     const patience = nice ? PATIENCE_OF_NICE : PATIENCE;
     const limitMs = choiceLimitMs + patience * this.#tokenMs * tokens;
-    this.#process.watch(this.#aliveAtMs + limitMs - systemClock.monotonicMs());
+    this.#process.watch(Math.max(0, this.#aliveAtMs + limitMs - systemClock.monotonicMs()));
   }
 
   #received(message: FromLlama): void {
@@ -308,17 +310,23 @@ export class LlamaLane {
   }
 }
 
-/** @param room tokens that are left for the answer. */
-function samplingOf(request: TextRequest, { grammar, answer }: LlamaQuestion, room: number): LlamaSampling {
+/** @param maxTokens of the answer. */
+function samplingOf(
+  request: TextRequest,
+  { answer }: LlamaQuestion,
+  { whole, json }: AnswerGrammar,
+  maxTokens: number,
+): LlamaSampling {
   const { temperature, topP, seed, presencePenalty = 0, frequencyPenalty = 0 } = request.sampling;
   return {
-    maxTokens: Math.min(request.maxTokens ?? room, room),
+    maxTokens,
     temperature,
     topP,
     seed: seed === undefined ? undefined : ((seed % SEEDS) + SEEDS) % SEEDS,
     presencePenalty,
     frequencyPenalty,
-    grammar,
+    grammar: whole,
+    ending: json,
     // In a call they are not looked for.
     stop: answer === 'text' ? request.stop : [],
   };

@@ -1,6 +1,7 @@
 /** A language model in this process: conversations in, texts out, several at once. */
 
 import { type CallWords, learnCallWords } from './call-words.ts';
+import { endOfCut } from './cut-answer.ts';
 import type { FromLlama, LlamaEnd, LlamaSampling, LoadedLlama, LoadLlama } from './llama-protocol.ts';
 import type { Conversation } from './llama-question.ts';
 import {
@@ -108,17 +109,24 @@ export class LlamaModel {
       send({ kind: 'refused', answer });
       return;
     }
+    let said = '';
     const { requestId } = this.#context.queueCompletion(
       { prompt, ...this.#completion(sampling) },
       (error, event) => {
         // What was forgotten may have one more token.
         if (this.#requests.get(answer) !== requestId) return;
         if (!error && 'token' in event) {
+          if (sampling.ending !== undefined) said += event.token;
           send({ kind: 'said', answer, text: event.token });
           return;
         }
         this.#requests.delete(answer);
-        send(error || 'token' in event ? { kind: 'failed', answer } : endOf(answer, event));
+        const end = error || 'token' in event ? { kind: 'failed' as const, answer } : endOf(answer, event);
+        if (end.kind === 'ended' && !end.complete && sampling.ending !== undefined) {
+          const text = endOfCut(sampling.ending, said);
+          if (text) send({ kind: 'said', answer, text });
+        }
+        send(end);
       },
     );
     this.#requests.set(answer, requestId);

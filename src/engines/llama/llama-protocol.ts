@@ -37,6 +37,8 @@ export interface LlamaSampling {
   readonly frequencyPenalty: number;
   /** GBNF that the answer keeps to. */
   readonly grammar: string | undefined;
+  /** GBNF of which an answer that is cut gets the shortest end that makes a whole of it. */
+  readonly ending: string | undefined;
   readonly stop: readonly string[];
 }
 

@@ -3,7 +3,7 @@ import { textRequest } from '../../../test/cases/text-engine.cases.ts';
 import { GbnfSampler } from '../../../test/support/gbnf-sampler.ts';
 import type { ChatMessage, FunctionTool, TextRequest } from '../../contract/text.ts';
 import { seededRandom } from '../../kit/seeded-random.ts';
-import { questionOf } from './llama-question.ts';
+import { grammarOf, questionOf } from './llama-question.ts';
 
 const says = (text: string): ChatMessage => ({ role: 'user', parts: [{ kind: 'text', text }] });
 const LAMP: FunctionTool = {
@@ -13,18 +13,23 @@ const LAMP: FunctionTool = {
 };
 const BELL: FunctionTool = { name: 'bell', description: 'Rings.', strict: false };
 
+function grammars(fields: Partial<TextRequest>, room = 100) {
+  const request = textRequest(fields);
+  return grammarOf(request, questionOf(request, undefined), room);
+}
+
 /** What answers may be. */
 function answers(fields: Partial<TextRequest>, count = 60): Set<string> {
-  const { grammar } = questionOf(textRequest(fields), undefined);
-  if (grammar === undefined) throw new Error('any text may be');
+  const { whole } = grammars(fields);
+  if (whole === undefined) throw new Error('any text may be');
   const random = seededRandom(3);
-  const sampler = new GbnfSampler(grammar);
+  const sampler = new GbnfSampler(whole);
   return new Set(Array.from({ length: count }, () => sampler.sample(random)));
 }
 
 describe('messages', () => {
   it('are one for each turn, with calls and their results as text', () => {
-    const { conversation, grammar, answer } = questionOf(
+    const { conversation, answer } = questionOf(
       textRequest({
         messages: [
           { role: 'system', text: 'One.' },
@@ -43,7 +48,8 @@ describe('messages', () => {
       { role: 'assistant', content: '<tool_call>{"name":"bell","arguments":{}}</tool_call>' },
       { role: 'user', content: '<tool_response>rang</tool_response>\nThanks' },
     ]);
-    expect([grammar, answer]).toEqual([undefined, 'text']);
+    expect(answer).toBe('text');
+    expect(grammars({ messages: [says('Hi')] }).whole).toBeUndefined();
   });
 
   it('tell of the tools that may be called, before what else the system says', () => {
@@ -97,18 +103,35 @@ describe('answers', () => {
   });
 });
 
+describe('what ends an answer that was cut', () => {
+  const output = { kind: 'json_schema', name: 'x', schema: { const: 'so' }, strict: true } as const;
+  const ends = (fields: Partial<TextRequest>) => {
+    const { json } = grammars(fields);
+    return json && new GbnfSampler(json).sample(seededRandom(1));
+  };
+
+  it('is JSON where that is asked for, and never a call', () => {
+    expect(ends({ output })).toBe('"so"');
+    expect(ends({ output, tools: [LAMP] })).toBe('"so"');
+    expect(ends({ output, tools: [LAMP], toolChoice: 'none' })).toBe('"so"');
+    expect(ends({ output: { kind: 'json' } })).toMatch(/^\{.*\}$/s);
+  });
+
+  it('is nothing where any text may be, or has to be a call', () => {
+    expect(ends({})).toBeUndefined();
+    expect(ends({ tools: [LAMP] })).toBeUndefined();
+    expect(ends({ output, tools: [LAMP], toolChoice: 'required' })).toBeUndefined();
+  });
+});
+
 describe('refuses', () => {
   it('a schema that cannot be followed, unless it is only a wish', () => {
     const parameters = { properties: { a: { not: {} } } };
     const tool = (strict: boolean) => [{ name: 'f', parameters, strict }];
-    expect(() => questionOf(textRequest({ tools: tool(true) }), undefined)).toThrow(
-      "'not' (at properties/a)",
-    );
-    expect(questionOf(textRequest({ tools: tool(false) }), undefined).answer).toBe('either');
+    expect(() => grammars({ tools: tool(true) })).toThrow("'not' (at properties/a)");
+    expect(grammars({ tools: tool(false) }).whole).toContain('arguments');
     const output = { kind: 'json_schema', name: 'x', schema: parameters, strict: false } as const;
-    expect(() => questionOf(textRequest({ output }), undefined)).toThrow(
-      expect.objectContaining({ param: 'response_format' }),
-    );
+    expect(() => grammars({ output })).toThrow(expect.objectContaining({ param: 'response_format' }));
   });
 
   it('references of parameters mean the parameters', () => {

@@ -18,45 +18,69 @@ export interface Conversation {
 
 export interface LlamaQuestion {
   readonly conversation: Conversation;
-  /** What the answer may be; absent: any text. */
-  readonly grammar: string | undefined;
   /** What the answer is: `either` is calls when it begins as they do. */
   readonly answer: 'text' | 'calls' | 'either';
   /** How calls are written. */
   readonly words: CallWords;
 }
 
+/** GBNF of an answer. */
+export interface AnswerGrammar {
+  /** What the answer may be; absent: any text. */
+  readonly whole: string | undefined;
+  /** The same less calls: an answer that was cut gets the shortest end that this allows; absent: none. */
+  readonly json: string | undefined;
+}
+
 /**
- * Puts a request into messages and a grammar.
+ * Puts a request into messages.
  * @param learned words of the model's template; absent: it knows no tools, and messages tell of them.
- * @throws ServiceError `invalid_request` for a part or a schema that cannot be had.
+ * @throws ServiceError `invalid_request` for a part that cannot be had, and a tool that is not there.
  */
 export function questionOf(request: TextRequest, learned: CallWords | undefined): LlamaQuestion {
   const words = learned ?? OWN_WORDS;
   const messages = request.messages.flatMap((message, index) => nativeMessages(message, index, learned));
-  const { tools, toolChoice, parallelToolCalls: many } = request;
-  if (tools.length === 0 || toolChoice === 'none') {
-    const conversation = { messages: merged(messages), tools: [] };
-    return { conversation, grammar: outputGrammar(request), answer: 'text', words };
-  }
-  const named = typeof toolChoice === 'object';
-  const callable = named ? tools.filter(({ name }) => name === toolChoice.name) : tools;
+  const callable = callableTools(request);
   if (callable.length === 0) {
-    throw invalidRequest('tool_choice names a tool that is not there.', 'tool_choice');
+    return { conversation: { messages: merged(messages), tools: [] }, answer: 'text', words };
   }
-  const must = toolChoice !== 'auto';
-  const grammar = callsGrammar(request, callable, words, must, many);
+  const must = request.toolChoice !== 'auto';
   const answer = must ? 'calls' : 'either';
   if (learned) {
-    return {
-      conversation: { messages: merged(messages), tools: callable.map(nativeTool) },
-      grammar,
-      answer,
-      words,
-    };
+    const conversation = { messages: merged(messages), tools: callable.map(nativeTool) };
+    return { conversation, answer, words };
   }
-  const system: NativeMessage = { role: 'system', content: toolsText(callable, must, many) };
-  return { conversation: { messages: merged([system, ...messages]), tools: [] }, grammar, answer, words };
+  const content = toolsText(callable, must, request.parallelToolCalls);
+  const system: NativeMessage = { role: 'system', content };
+  return { conversation: { messages: merged([system, ...messages]), tools: [] }, answer, words };
+}
+
+/**
+ * Puts into a grammar what of a request the answer has to keep to.
+ * @param room tokens that the answer may have: texts that nothing else limits are limited by them.
+ * @throws ServiceError `invalid_request` for a schema that cannot be had.
+ */
+export function grammarOf(
+  request: TextRequest,
+  { answer, words }: LlamaQuestion,
+  room: number,
+): AnswerGrammar {
+  const grammar = new Grammar(room);
+  const output = answer === 'calls' ? undefined : outputRule(grammar, request);
+  const json = output === undefined ? undefined : grammar.text(output);
+  if (answer === 'text') return { whole: json, json };
+  const calls = callsRule(grammar, callableTools(request), words, request.parallelToolCalls);
+  const root = answer === 'calls' ? calls : `${calls} | ${output ?? textRule(words.opens)}`;
+  return { whole: grammar.text(root), json };
+}
+
+/** Tools that the answer may call. */
+function callableTools({ tools, toolChoice }: TextRequest): readonly FunctionTool[] {
+  if (toolChoice === 'none') return [];
+  if (typeof toolChoice !== 'object') return tools;
+  const named = tools.filter(({ name }) => name === toolChoice.name);
+  if (named.length > 0 || tools.length === 0) return named;
+  throw invalidRequest('tool_choice names a tool that is not there.', 'tool_choice');
 }
 
 function nativeMessages(
@@ -144,34 +168,28 @@ function callsText(calls: readonly Pick<ToolCall, 'name' | 'arguments'>[]): stri
   return `${opens}${each.join(between)}${closes}`;
 }
 
-function outputGrammar(request: TextRequest): string | undefined {
-  if (request.output.kind === 'text') return undefined;
-  const grammar = new Grammar();
-  return grammar.text(outputRule(grammar, request, ''));
-}
-
-/** @param opens what a text may not begin like. */
-function outputRule(grammar: Grammar, { output }: TextRequest, opens: string): string {
-  if (output.kind === 'text') {
-    const first = opens.charCodeAt(0).toString(16).padStart(4, '0');
-    return `([^\\u${first}\\x09-\\x0D\\x20] [^\\x00]*)?`;
-  }
+/** What an answer that calls nothing is; undefined: any text. */
+function outputRule(grammar: Grammar, { output }: TextRequest): string | undefined {
+  if (output.kind === 'text') return undefined;
   return output.kind === 'json' ? 'object' : schemaRule(grammar, output.schema, 'response_format');
 }
 
-function callsGrammar(
-  request: TextRequest,
+/** Any text that does not begin like some other. */
+function textRule(other: string): string {
+  const first = other.charCodeAt(0).toString(16).padStart(4, '0');
+  return `([^\\u${first}\\x09-\\x0D\\x20] [^\\x00]*)?`;
+}
+
+function callsRule(
+  grammar: Grammar,
   tools: readonly FunctionTool[],
   { opens, nameEnds, between, closes }: CallWords,
-  must: boolean,
   many: boolean,
 ): string {
-  const grammar = new Grammar();
   const each = tools.map((tool) => `${literal(`${tool.name}${nameEnds}`)} ${argumentsRule(grammar, tool)}`);
   const call = grammar.add('call', each.join(' | '));
   const more = many ? `(${literal(between)} ${call}){0,${MOST_CALLS - 1}} ` : '';
-  const calls = `${literal(opens)} ${call} ${more}${literal(closes)}`;
-  return grammar.text(must ? calls : `${calls} | ${outputRule(grammar, request, opens)}`);
+  return `${literal(opens)} ${call} ${more}${literal(closes)}`;
 }
 
 /** @throws ServiceError `invalid_request` for strict parameters that cannot be followed. */

@@ -142,12 +142,44 @@ describe('the shipped model', () => {
     expect(texts.length).toBeGreaterThan(3);
   });
 
-  it('keeps to schemas that a library makes, and comes to an end', { timeout: 300_000 }, async () => {
+  it('keeps to schemas that a library makes', { timeout: 300_000 }, async () => {
     // The first of the 200 of the bench.
     for (const [index, schema] of generatedSchemas(10, 1).entries()) {
       const { text, fault } = await schemaAnswer(engine, schema, index, 'org');
       if (fault !== undefined) throw new Error(`${text}: ${fault}: ${JSON.stringify(schema)}`);
     }
+  });
+
+  it('ends JSON for which it has too little room, and says that it was cut', async () => {
+    const schema = {
+      type: 'object',
+      properties: { name: { type: 'string' }, color: { enum: ['red', 'green'] } },
+      required: ['name', 'color'],
+      additionalProperties: false,
+    };
+    const name = expect.any(String);
+    for (const maxTokens of [1, 6]) {
+      const messages = SHORT;
+      const output = { kind: 'json_schema', name: 'x', schema, strict: true } as const;
+      const strict = await answerOf(engine, { messages, output, maxTokens });
+      expect(JSON.parse(strict.text)).toEqual({ name, color: 'red' });
+      const free = await answerOf(engine, { messages, output: { kind: 'json' }, maxTokens });
+      expect(JSON.parse(free.text)).toBeTypeOf('object');
+      expect([strict.end.reason, strict.end.tokens.output]).toEqual(['length', maxTokens]);
+    }
+  });
+
+  it('leaves a call as it was cut: nothing is to be called with what nobody said', async () => {
+    const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
+    const { calls, end } = await answerOf(engine, {
+      messages: SHORT,
+      tools: [{ name: 'weather', strict: true, parameters }],
+      toolChoice: 'required',
+      output: { kind: 'json' },
+      maxTokens: 12,
+    });
+    expect(end.reason).toBe('length');
+    expect(calls.every((call) => !call.arguments.endsWith('}'))).toBe(true);
   });
 
   it.skipIf(process.platform !== 'linux')('leaves the cores to all others in batches', async () => {

@@ -126,7 +126,7 @@ function costMs(schema: object): number {
   const tries = numbers(5).map(() => {
     const begin = workedMs();
     try {
-      const grammar = new Grammar();
+      const grammar = new Grammar(2048);
       grammar.text(schemaRule(grammar, schema as Record<string, unknown>, 'schema'));
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
@@ -156,7 +156,7 @@ it('nor do several kinds of cost in one schema', () => {
 });
 
 it('several schemas of one request share what may be looked at', () => {
-  const grammar = new Grammar();
+  const grammar = new Grammar(2048);
   const schema = { prefixItems: numbers(1000).map(() => ({ type: 'null' })) };
   const read = () => schemaRule(grammar, schema, 'tools');
   read();

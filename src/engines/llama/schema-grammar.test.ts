@@ -13,7 +13,7 @@ const ajv = new Ajv2020({ strict: false, validateFormats: false });
 
 /** Some strings of the grammar of a schema. */
 function written(schema: JsonSchema | boolean, count = 8, seed = 1): string[] {
-  const grammar = new Grammar();
+  const grammar = new Grammar(100);
   const sampler = new GbnfSampler(grammar.text(schemaRule(grammar, schema, 'schema')));
   const random = seededRandom(seed);
   return Array.from({ length: count }, () => sampler.sample(random));

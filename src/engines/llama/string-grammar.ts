@@ -41,7 +41,8 @@ export function stringRule(grammar: Grammar, schema: JsonSchema): string {
   if (atLeast > atMost) throw new SchemaFault("more 'minLength' than 'maxLength'");
   if (atLeast > MOST_REPEATED) throw new SchemaFault(`a 'minLength' above ${MOST_REPEATED}`);
   if (atMost === 0) return grammar.add('text', '"\\"\\""');
-  return grammar.add('text', `"\\"" character${times(atLeast, atMost)} "\\""`);
+  const most = Math.min(atMost, Math.max(atLeast, grammar.mostCharacters));
+  return grammar.add('text', `"\\"" character${times(atLeast, most)} "\\""`);
 }
 
 function formatRule(grammar: Grammar, format: unknown): string {
