@@ -1,13 +1,16 @@
 /** From an uploaded file to the samples of a voice's clip: of the right kind, and as long as it may be. */
 
 import { type Float32Samples, LISTEN_RATE_HZ, MAX_RATE_HZ, MIN_RATE_HZ } from '../../src/contract/audio.ts';
-import type { AudioFileInfo, AudioFileReader } from '../../src/contract/audio-file.ts';
+import type { AllowedFormats, AudioFileInfo, AudioFileReader } from '../../src/contract/audio-file.ts';
 import { invalidRequest } from '../../src/contract/error.ts';
 import { LONGEST_CLIP_S, SHORTEST_CLIP_S } from '../../src/contract/voice-store.ts';
 
 /** The field of the form. */
 export const CLIP_FIELD = 'audio_sample';
-const CONTAINERS: ReadonlySet<string> = new Set(['wav', 'mp3', 'mp4']);
+const FORMATS: AllowedFormats = {
+  containers: new Set(['wav', 'mp3', 'mp4']),
+  words: 'WAV, MP3 and M4A or MP4',
+};
 /**
  * Encoders of MP3 and AAC put silence before the first frame and fill the last one: 0.12 s at 16 kHz, twice that at 8 kHz.
  * A clip that was cut to the longest length before it was encoded is not too long.
@@ -43,9 +46,8 @@ export async function uploadedClip(
 }
 
 async function decoded(audioFiles: AudioFileReader, path: string, rateHz: number, signal: AbortSignal) {
-  const { info, samples } = await audioFiles.open(path, rateHz, CLIP_FIELD, signal);
+  const { info, samples } = await audioFiles.open(path, rateHz, CLIP_FIELD, signal, FORMATS);
   try {
-    requireFormat(info);
     const padding = info.container === 'wav' ? 0 : PADDING_S;
     const most = Math.round((LONGEST_CLIP_S + padding) * rateHz);
     const runs: Float32Samples[] = [];
@@ -59,15 +61,6 @@ async function decoded(audioFiles: AudioFileReader, path: string, rateHz: number
   } finally {
     await samples.return();
   }
-}
-
-function requireFormat({ container }: AudioFileInfo): void {
-  if (CONTAINERS.has(container)) return;
-  throw invalidRequest(
-    `The audio in '${CLIP_FIELD}' is a ${container} file; allowed are WAV, MP3 and M4A or MP4.`,
-    CLIP_FIELD,
-    'unsupported_value',
-  );
 }
 
 function wrongLength(found: string) {

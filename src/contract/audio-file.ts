@@ -11,6 +11,14 @@ export interface AudioFileInfo {
   readonly channels: number;
 }
 
+/** Files that a feature takes, of all that can be read. */
+export interface AllowedFormats {
+  /** As {@link AudioFileInfo.container} names them. */
+  readonly containers: ReadonlySet<string>;
+  /** For messages: `WAV and MP3`. */
+  readonly words: string;
+}
+
 export interface OpenAudioFile {
   readonly info: AudioFileInfo;
   /** Length by the file's own headers, which may be wrong; the longest that is allowed when they say nothing. */
@@ -30,11 +38,18 @@ export interface AudioFileReader {
    * Opens a file on disk; its content decides what it is, not its name.
    * @param rateHz rate of the samples, {@link MIN_RATE_HZ} to {@link MAX_RATE_HZ}.
    * @param field the request's field that an error names.
-   * @throws ServiceError `invalid_request` when it is no audio that can be decoded, is empty, declares to be
+   * @param formats absent: all that can be read.
+   * @throws ServiceError `invalid_request` when it is no audio that can be decoded, is of another format, is empty, declares to be
    *   longer than allowed, or takes the decoder too long or too much memory; `overloaded` when too many files are open; the signal's reason
    *   after an abort.
    */
-  open(path: string, rateHz: number, field: string, signal: AbortSignal): Promise<OpenAudioFile>;
+  open(
+    path: string,
+    rateHz: number,
+    field: string,
+    signal: AbortSignal,
+    formats?: AllowedFormats,
+  ): Promise<OpenAudioFile>;
   /** Ends every decoder. Idempotent. */
   close(): Promise<void>;
 }

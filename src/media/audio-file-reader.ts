@@ -3,9 +3,9 @@
  */
 
 import { stat } from 'node:fs/promises';
-import type { AudioFileReader, OpenAudioFile } from '../contract/audio-file.ts';
+import type { AllowedFormats, AudioFileReader, OpenAudioFile } from '../contract/audio-file.ts';
 import { invalidRequest, ServiceError, shuttingDown } from '../contract/error.ts';
-import { type AudioFileLimits, AudioFileSamples } from './audio-file-samples.ts';
+import { type AskedSamples, type AudioFileLimits, AudioFileSamples } from './audio-file-samples.ts';
 import { lossError } from './media-fault.ts';
 import { MediaProcessLost } from './media-process.ts';
 import { MediaProcesses } from './media-processes.ts';
@@ -53,13 +53,19 @@ class ProcessAudioFileReader implements AudioFileReader {
     this.#processes = new MediaProcesses({ ...options, ...this.#limits });
   }
 
-  async open(path: string, rateHz: number, field: string, signal: AbortSignal): Promise<OpenAudioFile> {
+  async open(
+    path: string,
+    rateHz: number,
+    field: string,
+    signal: AbortSignal,
+    formats?: AllowedFormats,
+  ): Promise<OpenAudioFile> {
     this.#checkRoom();
     const { size } = await stat(path);
     if (size === 0) throw invalidRequest(`The file in '${field}' is empty.`, field, 'invalid_value');
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#start(path, rateHz, field, signal);
+        return await this.#start(path, { rateHz, field, signal, formats });
       } catch (error) {
         // The spare may have died unseen while it waited, which says nothing about the file.
         if (!(error instanceof MediaProcessLost)) throw error;
@@ -68,16 +74,14 @@ class ProcessAudioFileReader implements AudioFileReader {
     }
   }
 
-  async #start(path: string, rateHz: number, field: string, signal: AbortSignal): Promise<OpenAudioFile> {
-    signal.throwIfAborted();
+  async #start(path: string, asked: AskedSamples): Promise<OpenAudioFile> {
+    asked.signal.throwIfAborted();
     this.#checkRoom();
     const samples = new AudioFileSamples({
       process: this.#processes.take(),
       release: (process) => this.#processes.release(process),
       limits: this.#limits,
-      rateHz,
-      field,
-      signal,
+      ...asked,
     });
     try {
       return { ...(await samples.start(path)), samples };

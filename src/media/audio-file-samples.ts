@@ -1,9 +1,9 @@
 /** The samples of one open file, as the serving process pulls them from the file's own process. */
 
 import type { Float32Samples } from '../contract/audio.ts';
-import type { OpenAudioFile } from '../contract/audio-file.ts';
+import type { AllowedFormats, OpenAudioFile } from '../contract/audio-file.ts';
 import { invalidRequest } from '../contract/error.ts';
-import { faultError, lossError } from './media-fault.ts';
+import { faultError, lossError, wrongFormat } from './media-fault.ts';
 import { type MediaProcess, MediaProcessLost } from './media-process.ts';
 import type { FromMediaProcess } from './media-protocol.ts';
 
@@ -19,16 +19,22 @@ export interface AudioFileLimits {
   readonly memoryLimitBytes: number;
 }
 
-export interface AudioFileSamplesOptions {
+/** What is asked of a file. */
+export interface AskedSamples {
+  readonly rateHz: number;
+  /** The request's field that an error names. */
+  readonly field: string;
+  /** Absent: all that can be read. */
+  readonly formats: AllowedFormats | undefined;
+  readonly signal: AbortSignal;
+}
+
+export interface AudioFileSamplesOptions extends AskedSamples {
   /** A process without a job. */
   readonly process: MediaProcess;
   /** Takes the process back and ends it. */
   readonly release: (process: MediaProcess) => Promise<void>;
   readonly limits: AudioFileLimits;
-  readonly rateHz: number;
-  /** The request's field that an error names. */
-  readonly field: string;
-  readonly signal: AbortSignal;
 }
 
 /**
@@ -53,12 +59,13 @@ export class AudioFileSamples implements AsyncGenerator<Float32Samples, void, un
    *   tried. To be followed by {@link return}.
    */
   async start(path: string): Promise<Omit<OpenAudioFile, 'samples'>> {
-    const { process, rateHz, limits } = this.#options;
+    const { process, rateHz, limits, formats, field } = this.#options;
     const blockSamples = Math.floor(rateHz / BLOCKS_PER_SECOND);
     process.run({ path, rateHz, blockSamples, longestS: limits.longestS }, BLOCKS_AHEAD);
     const message = await this.#receive();
     if (message.kind !== 'opened') throw new Error(`media process said '${message.kind}' first`);
     const { info, declaredS = limits.longestS } = message;
+    if (formats?.containers.has(info.container) === false) throw wrongFormat(info.container, formats, field);
     return { info, declaredS: Math.min(declaredS, limits.longestS) };
   }
 
@@ -102,11 +109,11 @@ export class AudioFileSamples implements AsyncGenerator<Float32Samples, void, un
 
   /** The next message that is good news. */
   async #receive(): Promise<FromMediaProcess> {
-    const { process, signal, field, limits } = this.#options;
+    const { process, signal, field, limits, formats } = this.#options;
     try {
       const message = await process.next();
       signal.throwIfAborted();
-      if (message.kind === 'refused') throw faultError(message.fault, field);
+      if (message.kind === 'refused') throw faultError(message.fault, field, formats?.words);
       return message;
     } catch (error) {
       signal.throwIfAborted();

@@ -1,3 +1,4 @@
+import type { AllowedFormats } from '../contract/audio-file.ts';
 import { invalidRequest, ServiceError, shuttingDown } from '../contract/error.ts';
 import type { LossReason } from './media-process.ts';
 import type { MediaFault } from './media-protocol.ts';
@@ -10,23 +11,33 @@ const PROCESS_RETRY_AFTER_S = 1;
 /**
  * The 400 for a file that cannot be used.
  * @param field the request's field that held it.
+ * @param formats those that are allowed there.
  */
-export function faultError(fault: MediaFault, field: string): ServiceError {
-  return invalidRequest(faultMessage(fault, field), field, 'invalid_value');
+export function faultError(fault: MediaFault, field: string, formats = READABLE_FORMATS): ServiceError {
+  return invalidRequest(faultMessage(fault, field, formats), field, 'invalid_value');
 }
 
-function faultMessage(fault: MediaFault, field: string): string {
+/** The 400 for a file that could be read, where others are asked for. */
+export function wrongFormat(container: string, { words }: AllowedFormats, field: string): ServiceError {
+  return invalidRequest(
+    `The audio in '${field}' is a ${container} file. Allowed are ${words}.`,
+    field,
+    'unsupported_value',
+  );
+}
+
+function faultMessage(fault: MediaFault, field: string, formats: string): string {
   switch (fault.kind) {
     case 'unknown-format':
-      return `The content of '${field}' is in no audio format that can be read. Allowed are ${READABLE_FORMATS}.`;
+      return `The content of '${field}' is in no audio format that can be read. Allowed are ${formats}.`;
     case 'bad-container': {
       const detail = fault.detail === undefined ? '' : ` (${fault.detail})`;
-      return `The ${fault.container} file in '${field}' is damaged or of a kind that cannot be read${detail}. Allowed are ${READABLE_FORMATS}.`;
+      return `The ${fault.container} file in '${field}' is damaged or of a kind that cannot be read${detail}. Allowed are ${formats}.`;
     }
     case 'no-audio':
       return `The ${fault.container} file in '${field}' has no audio track, or breaks off before it tells of one.`;
     case 'unknown-codec':
-      return `The ${fault.container} file in '${field}' holds audio of a codec that cannot be decoded (${fault.codec}). Allowed are ${READABLE_FORMATS}.`;
+      return `The ${fault.container} file in '${field}' holds audio of a codec that cannot be decoded (${fault.codec}). Allowed are ${formats}.`;
     case 'too-many-channels':
       return `The audio in '${field}' has ${fault.channels} channels; at most ${fault.most} are allowed.`;
     case 'rate':
