@@ -99,6 +99,7 @@ const APPLIED = [
   'audio.input.noise_reduction',
   'audio.output.format.type',
   'audio.output.format.rate',
+  'audio.output.voice',
   'output_modalities',
   'tts_model',
 ];
@@ -107,9 +108,8 @@ function sentFields({ frame, refused }: Ask, after: Fields, report: Report): voi
   // What is of a refused type is refused with it, and a format is one value.
   const paths = refused.map((param) => param.replace(/^session\./, '').replace(/\.(type|rate)$/, ''));
   for (const path of APPLIED) {
-    const sent = at(frame, `session.${path}`);
-    const isTold = sent !== undefined && !(isFields(sent) && path.endsWith('turn_detection'));
-    if (!isTold || same(sent, at(after, path))) continue;
+    const sent = asTold(path, at(frame, `session.${path}`));
+    if (sent === undefined || same(sent, at(after, path))) continue;
     if (
       paths.some(
         (each) => each === 'session' || `${path}.`.startsWith(`${each}.`) || each.startsWith(`${path}.`),
@@ -121,6 +121,14 @@ function sentFields({ frame, refused }: Ask, after: Fields, report: Report): voi
       `session.${path} was sent as ${shown(sent)}, and neither applies nor was refused`,
     );
   }
+}
+
+/** A value as the session tells it: a voice by its id alone; undefined when it tells it in another way. */
+function asTold(path: string, sent: unknown): unknown {
+  const isVoice = path.endsWith('.voice');
+  if (!isFields(sent)) return isVoice ? (sent ?? undefined) : sent;
+  if (isVoice) return sent.id;
+  return path.endsWith('turn_detection') ? undefined : sent;
 }
 
 /** Whether the session, as last told, finds turns by itself. */
