@@ -1,0 +1,132 @@
+/** Clips for tests and benches, made in a process of their own. */
+
+import { join } from 'node:path';
+import type { SceneName } from './clip-scenes.ts';
+
+/** How a clip is made. */
+export interface ClipRecipe {
+  /** Also its file's name; its ending says whether it is MP4 or QuickTime. */
+  readonly name: string;
+  readonly scene: SceneName;
+  readonly videoCodec: 'avc' | 'hevc';
+  readonly audioCodec?: 'aac' | 'mp3';
+  /** 44,100 Hz when left out. */
+  readonly rateHz?: number;
+  readonly channels?: number;
+  /** As it is coded, before it is turned. */
+  readonly width: number;
+  readonly height: number;
+  readonly fps: number;
+  readonly seconds: number;
+  /** Clockwise, by which players turn it. */
+  readonly rotation?: 0 | 90 | 180 | 270;
+  /** Frames after which there is a key frame again; two seconds of them when left out. */
+  readonly keyFrameS?: number;
+  /** Where its index is: `front` when left out. */
+  readonly index?: 'front' | 'back' | 'fragments';
+  /** Every third frame is left out. */
+  readonly uneven?: boolean;
+}
+
+/** Ten clips of every kind of motion. */
+export const TEN_CLIPS: readonly ClipRecipe[] = [
+  {
+    name: 'pan.mp4',
+    scene: 'pan',
+    videoCodec: 'avc',
+    audioCodec: 'aac',
+    width: 640,
+    height: 360,
+    fps: 24,
+    seconds: 4,
+  },
+  {
+    name: 'zoom.mp4',
+    scene: 'zoom',
+    videoCodec: 'avc',
+    audioCodec: 'mp3',
+    width: 640,
+    height: 480,
+    fps: 30,
+    seconds: 3,
+  },
+  {
+    name: 'turning.mov',
+    scene: 'turning',
+    videoCodec: 'hevc',
+    audioCodec: 'aac',
+    width: 854,
+    height: 480,
+    fps: 25,
+    seconds: 3,
+  },
+  {
+    name: 'talking.mp4',
+    scene: 'talking',
+    videoCodec: 'avc',
+    audioCodec: 'aac',
+    width: 360,
+    height: 640,
+    fps: 30,
+    seconds: 5,
+  },
+  { name: 'still.mp4', scene: 'still', videoCodec: 'avc', width: 640, height: 360, fps: 24, seconds: 2 },
+  {
+    name: 'cut.mp4',
+    scene: 'cut',
+    videoCodec: 'avc',
+    audioCodec: 'aac',
+    width: 640,
+    height: 360,
+    fps: 24,
+    seconds: 3,
+  },
+  { name: 'fade.mp4', scene: 'fade', videoCodec: 'hevc', width: 640, height: 360, fps: 24, seconds: 3 },
+  {
+    name: 'grain.mp4',
+    scene: 'grain',
+    videoCodec: 'avc',
+    audioCodec: 'aac',
+    width: 1280,
+    height: 720,
+    fps: 24,
+    seconds: 2,
+  },
+  {
+    name: 'fast.mp4',
+    scene: 'fast',
+    videoCodec: 'avc',
+    audioCodec: 'mp3',
+    width: 480,
+    height: 360,
+    fps: 60,
+    seconds: 2,
+  },
+  {
+    name: 'text.mov',
+    scene: 'text',
+    videoCodec: 'avc',
+    audioCodec: 'aac',
+    width: 640,
+    height: 360,
+    fps: 30,
+    seconds: 15,
+  },
+];
+
+/**
+ * Writes clips into a folder. The same recipes give the same clips.
+ * @returns their paths, in the order of the recipes.
+ */
+export async function makeClips(
+  folder: string,
+  recipes: readonly ClipRecipe[] = TEN_CLIPS,
+): Promise<string[]> {
+  const entry = join(import.meta.dirname, 'encode-clips.ts');
+  const encoder = Bun.spawn([process.execPath, entry, folder, JSON.stringify(recipes)], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const said = await new Response(encoder.stderr).text();
+  if ((await encoder.exited) !== 0) throw new Error(`clips could not be encoded: ${said}`);
+  return recipes.map(({ name }) => join(folder, name));
+}
