@@ -2,7 +2,7 @@ import { fetchEntries, ModelFetchError } from '../models/fetch.ts';
 import { createProgress } from '../models/progress.ts';
 import { verifyEntries } from '../models/verify.ts';
 import { loadConfig } from '../src/config.ts';
-import { entriesForModels } from '../src/engines/embedded-models.ts';
+import { enginesOfPlugins, entriesForModels } from '../src/engines/embedded-models.ts';
 import { type CatalogEntry, catalog, catalogEntry, resolveModelFiles } from '../src/engines/model-files.ts';
 
 const USAGE = `Usage: bun run models <command>
@@ -25,7 +25,7 @@ async function main([command, ...ids]: readonly string[]): Promise<number> {
       return await list(modelsDir);
     case 'fetch': {
       const { ttsModels: tts, sttModels: stt, textModels: text, embedModels: embed } = config;
-      const configured = entriesForModels({ tts, stt, text, embed });
+      const configured = entriesForModels({ tts, stt, text, embed }, enginesOfPlugins(config.plugins));
       const entries = ids.length > 0 ? ids.map(catalogEntry) : configured;
       const progress = createProgress(process.stderr);
       const count = await fetchEntries(modelsDir, entries, { signal: stop.signal, progress });

@@ -16,7 +16,15 @@ process.once('SIGTERM', () => stop.abort(new Error('Stopped.')));
 /** Engines whose models a purpose needs beside those of the configured models. */
 const EXTRA_ENGINES: Readonly<Record<string, readonly string[] | null>> = {
   start: [],
-  test: ['kokoro', 'piper', 'whisper-base', 'whisper-tiny.en', 'llama-smollm2-135m-instruct', 'minilm'],
+  test: [
+    'kokoro',
+    'piper',
+    'whisper-base',
+    'whisper-tiny.en',
+    'llama-smollm2-135m-instruct',
+    'minilm',
+    'resemblyzer',
+  ],
   bench: ['kokoro', 'piper', 'whisper-base', 'bench'],
   // A container image is built without models; they come into its volume at the first start.
   image: null,
@@ -86,12 +94,15 @@ async function buildAddon(): Promise<string> {
 /** The files of every embedded model that CONFIG maps to, checked by sha256 and fetched where needed. */
 async function bringModels(extraEngines: readonly string[]): Promise<string> {
   const { loadConfig } = await import('../src/config.ts');
-  const { entriesForModels } = await import('../src/engines/embedded-models.ts');
+  const { enginesOfPlugins, entriesForModels } = await import('../src/engines/embedded-models.ts');
   const { fetchEntries } = await import('../models/fetch.ts');
   const { createProgress } = await import('../models/progress.ts');
   const config = loadConfig();
   const { ttsModels: tts, sttModels: stt, textModels: text, embedModels: embed } = config;
-  const entries = entriesForModels({ tts, stt, text, embed }, extraEngines);
+  const entries = entriesForModels({ tts, stt, text, embed }, [
+    ...enginesOfPlugins(config.plugins),
+    ...extraEngines,
+  ]);
   const progress = createProgress(process.stderr);
   const fetched = await fetchEntries(config.modelsDir, entries, { signal: stop.signal, progress });
   const files = entries.reduce((count, entry) => count + entry.files.length, 0);

@@ -65,6 +65,11 @@ export function entriesForModels(
   return entriesForEngines([...kinds, 'silero', ...more]);
 }
 
+/** Kinds of models that loaded plugins need whatever CONFIG says. @param plugins undefined: all. */
+export function enginesOfPlugins(plugins: readonly string[] | undefined): string[] {
+  return plugins === undefined || plugins.includes('voices') ? ['resemblyzer'] : [];
+}
+
 const VOICE_ENTRIES = { kokoro: 'kokoro-voices', piper: 'piper-en-us-joe' } as const;
 
 /** Names of the voices of an embedded model: its voice files, without `.bin`, `.onnx`. */

@@ -4,6 +4,7 @@ import { loadKokoro } from './kokoro/kokoro-model.ts';
 import { loadMinilm } from './minilm/minilm-model.ts';
 import type { ModelSpec } from './model-spec.ts';
 import { loadPiper } from './piper/piper-model.ts';
+import { loadSpeakers } from './speakers/speaker-model.ts';
 import { loadWhisper } from './whisper/whisper-model.ts';
 import { serveInference } from './worker-loop.ts';
 
@@ -17,5 +18,7 @@ serveInference<ModelSpec>((spec, runtime) => {
       return loadWhisper({ ...spec, runtime });
     case 'minilm':
       return loadMinilm({ ...spec, runtime });
+    case 'resemblyzer':
+      return loadSpeakers({ ...spec, runtime });
   }
 });

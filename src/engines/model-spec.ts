@@ -30,4 +30,9 @@ export interface MinilmSpec {
   readonly vocabulary: string;
 }
 
-export type ModelSpec = PiperSpec | KokoroSpec | WhisperSpec | MinilmSpec;
+export interface SpeakersSpec {
+  readonly kind: 'resemblyzer';
+  readonly modelsDir: string;
+}
+
+export type ModelSpec = PiperSpec | KokoroSpec | WhisperSpec | MinilmSpec | SpeakersSpec;

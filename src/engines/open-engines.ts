@@ -18,25 +18,30 @@ import type {
 } from '../contract/settings.ts';
 import type { TextEngine } from '../contract/text.ts';
 import type { VideoEngine } from '../contract/video.ts';
+import type { VoiceFitter } from '../contract/voice.ts';
 import { BatchPool } from './batch-pool.ts';
 import { continuationEngine } from './continuation/continuation-engine.ts';
 import { embeddedSpecs, poolModel } from './embedded-models.ts';
+import { kokoroFitter, NO_FITTER } from './kokoro/kokoro-fitter.ts';
 import { openLlama } from './llama/llama-engine.ts';
 import { minilmEngine } from './minilm/minilm-engine.ts';
 import type { ModelSpec } from './model-spec.ts';
 import { poolMeter } from './pool-meter.ts';
 import { poolTtsEngine } from './pool-tts-engine.ts';
 import { openVad } from './silero/silero-engine.ts';
+import { speakerEncoder } from './speakers/speaker-engine.ts';
 import { upstreamEmbedEngine } from './upstream/upstream-embed-engine.ts';
 import { type UpstreamMeter, upstreamMeters } from './upstream/upstream-meter.ts';
 import { upstreamSttEngine } from './upstream/upstream-stt-engine.ts';
 import { upstreamTextEngine } from './upstream/upstream-text-engine.ts';
 import { upstreamTtsEngine } from './upstream/upstream-tts-engine.ts';
 import { whisperEngine } from './whisper/whisper-engine.ts';
-import { startInferencePool } from './worker-pool.ts';
+import { type InferencePool, type InferencePoolOptions, startInferencePool } from './worker-pool.ts';
 
 const WORKER_ENTRY = fileURLToPath(new URL('./inference-worker.ts', import.meta.url));
 const NONE: ReadonlyMap<string, never> = new Map<string, never>();
+/** Name in the pool of what tells speakers apart. */
+const SPEAKERS = 'resemblyzer';
 
 export interface OpenEnginesOptions {
   /** Slots that a loaded plugin needs; nothing is loaded for others. */
@@ -56,7 +61,9 @@ export interface OpenEnginesOptions {
 
 export interface OpenEngines {
   /** Those of the needs that engines fill. */
-  readonly slots: Partial<Pick<Slots, 'tts' | 'stt' | 'vad' | 'text' | 'embed' | 'video'>>;
+  readonly slots: Partial<
+    Pick<Slots, 'tts' | 'stt' | 'vad' | 'text' | 'embed' | 'video' | 'speakers' | 'voiceFitter'>
+  >;
   /** Ends every process and connection. Idempotent. */
   close(): Promise<void>;
 }
@@ -72,7 +79,11 @@ export async function openEngines(options: OpenEnginesOptions): Promise<OpenEngi
     const tts = needs.has('tts') ? options.ttsModels : NONE;
     const stt = needs.has('stt') ? options.sttModels : NONE;
     const embed = needs.has('embed') ? (options.embedModels ?? NONE) : NONE;
-    const models = embeddedSpecs({ tts, stt, embed }, modelsDir);
+    const hearsSpeakers = needs.has('speakers') || needs.has('voiceFitter');
+    const models: Readonly<Record<string, ModelSpec>> = {
+      ...embeddedSpecs({ tts, stt, embed }, modelsDir),
+      ...(hearsSpeakers && { [SPEAKERS]: { kind: SPEAKERS, modelsDir } }),
+    };
     const parts = { entry: WORKER_ENTRY, settings, clock, log, meter: poolMeter(metrics) };
     const pool = opened.adopt(await startInferencePool<ModelSpec>({ ...parts, models }), (it) => it.close());
     const meterOf = upstreamMeters(metrics);
@@ -102,6 +113,8 @@ export async function openEngines(options: OpenEnginesOptions): Promise<OpenEngi
         return minilmEngine(pool, poolModel(model), settings.workers, lastPool);
       });
     }
+    if (needs.has('speakers')) slots.speakers = speakerEncoder(pool, SPEAKERS);
+    if (needs.has('voiceFitter')) slots.voiceFitter = openFitter(tts, models, pool, parts, opened, modelsDir);
     if (needs.has('text')) {
       slots.text = await openTextTable(options.textModels ?? NONE, opened, meterOf, options);
     }
@@ -121,6 +134,36 @@ export async function openEngines(options: OpenEnginesOptions): Promise<OpenEngi
     await opened.disposeAsync();
     throw new StartError(error instanceof Error ? error.message : String(error), { cause: error });
   }
+}
+
+/** What fits stored voices to Kokoro, where CONFIG has it. */
+function openFitter(
+  tts: TtsModels,
+  models: Readonly<Record<string, ModelSpec>>,
+  pool: InferencePool,
+  parts: Omit<InferencePoolOptions<ModelSpec>, 'models'>,
+  opened: AsyncDisposableStack,
+  modelsDir: string,
+): VoiceFitter {
+  const { kokoro, [SPEAKERS]: speakers } = models;
+  const settings = tts.values().find(({ kind }) => kind === 'kokoro');
+  if (!kokoro || !speakers || settings?.kind !== 'kokoro') return NO_FITTER;
+  // One process: a second would hold the weights once more. A GPU would have to hold them twice.
+  const alone = { ...parts.settings, workers: 1 };
+  const lastPool =
+    parts.settings.provider === 'cpu'
+      ? opened.adopt(
+          new BatchPool<ModelSpec>({ ...parts, settings: alone, models: { kokoro, [SPEAKERS]: speakers } }),
+          (it) => it.close(),
+        )
+      : pool;
+  const names = { speech: poolModel(settings), speakers: SPEAKERS };
+  const { clock, log } = parts;
+  const fitter = kokoroFitter({
+    ...{ models: names, pool, lastPool, defaultVoice: settings.voice, modelsDir },
+    ...{ clock, log: log.child({ model: poolModel(settings) }) },
+  });
+  return opened.adopt(fitter, (it) => it.close());
 }
 
 /** Language models, each with a process of its own, which load at once. */

@@ -6,7 +6,6 @@
 
 import type { Float32Samples } from '../contract/audio.ts';
 import type { SynthesisRequest } from '../contract/engine.ts';
-import type { Id } from '../contract/id.ts';
 
 /** Where inference runs (contract: `ORT_PROVIDER`) and with how many threads inside one operator. */
 export interface RuntimeOptions {
@@ -35,7 +34,7 @@ export interface PassModel<Request, Result, Description = undefined> {
 /** Whose voice a pass speaks with: one that came with the model, or a stored one. */
 export type PassVoice =
   | { readonly kind: 'preset'; readonly name: string }
-  | { readonly kind: 'adaptation'; readonly id: Id<'voice'>; readonly adaptation: string };
+  | { readonly kind: 'adaptation'; readonly adaptation: string };
 
 /** What of a synthesis request crosses to the inference process. */
 export interface SpeechRequest extends Pick<SynthesisRequest, 'text' | 'speed' | 'delivery'> {

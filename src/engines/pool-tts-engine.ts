@@ -19,7 +19,7 @@ export function poolTtsEngine(pool: InferencePool, model: string, defaultVoice: 
     if (voice === undefined) return { kind: 'preset', name: defaultVoice };
     if (!speaksAdaptations) throw ownVoiceOnly();
     if (voice.adaptation === undefined) throw notPrepared();
-    return { kind: 'adaptation', id: voice.id, adaptation: voice.adaptation };
+    return { kind: 'adaptation', adaptation: voice.adaptation };
   };
   return {
     rateHz,

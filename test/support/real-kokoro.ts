@@ -42,7 +42,7 @@ export async function openKokoro() {
       const front = new KokoroFront(await openGraph(graphs.front, runtime), vocabulary);
       const generator = new KokoroGenerator(await openGraph(graphs.generator, runtime));
       const voice = await loadVoice(VOICE, { modelsDir, arithmetic, front, generator, toPhonemes });
-      const utterance = await front.speak(await toPhonemes(text), voice.styles, 1);
+      const utterance = await front.speak(await toPhonemes(text), voice, 1);
       const kinds = frameKinds(prosodyOf(utterance), voice.profile.energyThresholds);
       const { audio } = await generator.decodeWhole(utterance, kinds);
       await generator.close();

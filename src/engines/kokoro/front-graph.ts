@@ -14,11 +14,14 @@ import { normSlots } from './generator-graph.ts';
 const GENERATOR = '/decoder/decoder/generator/';
 /** Output of the decoder that feeds the generator, [1, 512, 2T]. */
 const HIDDEN = '/decoder/decoder/decode.3/Div_4_output_0';
+/** Predicted pitch in Hz, [1, 2T]; what is sung below 10 Hz is noise. */
+const PITCH = '/encoder/Reshape_output_0';
 /** Magnitude and phase of the harmonic source, [1, 22, 120T + 1]. */
 const SOURCE = `${GENERATOR}Concat_3_output_0`;
 
 /**
- * Builds the front graph. Inputs as shipped: `tokens` int64 [1, n], `style` [1, 256], `speed` [1].
+ * Builds the front graph. Inputs as shipped: `tokens` int64 [1, n], `style` [1, 256], `speed` [1], and
+ * `pitch_scale` [1], by which the predicted pitch is multiplied.
  * Outputs for an utterance of T text frames (25 ms each): `hidden` [1, 2T, 512], `source`
  * [1, 120T + 1, 22], `affine` [1, 2 x channels of all norms], gain-1 and offset in the order of
  * {@link normSlots}, and `pitch` (Hz), `energy` (log) [1, 2T] and
@@ -33,17 +36,27 @@ export function buildFront(shipped: Graph, arithmetic: Arithmetic): Graph {
   const affines = normSlots().map((slot) => `${GENERATOR}${slot.path}/fc/Gemm_output_0`);
   ends.alias('affine_of_norms', ends.op('Concat', affines, { axis: 1 }));
   const tail = ends.build();
+  const scale = new GraphBuilder('scale');
+  scale.input('pitch_scale', [1]);
+  const unscaled = `${PITCH}_unscaled`;
+  const scaled = makeNode('Mul', [unscaled, 'pitch_scale'], [PITCH]);
+  const predicting = shipped.node.map((node) =>
+    node.output.includes(PITCH)
+      ? { ...node, output: node.output.map((name) => (name === PITCH ? unscaled : name)) }
+      : node,
+  );
   const graph: Graph = {
     ...shipped,
     name: 'kokoro-front',
-    node: [...shipped.node, ...tail.node],
+    input: [...shipped.input, ...scale.build().input],
+    node: [...predicting, scaled, ...tail.node],
     initializer: [...shipped.initializer, ...tail.initializer],
   };
   const outputs = [
     { name: 'hidden', value: 'hidden_by_time' },
     { name: 'source', value: 'source_by_time' },
     { name: 'affine', value: 'affine_of_norms' },
-    { name: 'pitch', value: '/encoder/Reshape_output_0' },
+    { name: 'pitch', value: PITCH },
     { name: 'energy', value: '/encoder/Reshape_1_output_0' },
     { name: 'durations', value: '/encoder/Clip_output_0' },
   ];

@@ -8,6 +8,14 @@ import { HIDDEN_FRAMES } from './generator-graph.ts';
 /** Length of a style vector; a voice has one for each number of tokens. */
 export const STYLE_LENGTH = 256;
 
+/** A voice. */
+export interface SpokenStyle {
+  /** [510 x STYLE_LENGTH], the row for n tokens at n. */
+  readonly styles: Float32Array;
+  /** By which the predicted pitch is multiplied. */
+  readonly pitchScale: number;
+}
+
 /** What the front knows of an utterance of T text frames. */
 export interface Utterance extends AudibleFrames {
   /** T; a frame lasts 25 ms. */
@@ -55,10 +63,9 @@ export class KokoroFront {
 
   /**
    * @param phonemes at most {@link MAX_PASS_TOKENS} symbols.
-   * @param styles a voice: [510 x STYLE_LENGTH], the row for n tokens at n.
    * @param speed 1 is natural, 2 twice as fast.
    */
-  async speak(phonemes: string, styles: Float32Array, speed: number): Promise<Utterance> {
+  async speak(phonemes: string, { styles, pitchScale }: SpokenStyle, speed: number): Promise<Utterance> {
     const tokens = tokensOf(phonemes, this.#vocabulary).slice(0, MAX_PASS_TOKENS);
     const row = Math.min(tokens.length, styles.length / STYLE_LENGTH - 1) * STYLE_LENGTH;
     // The model was trained with a pad, id 0, at both ends; styles count tokens without them.
@@ -68,6 +75,7 @@ export class KokoroFront {
         tokens: { type: 'int64', dims: [1, padded.length], data: padded },
         style: { type: 'float32', dims: [1, STYLE_LENGTH], data: styles.slice(row, row + STYLE_LENGTH) },
         speed: { type: 'float32', dims: [1], data: Float32Array.of(speed) },
+        pitch_scale: { type: 'float32', dims: [1], data: Float32Array.of(pitchScale) },
       },
       ['hidden', 'source', 'affine', 'pitch', 'energy', 'durations'],
     );

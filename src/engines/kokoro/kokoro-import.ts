@@ -10,7 +10,7 @@ import { buildFront } from './front-graph.ts';
 import { buildGenerator } from './generator-graph.ts';
 
 /** Raise with every change of the graphs. */
-const VERSION = 4;
+const VERSION = 5;
 const OPSETS = [{ version: 20 }, { domain: 'com.microsoft', version: 1 }];
 const IR_VERSION = 9;
 

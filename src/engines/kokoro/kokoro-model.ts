@@ -3,14 +3,16 @@
 import { type Float32Samples, SPEECH_RATE_HZ } from '../../contract/audio.ts';
 import { arithmeticFor } from '../cpu-arithmetic.ts';
 import { frameWindows, type WindowPlan } from '../frame-windows.ts';
-import type { RuntimeOptions, SpeechModel, SpeechRequest } from '../pass-model.ts';
+import type { PassVoice, RuntimeOptions, SpeechModel, SpeechRequest } from '../pass-model.ts';
 import { openGraph } from '../runtime.ts';
 import { splitPhonemes } from '../text/kokoro-tokens.ts';
 import { KokoroFront } from './kokoro-front.ts';
 import { KokoroGenerator } from './kokoro-generator.ts';
 import { importKokoro } from './kokoro-import.ts';
+import { readMix } from './kokoro-mix.ts';
 import { loadKokoroText } from './kokoro-text.ts';
 import { type KokoroVoice, loadVoice, prosodyOf } from './kokoro-voices.ts';
+import { mixedVoice } from './mixed-voice.ts';
 import { RunningStatistics } from './norm-statistics.ts';
 
 /**
@@ -18,6 +20,9 @@ import { RunningStatistics } from './norm-statistics.ts';
  * more: just under four text frames.
  */
 const WINDOWS: WindowPlan = { first: 40, longest: 80, context: 4 };
+
+/** Mixes of voices that are kept, of less than a megabyte each; making one anew takes milliseconds. */
+const MIXES = 16;
 
 export interface KokoroOptions {
   readonly modelsDir: string;
@@ -55,9 +60,11 @@ export async function loadKokoro(
 }
 
 class KokoroModel implements SpeechModel {
-  readonly description = { rateHz: SPEECH_RATE_HZ, speaksAdaptations: false };
+  readonly description = { rateHz: SPEECH_RATE_HZ, speaksAdaptations: true };
   /** Voices of the options and those that were asked for; there are as many as the catalog lists. */
   readonly #loaded = new Map<string, Promise<KokoroVoice>>();
+  /** By the text of their adaptations, those that were used last. */
+  readonly #mixed = new Map<string, KokoroVoice>();
 
   constructor(
     private readonly voices: readonly string[],
@@ -69,15 +76,14 @@ class KokoroModel implements SpeechModel {
 
   /** One after the other: measuring two at once would only take more memory. */
   async loadVoices(): Promise<void> {
-    for (const name of this.voices) await this.#voice(name);
+    for (const name of this.voices) await this.#preset(name);
   }
 
   async *open(request: SpeechRequest): AsyncGenerator<Float32Samples | null, void, undefined> {
-    const name = request.voice?.kind === 'preset' ? request.voice.name : this.voices[0];
-    const voice = await this.#voice(name ?? '');
+    const voice = await this.#voice(request.voice ?? { kind: 'preset', name: this.voices[0] ?? '' });
     const phonemes = await this.toPhonemes(request.text);
     for (const pass of splitPhonemes(phonemes)) {
-      const utterance = await this.front.speak(pass, voice.styles, request.speed);
+      const utterance = await this.front.speak(pass, voice, request.speed);
       const statistics = new RunningStatistics(voice.profile, prosodyOf(utterance));
       yield null;
       for (const window of frameWindows(utterance, WINDOWS, request.delivery)) {
@@ -91,7 +97,33 @@ class KokoroModel implements SpeechModel {
     await this.generator.close();
   }
 
-  #voice(name: string): Promise<KokoroVoice> {
+  #voice(voice: PassVoice): Promise<KokoroVoice> {
+    return voice.kind === 'preset' ? this.#preset(voice.name) : this.#mix(voice.adaptation);
+  }
+
+  /** A few milliseconds, where its presets were used before. */
+  async #mix(adaptation: string): Promise<KokoroVoice> {
+    const known = this.#mixed.get(adaptation);
+    // What was used last stands last.
+    this.#mixed.delete(adaptation);
+    const voice = known ?? (await this.#mixedOf(adaptation));
+    this.#mixed.set(adaptation, voice);
+    const [oldest] = this.#mixed.keys();
+    if (this.#mixed.size > MIXES && oldest !== undefined) this.#mixed.delete(oldest);
+    return voice;
+  }
+
+  async #mixedOf(adaptation: string): Promise<KokoroVoice> {
+    const mix = readMix(adaptation);
+    if (!mix) throw new Error('The adaptation is no mix of voices of Kokoro.');
+    const presets = new Map<string, KokoroVoice>();
+    for (const name of [...Object.keys(mix.timbre), ...Object.keys(mix.prosody)]) {
+      presets.set(name, await this.#preset(name));
+    }
+    return mixedVoice(mix, presets);
+  }
+
+  #preset(name: string): Promise<KokoroVoice> {
     const known = this.#loaded.get(name);
     if (known) return known;
     const loading = this.openVoice(name);

@@ -5,7 +5,7 @@ import { imported } from '../import-cache.ts';
 import { catalogEntry, resolveModelFiles } from '../model-files.ts';
 import type { Arithmetic } from '../onnx/convolution-product.ts';
 import { STATISTICS_LENGTH } from './generator-graph.ts';
-import type { KokoroFront, Utterance } from './kokoro-front.ts';
+import type { KokoroFront, SpokenStyle, Utterance } from './kokoro-front.ts';
 import type { KokoroGenerator } from './kokoro-generator.ts';
 import {
   CALIBRATION_TEXTS,
@@ -21,9 +21,7 @@ import {
 const VERSION = 3;
 const PROFILE_FILE = 'profile.f32';
 
-export interface KokoroVoice {
-  /** [510 x 256], one row for each number of tokens. */
-  readonly styles: Float32Array;
+export interface KokoroVoice extends SpokenStyle {
   readonly profile: VoiceProfile;
 }
 
@@ -67,6 +65,7 @@ export async function loadVoice(name: string, measuring: VoiceMeasuring): Promis
   return {
     styles,
     profile: decodeProfile(new Float32Array(await Bun.file(join(folder, PROFILE_FILE)).arrayBuffer())),
+    pitchScale: 1,
   };
 }
 
@@ -74,7 +73,9 @@ export async function loadVoice(name: string, measuring: VoiceMeasuring): Promis
 async function measure(styles: Float32Array, measuring: VoiceMeasuring): Promise<VoiceProfile> {
   const utterances: Utterance[] = [];
   for (const text of CALIBRATION_TEXTS) {
-    utterances.push(await measuring.front.speak(await measuring.toPhonemes(text), styles, 1));
+    utterances.push(
+      await measuring.front.speak(await measuring.toPhonemes(text), { styles, pitchScale: 1 }, 1),
+    );
   }
   const thresholds = energyThresholds(utterances.map(prosodyOf));
   const measured: MeasuredUtterance[] = [];

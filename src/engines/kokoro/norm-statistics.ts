@@ -117,6 +117,43 @@ export function poolProfile(
   };
 }
 
+export interface WeightedProfile {
+  readonly profile: VoiceProfile;
+  readonly weight: number;
+}
+
+/** Least part of the parts' own variance that a mix of them keeps, where weights below 0 would leave none. */
+const LEAST_VARIANCE = 0.25;
+
+/**
+ * Statistics of a mix of voices, as good as measured ones (docs/decisions/stored-voices.md): means and variances of the parts that
+ * give it its sound, thresholds of those that give it its energy.
+ * @param timbre weights together 1, as in `prosody`.
+ */
+export function mixedProfile(
+  timbre: readonly WeightedProfile[],
+  prosody: readonly WeightedProfile[],
+): VoiceProfile {
+  const mean = new Float32Array(FRAME_KINDS * STATISTICS_LENGTH);
+  const square = new Float32Array(mean.length);
+  for (let i = 0; i < mean.length; i++) {
+    let [mixed, variance, least] = [0, 0, Number.POSITIVE_INFINITY];
+    for (const { profile, weight } of timbre) {
+      const own = profile.mean[i] ?? 0;
+      const ownVariance = Math.max(0, (profile.square[i] ?? 0) - own * own);
+      mixed += weight * own;
+      variance += weight * ownVariance;
+      least = Math.min(least, ownVariance);
+    }
+    mean[i] = mixed;
+    square[i] = mixed * mixed + Math.max(variance, LEAST_VARIANCE * least);
+  }
+  const energyThresholds = Array.from({ length: ENERGY_STEPS - 1 }, (_, step) =>
+    prosody.reduce((sum, { profile, weight }) => sum + weight * (profile.energyThresholds[step] ?? 0), 0),
+  );
+  return { energyThresholds, mean, square };
+}
+
 /** Mean and mean square of every norm channel, [STATISTICS_LENGTH] each. */
 export interface NormStatistics {
   readonly mean: Float32Array;
