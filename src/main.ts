@@ -4,6 +4,7 @@ import { partnerPlugin } from '../plugins/partner/index.ts';
 import { realtimePlugin } from '../plugins/realtime/index.ts';
 import { responsesPlugin } from '../plugins/responses/index.ts';
 import { speechPlugin } from '../plugins/speech/index.ts';
+import { videoPlugin } from '../plugins/video/index.ts';
 import { openEngines } from './engines/open-engines.ts';
 import { audioFileReader } from './media/audio-file-reader.ts';
 import { clipReader } from './media/clip-reader.ts';
@@ -13,7 +14,7 @@ import { searxngSearch } from './search/searxng-search.ts';
 
 /** The one place that lists what this build is made of. */
 await runProcess({
-  plugins: ({ limits, partner, batch, dataDir }) => [
+  plugins: ({ limits, partner, batch, video, dataDir }) => [
     speechPlugin({
       maxCharacters: limits.speechCharacters,
       requestsPerOrganization: {
@@ -42,6 +43,15 @@ await runProcess({
       lineBytes: limits.requestBytes,
     }),
     responsesPlugin({ requestsPerOrganization: limits.textRequestsPerOrganization }),
+    videoPlugin({
+      requestsPerOrganization: limits.videoRequestsPerOrganization,
+      room: {
+        mostOpen: limits.videosPerOrganization,
+        mostBytes: limits.storedVideoBytesPerOrganization,
+      },
+      folder: join(dataDir, 'videos'),
+      ...video,
+    }),
   ],
   async open(config, needs, words) {
     const { ttsModels, sttModels, textModels, embedModels, videoModels, inference, modelsDir, limits } =

@@ -66,6 +66,7 @@ export function openapiRoutes(version: string) {
           { name: 'text', description: 'Language models: chat, responses, embeddings' },
           { name: 'files', description: 'Input and results of batches' },
           { name: 'batch', description: 'Many requests in one file, done within a day' },
+          { name: 'video', description: 'Clips, continued' },
           { name: 'models', description: 'What can be asked for' },
           { name: 'usage', description: 'What was consumed' },
           { name: 'service', description: 'State of the process; no key needed' },
