@@ -19,6 +19,8 @@ import type {
 import type { TextEngine } from '../contract/text.ts';
 import type { VideoEngine } from '../contract/video.ts';
 import type { VoiceFitter } from '../contract/voice.ts';
+import { clipCutter } from '../media/clip-cutter.ts';
+import { clipReader } from '../media/clip-reader.ts';
 import { BatchPool } from './batch-pool.ts';
 import { continuationEngine } from './continuation/continuation-engine.ts';
 import { embeddedSpecs, poolModel } from './embedded-models.ts';
@@ -35,6 +37,7 @@ import { type UpstreamMeter, upstreamMeters } from './upstream/upstream-meter.ts
 import { upstreamSttEngine } from './upstream/upstream-stt-engine.ts';
 import { upstreamTextEngine } from './upstream/upstream-text-engine.ts';
 import { upstreamTtsEngine } from './upstream/upstream-tts-engine.ts';
+import { upstreamVideoEngine } from './upstream/upstream-video-engine.ts';
 import { whisperEngine } from './whisper/whisper-engine.ts';
 import { type InferencePool, type InferencePoolOptions, startInferencePool } from './worker-pool.ts';
 
@@ -120,9 +123,12 @@ export async function openEngines(options: OpenEnginesOptions): Promise<OpenEngi
     }
     if (needs.has('video')) {
       const { environment } = settings;
+      const clips = opened.adopt(clipReader({ environment }), (it) => it.close());
+      const cutter = opened.adopt(clipCutter({ environment }), (it) => it.close());
       slots.video = openTable(options.videoModels ?? NONE, opened, (id, model): VideoEngine => {
-        if (model.kind === 'upstream') throw new Error(`'${id}' is upstream`);
-        return continuationEngine({ environment, log: log.child({ model: id }) });
+        if (model.kind === 'continuation')
+          return continuationEngine({ environment, log: log.child({ model: id }) });
+        return upstreamVideoEngine({ settings: model, clips, cutter, ...remote(id) });
       });
     }
     if (needs.has('vad')) {

@@ -38,6 +38,13 @@ export interface UpstreamServerOptions {
 /** A body that can be sent again. */
 type Body = string | FormData;
 
+interface Asked {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly path: string;
+  readonly body?: Body;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 /** How long a server may take. */
 export interface CallLimits {
   readonly firstByteMs: number;
@@ -57,6 +64,8 @@ export interface UpstreamCall {
     headers?: Readonly<Record<string, string>>,
     tolerated?: readonly number[],
   ): Promise<Response>;
+  /** Asks without a body; the answer is of any status. A connection that cannot be made is tried three times. */
+  ask(method: 'GET' | 'DELETE', path: string): Promise<Response>;
   /** Portions of a response's body, as they come. */
   portionsOf(response: Response): AsyncGenerator<Uint8Array, void, undefined>;
 }
@@ -102,6 +111,7 @@ export class UpstreamServer {
     try {
       const result = yield* talk({
         post: (...asked) => this.#post(ended, patience, ...asked),
+        ask: (method, path) => this.#exchange(ended, patience, { method, path }),
         portionsOf: (response) => portionsOf(response, patience, limits.idleMs),
       });
       this.#reached();
@@ -135,19 +145,23 @@ export class UpstreamServer {
     headers: Readonly<Record<string, string>> = {},
     tolerated: readonly number[] = [],
   ): Promise<Response> {
-    const response = await this.#circuit.run(async () => {
-      try {
-        return await this.#reach(path, body, headers, signal);
-      } catch (error) {
-        // Whoever leaves says nothing of the server.
-        throw signal.aborted && !patience.signal.aborted ? error : new Unreached(error);
-      }
-    });
+    const response = await this.#exchange(signal, patience, { method: 'POST', path, body, headers });
     const { status } = response;
     if (response.ok || tolerated.includes(status)) return response;
     const said = await textUpTo(response, ERROR_BODY_BYTES);
     this.#log.warn('upstream refused', { status, error: upstreamErrorName(said) });
     throw this.#explain?.(status, said) ?? upstreamRefusal(status, response.headers);
+  }
+
+  #exchange(signal: AbortSignal, patience: Patience, asked: Asked): Promise<Response> {
+    return this.#circuit.run(async () => {
+      try {
+        return await this.#reach(asked, signal);
+      } catch (error) {
+        // Whoever leaves says nothing of the server.
+        throw signal.aborted && !patience.signal.aborted ? error : new Unreached(error);
+      }
+    });
   }
 
   /** What a caller may know of a failed call; `patience` tells whether it took too long. */
@@ -167,20 +181,15 @@ export class UpstreamServer {
     this.#log.info('upstream answers again');
   }
 
-  async #reach(
-    path: string,
-    body: Body,
-    headers: Readonly<Record<string, string>>,
-    signal: AbortSignal,
-  ): Promise<Response> {
+  async #reach({ method, path, body, headers = {} }: Asked, signal: AbortSignal): Promise<Response> {
     for (let attempt = 0; ; attempt += 1) {
       try {
         return await fetch(`${this.#settings.baseUrl}${path}`, {
-          method: 'POST',
+          method,
           // A redirect could carry the key to another host.
           redirect: 'error',
           headers: { ...headers, ...this.#authorization() },
-          body,
+          ...(body !== undefined && { body }),
           signal,
         });
       } catch (error) {
