@@ -21,7 +21,7 @@ export interface VoicesOptions {
 }
 
 const NEEDS = [
-  ...(['voices', 'blobs', 'jobs', 'audioFiles', 'vad', 'speakers', 'voiceFitter'] as const),
+  ...(['voices', 'blobs', 'jobs', 'audioFiles', 'vad', 'speakers', 'voiceFitter', 'tts'] as const),
   ...(['calls', 'clock', 'log', 'metrics'] as const),
 ] as const;
 

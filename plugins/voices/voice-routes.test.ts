@@ -390,6 +390,24 @@ describe('voices', () => {
     expect(app.log.lines).toMatchObject([{ level: 'error', fields: { voice: id } }]);
   });
 
+  it('are forgotten by servers that were given them', async () => {
+    const forgotten: string[] = [];
+    const app = await voiceApp({ forget: async (voice) => void forgotten.push(voice) });
+    const { voice_id: id } = await app.enroll();
+    await app.send(`${VOICES}/${id}`, { method: 'DELETE' }, KEY_B);
+    expect(forgotten).toEqual([]);
+    await app.send(`${VOICES}/${id}`, { method: 'DELETE' });
+    expect(forgotten).toEqual([id]);
+  });
+
+  it('are gone though a server could not be told', async () => {
+    const app = await voiceApp({ forget: () => Promise.reject(new Error('away')) });
+    const { voice_id: id } = await app.enroll();
+    expect((await app.send(`${VOICES}/${id}`, { method: 'DELETE' })).status).toBe(200);
+    expect(app.log.lines).toMatchObject([{ level: 'error', fields: { voice: id, model: 'remote' } }]);
+    expect(await app.clips()).toEqual([]);
+  });
+
   it('of others do not exist', async () => {
     const app = await voiceApp();
     const { voice_id: id } = await app.enroll();

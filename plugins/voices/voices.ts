@@ -5,6 +5,7 @@ import type { Caller } from '../../src/contract/caller.ts';
 import { ServiceError } from '../../src/contract/error.ts';
 import type { Id } from '../../src/contract/id.ts';
 import type { Logger } from '../../src/contract/logger.ts';
+import type { Slots } from '../../src/contract/plugin.ts';
 import {
   clipBlob,
   type VoicePage,
@@ -13,7 +14,7 @@ import {
 } from '../../src/contract/voice-store.ts';
 import { StoredVoices } from '../../src/speak/stored-voices.ts';
 
-export interface VoicesParts {
+export interface VoicesParts extends Pick<Slots, 'tts'> {
   readonly voices: VoiceStore;
   readonly blobs: BlobStore;
   readonly log: Logger;
@@ -53,7 +54,21 @@ export class Voices {
   async delete({ organization }: Caller, id: string): Promise<void> {
     const { voices, blobs, log } = this.#parts;
     if (!(await voices.delete(organization, id))) throw unknownVoice(id);
-    await deleteClip(blobs, id as Id<'voice'>, log);
+    const voice = id as Id<'voice'>;
+    await Promise.all([deleteClip(blobs, voice, log), this.#forget(voice)]);
+  }
+
+  /** Servers that were given the clip delete it, as far as they can be reached. */
+  async #forget(voice: Id<'voice'>): Promise<void> {
+    const { tts, log } = this.#parts;
+    const forgetting = tts.ids.map(async (model) => {
+      try {
+        await tts.get(model)?.forget?.(voice);
+      } catch (error) {
+        log.error('a deleted voice is left at the server of a model', error, { voice, model });
+      }
+    });
+    await Promise.all(forgetting);
   }
 }
 

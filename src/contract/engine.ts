@@ -1,6 +1,7 @@
 /** What a feature may ask of a model, whatever runs it: a local ONNX graph or an upstream server. */
 
 import type { Float32Samples } from './audio.ts';
+import type { Id } from './id.ts';
 import type { SpokenVoice } from './voice.ts';
 
 /**
@@ -51,6 +52,12 @@ export interface TtsEngine {
    *   failed; what the voice's clip throws.
    */
   synthesize(request: SynthesisRequest, signal: AbortSignal): AsyncIterable<Float32Samples>;
+  /**
+   * Has a server delete what it was given of a stored voice, whichever process gave it. Absent: the engine gives
+   * nothing away that is kept.
+   * @throws ServiceError `upstream` or `overloaded` when the server did not do it.
+   */
+  forget?(voice: Id<'voice'>): Promise<void>;
   ready(): ReadyReport;
   /** Idempotent; frees workers, sessions and sockets. */
   close(): Promise<void>;

@@ -16,6 +16,10 @@ export interface FakeCloningUpstream {
   readonly asked: Readonly<Record<string, unknown>>[];
   /** Uploads that came, refused ones too. */
   uploads: number;
+  /** Deletions that were asked for. */
+  deletions: number;
+  /** Whether it can delete nothing. */
+  isStuck: boolean;
   /** Awaited before an upload is answered. */
   beforeUpload: () => Promise<void> | void;
   /** Voices that it has room for. */
@@ -52,6 +56,8 @@ export function startFakeCloningUpstream(): FakeCloningUpstream {
       if (pathname === '/v1/models') return Response.json({ data: [] });
       if (pathname === '/v1/audio/speech') return speech((await request.json()) as Record<string, unknown>);
       if (pathname === '/v1/audio/voices' && request.method === 'POST') return upload(request);
+      const [, name = ''] = /^\/v1\/audio\/voices\/(.+)$/.exec(pathname) ?? [];
+      if (name !== '' && request.method === 'DELETE') return remove(decodeURIComponent(name));
       return Response.json({ detail: 'Not Found' }, { status: 404 });
     },
   });
@@ -75,6 +81,12 @@ export function startFakeCloningUpstream(): FakeCloningUpstream {
     voices.set(key, { clip, consent, refText: `${form.get('ref_text') ?? ''}` });
     return Response.json({ success: true, voice: { name: key, consent, file_size: clip.length } });
   };
+  const remove = (name: string): Response => {
+    upstream.deletions += 1;
+    if (upstream.isStuck) return Response.json({ detail: 'disk' }, { status: 500 });
+    if (voices.delete(name.toLowerCase())) return Response.json({ success: true, message: 'deleted' });
+    return Response.json({ success: false, error: 'no such voice' }, { status: 404 });
+  };
   const speech = async (body: Record<string, unknown>): Promise<Response> => {
     upstream.asked.push(body);
     if (typeof body.input !== 'string' || body.input.trim() === '') return refused('input is empty');
@@ -92,6 +104,8 @@ export function startFakeCloningUpstream(): FakeCloningUpstream {
     voices,
     asked: [],
     uploads: 0,
+    deletions: 0,
+    isStuck: false,
     beforeUpload: () => undefined,
     mostVoices: 1000,
     restart(how) {

@@ -7,6 +7,7 @@ import { Voices } from '../../plugins/voices/voices.ts';
 import { openDiskBlobs } from '../../src/blobs/disk-blobs.ts';
 import { LISTEN_RATE_HZ } from '../../src/contract/audio.ts';
 import type { BlobStore } from '../../src/contract/blob-store.ts';
+import type { TtsEngine } from '../../src/contract/engine.ts';
 import type { VoiceStore } from '../../src/contract/voice-store.ts';
 import { createMetrics } from '../../src/http/metrics.ts';
 import { openSqlite } from '../../src/records/sqlite-records.ts';
@@ -18,12 +19,14 @@ import {
   FakeSpeakers,
   type FakeSpeakersOptions,
 } from './fake-speakers.ts';
+import { FakeTtsEngine } from './fake-tts-engine.ts';
 import { FakeVadEngine } from './fake-vad-engine.ts';
 import { ManualClock } from './manual-clock.ts';
 import { RecordedCalls, type RecordedCallsOptions } from './recorded-calls.ts';
 import { RecordingLogger } from './recording-logger.ts';
 import { tempDir } from './temp-dir.ts';
 import { KEY_A, testApp } from './test-app.ts';
+import { withMethods } from './with-methods.ts';
 
 export const VOICES = '/v1/audio/voices';
 /** Largest clip that is taken. */
@@ -57,6 +60,8 @@ export interface VoiceAppOptions extends FakeSpeakersOptions, RecordedCallsOptio
   /** Change the stores, for faults. */
   readonly voices?: (real: VoiceStore) => VoiceStore;
   readonly blobs?: (real: BlobStore) => BlobStore;
+  /** Of a model beside one that has nothing to forget. */
+  readonly forget?: TtsEngine['forget'];
 }
 
 /** The routes of voices in the real app, over a disk, SQLite in memory, and engines that do as they are told. */
@@ -70,6 +75,9 @@ export async function voiceApp({ fitter: fitting, ...options }: VoiceAppOptions 
   const voices = otherVoices(voiceStore(records));
   const blobs = otherBlobs(await openDiskBlobs(await tempDir(), clock));
   const speakers = new FakeSpeakers(options);
+  const local: TtsEngine = new FakeTtsEngine();
+  const remote = options.forget === undefined ? local : withMethods(local, { forget: options.forget });
+  const tts = { ids: ['local', 'remote'], get: (id: string) => (id === 'local' ? local : remote) };
   const fitter = new FakeFitter(fitting);
   const audioFiles = new FakeAudioFiles();
   const calls = new RecordedCalls(options);
@@ -98,7 +106,7 @@ export async function voiceApp({ fitter: fitting, ...options }: VoiceAppOptions 
     voicesPerOrganization: options.voicesPerOrganization ?? 100,
     improves: options.improves ?? true,
   });
-  const routes = voiceRoutes(new Voices({ voices, blobs, log }), enrollments, {
+  const routes = voiceRoutes(new Voices({ voices, blobs, tts, log }), enrollments, {
     folder,
     fileBytes: CLIP_BYTES,
   });

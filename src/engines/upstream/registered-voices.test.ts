@@ -163,6 +163,31 @@ describe('a server that voices are registered with', () => {
     await expect(speaking).rejects.toMatchObject({ kind: 'overloaded' });
   });
 
+  it('deletes it when it was deleted here, and whatever it does not know is deleted already', async () => {
+    const engine = open('register');
+    const [anna, bert] = [voiceOf(5), voiceOf(7)];
+    for (const voice of [anna, bert]) await said(engine, voice);
+    // Another process may have given it away.
+    await open('register').forget?.(anna.id);
+    expect([...upstream.voices.keys()]).toEqual([bert.id]);
+    for (const voice of [anna, spokenVoice(), bert]) await engine.forget?.(voice.id);
+    expect(upstream.voices.size).toBe(0);
+    expect(log.lines).toEqual([]);
+  });
+
+  it('and cannot delete it says so, and gets it again when somebody needs it', async () => {
+    const engine = open('register');
+    const anna = voiceOf(5);
+    await said(engine, anna);
+    upstream.isStuck = true;
+    await expect(engine.forget?.(anna.id)).rejects.toMatchObject({
+      kind: 'upstream',
+      message: /HTTP status 500/,
+    });
+    expect(await said(engine, anna)).toEqual([5]);
+    expect(upstream.uploads).toBe(2);
+  });
+
   it('speaks with its own voice when none is asked for', async () => {
     const own = Array.fromAsync(open('register').synthesize(REQUEST, never));
     await expect(own).rejects.toMatchObject({ kind: 'upstream' });
@@ -186,7 +211,8 @@ describe('a server that is sent the clip with each request', () => {
       response_format: 'pcm',
       stream_format: 'audio',
     });
-    expect([upstream.uploads, anna.reads()]).toEqual([0, 1]);
+    await engine.forget?.(anna.id);
+    expect([upstream.uploads, upstream.deletions, anna.reads()]).toEqual([0, 0, 1]);
   });
 });
 

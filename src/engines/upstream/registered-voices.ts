@@ -41,6 +41,11 @@ export class RegisteredVoices {
     if (this.#registrations.get(voice.id) === registration) this.#registrations.delete(voice.id);
   }
 
+  /** Nobody will ask for the voice again. */
+  forget(id: Id<'voice'>): void {
+    this.#registrations.delete(id);
+  }
+
   #begin(voice: SpokenVoice): Registration {
     const uploaded = this.#upload(voice);
     const registration = { uploaded, isOver: false };

@@ -6,6 +6,7 @@
 import type { Float32Samples } from '../../contract/audio.ts';
 import type { ReadyReport, SynthesisRequest, TtsEngine } from '../../contract/engine.ts';
 import { shuttingDown } from '../../contract/error.ts';
+import type { Id } from '../../contract/id.ts';
 import type { Logger } from '../../contract/logger.ts';
 import type { UpstreamTtsSettings } from '../../contract/settings.ts';
 import type { SpokenVoice } from '../../contract/voice.ts';
@@ -13,12 +14,14 @@ import { ownVoiceOnly } from '../voice-refusals.ts';
 import { PcmStream } from './pcm-stream.ts';
 import { RegisteredVoices, untilUploaded } from './registered-voices.ts';
 import { bodyText, mediaTypeOf } from './upstream-body.ts';
-import { upstreamFault } from './upstream-error.ts';
+import { upstreamFault, upstreamRefusal } from './upstream-error.ts';
 import type { UpstreamMeter } from './upstream-meter.ts';
 import { type UpstreamCall, UpstreamServer } from './upstream-server.ts';
 import { fieldsOf } from './wire-values.ts';
 
 const JSON_BODY = { 'content-type': 'application/json' };
+/** A server only deletes a file, while somebody waits. */
+const FORGET_MS = 5_000;
 /** Of the answer to an upload. */
 const ANSWER_BYTES = 64 * 1024;
 /** Far beyond what a text of 600 characters gives at the natural speed. */
@@ -82,6 +85,20 @@ class UpstreamTtsEngine implements TtsEngine {
     else if (voices === 'none') throw ownVoiceOnly();
     else if (voices === 'inline') yield* this.#speak(request, await this.#carrying(voice, signal), signal);
     else yield* this.#speakAs(voice, request, signal);
+  }
+
+  async forget(voice: Id<'voice'>): Promise<void> {
+    if (this.#settings.voices !== 'register') return;
+    this.#registered.forget(voice);
+    const limits = { firstByteMs: FORGET_MS, idleMs: FORGET_MS };
+    const talk = async function* ({ ask }: UpstreamCall) {
+      const response = await ask('DELETE', `/audio/voices/${voice}`);
+      await response.body?.cancel();
+      // It may never have had the voice, or have lost it.
+      if (!response.ok && response.status !== 404) throw upstreamRefusal(response.status, response.headers);
+      yield;
+    };
+    await Array.fromAsync(this.#server.call(limits, this.#closed.signal, talk));
   }
 
   ready(): ReadyReport {
