@@ -3,7 +3,7 @@ import { ttsEngineCases } from '../../test/cases/tts-engine.cases.ts';
 import { noMetrics, silentLog } from '../../test/support/doubles.ts';
 import { HOUSE_VOICE, startFakeCloningUpstream } from '../../test/support/fake-cloning-upstream.ts';
 import { pcmAnswer, startFakeUpstream } from '../../test/support/fake-upstream.ts';
-import { spokenVoice } from '../../test/support/spoken-voice.ts';
+import { KOKORO_MIX, spokenVoice } from '../../test/support/spoken-voice.ts';
 import { tempDir } from '../../test/support/temp-dir.ts';
 import { loadConfig } from '../config.ts';
 import type { SttModelSettings, TextModelSettings, TtsModelSettings } from '../contract/settings.ts';
@@ -43,7 +43,10 @@ async function openEngine(settings: TtsModelSettings) {
   return { engine, close };
 }
 
-ttsEngineCases('kokoro', () => openEngine(KOKORO), { isSpeech: true });
+ttsEngineCases('kokoro', () => openEngine(KOKORO), {
+  isSpeech: true,
+  storedVoice: spokenVoice({ adaptation: KOKORO_MIX }),
+});
 ttsEngineCases('piper', () => openEngine(PIPER), { isSpeech: true });
 ttsEngineCases(
   'upstream',

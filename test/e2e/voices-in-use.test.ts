@@ -11,7 +11,8 @@ import {
   OTHER_KEY,
   SERVICE_KEY,
 } from '../support/launcher.ts';
-import { RealtimeClient } from '../support/realtime-client.ts';
+import { RealtimeClient, type ServerEventFrame } from '../support/realtime-client.ts';
+import { KOKORO_MIX } from '../support/spoken-voice.ts';
 import { clipOf, type StoredVoiceFiles, storedVoiceFiles } from '../support/stored-voice.ts';
 
 const VALUE = 5000;
@@ -40,6 +41,8 @@ beforeAll(async () => {
       voices = "inline"
       [models."own-voice"]
       kind = "piper"
+      [models."adapted"]
+      kind = "kokoro"
       ${NO_RECOGNISER}
       ${NO_TEXT}`,
   });
@@ -71,6 +74,14 @@ const speakToPartner = (query: string, message: object = {}, key?: string) =>
     { message: { type: 'voice-request', text: TEXT, sampleRate: 24_000, ...message } },
     key,
   );
+
+/** 16-bit samples that a realtime response had. */
+function heard(events: readonly ServerEventFrame[]): number[] {
+  const audio = events.flatMap(({ type, delta }) =>
+    type === 'response.audio.delta' ? [Buffer.from(delta as string, 'base64')] : [],
+  );
+  return [...new Int16Array(Uint8Array.from(Buffer.concat(audio)).buffer)];
+}
 
 const samplesOf = async (response: Response) => [...new Int16Array(await response.arrayBuffer())];
 const ANNAS = new Array(SAMPLES).fill(VALUE);
@@ -166,10 +177,7 @@ describe('WS /v1/realtime', () => {
       session: { audio: { output: { voice: anna.id } } },
     });
     const events = await client.collect('response.done');
-    const audio = events.flatMap(({ type, delta }) =>
-      type === 'response.audio.delta' ? [Buffer.from(delta as string, 'base64')] : [],
-    );
-    expect([...new Int16Array(Uint8Array.from(Buffer.concat(audio)).buffer)]).toEqual(ANNAS);
+    expect(heard(events)).toEqual(ANNAS);
     expect(events.at(-1)).toMatchObject({
       response: { status: 'completed', audio: { output: { voice: anna.id } } },
     });
@@ -209,5 +217,29 @@ describe('WS /v1/realtime', () => {
     update({ audio: { output: { voice: null } }, tts_model: 'own-voice' });
     say();
     expect(await client.next('response.done')).toMatchObject({ response: { status: 'completed' } });
+  });
+});
+
+describe('a model that speaks with presets', () => {
+  const MODEL = 'adapted';
+
+  it('speaks with what was made of the clip, the same over all three endpoints', async () => {
+    const { id } = await voices.put(clipOf(1), { adaptation: KOKORO_MIX });
+    const own = await samplesOf(await speak({ model: MODEL }));
+    const stored = await samplesOf(await speak({ model: MODEL, voice: id }));
+    expect(stored.length).toBeGreaterThan(12_000);
+    expect(stored).not.toEqual(own);
+    expect(await samplesOf(await speakToPartner(`model=${MODEL}&voice_id=${id}`))).toEqual(stored);
+    const { client, update, say } = await connect();
+    update({ output_modalities: ['audio'], tts_model: MODEL, audio: { output: { voice: id } } });
+    say();
+    expect(heard(await client.collect('response.done'))).toEqual(stored);
+    expect(await samplesOf(await speak({ model: MODEL }))).toEqual(own);
+  });
+
+  it('asks to wait while nothing was made of the clip yet', async () => {
+    const response = await speak({ model: MODEL, voice: anna.id });
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);
+    expect(await response.json()).toMatchObject({ error: { param: 'voice' } });
   });
 });

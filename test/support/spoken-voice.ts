@@ -1,6 +1,14 @@
 import { wavHeader } from '../../src/audio/wav.ts';
 import { newId } from '../../src/contract/id.ts';
 import type { SpokenVoice } from '../../src/contract/voice.ts';
+import { writeMix } from '../../src/engines/kokoro/kokoro-mix.ts';
+
+/** What kokoro can make of a clip. */
+export const KOKORO_MIX = writeMix({
+  timbre: { am_adam: 0.7, bm_george: 0.3 },
+  prosody: { am_adam: 1 },
+  pitchScale: 0.95,
+});
 
 /** A stored voice as engines see it, whose clip is 5 s of silence. */
 export function spokenVoice(fields: Partial<SpokenVoice> = {}): SpokenVoice {
