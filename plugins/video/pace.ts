@@ -3,7 +3,7 @@
 import type { VideoRecord } from '../../src/contract/video-store.ts';
 
 /** Before the first has been made. */
-const FIRST_NS_PER_PIXEL = 120;
+const FIRST_NS_PER_PIXEL = 300;
 const FRAMES_PER_S = 24;
 /** Part of the newest in the mean. */
 const NEWEST = 0.3;

@@ -1,0 +1,140 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { beforeAll, expect, test, vi } from 'vitest';
+import { seededRandom } from '../../src/kit/seeded-random.ts';
+import { usageRows } from '../support/batch-service.ts';
+import {
+  type BatchSite,
+  openMachineSite,
+  openSharedSite,
+  startSharedServers,
+} from '../support/batch-sites.ts';
+import { type LaunchedService, SERVICE_KEY } from '../support/launcher.ts';
+import { needs } from '../support/needs.ts';
+import { HAS_POSTGRES } from '../support/postgres.ts';
+import { HAS_REDIS } from '../support/redis.ts';
+import { HAS_S3 } from '../support/s3.ts';
+import { allVideos, extendClip, smallClip } from '../support/video-service.ts';
+
+/**
+ * Videos of real processes that are killed again and again: each is made and charged once, and nothing is left over.
+ */
+
+// Half a minute on a machine that does nothing else, and several times as long on a busy one.
+vi.setConfig({ testTimeout: 400_000 });
+
+const KILLS = 12;
+const GRANTED = 100_000;
+/** Credits of four seconds of 400 × 300, with the two that go in; half a credit for a token. */
+const COST = ((400 * 300 * 24) / 1024) * (4 + 2) * 0.5;
+const PATIENCE = { timeout: 200_000, interval: 100 };
+/** The longest that a process lives. */
+const LONGEST_LIFE_MS = 3000;
+/** Videos that are open at once. */
+const MOST_OPEN = 3;
+
+const CONFIG = `
+  [[prices]]
+  endpoint = "POST /v1/videos/extensions"
+  model = "vid-2.0"
+  input_token = 0.5
+  output_token = 0.5
+`;
+
+let clip: Uint8Array<ArrayBuffer>;
+
+/** Lets videos be made while processes are killed at moments that the seed decides. @returns one that runs. */
+async function throughKills(site: BatchSite, nodes: number, seed: number): Promise<LaunchedService> {
+  const random = seededRandom(seed);
+  const running: LaunchedService[] = [];
+  for (let node = 0; node < nodes; node += 1) running.push(await site.launch(node));
+  let killed = 0;
+  const kill = async () => {
+    for (; killed < KILLS; killed += 1) {
+      await sleep(random() * LONGEST_LIFE_MS);
+      const node = Math.floor(random() * nodes);
+      running[node]?.signal('SIGKILL');
+      await running[node]?.stop();
+      running[node] = await site.launch(node);
+    }
+  };
+  const ask = async () => {
+    for (let at = 0; killed < KILLS; at += 1) {
+      const service = running[at % nodes];
+      // Whoever is killed meanwhile answers nothing.
+      const open = await (service && openVideos(service).catch(() => undefined));
+      if (service && open !== undefined && open < MOST_OPEN) {
+        await extendClip(service, clip).catch(() => undefined);
+      }
+      await sleep(100);
+    }
+  };
+  await Promise.all([kill(), ask()]);
+  return running[0] as LaunchedService;
+}
+
+async function openVideos(service: LaunchedService): Promise<number> {
+  const videos = await allVideos(service);
+  return videos.filter(({ status }) => status === 'queued' || status === 'in_progress').length;
+}
+
+/** What must be true of all videos, whatever happened. */
+async function expectAllMadeOnce(site: BatchSite, service: LaunchedService): Promise<void> {
+  await expect.poll(() => openVideos(service).catch(() => -1), PATIENCE).toBe(0);
+  const videos = await allVideos(service);
+  expect(videos.length).toBeGreaterThan(0);
+  expect(videos.map(({ status, error }) => [status, error])).toEqual(videos.map(() => ['completed', null]));
+  for (const { id } of videos) {
+    expect((await (await service.fetch(`/v1/videos/${id}/content`)).bytes()).length).toBeGreaterThan(1000);
+  }
+
+  const rows = await usageRows(service);
+  expect(rows.map(({ status }) => status)).toEqual(videos.map(() => 'completed'));
+  const credits = await (
+    await service.fetch('/v1/credits', { headers: { authorization: `Bearer ${SERVICE_KEY}` } })
+  ).json();
+  expect(credits).toEqual({ object: 'credits', balance: GRANTED - videos.length * COST, reserved: 0 });
+
+  // A clip that was stored, and whose job was not, is left to the sweep.
+  const blobs = async () => {
+    const names: string[] = [];
+    for await (const { name } of site.blobs.list('videos/', new AbortController().signal)) names.push(name);
+    return names.filter((name) => videos.some(({ id }) => name.includes(id))).length;
+  };
+  await expect.poll(blobs, PATIENCE).toBe(2 * videos.length);
+  const jobs = () => site.records.db.selectFrom('jobs').selectAll().execute();
+  await expect.poll(jobs, PATIENCE).toEqual([]);
+}
+
+beforeAll(async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'video-kill-'));
+  clip = await smallClip(folder);
+  await rm(folder, { recursive: true });
+}, 120_000);
+
+test('one machine that is killed at random moments', async () => {
+  const site = await openMachineSite({ config: CONFIG, granted: GRANTED, env: { PLUGINS: 'video' } });
+  try {
+    await expectAllMadeOnce(site, await throughKills(site, 1, 1));
+  } finally {
+    await site.close();
+  }
+});
+
+test('two machines of which one or the other is killed at random moments', async (context) => {
+  needs(context, HAS_POSTGRES, 'PostgreSQL');
+  needs(context, HAS_REDIS, 'Redis');
+  needs(context, HAS_S3, 'versitygw');
+  const servers = await startSharedServers();
+  const site = await openSharedSite(servers, {
+    ...{ config: CONFIG, granted: GRANTED, env: { PLUGINS: 'video' } },
+  });
+  try {
+    await expectAllMadeOnce(site, await throughKills(site, 2, 2));
+  } finally {
+    await site.close();
+    await servers.close();
+  }
+});
