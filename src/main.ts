@@ -5,6 +5,7 @@ import { realtimePlugin } from '../plugins/realtime/index.ts';
 import { responsesPlugin } from '../plugins/responses/index.ts';
 import { speechPlugin } from '../plugins/speech/index.ts';
 import { videoPlugin } from '../plugins/video/index.ts';
+import { voicesPlugin } from '../plugins/voices/index.ts';
 import { openEngines } from './engines/open-engines.ts';
 import { audioFileReader } from './media/audio-file-reader.ts';
 import { clipReader } from './media/clip-reader.ts';
@@ -14,7 +15,7 @@ import { searxngSearch } from './search/searxng-search.ts';
 
 /** The one place that lists what this build is made of. */
 await runProcess({
-  plugins: ({ limits, partner, batch, video, dataDir }) => [
+  plugins: ({ limits, voices, partner, batch, video, dataDir }) => [
     speechPlugin({
       maxCharacters: limits.speechCharacters,
       requestsPerOrganization: {
@@ -22,6 +23,12 @@ await runProcess({
         transcription: limits.transcriptionRequestsPerOrganization,
       },
       uploads: { folder: join(dataDir, 'uploads'), fileBytes: limits.transcriptionBytes },
+    }),
+    voicesPlugin({
+      uploads: { folder: join(dataDir, 'uploads'), fileBytes: limits.voiceClipBytes },
+      requestsPerOrganization: limits.uploadsPerOrganization,
+      voicesPerOrganization: limits.voicesPerOrganization,
+      ...voices,
     }),
     realtimePlugin({
       connectionsPerOrganization: limits.realtimeConnectionsPerOrganization,
