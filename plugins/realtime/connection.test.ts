@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { SpokenVoice } from '../../src/contract/voice.ts';
+import type { SpokenVoice } from '../../src/contract/spoken-voice.ts';
 import { CLOSE, type Socket } from '../../src/http/socket.ts';
 import type { StoredVoices } from '../../src/speak/stored-voices.ts';
 import { noMetrics } from '../../test/support/doubles.ts';

@@ -7,7 +7,7 @@ import type { Caller } from '../../src/contract/caller.ts';
 import { invalidRequest } from '../../src/contract/error.ts';
 import type { Id } from '../../src/contract/id.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
-import type { SpokenVoice } from '../../src/contract/voice.ts';
+import type { SpokenVoice } from '../../src/contract/spoken-voice.ts';
 import { requireModel } from '../../src/http/model-routes.ts';
 import { codePoints } from '../../src/kit/code-points.ts';
 import { Runs } from '../../src/kit/runs.ts';

@@ -2,7 +2,7 @@
 
 import type { Float32Samples } from './audio.ts';
 import type { Id } from './id.ts';
-import type { SpokenVoice } from './voice.ts';
+import type { SpokenVoice } from './spoken-voice.ts';
 
 /**
  * Who waits for the result. Passes of a higher class run before those of a lower one, at every pass

@@ -1,22 +1,7 @@
-/** Stored voices as engines see them: whose voice it is, and how a model is brought near to it. */
+/** What tells voices apart, and what brings a model near to one. */
 
 import type { Float32Samples } from './audio.ts';
 import type { Priority } from './engine.ts';
-import type { Id } from './id.ts';
-
-/** What an engine may ask of a stored voice; it asks for no more than it needs. */
-export interface SpokenVoice {
-  readonly id: Id<'voice'>;
-  /** What {@link VoiceFitter} made of the clip, undefined before that and for a voice that no model here was fitted to. */
-  readonly adaptation: string | undefined;
-  /** Exact transcript of the clip. */
-  readonly refText: string;
-  /**
-   * The clip: WAV, 16-bit mono, at most 15 s.
-   * @throws ServiceError `overloaded` when it cannot be had now, `not_found` when the voice was deleted meanwhile.
-   */
-  clip(signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>>;
-}
 
 /** Of unit length; the cosine of two says how alike the speakers sound. */
 export type SpeakerEmbedding = Float32Array;

@@ -3,7 +3,7 @@
 import type { Float32Samples } from '../contract/audio.ts';
 import type { TtsEngine } from '../contract/engine.ts';
 import { ServiceError } from '../contract/error.ts';
-import type { SpokenVoice } from '../contract/voice.ts';
+import type { SpokenVoice } from '../contract/spoken-voice.ts';
 import type { PassVoice, SpeechDescription, SpeechRequest } from './pass-model.ts';
 import { ownVoiceOnly } from './voice-refusals.ts';
 import type { InferencePool } from './worker-pool.ts';

@@ -6,7 +6,7 @@ import type { Caller } from '../contract/caller.ts';
 import { type ErrorKind, invalidRequest, ServiceError } from '../contract/error.ts';
 import type { Slots } from '../contract/plugin.ts';
 import type { EndpointLabel } from '../contract/usage.ts';
-import type { SpokenVoice } from '../contract/voice.ts';
+import type { SpokenVoice } from '../contract/spoken-voice.ts';
 import { requireModel } from '../http/model-routes.ts';
 import { type OpenRequest, OpenRequests } from '../kit/open-requests.ts';
 import { SpeechTally } from '../usage/call-tally.ts';

@@ -1,6 +1,6 @@
 import type { BlobStore } from '../contract/blob-store.ts';
 import { ServiceError } from '../contract/error.ts';
-import type { SpokenVoice } from '../contract/voice.ts';
+import type { SpokenVoice } from '../contract/spoken-voice.ts';
 import { clipBlob, type VoiceRecord, type VoiceStore } from '../contract/voice-store.ts';
 
 export interface StoredVoicesParts {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { SynthesisRequest, TtsEngine } from '../../src/contract/engine.ts';
-import type { SpokenVoice } from '../../src/contract/voice.ts';
+import type { SpokenVoice } from '../../src/contract/spoken-voice.ts';
 import { spokenVoice } from '../support/spoken-voice.ts';
 
 /** What every engine must do, whatever runs behind it. */

@@ -1,6 +1,6 @@
 import { wavHeader } from '../../src/audio/wav.ts';
 import { newId } from '../../src/contract/id.ts';
-import type { SpokenVoice } from '../../src/contract/voice.ts';
+import type { SpokenVoice } from '../../src/contract/spoken-voice.ts';
 import { writeMix } from '../../src/engines/kokoro/kokoro-mix.ts';
 
 /** What kokoro can make of a clip. */

@@ -9,7 +9,7 @@ import { spokenVoice } from '../../../test/support/spoken-voice.ts';
 import { wavHeader } from '../../audio/wav.ts';
 import type { SynthesisRequest, TtsEngine } from '../../contract/engine.ts';
 import { ServiceError } from '../../contract/error.ts';
-import type { SpokenVoice } from '../../contract/voice.ts';
+import type { SpokenVoice } from '../../contract/spoken-voice.ts';
 import { RegisteredVoices } from './registered-voices.ts';
 import { upstreamTtsEngine } from './upstream-tts-engine.ts';
 

@@ -1,7 +1,7 @@
 /** Stored voices that a server was given under their ids, as far as this process knows (partner-and-upstreams B.1). */
 
 import type { Id } from '../../contract/id.ts';
-import type { SpokenVoice } from '../../contract/voice.ts';
+import type { SpokenVoice } from '../../contract/spoken-voice.ts';
 import { aborted } from '../../kit/aborted.ts';
 
 /** As many as vLLM-Omni keeps unless told otherwise. A voice that is forgotten here is uploaded once more. */

@@ -9,7 +9,7 @@ import { shuttingDown } from '../../contract/error.ts';
 import type { Id } from '../../contract/id.ts';
 import type { Logger } from '../../contract/logger.ts';
 import type { UpstreamTtsSettings } from '../../contract/settings.ts';
-import type { SpokenVoice } from '../../contract/voice.ts';
+import type { SpokenVoice } from '../../contract/spoken-voice.ts';
 import { ownVoiceOnly } from '../voice-refusals.ts';
 import { PcmStream } from './pcm-stream.ts';
 import { RegisteredVoices, untilUploaded } from './registered-voices.ts';
