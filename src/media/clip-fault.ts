@@ -20,6 +20,8 @@ function faultMessage(fault: ClipFault, field: string): string {
       return `The content of '${field}' is a file of the format ${fault.container}, which is no clip. ${ALLOWED}`;
     case 'bad-container':
       return `The ${fault.container} file in '${field}' is damaged or of a kind that cannot be read. ${ALLOWED}`;
+    case 'too-many-tracks':
+      return `The clip in '${field}' has ${fault.tracks} tracks; at most ${fault.most} are allowed.`;
     case 'no-video':
       return `The ${fault.container} file in '${field}' has no video track, or breaks off before it tells of one.`;
     case 'video-codec':

@@ -16,7 +16,7 @@ import {
   Packet,
 } from 'node-av';
 import { ClipFaultError } from './clip-protocol.ts';
-import { checkPixels, type VideoTrack } from './open-clip.ts';
+import { checkPixels, MOST_PIXELS, type VideoTrack } from './open-clip.ts';
 
 const CODEC_IDS = { avc: AV_CODEC_ID_H264, hevc: AV_CODEC_ID_HEVC };
 /** Two pictures at a time; each thread holds pictures of its own. */
@@ -42,15 +42,16 @@ export async function* clipFrames(
   video: VideoTrack,
   fromS: number,
 ): AsyncGenerator<ClipFrame, void, undefined> {
-  const decoder = await FrameDecoder.open(video);
+  let decoder: FrameDecoder | undefined;
   try {
+    decoder = await FrameDecoder.open(video);
     for await (const packet of packetsFrom(video, fromS)) yield* decoder.decode(packet);
     yield* decoder.decode(null);
   } catch (error) {
     if (error instanceof ClipFaultError) throw error;
     throw new ClipFaultError({ kind: 'broken', track: 'video', codec: video.codec }, error);
   } finally {
-    decoder.close();
+    decoder?.close();
   }
 }
 
@@ -92,7 +93,7 @@ class FrameDecoder {
     context.threadCount = THREADS;
     context.extraData = extraDataOf(config?.description);
     // As strict as to keep the order of frames that the stream implies but does not tell.
-    const options = Dictionary.fromObject({ strict: FF_COMPLIANCE_STRICT });
+    const options = Dictionary.fromObject({ strict: FF_COMPLIANCE_STRICT, max_pixels: MOST_PIXELS });
     FFmpegError.throwIfError(await context.open2(codec, options), 'open2');
     return new FrameDecoder(context);
   }

@@ -43,6 +43,7 @@ export type ClipFault =
   | { readonly kind: 'other-container'; readonly container: string }
   /** The container breaks its own rules, or breaks off before it tells of its tracks. */
   | { readonly kind: 'bad-container'; readonly container: string }
+  | { readonly kind: 'too-many-tracks'; readonly tracks: number; readonly most: number }
   | { readonly kind: 'no-video'; readonly container: string }
   | { readonly kind: 'video-codec'; readonly codec: string }
   | { readonly kind: 'audio-codec'; readonly codec: string }

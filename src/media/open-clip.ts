@@ -15,10 +15,12 @@ const CLIP_CONTAINERS = ['mp4', 'mov'];
 export const VIDEO_CODECS = ['avc', 'hevc'] as const;
 const AUDIO_CODECS = ['aac', 'mp3'];
 /** A square picture of 6,000 pixels a side; a decoder holds a dozen of them. */
-const MOST_PIXELS = 36_000_000;
+export const MOST_PIXELS = 36_000_000;
 /** Ten minutes at 30 frames a second: whatever is longer is too long for everybody, and its packets need not be known. */
 const MOST_PACKETS = 20_000;
 const MOST_CHANNELS = 8;
+/** Cameras write half a dozen. */
+const MOST_TRACKS = 64;
 
 export type VideoCodecName = (typeof VIDEO_CODECS)[number];
 
@@ -64,6 +66,7 @@ export async function openClip(path: string): Promise<OpenClip> {
   try {
     const container = await clipContainerOf(input);
     try {
+      await checkTracks(input);
       return { container, video: await videoOf(input, container), audio: await audioOf(input), close };
     } catch (error) {
       if (error instanceof ClipFaultError) throw error;
@@ -80,6 +83,11 @@ async function clipContainerOf(input: Input): Promise<string> {
   if (container === undefined) throw new ClipFaultError({ kind: 'unknown-format' });
   if (!CLIP_CONTAINERS.includes(container)) throw new ClipFaultError({ kind: 'other-container', container });
   return container;
+}
+
+async function checkTracks(input: Input): Promise<void> {
+  const tracks = (await input.getTracks()).length;
+  if (tracks > MOST_TRACKS) throw new ClipFaultError({ kind: 'too-many-tracks', tracks, most: MOST_TRACKS });
 }
 
 async function videoOf(input: Input, container: string): Promise<VideoTrack> {
