@@ -8,7 +8,7 @@ import type { Id } from '../../src/contract/id.ts';
 import type { JobHandler, JobOutcome } from '../../src/contract/jobs.ts';
 import type { Logger } from '../../src/contract/logger.ts';
 import type { ModelTable } from '../../src/contract/plugin.ts';
-import type { ClipReader, VideoEngine, VideoSegment } from '../../src/contract/video.ts';
+import type { VideoEngine, VideoSegment } from '../../src/contract/video.ts';
 import {
   inputBlob,
   type MadeVideo,
@@ -20,6 +20,7 @@ import {
   type VideoStore,
 } from '../../src/contract/video-store.ts';
 import { unixSeconds } from '../../src/kit/clock.ts';
+import type { ClipTurns } from './clip-turns.ts';
 import type { Pace } from './pace.ts';
 import { runFailure } from './run-failure.ts';
 import { next } from './video-machine.ts';
@@ -32,7 +33,7 @@ import { WorkFolder } from './work-folder.ts';
 export interface VideoJobParts {
   readonly videos: VideoStore;
   readonly video: ModelTable<VideoEngine>;
-  readonly clips: Pick<ClipReader, 'thumbnail'>;
+  readonly clips: Pick<ClipTurns, 'thumbnail'>;
   readonly blobs: BlobStore;
   readonly jobCalls: JobCalls;
   readonly pace: Pace;
@@ -147,7 +148,7 @@ class VideoJob implements VideoJobHandler {
       signal,
     );
     const thumbnail = folder.file('thumbnail.webp');
-    await clips.thumbnail(to, thumbnail, signal);
+    await clips.thumbnail(to, thumbnail, video.organization, signal);
     return { segment, video: to, thumbnail };
   }
 

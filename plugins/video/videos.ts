@@ -9,7 +9,7 @@ import { type Id, newId } from '../../src/contract/id.ts';
 import type { JobQueue } from '../../src/contract/jobs.ts';
 import type { Logger } from '../../src/contract/logger.ts';
 import type { ModelTable } from '../../src/contract/plugin.ts';
-import type { ClipFacts, ClipReader, VideoEngine } from '../../src/contract/video.ts';
+import type { ClipFacts, VideoEngine } from '../../src/contract/video.ts';
 import {
   inputBlob,
   type MadeVideo,
@@ -27,6 +27,7 @@ import { unixSeconds } from '../../src/kit/clock.ts';
 import { type OpenRequest, OpenRequests } from '../../src/kit/open-requests.ts';
 import { insufficientQuota } from '../../src/usage/call-books.ts';
 import { clipFault, segmentSize } from './clip-rules.ts';
+import type { ClipTurns } from './clip-turns.ts';
 import type { ClipSource, ExtensionAsk } from './extension-model.ts';
 import { windowOf } from './model-windows.ts';
 import { videoTokens } from './video-tokens.ts';
@@ -45,7 +46,7 @@ const REFUSALS: ReadonlySet<ErrorKind> = new Set([
 export interface VideoParts {
   readonly videos: VideoStore;
   readonly video: ModelTable<VideoEngine>;
-  readonly clips: Pick<ClipReader, 'measure'>;
+  readonly clips: Pick<ClipTurns, 'measure'>;
   readonly blobs: BlobStore;
   readonly jobs: Pick<JobQueue, 'add'>;
   readonly jobCalls: JobCalls;
@@ -105,7 +106,7 @@ export class Videos {
     const { model, prompt, seconds } = ask;
     const engine = requireModel(this.models, model);
     const staged = await this.#stage(ask.source, caller, folder, signal);
-    const clip = await clips.measure(staged.path, 'video', signal);
+    const clip = await clips.measure(staged.path, caller.organization, signal);
     const size = sizeOf(clip, model);
     const most = videoTokens(clip, { ...size, seconds });
     const { id: call, reserved } = jobCalls.prepare({ endpoint: ENDPOINT, model, caller, most });

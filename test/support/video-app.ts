@@ -1,6 +1,7 @@
 import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { ClipTurns } from '../../plugins/video/clip-turns.ts';
 import { Pace } from '../../plugins/video/pace.ts';
 import { videoJob } from '../../plugins/video/video-job.ts';
 import { videoMetrics } from '../../plugins/video/video-metrics.ts';
@@ -70,7 +71,7 @@ export async function videoApp(options: VideoAppOptions = {}) {
   const store = videoStore(records);
   const disk = await openDiskBlobs(join(root, 'blobs'), clock);
   const blobs = options.blobs ?? disk;
-  const [engine, clips, pace] = [new FakeVideoEngine(), fakeClips(), new Pace()];
+  const [engine, clips, pace] = [new FakeVideoEngine(), new ClipTurns(fakeClips()), new Pace()];
   const ids = ['vid-2.0-mini', 'vid-2.0-fast', 'vid-2.0', 'vid-2.5'];
   const video = { ids, get: (id: string) => (ids.includes(id) ? engine : undefined) };
   const findPrice = priceList(options.prices ?? []);

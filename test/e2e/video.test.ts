@@ -1,0 +1,183 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import OpenAI, { toFile } from 'openai';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type LaunchedService, launchService, OTHER_KEY, SERVICE_KEY } from '../support/launcher.ts';
+import { smallClip } from '../support/video-service.ts';
+
+/** OpenAI's own client, unmodified, against the real process with the embedded model: extend, poll, download. */
+
+const PATIENCE = { timeout: 120_000, interval: 200 };
+
+let clip: Uint8Array<ArrayBuffer>;
+let service: LaunchedService;
+let client: OpenAI;
+let sent: string[] = [];
+
+beforeAll(async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'video-test-'));
+  clip = await smallClip(folder);
+  await rm(folder, { recursive: true });
+  service = await launchService({ config: '', env: { PLUGINS: 'video' } });
+  client = new OpenAI({
+    apiKey: SERVICE_KEY,
+    baseURL: `${service.baseUrl}/v1`,
+    fetch: (url, init) => {
+      sent.push(`${init?.method} ${new URL(String(url)).pathname}`);
+      return fetch(url, init);
+    },
+  });
+}, 120_000);
+afterAll(() => service?.stop());
+
+/** The SDK's type has no `model`, and other lengths. */
+const extend = (fields: object, by = client) =>
+  by.videos.extend({
+    ...{ model: 'vid-2.0', prompt: 'The camera pans on.', seconds: '4' },
+    ...fields,
+  } as unknown as OpenAI.VideoExtendParams);
+
+const file = () => toFile(clip, 'clip.mp4');
+
+async function ended(id: string) {
+  await expect
+    .poll(async () => (await client.videos.retrieve(id)).status, PATIENCE)
+    .toMatch(/^(completed|failed)$/);
+  return client.videos.retrieve(id);
+}
+
+describe('a video', () => {
+  let first: OpenAI.Video;
+
+  test('is made of a file: the new segment alone, as MP4, with its first frame', {
+    timeout: 150_000,
+  }, async () => {
+    first = await extend({ video: await file() });
+    expect(first).toMatchObject({
+      status: 'queued',
+      progress: 0,
+      size: '400x300',
+      seconds: '4',
+      error: null,
+    });
+
+    sent = [];
+    await expect(client.videos.delete(first.id)).rejects.toMatchObject({ status: 409, code: 'video_in_use' });
+    expect(sent).toEqual([`DELETE /v1/videos/${first.id}`]);
+    await expect(client.videos.downloadContent(first.id)).rejects.toMatchObject({
+      ...{ status: 400, code: 'video_not_ready' },
+    });
+
+    const video = await ended(first.id);
+    expect(video).toMatchObject({ status: 'completed', progress: 100, size: '400x300', audio: true });
+    expect(Number(video.seconds)).toBeCloseTo(4, 1);
+    expect(video.completed_at).toBeGreaterThanOrEqual(video.created_at);
+
+    const content = await client.videos.downloadContent(first.id);
+    expect(content.headers.get('content-type')).toBe('video/mp4');
+    const bytes = new Uint8Array(await content.arrayBuffer());
+    expect(Buffer.from(bytes.subarray(4, 8)).toString()).toBe('ftyp');
+    const frame = await client.videos.downloadContent(first.id, { variant: 'thumbnail' });
+    expect(frame.headers.get('content-type')).toBe('image/webp');
+    expect(
+      Buffer.from(await frame.arrayBuffer())
+        .subarray(8, 12)
+        .toString(),
+    ).toBe('WEBP');
+  });
+
+  test('continues a video that has been made, which stays until then', { timeout: 150_000 }, async () => {
+    const second = await extend({ video: { id: first.id }, model: 'vid-2.5' });
+    await expect(client.videos.delete(first.id)).rejects.toMatchObject({ status: 409 });
+    expect(await ended(second.id)).toMatchObject({ status: 'completed', model: 'vid-2.5' });
+    expect(await client.videos.delete(second.id)).toEqual({
+      ...{ id: second.id, object: 'video.deleted', deleted: true },
+    });
+    await expect(client.videos.retrieve(second.id)).rejects.toMatchObject({ status: 404 });
+    await expect(client.videos.downloadContent(second.id)).rejects.toMatchObject({ status: 404 });
+  });
+
+  test('is another organization’s business only', async () => {
+    const other = new OpenAI({ apiKey: OTHER_KEY, baseURL: `${service.baseUrl}/v1` });
+    for (const asked of [
+      other.videos.retrieve(first.id),
+      other.videos.delete(first.id),
+      other.videos.downloadContent(first.id),
+      extend({ video: { id: first.id } }, other),
+    ]) {
+      await expect(asked).rejects.toMatchObject({ status: 404 });
+    }
+    expect((await other.videos.list()).data).toEqual([]);
+  });
+
+  test('is in the list, which goes on by itself', { timeout: 150_000 }, async () => {
+    const more = [await extend({ video: await file() }), await extend({ video: await file() })];
+    const ids: string[] = [];
+    for await (const { id } of client.videos.list({ limit: 1 })) ids.push(id);
+    expect(ids).toEqual([...more.map(({ id }) => id).reverse(), first.id]);
+    for (const { id } of more) await ended(id);
+  });
+
+  test('has one row of usage, and its failure has none beside it', async () => {
+    const { data } = (await (await service.fetch('/v1/usage')).json()) as { data: object[] };
+    expect(data).toHaveLength(4);
+    for (const row of data) {
+      expect(row).toMatchObject({
+        ...{ endpoint: 'POST /v1/videos/extensions', status: 'completed' },
+        output_tokens: (400 * 300 * 24 * 4) / 1024,
+      });
+    }
+  });
+});
+
+describe('a clip is refused at once', () => {
+  test.each<[string, () => object | Promise<object>, RegExp]>([
+    ['that is text', async () => ({ video: await toFile(Buffer.from('no clip'), 'clip.mp4') }), /./],
+    ['that breaks off', async () => ({ video: await toFile(clip.subarray(0, 9000), 'clip.mp4') }), /./],
+    [
+      'at an address of this machine',
+      () => ({ video: { url: 'https://127.0.0.1/clip.mp4' } }),
+      /public internet/,
+    ],
+    ['at one that is not encrypted', () => ({ video: { url: 'http://example.com/clip.mp4' } }), /https/],
+  ])('%s', async (_, fields, message) => {
+    const before = (await client.videos.list()).data.length;
+    await expect(Promise.resolve(fields()).then((it) => extend(it))).rejects.toMatchObject({
+      ...{ status: 400, type: 'invalid_request_error', param: 'video' },
+      message: expect.stringMatching(message),
+    });
+    expect((await client.videos.list()).data).toHaveLength(before);
+  });
+
+  test('and so is a request without a model, which says that the SDK’s type lacks it', async () => {
+    await expect(extend({ video: await file(), model: undefined })).rejects.toMatchObject({
+      ...{ status: 400, param: 'model', message: expect.stringContaining('SDK') },
+    });
+  });
+});
+
+interface OpenApiPaths {
+  readonly paths: Readonly<
+    Record<
+      string,
+      { post: { requestBody: { content: Readonly<Record<string, { schema: { properties: object } }>> } } }
+    >
+  >;
+}
+
+test('Swagger shows every path with an example', async () => {
+  const { paths } = (await (await service.fetch('/swagger/json')).json()) as OpenApiPaths;
+  const shown = Object.keys(paths).filter((path) => path.startsWith('/v1/videos'));
+  expect(shown.sort()).toEqual([
+    '/v1/videos',
+    '/v1/videos/extensions',
+    '/v1/videos/{id}',
+    '/v1/videos/{id}/content',
+  ]);
+  const content = paths['/v1/videos/extensions']?.post.requestBody.content ?? {};
+  expect(Object.keys(content)).toEqual(['multipart/form-data', 'application/json']);
+  for (const { schema } of Object.values(content)) {
+    expect(Object.keys(schema.properties)).toEqual(['model', 'prompt', 'seconds', 'video']);
+  }
+});
