@@ -19,6 +19,9 @@ const VALUE = 5000;
 const TEXT = 'Good evening.';
 /** Samples of an answer of the server that clones. */
 const SAMPLES = 100;
+/** Some ten seconds for a clip. */
+const STORY =
+  'The old clock in the hall struck nine. Nobody in the house was awake to hear it, and the cat went on sleeping by the fire.';
 
 let upstream: FakeCloningUpstream;
 let service: LaunchedService;
@@ -242,4 +245,33 @@ describe('a model that speaks with presets', () => {
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);
     expect(await response.json()).toMatchObject({ error: { param: 'voice' } });
   });
+});
+
+it('a voice that a client stores is used by all, and deleted at the server that was given it, too', async () => {
+  const clip = await speak({ model: 'own-voice', input: STORY, response_format: 'wav' });
+  const form = new FormData();
+  form.append('audio_sample', new File([await clip.bytes()], 'clip.wav', { type: 'audio/wav' }));
+  for (const [name, value] of Object.entries({ name: 'Joe', consent: 'Joe agrees.', ref_text: STORY })) {
+    form.append(name, value);
+  }
+  const headers = { 'x-api-key': SERVICE_KEY };
+  const enrolled = await service.fetch('/v1/audio/voices', { method: 'POST', headers, body: form });
+  expect(enrolled.status).toBe(200);
+  const { voice_id: id } = (await enrolled.json()) as { voice_id: string };
+  for (const model of ['svc-tts', 'inline', 'adapted']) {
+    expect((await speak({ model, voice: id })).status).toBe(200);
+    expect((await speakToPartner(`model=${model}&voice_id=${id}`)).status).toBe(200);
+  }
+  expect(upstream.voices.get(id)).toMatchObject({ refText: STORY });
+  const { client, update, say } = await connect();
+  update({ output_modalities: ['audio'], audio: { output: { voice: id } } });
+  say();
+  expect(await client.next('response.done')).toMatchObject({ response: { status: 'completed' } });
+
+  await service.fetch(`/v1/audio/voices/${id}`, { method: 'DELETE', headers });
+  expect(upstream.voices.has(id)).toBe(false);
+  expect((await speak({ voice: id })).status).toBe(400);
+  expect((await speakToPartner(`voice_id=${id}`)).status).toBe(400);
+  client.send({ type: 'response.create' });
+  expect(await client.next('response.done')).toMatchObject({ response: { status: 'failed' } });
 });
