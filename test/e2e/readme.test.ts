@@ -5,6 +5,7 @@ import { type LaunchedService, launchService, SERVICE_KEY } from '../support/lau
 import { encodedFiles } from '../support/media-files.ts';
 import { needs } from '../support/needs.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { smallClip } from '../support/video-service.ts';
 
 /** The commands of the README, as they stand there, against the real process with the models that come with it. */
 
@@ -64,6 +65,15 @@ test('Call', async () => {
   await commandsOf('Call', folder);
   // About a second at 8 kHz.
   expect((await readFile(join(folder, 'evening.pcm'))).length).toBeGreaterThan(8000);
+});
+
+test('Video', { timeout: 120_000 }, async () => {
+  const folder = await tempDir();
+  await Bun.write(join(folder, 'clip.mp4'), await smallClip(folder));
+  await commandsOf('Video', folder);
+  const made = async (name: string) => await readFile(join(folder, name), 'latin1');
+  expect((await made('segment.mp4')).slice(4, 8)).toBe('ftyp');
+  expect((await made('segment.webp')).slice(8, 12)).toBe('WEBP');
 });
 
 test('Write', async () => {
