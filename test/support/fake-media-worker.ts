@@ -14,8 +14,9 @@ function fillMemory(): void {
 }
 
 process.on('message', (message: ToMediaProcess) => {
-  if (message.kind !== 'run') return;
+  if (message.kind === 'more') return;
   const doing = basename(message.job.path);
+  const blockSamples = message.kind === 'run' ? message.job.blockSamples : 0;
   if (doing === 'unbegun') return;
   send({ kind: 'begun' });
   if (doing.startsWith('opened-')) send({ kind: 'opened', info: INFO });
@@ -24,8 +25,8 @@ process.on('message', (message: ToMediaProcess) => {
   if (doing.endsWith('exit')) process.exit(0);
   if (doing.endsWith('segfault')) process.kill(process.pid, 'SIGSEGV');
   if (doing.endsWith('memory')) fillMemory();
-  if (doing.endsWith('flood')) for (let i = 0; i < 100; i++) send(block(message.job.blockSamples));
-  if (doing.endsWith('huge')) send(block(message.job.blockSamples + 1));
+  if (doing.endsWith('flood')) for (let i = 0; i < 100; i++) send(block(blockSamples));
+  if (doing.endsWith('huge')) send(block(blockSamples + 1));
   if (doing.endsWith('chatter')) for (let i = 0; i < 100; i++) send({ kind: 'opened', info: INFO });
 });
 process.on('disconnect', () => process.exit(0));
