@@ -17,6 +17,7 @@ import { benchSchemas } from './cases/schemas.ts';
 import { benchSpeech } from './cases/speech.ts';
 import { benchText } from './cases/text.ts';
 import { benchVoiceActivity } from './cases/voice-activity.ts';
+import { benchVoices } from './cases/voices.ts';
 
 const CASES: Readonly<Record<string, () => Promise<void>>> = {
   speech: benchSpeech,
@@ -37,6 +38,7 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
   'batch-priority': benchBatchPriority,
   fairness: benchFairness,
   partner: benchPartner,
+  voices: benchVoices,
 };
 
 const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(CASES);

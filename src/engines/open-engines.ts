@@ -25,6 +25,7 @@ import { BatchPool } from './batch-pool.ts';
 import { continuationEngine } from './continuation/continuation-engine.ts';
 import { embeddedSpecs, poolModel } from './embedded-models.ts';
 import { kokoroFitter, NO_FITTER } from './kokoro/kokoro-fitter.ts';
+import { englishPresetNames } from './kokoro/kokoro-mix.ts';
 import { openLlama } from './llama/llama-engine.ts';
 import { minilmEngine } from './minilm/minilm-engine.ts';
 import type { ModelSpec } from './model-spec.ts';
@@ -167,6 +168,7 @@ function openFitter(
   const { clock, log } = parts;
   const fitter = kokoroFitter({
     ...{ models: names, pool, lastPool, defaultVoice: settings.voice, modelsDir },
+    presets: englishPresetNames(),
     ...{ clock, log: log.child({ model: poolModel(settings) }) },
   });
   return opened.adopt(fitter, (it) => it.close());

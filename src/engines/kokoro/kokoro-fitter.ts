@@ -12,12 +12,10 @@ import { aborted } from '../../kit/aborted.ts';
 import type { PassVoice, SpeechDescription, SpeechRequest } from '../pass-model.ts';
 import { voicePrint } from '../speakers/voice-print.ts';
 import type { InferencePool } from '../worker-pool.ts';
-import { type KokoroMix, presetNames, readMix, writeMix } from './kokoro-mix.ts';
+import { type KokoroMix, readMix, writeMix } from './kokoro-mix.ts';
 import { firstMix, type HeardVoice, MixSearch } from './mix-search.ts';
 import { PresetTable, TRIAL_TEXTS } from './preset-table.ts';
 
-/** Voices that were made to speak English. */
-const ENGLISH = /^[ab][fm]_/;
 /** The same clip is fitted the same way. */
 const SEED = 1;
 /** For whom the table is made: for nobody's key. */
@@ -32,6 +30,8 @@ export interface KokoroFitterOptions {
   readonly lastPool: Pick<InferencePool, 'run'>;
   /** Voice of requests that name none. */
   readonly defaultVoice: string;
+  /** Voices to mix. */
+  readonly presets: readonly string[];
   readonly modelsDir: string;
   readonly clock: Clock;
   readonly log: Logger;
@@ -65,12 +65,11 @@ class KokoroFitter implements VoiceFitter {
   readonly #options: KokoroFitterOptions;
 
   constructor(options: KokoroFitterOptions) {
-    const { modelsDir, log, defaultVoice } = options;
+    const { modelsDir, log, defaultVoice, presets } = options;
     this.#options = options;
-    const names = presetNames().filter((name) => ENGLISH.test(name));
     this.table = new PresetTable({
       modelsDir,
-      names: [defaultVoice, ...names.filter((name) => name !== defaultVoice)],
+      names: [defaultVoice, ...presets.filter((name) => name !== defaultVoice)],
       measure: async (name, signal) => {
         const heard: HeardVoice[] = [];
         for (const text of TRIAL_TEXTS) {

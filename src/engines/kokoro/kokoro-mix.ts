@@ -45,6 +45,11 @@ export function presetNames(): string[] {
   return catalogEntry('kokoro-voices').files.map(({ name }) => name.replace(/\.bin$/, ''));
 }
 
+/** Those that were made to speak English. */
+export function englishPresetNames(): string[] {
+  return presetNames().filter((name) => /^[ab][fm]_/.test(name));
+}
+
 /** A mix as the text that is stored with a voice, a few hundred bytes. */
 export function writeMix({ timbre, prosody, pitchScale }: KokoroMix): string {
   const rounded = (weights: VoiceWeights) =>

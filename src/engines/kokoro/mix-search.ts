@@ -58,8 +58,13 @@ const PITCH_STEP = 0.06;
 export function firstMix(target: Target, presets: readonly Preset[]): KokoroMix {
   const prints = presets.map(printOf);
   const weights = sharesOf(nearestMix(target.embedding, prints));
-  const voices = named(presets, weights);
-  return { timbre: voices, prosody: voices, pitchScale: pitchScaleFor(target, voices, presets) };
+  // No print tells of movement: it is that of the voices that are most alike.
+  const prosody = named(presets, sharesOf(weights.map((weight) => Math.max(0, weight))));
+  return {
+    timbre: named(presets, weights),
+    prosody,
+    pitchScale: pitchScaleFor(target, prosody, presets),
+  };
 }
 
 /** The one voice that is most like the target. */

@@ -1,0 +1,269 @@
+/** Stored voices: how near the fitted voice of the embedded model comes to its speaker, how well it is understood, how long it takes. */
+
+import { loadConfig } from '../../src/config.ts';
+import { type Float32Samples, LISTEN_RATE_HZ, SPEECH_RATE_HZ } from '../../src/contract/audio.ts';
+import { newId } from '../../src/contract/id.ts';
+import type { EmbeddedTtsSettings } from '../../src/contract/settings.ts';
+import type { SpokenVoice } from '../../src/contract/spoken-voice.ts';
+import type { VoiceFitter, VoiceWork } from '../../src/contract/voice.ts';
+import { englishPresetNames } from '../../src/engines/kokoro/kokoro-mix.ts';
+import { openEngines } from '../../src/engines/open-engines.ts';
+import { likeness, meanDirection, type VoicePrint } from '../../src/engines/speakers/voice-print.ts';
+import { systemClock } from '../../src/kit/clock.ts';
+import { type WordErrors, wordErrors } from '../../test/reference/transcript-normalizer.ts';
+import { noMetrics, silentLog } from '../../test/support/doubles.ts';
+import { launchService, NO_RECOGNISER, NO_TEXT, SERVICE_KEY } from '../../test/support/launcher.ts';
+import { joined } from '../../test/support/sample-runs.ts';
+import { toListenRate, wavBytes } from '../corpus/wav-file.ts';
+import { finalText } from '../listening.ts';
+import { report } from '../report.ts';
+import { mean, median } from '../statistics.ts';
+import { benchSpeakers, type Speaker } from '../voices/speakers.ts';
+
+const FIT_S = 20;
+const DEFAULT = 'af_heart';
+const LEAST_GAIN = 0.1;
+const WER_PERCENT = 8;
+const ENROLLMENT_S = 2;
+/** Not those that voices are fitted on. */
+const TEXTS = [
+  'The old library on the corner closes at six, but the garden behind it stays open until dark.',
+  'Please leave your umbrella by the door, because the floor has just been polished.',
+];
+const WORK: VoiceWork = { priority: 'interactive', owner: 'bench' };
+const NEVER = new AbortController().signal;
+
+export async function benchVoices(): Promise<void> {
+  const engines = await openVoiceEngines();
+  let speakers: Speaker[];
+  const results: Result[] = [];
+  try {
+    speakers = await benchSpeakers(async (text) =>
+      toListenRate(await engines.say(text, 'piper'), engines.rateHz),
+    );
+    const [{ samples }] = speakers as [Speaker];
+    // The model's own voices are measured by then.
+    for await (const _ of engines.fitter.improve(
+      samples,
+      await engines.begin(samples),
+      0,
+      WORK.owner,
+      NEVER,
+    ));
+    const presets: { readonly name: string; readonly print: Float32Array }[] = [];
+    for (const name of englishPresetNames()) presets.push({ name, print: (await engines.hear(name)).print });
+    for (const speaker of speakers) {
+      results.push(await fitted(engines, speaker, presets));
+      console.error(lineOf(results.at(-1) as Result));
+    }
+  } finally {
+    await engines.close();
+  }
+  await write(results, await enrollments(speakers));
+}
+
+interface Result {
+  readonly speaker: string;
+  /** Cosines of voice prints, of the speaker and of speech of the texts. */
+  readonly likeness: {
+    readonly default: number;
+    readonly best: number;
+    readonly first: number;
+    readonly fitted: number;
+  };
+  readonly bestPreset: string;
+  readonly firstS: number;
+  readonly steps: number;
+  readonly words: WordErrors;
+  /** Medians, in Hz. */
+  readonly pitch: { readonly speaker: number | undefined; readonly fitted: number | undefined };
+  /** Length of the texts' speech, beside that of the default voice. */
+  readonly pace: number;
+}
+
+async function fitted(
+  engines: VoiceEngines,
+  { id, samples }: Speaker,
+  presets: readonly { readonly name: string; readonly print: Float32Array }[],
+): Promise<Result> {
+  const speaker = await engines.print(samples);
+  const like = ({ print }: { readonly print: Float32Array }) => likeness(print, speaker.embedding);
+  const best = presets.toSorted((a, b) => like(b) - like(a))[0] ?? { name: '', print: new Float32Array(0) };
+  const start = performance.now();
+  const first = await engines.begin(samples);
+  const firstS = (performance.now() - start) / 1000;
+  let adaptation = first;
+  let steps = 0;
+  for await (const better of engines.fitter.improve(samples, first, FIT_S * 1000, WORK.owner, NEVER)) {
+    adaptation = better;
+    steps += 1;
+  }
+  const usual = await engines.hear(DEFAULT);
+  const end = await engines.hear(DEFAULT, adaptation);
+  return {
+    ...{ speaker: id, bestPreset: best.name, firstS, steps, words: end.words },
+    likeness: {
+      default: like(usual),
+      best: like(best),
+      first: like(await engines.hear(DEFAULT, first)),
+      fitted: like(end),
+    },
+    pitch: { speaker: speaker.pitchHz, fitted: end.pitchHz },
+    pace: end.seconds / usual.seconds,
+  };
+}
+
+interface Heard {
+  readonly print: Float32Array;
+  readonly pitchHz: number | undefined;
+  readonly seconds: number;
+  readonly words: WordErrors;
+}
+
+interface VoiceEngines {
+  readonly fitter: VoiceFitter;
+  readonly rateHz: number;
+  begin(samples: Float32Samples): Promise<string>;
+  print(samples: Float32Samples): Promise<VoicePrint>;
+  /** @param model a voice of Kokoro, or `piper`. */
+  say(text: string, model: string, adaptation?: string): Promise<Float32Samples>;
+  /** Speaks the texts and listens. */
+  hear(model: string, adaptation?: string): Promise<Heard>;
+  close(): Promise<void>;
+}
+
+/** The engines of the service, with each of the model's own voices as a model. */
+async function openVoiceEngines(): Promise<VoiceEngines> {
+  const { modelsDir, inference } = loadConfig(process.env);
+  const voices = [DEFAULT, ...englishPresetNames().filter((name) => name !== DEFAULT)];
+  const { slots, close } = await openEngines({
+    needs: new Set(['tts', 'stt', 'speakers', 'voiceFitter']),
+    ttsModels: new Map<string, EmbeddedTtsSettings>([
+      ...voices.map((voice) => [voice, { kind: 'kokoro', voice }] as const),
+      ['piper', { kind: 'piper', voice: 'en_US-joe-medium' }] as const,
+    ]),
+    sttModels: new Map([['stt', { kind: 'whisper', weights: 'tiny.en' }]]),
+    ...{ inference, modelsDir, clock: systemClock, log: silentLog, metrics: noMetrics },
+  });
+  const { tts, stt, speakers, voiceFitter: fitter } = slots;
+  const ears = stt?.get('stt');
+  if (!tts || !ears || !speakers || !fitter) throw new Error('the engines are not all there');
+  const rateHz = SPEECH_RATE_HZ;
+  const say = async (text: string, model: string, adaptation?: string): Promise<Float32Samples> => {
+    const engine = tts.get(model);
+    if (!engine) throw new Error(`no voice ${model}`);
+    const voice = adaptation === undefined ? undefined : spokenVoice(adaptation);
+    const runs: Float32Samples[] = [];
+    const request = { text, voice, speed: 1, delivery: 'whole', ...WORK } as const;
+    for await (const run of engine.synthesize(request, NEVER)) runs.push(run);
+    return joined(runs);
+  };
+  const print = (samples: Float32Samples) => speakers.print(samples, WORK, NEVER) as Promise<VoicePrint>;
+  return {
+    ...{ fitter, rateHz, say, print, close },
+    begin: (samples) => fitter.begin(samples, WORK, NEVER),
+    async hear(model, adaptation) {
+      const prints: VoicePrint[] = [];
+      let [seconds, errors, words] = [0, 0, 0];
+      for (const text of TEXTS) {
+        const samples = toListenRate(await say(text, model, adaptation), rateHz);
+        seconds += samples.length / LISTEN_RATE_HZ;
+        prints.push(await print(samples));
+        const result = wordErrors(text, await finalText(ears, once(samples), 'en'));
+        errors += result.errors;
+        words += result.words;
+      }
+      return {
+        print: meanDirection(prints.map(({ embedding }) => embedding)),
+        pitchHz: prints[0]?.pitchHz,
+        ...{ seconds, words: { errors, words } },
+      };
+    },
+  };
+}
+
+async function* once(samples: Float32Samples) {
+  yield samples;
+}
+
+function spokenVoice(adaptation: string): SpokenVoice {
+  return {
+    ...{ id: newId('voice'), adaptation, refText: '' },
+    clip: () => Promise.reject(new Error('this model needs no clip')),
+  };
+}
+
+/** Seconds that each enrollment takes over HTTP. */
+async function enrollments(speakers: readonly Speaker[]): Promise<number[]> {
+  const service = await launchService({ config: `${NO_RECOGNISER}${NO_TEXT}[voices]\nfit_seconds = 0\n` });
+  try {
+    const times: number[] = [];
+    for (const { id, samples, text } of speakers) {
+      const form = new FormData();
+      form.set('audio_sample', new File([wavBytes(samples)], 'clip.wav', { type: 'audio/wav' }));
+      form.set('consent', 'The speaker consents.');
+      form.set('name', id);
+      form.set('ref_text', text);
+      const start = performance.now();
+      const headers = { authorization: `Bearer ${SERVICE_KEY}` };
+      const answer = await service.fetch('/v1/audio/voices', { method: 'POST', body: form, headers });
+      const body = await answer.text();
+      if (!answer.ok) throw new Error(`${id}: ${answer.status} ${body}`);
+      times.push((performance.now() - start) / 1000);
+    }
+    return times;
+  } finally {
+    await service.stop();
+  }
+}
+
+async function write(results: readonly Result[], enrollmentS: readonly number[]): Promise<void> {
+  const of = (pick: (result: Result) => number) => mean(results.map(pick));
+  const distance = (which: keyof Result['likeness']) => 1 - of(({ likeness: by }) => by[which]);
+  const errors = results.reduce((sum, { words }) => sum + words.errors, 0);
+  const words = results.reduce((sum, result) => sum + result.words.words, 0);
+  const what = `distance to the speaker (1 - cosine of voice prints), mean of ${results.length} speakers`;
+  await report(
+    'voices',
+    'Stored voices: the embedded model fitted to a speaker',
+    [
+      {
+        measure: `${what}, fitted for ${FIT_S} s; peer: the default voice`,
+        ...{ ours: distance('fitted'), peer: distance('default'), unit: '' },
+        ...{ target: -LEAST_GAIN, judged: 'difference' },
+      },
+      {
+        measure: `${what}, fitted for ${FIT_S} s; peer: for each speaker the best of the model's ${englishPresetNames().length} English voices`,
+        ...{ ours: distance('fitted'), peer: distance('best'), unit: '', target: 0, judged: 'difference' },
+      },
+      {
+        measure: `${what}, first fit; peer: the default voice`,
+        ...{ ours: distance('first'), peer: distance('default'), unit: '' },
+        ...{ target: -LEAST_GAIN, judged: 'difference' },
+      },
+      {
+        measure: `word error rate of fitted voices, ${words} words, heard by whisper tiny.en`,
+        ...{ ours: (100 * errors) / words, unit: '%', target: WER_PERCENT },
+      },
+      {
+        measure: 'enrollment over HTTP, slowest',
+        ...{ ours: Math.max(...enrollmentS), unit: 's', target: ENROLLMENT_S },
+      },
+      { measure: 'enrollment over HTTP, median', ours: median(enrollmentS), unit: 's' },
+      { measure: 'first fit, slowest', ours: Math.max(...results.map(({ firstS }) => firstS)), unit: 's' },
+    ],
+    [
+      `Voice prints are Resemblyzer's; speech of ${TEXTS.length} texts on which nothing is fitted. The best of the model's own voices is that which is most alike on these very texts.`,
+      "A fit is a search for a mix of the model's own voices by trial, not a clone of the speaker.",
+      ...results.map(lineOf),
+    ],
+  );
+}
+
+function lineOf({ speaker, likeness: by, bestPreset, steps, words, pitch, pace }: Result): string {
+  const cosines =
+    `default ${by.default.toFixed(3)}, best ${by.best.toFixed(3)} (${bestPreset}), ` +
+    `first fit ${by.first.toFixed(3)}, fitted ${by.fitted.toFixed(3)} in ${steps} steps`;
+  const hz = (value: number | undefined) => value?.toFixed(0) ?? 'unknown';
+  return `${speaker}: ${cosines}; ${words.errors} of ${words.words} words wrong; pitch ${hz(pitch.fitted)} Hz for ${hz(pitch.speaker)} Hz; length ${pace.toFixed(2)} of the default voice's.`;
+}
