@@ -4,7 +4,10 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type LaunchedService, launchService, SERVICE_KEY } from '../support/launcher.ts';
 import { encodedFiles } from '../support/media-files.ts';
 import { needs } from '../support/needs.ts';
+import { joined } from '../support/sample-runs.ts';
+import { SPOKEN_RATE_HZ, speak } from '../support/spoken.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { wavFile } from '../support/wav-files.ts';
 import { smallClip } from '../support/video-service.ts';
 
 /** The commands of the README, as they stand there, against the real process with the models that come with it. */
@@ -58,6 +61,21 @@ test('Hear', async () => {
   const output = await commandsOf('Hear', folder);
   expect(output).toMatch(/^\{"text":".*","usage":\{/);
   expect(output).toMatch(/data: \{"type":"transcript\.text\.done"/);
+});
+
+test('Voices', async (context) => {
+  needs(context, Bun.which('jq') !== null, 'jq');
+  const folder = await tempDir();
+  const said = await speak([
+    'The harbour was quiet that morning, and only two of the boats had gone out.',
+    'Nobody expected rain.',
+  ]);
+  const shape = { kind: 'int', bits: 16, rateHz: SPOKEN_RATE_HZ, channels: 1 } as const;
+  await Bun.write(join(folder, 'anna.wav'), wavFile(shape, joined(said)));
+  const output = await commandsOf('Voices', folder);
+  expect(output).toMatch(/"object":"audio\.voice\.deleted","deleted":true/);
+  const wav = await readFile(join(folder, 'anna-says-hello.wav'));
+  expect([wav.toString('latin1', 0, 4), wav.length > 24_000]).toEqual(['RIFF', true]);
 });
 
 test('Call', async () => {
