@@ -143,6 +143,41 @@ it('believes no server that cannot prove its name', async () => {
   expect(asked).toEqual([]);
 });
 
+it('goes by no proxy, whatever the environment names', async () => {
+  let proxied = 0;
+  const proxy = Bun.listen({
+    ...{ hostname: '127.0.0.1', port: 0 },
+    socket: {
+      open(socket) {
+        proxied += 1;
+        socket.end();
+      },
+      data: () => undefined,
+    },
+  });
+  const address = `http://127.0.0.1:${proxy.port}`;
+  const program = `
+    import { GuardedFetch } from ${JSON.stringify(new URL('./guarded-fetch.ts', import.meta.url).pathname)};
+    const [url, port, ca] = process.argv.slice(-3);
+    const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
+    const fetching = new GuardedFetch({
+      mostBytes: 1e6, ports: new Set([Number(port)]), resolve, mayReach: () => true, ca,
+    });
+    const bytes = await Array.fromAsync(fetching.fetch(url, 'video', new AbortController().signal));
+    console.log(Buffer.concat(bytes).length);
+    // The runtime's own fetch is asked too, to show that there is a proxy.
+    await fetch('https://other.example/').catch(() => undefined);`;
+  const parts = [at('/clip.mp4'), String(server.port), certificate.cert];
+  const child = Bun.spawn([process.execPath, '-e', program, '--', ...parts], {
+    env: { PATH: process.env.PATH, HTTPS_PROXY: address, https_proxy: address, HTTP_PROXY: address },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  expect((await new Response(child.stdout).text()).trim()).toBe(String(SOUND.length));
+  await child.exited;
+  proxy.stop(true);
+  expect(proxied).toBe(1);
+});
+
 describe('a redirect', () => {
   const to = (location: string, status = 302) => new Response(null, { status, headers: { location } });
 

@@ -85,7 +85,8 @@ test('Call', async () => {
   expect((await readFile(join(folder, 'evening.pcm'))).length).toBeGreaterThan(8000);
 });
 
-test('Video', { timeout: 120_000 }, async () => {
+test('Video', { timeout: 120_000 }, async (context) => {
+  needs(context, Bun.which('jq') !== null, 'jq');
   const folder = await tempDir();
   await Bun.write(join(folder, 'clip.mp4'), await smallClip(folder));
   await commandsOf('Video', folder);
