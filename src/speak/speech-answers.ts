@@ -4,9 +4,10 @@ import { Resampler } from '../audio/resampler.ts';
 import { type Int16Samples, SPEECH_RATE_HZ } from '../contract/audio.ts';
 import type { Caller } from '../contract/caller.ts';
 import { type ErrorKind, invalidRequest, ServiceError } from '../contract/error.ts';
+import { mayBeId } from '../contract/id.ts';
 import type { Slots } from '../contract/plugin.ts';
-import type { EndpointLabel } from '../contract/usage.ts';
 import type { SpokenVoice } from '../contract/spoken-voice.ts';
+import type { EndpointLabel } from '../contract/usage.ts';
 import { requireModel } from '../http/model-routes.ts';
 import { type OpenRequest, OpenRequests } from '../kit/open-requests.ts';
 import { SpeechTally } from '../usage/call-tally.ts';
@@ -92,9 +93,9 @@ export class SpeechAnswers {
 
   async #voice(voiceId: string | undefined, { organization }: Caller): Promise<SpokenVoice | undefined> {
     if (voiceId === undefined) return undefined;
-    const voice = await this.#parts.voices.find(voiceId, organization);
+    const { voices, voiceParam } = this.#parts;
+    const voice = mayBeId('voice', voiceId) ? await voices.find(voiceId, organization) : undefined;
     if (voice !== undefined) return voice;
-    const { voiceParam } = this.#parts;
     const message = `'${voiceParam}' must be the id of a stored voice of your organization; leave it out for the default voice.`;
     throw invalidRequest(message, voiceParam, 'voice_not_found');
   }
