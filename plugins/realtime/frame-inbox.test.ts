@@ -42,6 +42,7 @@ describe('a frame', () => {
     ['that names no voice', JSON.stringify({ type: 'session.update', event_id: 'a', session: { speed: 2 } })],
     ['that asks for the default voice', naming(null, 'a')],
     ['whose voice is none', naming({ id: 7 }, 'a')],
+    ['whose voice can be no stored one', naming('alloy', 'a')],
     ['that is refused', named('a', 'dance')],
   ])('%s is dealt with at once', (_, frame) => {
     const { inbox, lookUps, delivered } = opened();
@@ -55,7 +56,13 @@ describe('a frame', () => {
     ['as an object', { id: 'tts-vc-voice_1' }],
   ])('that names a voice %s waits for what is known of it, and so does what follows', async (_, voice) => {
     const { inbox, lookUps, delivered } = opened();
-    for (const frame of [naming(voice, 'a'), named('b'), 'not json', naming('alloy', 'c'), named('d')]) {
+    for (const frame of [
+      naming(voice, 'a'),
+      named('b'),
+      'not json',
+      naming('tts-vc-voice_2', 'c'),
+      named('d'),
+    ]) {
       inbox.take(frame);
     }
     await settled();
@@ -67,7 +74,7 @@ describe('a frame', () => {
       [null, undefined],
     ];
     expect(delivered).toEqual(first);
-    expect(lookUps.map(({ voiceId }) => voiceId)).toEqual(['tts-vc-voice_1', 'alloy']);
+    expect(lookUps.map(({ voiceId }) => voiceId)).toEqual(['tts-vc-voice_1', 'tts-vc-voice_2']);
     await lookUps[1]?.answer('missing');
     inbox.take(named('e'));
     expect(delivered).toEqual([...first, ['c', 'missing'], ['d', undefined], ['e', undefined]]);

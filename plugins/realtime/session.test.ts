@@ -25,10 +25,9 @@ function fresh(query = ''): Session {
   return initialSession('sess_1', rules, new URLSearchParams(query));
 }
 
-/** Voices that are stored have ids like theirs. */
+/** Every voice that may be stored is. */
 function merge(session: Session, update: unknown) {
-  const isStored = namedVoice(update)?.startsWith('tts-vc-voice_');
-  return mergeSession(session, update, rules, isStored ? 'found' : 'missing');
+  return mergeSession(session, update, rules, namedVoice(update) && 'found');
 }
 
 /** Merges updates one after the other; returns the last result with the session as the wire shows it. */

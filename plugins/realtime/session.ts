@@ -1,7 +1,7 @@
 /** The configuration of a realtime session: how an update merges into it, and how it looks on the wire (spec 2.6, 4.7). */
 
 import type { VadSettings } from '../../src/contract/engine.ts';
-import type { Id } from '../../src/contract/id.ts';
+import { type Id, mayBeId } from '../../src/contract/id.ts';
 import { isRecord } from '../../src/kit/is-record.ts';
 import { languageName } from '../../src/kit/languages.ts';
 import type { AudioFormat } from '../../src/listen/audio-format.ts';
@@ -153,7 +153,7 @@ export function initialSession(id: Id<'session'>, rules: SessionRules, query: UR
  * G.711 and `server_vad` exclude each other (rule 4); the one that was not there before is refused. An update
  * with both to a session with neither gets G.711 and manual commit: its audio must at least be understood.
  * @param update whatever JSON gave.
- * @param voice of {@link namedVoice}.
+ * @param voice what was found out of {@link namedVoice}; any other name is that of no stored voice.
  */
 export function mergeSession(
   session: Session,
@@ -282,12 +282,12 @@ function languageOf(
   return prior;
 }
 
-/** Id of the voice that an update names, which must be looked up before the update is merged. */
-export function namedVoice(update: unknown): string | undefined {
+/** The stored voice that an update names, which must be looked up before the update is merged. */
+export function namedVoice(update: unknown): Id<'voice'> | undefined {
   const refusals = new Refusals();
   const { voice } = sentFields(update, refusals);
   const value = voice && voiceIdOf(voice, refusals).value;
-  return typeof value === 'string' ? value : undefined;
+  return typeof value === 'string' && mayBeId('voice', value) ? value : undefined;
 }
 
 /** A stored voice, by its id or as `{id}`. */

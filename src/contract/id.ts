@@ -40,6 +40,11 @@ export function newId<K extends IdKind>(kind: K): Id<K> {
   return `${PREFIXES[kind]}${uuid.replaceAll('-', '')}` as Id<K>;
 }
 
+/** Whether a text has the form of such an identifier; its store knows whether it is one. */
+export function mayBeId<K extends IdKind>(kind: K, text: string): text is Id<K> {
+  return text.startsWith(PREFIXES[kind]);
+}
+
 /**
  * The identifier of a part of something that has one itself, e.g. `msg_5f0c…_2` of `resp_5f0c…`: it tells where to
  * look for the part.

@@ -110,7 +110,14 @@ describe('an answer', () => {
       'Its own only.',
       0,
     ],
-    ['of no voice', {}, { voiceId: 'alloy' }, "'voiceId' must be the id of a stored voice", 0],
+    ['of no voice', {}, { voiceId: 'tts-vc-voice_b' }, "'voiceId' must be the id of a stored voice", 0],
+    [
+      'of what can be no stored voice, which nobody looks up',
+      { find: () => Promise.reject(new Error('asked')) },
+      { voiceId: 'alloy' },
+      "'voiceId' must be the id of a stored voice",
+      0,
+    ],
     [
       'of a voice that nobody can look up',
       { find: () => Promise.reject(new Error('away')) },
