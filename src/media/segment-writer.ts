@@ -18,6 +18,7 @@ import {
   Rational,
 } from 'node-av';
 import type { Float32Samples } from '../contract/audio.ts';
+import { frameRateOf } from './frame-rate.ts';
 import { type ClipColour, frameOf, type I420, i420Bytes } from './picture.ts';
 import { encoderNamed, TrackEncoder } from './track-encoder.ts';
 
@@ -28,8 +29,6 @@ const CRF = '20';
 /** Players can seek to every key frame. */
 const KEY_FRAMES_EVERY_S = 2;
 const AUDIO_BITS_PER_CHANNEL = 96_000;
-/** How near to a multiple of 1000/1001 a rate is taken for one. */
-const NTSC_TOLERANCE = 1e-4;
 
 export interface SegmentAudio {
   /** A rate that AAC has: 8,000 to 96,000 Hz. */
@@ -90,7 +89,8 @@ export class SegmentWriter {
     if (width % 2 !== 0 || height % 2 !== 0) throw new RangeError(`sides must be even: ${width}x${height}`);
     const file = new FormatContext();
     FFmpegError.throwIfError(file.allocOutputContext2(null, 'mp4', path), 'allocOutputContext2');
-    const frameRate = frameRateOf(shape.fps);
+    const { num, den } = frameRateOf(shape.fps);
+    const frameRate = new Rational(num, den);
     const video = await openVideo(file, shape, frameRate);
     const audio = shape.audio === undefined ? undefined : await AudioTrack.open(file, shape.audio);
     FFmpegError.throwIfError(await file.openOutput(), 'openOutput');
@@ -159,16 +159,6 @@ export class SegmentWriter {
     await this.#file.closeOutput();
     this.#file.freeContext();
   }
-}
-
-/** A rate as players like it: a whole number, that of 1000/1001 of one, or a number of thousandths. */
-export function frameRateOf(fps: number): Rational {
-  const near = (rate: number) => Math.abs(fps - rate) < rate * NTSC_TOLERANCE;
-  const whole = Math.round(fps);
-  if (near(whole)) return new Rational(whole, 1);
-  const ntsc = Math.round(fps * 1.001);
-  if (near(ntsc / 1.001)) return new Rational(ntsc * 1000, 1001);
-  return new Rational(Math.round(fps * 1000), 1000);
 }
 
 async function openVideo(
