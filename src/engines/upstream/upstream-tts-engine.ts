@@ -13,17 +13,14 @@ import type { SpokenVoice } from '../../contract/spoken-voice.ts';
 import { ownVoiceOnly } from '../voice-refusals.ts';
 import { PcmStream } from './pcm-stream.ts';
 import { RegisteredVoices, untilUploaded } from './registered-voices.ts';
-import { bodyText, mediaTypeOf } from './upstream-body.ts';
+import { mediaTypeOf } from './upstream-body.ts';
 import { upstreamFault, upstreamRefusal } from './upstream-error.ts';
 import type { UpstreamMeter } from './upstream-meter.ts';
 import { type UpstreamCall, UpstreamServer } from './upstream-server.ts';
-import { fieldsOf } from './wire-values.ts';
 
 const JSON_BODY = { 'content-type': 'application/json' };
 /** A server only deletes a file, while somebody waits. */
 const FORGET_MS = 5_000;
-/** Of the answer to an upload. */
-const ANSWER_BYTES = 64 * 1024;
 /** Far beyond what a text of 600 characters gives at the natural speed. */
 const LONGEST_AUDIO_S = 600;
 const PCM_TYPES: ReadonlySet<string> = new Set(['audio/pcm', 'audio/raw', 'application/octet-stream', '']);
@@ -157,17 +154,18 @@ class UpstreamTtsEngine implements TtsEngine {
   async #register(voice: SpokenVoice): Promise<void> {
     const limits = { firstByteMs: this.#firstByteMs, idleMs: this.#idleMs };
     const clip = await voice.clip(this.#closed.signal);
-    const talk = async function* ({ post, portionsOf }: UpstreamCall) {
+    const talk = async function* ({ post }: UpstreamCall) {
       const form = new FormData();
       form.append('audio_sample', new File([clip], `${voice.id}.wav`, { type: 'audio/wav' }));
       form.append('name', voice.id);
       // Where the consent of the speaker is kept: here, with the voice.
       form.append('consent', voice.id);
       form.append('ref_text', voice.refText);
-      yield await bodyText(portionsOf(await post('/audio/voices', form)), ANSWER_BYTES);
+      const response = await post('/audio/voices', form);
+      await response.body?.cancel();
+      yield;
     };
-    const [said = ''] = await Array.fromAsync(this.#server.call(limits, this.#closed.signal, talk));
-    if (isRefusal(said)) throw upstreamFault('it did not take the voice');
+    await Array.fromAsync(this.#server.call(limits, this.#closed.signal, talk));
   }
 
   #carrying(voice: SpokenVoice, signal: AbortSignal): Promise<VoiceFields> {
@@ -215,13 +213,5 @@ class UpstreamTtsEngine implements TtsEngine {
 function requirePcm(response: Response): void {
   if (!PCM_TYPES.has(mediaTypeOf(response))) {
     throw upstreamFault('it answered with something else than raw PCM');
-  }
-}
-
-function isRefusal(answer: string): boolean {
-  try {
-    return fieldsOf(JSON.parse(answer)).success === false;
-  } catch {
-    return false;
   }
 }
