@@ -61,15 +61,19 @@ export function voiceRoutes(voices: Voices, enrollments: Enrollments, uploads: U
     const caller = callerOf(request);
     const idleTimeout = idleTimeoutOf(request);
     // Ended in reverse: the file, then the place that it took.
-    await using held = new AsyncDisposableStack();
-    const place = held.adopt(enrollments.begin(caller, request.signal), (open) => open.end());
-    await enrollments.requireRoom(caller);
-    const form = held.adopt(await receiveForm(request, uploads, place.signal), (it) => it.release());
-    const ask = parseEnrollment(form.fields);
-    idleTimeout.suspend();
-    held.defer(() => idleTimeout.resume());
-    const { voice, warnings } = await enrollments.enroll(ask, caller, place.signal);
-    return newVoiceObject(voice, warnings);
+    const held = new AsyncDisposableStack();
+    try {
+      const place = held.adopt(enrollments.begin(caller, request.signal), (open) => open.end());
+      await enrollments.requireRoom(caller);
+      const form = held.adopt(await receiveForm(request, uploads, place.signal), (it) => it.release());
+      const ask = parseEnrollment(form.fields);
+      idleTimeout.suspend();
+      const { voice, warnings } = await enrollments.enroll(ask, caller, place.signal);
+      return newVoiceObject(voice, warnings);
+    } finally {
+      await held.disposeAsync();
+      idleTimeout.resume();
+    }
   }
 
   /** @param refusal headers that a refusal will have. */
