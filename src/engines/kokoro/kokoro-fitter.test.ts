@@ -1,0 +1,259 @@
+import { fileURLToPath } from 'node:url';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { noMetrics, silentLog } from '../../../test/support/doubles.ts';
+import { joined } from '../../../test/support/sample-runs.ts';
+import { tempDir } from '../../../test/support/temp-dir.ts';
+import { Resampler } from '../../audio/resampler.ts';
+import { loadConfig } from '../../config.ts';
+import { LISTEN_RATE_HZ, SPEECH_RATE_HZ } from '../../contract/audio.ts';
+import type { VoiceWork } from '../../contract/voice.ts';
+import { systemClock } from '../../kit/clock.ts';
+import { unitVector } from '../../kit/unit-vector.ts';
+import type { ModelSpec } from '../model-spec.ts';
+import type { PassWork } from '../pass-job.ts';
+import type { PassVoice, SpeechRequest } from '../pass-model.ts';
+import { poolMeter } from '../pool-meter.ts';
+import { EMBEDDING_SIZE } from '../speakers/speaker-graph.ts';
+import type { SpeakerRequest, SpeakerResult } from '../speakers/speaker-request.ts';
+import { likeness, voicePrint } from '../speakers/voice-print.ts';
+import { type InferencePool, startInferencePool } from '../worker-pool.ts';
+import { type KokoroFitterOptions, kokoroFitter, NO_FITTER } from './kokoro-fitter.ts';
+import { type KokoroMix, readMix, type VoiceWeights } from './kokoro-mix.ts';
+import { TRIAL_TEXTS } from './preset-table.ts';
+
+const PRESETS = ['af_heart', 'am_adam', 'bf_emma', 'bm_lewis'];
+const MODELS = { speech: 'kokoro', speakers: 'resemblyzer' };
+const WORK: VoiceWork = { priority: 'interactive', owner: 'key' };
+const NEVER = new AbortController().signal;
+/** A clip in the fake world: its voice is half of each of the two last presets. */
+const CLIP = Float32Array.of(-1);
+const TARGET: VoiceWeights = { bf_emma: 0.5, bm_lewis: 0.5 };
+
+/** A pool in which samples are the number of what was said, and a print is made of the weights of its timbre. */
+class FakePool implements Pick<InferencePool, 'run' | 'description'> {
+  readonly asked: { readonly model: string; readonly priority: string; readonly owner: string }[] = [];
+  readonly said: { readonly voice: PassVoice | undefined; readonly text: string }[] = [];
+  /** Called before each job. */
+  onJob = (): void => undefined;
+
+  description<Description>(): Description {
+    return { rateHz: SPEECH_RATE_HZ, speaksAdaptations: true } as Description;
+  }
+
+  async *run<Request, Result>(
+    model: string,
+    { request, priority, owner }: PassWork<Request, Result>,
+    signal: AbortSignal,
+  ): AsyncGenerator<Result, void, undefined> {
+    signal.throwIfAborted();
+    this.onJob();
+    signal.throwIfAborted();
+    this.asked.push({ model, priority, owner });
+    if (model === MODELS.speech) {
+      const { voice, text } = request as SpeechRequest;
+      this.said.push({ voice, text });
+      // Three seconds in two runs.
+      const run = new Float32Array(1.5 * SPEECH_RATE_HZ).fill(this.said.length - 1);
+      yield run as Result;
+      yield run as Result;
+      return;
+    }
+    const { samples } = request as SpeakerRequest;
+    const results: SpeakerResult[] = [
+      { kind: 'pitch', hz: 150 },
+      { kind: 'runs', embeddings: this.#print(samples[0] ?? 0) },
+    ];
+    for (const result of results) yield result as Result;
+  }
+
+  #print(said: number): Float32Array<ArrayBuffer> {
+    const weights = said < 0 ? TARGET : timbreOf(this.said[said]?.voice);
+    const print = new Float32Array(EMBEDDING_SIZE).fill(0.03);
+    // The last voice sounds in a mix as if there were half as much of it.
+    for (const [name, weight] of Object.entries(weights)) {
+      print[PRESETS.indexOf(name)] = said >= 0 && name === 'bm_lewis' ? weight ** 2 : weight;
+    }
+    return unitVector(print);
+  }
+}
+
+function timbreOf(voice: PassVoice | undefined): VoiceWeights {
+  if (voice?.kind === 'adaptation') return mixOf(voice.adaptation).timbre;
+  return { [voice?.name ?? '']: 1 };
+}
+
+function mixOf(adaptation: string | undefined): KokoroMix {
+  const mix = readMix(adaptation ?? '');
+  if (!mix) throw new Error('no mix');
+  return mix;
+}
+
+async function setUp(options: Partial<KokoroFitterOptions> = {}) {
+  const [pool, lastPool] = [new FakePool(), new FakePool()];
+  let nowMs = 0;
+  const clock = { ...systemClock, monotonicMs: () => nowMs };
+  const fitter = kokoroFitter({
+    ...{ models: MODELS, pool: pool as unknown as InferencePool, lastPool, presets: PRESETS },
+    ...{ defaultVoice: 'af_heart', modelsDir: await tempDir(), clock, log: silentLog },
+    ...options,
+  });
+  onTestFinished(() => fitter.close());
+  const improved = async (from: string, budgetMs: number, signal = NEVER) => {
+    const better: string[] = [];
+    for await (const adaptation of fitter.improve(CLIP, from, budgetMs, 'key', signal))
+      better.push(adaptation);
+    return better;
+  };
+  // Each job in the background takes a second.
+  lastPool.onJob = () => {
+    nowMs += 1_000;
+  };
+  return { fitter, pool, lastPool, improved };
+}
+
+/** When the model's own voices were measured. */
+async function prepared(options: Partial<KokoroFitterOptions> = {}) {
+  const all = await setUp(options);
+  await all.improved('', 0);
+  all.lastPool.asked.length = 0;
+  return all;
+}
+
+describe('begin', () => {
+  test('listens where somebody waits, with the caller’s priority, and speaks nothing', async () => {
+    const { fitter, pool, lastPool } = await prepared();
+    const mix = mixOf(await fitter.begin(CLIP, WORK, NEVER));
+    expect(pool.asked).toEqual([{ model: 'resemblyzer', ...WORK }]);
+    expect(lastPool.asked).toEqual([]);
+    expect(mix.timbre.bf_emma).toBeGreaterThan(0.3);
+    expect(mix.timbre.bm_lewis).toBeGreaterThan(0.3);
+    expect(fitter.isCurrent(await fitter.begin(CLIP, WORK, NEVER))).toBe(true);
+  });
+
+  test('before any voice was measured gives the default voice', async () => {
+    const lastPool = new FakePool();
+    lastPool.onJob = () => {
+      throw new Error('no process');
+    };
+    const { fitter } = await setUp({ lastPool });
+    const mix = mixOf(await fitter.begin(CLIP, WORK, NEVER));
+    expect(mix).toEqual({ timbre: { af_heart: 1 }, prosody: { af_heart: 1 }, pitchScale: 1 });
+  });
+
+  test('ends when nobody waits any more', async () => {
+    const { fitter } = await prepared();
+    const gone = AbortSignal.abort(new Error('gone'));
+    await expect(fitter.begin(CLIP, WORK, gone)).rejects.toThrow('gone');
+  });
+});
+
+describe('improve', () => {
+  test('works where nobody waits, for the owner, and gets nearer', async () => {
+    const { fitter, pool, lastPool, improved } = await prepared();
+    const first = await fitter.begin(CLIP, WORK, NEVER);
+    pool.asked.length = 0;
+    const better = await improved(first, 100_000);
+    expect(pool.asked).toEqual([]);
+    expect(new Set(lastPool.asked.map(({ priority, owner }) => `${priority} ${owner}`))).toEqual(
+      new Set(['batch key']),
+    );
+    expect(better.length).toBeGreaterThan(0);
+    const lewis = (adaptation: string | undefined) => mixOf(adaptation).timbre.bm_lewis ?? 0;
+    expect(lewis(better.at(-1))).toBeGreaterThan(lewis(first) + 0.05);
+    expect(new Set(lastPool.said.map(({ text }) => text))).toEqual(new Set(TRIAL_TEXTS));
+  });
+
+  test('gives the same for the same clip', async () => {
+    const [one, other] = [await prepared(), await prepared()];
+    const first = await one.fitter.begin(CLIP, WORK, NEVER);
+    expect(await one.improved(first, 60_000)).toEqual(await other.improved(first, 60_000));
+  });
+
+  test('ends when its time is used up, and by itself when nothing more is gained', async () => {
+    const { fitter, lastPool, improved } = await prepared();
+    const first = await fitter.begin(CLIP, WORK, NEVER);
+    await improved(first, 10_000);
+    // A candidate that was begun is heard to the end: two texts, spoken and listened to.
+    expect(lastPool.asked.length).toBeLessThanOrEqual(10 + 4);
+    lastPool.asked.length = 0;
+    await improved(first, 100_000_000);
+    expect(lastPool.asked.length).toBeLessThan(5_000);
+  });
+
+  test('stops at once when it is to stop', async () => {
+    const { fitter, lastPool, improved } = await prepared();
+    const first = await fitter.begin(CLIP, WORK, NEVER);
+    const stop = new AbortController();
+    const before = lastPool.asked.length;
+    const count = lastPool.onJob;
+    lastPool.onJob = () => {
+      count();
+      if (lastPool.asked.length === before + 5) stop.abort(new Error('stopped'));
+    };
+    await expect(improved(first, 60_000, stop.signal)).rejects.toThrow('stopped');
+    expect(lastPool.asked.length).toBe(before + 5);
+  });
+
+  test('leaves voices as they are when the model’s own could not be measured', async () => {
+    const lastPool = new FakePool();
+    lastPool.onJob = () => {
+      throw new Error('no process');
+    };
+    const { improved } = await setUp({ lastPool });
+    expect(await improved('', 60_000)).toEqual([]);
+  });
+});
+
+test('where no model is fitted nothing is', async () => {
+  expect(NO_FITTER.isNeeded).toBe(false);
+  expect(NO_FITTER.isCurrent('')).toBe(false);
+  await expect(NO_FITTER.begin(CLIP, WORK, NEVER)).rejects.toThrow('no model here');
+  await expect(NO_FITTER.improve(CLIP, '', 1, 'key', NEVER).next()).rejects.toThrow('no model here');
+});
+
+test('the real model comes nearer to a voice of its own than its default voice is', async () => {
+  const { modelsDir, inference } = loadConfig(process.env);
+  const pool = await startInferencePool<ModelSpec>({
+    entry: fileURLToPath(new URL('../inference-worker.ts', import.meta.url)),
+    models: {
+      kokoro: { kind: 'kokoro', modelsDir, voices: ['af_heart'] },
+      resemblyzer: { kind: 'resemblyzer', modelsDir },
+    },
+    settings: { ...inference, workers: 1 },
+    ...{ clock: systemClock, log: silentLog, meter: poolMeter(noMetrics) },
+  });
+  onTestFinished(() => pool.close());
+  const say = async (text: string, voice: PassVoice) => {
+    const request: SpeechRequest = { text, voice, speed: 1, delivery: 'whole' };
+    const runs: Float32Array<ArrayBuffer>[] = [];
+    const work = { request, ...WORK, delivery: 'whole' } as const;
+    for await (const run of pool.run<SpeechRequest, Float32Array<ArrayBuffer>>('kokoro', work, NEVER)) {
+      runs.push(run);
+    }
+    const resampler = new Resampler({ fromHz: SPEECH_RATE_HZ, toHz: LISTEN_RATE_HZ, format: 'float32' });
+    const spoken = joined(runs);
+    return joined([resampler.push(spoken), resampler.flush()]);
+  };
+  const print = async (samples: Float32Array<ArrayBuffer>) =>
+    (await voicePrint(pool, 'resemblyzer', { samples, rateHz: LISTEN_RATE_HZ }, WORK, NEVER)).embedding;
+
+  const fitter = kokoroFitter({
+    ...{ models: MODELS, pool, lastPool: pool, defaultVoice: 'af_heart', presets: ['am_adam'], modelsDir },
+    ...{ clock: systemClock, log: silentLog },
+  });
+  onTestFinished(() => fitter.close());
+  const clip = await say('Nobody expected rain, but the clouds over the hills were growing darker.', {
+    kind: 'preset',
+    name: 'am_adam',
+  });
+  // Nothing is tried, but the voices are measured.
+  for await (const _ of fitter.improve(clip, '', 0, 'key', NEVER));
+  let adaptation = await fitter.begin(clip, WORK, NEVER);
+  expect(mixOf(adaptation).timbre.am_adam).toBeGreaterThan(0.7);
+  for await (const better of fitter.improve(clip, adaptation, 3_000, 'key', NEVER)) adaptation = better;
+
+  const [target, text] = [await print(clip), 'Please leave your umbrella by the door.'];
+  const own = await print(await say(text, { kind: 'adaptation', adaptation }));
+  const usual = await print(await say(text, { kind: 'preset', name: 'af_heart' }));
+  expect(likeness(own, target)).toBeGreaterThan(likeness(usual, target) + 0.1);
+}, 240_000);
