@@ -51,7 +51,7 @@ export interface Config {
   readonly startedByNpm: boolean;
   readonly apiKeys: readonly FixedKey[];
   readonly dataDir: string;
-  /** Where keys, usage, credits, responses and batches are kept. */
+  /** Where keys, usage, credits, responses, batches, voices and videos are kept. */
   readonly database: DatabaseSettings;
   /** Where the bytes of files are kept. */
   readonly blobs: BlobSettings;
@@ -182,19 +182,19 @@ export const ENVIRONMENT = [
     name: 'DATABASE_URL',
     fallback: 'SQLite under DATA_DIR',
     meaning:
-      '`postgres://user:password@host:5432/database`: keys, usage, credits, responses and batches of several machines',
+      '`postgres://user:password@host:5432/database`: keys, usage, credits, responses, batches, voices and videos of several machines',
   },
   {
     name: 'REDIS_URL',
     fallback: '–',
     meaning:
-      '`redis://…`: rate limits are counted and batches are handed out there, for all machines together',
+      '`redis://…`: rate limits are counted and jobs (batches, voices, videos) are handed out there, for all machines together',
   },
   {
     name: 'S3_ENDPOINT',
     fallback: '–',
     meaning:
-      '`https://host` of a server that speaks S3: with the next four, files of batches lie there, for all machines, instead of under DATA_DIR',
+      '`https://host` of a server that speaks S3: with the next four, files of batches, clips of voices and videos lie there, for all machines, instead of under DATA_DIR',
   },
   { name: 'S3_BUCKET', fallback: '–', meaning: 'a bucket of its own, which exists' },
   { name: 'S3_REGION', fallback: 'us-east-1', meaning: 'region that requests are signed for' },
