@@ -17,6 +17,8 @@ import { mix, type PictureSize, warp } from './warp.ts';
 const MEASURED_SIDE = 480;
 /** How far a motion may go on beyond what was seen, as a share of the longer side. */
 const REACH = 0.04;
+/** Level of a pyramid that tells cuts and fades. */
+const COARSE_LEVEL = 2;
 /** Frames before the last by which the end's motion is measured. */
 const PAIRS = [1, 2, 3];
 /** The first new frame is at least so alike to the last of the clip. */
@@ -55,8 +57,9 @@ export class FrameMaker {
     this.#fps = fps;
     this.#factor = Math.max(1, Math.ceil(Math.max(size.width, size.height) / MEASURED_SIDE));
     const measured = tail.map((frame) => pyramid(shrunk(frame, size.width, size.height, this.#factor)));
-    const coarse = measured.map((levels) => (levels[1] ?? levels[0]) as Luma);
-    const first = wholeFrom(coarse);
+    const first = wholeFrom(
+      measured.map((levels) => levels.slice(Math.min(COARSE_LEVEL, levels.length - 1))),
+    );
     this.#frames = tail.slice(first);
     this.#pyramids = measured.slice(first);
     this.#ahead = new Uint8Array(tail[0]?.length ?? 0);
@@ -64,7 +67,8 @@ export class FrameMaker {
     const motion = this.#motionAtEnd();
     this.#motion = motion;
     this.#back = emptyField(motion ? motion.local.grid : { columns: 2, rows: 2, origin: 0, step: 1 });
-    this.#twin = twinOfEnd(coarse.slice(first), Math.ceil(LEAST_LOOP_S * fps)) ?? 0;
+    const coarse = this.#pyramids.map((levels) => levels[Math.min(1, levels.length - 1)] as Luma);
+    this.#twin = twinOfEnd(coarse, Math.ceil(LEAST_LOOP_S * fps)) ?? 0;
     this.manner = motion === undefined ? 'still' : this.#twin < 0 ? 'loop' : 'swing';
     this.#start = this.#firstStep();
   }

@@ -43,13 +43,6 @@ export function pyramid(finest: Luma): readonly Luma[] {
   return levels;
 }
 
-/** Mean grey value. */
-export function brightness({ data }: Luma): number {
-  let sum = 0;
-  for (const value of data) sum += value;
-  return sum / data.length;
-}
-
 /** Mean absolute difference of two pictures of one size, in grey values. */
 export function difference(a: Luma, b: Luma): number {
   let sum = 0;
