@@ -101,9 +101,12 @@ class VideoJob implements VideoJobHandler {
     if (video === undefined) return await this.#tidy(id as Id<'video'>, signal);
     const { effect } = next(video.status, { kind: 'taken', late: at - video.createdAt >= LATE_S });
     if (effect?.kind === 'give_up') return await this.#giveUp(video, runner);
-    await using held = new AsyncDisposableStack();
-    const folder = held.adopt(await WorkFolder.open(this.#parts.folder), (it) => it.release());
-    return await this.#work({ video, runner, folder, signal });
+    const folder = await WorkFolder.open(this.#parts.folder);
+    try {
+      return await this.#work({ video, runner, folder, signal });
+    } finally {
+      await folder.release();
+    }
   }
 
   async #work(held: Held): Promise<JobOutcome> {

@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia';
 import type { ByteRange } from '../../src/contract/blob-store.ts';
+import type { Caller } from '../../src/contract/caller.ts';
 import { VIDEO_ENDS, type VideoRecord } from '../../src/contract/video-store.ts';
 import { attachment } from '../../src/http/attachment.ts';
 import { mediaTypeOf, readBody } from '../../src/http/body.ts';
@@ -81,18 +82,29 @@ export function videoRoutes({ videos, pace, nowMs, folder, clipBytes }: VideoRou
   async function extend(request: Request, headers: Record<string, string | number>) {
     readQuery(request, []);
     const caller = callerOf(request);
+    const place = videos.begin(caller, request.signal);
+    try {
+      await videos.requireRoom(caller);
+      const video = await extendFrom(request, caller, place.signal);
+      describe(video, headers);
+      return shown(video);
+    } finally {
+      place.end();
+    }
+  }
+
+  /** Makes the job, with a folder for its clip meanwhile. */
+  async function extendFrom(request: Request, caller: Caller, signal: AbortSignal): Promise<VideoRecord> {
     const idleTimeout = idleTimeoutOf(request);
-    // Ended in reverse: the clip, then the place that it took.
-    await using held = new AsyncDisposableStack();
-    const { signal } = held.adopt(videos.begin(caller, request.signal), (place) => place.end());
-    await videos.requireRoom(caller);
-    const work = held.adopt(await WorkFolder.open(folder), (it) => it.release());
-    const ask = parseExtension(await bodyOf(request, work, signal), videos.models);
-    idleTimeout.suspend();
-    held.defer(() => idleTimeout.resume());
-    const video = await videos.extend(ask, caller, work, signal);
-    describe(video, headers);
-    return shown(video);
+    const work = await WorkFolder.open(folder);
+    try {
+      const ask = parseExtension(await bodyOf(request, work, signal), videos.models);
+      idleTimeout.suspend();
+      return await videos.extend(ask, caller, work, signal);
+    } finally {
+      idleTimeout.resume();
+      await work.release();
+    }
   }
 
   /** A form, whose file is written to the folder while it arrives, or JSON. */
