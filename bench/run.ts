@@ -16,6 +16,7 @@ import { benchRealtime, realtimeParts } from './cases/realtime.ts';
 import { benchSchemas } from './cases/schemas.ts';
 import { benchSpeech } from './cases/speech.ts';
 import { benchText } from './cases/text.ts';
+import { benchVideo } from './cases/video.ts';
 import { benchVoiceActivity } from './cases/voice-activity.ts';
 import { benchVoices } from './cases/voices.ts';
 
@@ -38,6 +39,7 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
   'batch-priority': benchBatchPriority,
   fairness: benchFairness,
   partner: benchPartner,
+  video: benchVideo,
   voices: benchVoices,
 };
 

@@ -1,0 +1,80 @@
+/**
+ * Makes one segment, or judges one that was made; in a process of its own, so that its memory can be told. One argument: what to
+ * do, as JSON; prints what came of it, as JSON.
+ */
+
+import type { ContinuationJob } from '../../src/engines/continuation/continuation-protocol.ts';
+import { makeSegment } from '../../src/engines/continuation/segment-maker.ts';
+import { similarityIndex } from '../../src/engines/continuation/similarity-index.ts';
+import { readClipTail } from '../../src/media/clip-tail.ts';
+import { loadCodecs } from '../../src/media/codecs.ts';
+import type { I420 } from '../../src/media/picture.ts';
+import { SegmentWriter } from '../../src/media/segment-writer.ts';
+
+export type SegmentOrder =
+  | { readonly kind: 'make'; readonly job: ContinuationJob }
+  | { readonly kind: 'judge'; readonly job: ContinuationJob };
+
+export interface MadeSegment {
+  /** Wall time, and time of all cores. */
+  readonly tookMs: number;
+  readonly coreMs: number;
+}
+
+export interface JudgedSegment extends MadeSegment {
+  readonly frames: number;
+  /** Of the first frame to the last of the clip, of light. */
+  readonly seamSimilarity: number;
+  /** Changes of the mean light from a frame to the next, of the full range: at the seam, in the segment, in the clip's end. */
+  readonly seamStep: number;
+  readonly largestStep: number;
+  readonly clipStep: number;
+}
+
+/** Frames of the clip's end that the segment's light is compared with. */
+const CLIP_FRAMES = 24;
+const FULL_RANGE = 219;
+
+async function timed(work: () => Promise<unknown>): Promise<MadeSegment> {
+  const start = performance.now();
+  const before = process.cpuUsage();
+  await work();
+  const { user, system } = process.cpuUsage(before);
+  return { tookMs: performance.now() - start, coreMs: (user + system) / 1000 };
+}
+
+/** Times are those of encoding the frames of the segment alone. */
+async function judge(job: ContinuationJob): Promise<JudgedSegment> {
+  const { width, height, fps, seconds, clip, to } = job;
+  const before = await readClipTail(clip, { frames: CLIP_FRAMES, width, height, audioS: 0 });
+  const most = Math.round(seconds * fps) + 10;
+  const { frames, colour } = await readClipTail(to, { frames: most, width, height, audioS: 0 });
+  const encoding = await timed(async () => {
+    const writer = await SegmentWriter.open(`${to}.again`, { width, height, fps, colour, audio: undefined });
+    for (const { pixels } of frames) await writer.addFrame(pixels);
+    await writer.finish();
+  });
+  const light = ({ pixels }: { readonly pixels: I420 }) => {
+    const plane = pixels.subarray(0, width * height);
+    return plane.reduce((sum, grey) => sum + grey, 0) / plane.length / FULL_RANGE;
+  };
+  const steps = (lights: readonly number[]) =>
+    lights.slice(1).map((value, index) => Math.abs(value - (lights[index] ?? value)));
+  const lights = [...before.frames.slice(-1), ...frames].map(light);
+  const [last] = before.frames.slice(-1);
+  const [first] = frames;
+  return {
+    ...encoding,
+    frames: frames.length,
+    seamSimilarity: last && first ? similarityIndex(last.pixels, first.pixels, width, height) : 0,
+    seamStep: steps(lights)[0] ?? 0,
+    largestStep: Math.max(...steps(lights)),
+    clipStep: Math.max(...steps(before.frames.map(light))),
+  };
+}
+
+const order = JSON.parse(process.argv[2] ?? '') as SegmentOrder;
+loadCodecs();
+const result = order.kind === 'make' ? await timed(() => makeSegment(order.job)) : await judge(order.job);
+console.log(JSON.stringify(result));
+process.exit(0);
