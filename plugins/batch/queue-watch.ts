@@ -2,6 +2,7 @@ import type { BatchStore } from '../../src/contract/batch-store.ts';
 import type { JobQueue } from '../../src/contract/jobs.ts';
 import type { Logger } from '../../src/contract/logger.ts';
 import type { Metrics } from '../../src/contract/metrics.ts';
+import { RecurringWork } from '../../src/kit/recurring-work.ts';
 import { openBatches } from './open-batches.ts';
 
 const EVERY_MS = 30_000;
@@ -20,10 +21,7 @@ export interface QueueWatchParts {
  */
 export class QueueWatch {
   readonly #parts: QueueWatchParts;
-  readonly #timer: ReturnType<typeof setInterval>;
-  readonly #stopped = new AbortController();
-  /** The look that is under way: while the queue is slow there is none beside it. */
-  #looking: Promise<void> | undefined;
+  readonly #looking: RecurringWork;
   #open = 0;
 
   constructor(parts: QueueWatchParts) {
@@ -33,37 +31,30 @@ export class QueueWatch {
       'Batches of all machines that had not ended at the last look.',
       () => this.#open,
     );
-    this.#begin();
-    this.#timer = setInterval(() => this.#begin(), parts.everyMs ?? EVERY_MS);
-    this.#timer.unref();
-  }
-
-  /** Resolves when nothing is looked at any more. Idempotent. */
-  async close(): Promise<void> {
-    clearInterval(this.#timer);
-    this.#stopped.abort();
-    await this.#looking;
-  }
-
-  #begin(): void {
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = undefined;
+    this.#looking = new RecurringWork({
+      work: (signal) => this.#look(signal),
+      everyMs: parts.everyMs ?? EVERY_MS,
     });
   }
 
-  async #look(): Promise<void> {
+  /** Resolves when nothing is looked at any more. Idempotent. */
+  close(): Promise<void> {
+    return this.#looking.close();
+  }
+
+  async #look(signal: AbortSignal): Promise<void> {
     try {
-      this.#open = await this.#queueAll();
+      this.#open = await this.#queueAll(signal);
     } catch (error) {
       this.#parts.log.error('open batches could not be queued', error);
     }
   }
 
-  async #queueAll(): Promise<number> {
+  async #queueAll(signal: AbortSignal): Promise<number> {
     const { batches, jobs } = this.#parts;
     let count = 0;
     for await (const id of openBatches(batches)) {
-      if (this.#stopped.signal.aborted) break;
+      if (signal.aborted) break;
       await jobs.add('batch', id);
       count += 1;
     }
