@@ -21,6 +21,8 @@ export interface AllowedFormats {
 
 export interface OpenAudioFile {
   readonly info: AudioFileInfo;
+  /** Of the samples. */
+  readonly rateHz: number;
   /** Length by the file's own headers, which may be wrong; the longest that is allowed when they say nothing. */
   readonly declaredS: number;
   /**
@@ -36,7 +38,8 @@ export interface AudioFileReader {
   readonly mostOpen: number;
   /**
    * Opens a file on disk; its content decides what it is, not its name.
-   * @param rateHz rate of the samples, {@link MIN_RATE_HZ} to {@link MAX_RATE_HZ}.
+   * @param rateHz rate of the samples, {@link MIN_RATE_HZ} to {@link MAX_RATE_HZ}; `own` is the file's, or the nearest of
+   *   these.
    * @param field the request's field that an error names.
    * @param formats absent: all that can be read.
    * @throws ServiceError `invalid_request` when it is no audio that can be decoded, is of another format, is empty, declares to be
@@ -45,7 +48,7 @@ export interface AudioFileReader {
    */
   open(
     path: string,
-    rateHz: number,
+    rateHz: number | 'own',
     field: string,
     signal: AbortSignal,
     formats?: AllowedFormats,

@@ -55,7 +55,7 @@ class ProcessAudioFileReader implements AudioFileReader {
 
   async open(
     path: string,
-    rateHz: number,
+    rateHz: number | 'own',
     field: string,
     signal: AbortSignal,
     formats?: AllowedFormats,

@@ -1,11 +1,11 @@
 /** The samples of one open file, as the serving process pulls them from the file's own process. */
 
-import type { Float32Samples } from '../contract/audio.ts';
+import { type Float32Samples, MAX_RATE_HZ } from '../contract/audio.ts';
 import type { AllowedFormats, OpenAudioFile } from '../contract/audio-file.ts';
 import { invalidRequest } from '../contract/error.ts';
 import { faultError, lossError, wrongFormat } from './media-fault.ts';
 import { type MediaProcess, MediaProcessLost } from './media-process.ts';
-import type { FromMediaProcess } from './media-protocol.ts';
+import { type FromMediaProcess, rateOf } from './media-protocol.ts';
 
 /** Blocks of half a second: the serving thread takes one in well under a millisecond. */
 const BLOCKS_PER_SECOND = 2;
@@ -21,7 +21,7 @@ export interface AudioFileLimits {
 
 /** What is asked of a file. */
 export interface AskedSamples {
-  readonly rateHz: number;
+  readonly rateHz: number | 'own';
   /** The request's field that an error names. */
   readonly field: string;
   /** Absent: all that can be read. */
@@ -45,6 +45,8 @@ export class AudioFileSamples implements AsyncGenerator<Float32Samples, void, un
   readonly #options: AudioFileSamplesOptions;
   readonly #onAbort = () => void this.#end();
   #samples = 0;
+  /** Known when the file is open. */
+  #rateHz = MAX_RATE_HZ;
   #ended = false;
 
   constructor(options: AudioFileSamplesOptions) {
@@ -60,13 +62,14 @@ export class AudioFileSamples implements AsyncGenerator<Float32Samples, void, un
    */
   async start(path: string): Promise<Omit<OpenAudioFile, 'samples'>> {
     const { process, rateHz, limits, formats, field } = this.#options;
-    const blockSamples = Math.floor(rateHz / BLOCKS_PER_SECOND);
+    const blockSamples = Math.floor(rateOf(rateHz, MAX_RATE_HZ) / BLOCKS_PER_SECOND);
     process.run({ path, rateHz, blockSamples, longestS: limits.longestS }, BLOCKS_AHEAD);
     const message = await this.#receive();
     if (message.kind !== 'opened') throw new Error(`media process said '${message.kind}' first`);
     const { info, declaredS = limits.longestS } = message;
+    this.#rateHz = rateOf(rateHz, info.rateHz);
     if (formats?.containers.has(info.container) === false) throw wrongFormat(info.container, formats, field);
-    return { info, declaredS: Math.min(declaredS, limits.longestS) };
+    return { info, rateHz: this.#rateHz, declaredS: Math.min(declaredS, limits.longestS) };
   }
 
   async next(): Promise<IteratorResult<Float32Samples, void>> {
@@ -124,9 +127,9 @@ export class AudioFileSamples implements AsyncGenerator<Float32Samples, void, un
 
   /** What a file declares is checked when it is opened; but it may declare less than it holds, or nothing. */
   #count(samples: number): void {
-    const { limits, rateHz, field } = this.#options;
+    const { limits, field } = this.#options;
     this.#samples += samples;
-    if (this.#samples <= limits.longestS * rateHz) return;
+    if (this.#samples <= limits.longestS * this.#rateHz) return;
     throw invalidRequest(
       `The audio in '${field}' is longer than the allowed ${limits.longestS} s.`,
       field,

@@ -11,7 +11,7 @@ import { startingWith } from '../kit/starting-with.ts';
 import { ALLOWED_RATES, AnyRateResampler, isConvertible } from './any-rate-resampler.ts';
 import { declaredLengthS } from './declared-length.ts';
 import { containerOf, openMediaFile } from './media-file.ts';
-import { type AudioJob, type MediaFault, MediaFaultError } from './media-protocol.ts';
+import { type AudioJob, type MediaFault, MediaFaultError, rateOf } from './media-protocol.ts';
 import { SampleBlocks } from './sample-blocks.ts';
 
 /** More than any microphone array in use; what it bounds is the memory of one packet. */
@@ -36,7 +36,7 @@ export interface OpenTrack {
 /**
  * Opens a file and decodes the beginning of its main audio track. `blocks` must be run or returned: it closes the
  * file.
- * @param job `rateHz` is the rate of the blocks, 8,000 to 48,000 Hz.
+ * @param job `rateHz` is the rate of the blocks, 8,000 to 48,000 Hz, or `own`.
  * @throws MediaFaultError when the content is not audio that can be decoded, or declares to be too long; the
  *   system's error when the path cannot be opened.
  */
@@ -53,7 +53,7 @@ export async function openTrack({ path, rateHz, blockSamples, longestS }: AudioJ
     const { sampleRate, numberOfChannels } = first.value.sample;
     const info = { container, codec, rateHz: sampleRate, channels: numberOfChannels };
     checkShape(info);
-    const blocks = blocksOf(first.value, samples, info, rateHz, blockSamples, end);
+    const blocks = blocksOf(first.value, samples, info, rateOf(rateHz, sampleRate), blockSamples, end);
     return { info, declaredS, blocks };
   } catch (error) {
     await end();

@@ -1,17 +1,23 @@
 /** What the serving process and a media process say to each other. One process does one job. */
 
-import type { Float32Samples } from '../contract/audio.ts';
+import { type Float32Samples, MAX_RATE_HZ, MIN_RATE_HZ } from '../contract/audio.ts';
 import type { AudioFileInfo } from '../contract/audio-file.ts';
 import type { ClipAnswer, ClipJob } from './clip-protocol.ts';
 
 /** What a media process is asked to do: decode the main audio track of a file. */
 export interface AudioJob {
   readonly path: string;
-  readonly rateHz: number;
+  /** See {@link rateOf}. */
+  readonly rateHz: number | 'own';
   /** Longest run of samples in one message. */
   readonly blockSamples: number;
   /** Longest audio that a file may declare, in seconds; what it holds is counted where it is read. */
   readonly longestS: number;
+}
+
+/** Rate of the samples of a file: the one asked for, or its own, as far as that is one of the service's. */
+export function rateOf(asked: number | 'own', fileHz: number): number {
+  return asked === 'own' ? Math.min(MAX_RATE_HZ, Math.max(MIN_RATE_HZ, fileHz)) : asked;
 }
 
 export type ToMediaProcess =

@@ -14,7 +14,7 @@ export class FakeAudioFiles implements AudioFileReader {
   /** Runs after which a file breaks off. */
   breaksAfter = Number.POSITIVE_INFINITY;
 
-  async open(path: string, _rateHz: number, field: string, signal: AbortSignal): Promise<OpenAudioFile> {
+  async open(path: string, _rateHz: number | 'own', field: string, signal: AbortSignal): Promise<OpenAudioFile> {
     signal.throwIfAborted();
     const bytes = await readFile(path);
     this.opened.push(path);
@@ -22,6 +22,7 @@ export class FakeAudioFiles implements AudioFileReader {
       throw invalidRequest(`'${field}' is no audio.`, field, 'invalid_value');
     return {
       info: { container: 'wav', codec: 'pcm', rateHz: 16_000, channels: 1 },
+      rateHz: 16_000,
       declaredS: bytes.length / 2 / 16_000,
       samples: this.#samples(bytes, field, signal),
     };
