@@ -17,7 +17,7 @@ export interface RepeatedPart {
 }
 
 /** Code points from one to another, both included. */
-export type CodeRange = readonly [from: number, to: number];
+type CodeRange = readonly [from: number, to: number];
 
 const SIGNS: Readonly<Record<string, readonly [least: number, most: number]>> = {
   '*': [0, Number.POSITIVE_INFINITY],
