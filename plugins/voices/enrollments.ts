@@ -158,7 +158,7 @@ export class Enrollments {
   async #store(voice: VoiceRecord, { own }: UploadedClip, signal: AbortSignal): Promise<void> {
     const { voices, blobs, voicesPerOrganization, log } = this.#parts;
     const { id } = voice;
-    await blobs.write(clipBlob(id), inOnePiece(clipWav(own.samples, own.rateHz)), signal);
+    await blobs.write(clipBlob(id), inOnePiece(clipWav(own)), signal);
     try {
       await voices.put(voice, voicesPerOrganization);
     } catch (error) {

@@ -1,9 +1,16 @@
 /** From an uploaded file to the samples of a voice's clip: of the right kind, and as long as it may be. */
 
-import { type Float32Samples, LISTEN_RATE_HZ, MAX_RATE_HZ, MIN_RATE_HZ } from '../../src/contract/audio.ts';
-import type { AllowedFormats, AudioFileInfo, AudioFileReader } from '../../src/contract/audio-file.ts';
+import type { Float32Samples } from '../../src/contract/audio.ts';
+import type {
+  AllowedFormats,
+  AudioFileInfo,
+  AudioFileReader,
+  OpenAudioFile,
+} from '../../src/contract/audio-file.ts';
 import { invalidRequest } from '../../src/contract/error.ts';
 import { LONGEST_CLIP_S, SHORTEST_CLIP_S } from '../../src/contract/voice-store.ts';
+import type { ClipSamples } from './clip-wav.ts';
+import { atListenRate, inOne } from './listen-rate.ts';
 
 /** The field of the form. */
 export const CLIP_FIELD = 'audio_sample';
@@ -20,10 +27,10 @@ const PADDING_S = 0.25;
 export interface UploadedClip {
   readonly info: AudioFileInfo;
   readonly durationS: number;
+  /** At its own rate, as far as that is one of the service's. */
+  readonly own: ClipSamples;
   /** At {@link LISTEN_RATE_HZ}, for what listens to it. */
   readonly heard: Float32Samples;
-  /** At its own rate, as far as that is one of the service's. */
-  readonly own: { readonly samples: Float32Samples; readonly rateHz: number };
 }
 
 /**
@@ -37,30 +44,28 @@ export async function uploadedClip(
   path: string,
   signal: AbortSignal,
 ): Promise<UploadedClip> {
-  const { info, samples: heard } = await decoded(audioFiles, path, LISTEN_RATE_HZ, signal);
-  const durationS = heard.length / LISTEN_RATE_HZ;
+  const { info, rateHz, samples } = await audioFiles.open(path, 'own', CLIP_FIELD, signal, FORMATS);
+  const padding = info.container === 'wav' ? 0 : PADDING_S;
+  const own = await firstOf(samples, Math.round((LONGEST_CLIP_S + padding) * rateHz));
+  const durationS = own.length / rateHz;
   if (durationS < SHORTEST_CLIP_S) throw wrongLength(`${durationS.toFixed(2)} s long`);
-  const rateHz = Math.min(MAX_RATE_HZ, Math.max(MIN_RATE_HZ, info.rateHz));
-  const own = rateHz === LISTEN_RATE_HZ ? heard : (await decoded(audioFiles, path, rateHz, signal)).samples;
-  return { info, durationS, heard, own: { samples: own, rateHz } };
+  return { info, durationS, own: { samples: own, rateHz }, heard: await atListenRate(own, rateHz) };
 }
 
-async function decoded(audioFiles: AudioFileReader, path: string, rateHz: number, signal: AbortSignal) {
-  const { info, samples } = await audioFiles.open(path, rateHz, CLIP_FIELD, signal, FORMATS);
+/** All samples, as long as there are no more. Ends the decoder. */
+async function firstOf(samples: OpenAudioFile['samples'], most: number): Promise<Float32Samples> {
+  const runs: Float32Samples[] = [];
+  let length = 0;
   try {
-    const padding = info.container === 'wav' ? 0 : PADDING_S;
-    const most = Math.round((LONGEST_CLIP_S + padding) * rateHz);
-    const runs: Float32Samples[] = [];
-    let length = 0;
     for await (const run of samples) {
       runs.push(run);
       length += run.length;
       if (length > most) throw wrongLength(`longer than ${LONGEST_CLIP_S} s`);
     }
-    return { info, samples: joined(runs, length) };
   } finally {
     await samples.return();
   }
+  return inOne(runs);
 }
 
 function wrongLength(found: string) {
@@ -69,14 +74,4 @@ function wrongLength(found: string) {
     CLIP_FIELD,
     'invalid_value',
   );
-}
-
-function joined(runs: readonly Float32Samples[], length: number): Float32Samples {
-  const samples = new Float32Array(length);
-  let at = 0;
-  for (const run of runs) {
-    samples.set(run, at);
-    at += run.length;
-  }
-  return samples;
 }

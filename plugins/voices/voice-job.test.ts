@@ -45,7 +45,11 @@ async function setUp(fitting: FakeFitterOptions = {}, fitMs = 20_000) {
     async stored(overrides: Partial<VoiceRecord> = {}): Promise<VoiceRecord> {
       const voice = voiceRecord({ isImproving: true, adaptation: 'v1:0', ...overrides });
       await voices.put(voice, ROOM);
-      await blobs.write(clipBlob(voice.id), chunks(clipWav(sine(8, 24_000), 24_000)), never);
+      await blobs.write(
+        clipBlob(voice.id),
+        chunks(clipWav({ samples: sine(8, 24_000), rateHz: 24_000 })),
+        never,
+      );
       return voice;
     },
   };

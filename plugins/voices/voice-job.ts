@@ -7,7 +7,8 @@ import type { JobHandler, JobOutcome } from '../../src/contract/jobs.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
 import type { VoiceRecord } from '../../src/contract/voice-store.ts';
 import { StoredVoices } from '../../src/speak/stored-voices.ts';
-import { heardClip } from './clip-wav.ts';
+import { readClip } from './clip-wav.ts';
+import { atListenRate } from './listen-rate.ts';
 import { speechSpans, spokenParts } from './speech-spans.ts';
 import type { VoiceMetrics } from './voice-metrics.ts';
 
@@ -39,7 +40,8 @@ export function voiceJob(parts: VoiceJobParts): JobHandler {
     try {
       const clip = await clipOf(voice, signal);
       if (clip === undefined) return await ready(voice, adaptation);
-      const heard = heardClip(clip);
+      const { samples, rateHz } = readClip(clip);
+      const heard = await atListenRate(samples, rateHz);
       const speech = spokenParts(heard, await speechSpans(vad, heard, signal));
       // Those that wait for their first one come before those that get better.
       if (!isCurrent) return await begin(voice, speech, signal);
