@@ -56,6 +56,12 @@ export function extensionDocumentation(clipBytes: number) {
     summary: 'Continue a clip',
     description:
       'Makes a new segment that begins where the clip ends, as a job: the answer is `queued`, ask for it again until it has ended. The clip is read and measured first, so one that cannot be used is refused at once. The segment alone is the content; its size follows the clip, up to the model’s ceiling. Credits for the most that it may cost are reserved now and settled at its end; a failed one costs nothing. The header `x-model-note` tells how the model makes segments where that is not what the prompt says.',
+    parameters: [
+      {
+        ...header('Idempotency-Key', 'The same key with the same request gives the same video, for a day.'),
+        schema: { type: 'string' as const, minLength: 1, maxLength: 255 },
+      },
+    ],
     requestBody: {
       required: true,
       content: {
@@ -75,6 +81,7 @@ export function extensionDocumentation(clipBytes: number) {
         'A field is missing or not allowed, or the clip cannot be used: `param` names the field, the message what was found and what is allowed. `storage_limit_exceeded`: the videos of the organization have too many bytes',
       ),
       404: failure('The video that is to be continued is none of your organization'),
+      409: failure('The Idempotency-Key was sent with another request'),
       413: failure(`The file has more than ${clipBytes} bytes, or the form is too large`),
       415: failure('The body is neither a multipart form nor JSON, or it is compressed'),
       429: failure(

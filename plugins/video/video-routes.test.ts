@@ -90,6 +90,35 @@ describe('an extension', () => {
   });
 });
 
+describe('a request with a key', () => {
+  it('that is sent again gives the same video, reserved once, and leaves one clip', async () => {
+    const app = await videoApp({ prices: [PRICE], room: { mostOpen: 1, mostBytes: 1e9 } });
+    await app.credits.grant('a', 200_000_000, NOW);
+    const headers = { 'idempotency-key': 'k' };
+    const send = (clip: VideoEntry) => {
+      const body = new FormData();
+      for (const [name, value] of [...ASKED, clip]) body.append(name, value);
+      return app.send(EXTENSIONS, { method: 'POST', headers, body });
+    };
+    const [first, second] = [await (await send(clipPart())).json(), await (await send(clipPart())).json()];
+    expect(second).toEqual(first);
+    expect(app.queued).toEqual([first.id]);
+    expect(await app.held()).toHaveLength(1);
+    expect(await app.credits.balance('a')).toMatchObject({ reserved: 108_000_000 });
+    const other = await send(clipPart(fakeClip({ durationS: 3 })));
+    expect([other.status, other.headers.get('x-should-retry')]).toEqual([409, 'false']);
+    expect((await other.json()).error).toMatchObject({ code: 'idempotency_conflict' });
+    expect(await app.held()).toHaveLength(1);
+  });
+
+  it('that is no key is refused', async () => {
+    const app = await videoApp();
+    const headers = { 'idempotency-key': 'x'.repeat(256), 'content-type': 'application/json' };
+    const answer = await app.send(EXTENSIONS, { method: 'POST', headers, body: '{}' });
+    expect(await refusal(app, answer)).toMatchObject({ status: 400, param: 'Idempotency-Key' });
+  });
+});
+
 describe('a form is refused for', () => {
   test.each<[string, VideoEntry[], string, string, RegExp]>([
     ['no model', without('model'), 'model', 'missing_required_parameter', /is required.*vid-2\.5.*SDK/],

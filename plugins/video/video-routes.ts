@@ -6,6 +6,7 @@ import { attachment } from '../../src/http/attachment.ts';
 import { mediaTypeOf, readBody } from '../../src/http/body.ts';
 import { callerOf } from '../../src/http/caller.ts';
 import { contentAnswer } from '../../src/http/content-answer.ts';
+import { idempotencyKeyOf } from '../../src/http/idempotency-key.ts';
 import { type ArrivingFile, largestForm, readForm } from '../../src/http/multipart.ts';
 import { readQuery } from '../../src/http/query.ts';
 import { UPLOAD_BYTES } from '../../src/http/route-table.ts';
@@ -84,7 +85,8 @@ export function videoRoutes({ videos, pace, nowMs, folder, clipBytes }: VideoRou
     const caller = callerOf(request);
     const place = videos.begin(caller, request.signal);
     try {
-      await videos.requireRoom(caller);
+      // One that may be sent again is looked up first: it may get a video that is there.
+      if (idempotencyKeyOf(request) === undefined) await videos.requireRoom(caller);
       const video = await extendFrom(request, caller, place.signal);
       describe(video, headers);
       return shown(video);
@@ -100,7 +102,7 @@ export function videoRoutes({ videos, pace, nowMs, folder, clipBytes }: VideoRou
     try {
       const ask = parseExtension(await bodyOf(request, work, signal), videos.models);
       idleTimeout.suspend();
-      return await videos.extend(ask, caller, work, signal);
+      return await videos.extend(ask, caller, idempotencyKeyOf(request), work, signal);
     } finally {
       idleTimeout.resume();
       await work.release();

@@ -1,5 +1,7 @@
 /** Videos of organizations: jobs are made here and done by runners; records are in SQL, bytes are blobs. */
 
+import { createHash } from 'node:crypto';
+import type { MicroCredits } from '../../src/contract/accounts-store.ts';
 import type { BlobStore, ByteRange } from '../../src/contract/blob-store.ts';
 import type { Caller } from '../../src/contract/caller.ts';
 import type { JobCalls } from '../../src/contract/calls.ts';
@@ -41,6 +43,7 @@ const REFUSALS: ReadonlySet<ErrorKind> = new Set([
   'not_found',
   'rate_limited',
   'insufficient_quota',
+  'conflict',
 ]);
 
 export interface VideoParts {
@@ -57,6 +60,14 @@ export interface VideoParts {
   readonly requestsPerOrganization: number;
   /** What one organization may have in all. */
   readonly room: VideoRoom;
+}
+
+/** A job that is to be stored. */
+interface NewVideo {
+  readonly video: VideoRecord;
+  readonly reserved: MicroCredits;
+  /** Of a request that may be sent twice. */
+  readonly key: string | undefined;
 }
 
 export type Variant = 'video' | 'thumbnail';
@@ -91,14 +102,16 @@ export class Videos {
 
   /**
    * Stages and measures the clip, then makes the job (spec 4.6, rule 3).
+   * @param key says that the request is the same as an earlier one: what that made is given then.
    * @param folder where the clip is kept meanwhile.
    * @throws ServiceError `invalid_request` (param `video`) for a clip that the model does not continue; `not_found` for a
-   *   video that is not there; `insufficient_quota`, `rate_limited`, `overloaded`; the signal's reason after an abort.
+   *   video that is not there; `conflict` when the key came with another request; `insufficient_quota`, `rate_limited`, `overloaded`; the signal's reason after an abort.
    *   No job was made then, and nothing is left.
    */
   async extend(
     ask: ExtensionAsk,
     caller: Caller,
+    key: string | undefined,
     folder: WorkFolder,
     signal: AbortSignal,
   ): Promise<VideoRecord> {
@@ -118,9 +131,9 @@ export class Videos {
       audio: engine.audio,
       source: ask.source.kind === 'job' ? (ask.source.id as Id<'video'>) : undefined,
     };
-    await this.#store(video, reserved, staged, signal);
-    await this.#queue(video.id);
-    return video;
+    const stored = await this.#store({ video, reserved, key }, staged, signal);
+    if (stored.id === video.id) await this.#queue(video.id);
+    return stored;
   }
 
   /** @throws ServiceError `not_found`. */
@@ -200,21 +213,18 @@ export class Videos {
     throw invalidRequest(message, 'video', video.status === 'failed' ? 'invalid_value' : 'video_not_ready');
   }
 
-  /** Stores the clip, then the job, which others may take from then on. */
-  async #store(
-    video: VideoRecord,
-    reserved: number,
-    { path }: StagedClip,
-    signal: AbortSignal,
-  ): Promise<void> {
+  /** Stores the clip, then the job, which others may take from then on; or gives the one that the key has made. */
+  async #store({ video, reserved, key }: NewVideo, { path }: StagedClip, signal: AbortSignal) {
     const { videos, blobs, room } = this.#parts;
     const input = inputBlob(video.id);
-    await blobs.write(input, Bun.file(path).stream(), signal);
+    const { sha256 } = await blobs.write(input, Bun.file(path).stream(), signal);
+    const idempotency = key === undefined ? undefined : { key, fingerprint: fingerprintOf(video, sha256) };
     // Whether a step that failed was stored is not always known: then the clip stays, and the sweep decides.
     try {
-      const short = await videos.create(video, reserved, room);
-      if (short === undefined) return;
-      throw insufficientQuota(reserved, short.available);
+      const stored = await videos.create(video, reserved, room, idempotency);
+      if ('available' in stored) throw insufficientQuota(reserved, stored.available);
+      if (stored.video.id !== video.id) await this.#drop(input);
+      return stored.video;
     } catch (error) {
       if (error instanceof ServiceError && REFUSALS.has(error.kind)) await this.#drop(input);
       throw error;
@@ -250,6 +260,12 @@ function sizeOf(clip: ClipFacts, model: string) {
   const fault = clipFault(clip, model, window);
   if (fault === undefined) return segmentSize(clip, window);
   throw invalidRequest(`'video' ${fault}.`, 'video', 'invalid_value');
+}
+
+/** The same for two requests that ask the same of the same clip. */
+function fingerprintOf({ model, prompt, seconds }: VideoRecord, clipSha256: string): string {
+  const text = JSON.stringify([model, prompt, seconds, clipSha256]);
+  return createHash('sha256').update(text).digest('hex');
 }
 
 function unknownVideo(id: string, param: string): ServiceError {

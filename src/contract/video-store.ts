@@ -3,6 +3,7 @@
 import type { MicroCredits } from './accounts-store.ts';
 import type { BlobFacts } from './blob-store.ts';
 import type { JobBill } from './calls.ts';
+import type { IdempotencyKey } from './file-store.ts';
 import type { Id } from './id.ts';
 import type { ClipFacts, VideoSegment } from './video.ts';
 
@@ -110,16 +111,18 @@ export interface VideoStore {
   /**
    * Stores a job that is `queued`, and reserves credits for it in the same step.
    * @param reserved the most that it may cost.
-   * @returns what is available, when that is less than is to be reserved and nothing happened; else undefined.
-   * @throws ServiceError `rate_limited` when the organization has too many open; `invalid_request` (code
-   *   `storage_limit_exceeded`) when there is no room for the clip; `not_found` (param `video`) when the job that it
-   *   continues is not there any more.
+   * @returns the job that an earlier request with the same key made, else `video` itself; what is available, when that is
+   *   less than is to be reserved and nothing happened.
+   * @throws ServiceError `conflict` (code `idempotency_conflict`) when the key came with another fingerprint;
+   *   `rate_limited` when the organization has too many open; `invalid_request` (code `storage_limit_exceeded`) when there
+   *   is no room for the clip; `not_found` (param `video`) when the job that it continues is not there any more.
    */
   create(
     video: VideoRecord,
     reserved: MicroCredits,
     room: VideoRoom,
-  ): Promise<{ readonly available: MicroCredits } | undefined>;
+    idempotency?: IdempotencyKey,
+  ): Promise<{ readonly video: VideoRecord } | { readonly available: MicroCredits }>;
   /** @throws ServiceError as `create` would for a clip of one byte. */
   requireRoom(organization: string, room: VideoRoom): Promise<void>;
   get(organization: string, id: string): Promise<VideoRecord | undefined>;

@@ -72,3 +72,13 @@ export async function madeBefore(
     .execute();
   return undefined;
 }
+
+/** Frees the key of what was not made after all, in a transaction that goes on. */
+export async function forgetMade({ transaction, organization, kind, id }: Making): Promise<void> {
+  await transaction
+    .deleteFrom('idempotency_keys')
+    .where('organization', '=', organization)
+    .where('made_kind', '=', kind)
+    .where('made_id', '=', id)
+    .execute();
+}

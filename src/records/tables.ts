@@ -153,7 +153,7 @@ interface FileTable {
 
 interface IdempotencyKeyTable {
   organization: string;
-  made_kind: 'file' | 'batch';
+  made_kind: 'file' | 'batch' | 'video';
   idempotency_key: string;
   fingerprint: string;
   made_id: string;

@@ -1,7 +1,9 @@
 import { type Insertable, type Kysely, type Selectable, sql } from 'kysely';
 import { invalidRequest, ServiceError } from '../contract/error.ts';
+import type { IdempotencyKey } from '../contract/file-store.ts';
 import { VIDEO_OPEN, type VideoRecord, type VideoRoom, type VideoStore } from '../contract/video-store.ts';
 import { CreditLedger, settlement } from './credit-ledger.ts';
+import { forgetMade, type Making, madeBefore } from './idempotency.ts';
 import { lockOrganization } from './organization-lock.ts';
 import type { Records } from './records.ts';
 import type { Tables } from './tables.ts';
@@ -33,10 +35,22 @@ export function videoStore({ db, engine }: Records): VideoStore {
     return (engine === 'postgres' ? row.forUpdate() : row).executeTakeFirst();
   };
 
+  /** The job that an earlier request with the key made. */
+  async function earlierVideo(making: Making, idempotency: IdempotencyKey) {
+    const there = (id: string) =>
+      ofOrganization(making.transaction, making.organization, id).executeTakeFirst();
+    const made = await madeBefore(making, idempotency, async (it) => (await there(it)) !== undefined);
+    const row = made === undefined ? undefined : await there(made);
+    return row && toRecord(row);
+  }
+
   return {
-    create: (video, reserved, room) =>
+    create: (video, reserved, room, idempotency) =>
       db.transaction().execute(async (transaction) => {
-        const { organization, source, createdAt, call, clip } = video;
+        const { id, organization, source, createdAt, call, clip } = video;
+        const making = { engine, transaction, organization, kind: 'video', id, at: createdAt } as const;
+        const earlier = idempotency && (await earlierVideo(making, idempotency));
+        if (earlier !== undefined) return { video: earlier };
         await lockOrganization(engine, transaction, organization, 'videos');
         await requireRoom(transaction, organization, clip.lengthBytes, room);
         // Held, so that `delete` sees the job that is being made.
@@ -46,11 +60,15 @@ export function videoStore({ db, engine }: Records): VideoStore {
         if (reserved > 0) {
           const ledger = await CreditLedger.lock(engine, transaction, organization);
           const available = ledger?.balance.available ?? 0;
-          if (ledger === undefined || available < reserved) return { available };
+          if (ledger === undefined || available < reserved) {
+            // The key is free again, as after every other refusal.
+            if (idempotency !== undefined) await forgetMade(making);
+            return { available };
+          }
           await ledger.transfer('reserve', createdAt, { available: -reserved, reserved }, call);
         }
         await transaction.insertInto('videos').values(toRow(video, reserved)).execute();
-        return undefined;
+        return { video };
       }),
 
     requireRoom: (organization, room) => requireRoom(db, organization, 1, room),

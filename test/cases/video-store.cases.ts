@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type Event, next } from '../../plugins/video/video-machine.ts';
 import type { CreditStore } from '../../src/contract/accounts-store.ts';
 import type { JobBill } from '../../src/contract/calls.ts';
+import type { IdempotencyKey } from '../../src/contract/file-store.ts';
 import { newId } from '../../src/contract/id.ts';
 import type { UsageReader, UsageStatus } from '../../src/contract/usage.ts';
 import type { ClipFacts } from '../../src/contract/video.ts';
@@ -95,7 +96,7 @@ function billOf(video: VideoRecord, cost = 0, status: UsageStatus = 'completed')
 export function videoStoreCases(open: () => Promise<VideoStores>): void {
   async function stored({ videos }: VideoStores, overrides: Partial<VideoRecord> = {}, reserved = 0) {
     const video = videoRecord(overrides);
-    expect(await videos.create(video, reserved, ROOM)).toBeUndefined();
+    expect(await videos.create(video, reserved, ROOM)).toEqual({ video });
     return video;
   }
 
@@ -147,7 +148,7 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
       const made = await Promise.all(
         Array.from({ length: 10 }, () => stores.videos.create(videoRecord(), 60, ROOM)),
       );
-      expect(made.filter((short) => short === undefined)).toHaveLength(1);
+      expect(made.filter((each) => 'video' in each)).toHaveLength(1);
       expect(await stores.credits.balance('a')).toMatchObject({ available: 40, reserved: 60 });
     });
 
@@ -178,7 +179,7 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
       await expect(create(2699)).rejects.toMatchObject(refusal);
       await expect(videos.requireRoom('a', { ...ROOM, mostBytes: 1700 })).rejects.toMatchObject(refusal);
       await videos.requireRoom('a', { ...ROOM, mostBytes: 1701 });
-      expect(await create(2700)).toBeUndefined();
+      expect(await create(2700)).toHaveProperty('video');
     });
 
     test.each([
@@ -195,6 +196,48 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
         param: 'video',
       });
       expect(await stores.videos.get('a', video.id)).toBeUndefined();
+    });
+  });
+
+  describe('a key', () => {
+    const key = (overrides: Partial<IdempotencyKey> = {}) => ({ key: 'k', fingerprint: 'f', ...overrides });
+
+    test('makes one video, and reserves once, however often it comes', async () => {
+      const stores = await funded(100);
+      const room = { ...ROOM, mostOpen: 1 };
+      const make = (idempotency = key()) => stores.videos.create(videoRecord(), 40, room, idempotency);
+      const all = await Promise.all([make(), make(), make()]);
+      const ids = all.map((each) => ('video' in each ? each.video.id : undefined));
+      expect(new Set(ids).size).toBe(1);
+      expect(await stores.credits.balance('a')).toMatchObject({ available: 60, reserved: 40 });
+      await expect(make(key({ fingerprint: 'g' }))).rejects.toMatchObject({ code: 'idempotency_conflict' });
+      await expect(make(key({ key: 'other' }))).rejects.toMatchObject({ kind: 'rate_limited' });
+      await stores.videos.claim(ids[0] ?? newId('video'), 'r1', NOW);
+      expect(await make()).toMatchObject({ video: { id: ids[0], status: 'in_progress' } });
+    });
+
+    test('is free again after a refusal, and when its video was deleted', async () => {
+      const stores = await funded(100);
+      const { videos } = stores;
+      expect(await videos.create(videoRecord(), 101, ROOM, key())).toEqual({ available: 100 });
+      const source = newId('video');
+      await expect(videos.create(videoRecord({ source }), 1, ROOM, key())).rejects.toMatchObject({
+        kind: 'not_found',
+      });
+      const video = videoRecord();
+      expect(await videos.create(video, 1, ROOM, key({ fingerprint: 'g' }))).toEqual({ video });
+      await videos.claim(video.id, 'r1', NOW);
+      await videos.end(video.id, 'r1', FAILED, billOf(video));
+      await videos.delete('a', video.id);
+      const another = videoRecord();
+      expect(await videos.create(another, 1, ROOM, key())).toEqual({ video: another });
+    });
+
+    test('belongs to an organization', async () => {
+      const { videos } = await open();
+      const [mine, theirs] = [videoRecord(), videoRecord({ organization: 'b' })];
+      expect(await videos.create(mine, 0, ROOM, key())).toEqual({ video: mine });
+      expect(await videos.create(theirs, 0, ROOM, key({ fingerprint: 'g' }))).toEqual({ video: theirs });
     });
   });
 
