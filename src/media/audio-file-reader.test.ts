@@ -194,6 +194,44 @@ describe('WAV of every kind', () => {
   });
 });
 
+describe('the rate of the file itself', () => {
+  test.each([
+    [22_050, 22_050],
+    [48_000, 48_000],
+    [8000, 8000],
+    [4000, 8000],
+    [96_000, 48_000],
+  ])('of %i Hz gives %i', async (fileHz, rateHz) => {
+    const wav = wavFile({ kind: 'int', bits: 16, rateHz: fileHz, channels: 1 }, sine(1, fileHz));
+    const file = await reader.open(await stored(wav), 'own', 'file', never);
+    expect([file.info.rateHz, file.rateHz]).toEqual([fileHz, rateHz]);
+    const blocks = await Array.fromAsync(file.samples);
+    expect(blocks.reduce((sum, { length }) => sum + length, 0)).toBe(rateHz);
+  });
+
+  test('is told of others, too', async () => {
+    const file = await reader.open(join(files.folder, 'tone.mp3'), 24_000, 'file', never);
+    expect([file.info.rateHz, file.rateHz]).toEqual([48_000, 24_000]);
+    await file.samples.return();
+  });
+});
+
+describe('who takes some formats only', () => {
+  const formats = { containers: new Set(['wav', 'mp3']), words: 'WAV and MP3' };
+  const openFor = (path: string) => reader.open(path, RATE_HZ, 'file', never, formats);
+
+  test('gets those, and names them when it refuses others', async () => {
+    await (await openFor(join(files.folder, 'tone.mp3'))).samples.return();
+    await expect(openFor(join(files.folder, 'tone.flac'))).rejects.toMatchObject({
+      ...badFile(/^The audio in 'file' is a flac file\. Allowed are WAV and MP3\.$/),
+      code: 'unsupported_value',
+    });
+    await expect(openFor(await stored('no audio'))).rejects.toMatchObject(
+      badFile(/Allowed are WAV and MP3\.$/),
+    );
+  });
+});
+
 describe('what is no audio', () => {
   test('an empty file', async () => {
     await expect(listen(await stored(''))).rejects.toMatchObject(badFile(/^The file in 'file' is empty/));

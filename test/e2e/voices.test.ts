@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Float32Samples } from '../../src/contract/audio.ts';
 import { type SharedServers, startSharedServers } from '../support/batch-sites.ts';
 import { type FakeCloningUpstream, startFakeCloningUpstream } from '../support/fake-cloning-upstream.ts';
-import { hostileUploads } from '../support/hostile-clips.ts';
+import { hostileUploads } from '../support/hostile-voice-clips.ts';
 import {
   type LaunchedService,
   launchService,
