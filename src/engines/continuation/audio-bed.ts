@@ -36,9 +36,10 @@ export function audioBed(
   const mono = mixed(tail);
   const end = mono.length;
   const samples = (seconds: number) => Math.round(seconds * rateHz);
-  if (end < 2 * samples(LEAST_PIECE_S) || energy(mono, 0, end) < SILENCE * SILENCE * end) return bed;
+  const energies = energiesOf(mono);
+  if (end < 2 * samples(LEAST_PIECE_S) || (energies[end] as number) < SILENCE * SILENCE * end) return bed;
   const fade = samples(FADE_S);
-  const entries = entriesOf(mono, end, rateHz);
+  const entries = entriesOf(mono, energies, rateHz);
   // A later joint is where a fade ends, so that both sides are heard in it.
   const random = seededRandom(1);
   let entry = best(entries);
@@ -53,8 +54,8 @@ export function audioBed(
       const out = bed[channel] as Float32Array;
       for (let n = 0; n < piece; n++) {
         const value = samplesOf[from + n] as number;
-        const { into = 1, out: leaving = 0 } = n < blend.length ? (blend[n] as FadeGain) : {};
-        out[to + n] = value * into + (out[to + n] as number) * leaving;
+        const gain = blend[n];
+        out[to + n] = gain === undefined ? value : value * gain.into + (out[to + n] as number) * gain.out;
       }
     }
     // The last samples of a piece are what the next one is faded over.
@@ -82,7 +83,8 @@ function best(entries: readonly Entry[]): Entry {
 }
 
 /** The best place of each part of the tail to go on from. */
-function entriesOf(mono: Float32Array, end: number, rateHz: number): Entry[] {
+function entriesOf(mono: Float32Array, energies: Float64Array, rateHz: number): Entry[] {
+  const end = mono.length;
   const window = Math.round(MATCH_S * rateHz);
   const around = Math.round(LOUDNESS_S * rateHz);
   const first = Math.max(window, Math.round(FADE_S * rateHz));
@@ -93,8 +95,8 @@ function entriesOf(mono: Float32Array, end: number, rateHz: number): Entry[] {
     let found = { at: start, likeness: -1, score: -Infinity };
     const consider = (at: number, stride: number) => {
       const likeness = correlation(mono, end, at, window, stride);
-      const here = energy(mono, at, Math.min(end, at + around)) / Math.min(around, end - at);
-      const there = energy(mono, end - around, end) / around;
+      const here = power(energies, at, Math.min(end, at + around));
+      const there = power(energies, end - around, end);
       const apartDb = Math.abs(10 * Math.log10((here + SILENCE * SILENCE) / (there + SILENCE * SILENCE)));
       const score = likeness - apartDb / LOUDNESS_RANGE_DB;
       if (score > found.score) found = { at, likeness, score };
@@ -155,8 +157,14 @@ function mixed(channels: readonly Float32Array[]): Float32Array {
   return mono;
 }
 
-function energy(samples: Float32Array, from: number, to: number): number {
-  let sum = 0;
-  for (let n = Math.max(0, from); n < to; n++) sum += (samples[n] as number) ** 2;
-  return sum;
+/** Sums of squares before each sample, and of all. */
+function energiesOf(samples: Float32Array): Float64Array {
+  const sums = new Float64Array(samples.length + 1);
+  for (let n = 0; n < samples.length; n++) sums[n + 1] = (sums[n] as number) + (samples[n] as number) ** 2;
+  return sums;
+}
+
+/** Mean square. */
+function power(energies: Float64Array, from: number, to: number): number {
+  return ((energies[to] as number) - (energies[from] as number)) / (to - from);
 }

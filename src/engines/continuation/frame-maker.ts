@@ -83,7 +83,7 @@ export class FrameMaker {
       return loop(frames, { start, twin: this.#twin, fade });
     }
     const ramp = this.#ramp(this.#motion);
-    const leastWay = Math.max(LEAST_WAY_S * this.#fps, 2 * ramp);
+    const leastWay = Math.max(Math.round(LEAST_WAY_S * this.#fps), 2 * ramp);
     return swing(frames, { start, earliest: 1 - this.#frames.length, ramp, leastWay });
   }
 
@@ -119,7 +119,7 @@ export class FrameMaker {
   /** Between two frames: for the most part the nearer one, moved. */
   #between(before: number, fraction: number, into: Uint8Array): void {
     const velocity = this.#velocityTo(before + 1);
-    const share = ease(Math.min(1, Math.max(0, (fraction - 0.3) / 0.4)));
+    const share = ease(Math.min(1, Math.max(0, (fraction - 0.4) / 0.2)));
     const ahead = share === 1 ? into : this.#ahead;
     if (share < 1) {
       this.#alongVelocity(velocity, fraction, -fraction);
@@ -192,7 +192,7 @@ export class FrameMaker {
     const fastest = Math.max(wholeSpeed(whole), parts[Math.floor(parts.length * 0.95)] ?? 0);
     const reach = REACH * Math.max(this.#size.width, this.#size.height);
     const frames = Math.min(RAMP_S * this.#fps, (2 * reach) / Math.max(fastest, 1e-3));
-    return Math.max(SHORTEST_RAMP, Math.round(frames));
+    return Math.max(SHORTEST_RAMP, 2 * Math.round(frames / 2));
   }
 
   #firstStep(): number {

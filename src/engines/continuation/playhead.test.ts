@@ -13,7 +13,7 @@ describe('a swing', () => {
     const moments = swing(400, of).map(({ moment }) => moment);
     expect(moments[0]).toBe(of.start);
     expect((moments[1] ?? 0) - of.start).toBeGreaterThan(0.9 * Math.min(1, of.ramp / 10));
-    expect(Math.max(...moments)).toBeLessThanOrEqual(of.start + of.ramp / 2 + 1e-9);
+    expect(Math.max(...moments)).toBeLessThanOrEqual(Math.ceil(of.start + of.ramp / 2) + 1e-9);
     expect(Math.min(...moments)).toBeGreaterThanOrEqual(of.earliest - 1e-9);
   });
 
@@ -24,6 +24,12 @@ describe('a swing', () => {
     const changes = speeds.slice(1).map((speed, before) => Math.abs(speed - (speeds[before] ?? 0)));
     // A cosine changes by at most π / 2 of its height in the time of its ramp.
     expect(Math.max(...changes)).toBeLessThanOrEqual(Math.PI / 2 / of.ramp + 1e-9);
+  });
+
+  it.each([1, 0.5, 0])('shows whole frames of the clip on its way: from %d', (start) => {
+    const moments = swing(200, { start, earliest: -59, ramp: 24, leastWay: 48 }).map((it) => it.moment);
+    const whole = moments.filter((moment) => Math.abs(moment - Math.round(moment)) < 1e-9);
+    expect(whole.length).toBeGreaterThan(95);
   });
 
   it('comes back to the end at the speed of the clip', () => {

@@ -15,28 +15,30 @@ export interface Shown {
 export interface Swing {
   /** Shown first: at most one frame after the last. */
   readonly start: number;
-  /** The earliest moment that may be shown, at most 0. */
+  /** The earliest moment that may be shown, a whole number, at most 0. */
   readonly earliest: number;
-  /** Frames in which motion comes to rest. */
+  /** Frames in which motion comes to rest, an even number. */
   readonly ramp: number;
-  /** Frames that a way from one end to the other takes at least. */
+  /** Frames that a way from one end to the other takes at least, a whole number. */
   readonly leastWay: number;
 }
 
 /**
  * A pendulum: goes on as the clip does, comes to rest half a ramp later, goes back to the earliest moment, and so on.
- * Never faster than the clip, and never changing its speed at once.
+ * Never faster than the clip, and never changing its speed at once. It turns at whole moments, so that between the
+ * ramps it shows frames of the clip as they are.
  */
 export function swing(frames: number, { start, earliest, ramp, leastWay }: Swing): Shown[] {
-  const latest = start + ramp / 2;
+  const latest = Math.ceil(start + ramp / 2);
+  const first = 2 * (latest - start);
   const width = latest - earliest;
   const way = Math.max(width + ramp, leastWay);
   const speed = width / (way - ramp);
   const shown: Shown[] = [];
   for (let frame = 0; frame < frames; frame++) {
-    let moment = start + slowing(Math.min(frame, ramp), ramp);
-    if (frame > ramp) {
-      const since = frame - ramp;
+    let moment = start + slowing(Math.min(frame, first), first);
+    if (frame > first) {
+      const since = frame - Math.ceil(first);
       const gone = speed * progress(since % way, way, ramp);
       moment = Math.floor(since / way) % 2 === 0 ? latest - gone : earliest + gone;
     }
