@@ -32,8 +32,6 @@ function faultMessage(fault: ClipFault, field: string): string {
       return `The clip in '${field}' has frames of ${fault.width}x${fault.height} pixels; at most ${fault.most} pixels a frame are allowed.`;
     case 'too-many-packets':
       return `The ${fault.track} of the clip in '${field}' has more than the allowed ${fault.most} packets.`;
-    case 'too-many-channels':
-      return `The audio of the clip in '${field}' has ${fault.channels} channels; at most ${fault.most} are allowed.`;
     case 'no-frames':
       return `The clip in '${field}' has no frames that are shown.`;
     case 'cut-off':

@@ -54,7 +54,6 @@ export type ClipFault =
       readonly most: number;
     }
   | { readonly kind: 'too-many-packets'; readonly track: 'video' | 'audio'; readonly most: number }
-  | { readonly kind: 'too-many-channels'; readonly channels: number; readonly most: number }
   /** There is no frame with a time and a length. */
   | { readonly kind: 'no-frames' }
   /** The file ends before its content does. */

@@ -28,9 +28,9 @@ export async function cutClip(path: string, to: string, cut: ClipCut): Promise<C
 
 async function encodePart({ video, audio }: OpenClip, to: string, cut: ClipCut): Promise<CutClip> {
   const { startsS, endS } = video.packets;
-  const startS = Math.max(0, startsS[0] ?? 0);
+  const [startS = 0] = startsS;
   const fps = startsS.length / (endS - startS);
-  const fromS = Math.max(startS, cut.fromS < 0 ? endS + cut.fromS : cut.fromS);
+  const fromS = Math.max(0, startS, cut.fromS < 0 ? endS + cut.fromS : cut.fromS);
   const toS = Math.min(endS, cut.toS ?? endS);
   const frames = Math.round((toS - fromS) * fps);
   if (frames < 1) throw new ClipFaultError({ kind: 'no-frames' });

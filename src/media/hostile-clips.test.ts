@@ -49,6 +49,17 @@ async function measured(content: Uint8Array, options: Omit<ClipReaderOptions, 'e
 }
 
 const STBL = 'moov/trak/mdia/minf/stbl';
+/** An index of that many pictures of a byte each. */
+const ofManyPictures = (file: Bytes, count: number) =>
+  withWords(
+    withWords(withWords(file, `${STBL}/stsz`, { 4: 1, 8: count }), `${STBL}/stts`, {
+      4: 1,
+      8: count,
+      12: 100,
+    }),
+    `${STBL}/stsc`,
+    { 12: count },
+  );
 const text = (words: string) => new Uint8Array(Buffer.from(words));
 const noise = (length: number) => {
   const random = seededRandom(7);
@@ -205,6 +216,11 @@ const HOSTILE: readonly (readonly [name: string, file: () => Uint8Array, message
     /takes the decoder|more than the allowed 20000 packets/,
   ],
   [
+    [
+      'twenty thousand pictures and one',
+      () => ofManyPictures(back(), 20_001),
+      /more than the allowed 20000 packets/,
+    ],
     'more sizes of pictures than bytes',
     () => withWords(back(), `${STBL}/stsz`, { 8: 0xffff_ffff }),
     /mp4 file in .* is damaged/,
@@ -286,4 +302,45 @@ describe('a file that is no clip, or pretends to be one, is a 400', () => {
       message: expect.stringMatching(message),
     });
   });
+});
+
+type Damage = (file: Bytes, random: () => number) => Bytes;
+
+/** Sets bytes at random places between two. */
+function overwritten(
+  file: Bytes,
+  random: () => number,
+  count: number,
+  [from, to]: readonly [number, number],
+): Bytes {
+  const damaged = file.slice();
+  for (let i = 0; i < count; i++)
+    damaged[from + Math.floor(random() * (to - from))] = Math.floor(random() * 256);
+  return damaged;
+}
+
+/** Where the index begins. */
+const indexOf = (file: Bytes) => Buffer.from(file.buffer).indexOf('moov');
+
+const DAMAGES: readonly (readonly [name: string, damage: Damage])[] = [
+  ['cut off', (file, random) => file.slice(0, Math.floor(random() * file.length))],
+  ['damage of the beginning', (file, random) => overwritten(file, random, 6, [0, 100])],
+  [
+    'damage of the index',
+    (file, random) =>
+      overwritten(file, random, 6, [indexOf(file), Math.min(file.length, indexOf(file) + 1500)]),
+  ],
+  ['damage here and there', (file, random) => overwritten(file, random, 40, [0, file.length])],
+];
+
+test.each(DAMAGES)('a clip is measured or refused after damage: %s', async (_, damage) => {
+  const random = seededRandom(20_261_122);
+  for (const { name } of RECIPES) {
+    for (let round = 0; round < 3; round++) {
+      const verdict = await measured(damage(clips[name], random)).catch((error: unknown) => error);
+      if (verdict instanceof Error)
+        expect(verdict, name).toMatchObject({ kind: 'invalid_request', param: 'video' });
+      else expect(verdict, name).toMatchObject({ videoCodec: expect.stringMatching(/^(avc|hevc)$/) });
+    }
+  }
 });

@@ -26,20 +26,26 @@ export async function measureClip(path: string): Promise<Omit<ClipFacts, 'length
     const { video, audio, container } = clip;
     const { width, height } = await tryVideo(video);
     const { startsS, endS } = video.packets;
-    const durationS = endS - Math.max(0, startsS[0] ?? 0);
+    const [firstS = 0] = startsS;
     return {
       container,
       videoCodec: video.codec,
       width,
       height,
-      fps: startsS.length / durationS,
+      // The first frame may begin before the clip does.
+      fps: rounded(startsS.length / (endS - firstS)),
       frames: startsS.length,
-      durationS,
+      durationS: rounded(endS - Math.max(0, firstS)),
       audio: audio && (await tryAudio(audio)),
     };
   } finally {
     await clip.close();
   }
+}
+
+/** Without the dust of sums of fractions. */
+function rounded(value: number): number {
+  return Math.round(value * 1e6) / 1e6;
 }
 
 /** @throws ClipFaultError `broken`, `cut-off`, `too-many-pixels`. */

@@ -18,7 +18,6 @@ const AUDIO_CODECS = ['aac', 'mp3'];
 export const MOST_PIXELS = 36_000_000;
 /** Ten minutes at 30 frames a second: whatever is longer is too long for everybody, and its packets need not be known. */
 const MOST_PACKETS = 20_000;
-const MOST_CHANNELS = 8;
 /** Cameras write half a dozen. */
 const MOST_TRACKS = 64;
 
@@ -106,9 +105,6 @@ async function audioOf(input: Input): Promise<AudioTrack | undefined> {
   const codec = await codecName(track);
   if (!AUDIO_CODECS.includes(codec)) throw new ClipFaultError({ kind: 'audio-codec', codec });
   const channels = await track.getNumberOfChannels();
-  if (channels > MOST_CHANNELS) {
-    throw new ClipFaultError({ kind: 'too-many-channels', channels, most: MOST_CHANNELS });
-  }
   const packets = await packetsOf(track, 'audio');
   if (packets.startsS.length === 0) return undefined;
   return { track, codec, rateHz: await track.getSampleRate(), channels, packets };
