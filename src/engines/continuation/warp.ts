@@ -42,20 +42,31 @@ export function mix(into: Uint8Array, other: Uint8Array, share: number): void {
   }
 }
 
-/** The displacements of one row of pixels. */
+/** The displacements of one row of pixels, in phases. */
 class Displacements {
   readonly #field: VectorField;
+  /** Of each column: the node on its left, and how far it lies towards the next. */
+  readonly #left: Int32Array;
+  readonly #share: Float32Array;
   readonly #nodesX: Float32Array;
   readonly #nodesY: Float32Array;
-  readonly x: Float32Array;
-  readonly y: Float32Array;
+  readonly x: Int32Array;
+  readonly y: Int32Array;
 
   constructor(field: VectorField, width: number) {
     this.#field = field;
     this.#nodesX = new Float32Array(field.grid.columns);
     this.#nodesY = new Float32Array(field.grid.columns);
-    this.x = new Float32Array(width);
-    this.y = new Float32Array(width);
+    const { columns, origin, step } = field.grid;
+    this.#left = new Int32Array(width);
+    this.#share = new Float32Array(width);
+    for (let column = 0; column < width; column++) {
+      const place = Math.max(0, Math.min(columns - 1, (column - origin) / step));
+      this.#left[column] = Math.min(columns - 2, Math.floor(place));
+      this.#share[column] = place - (this.#left[column] as number);
+    }
+    this.x = new Int32Array(width);
+    this.y = new Int32Array(width);
   }
 
   take(row: number): void {
@@ -70,20 +81,16 @@ class Displacements {
     for (let column = 0, above = top * columns, below = above + columns; column < columns; column++) {
       const fromX = x[above + column] as number;
       const fromY = y[above + column] as number;
-      nodesX[column] = fromX + down * ((x[below + column] as number) - fromX);
-      nodesY[column] = fromY + down * ((y[below + column] as number) - fromY);
+      nodesX[column] = PHASES * (fromX + down * ((x[below + column] as number) - fromX));
+      nodesY[column] = PHASES * (fromY + down * ((y[below + column] as number) - fromY));
     }
-    const slope = 1 / step;
-    const last = columns - 1;
     for (let column = 0; column < outX.length; column++) {
-      const node = (column - origin) * slope;
-      const at = Math.min(Math.max(node, 0), last);
-      const left = at >= last ? last - 1 : at | 0;
-      const right = at - left;
-      const fromX = nodesX[left] as number;
-      const fromY = nodesY[left] as number;
-      outX[column] = fromX + right * ((nodesX[left + 1] as number) - fromX);
-      outY[column] = fromY + right * ((nodesY[left + 1] as number) - fromY);
+      const node = this.#left[column] as number;
+      const share = this.#share[column] as number;
+      const fromX = nodesX[node] as number;
+      const fromY = nodesY[node] as number;
+      outX[column] = Math.floor(fromX + share * ((nodesX[node + 1] as number) - fromX) + 0.5);
+      outY[column] = Math.floor(fromY + share * ((nodesY[node + 1] as number) - fromY) + 0.5);
     }
   }
 }
@@ -98,8 +105,8 @@ function cubicLine(
   into: Uint8Array,
 ): void {
   for (let column = 0, to = row * width; column < width; column++, to++) {
-    const x = Math.floor((column + (dx[column] as number)) * PHASES + 0.5);
-    const y = Math.floor((row + (dy[column] as number)) * PHASES + 0.5);
+    const x = (column * PHASES + (dx[column] as number)) | 0;
+    const y = (row * PHASES + (dy[column] as number)) | 0;
     const left = x >> 6;
     const top = y >> 6;
     const px = (x & 63) << 2;
@@ -174,8 +181,8 @@ function linearLine(
   into: Uint8Array,
 ): void {
   for (let column = 0, to = plane + row * width; column < width; column++, to++) {
-    const x = Math.floor((column + (dx[2 * column] as number) / 2) * PHASES + 0.5);
-    const y = Math.floor((row + (dy[2 * column] as number) / 2) * PHASES + 0.5);
+    const x = (column * PHASES + ((dx[2 * column] as number) >> 1)) | 0;
+    const y = (row * PHASES + ((dy[2 * column] as number) >> 1)) | 0;
     let left = x >> 6;
     let right = left + 1;
     let above = y >> 6;
