@@ -216,11 +216,11 @@ const HOSTILE: readonly (readonly [name: string, file: () => Uint8Array, message
     /takes the decoder|more than the allowed 20000 packets/,
   ],
   [
-    [
-      'twenty thousand pictures and one',
-      () => ofManyPictures(back(), 20_001),
-      /more than the allowed 20000 packets/,
-    ],
+    'twenty thousand pictures and one',
+    () => ofManyPictures(back(), 20_001),
+    /more than the allowed 20000 packets/,
+  ],
+  [
     'more sizes of pictures than bytes',
     () => withWords(back(), `${STBL}/stsz`, { 8: 0xffff_ffff }),
     /mp4 file in .* is damaged/,
