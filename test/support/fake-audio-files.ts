@@ -14,7 +14,12 @@ export class FakeAudioFiles implements AudioFileReader {
   /** Runs after which a file breaks off. */
   breaksAfter = Number.POSITIVE_INFINITY;
 
-  async open(path: string, _rateHz: number | 'own', field: string, signal: AbortSignal): Promise<OpenAudioFile> {
+  async open(
+    path: string,
+    _rateHz: number | 'own',
+    field: string,
+    signal: AbortSignal,
+  ): Promise<OpenAudioFile> {
     signal.throwIfAborted();
     const bytes = await readFile(path);
     this.opened.push(path);
