@@ -3,18 +3,20 @@ import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../kit/seeded-random.ts';
 import { unitVector } from '../../kit/unit-vector.ts';
 import { EMBEDDING_SIZE } from '../speakers/speaker-graph.ts';
-import { likeness } from '../speakers/voice-print.ts';
+import { likeness, meanDirection } from '../speakers/voice-print.ts';
 import { type KokoroMix, presetNames, readMix, type VoiceWeights, writeMix } from './kokoro-mix.ts';
 import { firstMix, type HeardVoice, MixSearch, type Preset, type Target } from './mix-search.ts';
 
 const NAMES = presetNames().slice(0, 12);
 const TEXTS = 2;
 
-/** Voices whose prints are numbers from a seed, and a model that mixes them, not quite evenly. */
+/** Voices whose prints are numbers from a seed, and a model in which a mix has something of its own. */
 class World {
   readonly presets: readonly Preset[];
   readonly #prints = new Map<string, Float32Array>();
   readonly #pitches = new Map<string, number>();
+  /** What sounds only where voices are mixed, which no print of one voice tells. */
+  readonly #blend: Float32Array;
 
   constructor(seed: number) {
     const random = seededRandom(seed);
@@ -22,6 +24,7 @@ class World {
       this.#prints.set(name, unitVector(Float32Array.from({ length: EMBEDDING_SIZE }, () => random() ** 3)));
       this.#pitches.set(name, 80 + 150 * random());
     }
+    this.#blend = meanDirection([...this.#prints.values()].slice(-3));
     const alone = (name: string) => ({ timbre: { [name]: 1 }, prosody: { [name]: 1 }, pitchScale: 1 });
     this.presets = NAMES.map((name) => ({ name, heard: this.hear(alone(name)) }));
   }
@@ -30,11 +33,10 @@ class World {
   hear({ timbre, prosody, pitchScale }: KokoroMix): HeardVoice[] {
     return Array.from({ length: TEXTS }, (_, text) => {
       const print = new Float32Array(EMBEDDING_SIZE);
-      for (const [name, weight] of Object.entries(timbre)) {
-        const own = this.#prints.get(name) ?? print;
-        // A voice counts for more, the more there is of it.
-        for (let i = 0; i < print.length; i++)
-          print[i] = (print[i] ?? 0) + (weight + weight ** 3) * (own[i] ?? 0);
+      const evenness = 1 - Object.values(timbre).reduce((sum, weight) => sum + weight ** 2, 0);
+      const parts = Object.entries(timbre).map(([name, weight]) => [this.#prints.get(name), weight] as const);
+      for (const [own, weight] of [...parts, [this.#blend, evenness] as const]) {
+        for (let i = 0; i < print.length; i++) print[i] = (print[i] ?? 0) + weight * (own?.[i] ?? 0);
       }
       print[text] = (print[text] ?? 0) + 0.05;
       return { embedding: unitVector(print), pitchHz: pitchScale * this.#pitch(prosody), seconds: 3 + text };
@@ -129,8 +131,8 @@ describe('the search', () => {
           expect(sum(mix.timbre)).toBeCloseTo(1, 6);
           expect(sum(mix.prosody)).toBeCloseTo(1, 6);
           for (const weight of Object.values(mix.timbre)) {
-            expect(weight).toBeGreaterThan(-0.25);
-            expect(weight).toBeLessThan(1.5);
+            expect(weight).toBeGreaterThan(-1);
+            expect(weight).toBeLessThan(2);
           }
         }
       }),

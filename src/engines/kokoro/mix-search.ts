@@ -29,12 +29,16 @@ export interface Preset {
 /** The speaker to come near to. */
 export type Target = Pick<HeardVoice, 'embedding' | 'pitchHz'>;
 
-/** Keeps the weights of the first mix small: prints of voices are much alike. */
-const RIDGE = 0.3;
+/**
+ * Keeps weights small, as prints of voices are much alike: the less, the nearer a mix comes and the further it leads away from
+ * the model's own voices. The first mix is safe; the others are worth a trial.
+ */
+const FIRST_RIDGE = 0.03;
+const OTHER_RIDGES = [0.1, 0.01];
 const LEAST_WEIGHT = 0.01;
 const ROUNDS = 200;
 /** How far a mix may lead away from one voice: its speech stays that of voices that the model learned. */
-const LOWEST_WEIGHT = -0.15;
+const LOWEST_WEIGHT = -0.3;
 const HIGHEST_WEIGHT = 1.1;
 /** The median of a short clip may be an octave wrong, and far from its own pitch a voice sounds made. */
 const PITCH_SCALE = { least: 0.75, most: 1.33 };
@@ -45,7 +49,7 @@ const COST = 0.3;
 /** Of a candidate that did worse than this on the first text the others are not spoken. */
 const HOPE = 0.01;
 /** Less is no gain. */
-const LEAST_GAIN = 0.001;
+const LEAST_GAIN = 0.003;
 /** Candidates in a row without one after which the search is over. */
 const PATIENCE = 40;
 const FIRST_STEP = 0.25;
@@ -55,9 +59,8 @@ const SHARPNESS = 30;
 const PITCH_STEP = 0.06;
 
 /** Most like the target where only prints are known. @param presets at least one. */
-export function firstMix(target: Target, presets: readonly Preset[]): KokoroMix {
-  const prints = presets.map(printOf);
-  const weights = sharesOf(nearestMix(target.embedding, prints));
+export function firstMix(target: Target, presets: readonly Preset[], ridge = FIRST_RIDGE): KokoroMix {
+  const weights = sharesOf(nearestMix(target.embedding, presets.map(printOf), ridge, LOWEST_WEIGHT));
   // No print tells of movement: it is that of the voices that are most alike.
   const prosody = named(presets, sharesOf(weights.map((weight) => Math.max(0, weight))));
   return {
@@ -103,7 +106,8 @@ export class MixSearch {
       median(presets.map(({ heard }) => heard[text]?.seconds ?? 0)),
     );
     this.#random = seededRandom(seed);
-    this.#given = [from, nearestPreset(target, presets), firstMix(target, presets)];
+    const others = [FIRST_RIDGE, ...OTHER_RIDGES].map((ridge) => firstMix(target, presets, ridge));
+    this.#given = [from, nearestPreset(target, presets), ...others];
   }
 
   /** Whether nothing more is to be expected. */
@@ -171,8 +175,17 @@ export class MixSearch {
     // How much nearer each voice leads: its print along what the best one lacks.
     const like = likeness(print, this.#target.embedding);
     const missing = print.map((value, i) => (this.#target.embedding[i] ?? 0) - like * value);
+    if (kind < 0.6) {
+      const weights = nearestMix(
+        missing,
+        this.#prints,
+        OTHER_RIDGES[0] ?? FIRST_RIDGE,
+        Number.NEGATIVE_INFINITY,
+      );
+      return (from, step) => ({ ...from, timbre: led(from.timbre, named(this.#presets, weights), 2 * step) });
+    }
     const gains = this.#prints.map((each) => likeness(each, missing));
-    if (kind < 0.3) {
+    if (kind < 0.7) {
       const to = this.#drawn(gains.map(() => 1));
       return (from, step) =>
         this.#keepingPitch(from, { ...from, prosody: moved(from.prosody, to, undefined, step) });
@@ -221,6 +234,16 @@ function moved(weights: VoiceWeights, to: string, from: string | undefined, step
   return without0({ ...weights, [to]: own + amount, [from]: giving - amount });
 }
 
+/** Weights led some way along others. */
+function led(weights: VoiceWeights, along: VoiceWeights, step: number): VoiceWeights {
+  const names = new Set([...Object.keys(weights), ...Object.keys(along)]);
+  const moved = [...names].map((name) => {
+    const weight = (weights[name] ?? 0) + step * (along[name] ?? 0);
+    return [name, limited(weight, LOWEST_WEIGHT, HIGHEST_WEIGHT)] as const;
+  });
+  return without0(Object.fromEntries(moved));
+}
+
 function without0(weights: VoiceWeights): VoiceWeights {
   const some = Object.entries(weights).filter(([, weight]) => Math.abs(weight) > 1e-3);
   const sum = some.reduce((total, [, weight]) => total + weight, 0);
@@ -249,8 +272,13 @@ function printOf({ heard }: Preset): Float32Array {
   return meanDirection(heard.map(({ embedding }) => embedding));
 }
 
-/** Weights of `vectors` whose mix is nearest to `target`, none far below 0: bounded ridge regression by coordinate descent. */
-function nearestMix(target: Float32Array, vectors: readonly Float32Array[]): number[] {
+/** Weights of `vectors` whose sum is nearest to `target`, none below `lowest`: ridge regression by coordinate descent. */
+function nearestMix(
+  target: Float32Array,
+  vectors: readonly Float32Array[],
+  ridge: number,
+  lowest: number,
+): number[] {
   const products = vectors.map((one) => vectors.map((other) => likeness(one, other)));
   const wanted = vectors.map((vector) => likeness(vector, target));
   const weights = vectors.map(() => 0);
@@ -258,10 +286,7 @@ function nearestMix(target: Float32Array, vectors: readonly Float32Array[]): num
     for (const [i, row] of products.entries()) {
       const had = row.reduce((sum, product, j) => sum + product * (weights[j] ?? 0), 0);
       const own = row[i] ?? 1;
-      weights[i] = Math.max(
-        LOWEST_WEIGHT,
-        ((wanted[i] ?? 0) - had + own * (weights[i] ?? 0)) / (own + RIDGE),
-      );
+      weights[i] = Math.max(lowest, ((wanted[i] ?? 0) - had + own * (weights[i] ?? 0)) / (own + ridge));
     }
   }
   return weights;

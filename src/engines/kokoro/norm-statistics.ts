@@ -122,12 +122,11 @@ export interface WeightedProfile {
   readonly weight: number;
 }
 
-/** Least part of the parts' own variance that a mix of them keeps, where weights below 0 would leave none. */
-const LEAST_VARIANCE = 0.25;
+const LEAST_VARIANCE = 1e-9;
 
 /**
- * Statistics of a mix of voices, as good as measured ones (docs/decisions/stored-voices.md): means and variances of the parts that
- * give it its sound, thresholds of those that give it its energy.
+ * Statistics of a mix of voices, near to measured ones (docs/decisions/stored-voices.md): means, and logarithms of variances, of the
+ * parts that give it its sound; thresholds of those that give it its energy.
  * @param timbre weights together 1, as in `prosody`.
  */
 export function mixedProfile(
@@ -137,16 +136,17 @@ export function mixedProfile(
   const mean = new Float32Array(FRAME_KINDS * STATISTICS_LENGTH);
   const square = new Float32Array(mean.length);
   for (let i = 0; i < mean.length; i++) {
-    let [mixed, variance, least] = [0, 0, Number.POSITIVE_INFINITY];
+    let [mixed, log, least, most] = [0, 0, Number.POSITIVE_INFINITY, LEAST_VARIANCE];
     for (const { profile, weight } of timbre) {
       const own = profile.mean[i] ?? 0;
-      const ownVariance = Math.max(0, (profile.square[i] ?? 0) - own * own);
+      const variance = Math.max(LEAST_VARIANCE, (profile.square[i] ?? 0) - own * own);
       mixed += weight * own;
-      variance += weight * ownVariance;
-      least = Math.min(least, ownVariance);
+      log += weight * Math.log(variance);
+      least = Math.min(least, variance);
+      most = Math.max(most, variance);
     }
     mean[i] = mixed;
-    square[i] = mixed * mixed + Math.max(variance, LEAST_VARIANCE * least);
+    square[i] = mixed * mixed + Math.min(most, Math.max(least, Math.exp(log)));
   }
   const energyThresholds = Array.from({ length: ENERGY_STEPS - 1 }, (_, step) =>
     prosody.reduce((sum, { profile, weight }) => sum + weight * (profile.energyThresholds[step] ?? 0), 0),
