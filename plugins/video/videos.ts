@@ -105,8 +105,8 @@ export class Videos {
    * @param key says that the request is the same as an earlier one: what that made is given then.
    * @param folder where the clip is kept meanwhile.
    * @throws ServiceError `invalid_request` (param `video`) for a clip that the model does not continue; `not_found` for a
-   *   video that is not there; `conflict` when the key came with another request; `insufficient_quota`, `rate_limited`, `overloaded`; the signal's reason after an abort.
-   *   No job was made then, and nothing is left.
+   *   video that is not there; `conflict` when the key came with another request; `insufficient_quota`, `rate_limited`,
+   *   `overloaded`; the signal's reason after an abort. No job was made then, and nothing is left.
    */
   async extend(
     ask: ExtensionAsk,

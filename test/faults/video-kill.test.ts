@@ -25,13 +25,16 @@ import { allVideos, extendClip, smallClip } from '../support/video-service.ts';
 // Half a minute on a machine that does nothing else, and several times as long on a busy one.
 vi.setConfig({ testTimeout: 400_000 });
 
-const KILLS = 12;
 const GRANTED = 100_000;
 /** Credits of four seconds of 400 × 300, with the two that go in; half a credit for a token. */
 const COST = ((400 * 300 * 24) / 1024) * (4 + 2) * 0.5;
 const PATIENCE = { timeout: 200_000, interval: 100 };
-/** The longest that a process lives. */
+/** The longest that a process lives which is killed at any time. */
 const LONGEST_LIFE_MS = 3000;
+/** The longest that one lives which waits for a segment to be stored, should that not come. */
+const LONGEST_WAIT_MS = 15_000;
+/** How long after that moment one may live. */
+const AFTERLIFE_MS = 60;
 /** Videos that are open at once. */
 const MOST_OPEN = 3;
 
@@ -45,15 +48,26 @@ const CONFIG = `
 
 let clip: Uint8Array<ArrayBuffer>;
 
-/** Lets videos be made while processes are killed at moments that the seed decides. @returns one that runs. */
-async function throughKills(site: BatchSite, nodes: number, seed: number): Promise<LaunchedService> {
+interface KillPlan {
+  readonly kills: number;
+  readonly nodes: number;
+  readonly seed: number;
+}
+
+/**
+ * Lets videos be made while processes are killed at moments that the seed decides: any time, or when a segment has been
+ * stored and its job is about to end.
+ * @returns a process that runs.
+ */
+async function throughKills(site: BatchSite, { kills, nodes, seed }: KillPlan): Promise<LaunchedService> {
   const random = seededRandom(seed);
   const running: LaunchedService[] = [];
   for (let node = 0; node < nodes; node += 1) running.push(await site.launch(node));
   let killed = 0;
   const kill = async () => {
-    for (; killed < KILLS; killed += 1) {
-      await sleep(random() * LONGEST_LIFE_MS);
+    for (; killed < kills; killed += 1) {
+      if (random() < 0.5) await sleep(random() * LONGEST_LIFE_MS);
+      else await untilStored(site, random() * AFTERLIFE_MS);
       const node = Math.floor(random() * nodes);
       running[node]?.signal('SIGKILL');
       await running[node]?.stop();
@@ -61,7 +75,7 @@ async function throughKills(site: BatchSite, nodes: number, seed: number): Promi
     }
   };
   const ask = async () => {
-    for (let at = 0; killed < KILLS; at += 1) {
+    for (let at = 0; killed < kills; at += 1) {
       const service = running[at % nodes];
       // Whoever is killed meanwhile answers nothing.
       const open = await (service && openVideos(service).catch(() => undefined));
@@ -75,6 +89,21 @@ async function throughKills(site: BatchSite, nodes: number, seed: number): Promi
   return running[0] as LaunchedService;
 }
 
+/** Waits for one more segment to be stored, at most for a while, and then so long. */
+async function untilStored(site: BatchSite, thenMs: number): Promise<void> {
+  const count = async () => (await blobNames(site)).filter((name) => name.endsWith('.mp4')).length;
+  const before = await count();
+  const latest = performance.now() + LONGEST_WAIT_MS;
+  while ((await count()) <= before && performance.now() < latest) await sleep(5);
+  await sleep(thenMs);
+}
+
+async function blobNames(site: BatchSite): Promise<string[]> {
+  const names: string[] = [];
+  for await (const { name } of site.blobs.list('videos/', new AbortController().signal)) names.push(name);
+  return names;
+}
+
 async function openVideos(service: LaunchedService): Promise<number> {
   const videos = await allVideos(service);
   return videos.filter(({ status }) => status === 'queued' || status === 'in_progress').length;
@@ -84,7 +113,7 @@ async function openVideos(service: LaunchedService): Promise<number> {
 async function expectAllMadeOnce(site: BatchSite, service: LaunchedService): Promise<void> {
   await expect.poll(() => openVideos(service).catch(() => -1), PATIENCE).toBe(0);
   const videos = await allVideos(service);
-  expect(videos.length).toBeGreaterThan(0);
+  expect(videos.length).toBeGreaterThan(MOST_OPEN);
   expect(videos.map(({ status, error }) => [status, error])).toEqual(videos.map(() => ['completed', null]));
   for (const { id } of videos) {
     expect((await (await service.fetch(`/v1/videos/${id}/content`)).bytes()).length).toBeGreaterThan(1000);
@@ -98,11 +127,8 @@ async function expectAllMadeOnce(site: BatchSite, service: LaunchedService): Pro
   expect(credits).toEqual({ object: 'credits', balance: GRANTED - videos.length * COST, reserved: 0 });
 
   // A clip that was stored, and whose job was not, is left to the sweep.
-  const blobs = async () => {
-    const names: string[] = [];
-    for await (const { name } of site.blobs.list('videos/', new AbortController().signal)) names.push(name);
-    return names.filter((name) => videos.some(({ id }) => name.includes(id))).length;
-  };
+  const blobs = async () =>
+    (await blobNames(site)).filter((name) => videos.some(({ id }) => name.includes(id))).length;
   await expect.poll(blobs, PATIENCE).toBe(2 * videos.length);
   const jobs = () => site.records.db.selectFrom('jobs').selectAll().execute();
   await expect.poll(jobs, PATIENCE).toEqual([]);
@@ -117,7 +143,7 @@ beforeAll(async () => {
 test('one machine that is killed at random moments', async () => {
   const site = await openMachineSite({ config: CONFIG, granted: GRANTED, env: { PLUGINS: 'video' } });
   try {
-    await expectAllMadeOnce(site, await throughKills(site, 1, 1));
+    await expectAllMadeOnce(site, await throughKills(site, { kills: 12, nodes: 1, seed: 1 }));
   } finally {
     await site.close();
   }
@@ -132,7 +158,7 @@ test('two machines of which one or the other is killed at random moments', async
     ...{ config: CONFIG, granted: GRANTED, env: { PLUGINS: 'video' } },
   });
   try {
-    await expectAllMadeOnce(site, await throughKills(site, 2, 2));
+    await expectAllMadeOnce(site, await throughKills(site, { kills: 8, nodes: 2, seed: 2 }));
   } finally {
     await site.close();
     await servers.close();
