@@ -11,6 +11,7 @@ import { usageStore } from '../../src/records/usage-store.ts';
 import { Accounts } from '../../src/usage/accounts.ts';
 import { CallBooks } from '../../src/usage/call-books.ts';
 import { InstanceWatch } from '../../src/usage/instance-watch.ts';
+import { JobAccounts } from '../../src/usage/job-accounts.ts';
 import { LineAccounts } from '../../src/usage/line-accounts.ts';
 import { priceList } from '../../src/usage/prices.ts';
 import { rowMetrics } from '../../src/usage/row-metrics.ts';
@@ -81,9 +82,10 @@ export function sharedAccounts(prices: readonly Price[] = [SPEECH_PRICE]) {
       const rows = rowMetrics(metrics);
       const accounts = new Accounts({ ...parts, books, rows, limits: noCallLimits });
       const lines = new LineAccounts(books, rows);
+      const jobs = new JobAccounts(books, rows);
       const isRunning = (pid: number) => running.has(pid);
       const watch = new InstanceWatch({ ...parts, accounts, books, self, isRunning });
-      return { accounts, lines, books, watch, self };
+      return { accounts, lines, jobs, books, watch, self };
     },
     rows: async (organization = 'a') => (await usage.list({ organization, limit: 1000 })).records,
     close: () => records.close(),
