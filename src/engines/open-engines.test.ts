@@ -6,7 +6,12 @@ import { pcmAnswer, startFakeUpstream } from '../../test/support/fake-upstream.t
 import { KOKORO_MIX, spokenVoice } from '../../test/support/spoken-voice.ts';
 import { tempDir } from '../../test/support/temp-dir.ts';
 import { loadConfig } from '../config.ts';
-import type { SttModelSettings, TextModelSettings, TtsModelSettings } from '../contract/settings.ts';
+import type {
+  SttModelSettings,
+  TextModelSettings,
+  TtsModelSettings,
+  VideoModelSettings,
+} from '../contract/settings.ts';
 import { systemClock } from '../kit/clock.ts';
 import { type OpenEngines, type OpenEnginesOptions, openEngines } from './open-engines.ts';
 
@@ -251,5 +256,26 @@ describe('the slots', () => {
     const [pool] = spawn.mock.results.map(({ value }) => value as Bun.Subprocess);
     expect(await pool?.exited).toBeGreaterThan(0);
     expect(pool?.signalCode).toBe('SIGKILL');
+  });
+});
+
+describe('models that continue clips', () => {
+  it('are embedded or behind a server, and say which of them read the prompt', async () => {
+    const server = { kind: 'upstream', baseUrl: 'http://127.0.0.1:1/v1', apiKey: undefined } as const;
+    const remote = { ...server, model: 'own', tailSeconds: 2, contextFrames: 5, audio: false, fields: {} };
+    const { slots, close } = await open({
+      needs: new Set(['video']),
+      videoModels: new Map<string, VideoModelSettings>([
+        ['vid-2.0', { kind: 'continuation' }],
+        ['remote', remote],
+      ]),
+    });
+    onTestFinished(close);
+    expect(slots.video?.ids).toEqual(['vid-2.0', 'remote']);
+    expect(slots.video?.get('vid-2.0')).toMatchObject({
+      audio: true,
+      note: expect.stringContaining('prompt'),
+    });
+    expect(slots.video?.get('remote')).toMatchObject({ audio: false, note: undefined });
   });
 });
