@@ -84,7 +84,7 @@ describe('a clip', () => {
   });
 
   it.each([
-    ['4.99 s long', 4.99],
+    ['4.99 s long', 4.999],
     ['0.00 s long', 1 / 24_000],
     ['longer than 15 s', 15.001],
     ['longer than 15 s', 40],
