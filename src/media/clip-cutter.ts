@@ -16,7 +16,7 @@ export interface ClipCutter {
 }
 
 const MOST_OPEN = 2;
-/** Thirty seconds of 1080p at 60 frames a second take about two minutes of two cores, and longer where others want these. */
+/** Thirty seconds of 1080p at 60 frames a second take minutes, and longer where others want the cores. */
 const STALL_LIMIT_MS = 600_000;
 const PROCESSOR_LIMIT_S = 600;
 const MEMORY_LIMIT_BYTES = 2 ** 30;

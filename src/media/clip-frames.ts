@@ -1,4 +1,7 @@
-/** Frames of a clip, decoded: packets by mediabunny, which is TypeScript, pictures by FFmpeg, which gets nothing but packets. */
+/**
+ * Frames of a clip, decoded: packets by mediabunny, which is TypeScript, pictures by FFmpeg, which gets nothing but
+ * packets.
+ */
 
 import { type EncodedPacket, EncodedPacketSink } from 'mediabunny';
 import {

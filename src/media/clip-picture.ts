@@ -10,8 +10,8 @@ export interface ClipView extends Pick<PictureShape, 'rotation' | 'mirrored'> {
 }
 
 /**
- * How a decoded frame is meant to be seen: its size is the decoder's word; the shape of its pixels is the container's where it has
- * one, else the decoder's; which way is up is the container's.
+ * How a decoded frame is meant to be seen: its size is the decoder's word; the shape of its pixels is the container's
+ * where it has one, else the decoder's; which way is up is the container's.
  */
 export async function viewOf({ track }: VideoTrack, frame: Frame): Promise<ClipView> {
   const rotation = await track.getRotation();

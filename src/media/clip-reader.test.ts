@@ -92,6 +92,18 @@ describe('what a clip is', () => {
     expect((await measured('ntsc.mp4')).fps).toBeCloseTo(29.97, 2);
   });
 
+  test.each([
+    ['breaks off', (file: Buffer) => file.subarray(0, Math.floor(file.length * 0.97))],
+    ['is damaged at its end', (file: Buffer) => file.fill(0, Math.floor(file.length * 0.97))],
+  ])('a long clip, of which not all is decoded, is refused when it %s', async (_, spoil) => {
+    const path = join(await tempDir(), 'spoilt.mp4');
+    await writeFile(path, spoil(await readFile(clip('long.mp4'))));
+    await expect(newReader().measure(path, 'video', never)).rejects.toMatchObject({
+      kind: 'invalid_request',
+      message: expect.stringMatching(/could not be decoded/),
+    });
+  });
+
   test('its name counts for nothing', async () => {
     const path = join(await tempDir(), 'clip.txt');
     await writeFile(path, await readFile(clip('hevc.mov')));

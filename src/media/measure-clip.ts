@@ -7,7 +7,7 @@ import { type ClipView, viewOf } from './clip-picture.ts';
 import { ClipFaultError } from './clip-protocol.ts';
 import { type AudioTrack, openClip, type VideoTrack } from './open-clip.ts';
 
-/** A clip of fewer pixels in all its frames is decoded whole: ten seconds of 720p at 30 frames a second, within a second. */
+/** A clip of no more pixels in all its frames is decoded whole: 13 s of 720p at 24 frames a second. */
 const WHOLE_PIXELS = 300e6;
 /** Of any other: its beginning, and what comes after its last key frame, each as far as these go. */
 const BEGINNING_PIXELS = 100e6;
@@ -16,8 +16,8 @@ const END_PIXELS = 600e6;
 const MOST_AUDIO_PACKETS = 3000;
 
 /**
- * Measures a clip. Its length is counted in the times of its packets; that these can be decoded is tried on all of them, or on the
- * beginning and the end where a clip is large.
+ * Measures a clip. Its length is counted in the times of its packets; that these can be decoded is tried on all of them,
+ * or on the beginning and the end where a clip is large.
  * @throws ClipFaultError; the system's error when the path cannot be opened.
  */
 export async function measureClip(path: string): Promise<Omit<ClipFacts, 'lengthBytes'>> {

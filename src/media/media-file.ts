@@ -54,8 +54,8 @@ async function sourceOf(file: FileHandle): Promise<CustomSource> {
 }
 
 /**
- * What a file is by its content; undefined for what is none of the formats. What is too short to be told apart makes the library fail in
- * other ways than what it does not know.
+ * What a file is by its content; undefined for what is none of the formats. What is too short to be told apart makes
+ * the library fail in other ways than what it does not know.
  */
 export async function containerOf(input: Input): Promise<string | undefined> {
   try {

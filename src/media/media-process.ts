@@ -204,8 +204,8 @@ export class MediaProcess {
 }
 
 /**
- * What the shell that becomes the process limits before. The signal at the soft limit tells why the process ended; whoever ignores it
- * is killed at the hard one. Nothing of a file goes into a core file.
+ * What the shell that becomes the process limits before. The signal at the soft limit tells why the process ended;
+ * whoever ignores it is killed at the hard one. Nothing of a file goes into a core file.
  */
 function shellLimits({ processorLimitS = PROCESSOR_LIMIT_S }: MediaProcessOptions): string {
   return `ulimit -c 0; ulimit -S -t ${processorLimitS}; ulimit -H -t ${processorLimitS + 1}; exec "$0" "$@"`;

@@ -12,7 +12,7 @@ import { ClipFaultError } from './clip-protocol.ts';
 import { containerOf, openMediaFile } from './media-file.ts';
 
 const CLIP_CONTAINERS = ['mp4', 'mov'];
-export const VIDEO_CODECS = ['avc', 'hevc'] as const;
+const VIDEO_CODECS = ['avc', 'hevc'] as const;
 const AUDIO_CODECS = ['aac', 'mp3'];
 /** A square picture of 6,000 pixels a side; a decoder holds a dozen of them. */
 export const MOST_PIXELS = 36_000_000;

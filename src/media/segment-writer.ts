@@ -104,8 +104,8 @@ export class SegmentWriter {
   }
 
   /**
-   * Adds the next frame. It is encoded while the caller goes on; when the promise resolves, the frame before it is done and
-   * `pixels` may be used again.
+   * Adds the next frame. It is encoded while the caller goes on; when the promise resolves, the frame before it is done
+   * and `pixels` may be used again.
    */
   async addFrame(pixels: I420): Promise<void> {
     const { width, height, colour } = this.#shape;
@@ -123,7 +123,8 @@ export class SegmentWriter {
 
   /**
    * Adds samples, one plane for each channel, of any length but all of the same. They are encoded while the caller goes
-   * on, and must stay as they are until the next call's promise resolves. A file is read best whose sound is added along with its frames.
+   * on, and must stay as they are until the next call's promise resolves. A file is read best whose sound is added along
+   * with its frames.
    */
   async addAudio(channels: readonly Float32Samples[]): Promise<void> {
     const audio = this.#audio;

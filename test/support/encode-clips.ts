@@ -1,4 +1,4 @@
-/** Writes clips, in a process of its own: `bun encode-clips.ts FOLDER RECIPES`, these being {@link ClipRecipe}s as JSON. */
+/** Writes clips, in a process of its own: `bun encode-clips.ts FOLDER RECIPES`, these as JSON. */
 
 import { join } from 'node:path';
 import { registerMediabunnyServer } from '@mediabunny/server';
