@@ -48,7 +48,10 @@ export async function uploadedClip(
   const padding = info.container === 'wav' ? 0 : PADDING_S;
   const own = await firstOf(samples, Math.round((LONGEST_CLIP_S + padding) * rateHz));
   const durationS = own.length / rateHz;
-  if (durationS < SHORTEST_CLIP_S) throw wrongLength(`${(Math.floor(durationS * 100) / 100).toFixed(2)} s long`);
+  if (durationS < SHORTEST_CLIP_S) {
+    // Rounded down: 4.997 s are not 5.00.
+    throw wrongLength(`${(Math.floor(durationS * 100) / 100).toFixed(2)} s long`);
+  }
   return { info, durationS, own: { samples: own, rateHz }, heard: await atListenRate(own, rateHz) };
 }
 
