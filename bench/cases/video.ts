@@ -92,7 +92,17 @@ async function continued(name: string, clip: string): Promise<Outcome> {
   try {
     const facts = await reader.measure(clip, 'video', new AbortController().signal);
     const { width, height, fps, frames } = facts;
-    const job = { clip, to: `${clip}.segment`, width, height, fps, frames, seconds: SECONDS, audio: true };
+    const job = {
+      clip,
+      to: `${clip}.segment`,
+      width,
+      height,
+      fps,
+      frames,
+      soundBeyondS: 0,
+      seconds: SECONDS,
+      audio: true,
+    };
     const { result: made, peakMb } = await ordered<MadeSegment>({ kind: 'make', job });
     const { result: judged } = await ordered<JudgedSegment>({ kind: 'judge', job });
     return { name, made, peakMb, judged, missingFrames: missing(job, judged) };

@@ -53,10 +53,14 @@ class ContinuationEngine implements VideoEngine {
 
   async extend(request: ExtensionRequest, work: ExtensionWork, signal: AbortSignal): Promise<VideoSegment> {
     const { clip, facts, width, height, seconds, audio } = request;
-    const { fps, frames } = facts;
+    const { fps, frames, durationS } = facts;
+    const soundBeyondS = Math.max(0, (facts.audio?.durationS ?? 0) - durationS);
     const ended = AbortSignal.any([signal, this.#closed.signal]);
     ended.throwIfAborted();
-    const made = this.#run({ clip, to: work.to, width, height, fps, frames, seconds, audio }, ended);
+    const made = this.#run(
+      { clip, to: work.to, width, height, fps, frames, soundBeyondS, seconds, audio },
+      ended,
+    );
     this.#running.add(made);
     try {
       return { width, height, seconds: await made, audio };

@@ -13,6 +13,8 @@ export interface ContinuationJob {
   readonly fps: number;
   /** Of the clip. */
   readonly frames: number;
+  /** How much longer its sound is than its pictures, in seconds; mostly the padding of an encoder. */
+  readonly soundBeyondS: number;
   /** Of the segment. */
   readonly seconds: number;
   /** Whether the segment has sound. */

@@ -1,6 +1,7 @@
 /** From a clip's file to the file of what follows it. */
 
-import { readClipTail, type TailAudio } from '../../media/clip-tail.ts';
+import type { ClipSound } from '../../media/clip-sound.ts';
+import { readClipTail } from '../../media/clip-tail.ts';
 import { i420Bytes } from '../../media/picture.ts';
 import { SegmentWriter } from '../../media/segment-writer.ts';
 import { audioBed } from './audio-bed.ts';
@@ -26,9 +27,9 @@ export async function makeSegment(job: ContinuationJob): Promise<number> {
     frames: Math.max(1, Math.min(job.frames, most, Math.ceil(TAIL_S * fps))),
     width,
     height,
-    audioS: job.audio ? AUDIO_TAIL_S : 0,
+    audioS: job.audio ? AUDIO_TAIL_S + job.soundBeyondS : 0,
   });
-  const sound = job.audio ? soundOf(tail.audio, seconds) : undefined;
+  const sound = job.audio ? soundOf(tail.audio, job) : undefined;
   const writer = await SegmentWriter.open(job.to, { width, height, fps, colour: tail.colour, audio: sound });
   try {
     const maker = new FrameMaker(
@@ -52,10 +53,13 @@ export async function makeSegment(job: ContinuationJob): Promise<number> {
 }
 
 /** What follows a clip's sound, and what a writer has to know of it. */
-function soundOf(tail: TailAudio | undefined, seconds: number) {
+function soundOf(tail: ClipSound | undefined, { seconds, soundBeyondS }: ContinuationJob) {
   const rateHz = tail?.rateHz ?? SILENT_HZ;
   const length = Math.round(seconds * rateHz);
-  const bed = tail ? audioBed(tail.channels, rateHz, length) : [new Float32Array(length)];
+  // It follows the last picture.
+  const beyond = Math.round(soundBeyondS * rateHz);
+  const heard = tail?.channels.map((channel) => channel.subarray(0, Math.max(0, channel.length - beyond)));
+  const bed = heard ? audioBed(heard, rateHz, length) : [new Float32Array(length)];
   return {
     rateHz,
     channels: bed.length === 1 ? (1 as const) : (2 as const),
