@@ -17,6 +17,7 @@ import { benchSchemas } from './cases/schemas.ts';
 import { benchSpeech } from './cases/speech.ts';
 import { benchText } from './cases/text.ts';
 import { benchVideo } from './cases/video.ts';
+import { benchVideoPriority } from './cases/video-priority.ts';
 import { benchVoiceActivity } from './cases/voice-activity.ts';
 import { benchVoices } from './cases/voices.ts';
 
@@ -40,6 +41,7 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
   fairness: benchFairness,
   partner: benchPartner,
   video: benchVideo,
+  'video-priority': benchVideoPriority,
   voices: benchVoices,
 };
 

@@ -1,10 +1,12 @@
-/** What people wait for while a batch runs: one short piece of live work of each kind, timed. */
+/** What people wait for while other work runs: one short piece of live work of each kind, timed. */
 
 import { decodeToFloat32 } from '../../src/audio/codec.ts';
 import { SERVICE_KEY } from '../../test/support/launcher.ts';
 import { appendFrames, SOCKET_RATE_HZ } from '../realtime/appends.ts';
 import { TimedClient } from '../realtime/client.ts';
+import type { Row } from '../report.ts';
 import { type Service, speak } from '../service.ts';
+import { median, quantile } from '../statistics.ts';
 
 const CLIP_S = 3;
 const CLIP_TEXT = 'I would like to move my appointment to Thursday afternoon, if that is possible for you.';
@@ -14,6 +16,12 @@ const READ_MS = 60;
 /** What was left early has stopped by then. */
 const STOP_MS = 150;
 const SENTENCE = 'Thank you, I will call you back in a moment.';
+
+/** Of the wait without other work, in the 95th percentile. */
+const MOST_TIMES = 1.2;
+
+/** Times by kind of work, in ms. */
+export type Times = Map<string, number[]>;
 
 /** One kind of live work. */
 export interface LiveWork {
@@ -59,6 +67,29 @@ export async function openLiveWork(service: Service) {
     },
   ];
   return { kinds, close: () => client.close() };
+}
+
+/** Each kind so often as it wants, spread over the round. */
+export async function timeLiveWork(kinds: readonly LiveWork[], into: Times): Promise<void> {
+  const most = Math.max(...kinds.map(({ times }) => times));
+  for (let at = 1; at <= most; at += 1) {
+    for (const { name, times, once } of kinds) {
+      const isTurn = Math.floor((at * times) / most) > Math.floor(((at - 1) * times) / most);
+      if (!isTurn) continue;
+      const measured = into.get(name) ?? [];
+      into.set(name, measured);
+      measured.push(await once());
+    }
+  }
+}
+
+/** How long something took beside other work, against the time without it. */
+export function liveRows(name: string, ours: readonly number[] = [], peer: readonly number[] = []): Row[] {
+  const p95 = { ours: quantile(ours, 0.95), peer: quantile(peer, 0.95), unit: 'ms', target: MOST_TIMES };
+  return [
+    { measure: `${name}, median`, ours: median(ours), peer: median(peer), unit: 'ms' },
+    { measure: `${name}, 95 %`, ...p95 },
+  ];
 }
 
 async function committed(client: TimedClient, frames: readonly string[]): Promise<number> {

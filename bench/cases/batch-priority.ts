@@ -3,26 +3,21 @@
 import { launchService } from '../../test/support/launcher.ts';
 import { BatchBeside } from '../batch/batch-beside.ts';
 import { embeddingTexts } from '../batch/embedding-texts.ts';
-import { type LiveWork, openLiveWork } from '../batch/live-work.ts';
-import { type Row, report } from '../report.ts';
-import { mean, median, quantile } from '../statistics.ts';
+import { liveRows, openLiveWork, type Times, timeLiveWork } from '../batch/live-work.ts';
+import { report } from '../report.ts';
+import { mean } from '../statistics.ts';
 
 const ROUNDS = 3;
 /** More than a round leaves time for. */
 const EMBEDDING_LINES = 20_000;
 const CHAT_LINES = 5_000;
 const WARM_UP = 3;
-/** Of the wait without a batch, in the 95th percentile. */
-const MOST_TIMES = 1.2;
 
 const CONFIG = `
 [models."svc-stt"]
 kind = "whisper"
 weights = "base"
 `;
-
-/** Times by kind of work, in ms. */
-type Times = Map<string, number[]>;
 
 export async function benchBatchPriority(): Promise<void> {
   const opened = new AsyncDisposableStack();
@@ -44,13 +39,15 @@ export async function benchBatchPriority(): Promise<void> {
     }));
     for (let round = 0; round < ROUNDS; round += 1) {
       for (const { batch, alone, times, rates } of beside) {
-        await measure(live.kinds, alone);
-        rates.push(await batch.during(() => measure(live.kinds, times)));
+        await timeLiveWork(live.kinds, alone);
+        rates.push(await batch.during(() => timeLiveWork(live.kinds, times)));
       }
     }
     const rows = beside.flatMap(({ of, alone, times, rates }) => [
       { measure: `a batch of ${of} beside all of this`, ours: mean(rates), unit: 'lines/s' },
-      ...live.kinds.flatMap(({ name }) => rowsOf(`${name}, beside ${of}`, times.get(name), alone.get(name))),
+      ...live.kinds.flatMap(({ name }) =>
+        liveRows(`${name}, beside ${of}`, times.get(name), alone.get(name)),
+      ),
     ]);
     await report('batch-priority', 'Live work while a batch runs', rows, [
       `Ours: while a batch runs. Peer: the same without one. ${ROUNDS} rounds of each in turn, on the same process; one piece of live work at a time.`,
@@ -58,28 +55,6 @@ export async function benchBatchPriority(): Promise<void> {
   } finally {
     await opened.disposeAsync();
   }
-}
-
-/** Each kind so often as it wants, spread over the round. */
-async function measure(kinds: readonly LiveWork[], into: Times): Promise<void> {
-  const most = Math.max(...kinds.map(({ times }) => times));
-  for (let at = 1; at <= most; at += 1) {
-    for (const { name, times, once } of kinds) {
-      const isTurn = Math.floor((at * times) / most) > Math.floor(((at - 1) * times) / most);
-      if (!isTurn) continue;
-      const measured = into.get(name) ?? [];
-      into.set(name, measured);
-      measured.push(await once());
-    }
-  }
-}
-
-function rowsOf(name: string, ours: readonly number[] = [], peer: readonly number[] = []): Row[] {
-  const p95 = { ours: quantile(ours, 0.95), peer: quantile(peer, 0.95), unit: 'ms', target: MOST_TIMES };
-  return [
-    { measure: `${name}, median`, ours: median(ours), peer: median(peer), unit: 'ms' },
-    { measure: `${name}, 95 %`, ...p95 },
-  ];
 }
 
 function embeddingLines(): string[] {

@@ -1,0 +1,101 @@
+/** What two segments that are being made add to the time that people wait for live work, on one service with real models. */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ExtensionRequest, VideoEngine } from '../../src/contract/video.ts';
+import { continuationEngine } from '../../src/engines/continuation/continuation-engine.ts';
+import { clipReader } from '../../src/media/clip-reader.ts';
+import { silentLog } from '../../test/support/doubles.ts';
+import { launchService } from '../../test/support/launcher.ts';
+import { makeClips } from '../../test/support/video-files.ts';
+import { liveRows, openLiveWork, type Times, timeLiveWork } from '../batch/live-work.ts';
+import { report } from '../report.ts';
+import { quantile } from '../statistics.ts';
+
+const ROUNDS = 7;
+const WARM_UP = 3;
+const AT_ONCE = 2;
+const CLIP = { name: 'pan.mp4', scene: 'pan', videoCodec: 'avc', audioCodec: 'aac' } as const;
+const SHAPE = { width: 1280, height: 720, fps: 24, seconds: 3 };
+
+export async function benchVideoPriority(): Promise<void> {
+  const opened = new AsyncDisposableStack();
+  try {
+    const folder = await mkdtemp(join(tmpdir(), 'voice-service-bench-'));
+    opened.defer(() => rm(folder, { recursive: true }));
+    const [clip = ''] = await makeClips(folder, [{ ...CLIP, ...SHAPE }]);
+    const reader = opened.adopt(clipReader({ environment: {} }), (it) => it.close());
+    const facts = await reader.measure(clip, 'video', new AbortController().signal);
+    const engine = opened.adopt(continuationEngine({ environment: {}, log: silentLog }), (it) => it.close());
+    const service = opened.adopt(await launchService(), async (it) => {
+      await it.stop();
+    });
+    const live = opened.adopt(await openLiveWork(service), (it) => it.close());
+    for (const { once } of live.kinds) for (let at = 0; at < WARM_UP; at += 1) await once();
+    const [alone, beside]: [Times, Times] = [new Map(), new Map()];
+    let segments = 0;
+    let besideMs = 0;
+    for (let round = 0; round < ROUNDS; round += 1) {
+      await timeLiveWork(live.kinds, alone);
+      const stop = new AbortController();
+      const making = Array.from({ length: AT_ONCE }, (_, at) =>
+        makeOn(engine, { clip, facts }, join(folder, `segment-${at}`), stop.signal),
+      );
+      const startMs = performance.now();
+      await timeLiveWork(live.kinds, beside);
+      besideMs += performance.now() - startMs;
+      stop.abort();
+      for (const made of await Promise.all(making)) segments += made;
+    }
+    const rows = live.kinds.flatMap(({ name }) => {
+      const [ours, peer] = [beside.get(name) ?? [], alone.get(name) ?? []];
+      const p99 = { ours: quantile(ours, 0.99), peer: quantile(peer, 0.99) };
+      return [...liveRows(name, ours, peer), { measure: `${name}, 99 %`, ...p99, unit: 'ms' }];
+    });
+    const rate = {
+      measure: 'segments of 8 s beside all of this',
+      ours: segments / (besideMs / 60_000),
+      unit: 'a minute',
+    };
+    await report(
+      'video-priority',
+      `Live work while ${AT_ONCE} segments of 720p are made`,
+      [rate, ...rows],
+      [
+        `Ours: while they are made. Peer: the same without. ${ROUNDS} rounds of each in turn, on the same process; one piece of live work at a time.`,
+      ],
+    );
+  } finally {
+    await opened.disposeAsync();
+  }
+}
+
+/** Makes one segment after the other. @returns how many were done before the signal. */
+async function makeOn(
+  engine: VideoEngine,
+  source: Pick<ExtensionRequest, 'clip' | 'facts'>,
+  to: string,
+  signal: AbortSignal,
+): Promise<number> {
+  const request: ExtensionRequest = {
+    ...source,
+    ...{
+      width: SHAPE.width,
+      height: SHAPE.height,
+      seconds: 8,
+      audio: true,
+      prompt: 'on',
+      remembered: undefined,
+    },
+    video: 'video_bench' as ExtensionRequest['video'],
+  };
+  for (let made = 0; ; made += 1) {
+    try {
+      await engine.extend(request, { to, remember: async () => undefined }, signal);
+    } catch (error) {
+      if (signal.aborted) return made;
+      throw error;
+    }
+  }
+}
