@@ -105,7 +105,6 @@ class KokoroFitter implements VoiceFitter {
     await Promise.race([this.table.fill(), aborted(signal)]);
     signal.throwIfAborted();
     if (this.table.presets.length === 0) return;
-    const untilMs = clock.monotonicMs() + budgetMs;
     const target = await voicePrint(
       lastPool,
       models.speakers,
@@ -113,6 +112,8 @@ class KokoroFitter implements VoiceFitter {
       work,
       signal,
     );
+    // The processes have their models by now.
+    const untilMs = clock.monotonicMs() + budgetMs;
     const start = readMix(from) ?? firstMix(target, this.table.presets);
     const search = new MixSearch(target, this.table.presets, start, SEED);
     for (let first = true; !search.isOver && clock.monotonicMs() < untilMs; first = false) {

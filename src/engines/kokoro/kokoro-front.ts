@@ -10,8 +10,8 @@ export const STYLE_LENGTH = 256;
 
 /** A voice. */
 export interface SpokenStyle {
-  /** [510 x STYLE_LENGTH], the row for n tokens at n. */
-  readonly styles: Float32Array;
+  /** Of an utterance of so many tokens, {@link STYLE_LENGTH} values. */
+  readonly style: (tokens: number) => Float32Array;
   /** By which the predicted pitch is multiplied. */
   readonly pitchScale: number;
 }
@@ -65,15 +65,14 @@ export class KokoroFront {
    * @param phonemes at most {@link MAX_PASS_TOKENS} symbols.
    * @param speed 1 is natural, 2 twice as fast.
    */
-  async speak(phonemes: string, { styles, pitchScale }: SpokenStyle, speed: number): Promise<Utterance> {
+  async speak(phonemes: string, { style, pitchScale }: SpokenStyle, speed: number): Promise<Utterance> {
     const tokens = tokensOf(phonemes, this.#vocabulary).slice(0, MAX_PASS_TOKENS);
-    const row = Math.min(tokens.length, styles.length / STYLE_LENGTH - 1) * STYLE_LENGTH;
     // The model was trained with a pad, id 0, at both ends; styles count tokens without them.
     const padded = BigInt64Array.from([0, ...tokens, 0], BigInt);
     const outputs = await this.#graph.run(
       {
         tokens: { type: 'int64', dims: [1, padded.length], data: padded },
-        style: { type: 'float32', dims: [1, STYLE_LENGTH], data: styles.slice(row, row + STYLE_LENGTH) },
+        style: { type: 'float32', dims: [1, STYLE_LENGTH], data: style(tokens.length) },
         speed: { type: 'float32', dims: [1], data: Float32Array.of(speed) },
         pitch_scale: { type: 'float32', dims: [1], data: Float32Array.of(pitchScale) },
       },

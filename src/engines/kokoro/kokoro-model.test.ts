@@ -6,7 +6,13 @@ import {
   silentEdges,
 } from '../../../test/support/audio-checks.ts';
 import { openKokoro, type RealKokoro } from '../../../test/support/real-kokoro.ts';
+import { joined } from '../../../test/support/sample-runs.ts';
+import { Resampler } from '../../audio/resampler.ts';
 import { loadConfig } from '../../config.ts';
+import { LISTEN_RATE_HZ } from '../../contract/audio.ts';
+import type { PassVoice } from '../pass-model.ts';
+import { medianPitch } from '../speakers/median-pitch.ts';
+import { type KokoroMix, writeMix } from './kokoro-mix.ts';
 import { loadKokoro } from './kokoro-model.ts';
 import { loadKokoroText } from './kokoro-text.ts';
 
@@ -121,6 +127,43 @@ describe('speech', () => {
       /no voice 'nobody'.*af_heart/,
     );
   }, 60_000);
+});
+
+describe('mixes', () => {
+  const text = TEXTS[1] ?? '';
+  const adaptation = (mix: KokoroMix): PassVoice => ({ kind: 'adaptation', adaptation: writeMix(mix) });
+  const alone = { timbre: { af_heart: 1 }, prosody: { af_heart: 1 }, pitchScale: 1 };
+
+  test('of one voice are that voice', async () => {
+    const request = { text, speed: 1, delivery: 'stream' } as const;
+    expect(await kokoro.speak({ ...request, voice: adaptation(alone) })).toEqual(await kokoro.speak(request));
+  });
+
+  test('are spoken as high as they say', async () => {
+    const pitch = async (pitchScale: number) => {
+      const voice = adaptation({ ...alone, pitchScale });
+      const samples = await kokoro.speak({ text, speed: 1, delivery: 'whole', voice });
+      const resampler = new Resampler({ fromHz: 24_000, toHz: LISTEN_RATE_HZ, format: 'float32' });
+      return medianPitch(joined([resampler.push(Float32Array.from(samples)), resampler.flush()])) ?? 0;
+    };
+    expect((await pitch(1.25)) / (await pitch(1))).toBeCloseTo(1.25, 1);
+    expect((await pitch(0.8)) / (await pitch(1))).toBeCloseTo(0.8, 1);
+  });
+
+  test('have the loudness of speech, far from their voices too', async () => {
+    const timbre = { af_heart: 1.3, am_adam: -0.3 };
+    const voice = adaptation({ timbre, prosody: { af_heart: 0.5, am_adam: 0.5 }, pitchScale: 0.9 });
+    const samples = await kokoro.speak({ text, speed: 1, delivery: 'stream', voice });
+    expect(loudnessDb(samples)).toBeGreaterThan(-35);
+    expect(loudnessDb(samples)).toBeLessThan(-15);
+    expect(samples.some((sample) => Math.abs(sample) >= 1)).toBe(false);
+  });
+
+  test('that are none are refused', async () => {
+    const voice: PassVoice = { kind: 'adaptation', adaptation: '{}' };
+    const request = { text, speed: 1, delivery: 'whole', voice } as const;
+    await expect(kokoro.speak(request)).rejects.toThrow('no mix of voices');
+  });
 });
 
 test('every voice that was named is loaded at the start', async () => {

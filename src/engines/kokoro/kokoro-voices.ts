@@ -5,7 +5,7 @@ import { imported } from '../import-cache.ts';
 import { catalogEntry, resolveModelFiles } from '../model-files.ts';
 import type { Arithmetic } from '../onnx/convolution-product.ts';
 import { STATISTICS_LENGTH } from './generator-graph.ts';
-import type { KokoroFront, SpokenStyle, Utterance } from './kokoro-front.ts';
+import { type KokoroFront, type SpokenStyle, STYLE_LENGTH, type Utterance } from './kokoro-front.ts';
 import type { KokoroGenerator } from './kokoro-generator.ts';
 import {
   CALIBRATION_TEXTS,
@@ -46,7 +46,7 @@ export async function loadVoice(name: string, measuring: VoiceMeasuring): Promis
     throw new Error(`Kokoro has no voice '${name}'. Its voices: ${known}.`);
   }
   const path = resolveModelFiles(measuring.modelsDir, voices.id)[file.name] ?? '';
-  const styles = new Float32Array(await Bun.file(path).arrayBuffer());
+  const style = styleTable(new Float32Array(await Bun.file(path).arrayBuffer()));
   const key = {
     sources: [...catalogEntry('kokoro-82m-int8').files.map((model) => model.sha256), file.sha256],
     importer: 'kokoro-voice',
@@ -58,23 +58,32 @@ export async function loadVoice(name: string, measuring: VoiceMeasuring): Promis
     measuring.modelsDir,
     key,
     async (dir) => {
-      await Bun.write(join(dir, PROFILE_FILE), encodeProfile(await measure(styles, measuring)));
+      await Bun.write(join(dir, PROFILE_FILE), encodeProfile(await measure(style, measuring)));
     },
     { keep: voices.files.length },
   );
   return {
-    styles,
+    style,
     profile: decodeProfile(new Float32Array(await Bun.file(join(folder, PROFILE_FILE)).arrayBuffer())),
     pitchScale: 1,
   };
 }
 
+/** @param styles [510 x STYLE_LENGTH], the row for n tokens at n; for more, the last. */
+function styleTable(styles: Float32Array): SpokenStyle['style'] {
+  const rows = styles.length / STYLE_LENGTH;
+  return (tokens) => {
+    const row = Math.min(tokens, rows - 1) * STYLE_LENGTH;
+    return styles.slice(row, row + STYLE_LENGTH);
+  };
+}
+
 /** Speaks the calibration texts and averages each norm channel over each kind of frame. */
-async function measure(styles: Float32Array, measuring: VoiceMeasuring): Promise<VoiceProfile> {
+async function measure(style: SpokenStyle['style'], measuring: VoiceMeasuring): Promise<VoiceProfile> {
   const utterances: Utterance[] = [];
   for (const text of CALIBRATION_TEXTS) {
     utterances.push(
-      await measuring.front.speak(await measuring.toPhonemes(text), { styles, pitchScale: 1 }, 1),
+      await measuring.front.speak(await measuring.toPhonemes(text), { style, pitchScale: 1 }, 1),
     );
   }
   const thresholds = energyThresholds(utterances.map(prosodyOf));

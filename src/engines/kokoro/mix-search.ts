@@ -42,6 +42,8 @@ const LOWEST_WEIGHT = -0.3;
 const HIGHEST_WEIGHT = 1.1;
 /** The median of a short clip may be an octave wrong, and far from its own pitch a voice sounds made. */
 const PITCH_SCALE = { least: 0.75, most: 1.33 };
+/** How far from a speaker's pitch a voice may be whose movement is taken, as a natural logarithm. */
+const PITCH_REACH = 0.15;
 /** Deviations that cost nothing, as natural logarithms, and what more costs in likeness. */
 const FREE_PITCH = 0.1;
 const FREE_PACE = 0.2;
@@ -61,8 +63,9 @@ const PITCH_STEP = 0.06;
 /** Most like the target where only prints are known. @param presets at least one. */
 export function firstMix(target: Target, presets: readonly Preset[], ridge = FIRST_RIDGE): KokoroMix {
   const weights = sharesOf(nearestMix(target.embedding, presets.map(printOf), ridge, LOWEST_WEIGHT));
-  // No print tells of movement: it is that of the voices that are most alike.
-  const prosody = named(presets, sharesOf(weights.map((weight) => Math.max(0, weight))));
+  // No print tells of movement: it is that of the voices that are most alike and speak about as high.
+  const near = presets.map((preset) => Math.exp(-Math.abs(pitchDistance(target, preset)) / PITCH_REACH));
+  const prosody = named(presets, sharesOf(weights.map((weight, i) => Math.max(0, weight) * (near[i] ?? 0))));
   return {
     timbre: named(presets, weights),
     prosody,
@@ -254,6 +257,13 @@ function without0(weights: VoiceWeights): VoiceWeights {
 function pitchScaleFor(target: Target, prosody: VoiceWeights, presets: readonly Preset[]): number {
   if (target.pitchHz === undefined) return 1;
   return limited(target.pitchHz / pitchOf(prosody, presets), PITCH_SCALE.least, PITCH_SCALE.most);
+}
+
+/** From the target's to a voice's, as a natural logarithm. */
+function pitchDistance(target: Target, preset: Preset): number {
+  return target.pitchHz === undefined
+    ? 0
+    : Math.log(pitchOf({ [preset.name]: 1 }, [preset]) / target.pitchHz);
 }
 
 /** In Hz. The pitch of a mix is the mix of the pitches (measured: within 4 %). */

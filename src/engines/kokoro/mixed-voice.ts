@@ -16,17 +16,20 @@ export function mixedVoice(mix: KokoroMix, presets: ReadonlyMap<string, KokoroVo
       return { voice, weight };
     });
   const [timbre, prosody] = [parts(mix.timbre), parts(mix.prosody)];
-  const styles = new Float32Array(timbre[0]?.voice.styles.length ?? 0);
-  for (const [half, of] of [timbre, prosody].entries()) {
-    for (const { voice, weight } of of) {
-      for (let row = half * HALF; row < styles.length; row += STYLE_LENGTH) {
-        for (let i = row; i < row + HALF; i++) styles[i] = (styles[i] ?? 0) + weight * (voice.styles[i] ?? 0);
+  const style = (tokens: number) => {
+    const mixed = new Float32Array(STYLE_LENGTH);
+    for (const [half, of] of [timbre, prosody].entries()) {
+      for (const { voice, weight } of of) {
+        const own = voice.style(tokens);
+        for (let i = half * HALF; i < (half + 1) * HALF; i++)
+          mixed[i] = (mixed[i] ?? 0) + weight * (own[i] ?? 0);
       }
     }
-  }
+    return mixed;
+  };
   const profiles = (of: typeof timbre) => of.map(({ voice, weight }) => ({ profile: voice.profile, weight }));
   return {
-    styles,
+    style,
     profile: mixedProfile(profiles(timbre), profiles(prosody)),
     pitchScale: mix.pitchScale,
   };

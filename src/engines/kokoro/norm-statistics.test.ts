@@ -5,8 +5,10 @@ import {
   energyThresholds,
   FRAME_KINDS,
   frameKinds,
+  mixedProfile,
   poolProfile,
   RunningStatistics,
+  type VoiceProfile,
 } from './norm-statistics.ts';
 
 const constant = (value: number) => new Float32Array(FRAME_KINDS * STATISTICS_LENGTH).fill(value);
@@ -41,6 +43,52 @@ describe('a voice profile', () => {
     expect(profile.mean[3 * STATISTICS_LENGTH]).toBe(2);
     expect(profile.mean[STATISTICS_LENGTH]).toBeCloseTo((2 + 2 + 18) / 5, 5);
     expect(profile.square[0]).toBe(32);
+  });
+});
+
+describe('the profile of a mix', () => {
+  const voice = (mean: number, variance: number, thresholds: number[]) => ({
+    energyThresholds: thresholds,
+    mean: constant(mean),
+    square: constant(mean * mean + variance),
+  });
+  const [one, other] = [voice(1, 4, [1, 3]), voice(3, 16, [2, 7])];
+  const variance = (profile: VoiceProfile) => (profile.square[0] ?? 0) - (profile.mean[0] ?? 0) ** 2;
+
+  test('of one voice is its own', () => {
+    const mixed = mixedProfile([{ profile: one, weight: 1 }], [{ profile: one, weight: 1 }]);
+    expect(mixed.energyThresholds).toEqual([1, 3]);
+    expect(mixed.mean[0]).toBe(1);
+    expect(mixed.square[0]).toBeCloseTo(5, 5);
+  });
+
+  test('lies between those of two, thresholds by the prosody', () => {
+    const halves = [
+      { profile: one, weight: 0.5 },
+      { profile: other, weight: 0.5 },
+    ];
+    const mixed = mixedProfile(halves, [{ profile: other, weight: 1 }]);
+    expect(mixed.mean[0]).toBe(2);
+    expect(variance(mixed)).toBeCloseTo(8, 4);
+    expect(mixed.energyThresholds).toEqual([2, 7]);
+  });
+
+  test('never has a variance beyond those of its voices, however far it leads away from one', () => {
+    const away = (weight: number) =>
+      mixedProfile(
+        [
+          { profile: one, weight: 1 - weight },
+          { profile: other, weight },
+        ],
+        [{ profile: one, weight: 1 }],
+      );
+    expect(away(-1).mean[0]).toBe(-1);
+    expect(variance(away(-1))).toBeCloseTo(4, 4);
+    expect(variance(away(2))).toBeCloseTo(16, 3);
+    const still = voice(0, 0, [0, 0]);
+    expect(
+      mixedProfile([{ profile: still, weight: 1 }], [{ profile: still, weight: 1 }]).square[0],
+    ).toBeCloseTo(0, 6);
   });
 });
 
