@@ -7,6 +7,7 @@ import { prepareUploadFolder } from '../../src/http/multipart.ts';
 import { unixSeconds } from '../../src/kit/clock.ts';
 import { RecurringWork } from '../../src/kit/recurring-work.ts';
 import { tidyBlobs } from './video-tidying.ts';
+import { removeAbandonedWork } from './work-folder.ts';
 
 const EVERY_MS = 3_600_000;
 /** A blob without a job that is younger may be of a request that goes on. */
@@ -42,10 +43,10 @@ export function videoSweep(parts: SweepParts): RecurringWork {
   });
 }
 
-/** How many blobs it removed. */
+/** How many blobs and folders it removed. */
 async function sweep({ videos, blobs, clock, folder }: SweepParts, signal: AbortSignal): Promise<number> {
   await prepareUploadFolder(folder, clock);
-  let count = await blobs.removeUnfinished(signal);
+  let count = (await removeAbandonedWork(folder)) + (await blobs.removeUnfinished(signal));
   for await (const ids of oldVideos(blobs, unixSeconds(clock) - ORPHAN_S, signal)) {
     const states = new Map((await videos.states(ids)).map((state) => [state.id, state]));
     for (const id of ids) {

@@ -1,9 +1,36 @@
+import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { diskFailure } from '../../src/kit/disk-failure.ts';
+import { hasEnded, type ProcessStart, processPlace } from '../../src/kit/process-place.ts';
+import { untilAborted } from '../../src/kit/until-aborted.ts';
+
+/** This process, as its folders are named; whoever starts at the same place can tell that it has ended. */
+const SELF: ProcessStart = {
+  place: createHash('sha256').update(processPlace()).digest('hex').slice(0, 12),
+  pid: process.pid,
+  instance: crypto.randomUUID().slice(0, 8),
+};
+
+/** Begins the names of all folders of a process. */
+export function workPrefix({ place, pid, instance }: ProcessStart = SELF): string {
+  return `work-${place}-${pid}-${instance}-`;
+}
+
+/** Removes what processes of this place left that have ended; how many folders. */
+export async function removeAbandonedWork(parent: string): Promise<number> {
+  let count = 0;
+  for (const name of await readdir(parent)) {
+    const [, place = '', pid, instance = ''] = /^work-(\w+)-(\d+)-(\w+)-/.exec(name) ?? [];
+    if (!hasEnded({ place, pid: Number(pid), instance }, SELF)) continue;
+    await rm(join(parent, name), { recursive: true, force: true });
+    count += 1;
+  }
+  return count;
+}
 
 /** A clip on this machine's disk, for as long as its folder is held. */
 export class StagedClip {
@@ -27,7 +54,7 @@ export class WorkFolder {
   /** @throws ServiceError `overloaded` when the disk has no room. */
   static async open(parent: string): Promise<WorkFolder> {
     try {
-      return new WorkFolder(await mkdtemp(join(parent, 'work-')));
+      return new WorkFolder(await mkdtemp(join(parent, workPrefix())));
     } catch (error) {
       throw diskFailure(error);
     }
@@ -46,7 +73,8 @@ export class WorkFolder {
     const path = this.file(name);
     const file = createWriteStream(path, { flags: 'wx', mode: 0o600 });
     try {
-      await pipeline(Readable.from(bytes), file, { signal });
+      // A source that says nothing more would be waited for, though nobody wants it.
+      await pipeline(Readable.from(untilAborted(bytes, signal)), file, { signal });
     } catch (error) {
       signal.throwIfAborted();
       throw diskFailure(error);

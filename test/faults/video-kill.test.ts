@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -132,6 +132,8 @@ async function expectAllMadeOnce(site: BatchSite, service: LaunchedService): Pro
   await expect.poll(blobs, PATIENCE).toBe(2 * videos.length);
   const jobs = () => site.records.db.selectFrom('jobs').selectAll().execute();
   await expect.poll(jobs, PATIENCE).toEqual([]);
+  // A start removes what a process of its place has left.
+  expect(await readdir(join(service.dataDir, 'videos'))).toEqual([]);
 }
 
 beforeAll(async () => {
