@@ -60,6 +60,13 @@ export function upstreamVideoEngine(options: UpstreamVideoOptions): VideoEngine 
   return new UpstreamVideoEngine(options);
 }
 
+/** Beside the segment while it is made: what is sent, and what comes back. */
+interface WorkFiles {
+  readonly tail: string;
+  readonly picture: string;
+  readonly made: string;
+}
+
 class UpstreamVideoEngine implements VideoEngine {
   readonly audio: boolean;
   readonly note = undefined;
@@ -82,18 +89,18 @@ class UpstreamVideoEngine implements VideoEngine {
     const left = AbortSignal.any([signal, this.#closed.signal]);
     const ended = AbortSignal.any([left, late.signal]);
     const job = { id: request.remembered, remembered: request.remembered !== undefined };
-    const made = `${work.to}.made`;
+    const files = { tail: `${work.to}.tail`, picture: `${work.to}.picture`, made: `${work.to}.made` };
     try {
       ended.throwIfAborted();
       if (job.id === undefined || !(await this.#finished(job.id, ended))) {
         job.remembered = false;
-        job.id = await this.#submit(request, work.to, ended);
+        job.id = await this.#submit(request, files, ended);
         await work.remember(job.id);
         job.remembered = true;
         if (!(await this.#finished(job.id, ended))) throw upstreamFault('it has lost the job');
       }
-      await this.#fetch(job.id, made, ended);
-      const segment = await this.#trim(made, request, work.to, ended);
+      await this.#fetch(job.id, files.made, ended);
+      const segment = await this.#trim(files.made, request, work.to, ended);
       await this.forget(job.id);
       return segment;
     } catch (error) {
@@ -103,7 +110,7 @@ class UpstreamVideoEngine implements VideoEngine {
       throw error;
     } finally {
       clearTimeout(timer);
-      await rm(made, { force: true });
+      await Promise.all(Object.values(files).map((path) => rm(path, { force: true })));
     }
   }
 
@@ -125,32 +132,20 @@ class UpstreamVideoEngine implements VideoEngine {
   }
 
   /** Sends the clip's end. @returns the server's id of the job. */
-  async #submit(request: ExtensionRequest, to: string, signal: AbortSignal): Promise<string> {
-    const reference = await this.#reference(request, to, signal);
-    try {
-      const form = this.#form(request);
-      form.append('input_reference', Bun.file(reference.path, { type: reference.type }), reference.name);
-      const { body } = await this.#answer(({ post }) => post('/videos', form), signal);
-      return jobIdOf(body);
-    } finally {
-      await rm(reference.path, { force: true });
-    }
-  }
-
-  /** What the model goes on from, as a file: the clip's end, or its last frame as a picture. */
-  async #reference({ clip, facts, width, height }: ExtensionRequest, to: string, signal: AbortSignal) {
+  async #submit(request: ExtensionRequest, files: WorkFiles, signal: AbortSignal): Promise<string> {
     const { settings, cutter, clips } = this.#options;
-    const tail = `${to}.tail`;
+    const { clip, facts, width, height } = request;
+    const form = this.#form(request);
     const fromS = WITHIN_FRAME / facts.fps - Math.max(settings.tailSeconds, 1 / facts.fps);
-    await cutter.cut(clip, tail, { fromS, width, height }, signal);
-    if (settings.tailSeconds > 0) return { path: tail, name: 'clip.mp4', type: 'video/mp4' };
-    try {
-      const picture = `${to}.picture`;
-      await clips.thumbnail(tail, picture, signal);
-      return { path: picture, name: 'frame.webp', type: 'image/webp' };
-    } finally {
-      await rm(tail, { force: true });
+    await cutter.cut(clip, files.tail, { fromS, width, height }, signal);
+    if (settings.tailSeconds > 0) {
+      form.append('input_reference', Bun.file(files.tail, { type: 'video/mp4' }), 'clip.mp4');
+    } else {
+      await clips.thumbnail(files.tail, files.picture, signal);
+      form.append('input_reference', Bun.file(files.picture, { type: 'image/webp' }), 'frame.webp');
     }
+    const { body } = await this.#answer(({ post }) => post('/videos', form), signal);
+    return jobIdOf(body);
   }
 
   #form({ prompt, facts, seconds, width, height }: ExtensionRequest): FormData {
