@@ -20,7 +20,9 @@ const NOISE = PIXELS;
 const DOUBT = 6;
 
 export interface Flow extends VectorField {
-  /** 0–1: how well a node fits, and how much there is to hold on to. */
+  /** 0–1: how well a node fits, smooth, as its motion is. */
+  readonly fit: Float32Array;
+  /** 0–1: how well it fits by itself, and how much there is to hold on to. */
   readonly trust: Float32Array;
 }
 
@@ -36,17 +38,12 @@ export function denseFlow(from: readonly Luma[], to: readonly Luma[], factor: nu
     found = searchLevel(from[level] as Luma, to[level] as Luma, found);
   }
   if (!found) throw new RangeError('a pyramid needs a level');
-  const { columns, rows, x, y, trust } = found;
+  const { columns, rows, x, y, fit, trust } = found;
   for (let node = 0; node < x.length; node++) {
     x[node] = (x[node] as number) * factor;
     y[node] = (y[node] as number) * factor;
   }
-  return { grid: gridOf(columns, rows, factor), x, y, trust };
-}
-
-/** The nodes of a flow between pictures of this size at the finest level. */
-export function flowGrid(width: number, height: number, factor: number): Grid {
-  return gridOf(nodesOf(width), nodesOf(height), factor);
+  return { grid: gridOf(columns, rows, factor), x, y, fit, trust };
 }
 
 function gridOf(columns: number, rows: number, factor: number): Grid {
@@ -61,6 +58,7 @@ interface LevelFlow {
   readonly rows: number;
   readonly x: Float32Array;
   readonly y: Float32Array;
+  readonly fit: Float32Array;
   readonly trust: Float32Array;
 }
 
@@ -68,6 +66,7 @@ function searchLevel(from: Luma, to: Luma, coarser: LevelFlow | undefined): Leve
   const columns = nodesOf(from.width);
   const rows = nodesOf(from.height);
   const { x, y } = emptyField({ columns, rows, origin: 0, step: STRIDE });
+  const fit = new Float32Array(columns * rows);
   const trust = new Float32Array(columns * rows);
   const patch = new Patch(from, to);
   for (let row = 0; row < rows; row++) {
@@ -87,11 +86,12 @@ function searchLevel(from: Luma, to: Luma, coarser: LevelFlow | undefined): Leve
       patch.search();
       x[node] = patch.x;
       y[node] = patch.y;
-      trust[node] = patch.trust();
+      fit[node] = patch.fit();
+      trust[node] = (fit[node] as number) * patch.hold();
     }
   }
-  const flow = { columns, rows, x, y, trust };
-  return { ...flow, x: settled(x, flow), y: settled(y, flow) };
+  const flow = { columns, rows, x, y, fit, trust };
+  return { ...flow, x: settled(x, flow), y: settled(y, flow), fit: settled(fit, flow) };
 }
 
 /** One patch of `from`, and where it is in `to`. Used again for each node, so that nothing is allocated there. */
@@ -215,13 +215,16 @@ class Patch {
     }
   }
 
-  /** 0–1. */
-  trust(): number {
-    const doubt = this.#cost / (PIXELS * DOUBT * DOUBT);
-    // The smaller eigenvalue: how well the weaker direction is held.
+  /** 0–1: how little it differs. */
+  fit(): number {
+    return Math.exp(-this.#cost / (PIXELS * DOUBT * DOUBT));
+  }
+
+  /** 0–1: how well its weaker direction is held, by the smaller eigenvalue. */
+  hold(): number {
     const half = (this.#xx + this.#yy) / 2;
     const weaker = half - Math.hypot((this.#xx - this.#yy) / 2, this.#xy);
-    return (Math.exp(-doubt) * weaker) / (weaker + NOISE);
+    return weaker / (weaker + NOISE);
   }
 
   /** Sum of squares of the differences to `to`, mean removed; leaves the differences. Outside is the border. */

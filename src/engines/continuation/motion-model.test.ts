@@ -14,7 +14,8 @@ function velocities(at: (x: number, y: number) => readonly [number, number]): Fl
     const { x, y } = placeOf(node);
     [field.x[node], field.y[node]] = at(x, y);
   }
-  return { ...field, trust: new Float32Array(field.x.length).fill(1) };
+  const all = new Float32Array(field.x.length).fill(1);
+  return { ...field, fit: all, trust: all.slice() };
 }
 
 const placeOf = (node: number) => ({
@@ -52,6 +53,13 @@ describe('the motion of the whole', () => {
     expect(whole.shiftY).toBeCloseTo(0, 1);
     const middle = 22 * GRID.columns + 39;
     expect(local.x[middle]).toBeGreaterThan(7.5);
+  });
+
+  it('leaves out of what moves in it what does not fit', () => {
+    const flow = velocities((x, y) => (x > 200 && x < 440 && y > 60 && y < 340 ? [9, 3] : [1, 0]));
+    flow.fit.fill(0.1);
+    const { local } = motionOf(flow, WIDTH, HEIGHT);
+    expect(Math.max(...local.x)).toBeLessThan(1);
   });
 
   it('is none where nothing is trusted', () => {

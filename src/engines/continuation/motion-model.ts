@@ -46,7 +46,9 @@ export function motionOf(velocity: Flow, width: number, height: number): Motion 
     const restX = (velocity.x[node] as number) - velocityX(whole, x, y);
     const restY = (velocity.y[node] as number) - velocityY(whole, x, y);
     const length = Math.hypot(restX, restY);
-    const kept = length <= QUIET_PIXELS ? 0 : 1 - QUIET_PIXELS / length;
+    // What only seems to move, as water does, stays where it is.
+    const fit = velocity.fit[node] as number;
+    const kept = length <= QUIET_PIXELS ? 0 : fit * (1 - QUIET_PIXELS / length);
     local.x[node] = restX * kept;
     local.y[node] = restY * kept;
   }
