@@ -165,6 +165,21 @@ describe('a run that fails', () => {
     });
   });
 
+  it('for good stops what an earlier run left elsewhere', async () => {
+    const app = await queued();
+    const stopping = new AbortController();
+    app.engine.script.push(async (request, work, signal) => {
+      await work.remember('job 7 over there');
+      setImmediate(() => stopping.abort());
+      return hang(request, work, signal);
+    });
+    await app.run(app.id, stopping.signal);
+    await app.blobs.delete(inputBlob(app.id));
+    await app.run(app.id);
+    expect(await app.video()).toMatchObject({ status: 'failed' });
+    expect(app.engine.forgotten).toEqual(['job 7 over there']);
+  });
+
   it('because a store is away is done again by the queue, and the video stays as it is', async () => {
     const app = await queued();
     const { read } = app.blobs;

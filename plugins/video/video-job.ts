@@ -184,16 +184,17 @@ class VideoJob implements VideoJobHandler {
   }
 
   async #fail(video: VideoRecord, runner: string, error: VideoError): Promise<JobOutcome> {
+    const { id, model, remembered } = video;
     const at = unixSeconds(this.#parts.clock);
     const nothing = { inputTokens: 0, outputTokens: 0 };
-    await this.#end(video, runner, { status: 'failed', error, at }, nothing);
-    return await this.#tidy(video.id, this.#leaving.signal);
+    const ended = await this.#end(video, runner, { status: 'failed', error, at }, nothing);
+    // What another runner goes on from is that one's.
+    if (ended && remembered !== undefined) await this.#parts.video.get(model)?.forget(remembered);
+    return await this.#tidy(id, this.#leaving.signal);
   }
 
   async #giveUp(video: VideoRecord, runner: string): Promise<JobOutcome> {
-    const { id, model, remembered } = video;
-    if (remembered !== undefined) await this.#parts.video.get(model)?.forget(remembered);
-    this.#parts.log.warn('a video was given up after a day', { video: id });
+    this.#parts.log.warn('a video was given up after a day', { video: video.id });
     return await this.#fail(video, runner, {
       code: 'timeout',
       message: 'The video was not made within a day, and costs nothing.',
