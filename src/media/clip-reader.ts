@@ -17,7 +17,7 @@ const MOST_OPEN = 4;
 const STALL_LIMIT_MS = 15_000;
 /** The largest clip that is taken needs about two. */
 const PROCESSOR_LIMIT_S = 4;
-/** A clip of 1080p takes 200 MiB, one of 6,000 by 6,000 pixels most of this. */
+/** A clip of 1080p takes 130 MiB, the largest frames that are allowed 620. */
 const MEMORY_LIMIT_BYTES = 2 ** 30;
 
 /** Reads clips: nothing is started before there is one. */

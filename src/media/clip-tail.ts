@@ -23,8 +23,6 @@ export interface TailFrame {
   readonly pixels: I420;
 }
 
-export type { ClipSound as TailAudio };
-
 export interface ClipTail {
   /** In the order in which they are shown; the last is the last of the clip. Fewer where the clip has fewer. */
   readonly frames: readonly TailFrame[];
