@@ -22,7 +22,7 @@ const COARSE_LEVEL = 2;
 /** Frames before the last by which the end's motion is measured. */
 const PAIRS = [1, 2, 3];
 /** The first new frame is at least so alike to the last of the clip. */
-const FIRST_ALIKE = 0.97;
+const FIRST_ALIKE = 0.98;
 /** How far the first new frame may be from the last of the clip, in frames; the farthest that is alike. */
 const FIRST_STEPS = [1, 0.5, 0.25];
 const SHORTEST_RAMP = 4;
