@@ -19,7 +19,7 @@ export interface Speaker {
   readonly text: string;
 }
 
-export const SPEAKERS = 10;
+const SPEAKERS = 10;
 
 const TEXT =
   'The north wind and the sun were arguing about which of them was stronger, when a traveller came along wrapped in a warm cloak. ' +

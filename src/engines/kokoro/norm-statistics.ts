@@ -136,12 +136,12 @@ export function mixedProfile(
   const mean = new Float32Array(FRAME_KINDS * STATISTICS_LENGTH);
   const square = new Float32Array(mean.length);
   for (let i = 0; i < mean.length; i++) {
-    let [mixed, log, least, most] = [0, 0, Number.POSITIVE_INFINITY, LEAST_VARIANCE];
+    let [mixed, log, least, most] = [0, 0, Number.POSITIVE_INFINITY, 0];
     for (const { profile, weight } of timbre) {
       const own = profile.mean[i] ?? 0;
-      const variance = Math.max(LEAST_VARIANCE, (profile.square[i] ?? 0) - own * own);
+      const variance = Math.max(0, (profile.square[i] ?? 0) - own * own);
       mixed += weight * own;
-      log += weight * Math.log(variance);
+      log += weight * Math.log(Math.max(LEAST_VARIANCE, variance));
       least = Math.min(least, variance);
       most = Math.max(most, variance);
     }
