@@ -5,7 +5,7 @@ import type {
   TextModelSettings,
   TtsModelSettings,
 } from '../contract/settings.ts';
-import { embeddedSpecs, entriesForModels, poolModel } from './embedded-models.ts';
+import { embeddedSpecs, enginesOfPlugins, entriesForModels, poolModel } from './embedded-models.ts';
 
 const remote: TtsModelSettings = {
   kind: 'upstream',
@@ -101,5 +101,14 @@ describe('the cache', () => {
     const configured = models({}, { d: { kind: 'whisper', weights: '/srv/small' } });
     expect(idsFor(configured)).toEqual(['silero-vad']);
     expect(idsFor(configured, ['piper'])).toEqual(['piper-en-us-joe', 'silero-vad']);
+  });
+
+  it('brings what tells speakers apart where the plugin of voices is loaded', () => {
+    expect(idsFor(models({}, {}), enginesOfPlugins(undefined))).toEqual(['silero-vad', 'resemblyzer']);
+    expect(idsFor(models({}, {}), enginesOfPlugins(['speech', 'voices']))).toEqual([
+      'silero-vad',
+      'resemblyzer',
+    ]);
+    expect(idsFor(models({}, {}), enginesOfPlugins(['speech']))).toEqual(['silero-vad']);
   });
 });

@@ -5,6 +5,7 @@ import { HOUSE_VOICE, startFakeCloningUpstream } from '../../test/support/fake-c
 import { pcmAnswer, startFakeUpstream } from '../../test/support/fake-upstream.ts';
 import { KOKORO_MIX, spokenVoice } from '../../test/support/spoken-voice.ts';
 import { tempDir } from '../../test/support/temp-dir.ts';
+import { voiceSound } from '../../test/support/voice-sound.ts';
 import { loadConfig } from '../config.ts';
 import type {
   SttModelSettings,
@@ -277,5 +278,17 @@ describe('models that continue clips', () => {
       note: expect.stringContaining('prompt'),
     });
     expect(slots.video?.get('remote')).toMatchObject({ audio: false, note: undefined });
+  });
+});
+
+describe('stored voices', () => {
+  it('need no fit where no model of CONFIG takes one, and speakers are still told apart', async () => {
+    const { slots, close } = await open({ needs: new Set(['speakers', 'voiceFitter']) });
+    onTestFinished(close);
+    expect(slots.voiceFitter?.isNeeded).toBe(false);
+    const work = { priority: 'interactive', owner: 'key' } as const;
+    const { partials } =
+      (await slots.speakers?.print(voiceSound(120, 3), work, new AbortController().signal)) ?? {};
+    expect(partials?.length).toBeGreaterThan(1);
   });
 });
