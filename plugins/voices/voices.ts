@@ -55,7 +55,9 @@ export class Voices {
     const { voices, blobs, log } = this.#parts;
     if (!(await voices.delete(organization, id))) throw unknownVoice(id);
     const voice = id as Id<'voice'>;
-    await Promise.all([deleteClip(blobs, voice, log), this.#forget(voice)]);
+    // First the clip: so no server is given it again.
+    await deleteClip(blobs, voice, log);
+    await this.#forget(voice);
   }
 
   /** Servers that were given the clip delete it, as far as they can be reached. */

@@ -1,5 +1,6 @@
 /** A stored voice as engines see it: whose it is, and what a model needs to speak with it. */
 
+import { ServiceError } from './error.ts';
 import type { Id } from './id.ts';
 
 /** What an engine may ask of a stored voice; it asks for no more than it needs. */
@@ -14,4 +15,9 @@ export interface SpokenVoice {
    * @throws ServiceError `overloaded` when it cannot be had now, `not_found` when the voice was deleted meanwhile.
    */
   clip(signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>>;
+}
+
+/** What a request is told whose voice was deleted while it waited. */
+export function voiceDeleted(): ServiceError {
+  return new ServiceError('not_found', 'The stored voice was deleted.', { code: 'voice_not_found' });
 }

@@ -1,6 +1,6 @@
 import type { BlobStore } from '../contract/blob-store.ts';
 import { ServiceError } from '../contract/error.ts';
-import type { SpokenVoice } from '../contract/spoken-voice.ts';
+import { type SpokenVoice, voiceDeleted } from '../contract/spoken-voice.ts';
 import { clipBlob, type VoiceRecord, type VoiceStore } from '../contract/voice-store.ts';
 
 export interface StoredVoicesParts {
@@ -35,9 +35,7 @@ export class StoredVoices {
         const bytes = await blobs.read(clipBlob(id), signal);
         // A few seconds of speech (LONGEST_CLIP_S): small enough to be held.
         if (bytes !== undefined) return Buffer.concat(await Array.fromAsync(bytes));
-        if ((await voices.get(organization, id)) === undefined) {
-          throw new ServiceError('not_found', 'The stored voice was deleted.', { code: 'voice_not_found' });
-        }
+        if ((await voices.get(organization, id)) === undefined) throw voiceDeleted();
         throw new ServiceError('internal', 'The clip of this voice is lost.', { code: 'server_error' });
       },
     };

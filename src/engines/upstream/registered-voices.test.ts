@@ -10,6 +10,7 @@ import { wavHeader } from '../../audio/wav.ts';
 import type { SynthesisRequest, TtsEngine } from '../../contract/engine.ts';
 import { ServiceError } from '../../contract/error.ts';
 import type { SpokenVoice } from '../../contract/spoken-voice.ts';
+import { aborted } from '../../kit/aborted.ts';
 import { RegisteredVoices } from './registered-voices.ts';
 import { upstreamTtsEngine } from './upstream-tts-engine.ts';
 
@@ -30,13 +31,18 @@ beforeEach(() => {
   onTestFinished(() => upstream.close());
 });
 
-function open(voices: 'register' | 'inline' | 'none', baseUrl = upstream.baseUrl): TtsEngine {
+function open(
+  voices: 'register' | 'inline' | 'none',
+  baseUrl = upstream.baseUrl,
+  forgetMs?: number,
+): TtsEngine {
   const engine = upstreamTtsEngine({
     settings: {
       ...{ kind: 'upstream', baseUrl, apiKey: undefined, model: 'base', rateHz: 24_000 },
       ...{ voice: 'vivian', voices },
     },
     log,
+    ...(forgetMs !== undefined && { forgetMs }),
   });
   onTestFinished(() => engine.close());
   return engine;
@@ -175,6 +181,31 @@ describe('a server that voices are registered with', () => {
     expect(log.lines).toEqual([]);
   });
 
+  it('deletes it after an upload of it that is under way', async () => {
+    const engine = open('register');
+    const anna = voiceOf(5);
+    const { begun, goOn } = heldUpload();
+    const speaking = said(engine, anna).catch(() => undefined);
+    await begun;
+    const forgotten = engine.forget?.(anna.id);
+    goOn();
+    await Promise.all([forgotten, speaking]);
+    expect([upstream.uploads, upstream.deletions]).toEqual([1, 1]);
+    expect(upstream.voices.size).toBe(0);
+  });
+
+  it('is not waited for by a deletion for long: the upload is broken off', async () => {
+    const engine = open('register', upstream.baseUrl, 50);
+    const anna = voiceOf(5);
+    const { begun, goOn } = heldUpload();
+    const speaking = expect(said(engine, anna)).rejects.toMatchObject({ code: 'voice_not_found' });
+    await begun;
+    await engine.forget?.(anna.id);
+    await speaking;
+    expect(upstream.deletions).toBe(1);
+    goOn();
+  });
+
   it('and cannot delete it says so, and gets it again when somebody needs it', async () => {
     const engine = open('register');
     const anna = voiceOf(5);
@@ -229,6 +260,28 @@ describe('what is remembered of uploads', () => {
     const [a, b, c] = [spokenVoice(), spokenVoice(), spokenVoice()];
     for (const voice of [a, b, a, c, a, b]) await registered.of(voice).uploaded;
     expect(uploaded).toEqual([a.id, b.id, c.id, b.id]);
+  });
+
+  it('is given up after an upload that is under way, which patience ends', async () => {
+    const steps: string[] = [];
+    const { promise: held, resolve: goOn } = Promise.withResolvers<void>();
+    const registered = new RegisteredVoices(async (voice, signal) => {
+      await Promise.race([held, aborted(signal)]);
+      steps.push(signal.aborted ? 'broken off' : 'uploaded');
+      signal.throwIfAborted();
+    });
+    const [anna, bert] = [spokenVoice(), spokenVoice()];
+    const refused = expect(registered.of(bert).uploaded).rejects.toMatchObject({ code: 'voice_not_found' });
+    await registered.forget(bert.id, AbortSignal.abort());
+    await refused;
+    void registered.of(anna);
+    const forgotten = registered.forget(anna.id, never).then(() => steps.push('forgotten'));
+    await new Promise((resolve) => setImmediate(resolve));
+    steps.push('go on');
+    goOn();
+    await forgotten;
+    expect(steps).toEqual(['broken off', 'go on', 'uploaded', 'forgotten']);
+    await registered.forget(spokenVoice().id, never);
   });
 
   it('that was lost before stays when another one has replaced it since', () => {

@@ -1,7 +1,7 @@
 /** Stored voices that a server was given under their ids, as far as this process knows (partner-and-upstreams B.1). */
 
 import type { Id } from '../../contract/id.ts';
-import type { SpokenVoice } from '../../contract/spoken-voice.ts';
+import { type SpokenVoice, voiceDeleted } from '../../contract/spoken-voice.ts';
 import { aborted } from '../../kit/aborted.ts';
 
 /** As many as vLLM-Omni keeps unless told otherwise. A voice that is forgotten here is uploaded once more. */
@@ -14,14 +14,21 @@ export interface Registration {
   readonly isOver: boolean;
 }
 
+interface OwnRegistration extends Registration {
+  readonly stop: AbortController;
+}
+
 export class RegisteredVoices {
-  readonly #upload: (voice: SpokenVoice) => Promise<void>;
+  readonly #upload: (voice: SpokenVoice, signal: AbortSignal) => Promise<void>;
   readonly #most: number;
   /** In the order of their last use. */
-  readonly #registrations = new Map<Id<'voice'>, Registration>();
+  readonly #registrations = new Map<Id<'voice'>, OwnRegistration>();
 
-  /** @param upload is not stopped by whoever leaves: others may wait for it, and the next ones need it. */
-  constructor(upload: (voice: SpokenVoice) => Promise<void>, most = MOST_REMEMBERED) {
+  /**
+   * @param upload is not stopped by whoever leaves: others may wait for it, and the next ones need it. Its signal fires
+   *   when the voice is forgotten.
+   */
+  constructor(upload: (voice: SpokenVoice, signal: AbortSignal) => Promise<void>, most = MOST_REMEMBERED) {
     this.#upload = upload;
     this.#most = most;
   }
@@ -41,14 +48,25 @@ export class RegisteredVoices {
     if (this.#registrations.get(voice.id) === registration) this.#registrations.delete(voice.id);
   }
 
-  /** Nobody will ask for the voice again. */
-  forget(id: Id<'voice'>): void {
+  /**
+   * The voice was deleted, its clip too. Resolves when nothing of it is on its way to the server any more.
+   * @param patience ends an upload that is under way. One that is let go to its end is sure to be there for a deletion;
+   *   a server may store what it has got of one that was broken off.
+   */
+  async forget(id: Id<'voice'>, patience: AbortSignal): Promise<void> {
+    const registration = this.#registrations.get(id);
+    if (registration === undefined) return;
+    const over = registration.uploaded.catch(() => undefined);
+    await Promise.race([over, aborted(patience)]);
+    registration.stop.abort(voiceDeleted());
+    await over;
     this.#registrations.delete(id);
   }
 
-  #begin(voice: SpokenVoice): Registration {
-    const uploaded = this.#upload(voice);
-    const registration = { uploaded, isOver: false };
+  #begin(voice: SpokenVoice): OwnRegistration {
+    const stop = new AbortController();
+    const uploaded = this.#upload(voice, stop.signal);
+    const registration = { uploaded, stop, isOver: false };
     uploaded.then(
       () => {
         registration.isOver = true;

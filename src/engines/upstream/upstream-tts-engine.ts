@@ -35,6 +35,8 @@ export interface UpstreamTtsOptions {
    */
   readonly firstByteMs?: number;
   readonly idleMs?: number;
+  /** How long a deletion waits for an upload of the same voice, and then for the upstream. */
+  readonly forgetMs?: number;
   /** Pause between two looks at an upstream that failed. */
   readonly probeMs?: number;
 }
@@ -57,6 +59,7 @@ class UpstreamTtsEngine implements TtsEngine {
   readonly #server: UpstreamServer;
   readonly #firstByteMs: number;
   readonly #idleMs: number;
+  readonly #forgetMs: number;
   readonly #registered: RegisteredVoices;
   /** Clips that requests carry, each read once for all sentences of its request. */
   readonly #carried = new WeakMap<SpokenVoice, Promise<VoiceFields>>();
@@ -68,7 +71,8 @@ class UpstreamTtsEngine implements TtsEngine {
     this.#server = new UpstreamServer(options);
     this.#firstByteMs = options.firstByteMs ?? 60_000;
     this.#idleMs = options.idleMs ?? 20_000;
-    this.#registered = new RegisteredVoices((voice) => this.#register(voice));
+    this.#forgetMs = options.forgetMs ?? FORGET_MS;
+    this.#registered = new RegisteredVoices((voice, signal) => this.#register(voice, signal));
   }
 
   async *synthesize(
@@ -86,8 +90,9 @@ class UpstreamTtsEngine implements TtsEngine {
 
   async forget(voice: Id<'voice'>): Promise<void> {
     if (this.#settings.voices !== 'register') return;
-    this.#registered.forget(voice);
-    const limits = { firstByteMs: FORGET_MS, idleMs: FORGET_MS };
+    // What arrives after the deletion would stay.
+    await this.#registered.forget(voice, AbortSignal.timeout(this.#forgetMs));
+    const limits = { firstByteMs: this.#forgetMs, idleMs: this.#forgetMs };
     const talk = async function* ({ ask }: UpstreamCall) {
       const response = await ask('DELETE', `/audio/voices/${voice}`);
       await response.body?.cancel();
@@ -151,9 +156,10 @@ class UpstreamTtsEngine implements TtsEngine {
   }
 
   /** Uploads the clip under the id of the voice, which is lower-case as the names of vLLM-Omni are. */
-  async #register(voice: SpokenVoice): Promise<void> {
+  async #register(voice: SpokenVoice, forgotten: AbortSignal): Promise<void> {
     const limits = { firstByteMs: this.#firstByteMs, idleMs: this.#idleMs };
-    const clip = await voice.clip(this.#closed.signal);
+    const signal = AbortSignal.any([this.#closed.signal, forgotten]);
+    const clip = await voice.clip(signal);
     const talk = async function* ({ post }: UpstreamCall) {
       const form = new FormData();
       form.append('audio_sample', new File([clip], `${voice.id}.wav`, { type: 'audio/wav' }));
@@ -165,7 +171,7 @@ class UpstreamTtsEngine implements TtsEngine {
       await response.body?.cancel();
       yield;
     };
-    await Array.fromAsync(this.#server.call(limits, this.#closed.signal, talk));
+    await Array.fromAsync(this.#server.call(limits, signal, talk));
   }
 
   #carrying(voice: SpokenVoice, signal: AbortSignal): Promise<VoiceFields> {
