@@ -77,7 +77,7 @@ export class Enrollments {
 
   /**
    * Checks a clip and stores it as a voice that can be used at once. After a failure nothing is left, and there is no
-   * usage row.
+   * usage row; only where the store breaks off without an answer it may have the voice.
    * @throws ServiceError: `invalid_request` for a clip that cannot be used and for one voice too many;
    *   `insufficient_quota`; `overloaded` when something has too much to do or failed; the signal's reason after an abort.
    */
@@ -93,8 +93,7 @@ export class Enrollments {
       metrics.enrollments.add({ result: 'stored' });
       return enrolled;
     } catch (error) {
-      const isRefusal = error instanceof ServiceError && error.kind === 'invalid_request';
-      metrics.enrollments.add({ result: isRefusal ? 'refused' : 'failed' });
+      metrics.enrollments.add({ result: resultOf(error, signal) });
       throw error;
     } finally {
       await call.discard();
@@ -114,6 +113,8 @@ export class Enrollments {
   async #inTurn(ask: EnrollmentAsk, caller: Caller, signal: AbortSignal): Promise<Enrolled> {
     const end = await this.#turns.take(caller.keyId, signal);
     try {
+      // Those before it may have taken the last room.
+      await this.requireRoom(caller);
       return await this.#enroll(ask, caller, signal);
     } finally {
       end();
@@ -150,8 +151,10 @@ export class Enrollments {
       adaptation,
       isImproving: isNeeded && improves,
     };
+    const warnings = clipWarnings({ samples: own.samples, heard, spans });
+    // Last of all: nothing may fail when there is a voice.
     await this.#store(voice, clip, signal);
-    return { voice, warnings: clipWarnings({ samples: own.samples, heard, spans }) };
+    return { voice, warnings };
   }
 
   /** The clip comes first: a voice without one would be half of one. */
@@ -194,4 +197,9 @@ export class Enrollments {
       );
     }
   }
+}
+
+function resultOf(error: unknown, signal: AbortSignal): 'refused' | 'cancelled' | 'failed' {
+  if (error instanceof ServiceError) return error.kind === 'invalid_request' ? 'refused' : 'failed';
+  return signal.aborted ? 'cancelled' : 'failed';
 }

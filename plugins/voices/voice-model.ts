@@ -28,7 +28,7 @@ const EnrollmentForm = Type.Object(
       minLength: 1,
       maxLength: 2000,
       description:
-        'Your acknowledgement that you have the consent of the speaker, or the rights, to make and use this synthetic voice. It is kept. What says no is refused.',
+        'Your acknowledgement that you have the consent of the speaker, or the rights, to make and use this synthetic voice. It is kept. A mere word that says no, such as `false` or `denied`, is refused; sentences are not judged.',
       examples: ['I have the consent of the speaker.'],
     }),
     name: Type.String({

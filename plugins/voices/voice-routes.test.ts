@@ -79,13 +79,27 @@ describe('an enrollment', () => {
     expect(await app.voices.improving(10)).toEqual([id]);
   });
 
-  it('is counted', async () => {
-    const app = await voiceApp();
+  it('is counted by its result, from the moment on that its clip is worked on', async () => {
+    const left = new AbortController();
+    let fails: (() => unknown) | undefined;
+    const app = await voiceApp({ fitter: { before: async () => void (await fails?.()) } });
     await app.enroll();
     await app.post({ audio_sample: clipOf(2) });
+    await app.post({ name: '' });
+    fails = () => Promise.reject(new Error('worker died'));
+    await app.post();
+    fails = () => left.abort();
+    await app.post({}, undefined, { signal: left.signal });
     const text = await app.metrics.render();
-    expect(text).toContain('voice_enrollments_total{result="stored"} 1');
-    expect(text).toContain('voice_enrollments_total{result="refused"} 1');
+    const counted = [...text.matchAll(/^voice_enrollments_total\{result="(\w+)"\} (\d)$/gm)];
+    expect(Object.fromEntries(counted.map(([, result, count]) => [result, count]))).toEqual({
+      ...{ stored: '1', refused: '1', failed: '1', cancelled: '1' },
+    });
+  });
+
+  it('whose consent is a sentence is not judged', async () => {
+    const app = await voiceApp();
+    expect((await app.post({ consent: 'No, I do not mind.' })).status).toBe(200);
   });
 });
 
@@ -305,6 +319,18 @@ describe('limits', () => {
     expect(await refused.json()).toMatchObject({ error: { code: 'voice_limit_exceeded' } });
     expect(app.audioFiles.opened).toHaveLength(opened);
     expect((await app.post({}, KEY_B)).status).toBe(200);
+    expect(app.rows).toHaveLength(2);
+  });
+
+  it('one that lost its room while it waited for its turn does no work', async () => {
+    const gate = Promise.withResolvers<void>();
+    const app = await voiceApp({ voicesPerOrganization: 2, before: () => gate.promise });
+    const all = Array.from({ length: 6 }, () => app.post());
+    await expect.poll(() => app.calls.openings.length).toBe(6);
+    gate.resolve();
+    const statuses = (await Promise.all(all)).map(({ status }) => status);
+    expect(statuses.toSorted()).toEqual([200, 200, 400, 400, 400, 400]);
+    expect(app.audioFiles.opened).toHaveLength(2);
     expect(app.rows).toHaveLength(2);
   });
 

@@ -265,7 +265,7 @@ describe('what is remembered of uploads', () => {
   it('is given up after an upload that is under way, which patience ends', async () => {
     const steps: string[] = [];
     const { promise: held, resolve: goOn } = Promise.withResolvers<void>();
-    const registered = new RegisteredVoices(async (voice, signal) => {
+    const registered = new RegisteredVoices(async (_, signal) => {
       await Promise.race([held, aborted(signal)]);
       steps.push(signal.aborted ? 'broken off' : 'uploaded');
       signal.throwIfAborted();
