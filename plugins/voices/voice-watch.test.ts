@@ -83,6 +83,20 @@ describe('the watch', () => {
     expect(new Set(queued)).toEqual(new Set(jobsOf([voice])));
   });
 
+  it('leaves an adaptation that another process saves after its look', async () => {
+    const voice = voiceRecord({ adaptation: 'v0:1', isImproving: true });
+    const { store, queued, watch } = await setUp([voice]);
+    const adaptations = store.adaptations.bind(store);
+    store.adaptations = async (...query) => {
+      const page = await adaptations(...query);
+      await store.adapt(voice.id, 'v1:9', true);
+      return page;
+    };
+    watch();
+    await expect.poll(() => queued).toEqual(jobsOf([voice]));
+    expect(await store.find(voice.id)).toMatchObject({ adaptation: 'v1:9' });
+  });
+
   it('judges adaptations once, when the store answers', async () => {
     const { store, queued, log, watch } = await setUp([voiceRecord({ adaptation: 'v0:1' })]);
     const adaptations = store.adaptations.bind(store);

@@ -9,7 +9,7 @@ const EVERY_MS = 30_000;
 const AT_ONCE = 100;
 
 export interface VoiceWatchParts {
-  readonly voices: Pick<VoiceStore, 'adaptations' | 'adapt' | 'improving'>;
+  readonly voices: Pick<VoiceStore, 'adaptations' | 'outdate' | 'improving'>;
   readonly voiceFitter: Pick<VoiceFitter, 'isNeeded' | 'isCurrent'>;
   readonly jobs: Pick<JobQueue, 'add'>;
   readonly log: Logger;
@@ -63,7 +63,7 @@ export class VoiceWatch {
     if (voiceFitter.isNeeded) {
       for await (const { id, adaptation } of this.#pages((after) => voices.adaptations(AT_ONCE, after))) {
         if (adaptation !== undefined && voiceFitter.isCurrent(adaptation)) continue;
-        await voices.adapt(id, undefined, true);
+        await voices.outdate(id, adaptation);
       }
     }
     this.#hasSeenAll = !this.#stopped.signal.aborted;

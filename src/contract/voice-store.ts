@@ -69,6 +69,12 @@ export interface VoiceStore {
    * deleted meanwhile.
    */
   adapt(id: Id<'voice'>, adaptation: string | undefined, isImproving: boolean): Promise<boolean>;
+  /**
+   * Forgets an adaptation that cannot be used, and has the voice get better anew, unless another has replaced it
+   * meanwhile.
+   * @param adaptation as it was read; undefined for none.
+   */
+  outdate(id: Id<'voice'>, adaptation: string | undefined): Promise<void>;
   /** What was made of the clips of every organization, in the order of ids, to see what can still be used. */
   adaptations(
     limit: number,

@@ -93,6 +93,16 @@ export function voiceStore({ db, engine }: Records): VoiceStore {
       return numUpdatedRows > 0n;
     },
 
+    async outdate(id, adaptation) {
+      const read = adaptation === undefined ? null : adaptation;
+      await db
+        .updateTable('voices')
+        .set({ adaptation: null, is_improving: 1 })
+        .where('id', '=', id)
+        .where('adaptation', read === null ? 'is' : '=', read)
+        .execute();
+    },
+
     async adaptations(limit, after) {
       const rows = await page(limit, after).select(['id', 'adaptation', 'is_improving']).execute();
       return rows.map(({ id, adaptation, is_improving }) => ({

@@ -157,6 +157,20 @@ export function voiceStoreCases(open: () => Promise<VoiceStore>): void {
       expect(await store.find(voice.id)).toBeUndefined();
     });
 
+    test.each([undefined, 'old'])(
+      'is given up as %j, unless it was replaced meanwhile',
+      async (adaptation) => {
+        const store = await open();
+        const [voice, other] = (await stored(store, 2, { adaptation })) as [VoiceRecord, VoiceRecord];
+        await store.adapt(voice.id, 'new', false);
+        await store.outdate(voice.id, adaptation);
+        expect(await store.find(voice.id)).toEqual({ ...voice, adaptation: 'new' });
+        await store.outdate(other.id, adaptation);
+        expect(await store.find(other.id)).toEqual({ ...other, adaptation: undefined, isImproving: true });
+        await store.outdate(newId('voice'), adaptation);
+      },
+    );
+
     test('is listed for every organization, page by page', async () => {
       const store = await open();
       const voices = [
