@@ -1,31 +1,23 @@
-import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { diskFailure } from '../../src/kit/disk-failure.ts';
-import { hasEnded, type ProcessStart, processPlace } from '../../src/kit/process-place.ts';
+import type { ProcessStart } from '../../src/kit/process-place.ts';
 import { untilAborted } from '../../src/kit/until-aborted.ts';
+import { isAbandoned, workFolderPrefix } from '../../src/kit/work-folder-name.ts';
 
-/** This process, as its folders are named; whoever starts at the same place can tell that it has ended. */
-const SELF: ProcessStart = {
-  place: createHash('sha256').update(processPlace()).digest('hex').slice(0, 12),
-  pid: process.pid,
-  instance: crypto.randomUUID().slice(0, 8),
-};
+const KIND = 'work';
 
 /** Begins the names of all folders of a process. */
-export function workPrefix({ place, pid, instance }: ProcessStart = SELF): string {
-  return `work-${place}-${pid}-${instance}-`;
-}
+export const workPrefix = (of?: ProcessStart): string => workFolderPrefix(KIND, of);
 
 /** Removes what processes of this place left that have ended; how many folders. */
 export async function removeAbandonedWork(parent: string): Promise<number> {
   let count = 0;
   for (const name of await readdir(parent)) {
-    const [, place = '', pid, instance = ''] = /^work-(\w+)-(\d+)-(\w+)-/.exec(name) ?? [];
-    if (!hasEnded({ place, pid: Number(pid), instance }, SELF)) continue;
+    if (!isAbandoned(KIND, name)) continue;
     await rm(join(parent, name), { recursive: true, force: true });
     count += 1;
   }

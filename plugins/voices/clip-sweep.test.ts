@@ -1,4 +1,4 @@
-import { utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openDiskBlobs } from '../../src/blobs/disk-blobs.ts';
@@ -25,6 +25,7 @@ async function parts() {
   const blobs = await openDiskBlobs(folder, clock);
   return {
     ...{ voices: voiceStore(records), blobs, clock, log: new RecordingLogger(), folder, now },
+    uploads: await tempDir(),
     /** Stores a blob that was written so long ago. */
     async blob(name: string, ageS: number) {
       await blobs.write(name, chunks('x'), never);
@@ -74,6 +75,17 @@ describe('a sweep', () => {
     await utimes(left, all.now - 7 * 3600, all.now - 7 * 3600);
     await sweep(all);
     expect(all.log.lines).toMatchObject([{ fields: { clips: 0, unfinished: 1 } }]);
+  });
+
+  it('removes uploads that processes left that died', async () => {
+    const all = await parts();
+    const left = join(all.uploads, 'form-elsewhere-1-0-1');
+    await mkdir(left);
+    await writeFile(join(left, '0'), 'RIFF');
+    await utimes(left, all.now - 7 * 3600, all.now - 7 * 3600);
+    await sweep(all);
+    expect(await readdir(all.uploads)).toEqual([]);
+    expect(all.log.lines).toMatchObject([{ fields: { uploads: 1, clips: 0 } }]);
   });
 
   it('that fails is told, and ends nothing', async () => {

@@ -3,6 +3,7 @@ import type { Clock } from '../../src/contract/clock.ts';
 import type { Id } from '../../src/contract/id.ts';
 import type { Logger } from '../../src/contract/logger.ts';
 import { clipBlob, type VoiceStore } from '../../src/contract/voice-store.ts';
+import { prepareUploadFolder } from '../../src/http/multipart.ts';
 import { unixSeconds } from '../../src/kit/clock.ts';
 
 const EVERY_MS = 3_600_000;
@@ -16,9 +17,11 @@ export interface ClipSweepParts {
   readonly blobs: Pick<BlobStore, 'list' | 'delete' | 'removeUnfinished'>;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Where forms lie while they are worked on. */
+  readonly uploads: string;
 }
 
-/** Removes clips that enrollments and deletions left whose process died, at the start and every hour. */
+/** Removes clips that uploads, enrollments and deletions left whose process died, at the start and every hour. */
 export class ClipSweep {
   readonly #parts: ClipSweepParts;
   readonly #stopped = new AbortController();
@@ -44,9 +47,10 @@ export class ClipSweep {
   async #sweep(): Promise<void> {
     const { signal } = this.#stopped;
     if (signal.aborted) return;
-    const { blobs, log } = this.#parts;
+    const { blobs, clock, log, uploads } = this.#parts;
     try {
       const removed = {
+        uploads: await prepareUploadFolder(uploads, clock),
         clips: await this.#removeOrphans(),
         unfinished: await blobs.removeUnfinished(signal),
       };

@@ -41,7 +41,7 @@ export function voicesPlugin(options: VoicesOptions): FeaturePlugin<(typeof NEED
       });
       const runner = slots.jobs.work(voiceJob({ ...slots, metrics, fitMs: fitSeconds * 1000 }));
       const watch = new VoiceWatch(slots);
-      const sweep = new ClipSweep(slots);
+      const sweep = new ClipSweep({ ...slots, uploads: uploads.folder });
       return {
         provides: {},
         routes: new Elysia({ name: 'voices-plugin' }).use(

@@ -8,6 +8,7 @@ import { ManualClock } from '../../test/support/manual-clock.ts';
 import { tempDir } from '../../test/support/temp-dir.ts';
 import { ServiceError } from '../contract/error.ts';
 import { aborted } from '../kit/aborted.ts';
+import { workFolderPrefix } from '../kit/work-folder-name.ts';
 import { type ArrivingFile, prepareUploadFolder, readForm, receiveForm, StagedFile } from './multipart.ts';
 
 const URL = 'http://service.test/v1/x';
@@ -276,21 +277,27 @@ describe('what is refused, leaving nothing behind', () => {
   });
 });
 
-it('the folder is made at the start, and freed of what a killed process left long ago', async () => {
+it('the folder is made at the start, and freed of what a killed process left here, or long ago', async () => {
   const clock = new ManualClock();
   const folder = join(await tempDir(), 'deep', 'uploads');
   await prepareUploadFolder(folder, clock);
+  const own = workFolderPrefix('form');
+  const [, place = ''] = own.split('-');
+  // Whoever has this number now is another.
+  const killed = workFolderPrefix('form', { place, pid: process.pid, instance: 'aaaa' });
   for (const [name, ageS] of [
     ['form-old', 7 * 3600],
     ['form-new', 60],
+    [`${own}b`, 60],
+    [`${killed}c`, 60],
   ] as const) {
     await mkdir(join(folder, name));
     await writeFile(join(folder, name, '0'), 'RIFF');
     const seconds = clock.now() / 1000 - ageS;
     await utimes(join(folder, name), seconds, seconds);
   }
-  await prepareUploadFolder(folder, clock);
-  expect(await readdir(folder)).toEqual(['form-new']);
+  expect(await prepareUploadFolder(folder, clock)).toBe(2);
+  expect((await readdir(folder)).toSorted()).toEqual([`${own}b`, 'form-new'].toSorted());
 });
 
 describe('a file that somebody takes while it arrives', () => {

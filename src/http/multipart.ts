@@ -10,6 +10,7 @@ import type { Clock } from '../contract/clock.ts';
 import { invalidRequest, ServiceError } from '../contract/error.ts';
 import { diskFailure } from '../kit/disk-failure.ts';
 import { untilAborted } from '../kit/until-aborted.ts';
+import { isAbandoned, workFolderPrefix } from '../kit/work-folder-name.ts';
 import { mediaTypeOf, notAForm, refuseEncoded, tooLarge } from './body.ts';
 import { FormBuilder, type FormFields, shortened } from './form-fields.ts';
 
@@ -18,8 +19,14 @@ const REST_BYTES = 1024 * 1024;
 /** The longest text that a form has: 32,000 characters of a prompt, of up to four bytes each. */
 const FIELD_BYTES = 128 * 1024;
 const MAX_FILES = 16;
-/** A folder that is older belongs to nobody: no request waits so long for its next byte and its answer. */
+/** Of the folders of forms. */
+const KIND = 'form';
+/**
+ * A folder that is older belongs to nobody, wherever its process ran: no request waits so long for its next byte and its
+ * answer.
+ */
 const ABANDONED_MS = 6 * 3_600_000;
+
 /** A file of a form, on disk for as long as its form is held. */
 export class StagedFile {
   readonly path: string;
@@ -78,14 +85,23 @@ export function largestForm(fileBytes: number): number {
   return fileBytes + REST_BYTES;
 }
 
-/** Makes the folder, for this user alone, and removes what a process that was killed left in it. */
-export async function prepareUploadFolder(folder: string, clock: Clock): Promise<void> {
+/**
+ * Makes the folder, for this user alone, and removes what processes that were killed left in it: at once where this one
+ * can tell that they have ended.
+ * @returns how many folders it removed.
+ */
+export async function prepareUploadFolder(folder: string, clock: Clock): Promise<number> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
+  let count = 0;
   for (const name of await readdir(folder)) {
     const path = join(folder, name);
     const found = await stat(path).catch(() => undefined);
-    if (found && clock.now() - found.mtimeMs > ABANDONED_MS) await rm(path, { recursive: true, force: true });
+    const isOld = found !== undefined && clock.now() - found.mtimeMs > ABANDONED_MS;
+    if (!isOld && !isAbandoned(KIND, name)) continue;
+    await rm(path, { recursive: true, force: true });
+    count += 1;
   }
+  return count;
 }
 
 /**
@@ -98,7 +114,7 @@ export async function receiveForm(
   signal: AbortSignal,
 ): Promise<ReceivedForm> {
   refuseOtherTypes(request);
-  const place = await mkdtemp(join(folder, 'form-')).catch((error: unknown) => {
+  const place = await mkdtemp(join(folder, workFolderPrefix(KIND))).catch((error: unknown) => {
     throw diskFailure(error);
   });
   const release = () => rm(place, { recursive: true, force: true });
