@@ -7,8 +7,8 @@ import { needs } from '../support/needs.ts';
 import { joined } from '../support/sample-runs.ts';
 import { SPOKEN_RATE_HZ, speak } from '../support/spoken.ts';
 import { tempDir } from '../support/temp-dir.ts';
-import { wavFile } from '../support/wav-files.ts';
 import { smallClip } from '../support/video-service.ts';
+import { wavFile } from '../support/wav-files.ts';
 
 /** The commands of the README, as they stand there, against the real process with the models that come with it. */
 
