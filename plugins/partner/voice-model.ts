@@ -7,6 +7,8 @@ import { invalidRequest } from '../../src/contract/error.ts';
 import { checkedBody } from '../../src/http/checked-body.ts';
 import { codePoints } from '../../src/kit/code-points.ts';
 
+export const DEFAULT_MODEL = 'svc-tts';
+
 const MESSAGE = {
   type: Type.Literal('voice-request'),
   text: Type.String({
@@ -41,8 +43,11 @@ export interface VoiceRequest {
   /** Unicode code points of `text`. */
   readonly characters: number;
   readonly rateHz: number;
-  /** Of the body; the query may name one too. */
+  readonly model: string;
+  /** Of the body, else of the query. */
   readonly voiceId: string | undefined;
+  /** Where a voice was named, or could be. */
+  readonly voiceParam: string;
 }
 
 /** What Swagger shows: the rules above with the limit of this installation. */
@@ -55,18 +60,33 @@ export function voiceBodySchema(maxCharacters: number) {
   };
 }
 
+/** Names of the voice elsewhere: who gives one in the query would hear another voice. */
+const MISNAMED = ['voice', 'voiceId'] as const;
+
 /**
- * Checks a body against every rule that needs no look at models or voices.
+ * Checks a request against every rule that needs no look at models or voices.
+ * @param query of the address; what has no name here is ignored there, too.
  * @throws ServiceError `invalid_request` that names the field.
  */
-export function parseVoiceRequest(body: unknown, maxCharacters: number): VoiceRequest {
+export function parseVoiceRequest(
+  body: unknown,
+  query: URLSearchParams,
+  maxCharacters: number,
+): VoiceRequest {
+  const misnamed = MISNAMED.find((name) => query.has(name));
+  if (misnamed !== undefined) {
+    const message = `The query parameter '${misnamed}' is not known; a stored voice is named by 'voice_id'.`;
+    throw invalidRequest(message, misnamed, 'unknown_parameter');
+  }
   const { message } = checkedBody<Static<typeof VoiceBody>>(body, checker);
   const { text, sampleRate, voiceId } = message;
   return {
     text: text.toWellFormed(),
     characters: countCharacters(text, maxCharacters),
     rateHz: sampleRate,
-    voiceId: voiceId ?? undefined,
+    model: query.get('model') ?? DEFAULT_MODEL,
+    voiceId: voiceId ?? query.get('voice_id') ?? undefined,
+    voiceParam: typeof voiceId === 'string' ? 'message.voiceId' : 'voice_id',
   };
 }
 

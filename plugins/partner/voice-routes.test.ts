@@ -173,7 +173,12 @@ describe('a request', () => {
       'message.sampleRate',
       /integer/,
     ],
-    ['with an unknown voice', { message: { ...MESSAGE, voiceId: 'other' } }, 'voiceId', /stored voice/],
+    [
+      'with an unknown voice',
+      { message: { ...MESSAGE, voiceId: 'other' } },
+      'message.voiceId',
+      /stored voice/,
+    ],
   ])('%s is a 400 that names the field', async (_, body, param, message) => {
     const { send, engine, calls } = setUp();
     const response = await send(body);
@@ -190,14 +195,21 @@ describe('a request', () => {
     expect(rows).toMatchObject([{ characters: 5000 }]);
   });
 
-  it.each([
-    ['an unknown model', '?model=other', 'model_not_found'],
-    ['the voice of another organization', '?voice_id=tts-vc-voice_a', 'voice_not_found'],
-  ])('with %s is refused', async (_, query, code) => {
+  const FOREIGN = 'tts-vc-voice_a';
+  it.each<[string, object, string, string, string]>([
+    ['an unknown model', {}, '?model=other', 'model_not_found', 'model'],
+    ['the voice of another organization', {}, `?voice_id=${FOREIGN}`, 'voice_not_found', 'voice_id'],
+    ['such a voice in its body', { voiceId: FOREIGN }, '', 'voice_not_found', 'message.voiceId'],
+    ['an empty voice', {}, '?voice_id=', 'voice_not_found', 'voice_id'],
+    ['a voice of another name', {}, '?voice=x', 'unknown_parameter', 'voice'],
+    ['a voice of the name of the body', {}, '?voiceId=x', 'unknown_parameter', 'voiceId'],
+  ])('with %s is refused', async (_, message, query, code, param) => {
     const { post, calls } = setUp();
-    const response = await post({}, query, 'key-of-b');
+    const response = await post(message, query, 'key-of-b');
     expect(response.status).toBe(400);
-    expect(await response.json()).toMatchObject({ error: { code } });
+    const { error } = (await response.json()) as { error: { message: string } };
+    expect(error).toMatchObject({ code, param });
+    expect(error.message).toContain(param);
     expect(calls.openings).toEqual([]);
   });
 

@@ -4,28 +4,20 @@ import { callerOf } from '../../src/http/caller.ts';
 import { failure, plain, WORK_FAILURES } from '../../src/http/route-docs.ts';
 import { idleTimeoutOf, streamedBody } from '../../src/http/streamed-body.ts';
 import type { PartnerVoice } from './voice.ts';
-import { parseVoiceRequest, voiceBodySchema } from './voice-model.ts';
-
-const DEFAULT_MODEL = 'svc-tts';
+import { DEFAULT_MODEL, parseVoiceRequest, voiceBodySchema } from './voice-model.ts';
 
 /** POST /v1/voices/partner (spec 4.9), the custom voice of a voice-agent platform. */
 export function voiceRoutes(voice: PartnerVoice, maxCharacters: number) {
   return new Elysia({ name: 'partner-voice', tags: ['partner'] }).post(
     '/v1/voices/partner',
     async ({ body, request }) => {
-      const { voiceId, ...asked } = parseVoiceRequest(body, maxCharacters);
-      const { searchParams } = addressOf(request);
-      const addressed = {
-        ...asked,
-        model: searchParams.get('model') ?? DEFAULT_MODEL,
-        voiceId: voiceId ?? searchParams.get('voice_id') ?? undefined,
-      };
+      const asked = parseVoiceRequest(body, addressOf(request).searchParams, maxCharacters);
       const idleTimeout = idleTimeoutOf(request);
       idleTimeout.suspend();
       const left = new AbortController();
       try {
         const signal = AbortSignal.any([request.signal, left.signal]);
-        const chunks = await voice.speak(addressed, callerOf(request), signal);
+        const chunks = await voice.speak(asked, callerOf(request), signal);
         // The platform's guide names this type; it plays the bytes as they come, without a look at it.
         const headers = { 'content-type': 'application/octet-stream' };
         return new Response(streamedBody(chunks, left, idleTimeout), { headers });

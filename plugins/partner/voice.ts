@@ -6,22 +6,13 @@ import { startingWith } from '../../src/kit/starting-with.ts';
 import { SpeechAnswers, type SpeechAnswersParts, type SpeechChunk } from '../../src/speak/speech-answers.ts';
 import type { VoiceRequest } from './voice-model.ts';
 
-export type PartnerVoiceParts = Omit<SpeechAnswersParts, 'endpoint' | 'voiceParam'>;
-
-/** A checked body with what the query says. */
-export interface AddressedVoiceRequest extends VoiceRequest {
-  readonly model: string;
-}
+export type PartnerVoiceParts = Omit<SpeechAnswersParts, 'endpoint'>;
 
 export class PartnerVoice {
   readonly #answers: SpeechAnswers;
 
   constructor(parts: PartnerVoiceParts) {
-    this.#answers = new SpeechAnswers({
-      ...parts,
-      endpoint: 'POST /v1/voices/partner',
-      voiceParam: 'voiceId',
-    });
+    this.#answers = new SpeechAnswers({ ...parts, endpoint: 'POST /v1/voices/partner' });
   }
 
   /**
@@ -32,7 +23,7 @@ export class PartnerVoice {
    *   the engine throws; the signal's reason after an abort.
    */
   async speak(
-    request: AddressedVoiceRequest,
+    request: VoiceRequest,
     caller: Caller,
     signal: AbortSignal,
   ): Promise<AsyncGenerator<SpeechChunk, void, undefined>> {

@@ -15,7 +15,7 @@ import type { SpeechRequest } from './model.ts';
  */
 const LONGEST_WAV_S = 90 * 60;
 
-export interface SynthesizerParts extends Omit<SpeechAnswersParts, 'endpoint' | 'voiceParam'> {
+export interface SynthesizerParts extends Omit<SpeechAnswersParts, 'endpoint'> {
   readonly longestWavS?: number;
 }
 
@@ -30,7 +30,7 @@ export class Synthesizer {
 
   constructor(parts: SynthesizerParts) {
     this.#parts = parts;
-    this.#answers = new SpeechAnswers({ ...parts, endpoint: '/v1/audio/speech', voiceParam: 'voice' });
+    this.#answers = new SpeechAnswers({ ...parts, endpoint: '/v1/audio/speech' });
   }
 
   /**
@@ -45,6 +45,7 @@ export class Synthesizer {
     const begun = await this.#answers.begin(
       {
         ...{ model, text, characters, speed, voiceId, rateHz: SPEECH_RATE_HZ },
+        voiceParam: 'voice',
         priority: 'interactive',
         delivery: format === 'pcm' ? 'stream' : 'whole',
       },

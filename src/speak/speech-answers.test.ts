@@ -15,6 +15,7 @@ const REQUEST: SpokenRequest = {
   characters: 9,
   rateHz: 24_000,
   voiceId: undefined,
+  voiceParam: 'voiceId',
   speed: 1,
   priority: 'interactive',
   delivery: 'stream',
@@ -34,7 +35,6 @@ function answering(options: FakeTtsOptions & RecordedCallsOptions & { find?: Sto
     voices: {
       find: options.find ?? (async (id, owner) => (id === ANNA.id && owner === 'a' ? ANNA : undefined)),
     },
-    voiceParam: 'voiceId',
     requestsPerOrganization: 1,
   });
   const begin = (fields: Partial<SpokenRequest> = {}, signal = never) =>

@@ -17,8 +17,6 @@ import type { StoredVoices } from './stored-voices.ts';
 export interface SpeechAnswersParts extends Pick<Slots, 'tts' | 'calls' | 'clock'> {
   readonly endpoint: EndpointLabel;
   readonly voices: Pick<StoredVoices, 'find'>;
-  /** What the endpoint calls the field that names a voice. */
-  readonly voiceParam: string;
   /** Requests of one organization that may be open at once, so that no key shuts out the others. */
   readonly requestsPerOrganization: number;
 }
@@ -28,6 +26,8 @@ export interface SpokenRequest extends Omit<SpeakRequest, 'owner' | 'voice'> {
   readonly model: string;
   /** Of a stored voice, as the client sent it; undefined means the default of the model. */
   readonly voiceId: string | undefined;
+  /** What the client calls the field that names it. */
+  readonly voiceParam: string;
   /** Unicode code points of `text`. */
   readonly characters: number;
   /** Of the audio that is wanted, {@link MIN_RATE_HZ} to {@link MAX_RATE_HZ}. */
@@ -60,10 +60,10 @@ export class SpeechAnswers {
    *   after an abort.
    */
   async begin(request: SpokenRequest, caller: Caller, signal: AbortSignal): Promise<BegunSpeech | undefined> {
-    const { model, characters, rateHz, voiceId, ...ask } = request;
+    const { model, characters, rateHz, voiceId, voiceParam, ...ask } = request;
     const engine = requireModel(this.#parts.tts, model);
     const job = this.#open.begin(caller, signal);
-    const voice = await this.#voice(voiceId, caller).catch((error: unknown) => {
+    const voice = await this.#voice(voiceId, voiceParam, caller).catch((error: unknown) => {
       job.end();
       throw error;
     });
@@ -91,9 +91,13 @@ export class SpeechAnswers {
     this.#open.stop();
   }
 
-  async #voice(voiceId: string | undefined, { organization }: Caller): Promise<SpokenVoice | undefined> {
+  async #voice(
+    voiceId: string | undefined,
+    voiceParam: string,
+    { organization }: Caller,
+  ): Promise<SpokenVoice | undefined> {
     if (voiceId === undefined) return undefined;
-    const { voices, voiceParam } = this.#parts;
+    const { voices } = this.#parts;
     const voice = mayBeId('voice', voiceId) ? await voices.find(voiceId, organization) : undefined;
     if (voice !== undefined) return voice;
     const message = `'${voiceParam}' must be the id of a stored voice of your organization; leave it out for the default voice.`;

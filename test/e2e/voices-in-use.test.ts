@@ -165,7 +165,7 @@ describe('POST /v1/voices/partner', () => {
     const response = await speakToPartner('model=svc-tts', { voiceId: voiceId() }, key);
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({
-      error: { type: 'invalid_request_error', param: 'voiceId', code: 'voice_not_found' },
+      error: { type: 'invalid_request_error', param: 'message.voiceId', code: 'voice_not_found' },
     });
     expect(upstream.asked).toEqual([]);
   });
