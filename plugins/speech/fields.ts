@@ -1,8 +1,9 @@
 /** Fields of a request before their rules are applied, and what a caller reads of a broken rule. */
 
-import type { ValueError } from '@sinclair/typebox/errors';
-import { invalidRequest, type ServiceError } from '../../src/contract/error.ts';
-import { schemaFault } from '../../src/kit/schema-error.ts';
+import type { TSchema } from '@sinclair/typebox';
+import type { TypeCheck } from '@sinclair/typebox/compiler';
+import { invalidRequest } from '../../src/contract/error.ts';
+import { valueFault } from '../../src/kit/value-fault.ts';
 
 /** How the texts of a form become other values; each leaves as it is what it cannot read. */
 export type FormReaders = ReadonlyMap<string, (value: unknown) => unknown>;
@@ -28,12 +29,18 @@ export function booleanOf(value: unknown): unknown {
 }
 
 /**
- * The refusal of a field.
  * @param choices fields that allow a few values only.
+ * @throws ServiceError `invalid_request` for the first field that breaks a rule.
  */
-export function fieldRefusal(error: ValueError, choices: ReadonlySet<string>): ServiceError {
-  const { field, problem, code } = schemaFault(error);
+export function requireFields(
+  fields: Readonly<Record<string, unknown>>,
+  checker: TypeCheck<TSchema>,
+  choices: ReadonlySet<string>,
+): void {
+  const fault = valueFault(checker, fields);
+  if (fault === undefined) return;
+  const { field, problem, code } = fault;
   const isChoice = choices.has(field.split('.', 1)[0] ?? '');
   const shown = isChoice && code === 'invalid_value' ? 'unsupported_value' : code;
-  return invalidRequest(`'${field}' ${problem}.`, field, shown);
+  throw invalidRequest(`'${field}' ${problem}.`, field, shown);
 }

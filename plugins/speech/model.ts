@@ -1,11 +1,11 @@
 /** The body of POST /v1/audio/speech in wire names, its rules, and how a form becomes one (spec 4.3). */
 
 import { type Static, Type } from '@sinclair/typebox';
-import { Value } from '@sinclair/typebox/value';
+import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { invalidRequest } from '../../src/contract/error.ts';
 import { codePoints } from '../../src/kit/code-points.ts';
 import { oneOf } from '../../src/kit/schema-error.ts';
-import { fieldRefusal, numberOf, presentFields } from './fields.ts';
+import { numberOf, presentFields, requireFields } from './fields.ts';
 
 /** Fields of the removed inline voice cloning, and their types for the documentation. */
 const REMOVED = {
@@ -42,6 +42,7 @@ const FIELDS = {
 
 const SpeechBody = Type.Object(FIELDS, { additionalProperties: false });
 type SpeechBody = Static<typeof SpeechBody>;
+const checker = TypeCompiler.Compile(SpeechBody);
 
 /** A checked request. */
 export interface SpeechRequest {
@@ -87,8 +88,7 @@ export function parseSpeechRequest(
     const message = `'${removed}' is no longer accepted: store the voice once and send its id as 'voice'.`;
     throw invalidRequest(message, removed, 'unsupported_parameter');
   }
-  const error = Value.Errors(SpeechBody, fields).First();
-  if (error !== undefined) throw fieldRefusal(error, CHOICES);
+  requireFields(fields, checker, CHOICES);
   const { model, input, voice, response_format, speed } = fields as SpeechBody;
   return {
     model,

@@ -1,13 +1,13 @@
 /** The form of POST /v1/audio/transcriptions and /v1/audio/translations in wire names, and its rules. */
 
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
-import { Value } from '@sinclair/typebox/value';
+import { TypeCompiler } from '@sinclair/typebox/compiler';
 import type { TranscriptionTask } from '../../src/contract/engine.ts';
 import { invalidRequest } from '../../src/contract/error.ts';
 import type { FormFields } from '../../src/http/form-fields.ts';
 import { StagedFile } from '../../src/http/multipart.ts';
 import { oneOf } from '../../src/kit/schema-error.ts';
-import { booleanOf, fieldRefusal, numberOf, presentFields } from './fields.ts';
+import { booleanOf, numberOf, presentFields, requireFields } from './fields.ts';
 
 /** Code points of a prompt; a recogniser listens to the last two hundred words at most. */
 const PROMPT_CHARACTERS = 5000;
@@ -73,6 +73,10 @@ const SCHEMAS = { transcribe: Transcription, translate: Translation } satisfies 
   TranscriptionTask,
   TSchema
 >;
+const CHECKERS = {
+  transcribe: TypeCompiler.Compile(Transcription),
+  translate: TypeCompiler.Compile(Translation),
+};
 
 /** Fields of OpenAI's that ask for what is not there, and what to do instead. */
 const UNAVAILABLE: ReadonlyMap<string, string> = new Map([
@@ -133,8 +137,7 @@ export function parseTranscription(task: TranscriptionTask, form: FormFields<Sta
   const fields = presentFields(form, READERS);
   refuseUnavailable(fields);
   requireFile(fields);
-  const error = Value.Errors(SCHEMAS[task], fields).First();
-  if (error !== undefined) throw fieldRefusal(error, CHOICES);
+  requireFields(fields, CHECKERS[task], CHOICES);
   const asked = fields as Static<typeof Transcription> & { file: StagedFile };
   const format = asked.response_format ?? 'json';
   refuseContradictions(asked, format);
