@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { decodeToInt16 } from '../../src/audio/codec.ts';
 import type { TtsEngine } from '../../src/contract/engine.ts';
 import { ServiceError } from '../../src/contract/error.ts';
+import { voiceDeleted } from '../../src/contract/spoken-voice.ts';
 import type { UsageEntry } from '../../src/contract/usage.ts';
 import type { AudioFormat } from '../../src/listen/audio-format.ts';
 import type { StoredVoices } from '../../src/speak/stored-voices.ts';
@@ -251,6 +252,21 @@ describe('a response that fails', () => {
       { kind: 'synthesis_failed', responseId: 'resp_1', error },
     ]);
   });
+
+  it.each([
+    [async () => undefined, 'info', 'speech refused', 'voice_not_found'],
+    [() => Promise.reject(voiceDeleted()), 'info', 'speech refused', 'voice_not_found'],
+    [() => Promise.reject(new Error('away')), 'error', 'speech failed', undefined],
+  ])(
+    'is an error in the log unless its client has deleted its voice: %#',
+    async (find, level, message, code) => {
+      const { speaking, log } = driver({ find });
+      speaking.start({ ...SPEECH, voice: ANNA.id });
+      await settled();
+      const fields = { request_id: 'req_1', ...(code !== undefined && { code }) };
+      expect(log.lines).toMatchObject([{ level, message, fields }]);
+    },
+  );
 
   it('after some audio keeps it, and tells nothing that the engine did not mean to tell', async () => {
     const failure = ({ text }: { text: string }) => (text.startsWith('And') ? new Error(text) : undefined);
