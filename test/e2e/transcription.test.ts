@@ -3,10 +3,10 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import OpenAI, { toFile } from 'openai';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { LISTEN_RATE_HZ } from '../../src/contract/audio.ts';
 import { type FakeSttUpstream, startFakeSttUpstream } from '../support/fake-stt-upstream.ts';
-import { type LaunchedService, launchService, NO_TEXT, SERVICE_KEY } from '../support/launcher.ts';
+import { type LaunchedService, launchService, NO_MODELS, NO_TEXT, SERVICE_KEY } from '../support/launcher.ts';
 import { sine, wavFile } from '../support/wav-files.ts';
 
 /** The real process with the real reader of audio files, before a server that plays a recogniser. */
@@ -180,11 +180,14 @@ describe('uploads', () => {
   });
 
   /** Sends the beginning of an upload that announces more. */
-  function begin(rest: string): {
+  function begin(
+    rest: string,
+    to = service,
+  ): {
     readonly socket: ReturnType<typeof connect>;
     readonly sent: Promise<void>;
   } {
-    const { port } = new URL(service.baseUrl);
+    const { port } = new URL(to.baseUrl);
     const socket = connect(Number(port), '127.0.0.1');
     socket.on('error', () => undefined);
     const head = `POST ${PATH} HTTP/1.1\r\nhost: test\r\nauthorization: Bearer ${SERVICE_KEY}\r\ncontent-type: multipart/form-data; boundary=b\r\n`;
@@ -203,6 +206,23 @@ describe('uploads', () => {
     socket.destroy();
     await expect.poll(left).toBe(before + 1);
     await expect.poll(staged).toEqual([]);
+  });
+
+  test('of a process that was killed are gone after the next start', async () => {
+    const config = NO_MODELS;
+    const first = await launchService({ config });
+    onTestFinished(() => first.stop());
+    const { socket, sent } = begin(`content-length: 100000\r\n\r\n${PART}`, first);
+    await sent;
+    const uploads = join(first.dataDir, 'uploads');
+    await expect.poll(() => readdirSync(uploads)).toHaveLength(1);
+    first.signal('SIGKILL');
+    await first.exited;
+    socket.destroy();
+    expect(readdirSync(uploads)).toHaveLength(1);
+    const second = await launchService({ config, dataDir: first.dataDir });
+    onTestFinished(() => second.stop());
+    expect(readdirSync(uploads)).toEqual([]);
   });
 
   test('that end too early are refused', async () => {
