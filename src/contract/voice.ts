@@ -50,7 +50,8 @@ export interface VoiceFitter {
    * Better and better ones, each a step from the last, in the background: it takes only what others leave of the
    * machine.
    * @param from of `begin`, or an earlier one of this.
-   * @param budgetMs of work; ends earlier when nothing more is gained.
+   * @param budgetMs of time; a few steps are tried even when others left it nothing of that. Ends earlier when nothing
+   *   more is gained.
    */
   improve(
     samples: Float32Samples,

@@ -49,13 +49,7 @@ export async function imported(
   build: (dir: string) => Promise<void>,
   options: ImportOptions = {},
 ): Promise<string> {
-  if (!/^[a-z0-9][a-z0-9-]*$/.test(key.importer)) {
-    throw new Error(`The importer's name '${key.importer}' must be lower-case letters, digits and hyphens.`);
-  }
-  const keyText = canonicalKey(key);
-  const home = join(modelsDir, 'imports', key.importer);
-  const name = `v${key.version}-${sha256(keyText).slice(0, 16)}`;
-  const target = join(home, name);
+  const { keyText, home, name, target } = placeOf(modelsDir, key);
   const { signal } = options;
 
   if ((await fault(target, keyText, signal)) === undefined) {
@@ -73,6 +67,24 @@ export async function imported(
     await prune(home, name, options.keep ?? KEEP);
     return target;
   });
+}
+
+/** The folder of an import that was made before, undefined where there is none. It waits for nobody who makes one. */
+export async function importedBefore(modelsDir: string, key: ImportKey): Promise<string | undefined> {
+  const { keyText, target } = placeOf(modelsDir, key);
+  if ((await fault(target, keyText, undefined)) !== undefined) return undefined;
+  await markUsed(target);
+  return target;
+}
+
+function placeOf(modelsDir: string, key: ImportKey) {
+  if (!/^[a-z0-9][a-z0-9-]*$/.test(key.importer)) {
+    throw new Error(`The importer's name '${key.importer}' must be lower-case letters, digits and hyphens.`);
+  }
+  const keyText = canonicalKey(key);
+  const home = join(modelsDir, 'imports', key.importer);
+  const name = `v${key.version}-${sha256(keyText).slice(0, 16)}`;
+  return { keyText, home, name, target: join(home, name) };
 }
 
 /** The same key gives the same text, whatever the order of its options. */

@@ -18,7 +18,7 @@ import type { SpeakerRequest, SpeakerResult } from '../speakers/speaker-request.
 import { likeness, voicePrint } from '../speakers/voice-print.ts';
 import { type InferencePool, startInferencePool } from '../worker-pool.ts';
 import { type KokoroFitterOptions, kokoroFitter, NO_FITTER } from './kokoro-fitter.ts';
-import { type KokoroMix, readMix, type VoiceWeights } from './kokoro-mix.ts';
+import { type KokoroMix, readMix, type VoiceWeights, writeMix } from './kokoro-mix.ts';
 import { TRIAL_TEXTS } from './preset-table.ts';
 
 const PRESETS = ['af_heart', 'am_adam', 'bf_emma', 'bm_lewis'];
@@ -172,12 +172,20 @@ describe('improve', () => {
   test('ends when its time is used up, and by itself when nothing more is gained', async () => {
     const { fitter, lastPool, improved } = await prepared();
     const first = await fitter.begin(CLIP, WORK, NEVER);
-    await improved(first, 10_000);
+    await improved(first, 30_000);
     // The clip is heard before that, and a candidate that was begun to its end: two texts, spoken and listened to.
-    expect(lastPool.asked.length).toBeLessThanOrEqual(1 + 10 + 4);
+    expect(lastPool.asked.length).toBeLessThanOrEqual(1 + 30 + 4);
     lastPool.asked.length = 0;
     await improved(first, 100_000_000);
     expect(lastPool.asked.length).toBeLessThan(5_000);
+  });
+
+  test('tries what the prints speak for, however little of the machine is left', async () => {
+    const { lastPool, improved } = await prepared();
+    const alone = writeMix({ timbre: { af_heart: 1 }, prosody: { af_heart: 1 }, pitchScale: 1 });
+    const better = await improved(alone, 1);
+    expect(mixOf(better.at(-1)).timbre.bm_lewis).toBeGreaterThan(0.3);
+    expect(lastPool.asked.length).toBeLessThanOrEqual(1 + 5 * 4);
   });
 
   test('stops at once when it is to stop', async () => {

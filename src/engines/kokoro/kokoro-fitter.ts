@@ -18,6 +18,11 @@ import { PresetTable, TRIAL_TEXTS } from './preset-table.ts';
 
 /** The same clip is fitted the same way. */
 const SEED = 1;
+/**
+ * Mixes that are tried however little of the machine is left for it: that which was given, and those that the voice prints
+ * speak for.
+ */
+const LEAST_TRIES = 5;
 /** For whom the table is made: for nobody's key. */
 const OWN_WORK: VoiceWork = { priority: 'batch', owner: '' };
 
@@ -116,11 +121,12 @@ class KokoroFitter implements VoiceFitter {
     const untilMs = clock.monotonicMs() + budgetMs;
     const start = readMix(from) ?? firstMix(target, this.table.presets);
     const search = new MixSearch(target, this.table.presets, start, SEED);
-    for (let first = true; !search.isOver && clock.monotonicMs() < untilMs; first = false) {
+    const goesOn = (tries: number) => tries < LEAST_TRIES || clock.monotonicMs() < untilMs;
+    for (let tries = 0; !search.isOver && goesOn(tries); tries++) {
       const mix = search.next();
       const isBest = search.heard(mix, await this.#try(mix, search, work, signal));
       // The first is what it came from.
-      if (isBest && !first) yield writeMix(mix);
+      if (isBest && tries > 0) yield writeMix(mix);
     }
   }
 

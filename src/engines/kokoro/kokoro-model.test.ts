@@ -1,3 +1,5 @@
+import { mkdir, readdir, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
   clickRatio,
@@ -7,6 +9,7 @@ import {
 } from '../../../test/support/audio-checks.ts';
 import { openKokoro, type RealKokoro } from '../../../test/support/real-kokoro.ts';
 import { joined } from '../../../test/support/sample-runs.ts';
+import { tempDir } from '../../../test/support/temp-dir.ts';
 import { Resampler } from '../../audio/resampler.ts';
 import { loadConfig } from '../../config.ts';
 import { LISTEN_RATE_HZ } from '../../contract/audio.ts';
@@ -163,6 +166,28 @@ describe('mixes', () => {
     expect(loudnessDb(samples)).toBeLessThan(-15);
     expect(samples.some((sample) => Math.abs(sample) >= 1)).toBe(false);
   });
+
+  test('are spoken at once where their voices were never measured, which is not done meanwhile', async () => {
+    const { modelsDir } = loadConfig(process.env);
+    const other = await tempDir();
+    const imports = join(other, 'imports');
+    await mkdir(imports);
+    for (const made of ['sha256', 'imports/kokoro']) await symlink(join(modelsDir, made), join(other, made));
+    const runtime = { provider: 'cpu', threads: 2 } as const;
+    const fresh = await loadKokoro({ modelsDir: other, voices: ['af_heart'], runtime });
+    try {
+      const parts = { af_heart: 0.5, am_adam: 0.5 };
+      const voice = adaptation({ timbre: parts, prosody: parts, pitchScale: 1 });
+      const request = { text, speed: 1, delivery: 'stream', voice } as const;
+      const before = await readdir(join(imports, 'kokoro-voice'));
+      const [unmeasured, measured] = [await kokoro.speak(request, fresh), await kokoro.speak(request)];
+      expect(await readdir(join(imports, 'kokoro-voice'))).toEqual(before);
+      expect(unmeasured.length).toBe(measured.length);
+      expect(envelopeCorrelation(unmeasured, measured, 24_000)).toBeGreaterThan(0.9);
+    } finally {
+      await fresh.close();
+    }
+  }, 120_000);
 
   test('that are none are refused', async () => {
     const voice: PassVoice = { kind: 'adaptation', adaptation: '{}' };

@@ -11,8 +11,8 @@ import { KokoroGenerator } from './kokoro-generator.ts';
 import { importKokoro } from './kokoro-import.ts';
 import { readMix } from './kokoro-mix.ts';
 import { loadKokoroText } from './kokoro-text.ts';
-import { type KokoroVoice, loadVoice, prosodyOf } from './kokoro-voices.ts';
-import { mixedVoice } from './mixed-voice.ts';
+import { type KokoroVoice, loadStyle, loadVoice, measuredProfile, prosodyOf } from './kokoro-voices.ts';
+import { type MixedPart, mixedVoice } from './mixed-voice.ts';
 import { RunningStatistics } from './norm-statistics.ts';
 
 /**
@@ -46,14 +46,12 @@ export async function loadKokoro(
   const front = new KokoroFront(await openGraph(graphs.front, runtime), vocabulary);
   const generator = new KokoroGenerator(await openGraph(graphs.generator, runtime));
   const openVoice = (name: string) =>
-    loadVoice(name, {
-      modelsDir,
-      arithmetic,
-      front,
-      generator,
-      toPhonemes,
-    });
-  const model = new KokoroModel(voices, toPhonemes, front, generator, openVoice);
+    loadVoice(name, { modelsDir, arithmetic, front, generator, toPhonemes });
+  const openPart = async (name: string): Promise<MixedPart> => {
+    const style = await loadStyle(name, modelsDir);
+    return { style, profile: await measuredProfile(name, { modelsDir, arithmetic }) };
+  };
+  const model = new KokoroModel(voices, toPhonemes, front, generator, { openVoice, openPart });
   await model.loadVoices();
   for await (const _ of model.open({ text: 'Ready when you are.', speed: 1, delivery: 'stream' }));
   return model;
@@ -65,13 +63,18 @@ class KokoroModel implements SpeechModel {
   readonly #loaded = new Map<string, Promise<KokoroVoice>>();
   /** By the text of their adaptations, those that were used last. */
   readonly #mixed = new Map<string, KokoroVoice>();
+  /** Voices that mixes are made of, as many as the catalog lists at most. */
+  readonly #parts = new Map<string, MixedPart>();
 
   constructor(
     private readonly voices: readonly string[],
     private readonly toPhonemes: (text: string) => Promise<string>,
     private readonly front: KokoroFront,
     private readonly generator: KokoroGenerator,
-    private readonly openVoice: (name: string) => Promise<KokoroVoice>,
+    private readonly files: {
+      readonly openVoice: (name: string) => Promise<KokoroVoice>;
+      readonly openPart: (name: string) => Promise<MixedPart>;
+    },
   ) {}
 
   /** One after the other: measuring two at once would only take more memory. */
@@ -101,30 +104,43 @@ class KokoroModel implements SpeechModel {
     return voice.kind === 'preset' ? this.#preset(voice.name) : this.#mix(voice.adaptation);
   }
 
-  /** A few milliseconds, where its presets were used before. */
+  /** Some milliseconds: nothing is measured here, where others wait. */
   async #mix(adaptation: string): Promise<KokoroVoice> {
     const known = this.#mixed.get(adaptation);
     // What was used last stands last.
     this.#mixed.delete(adaptation);
-    const voice = known ?? (await this.#mixedOf(adaptation));
-    this.#mixed.set(adaptation, voice);
+    const mix = known === undefined ? await this.#mixedOf(adaptation) : { voice: known, isWhole: true };
+    if (!mix.isWhole) return mix.voice;
+    this.#mixed.set(adaptation, mix.voice);
     const [oldest] = this.#mixed.keys();
     if (this.#mixed.size > MIXES && oldest !== undefined) this.#mixed.delete(oldest);
-    return voice;
+    return mix.voice;
   }
 
-  async #mixedOf(adaptation: string): Promise<KokoroVoice> {
+  /** @returns also whether all of it was measured; what is not may be the next time. */
+  async #mixedOf(adaptation: string): Promise<{ readonly voice: KokoroVoice; readonly isWhole: boolean }> {
     const mix = readMix(adaptation);
     if (!mix) throw new Error('The adaptation is no mix of voices of Kokoro.');
-    const names = [...new Set([...Object.keys(mix.timbre), ...Object.keys(mix.prosody)])];
-    const voices = await Promise.all(names.map((name) => this.#preset(name)));
-    return mixedVoice(mix, new Map(voices.map((voice, i) => [names[i] ?? '', voice])));
+    const names = new Set([...Object.keys(mix.timbre), ...Object.keys(mix.prosody)]);
+    const parts = new Map<string, MixedPart>();
+    for (const name of names) parts.set(name, await this.#part(name));
+    const { profile } = await this.#preset(this.voices[0] ?? '');
+    const isWhole = parts.values().every((part) => part.profile !== undefined);
+    return { voice: mixedVoice(mix, parts, profile), isWhole };
+  }
+
+  async #part(name: string): Promise<MixedPart> {
+    const known = this.#parts.get(name);
+    if (known?.profile) return known;
+    const part = await this.files.openPart(name);
+    this.#parts.set(name, part);
+    return part;
   }
 
   #preset(name: string): Promise<KokoroVoice> {
     const known = this.#loaded.get(name);
     if (known) return known;
-    const loading = this.openVoice(name);
+    const loading = this.files.openVoice(name);
     this.#loaded.set(name, loading);
     // A voice that could not be loaded may be there next time.
     loading.catch(() => this.#loaded.delete(name));

@@ -1,7 +1,7 @@
 /** Kokoro's voices: their styles, and the norm statistics that were measured with them. */
 
 import { join } from 'node:path';
-import { imported } from '../import-cache.ts';
+import { type ImportKey, imported, importedBefore } from '../import-cache.ts';
 import { catalogEntry, resolveModelFiles } from '../model-files.ts';
 import type { Arithmetic } from '../onnx/convolution-product.ts';
 import { STATISTICS_LENGTH } from './generator-graph.ts';
@@ -39,34 +39,54 @@ export interface VoiceMeasuring {
  * @throws Error when there is no such voice; it lists those that there are.
  */
 export async function loadVoice(name: string, measuring: VoiceMeasuring): Promise<KokoroVoice> {
-  const voices = catalogEntry('kokoro-voices');
-  const file = voices.files.find((candidate) => candidate.name === `${name}.bin`);
-  if (!file) {
-    const known = voices.files.map((candidate) => candidate.name.replace(/\.bin$/, '')).join(', ');
-    throw new Error(`Kokoro has no voice '${name}'. Its voices: ${known}.`);
-  }
-  const path = resolveModelFiles(measuring.modelsDir, voices.id)[file.name] ?? '';
-  const style = styleTable(new Float32Array(await Bun.file(path).arrayBuffer()));
-  const key = {
-    sources: [...catalogEntry('kokoro-82m-int8').files.map((model) => model.sha256), file.sha256],
-    importer: 'kokoro-voice',
-    version: VERSION,
-    provider: measuring.arithmetic === 'float16' ? 'cuda' : 'cpu',
-    options: { arithmetic: measuring.arithmetic },
-  };
+  const { modelsDir, arithmetic } = measuring;
+  const style = await loadStyle(name, modelsDir);
   const folder = await imported(
-    measuring.modelsDir,
-    key,
+    modelsDir,
+    profileKey(name, arithmetic),
     async (dir) => {
       await Bun.write(join(dir, PROFILE_FILE), encodeProfile(await measure(style, measuring)));
     },
-    { keep: voices.files.length },
+    { keep: catalogEntry('kokoro-voices').files.length },
   );
+  return { style, profile: await readProfile(folder), pitchScale: 1 };
+}
+
+/** The styles of a voice: by the number of tokens. @throws as {@link loadVoice}. */
+export async function loadStyle(name: string, modelsDir: string): Promise<SpokenStyle['style']> {
+  const path = resolveModelFiles(modelsDir, 'kokoro-voices')[voiceFile(name).name] ?? '';
+  return styleTable(new Float32Array(await Bun.file(path).arrayBuffer()));
+}
+
+/** Statistics of a voice that was measured on this machine before; undefined of others. */
+export async function measuredProfile(
+  name: string,
+  { modelsDir, arithmetic }: Pick<VoiceMeasuring, 'modelsDir' | 'arithmetic'>,
+): Promise<VoiceProfile | undefined> {
+  const folder = await importedBefore(modelsDir, profileKey(name, arithmetic));
+  return folder === undefined ? undefined : await readProfile(folder);
+}
+
+function voiceFile(name: string) {
+  const { files } = catalogEntry('kokoro-voices');
+  const file = files.find((candidate) => candidate.name === `${name}.bin`);
+  if (file) return file;
+  const known = files.map((candidate) => candidate.name.replace(/\.bin$/, '')).join(', ');
+  throw new Error(`Kokoro has no voice '${name}'. Its voices: ${known}.`);
+}
+
+function profileKey(name: string, arithmetic: Arithmetic): ImportKey {
   return {
-    style,
-    profile: decodeProfile(new Float32Array(await Bun.file(join(folder, PROFILE_FILE)).arrayBuffer())),
-    pitchScale: 1,
+    sources: [...catalogEntry('kokoro-82m-int8').files.map((model) => model.sha256), voiceFile(name).sha256],
+    importer: 'kokoro-voice',
+    version: VERSION,
+    provider: arithmetic === 'float16' ? 'cuda' : 'cpu',
+    options: { arithmetic },
   };
+}
+
+async function readProfile(folder: string): Promise<VoiceProfile> {
+  return decodeProfile(new Float32Array(await Bun.file(join(folder, PROFILE_FILE)).arrayBuffer()));
 }
 
 /** @param styles [510 x STYLE_LENGTH], the row for n tokens at n; for more, the last. */

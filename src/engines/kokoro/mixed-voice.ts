@@ -1,14 +1,28 @@
 /** A mix of Kokoro's voices as the model speaks it. */
 
-import { STYLE_LENGTH } from './kokoro-front.ts';
+import { type SpokenStyle, STYLE_LENGTH } from './kokoro-front.ts';
 import type { KokoroMix, VoiceWeights } from './kokoro-mix.ts';
 import type { KokoroVoice } from './kokoro-voices.ts';
-import { mixedProfile } from './norm-statistics.ts';
+import { mixedProfile, type VoiceProfile } from './norm-statistics.ts';
 
 const HALF = STYLE_LENGTH / 2;
 
-/** @param presets every voice that the mix names. */
-export function mixedVoice(mix: KokoroMix, presets: ReadonlyMap<string, KokoroVoice>): KokoroVoice {
+/** A voice that a mix is made of. */
+export interface MixedPart {
+  readonly style: SpokenStyle['style'];
+  /** Undefined of a voice that was not measured on this machine yet. */
+  readonly profile: VoiceProfile | undefined;
+}
+
+/**
+ * @param presets every voice that the mix names.
+ * @param otherwise statistics for a mix that has a voice without them: those of any voice are nearer than none.
+ */
+export function mixedVoice(
+  mix: KokoroMix,
+  presets: ReadonlyMap<string, MixedPart>,
+  otherwise: VoiceProfile,
+): KokoroVoice {
   const parts = (weights: VoiceWeights) =>
     Object.entries(weights).map(([name, weight]) => {
       const voice = presets.get(name);
@@ -27,10 +41,12 @@ export function mixedVoice(mix: KokoroMix, presets: ReadonlyMap<string, KokoroVo
     }
     return mixed;
   };
-  const profiles = (of: typeof timbre) => of.map(({ voice, weight }) => ({ profile: voice.profile, weight }));
+  const isMeasured = [...timbre, ...prosody].every(({ voice }) => voice.profile !== undefined);
+  const profiles = (of: typeof timbre) =>
+    of.map(({ voice, weight }) => ({ profile: voice.profile ?? otherwise, weight }));
   return {
     style,
-    profile: mixedProfile(profiles(timbre), profiles(prosody)),
+    profile: isMeasured ? mixedProfile(profiles(timbre), profiles(prosody)) : otherwise,
     pitchScale: mix.pitchScale,
   };
 }
