@@ -211,7 +211,7 @@ describe('uploads', () => {
   test('of a process that was killed are gone after the next start', async () => {
     const config = NO_MODELS;
     const first = await launchService({ config });
-    onTestFinished(() => first.stop());
+    onTestFinished(async () => void (await first.stop()));
     const { socket, sent } = begin(`content-length: 100000\r\n\r\n${PART}`, first);
     await sent;
     const uploads = join(first.dataDir, 'uploads');
@@ -221,7 +221,7 @@ describe('uploads', () => {
     socket.destroy();
     expect(readdirSync(uploads)).toHaveLength(1);
     const second = await launchService({ config, dataDir: first.dataDir });
-    onTestFinished(() => second.stop());
+    onTestFinished(async () => void (await second.stop()));
     expect(readdirSync(uploads)).toEqual([]);
   });
 
