@@ -30,8 +30,8 @@ export interface FakeVideoUpstream {
   look(how: (job: FakeVideoJob) => Response | Promise<Response> | undefined): void;
   /** Forgets every job, as a server that was started again. */
   restart(): void;
-  /** What `GET …/content` of a completed job gives. */
-  content: Uint8Array<ArrayBuffer> | Response;
+  /** What `GET …/content` of a completed job gives, or makes each time. */
+  content: Uint8Array<ArrayBuffer> | (() => Response);
   /** What `DELETE` of a job answers first. */
   deleteStatus: number;
   close(): Promise<void>;
@@ -89,7 +89,7 @@ export function startFakeVideoUpstream(): FakeVideoUpstream {
       }
       if (what === '/content') {
         const { content } = upstream;
-        return content instanceof Response ? content : new Response(content);
+        return typeof content === 'function' ? content() : new Response(content);
       }
       const answer = await look(job);
       job.looks += 1;

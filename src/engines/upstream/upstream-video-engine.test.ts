@@ -1,4 +1,4 @@
-import { copyFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -10,9 +10,10 @@ import {
 import { RecordingLogger } from '../../../test/support/recording-logger.ts';
 import { tempDir } from '../../../test/support/temp-dir.ts';
 import { type ClipRecipe, makeClips } from '../../../test/support/video-files.ts';
+import { ServiceError } from '../../contract/error.ts';
 import { Secret } from '../../contract/secret.ts';
 import type { ClipFacts, ExtensionRequest, VideoEngine } from '../../contract/video.ts';
-import { clipCutter } from '../../media/clip-cutter.ts';
+import { type ClipCutter, clipCutter } from '../../media/clip-cutter.ts';
 import { clipReader } from '../../media/clip-reader.ts';
 import { upstreamVideoEngine } from './upstream-video-engine.ts';
 
@@ -52,14 +53,17 @@ beforeEach(async () => {
 
 function open({
   timeLimitMs,
+  cutter = tools.cutter,
   ...fields
 }: {
   apiKey?: Secret;
   tailSeconds?: number;
   timeLimitMs?: number;
+  cutter?: ClipCutter;
 } = {}) {
   const engine = upstreamVideoEngine({
     ...tools,
+    cutter,
     settings: {
       kind: 'upstream',
       baseUrl: upstream.baseUrl,
@@ -190,6 +194,41 @@ describe('a job that was remembered', () => {
     expect(asked('POST').map(({ path }) => path)).toEqual(['/v1/videos/video_gen_2/cancel']);
   });
 
+  it.each(['overloaded', 'rate_limited'] as const)(
+    'stays at the server when this one has no room to go on: %s',
+    { timeout: 60_000 },
+    async (kind) => {
+      const busy = { ...tools.cutter, cut: () => Promise.reject(new ServiceError(kind, 'Too much to do.')) };
+      upstream.jobs.set('video_gen_9', { id: 'video_gen_9', looks: 2, deleted: false });
+      const remembered = { remembered: 'video_gen_9' };
+      await expect(extend(open({ cutter: busy }), remembered)).rejects.toMatchObject({ kind });
+      expect(asked('DELETE')).toEqual([]);
+      expect(await extend(open(), remembered)).toMatchObject({ seconds: 2 });
+      expect(asked('POST')).toEqual([]);
+    },
+  );
+
+  it('stays at a server that is away', { timeout: 60_000 }, async () => {
+    upstream.jobs.set('video_gen_9', { id: 'video_gen_9', looks: 2, deleted: false });
+    upstream.content = () => new Response(null, { status: 502 });
+    const gone = extend(open(), { remembered: 'video_gen_9' });
+    await expect(gone).rejects.toMatchObject({ kind: 'overloaded' });
+    expect(upstream.jobs.get('video_gen_9')?.deleted).toBe(false);
+  });
+
+  it('stays at the server when the disk is full', { timeout: 60_000 }, async () => {
+    // A device that has room for nothing.
+    await symlink('/dev/full', join(place, 'segment.made'));
+    upstream.jobs.set('video_gen_9', { id: 'video_gen_9', looks: 2, deleted: false });
+    const full = extend(open(), { remembered: 'video_gen_9' });
+    await expect(full).rejects.toMatchObject({
+      kind: 'overloaded',
+      message: expect.stringContaining('no room'),
+    });
+    expect(asked('DELETE')).toEqual([]);
+    expect(await extend(open(), { remembered: 'video_gen_9' })).toMatchObject({ seconds: 2 });
+  });
+
   it('that nobody knows is forgotten without a word', async () => {
     await open().forget('../models');
     expect(upstream.seen[0]?.path).toBe('/v1/videos/..%2Fmodels');
@@ -221,6 +260,9 @@ describe('a failure', () => {
     await expect(extend(open())).rejects.toMatchObject(policy);
     upstream.take(() => Response.json({ error: { code: 'content_policy_violation' } }, { status: 400 }));
     await expect(extend(open())).rejects.toMatchObject(policy);
+    const echo = { error: { code: 'bad_size', message: 'no' }, input: { prompt: 'a safety briefing' } };
+    upstream.take(() => Response.json(echo, { status: 422 }));
+    await expect(extend(open())).rejects.toMatchObject({ kind: 'upstream' });
   });
 
   it('of the request is what its status says', { timeout: 60_000 }, async () => {
@@ -240,6 +282,16 @@ describe('a failure', () => {
     expect(await extend(open())).toMatchObject({ seconds: 2 });
   });
 
+  it('of a download is waited out', { timeout: 60_000 }, async () => {
+    let answers = 0;
+    upstream.content = () => {
+      answers += 1;
+      return answers < 3 ? new Response(null, { status: 502 }) : new Response(made);
+    };
+    expect(await extend(open())).toMatchObject({ seconds: 2 });
+    expect(asked('POST')).toHaveLength(1);
+  });
+
   it('of every look ends it', { timeout: 60_000 }, async () => {
     upstream.look(() => new Response('{}', { status: 500 }));
     await expect(extend(open())).rejects.toMatchObject({ kind: 'upstream' });
@@ -255,7 +307,7 @@ describe('a failure', () => {
   it('is what is no video', { timeout: 60_000 }, async () => {
     upstream.content = new TextEncoder().encode('<html>');
     await expect(extend(open())).rejects.toMatchObject({ kind: 'upstream' });
-    upstream.content = new Response('{}', { status: 422 });
+    upstream.content = () => new Response('{}', { status: 422 });
     await expect(extend(open())).rejects.toMatchObject({ kind: 'upstream' });
     expect(await readdir(place)).toEqual(['input']);
   });

@@ -15,6 +15,7 @@ import type {
   VideoEngine,
   VideoSegment,
 } from '../../contract/video.ts';
+import { diskFailure } from '../../kit/disk-failure.ts';
 import type { ClipCutter } from '../../media/clip-cutter.ts';
 import { bodyText } from './upstream-body.ts';
 import { upstreamFault } from './upstream-error.ts';
@@ -27,8 +28,8 @@ const SEGMENT_BYTES = 512 * 1024 * 1024;
 const FIRST_POLL_MS = 1000;
 const LONGEST_POLL_MS = 15_000;
 const POLL_GROWTH = 1.5;
-/** Looks in a row that may fail: the server works on meanwhile. */
-const MOST_FAILED_LOOKS = 8;
+/** Answers in a row that may fail. */
+const MOST_FAILED_ANSWERS = 8;
 const TIME_LIMIT_MS = 3_600_000;
 /** Whoever ends a job on the server does not wait longer for it. */
 const FORGET_MS = 10_000;
@@ -99,15 +100,18 @@ class UpstreamVideoEngine implements VideoEngine {
         job.remembered = true;
         if (!(await this.#finished(job.id, ended))) throw upstreamFault('it has lost the job');
       }
-      await this.#fetch(job.id, files.made, ended);
+      const { id } = job;
+      const isWhole = await this.#patiently(() => this.#fetch(id, files.made, ended), ended);
+      if (!isWhole) throw upstreamFault('its answer is too long');
       const segment = await this.#trim(files.made, request, work.to, ended);
       await this.forget(job.id);
       return segment;
     } catch (error) {
-      // Who has left comes back for what was remembered.
-      if (job.id !== undefined && !(left.aborted && job.remembered)) await this.forget(job.id);
-      ended.throwIfAborted();
-      throw error;
+      const failure = ended.aborted ? ended.reason : diskFailure(error);
+      // Who has left, or has no room now, comes back for what was remembered.
+      const comesBack = job.remembered && (left.aborted || isHindrance(failure));
+      if (job.id !== undefined && !comesBack) await this.forget(job.id);
+      throw failure;
     } finally {
       clearTimeout(timer);
       await Promise.all(Object.values(files).map((path) => rm(path, { force: true })));
@@ -169,25 +173,33 @@ class UpstreamVideoEngine implements VideoEngine {
    * @throws ServiceError why it failed.
    */
   async #finished(id: string, signal: AbortSignal): Promise<boolean> {
-    let failures = 0;
-    for (
-      let waitMs = this.#options.pollMs ?? FIRST_POLL_MS;
-      ;
-      waitMs = Math.min(LONGEST_POLL_MS, waitMs * POLL_GROWTH)
-    ) {
-      const job = await this.#look(id, signal).catch((error: unknown) => {
-        signal.throwIfAborted();
-        failures += 1;
-        if (failures > MOST_FAILED_LOOKS) throw error;
-        return undefined;
-      });
-      if (job !== undefined) failures = 0;
-      if (job?.kind === 'completed') return true;
-      if (job?.kind === 'lost') return false;
-      if (job?.kind === 'failed') throw job.error;
-      // An abort is told by the signal's own reason.
-      await sleep(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+    for (let look = 0; ; look += 1) {
+      const job = await this.#patiently(() => this.#look(id, signal), signal);
+      if (job.kind === 'completed') return true;
+      if (job.kind === 'lost') return false;
+      if (job.kind === 'failed') throw job.error;
+      await this.#pause(look, signal);
     }
+  }
+
+  /** Asks again where the server failed to answer: it works on meanwhile. */
+  async #patiently<Answer>(ask: () => Promise<Answer>, signal: AbortSignal): Promise<Answer> {
+    for (let failures = 0; ; failures += 1) {
+      try {
+        return await ask();
+      } catch (error) {
+        signal.throwIfAborted();
+        const mayPass = error instanceof ServiceError && !isHindrance(error);
+        if (!mayPass || failures >= MOST_FAILED_ANSWERS) throw error;
+      }
+      await this.#pause(failures, signal);
+    }
+  }
+
+  /** Longer after each turn. @throws the signal's reason. */
+  async #pause(turn: number, signal: AbortSignal): Promise<void> {
+    const waitMs = Math.min(LONGEST_POLL_MS, (this.#options.pollMs ?? FIRST_POLL_MS) * POLL_GROWTH ** turn);
+    await sleep(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());
   }
 
   async #look(id: string, signal: AbortSignal) {
@@ -198,8 +210,8 @@ class UpstreamVideoEngine implements VideoEngine {
     return readVideoJob(status, body);
   }
 
-  /** Writes what was made into a file. */
-  async #fetch(id: string, path: string, signal: AbortSignal): Promise<void> {
+  /** Writes what was made into a file. @returns false when it is too long, which no other try would change. */
+  async #fetch(id: string, path: string, signal: AbortSignal): Promise<boolean> {
     const file = await open(path, 'w');
     try {
       const portions = this.#server.call(this.#limits, signal, async function* ({ ask, portionsOf }) {
@@ -210,9 +222,11 @@ class UpstreamVideoEngine implements VideoEngine {
       let lengthBytes = 0;
       for await (const portion of portions) {
         lengthBytes += portion.length;
-        if (lengthBytes > SEGMENT_BYTES) throw upstreamFault('its answer is too long');
-        await file.write(portion);
+        if (lengthBytes > SEGMENT_BYTES) return false;
+        // All of it, which one `write` need not be.
+        await file.writeFile(portion);
       }
+      return true;
     } finally {
       await file.close();
     }
@@ -251,6 +265,11 @@ class UpstreamVideoEngine implements VideoEngine {
     if (answer === undefined) throw upstreamFault('its answer broke off');
     return answer;
   }
+}
+
+/** It may go well later, and says nothing of the job. */
+function isHindrance(error: unknown): boolean {
+  return error instanceof ServiceError && (error.kind === 'overloaded' || error.kind === 'rate_limited');
 }
 
 function tookTooLong(): ServiceError {

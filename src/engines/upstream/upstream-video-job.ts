@@ -42,13 +42,17 @@ export function readVideoJob(status: number, body: string): UpstreamVideoJob {
 
 /** What a caller may know of a refusal; undefined when it is not about the prompt. */
 export function explainVideoRefusal(status: number, body: string): ServiceError | undefined {
-  return status < 500 && POLICY.test(body) ? policyError() : undefined;
+  return status < 500 && isPolicy(parsed(body).error) ? policyError() : undefined;
 }
 
 function failureOf(error: unknown): ServiceError {
+  return isPolicy(error) ? policyError() : upstreamFault('it could not make the segment');
+}
+
+/** Reads what a server says of its reason, and nothing beside it, which may be the prompt. */
+function isPolicy(error: unknown): boolean {
   const { code, message } = fieldsOf(error);
-  if (POLICY.test(`${textOf(code)} ${textOf(message)}`)) return policyError();
-  return upstreamFault('it could not make the segment');
+  return POLICY.test(`${textOf(code)} ${textOf(message)}`);
 }
 
 function policyError(): ServiceError {
