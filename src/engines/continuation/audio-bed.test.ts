@@ -63,6 +63,19 @@ describe('the sound after a clip', () => {
     }
   });
 
+  it.each([100, 200, 300, 440, 1000])('is nowhere weak after the seam, wherever it is cut: %i Hz', (hz) => {
+    const window = Math.max(0.004, 1 / hz) * RATE_HZ;
+    for (let phase = 0; phase < 1; phase += 0.1) {
+      const tail = samples((n) => 0.125 * Math.sin(2 * Math.PI * ((hz * n) / RATE_HZ + phase)));
+      const [bed = new Float32Array()] = audioBed([tail], RATE_HZ, LENGTH);
+      const whole = new Float32Array([...tail.subarray(-window), ...bed.subarray(0, 0.1 * RATE_HZ)]);
+      const loudness = rms(tail);
+      for (let from = 0; from + window <= whole.length; from++) {
+        expect(rms(whole, from, from + window)).toBeGreaterThan(loudness / 2);
+      }
+    }
+  });
+
   it('keeps its channels apart, and in step', () => {
     const left = samples(noise(0.2));
     const right = left.map((value) => -0.5 * value);

@@ -10,8 +10,8 @@ const MATCH_S = 0.03;
 /** Loudness is compared over so much on both sides. */
 const LOUDNESS_S = 0.4;
 const FADE_S = 0.08;
-/** The first joint has nothing to fade from but the end, mirrored. */
-const FIRST_FADE_S = 0.012;
+/** The first joint has nothing to fade from: what it is apart from the end fades. */
+const STEP_S = 0.003;
 /** A piece is at least so long. */
 const LEAST_PIECE_S = 0.8;
 /** Every so many samples are compared first, then all around the best. */
@@ -45,8 +45,7 @@ export function audioBed(
   let entry = best(entries);
   let from = entry.at;
   let to = 0;
-  let lead = samples(FIRST_FADE_S);
-  for (const [channel, samplesOf] of tail.entries()) mirrorEnd(samplesOf, bed[channel] as Float32Array, lead);
+  let lead = 0;
   while (to < length) {
     const piece = Math.min(end - from, length - to);
     const blend = fadeGains(Math.min(lead, piece), entry.likeness);
@@ -66,6 +65,11 @@ export function audioBed(
     const others = entries.filter((other) => other !== entry || entries.length === 1);
     entry = others[Math.floor(random() * others.length)] ?? entry;
     from = entry.at - fade;
+  }
+  const { at } = best(entries);
+  for (const [channel, samplesOf] of tail.entries()) {
+    const step = (samplesOf[end - 1] as number) - (samplesOf[at - 1] as number);
+    fadeStep(bed[channel] as Float32Array, step, samples(STEP_S));
   }
   return bed;
 }
@@ -143,9 +147,11 @@ function fadeGains(length: number, likeness: number): FadeGain[] {
   });
 }
 
-/** The end backwards: begins with the value at which the tail ends. */
-function mirrorEnd(tail: Float32Array, into: Float32Array, length: number): void {
-  for (let n = 0; n < Math.min(length, into.length); n++) into[n] = tail[tail.length - 1 - n] as number;
+/** Begins that much higher, and comes down softly. */
+function fadeStep(bed: Float32Array, step: number, length: number): void {
+  for (let n = 0; n < Math.min(length, bed.length); n++) {
+    bed[n] = (bed[n] as number) + (step * (1 + Math.cos((Math.PI * (n + 1)) / (length + 1)))) / 2;
+  }
 }
 
 function mixed(channels: readonly Float32Array[]): Float32Array {
