@@ -128,6 +128,7 @@ describe('a run that fails', () => {
     expect(await app.credits.balance('a')).toMatchObject({ available: GRANTED, reserved: 0, revenue: 0 });
     expect(await app.rows()).toMatchObject([{ status: 'failed', inputTokens: 0, outputTokens: 0 }]);
     expect(await app.blobNames()).toEqual([]);
+    expect(await app.folders()).toEqual([]);
     expect(JSON.stringify(app.log.lines)).not.toContain('private');
   });
 

@@ -76,6 +76,7 @@ describe('an extension', () => {
     const app = await videoApp({ prices: [PRICE] });
     const refused = await refusal(app, await app.extend([...ASKED, clipPart()]));
     expect(refused).toMatchObject({ status: 429, type: 'insufficient_quota', code: 'insufficient_quota' });
+    expect(await app.folders()).toEqual([]);
     await app.credits.grant('a', 200_000_000, NOW);
     await app.create();
     // 1280 × 720 × 24 × 5 / 1024 tokens.
@@ -109,6 +110,7 @@ describe('a request with a key', () => {
     expect([other.status, other.headers.get('x-should-retry')]).toEqual([409, 'false']);
     expect((await other.json()).error).toMatchObject({ code: 'idempotency_conflict' });
     expect(await app.held()).toHaveLength(1);
+    expect(await app.folders()).toEqual([first.id]);
   });
 
   it('that is no key is refused', async () => {

@@ -9,10 +9,11 @@ import {
 
 /** Removes the blobs of a job that it does not need any more; how many. */
 export async function tidyBlobs(
-  blobs: Pick<BlobStore, 'list' | 'delete'>,
+  blobs: Pick<BlobStore, 'list' | 'delete' | 'deleteAll'>,
   video: VideoState,
   signal: AbortSignal,
 ): Promise<number> {
+  if (video.status === 'failed') return await blobs.deleteAll(videoBlobs(video.id), signal);
   let count = 0;
   for await (const { name } of blobs.list(videoBlobs(video.id), signal)) {
     if (!isNeeded(name, video) && (await blobs.delete(name))) count += 1;
@@ -20,9 +21,8 @@ export async function tidyBlobs(
   return count;
 }
 
-/** An open job needs its clip, and what its runner makes; a completed one what was made. */
+/** Of one that has not failed: an open job needs its clip, and what its runner makes; a completed one what was made. */
 function isNeeded(name: string, { id, status, runner = '' }: VideoState): boolean {
-  if (status === 'failed') return false;
   const made = [segmentBlob(id, runner), thumbnailBlob(id, runner)];
   return made.includes(name) || (status !== 'completed' && name === inputBlob(id));
 }

@@ -216,24 +216,24 @@ export class Videos {
   /** Stores the clip, then the job, which others may take from then on; or gives the one that the key has made. */
   async #store({ video, reserved, key }: NewVideo, { path }: StagedClip, signal: AbortSignal) {
     const { videos, blobs, room } = this.#parts;
-    const input = inputBlob(video.id);
-    const { sha256 } = await blobs.write(input, Bun.file(path).stream(), signal);
+    const { sha256 } = await blobs.write(inputBlob(video.id), Bun.file(path).stream(), signal);
     const idempotency = key === undefined ? undefined : { key, fingerprint: fingerprintOf(video, sha256) };
     // Whether a step that failed was stored is not always known: then the clip stays, and the sweep decides.
     try {
       const stored = await videos.create(video, reserved, room, idempotency);
       if ('available' in stored) throw insufficientQuota(reserved, stored.available);
-      if (stored.video.id !== video.id) await this.#drop(input);
+      if (stored.video.id !== video.id) await this.#drop(video.id);
       return stored.video;
     } catch (error) {
-      if (error instanceof ServiceError && REFUSALS.has(error.kind)) await this.#drop(input);
+      if (error instanceof ServiceError && REFUSALS.has(error.kind)) await this.#drop(video.id);
       throw error;
     }
   }
 
-  async #drop(blob: string): Promise<void> {
+  /** Removes what was stored of a job that was not made. */
+  async #drop(id: Id<'video'>): Promise<void> {
     try {
-      await this.#parts.blobs.delete(blob);
+      await this.#parts.blobs.deleteAll(videoBlobs(id), new AbortController().signal);
     } catch (error) {
       this.#parts.log.error('a clip that nobody continues is left to the sweep', error);
     }

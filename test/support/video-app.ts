@@ -129,6 +129,8 @@ export async function videoApp(options: VideoAppOptions = {}) {
       const entries = await readdir(root, { recursive: true, withFileTypes: true });
       return entries.filter((it) => it.isFile()).map(({ parentPath, name }) => join(parentPath, name));
     },
+    /** Videos that have a folder on the disk, were it an empty one. */
+    folders: () => readdir(join(root, 'blobs', 'videos')),
     /** The same on a real socket; where it listens. */
     listen() {
       const server = Bun.serve({
