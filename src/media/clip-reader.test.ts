@@ -81,6 +81,28 @@ describe('what a clip is', () => {
     expect(Math.abs((audio?.durationS ?? 0) - 2)).toBeLessThan(0.1);
   });
 
+  test.each(['.mp3', 'ms\0U'])('its MP3 as QuickTime names it: %j', async (tag) => {
+    const bytes = await readFile(clip('mp3.mp4'));
+    const named = join(await tempDir(), 'named.mov');
+    for (const [name, other] of [
+      ['mp4a', tag],
+      // Without what says it too.
+      ['esds', 'free'],
+    ] as const) {
+      bytes.write(other, bytes.indexOf(name), 'latin1');
+    }
+    await writeFile(named, bytes);
+    const { audio } = await newReader().measure(named, 'video', never);
+    expect(audio).toEqual((await measured('mp3.mp4')).audio);
+    const cutter = clipCutter({ environment: {} });
+    onTestFinished(() => cutter.close());
+    const part = { fromS: -1, width: 320, height: 180 };
+    const [one, other] = [join(folder, 'one-name'), join(folder, 'other-name')];
+    await cutter.cut(clip('mp3.mp4'), one, part, never);
+    await cutter.cut(named, other, part, never);
+    expect(await readFile(other)).toEqual(await readFile(one));
+  });
+
   test('frames at uneven times count as many as there are in a second, in the mean', async () => {
     const { frames, fps, durationS } = await measured('uneven.mp4');
     expect(frames).toBe(60);

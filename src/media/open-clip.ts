@@ -14,6 +14,8 @@ import { containerOf, openMediaFile } from './media-file.ts';
 const CLIP_CONTAINERS = ['mp4', 'mov'];
 const VIDEO_CODECS = ['avc', 'hevc'] as const;
 const AUDIO_CODECS = ['aac', 'mp3'];
+/** How QuickTime names MP3 (QuickTime File Format, sound sample descriptions), which the library does not know. */
+const QUICKTIME_MP3: ReadonlySet<unknown> = new Set(['.mp3', 'ms\0U']);
 /** A square picture of 6,000 pixels a side; a decoder holds a dozen of them. */
 export const MOST_PIXELS = 36_000_000;
 /** Ten minutes at 30 frames a second: whatever is longer is too long for everybody, and its packets need not be known. */
@@ -100,14 +102,28 @@ async function videoOf(input: Input, container: string): Promise<VideoTrack> {
 }
 
 async function audioOf(input: Input): Promise<AudioTrack | undefined> {
-  const track = await input.getPrimaryAudioTrack();
-  if (track === null) return undefined;
+  const found = await input.getPrimaryAudioTrack();
+  if (found === null) return undefined;
+  const track = await withKnownCodec(found);
   const codec = await codecName(track);
   if (!AUDIO_CODECS.includes(codec)) throw new ClipFaultError({ kind: 'audio-codec', codec });
   const channels = await track.getNumberOfChannels();
   const packets = await packetsOf(track, 'audio');
   if (packets.startsS.length === 0) return undefined;
   return { track, codec, rateHz: await track.getSampleRate(), channels, packets };
+}
+
+/** The track, as one of MP3 where it is; a frame of MP3 says all of itself, so its decoder needs nothing else. */
+async function withKnownCodec(track: InputAudioTrack): Promise<InputAudioTrack> {
+  if ((await track.getCodec()) !== null) return track;
+  if (!QUICKTIME_MP3.has(await track.getInternalCodecId())) return track;
+  const [sampleRate, numberOfChannels] = [await track.getSampleRate(), await track.getNumberOfChannels()];
+  const asMp3: Partial<InputAudioTrack> = {
+    getCodec: async () => 'mp3',
+    getDecoderConfig: async () => ({ codec: 'mp3', sampleRate, numberOfChannels }),
+    canDecode: async () => true,
+  };
+  return Object.assign(Object.create(track) as InputAudioTrack, asMp3);
 }
 
 /** What no decoder may be asked to make room for. @throws ClipFaultError `too-many-pixels`. */
