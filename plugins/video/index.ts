@@ -59,7 +59,7 @@ export function videoPlugin(options: VideoOptions): FeaturePlugin<(typeof NEEDS)
         },
         async close() {
           videos.stop();
-          // What the grace time was not enough for is done again.
+          // Runs broke off when the grace time began, and are done again; it was for storing what was made.
           job.leave();
           await Promise.all([runner.stop(), watch.close(), sweep.close()]);
         },

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { videoRecord } from '../../test/cases/video-store.cases.ts';
+import { clipFacts, videoRecord } from '../../test/cases/video-store.cases.ts';
 import { Pace } from './pace.ts';
 
 const STARTED = 1_767_323_050;
-const work = { model: 'vid-2.0', width: 1000, height: 1000, seconds: 5 };
+const work = { model: 'vid-2.0', width: 1000, height: 1000, seconds: 5, clip: clipFacts({ fps: 30 }) };
 const running = videoRecord({ ...work, status: 'in_progress', startedAt: STARTED });
 const after = (ms: number) => STARTED * 1000 + ms;
 
@@ -30,6 +30,7 @@ test('the estimate is of the model, grows with what is to be made, and follows t
   expect(half()).toBe(50);
   expect(half({ ...running, seconds: 10 })).toBe(25);
   expect(half({ ...running, width: 2000 })).toBe(25);
+  expect(half({ ...running, clip: clipFacts({ fps: 60 }) })).toBe(25);
   for (let round = 0; round < 20; round += 1) pace.made(work, 20_000);
   expect(half()).toBe(25);
 });

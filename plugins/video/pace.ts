@@ -4,7 +4,6 @@ import type { VideoRecord } from '../../src/contract/video-store.ts';
 
 /** Before the first has been made. */
 const FIRST_NS_PER_PIXEL = 300;
-const FRAMES_PER_S = 24;
 /** Part of the newest in the mean. */
 const NEWEST = 0.3;
 /** What an unfinished job may show (spec 2.4). */
@@ -12,7 +11,7 @@ const MOST_PROGRESS = 95;
 const SOONEST_POLL_MS = 1000;
 const LATEST_POLL_MS = 5000;
 
-type Work = Pick<VideoRecord, 'model' | 'width' | 'height' | 'seconds'>;
+type Work = Pick<VideoRecord, 'model' | 'width' | 'height' | 'seconds' | 'clip'>;
 
 export class Pace {
   /** By model. */
@@ -54,6 +53,7 @@ export class Pace {
   }
 }
 
-function pixelsOf({ width, height, seconds }: Work): number {
-  return width * height * seconds * FRAMES_PER_S;
+/** A segment has the rate of its clip. */
+function pixelsOf({ width, height, seconds, clip }: Work): number {
+  return width * height * seconds * clip.fps;
 }
