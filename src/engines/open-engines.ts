@@ -114,7 +114,7 @@ export async function openEngines(options: OpenEnginesOptions): Promise<OpenEngi
           : pool;
       slots.embed = openTable(embed, opened, (id, model): EmbedEngine => {
         if (model.kind === 'upstream') return upstreamEmbedEngine({ settings: model, ...remote(id) });
-        return minilmEngine(pool, poolModel(model), settings.workers, lastPool);
+        return minilmEngine(pool, poolModel(model), settings, lastPool);
       });
     }
     if (needs.has('speakers')) slots.speakers = speakerEncoder(pool, SPEAKERS);

@@ -14,6 +14,7 @@ import { InferenceProcess } from './inference-process.ts';
 import { type AnyJob, PassJob, type PassWork } from './pass-job.ts';
 import { lineOf, nextJob, type Served } from './pass-schedule.ts';
 import type { PoolMeter } from './pool-meter.ts';
+import { requirePlace } from './queue-places.ts';
 import type { ModelDescriptions } from './worker-protocol.ts';
 
 /** Far beyond the first load on a slow machine, which imports the models and measures the voices. */
@@ -172,31 +173,12 @@ class Pool<Spec> implements StartablePool {
     await Promise.all(this.#processes.map((each) => each.close()));
   }
 
-  /**
-   * Each class has places of its own, so a crowd of a lower one never shuts out a higher one; half of them are
-   * the most that one owner may have, so that nobody shuts out the others.
-   */
   #admit<Request, Result>(model: string, work: PassWork<Request, Result>): PassJob<Request, Result> {
     const { queueLimit } = this.#options.settings;
     if (this.#closed) throw shuttingDown();
     if (this.#unable()) throw this.#noProcess();
-    const open = [...this.#jobs].filter((job) => job.priority === work.priority);
-    const own = open.filter(({ owner }) => owner === work.owner).length;
-    const share = Math.ceil(queueLimit / 2);
-    if (own >= share) {
-      throw new ServiceError(
-        'rate_limited',
-        `The server is already working on ${share} requests of this kind for your API key, which is its share. Try again when one has ended.`,
-        { code: 'rate_limit_exceeded', retryAfterS: RETRY_AFTER_S },
-      );
-    }
-    if (open.length >= queueLimit) {
-      throw new ServiceError(
-        'overloaded',
-        `The server is already working on ${queueLimit} requests of this kind, which is its limit. Try again shortly.`,
-        { code: 'server_overloaded', retryAfterS: RETRY_AFTER_S },
-      );
-    }
+    const open = this.#jobs.values().filter((job) => job.priority === work.priority);
+    requirePlace(open, work.owner, queueLimit);
     this.#lastId += 1;
     const job = new PassJob(this.#lastId, model, work, this.#options.clock.monotonicMs());
     this.#jobs.add(job);

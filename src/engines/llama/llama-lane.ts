@@ -11,6 +11,7 @@ import type { EmbeddedTextSettings, InferenceSettings } from '../../contract/set
 import type { TextEvent, TextRequest } from '../../contract/text.ts';
 import { systemClock } from '../../kit/clock.ts';
 import { Turns } from '../../kit/turns.ts';
+import { requirePlace } from '../queue-places.ts';
 import { SupervisedProcess } from '../supervised-process.ts';
 import { LlamaAnswer } from './llama-answer.ts';
 import type { FromLlama, LlamaSampling, LoadedLlama, LoadLlama, ToLlama } from './llama-protocol.ts';
@@ -170,16 +171,7 @@ export class LlamaLane {
   #admit({ owner, priority }: TextRequest): OpenAnswer<FromLlama> {
     if (this.#closed) throw shuttingDown();
     const open = this.#answers.values().filter((answer) => answer.priority === priority);
-    const owners = [...open].map((answer) => answer.owner);
-    const share = Math.ceil(this.#room / 2);
-    if (owners.filter((each) => each === owner).length >= share) {
-      throw new ServiceError(
-        'rate_limited',
-        `The language model is already working on ${share} requests of this kind for your API key, which is its share. Try again when one has ended.`,
-        { code: 'rate_limit_exceeded', retryAfterS: RETRY_AFTER_S },
-      );
-    }
-    if (owners.length >= this.#room) throw overloaded('The language model has too much to do.');
+    requirePlace(open, owner, this.#room);
     this.#lastId += 1;
     const answer = new OpenAnswer<FromLlama>(this.#lastId, owner, priority);
     this.#answers.set(answer.id, answer);

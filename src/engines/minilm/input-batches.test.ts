@@ -22,7 +22,7 @@ function batches(atOnce = 1) {
     const tokens = texts.map((text) => (text === 'too long' ? undefined : text.length));
     yield { places, tokens, vectors: Float32Array.from(tokens.filter((count) => count !== undefined)) };
   };
-  const subject = new InputBatches(atOnce, run);
+  const subject = new InputBatches(atOnce, 8, run);
   const embed = (inputs: string[], fields = {}, signal = never) =>
     subject.embed(embedRequest({ inputs, ...fields }), signal);
   /** The batch at this place, once it has begun. */
@@ -169,8 +169,16 @@ describe('what fails', () => {
 
   it('is one request too many', async () => {
     const { embed, batch, subject } = batches();
-    const open = Array.from({ length: 256 }, () => embed(['x']).catch((error: unknown) => error));
-    await expect(embed(['x'])).rejects.toMatchObject({ kind: 'overloaded', retryAfterS: 2 });
+    const some = (owner: string) =>
+      Array.from({ length: 4 }, () => embed(['x'], { owner }).catch((error: unknown) => error));
+    const open = some('a');
+    // Half of the places are the most of one owner.
+    await expect(embed(['x'], { owner: 'a' })).rejects.toMatchObject({
+      kind: 'rate_limited',
+      retryAfterS: 2,
+    });
+    open.push(...some('b'));
+    await expect(embed(['x'], { owner: 'c' })).rejects.toMatchObject({ kind: 'overloaded', retryAfterS: 2 });
     const lower = embed(['x'], { priority: 'batch' }).catch((error: unknown) => error);
     await batch(0);
     subject.close();

@@ -5,7 +5,8 @@
 
 import type { EmbedRequest } from '../../contract/embed.ts';
 import type { Priority } from '../../contract/engine.ts';
-import { ServiceError, shuttingDown } from '../../contract/error.ts';
+import { shuttingDown } from '../../contract/error.ts';
+import { requirePlace } from '../queue-places.ts';
 import type { MinilmResult } from './minilm-request.ts';
 
 type Input = EmbedRequest['inputs'][number];
@@ -33,9 +34,6 @@ export type RunBatch = (
 /** Largest batch. About four characters make a token, so it is worked on for half a second or so. */
 const BATCH_INPUTS = 64;
 const BATCH_CHARACTERS = 16_000;
-/** Open requests of each priority. */
-const MOST_REQUESTS = 256;
-const RETRY_AFTER_S = 2;
 
 const CLASSES: readonly Priority[] = ['realtime', 'interactive', 'batch'];
 
@@ -58,6 +56,7 @@ interface Taken {
 
 export class InputBatches {
   readonly #atOnce: number;
+  readonly #places: number;
   readonly #run: RunBatch;
   /** By arrival; whoever was served goes to the end. */
   readonly #open = new Set<OpenRequest>();
@@ -66,16 +65,21 @@ export class InputBatches {
   readonly #running = new Map<Priority, number>();
   #scheduled = false;
 
-  /** @param atOnce batches of one priority that run at once; who is in a hurry does not wait for who is not. */
-  constructor(atOnce: number, run: RunBatch) {
+  /**
+   * @param atOnce batches of one priority that run at once; who is in a hurry does not wait for who is not.
+   * @param places open requests of each priority.
+   */
+  constructor(atOnce: number, places: number, run: RunBatch) {
     this.#atOnce = atOnce;
+    this.#places = places;
+    this.#places = places;
     this.#run = run;
   }
 
   /**
    * One result for each input, in order.
-   * @throws InputTooLong; ServiceError `overloaded` when too many requests are open; what a batch throws; the
-   *   signal's reason.
+   * @throws InputTooLong; ServiceError `rate_limited` when too many requests of the owner are open, `overloaded` when too many
+   *   are; what a batch throws; the signal's reason.
    */
   async embed(request: EmbedRequest, signal: AbortSignal): Promise<readonly Embedded[]> {
     this.#admit(request);
@@ -100,14 +104,10 @@ export class InputBatches {
     for (const request of this.#open) request.reject(this.#closed.signal.reason);
   }
 
-  #admit({ priority }: EmbedRequest): void {
+  #admit({ priority, owner }: EmbedRequest): void {
     this.#closed.signal.throwIfAborted();
-    const open = [...this.#open].filter((request) => request.priority === priority).length;
-    if (open < MOST_REQUESTS) return;
-    throw new ServiceError('overloaded', 'The server has too much to do. Try again shortly.', {
-      code: 'server_overloaded',
-      retryAfterS: RETRY_AFTER_S,
-    });
+    const open = this.#open.values().filter((request) => request.priority === priority);
+    requirePlace(open, owner, this.#places);
   }
 
   /** What arrives in one tick of the event loop is looked at together. */

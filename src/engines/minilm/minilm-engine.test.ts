@@ -33,7 +33,7 @@ describe('what cannot be', () => {
     ready: () => ({ ready: true }),
     close: async () => undefined,
   };
-  const engine = minilmEngine(pool, 'minilm', 1);
+  const engine = minilmEngine(pool, 'minilm', { workers: 1, queueLimit: 8 });
   const never = new AbortController().signal;
 
   it.each([

@@ -2,6 +2,7 @@
 
 import type { Embeddings, EmbedEngine, EmbedRequest } from '../../contract/embed.ts';
 import { invalidRequest, type ServiceError } from '../../contract/error.ts';
+import type { InferenceSettings } from '../../contract/settings.ts';
 import { unitVector } from '../../kit/unit-vector.ts';
 import type { InferencePool } from '../worker-pool.ts';
 import { InputBatches, InputTooLong } from './input-batches.ts';
@@ -9,17 +10,17 @@ import type { MinilmDescription, MinilmRequest, MinilmResult } from './minilm-re
 
 /**
  * @param model name in the pool, which outlives the engine.
- * @param atOnce batches that a pool works on at once; one for each of its processes.
+ * @param settings of the pool: each of its processes works on one batch at once.
  * @param lastPool where that is done which nobody waits for; it outlives the engine, too.
  */
 export function minilmEngine(
   pool: InferencePool,
   model: string,
-  atOnce: number,
+  { workers, queueLimit }: Pick<InferenceSettings, 'workers' | 'queueLimit'>,
   lastPool: Pick<InferencePool, 'run'> = pool,
 ): EmbedEngine {
   const description = pool.description<MinilmDescription>(model);
-  const batches = new InputBatches(atOnce, (inputs, { priority, owner }, signal) =>
+  const batches = new InputBatches(workers, queueLimit, (inputs, { priority, owner }, signal) =>
     (priority === 'batch' ? lastPool : pool).run<MinilmRequest, MinilmResult>(
       model,
       { request: { inputs }, priority, owner, delivery: 'text' },
