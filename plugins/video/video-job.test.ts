@@ -256,6 +256,37 @@ describe('a run that is stopped', () => {
   });
 });
 
+it('what was made elsewhere stays there until it is stored here', async () => {
+  const app = await queued();
+  app.engine.script.push(async (request, work, signal) => {
+    await work.remember('job 7 over there');
+    return makeIt(request, work, signal);
+  });
+  const { write } = app.blobs;
+  app.blobs.write = () => Promise.reject(overloaded());
+  await expect(app.run(app.id)).rejects.toMatchObject({ kind: 'overloaded' });
+  expect(app.engine.forgotten).toEqual([]);
+  app.blobs.write = write;
+  expect(await app.run(app.id)).toEqual({ kind: 'done' });
+  expect(app.engine.requests.map(({ remembered }) => remembered)).toEqual([undefined, 'job 7 over there']);
+  expect(app.engine.forgotten).toEqual(['job 7 over there']);
+});
+
+it.each(['completed', 'failed'])(
+  'what was made elsewhere is removed there in the end: %s',
+  async (status) => {
+    const app = await queued();
+    app.engine.script.push(async (request, work, signal) => {
+      await work.remember('job 7 over there');
+      if (status === 'failed') throw invalidRequest('It is too dark.');
+      return makeIt(request, work, signal);
+    });
+    await app.run(app.id);
+    expect(await app.video()).toMatchObject({ status });
+    expect(app.engine.forgotten).toEqual(['job 7 over there']);
+  },
+);
+
 describe('two runs of one video', () => {
   it('end it once: the one that was taken for dead changes nothing and leaves nothing', async () => {
     const app = await queued();

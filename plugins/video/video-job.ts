@@ -69,7 +69,12 @@ interface Held {
   readonly runner: string;
   readonly folder: WorkFolder;
   readonly signal: AbortSignal;
+  /** What the engine has elsewhere. */
+  remembered: string | undefined;
 }
+
+/** What is needed of it to end the job. */
+type Ending = Pick<Held, 'video' | 'runner' | 'remembered'>;
 
 /** A segment on this machine's disk. */
 interface Made {
@@ -103,7 +108,7 @@ class VideoJob implements VideoJobHandler {
     if (effect?.kind === 'give_up') return await this.#giveUp(video, runner);
     const folder = await WorkFolder.open(this.#parts.folder);
     try {
-      return await this.#work({ video, runner, folder, signal });
+      return await this.#work({ video, runner, folder, signal, remembered: video.remembered });
     } finally {
       await folder.release();
     }
@@ -111,7 +116,7 @@ class VideoJob implements VideoJobHandler {
 
   async #work(held: Held): Promise<JobOutcome> {
     const { clock, log, pace, metrics } = this.#parts;
-    const { video, runner, signal } = held;
+    const { video, signal } = held;
     const startedMs = clock.monotonicMs();
     let made: Made;
     try {
@@ -122,7 +127,7 @@ class VideoJob implements VideoJobHandler {
       const failure = runFailure(error);
       if (failure.kind === 'hindered') return { kind: 'again', delayMs: this.#delayMs(video) };
       if (failure.isOurs) log.error('a video could not be made', error, { video: video.id });
-      return await this.#fail(video, runner, failure.error);
+      return await this.#fail(held, failure.error);
     }
     const elapsedMs = clock.monotonicMs() - startedMs;
     pace.made(video, elapsedMs);
@@ -131,9 +136,10 @@ class VideoJob implements VideoJobHandler {
   }
 
   /** @throws what the engine throws; of the blob store what may pass, as `overloaded`. */
-  async #make({ video, runner, folder, signal }: Held): Promise<Made> {
+  async #make(held: Held): Promise<Made> {
+    const { video, runner, folder, signal, remembered } = held;
     const { blobs, clips, videos, video: models } = this.#parts;
-    const { id, clip, prompt, seconds, width, height, audio, remembered } = video;
+    const { id, clip, prompt, seconds, width, height, audio } = video;
     const engine = models.get(video.model);
     if (engine === undefined) throw lost(`The model '${video.model}' is not there any more.`);
     const input = await blobs.read(inputBlob(id), signal);
@@ -146,6 +152,7 @@ class VideoJob implements VideoJobHandler {
         to,
         remember: async (state) => {
           if (!(await videos.remember(id, runner, state))) throw new TakenAway();
+          held.remembered = state;
         },
       },
       signal,
@@ -156,7 +163,8 @@ class VideoJob implements VideoJobHandler {
   }
 
   /** What is made is stored even while the process stops; the lease and the store's guard say whether it counts. */
-  async #complete({ video, runner }: Held, made: Made): Promise<JobOutcome> {
+  async #complete(held: Held, made: Made): Promise<JobOutcome> {
+    const { video, runner } = held;
     const { id, clip } = video;
     const stored: MadeVideo = {
       segment: made.segment,
@@ -165,8 +173,7 @@ class VideoJob implements VideoJobHandler {
     };
     const at = unixSeconds(this.#parts.clock);
     const ended = await this.#end(
-      video,
-      runner,
+      held,
       { status: 'completed', made: stored, at },
       videoTokens(clip, made.segment),
     );
@@ -183,28 +190,27 @@ class VideoJob implements VideoJobHandler {
     return this.#parts.blobs.write(blob, Bun.file(path).stream(), this.#leaving.signal);
   }
 
-  async #fail(video: VideoRecord, runner: string, error: VideoError): Promise<JobOutcome> {
-    const { id, model, remembered } = video;
+  async #fail(held: Ending, error: VideoError): Promise<JobOutcome> {
     const at = unixSeconds(this.#parts.clock);
     const nothing = { inputTokens: 0, outputTokens: 0 };
-    const ended = await this.#end(video, runner, { status: 'failed', error, at }, nothing);
-    // What another runner goes on from is that one's.
-    if (ended && remembered !== undefined) await this.#parts.video.get(model)?.forget(remembered);
-    return await this.#tidy(id, this.#leaving.signal);
+    await this.#end(held, { status: 'failed', error, at }, nothing);
+    return await this.#tidy(held.video.id, this.#leaving.signal);
   }
 
   async #giveUp(video: VideoRecord, runner: string): Promise<JobOutcome> {
     this.#parts.log.warn('a video was given up after a day', { video: video.id });
-    return await this.#fail(video, runner, {
-      code: 'timeout',
-      message: 'The video was not made within a day, and costs nothing.',
-    });
+    return await this.#fail(
+      { video, runner, remembered: video.remembered },
+      {
+        code: 'timeout',
+        message: 'The video was not made within a day, and costs nothing.',
+      },
+    );
   }
 
   /** @returns false when another runner has it. */
   async #end(
-    video: VideoRecord,
-    runner: string,
+    { video, runner, remembered }: Ending,
     end: VideoEnd,
     consumed: { readonly inputTokens: number; readonly outputTokens: number },
   ): Promise<boolean> {
@@ -218,6 +224,8 @@ class VideoJob implements VideoJobHandler {
     if (!(await videos.end(video.id, runner, end, bill))) return false;
     jobCalls.stored(bill.record);
     metrics.ended.add({ status });
+    // Not before: a segment that could not be stored is fetched again. What another runner goes on from is that one's.
+    if (remembered !== undefined) await this.#parts.video.get(model)?.forget(remembered);
     return true;
   }
 

@@ -89,11 +89,11 @@ export interface VideoEngine {
   /**
    * Makes the new segment, alone: it begins where the clip ends.
    * @throws ServiceError `upstream` when a remote engine failed, `invalid_request` (code `content_policy_violation`) when
-   *   it refused the prompt, `timeout` when it took too long, `internal` when a process died; the signal's reason after an abort, and then nothing goes on elsewhere unless it was
-   *   remembered.
+   *   it refused the prompt, `timeout` when it took too long, `overloaded` when it may go well later, `internal` when a
+   *   process died; the signal's reason after an abort. Nothing is left elsewhere but what was remembered.
    */
   extend(request: ExtensionRequest, work: ExtensionWork, signal: AbortSignal): Promise<VideoSegment>;
-  /** Stops what an earlier run left behind elsewhere, of a job that ended otherwise. Never rejects. */
+  /** Removes what a job that has ended has elsewhere, also what is still being made. Never rejects. */
   forget(remembered: string): Promise<void>;
   /** Idempotent. */
   close(): Promise<void>;

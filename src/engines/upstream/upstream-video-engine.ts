@@ -87,8 +87,7 @@ class UpstreamVideoEngine implements VideoEngine {
   async extend(request: ExtensionRequest, work: ExtensionWork, signal: AbortSignal): Promise<VideoSegment> {
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(tookTooLong()), this.#options.timeLimitMs ?? TIME_LIMIT_MS);
-    const left = AbortSignal.any([signal, this.#closed.signal]);
-    const ended = AbortSignal.any([left, late.signal]);
+    const ended = AbortSignal.any([signal, this.#closed.signal, late.signal]);
     const job = { id: request.remembered, remembered: request.remembered !== undefined };
     const files = { tail: `${work.to}.tail`, picture: `${work.to}.picture`, made: `${work.to}.made` };
     try {
@@ -103,15 +102,11 @@ class UpstreamVideoEngine implements VideoEngine {
       const { id } = job;
       const isWhole = await this.#patiently(() => this.#fetch(id, files.made, ended), ended);
       if (!isWhole) throw upstreamFault('its answer is too long');
-      const segment = await this.#trim(files.made, request, work.to, ended);
-      await this.forget(job.id);
-      return segment;
+      return await this.#trim(files.made, request, work.to, ended);
     } catch (error) {
-      const failure = ended.aborted ? ended.reason : diskFailure(error);
-      // Who has left, or has no room now, comes back for what was remembered.
-      const comesBack = job.remembered && (left.aborted || isHindrance(failure));
-      if (job.id !== undefined && !comesBack) await this.forget(job.id);
-      throw failure;
+      if (job.id !== undefined && !job.remembered) await this.forget(job.id);
+      ended.throwIfAborted();
+      throw diskFailure(error);
     } finally {
       clearTimeout(timer);
       await Promise.all(Object.values(files).map((path) => rm(path, { force: true })));
