@@ -43,12 +43,13 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
   chat: {
     path: '/v1/chat/completions',
-    until: 'end',
+    until: 'first bytes',
     body: {
       model: 'smollm2-135m-instruct',
       messages: [{ role: 'user', content: 'Name three birds.' }],
       max_tokens: 16,
       temperature: 0,
+      stream: true,
     },
   },
   embeddings: {

@@ -73,8 +73,9 @@ export class LlamaLane {
     this.#options = options;
     const { settings, inference, model, nice } = options;
     const { slots, contextTokens } = settings;
-    // One place is left for the others, so that they need not wait for the end of a long answer.
-    const ofOneOwner = Math.max(1, slots - 1);
+    // Answers share the cores, so that beside a flood of one key another's is written at a third of the pace and no less;
+    // and it need not wait for the end of a long one.
+    const ofOneOwner = Math.ceil(slots / 2);
     this.#turns = new Turns({ atOnce: slots, ofOneOwner, waiting: CLASSES * this.#room });
     this.#process = new SupervisedProcess({
       name: 'language model process',
