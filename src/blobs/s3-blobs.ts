@@ -30,7 +30,7 @@ const START_MS = 20_000;
 const NEVER = new AbortController().signal;
 
 /**
- * Blobs in a bucket that several machines share (docs/scale-out.md).
+ * Blobs in a bucket that several machines share (docs/guide/scale-out.md).
  * @param clock compared with the times of the server.
  * @throws StartError when the bucket cannot be used.
  */
