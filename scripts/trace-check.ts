@@ -3,7 +3,7 @@ import { check, initial, parseTraceLine, type State } from '../plugins/realtime/
 
 const USAGE = `Usage: bun run trace-check <file | ->
   Judges a trace of realtime frames, one JSON entry a line, by the order rules and the schemas of the events.
-  See docs/realtime-traces.md. Exit code 0 when nothing is wrong, 1 when something is, 2 for wrong usage.`;
+  See docs/guide/realtime-traces.md. Exit code 0 when nothing is wrong, 1 when something is, 2 for wrong usage.`;
 
 /** Longest line: an append that fills the buffer has 35 MB. */
 const MOST_LINE_CHARACTERS = 64 * 1024 * 1024;

@@ -1,5 +1,5 @@
 /**
- * A trace: every frame of realtime connections as one side saw them, one entry a line (docs/realtime-traces.md).
+ * A trace: every frame of realtime connections as one side saw them, one entry a line (docs/guide/realtime-traces.md).
  * Wire names, because the entries are written to files.
  */
 
