@@ -1,6 +1,7 @@
 /**
  * Numbers that the service shows at `/metrics`. Names are snake_case with the unit last; labels come from
- * small closed sets, never from what a caller sent.
+ * small closed sets, never from what a caller sent. Parts of the service come and go while it runs: whoever asks
+ * for a name that was given before gets the same numbers, which go on.
  */
 
 export type Labels = Readonly<Record<string, string>>;
@@ -10,15 +11,23 @@ export interface Counter {
   add(labels: Labels, by?: number): void;
 }
 
+/** How much of something there is. Whoever adds takes away again. */
+export interface Level {
+  /** @param by may be negative. */
+  add(labels: Labels, by: number): void;
+}
+
 export interface Histogram {
   /** Records one value in the unit that the name ends with. */
   observe(labels: Labels, value: number): void;
 }
 
+/** Each throws when a name was given before to another kind of number or with other labels. */
 export interface Metrics {
   counter(name: string, help: string, labelNames: readonly string[]): Counter;
+  level(name: string, help: string, labelNames: readonly string[]): Level;
   /** @param buckets upper bounds, rising, in the unit of the name. */
   histogram(name: string, help: string, labelNames: readonly string[], buckets: readonly number[]): Histogram;
-  /** `read` is called at every scrape; it must be cheap and must not throw. */
+  /** `read` is called at every scrape, the newest alone; it must be cheap and must not throw. */
   gauge(name: string, help: string, read: () => number): void;
 }

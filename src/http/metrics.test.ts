@@ -33,11 +33,29 @@ describe('metrics', () => {
     expect(await metrics.render()).toContain('queue_depth 4');
   });
 
-  test('a name can be taken once, and registries do not share names', () => {
+  test('a name that is asked for again has its numbers still', async () => {
+    const metrics = open();
+    metrics.counter('x_total', 'x', ['model']).add({ model: 'a' });
+    metrics.counter('x_total', 'x', ['model']).add({ model: 'a' });
+    metrics.histogram('x_seconds', 'x', [], [1]).observe({}, 0.5);
+    metrics.histogram('x_seconds', 'x', [], [1]).observe({}, 0.5);
+    metrics.level('x_open', 'x', ['kind']).add({ kind: 'a' }, 3);
+    metrics.level('x_open', 'x', ['kind']).add({ kind: 'a' }, -1);
+    metrics.gauge('x_depth', 'x', () => 1);
+    metrics.gauge('x_depth', 'x', () => 2);
+    const text = await metrics.render();
+    expect(text).toContain('x_total{model="a"} 2');
+    expect(text).toContain('x_seconds_count 2');
+    expect(text).toContain('x_open{kind="a"} 2');
+    expect(text).toContain('x_depth 2');
+  });
+
+  test('a name is of one kind and has the same labels always, and registries do not share names', () => {
     const metrics = open();
     metrics.counter('x_total', 'x', []);
-    expect(() => metrics.counter('x_total', 'x', [])).toThrow();
-    open().counter('x_total', 'x', []);
+    expect(() => metrics.counter('x_total', 'x', ['model'])).toThrow('x_total is counter(), not counter(model)');
+    expect(() => metrics.gauge('x_total', 'x', () => 1)).toThrow('x_total is counter(), not gauge()');
+    open().counter('x_total', 'x', ['model']);
   });
 
   test('a label that was not declared is refused', () => {
@@ -47,7 +65,7 @@ describe('metrics', () => {
 
   test('the process shows memory, CPU time and its start, each a finite number', async () => {
     const text = await open().render();
-    for (const name of ['process_resident_memory_bytes', 'process_heap_used_bytes', 'process_cpu_seconds']) {
+    for (const name of ['process_resident_memory_bytes', 'process_heap_used_bytes', 'process_cpu_seconds_total']) {
       const value = Number(new RegExp(`^${name} (.+)$`, 'm').exec(text)?.[1]);
       expect(value, name).toBeGreaterThan(0);
     }
@@ -61,5 +79,6 @@ describe('metrics', () => {
     const pause = async () => Number(/^event_loop_pause_seconds (.+)$/m.exec(await metrics.render())?.[1]);
     await expect.poll(pause).toBeCloseTo(0.5);
     expect(await pause()).toBeLessThan(0.1);
+    expect(await metrics.render()).toMatch(/^event_loop_delay_seconds_bucket\{le="0\.5"\} [1-9]/m);
   });
 });

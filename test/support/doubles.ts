@@ -15,6 +15,7 @@ export const silentLog: Logger = {
 /** Counts nothing. */
 export const noMetrics: Metrics = {
   counter: () => ({ add: () => undefined }),
+  level: () => ({ add: () => undefined }),
   histogram: () => ({ observe: () => undefined }),
   gauge: () => undefined,
 };
