@@ -1,0 +1,58 @@
+/** One server-sent event. */
+export interface ServerEvent {
+  /** The `event:` line, else `message`. */
+  readonly event: string;
+  /** The `data:` lines, joined by line feeds. */
+  readonly data: string;
+}
+
+/** Cuts a text that arrives in pieces into events (WHATWG HTML, server-sent events); comments are left out. */
+export class EventCutter {
+  #rest = '';
+  #event = '';
+  #data: string[] = [];
+
+  /** The events that this piece completes. */
+  read(piece: string): ServerEvent[] {
+    const events: ServerEvent[] = [];
+    const lines = (this.#rest + piece).split(/\r\n|\n|\r(?!$)/);
+    this.#rest = lines.pop() ?? '';
+    for (const line of lines) {
+      if (line !== '') this.#field(line);
+      else if (this.#data.length > 0) events.push(this.#take());
+      else this.#event = '';
+    }
+    return events;
+  }
+
+  #field(line: string): void {
+    const colon = line.indexOf(':');
+    const name = colon === -1 ? line : line.slice(0, colon);
+    const value = colon === -1 ? '' : line.slice(colon + 1).replace(/^ /, '');
+    if (name === 'event') this.#event = value;
+    else if (name === 'data') this.#data.push(value);
+  }
+
+  #take(): ServerEvent {
+    const taken = { event: this.#event || 'message', data: this.#data.join('\n') };
+    this.#event = '';
+    this.#data = [];
+    return taken;
+  }
+}
+
+/** The events of an answer, as they arrive. Whoever stops early cancels the answer. */
+export async function* readEvents(response: Response): AsyncGenerator<ServerEvent, void, undefined> {
+  if (response.body === null) return;
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  const cutter = new EventCutter();
+  try {
+    while (true) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield* cutter.read(value);
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}

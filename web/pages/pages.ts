@@ -1,0 +1,93 @@
+import { type ComponentType, lazy } from 'react';
+import type { IconName } from '../parts/icon.tsx';
+
+/** A page of the console. */
+export interface ConsolePage {
+  /** Behind the `#` of the address. */
+  readonly path: string;
+  readonly title: string;
+  readonly icon: IconName;
+  /** The plugin without which the page can do nothing; undefined for pages of the core. */
+  readonly plugin?: string;
+  /** Loaded when it is first opened. */
+  readonly component: ComponentType;
+}
+
+const speak: ConsolePage = {
+  path: '/speak',
+  title: 'Speak and hear',
+  icon: 'speak',
+  plugin: 'speech',
+  component: lazy(() => import('./speak/speak-page.tsx')),
+};
+
+const voices: ConsolePage = {
+  path: '/voices',
+  title: 'Voices',
+  icon: 'voices',
+  plugin: 'voices',
+  component: lazy(() => import('./voices/voices-page.tsx')),
+};
+
+const realtime: ConsolePage = {
+  path: '/realtime',
+  title: 'Realtime',
+  icon: 'realtime',
+  plugin: 'realtime',
+  component: lazy(() => import('./realtime/realtime-page.tsx')),
+};
+
+const responses: ConsolePage = {
+  path: '/responses',
+  title: 'Responses',
+  icon: 'responses',
+  plugin: 'responses',
+  component: lazy(() => import('./responses/responses-page.tsx')),
+};
+
+const batches: ConsolePage = {
+  path: '/batches',
+  title: 'Batches',
+  icon: 'batches',
+  plugin: 'batch',
+  component: lazy(() => import('./batches/batches-page.tsx')),
+};
+
+const video: ConsolePage = {
+  path: '/video',
+  title: 'Video',
+  icon: 'video',
+  plugin: 'video',
+  component: lazy(() => import('./video/video-page.tsx')),
+};
+
+const usage: ConsolePage = {
+  path: '/usage',
+  title: 'Usage',
+  icon: 'usage',
+  component: lazy(() => import('./usage/usage-page.tsx')),
+};
+
+const keys: ConsolePage = {
+  path: '/keys',
+  title: 'API keys',
+  icon: 'keys',
+  component: lazy(() => import('./keys/keys-page.tsx')),
+};
+
+const plugins: ConsolePage = {
+  path: '/plugins',
+  title: 'Plugins',
+  icon: 'plugins',
+  component: lazy(() => import('./plugins/plugins-page.tsx')),
+};
+
+/** As the navigation shows them. */
+export const PAGE_GROUPS: readonly { readonly title: string; readonly pages: readonly ConsolePage[] }[] = [
+  { title: 'Voice', pages: [speak, voices, realtime] },
+  { title: 'Text and video', pages: [responses, batches, video] },
+  { title: 'Organization', pages: [usage, keys, plugins] },
+];
+
+/** All of them; the first is what the console opens with. */
+export const PAGES = [speak, voices, realtime, responses, batches, video, usage, keys, plugins] as const;

@@ -1,0 +1,44 @@
+import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { type ReactNode, useState } from 'react';
+import { type ServiceFault, toFault } from '../client/service-fault.ts';
+import { FaultNote } from './fault-note.tsx';
+
+/** Asks before something that cannot be taken back; stays open with the fault when it does not work. */
+export function Confirm(props: {
+  readonly title: string;
+  readonly text: ReactNode;
+  /** The word on the button that does it. */
+  readonly action: string;
+  readonly onConfirm: () => Promise<unknown>;
+  readonly onClose: () => void;
+}) {
+  const [isRunning, setRunning] = useState(false);
+  const [fault, setFault] = useState<ServiceFault>();
+  const confirm = async () => {
+    setRunning(true);
+    setFault(undefined);
+    try {
+      await props.onConfirm();
+      props.onClose();
+    } catch (error) {
+      setFault(toFault(error));
+      setRunning(false);
+    }
+  };
+  return (
+    <Modal opened onClose={props.onClose} title={props.title} closeButtonProps={{ 'aria-label': 'Close' }}>
+      <Stack>
+        <Text size="sm">{props.text}</Text>
+        <FaultNote fault={fault} />
+        <Group justify="flex-end" gap="xs">
+          <Button variant="default" onClick={props.onClose} data-autofocus>
+            Keep
+          </Button>
+          <Button color="red" loading={isRunning} onClick={confirm}>
+            {props.action}
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}

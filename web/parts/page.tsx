@@ -1,0 +1,33 @@
+import { Box, Group, Stack, Text, Title } from '@mantine/core';
+import { type ReactNode, useEffect } from 'react';
+
+/** A page of the console: its title, what it is for in a sentence, what can be done, and the rest. */
+export function Page(props: {
+  readonly title: string;
+  readonly text?: ReactNode;
+  /** Buttons beside the title. */
+  readonly actions?: ReactNode;
+  readonly children?: ReactNode;
+}) {
+  useEffect(() => {
+    document.title = `${props.title} – Voice service`;
+  }, [props.title]);
+  return (
+    <Stack gap="lg" maw={1120} mx="auto">
+      <Group justify="space-between" align="flex-start" gap="sm">
+        <Box flex="1 1 18rem">
+          <Title order={1} size="h2">
+            {props.title}
+          </Title>
+          {props.text !== undefined && (
+            <Text c="dimmed" maw="44rem">
+              {props.text}
+            </Text>
+          )}
+        </Box>
+        {props.actions !== undefined && <Group gap="xs">{props.actions}</Group>}
+      </Group>
+      {props.children}
+    </Stack>
+  );
+}

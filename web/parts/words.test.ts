@@ -1,0 +1,31 @@
+import { describe, expect, test } from 'vitest';
+import { bytesWords, countWords, creditWords, secondsWords } from './words.ts';
+
+describe('values in words', () => {
+  test.each([
+    [0, '0 s'],
+    [0.004, '< 0.01 s'],
+    [2.345, '2.35 s'],
+    [12.34, '12.3 s'],
+    [61, '1 min'],
+    [3900, '1 h 5 min'],
+  ])('%d seconds are %s', (seconds, words) => {
+    expect(secondsWords(seconds)).toBe(words);
+  });
+
+  test.each([
+    [0, '0 B'],
+    [999, '999 B'],
+    [1000, '1.0 kB'],
+    [1_234_567, '1.2 MB'],
+    [999_999, '1.0 MB'],
+    [250_000_000, '250 MB'],
+  ])('%d bytes are %s', (bytes, words) => {
+    expect(bytesWords(bytes)).toBe(words);
+  });
+
+  test('counts have separators, credits their millionths', () => {
+    expect(countWords(1234567)).toBe('1,234,567');
+    expect(creditWords(12.500001)).toBe('12.500001');
+  });
+});

@@ -1,0 +1,38 @@
+import { localStorageColorSchemeManager, MantineProvider } from '@mantine/core';
+import { Router } from 'wouter';
+import { useHashLocation } from 'wouter/use-hash-location';
+import { SessionProvider } from '../client/session.tsx';
+import { ErrorBoundary } from './error-boundary.tsx';
+import { Frame } from './frame.tsx';
+import { PageSwitch } from './page-switch.tsx';
+import { PluginStates } from './plugin-states.tsx';
+import { SignIn } from './sign-in.tsx';
+import { styleNonce } from './style-nonce.ts';
+import { cssVariables, theme } from './theme.ts';
+
+const colorScheme = localStorageColorSchemeManager({ key: 'console.color-scheme' });
+
+/** The whole console. */
+export function ConsoleApp() {
+  return (
+    <MantineProvider
+      theme={theme}
+      cssVariablesResolver={cssVariables}
+      colorSchemeManager={colorScheme}
+      defaultColorScheme="auto"
+      getStyleNonce={styleNonce}
+    >
+      <ErrorBoundary>
+        <SessionProvider entrance={(entrance) => <SignIn {...entrance} />}>
+          <Router hook={useHashLocation}>
+            <PluginStates>
+              <Frame>
+                <PageSwitch />
+              </Frame>
+            </PluginStates>
+          </Router>
+        </SessionProvider>
+      </ErrorBoundary>
+    </MantineProvider>
+  );
+}

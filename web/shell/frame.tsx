@@ -1,0 +1,156 @@
+import {
+  ActionIcon,
+  AppShell,
+  Badge,
+  Box,
+  Burger,
+  Group,
+  Menu,
+  NavLink,
+  ScrollArea,
+  Text,
+  useMantineColorScheme,
+} from '@mantine/core';
+import { useDisclosure } from '@mantine/hooks';
+import { type ReactNode, useEffect } from 'react';
+import { Link, useLocation } from 'wouter';
+import { useSession } from '../client/session.tsx';
+import { type ConsolePage, PAGE_GROUPS } from '../pages/pages.ts';
+import { Icon } from '../parts/icon.tsx';
+import classes from './frame.module.css';
+import { usePlugin } from './plugin-states.tsx';
+import { SCHEMES } from './theme.ts';
+
+/** Header, navigation, and the page between them. */
+export function Frame({ children }: { readonly children: ReactNode }) {
+  const [isOpen, { toggle, close }] = useDisclosure(false);
+  const [path] = useLocation();
+  // biome-ignore lint/correctness/useExhaustiveDependencies: on a phone, a new page closes the navigation
+  useEffect(close, [path]);
+  return (
+    <AppShell
+      layout="alt"
+      header={{ height: 52 }}
+      navbar={{ width: 216, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
+      padding={{ base: 'md', sm: 'xl' }}
+    >
+      <button type="button" className={classes.skip} onClick={focusContent}>
+        To the content
+      </button>
+      <AppShell.Header px="md">
+        <Group h="100%" justify="space-between" wrap="nowrap" gap="sm">
+          <Group gap="sm" wrap="nowrap" hiddenFrom="sm">
+            <Burger
+              opened={isOpen}
+              onClick={toggle}
+              size="sm"
+              aria-label={isOpen ? 'Close the navigation' : 'Open the navigation'}
+            />
+            <Text fw={600}>Voice service</Text>
+          </Group>
+          <Box visibleFrom="sm" />
+          <Account />
+        </Group>
+      </AppShell.Header>
+      <AppShell.Navbar aria-label="Pages" p="sm">
+        <Group h={40} px="sm" justify="space-between" wrap="nowrap">
+          <Text fw={600}>Voice service</Text>
+          <Burger opened onClick={close} size="sm" hiddenFrom="sm" aria-label="Close the navigation" />
+        </Group>
+        <AppShell.Section grow component={ScrollArea}>
+          {PAGE_GROUPS.map(({ title, pages }) => (
+            <Box key={title} component="section" aria-label={title} mt="md">
+              <Text size="xs" c="dimmed" fw={600} px="sm" mb={4}>
+                {title}
+              </Text>
+              {pages.map((page) => (
+                <PageLink key={page.path} page={page} isCurrent={path === page.path} />
+              ))}
+            </Box>
+          ))}
+        </AppShell.Section>
+        <AppShell.Section>
+          <Group gap="md" px="sm" py="xs">
+            <a className={classes.link} href="docs">
+              Docs
+            </a>
+            <a className={classes.link} href="swagger">
+              API
+            </a>
+          </Group>
+        </AppShell.Section>
+      </AppShell.Navbar>
+      <AppShell.Main id="content" tabIndex={-1} className={classes.main}>
+        {children}
+      </AppShell.Main>
+    </AppShell>
+  );
+}
+
+/** Past the navigation. No link: the address names the page, so it cannot name a place in it. */
+function focusContent(): void {
+  document.getElementById('content')?.focus();
+}
+
+function PageLink({ page, isCurrent }: { readonly page: ConsolePage; readonly isCurrent: boolean }) {
+  const plugin = usePlugin(page.plugin);
+  const state = plugin?.state ?? 'on';
+  return (
+    <NavLink
+      component={Link}
+      href={page.path}
+      label={page.title}
+      leftSection={<Icon name={page.icon} />}
+      rightSection={
+        state !== 'on' && (
+          <Badge size="xs" variant="light" color={state === 'failed' ? 'red' : 'gray'}>
+            {state}
+          </Badge>
+        )
+      }
+      active={isCurrent}
+      aria-current={isCurrent ? 'page' : undefined}
+      py={6}
+      className={classes.page}
+    />
+  );
+}
+
+/** Whose key this is, how it looks, and the way out. */
+function Account() {
+  const { organization, signOut } = useSession();
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  return (
+    <Group gap="sm" wrap="nowrap" miw={0}>
+      <Text size="sm" truncate title="Your organization">
+        {organization.id}
+      </Text>
+      <Badge variant="light" color="gray" size="sm" visibleFrom="xs">
+        {organization.operator ? 'operator' : organization.role}
+      </Badge>
+      <Menu position="bottom-end" width={200}>
+        <Menu.Target>
+          <ActionIcon variant="default" aria-label="Appearance" title="Appearance">
+            <Icon name="theme" size={16} />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          {SCHEMES.map(({ value, label }) => (
+            <Menu.Item
+              key={value}
+              onClick={() => setColorScheme(value)}
+              role="menuitemradio"
+              aria-checked={colorScheme === value}
+              rightSection={colorScheme === value && <Icon name="check" size={16} />}
+            >
+              {label}
+            </Menu.Item>
+          ))}
+        </Menu.Dropdown>
+      </Menu>
+      <ActionIcon variant="default" onClick={signOut} aria-label="Sign out" title="Sign out">
+        <Icon name="leave" size={16} />
+      </ActionIcon>
+    </Group>
+  );
+}

@@ -1,0 +1,70 @@
+import { Anchor, Center, Loader } from '@mantine/core';
+import { type ComponentType, Suspense } from 'react';
+import { Link, Redirect, Route, Switch, useLocation } from 'wouter';
+import { type ConsolePage, PAGES } from '../pages/pages.ts';
+import { Empty } from '../parts/empty.tsx';
+import { Page } from '../parts/page.tsx';
+import { ErrorBoundary } from './error-boundary.tsx';
+import { type PluginState, usePlugin } from './plugin-states.tsx';
+
+/** The page that the address names. */
+export function PageSwitch() {
+  const [path] = useLocation();
+  return (
+    // A page that cannot be shown does not keep another one from it.
+    <ErrorBoundary key={path}>
+      <Suspense fallback={<Loading />}>
+        <Switch>
+          <Route path="/">
+            <Redirect to={PAGES[0].path} replace />
+          </Route>
+          {PAGES.map((page) => (
+            <Route key={page.path} path={page.path}>
+              <PluginPage page={page} />
+            </Route>
+          ))}
+          <Route>
+            <Page title="No such page">
+              <Empty text={`The console has no page ${path}.`}>
+                <Anchor component={Link} href={PAGES[0].path}>
+                  {PAGES[0].title}
+                </Anchor>
+              </Empty>
+            </Page>
+          </Route>
+        </Switch>
+      </Suspense>
+    </ErrorBoundary>
+  );
+}
+
+function Loading() {
+  return (
+    <Center py="xl" role="status" aria-label="Loading">
+      <Loader size="sm" />
+    </Center>
+  );
+}
+
+const WHY: Readonly<Record<Exclude<PluginState, 'on'>, string>> = {
+  off: 'is off, so this page can do nothing.',
+  starting: 'is starting. This page comes by itself when it is ready.',
+  stopping: 'is stopping: running work ends, and nothing new begins.',
+  failed: 'could not start, so this page can do nothing.',
+};
+
+/** The page, or why its plugin does not serve it. */
+function PluginPage({ page }: { readonly page: ConsolePage }) {
+  const plugin = usePlugin(page.plugin);
+  const Shown: ComponentType = page.component;
+  if (plugin === undefined || plugin.state === 'on') return <Shown />;
+  return (
+    <Page title={page.title}>
+      <Empty text={`The plugin '${plugin.name}' ${WHY[plugin.state]} ${plugin.detail ?? ''}`}>
+        <Anchor component={Link} href="/plugins">
+          Plugins
+        </Anchor>
+      </Empty>
+    </Page>
+  );
+}

@@ -1,0 +1,50 @@
+import { Button, Center, Code, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core';
+import { type FormEvent, useState } from 'react';
+import type { Entrance } from '../client/session.tsx';
+import { FaultNote } from '../parts/fault-note.tsx';
+
+/** Asks for a key. */
+export function SignIn({ isTrying, fault, signIn }: Entrance) {
+  const [key, setKey] = useState('');
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (key.trim() !== '') signIn(key.trim());
+  };
+  return (
+    <Center component="main" mih="100dvh" p="md">
+      <Paper component="form" onSubmit={submit} withBorder p="xl" w="100%" maw={420}>
+        <Stack>
+          <div>
+            <Title order={1} size="h3">
+              Voice service
+            </Title>
+            <Text c="dimmed" size="sm">
+              Sign in with an API key of your organization. It stays in this tab.
+            </Text>
+          </div>
+          <PasswordInput
+            label="API key"
+            placeholder="sk-…"
+            value={key}
+            onChange={(event) => setKey(event.currentTarget.value)}
+            error={typeof fault === 'string' ? fault : undefined}
+            autoComplete="off"
+            spellCheck={false}
+            autoFocus
+            required
+            withAsterisk={false}
+            visibilityToggleButtonProps={{ 'aria-label': 'Show the key', tabIndex: 0 }}
+          />
+          {typeof fault === 'object' && <FaultNote fault={fault} />}
+          <Button type="submit" loading={isTrying}>
+            Sign in
+          </Button>
+          <Text c="dimmed" size="xs">
+            The first start prints a key. More are made with <Code>bun run keys create --org NAME</Code>, or
+            here by an admin.
+          </Text>
+        </Stack>
+      </Paper>
+    </Center>
+  );
+}
