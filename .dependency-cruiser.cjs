@@ -49,7 +49,7 @@ const importers = [
   ['pino', 'node_modules/pino/', '^src/kit/json-logger\\.ts$'],
   ['prometheus', 'node_modules/prom-client/', '^src/http/metrics\\.ts$'],
   ['multipart', 'node_modules/@fastify/busboy/', '^src/http/multipart\\.ts$'],
-  ['addresses', 'node_modules/ipaddr\\.js/', '^src/http/guarded-fetch\\.ts$'],
+  ['addresses', 'node_modules/ipaddr\\.js/', '^src/(http/guarded-fetch|kit/network-address)\\.ts$'],
   ['redis', 'node_modules/ioredis/', '^src/redis/'],
   ['rate-limiter', 'node_modules/rate-limiter-flexible/', '^src/limits/'],
   ['bullmq', 'node_modules/bullmq/', '^src/jobs/'],

@@ -6,6 +6,7 @@ import type { Logger } from './contract/logger.ts';
 import type { UsageReader } from './contract/usage.ts';
 import type { Authenticator } from './http/auth.ts';
 import { consoleRoutes } from './http/console-route.ts';
+import type { OriginRules } from './http/cors.ts';
 import { healthRoutes } from './http/health-routes.ts';
 import type { MetricsRegistry } from './http/metrics.ts';
 import { metricsRoutes } from './http/metrics-routes.ts';
@@ -25,6 +26,7 @@ export interface AppParts {
   /** False when `/metrics` has a port of its own. */
   readonly showMetrics: boolean;
   readonly authenticate: Authenticator;
+  readonly origins: OriginRules;
   readonly requestLimits: RequestLimits;
   readonly requestBytes: number;
   readonly modelIds: readonly string[];
@@ -36,7 +38,8 @@ export interface AppParts {
 
 /** The whole HTTP surface of the service: the core's routes and those of the started plugins. Never listens. */
 export function buildApp(parts: AppParts): AnyElysia {
-  const { clock, log, metrics, authenticate, requestLimits, requestBytes, draining, registry } = parts;
+  const { clock, log, metrics, authenticate, origins, requestLimits, requestBytes, draining, registry } =
+    parts;
   let table: RouteTable | undefined;
   // Made at the first request that asks, when every route is mounted.
   const routes = () => {
@@ -50,7 +53,12 @@ export function buildApp(parts: AppParts): AnyElysia {
     // Otherwise the framework finds the path by counting on a host name of four letters or more.
     handler: { standardHostname: false },
   })
-    .use(requestHooks({ clock, log, metrics, authenticate, requestLimits, requestBytes, draining, routes }))
+    .use(
+      requestHooks({
+        ...{ clock, log, metrics, authenticate, origins },
+        ...{ requestLimits, requestBytes, draining, routes },
+      }),
+    )
     .use(healthRoutes({ readiness: registry.readiness, draining }))
     .use(consoleRoutes())
     .use(openapiRoutes(parts.version))

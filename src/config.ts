@@ -25,6 +25,7 @@ import type {
   WebSearchSettings,
 } from './contract/settings.ts';
 import { hashApiKey } from './kit/api-key.ts';
+import { type NetworkRange, parseRange } from './kit/network-address.ts';
 import { PostgresUrlError, parsePostgresUrl } from './kit/postgres-url.ts';
 
 export { ConfigError } from './config-file.ts';
@@ -45,6 +46,7 @@ export interface Config {
   readonly metricsPort: number | undefined;
   /** A second listener, that speaks TLS; undefined is none. */
   readonly tls: TlsSettings | undefined;
+  readonly http: HttpSettings;
   readonly shutdownGraceMs: number;
   readonly logLevel: LogLevel;
   /** Whether npm or npx started this process: it names itself to whatever it runs. */
@@ -87,6 +89,18 @@ export interface TlsSettings {
   /** Paths of PEM files. */
   readonly certFile: string;
   readonly keyFile: string;
+}
+
+/** What is asked of who sends requests. */
+export interface HttpSettings {
+  /** Origins of the pages that may call, beside the service's own; undefined is any. */
+  readonly allowedOrigins: readonly string[] | undefined;
+  /** For how long browsers are told to come by TLS alone; 0 tells nothing. */
+  readonly strictTransportSeconds: number;
+  /** Wrong keys of a minute from one address that are looked up. */
+  readonly wrongKeysPerMinute: number;
+  /** Proxies whose `x-forwarded-for` is believed. */
+  readonly trustedProxies: readonly NetworkRange[];
 }
 
 /** How stored voices are made. */
@@ -256,6 +270,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     port: env.integer('PORT', 0, 65_535) ?? 8080,
     metricsPort: env.integer('METRICS_PORT', 0, 65_535),
     tls: tlsSettings(env),
+    http: httpSettings(file),
     rateLimits: rateLimits(file),
     redisUrl: redisUrl(env),
     shutdownGraceMs: env.integer('SHUTDOWN_GRACE_MS', 0, 3_600_000) ?? 30_000,
@@ -429,6 +444,23 @@ function redisUrl(env: EnvironmentReader): Secret | undefined {
   const { protocol, hostname } = URL.parse(url) ?? {};
   if ((protocol === 'redis:' || protocol === 'rediss:') && hostname) return new Secret(url);
   throw new ConfigError('Environment variable REDIS_URL must be redis://host:port, or rediss:// with TLS.');
+}
+
+/** @throws ConfigError for what is no range of addresses. */
+function httpSettings({ http, path }: ConfigFileContent): HttpSettings {
+  const trustedProxies = (http?.trusted_proxies ?? []).map((text, index) => {
+    const range = parseRange(text);
+    if (range !== undefined) return range;
+    throw new ConfigError(
+      `${path}: 'http.trusted_proxies.${index}' must be an address or a range such as "10.0.0.0/8".`,
+    );
+  });
+  return Object.freeze({
+    allowedOrigins: http?.allowed_origins,
+    strictTransportSeconds: http?.strict_transport_seconds ?? 0,
+    wrongKeysPerMinute: http?.wrong_keys_per_minute ?? 20,
+    trustedProxies: Object.freeze(trustedProxies),
+  });
 }
 
 function rateLimits(file: ConfigFileContent): LimitSettings {

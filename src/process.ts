@@ -10,12 +10,16 @@ import { StartError } from './contract/error.ts';
 import type { Logger } from './contract/logger.ts';
 import type { Slots } from './contract/plugin.ts';
 import { authenticator } from './http/auth.ts';
+import { clientAddress } from './http/client-address.ts';
 import { type ConnectionServer, cameTo } from './http/connection-server.ts';
+import { originRules } from './http/cors.ts';
 import { errorAnswer, toServiceError } from './http/error-body.ts';
 import { createMetrics } from './http/metrics.ts';
 import { metricsRoutes } from './http/metrics-routes.ts';
+import { overTlsOnly } from './http/security-headers.ts';
 import { socketHandler } from './http/socket.ts';
 import { startingAnswer } from './http/starting.ts';
+import { WrongKeys } from './http/wrong-keys.ts';
 import { openJobs } from './jobs/open-jobs.ts';
 import { aborted } from './kit/aborted.ts';
 import { systemClock } from './kit/clock.ts';
@@ -166,7 +170,10 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       const tlsServer = open(port, {
         ...serving,
         tls: readCertificate(files),
-        fetch: (request, server) => serving.fetch(withPlainUrl(request), server),
+        fetch: async (request, server) => {
+          const answer = await serving.fetch(withPlainUrl(request), server);
+          return answer && overTlsOnly(answer, config.http.strictTransportSeconds);
+        },
       });
       servers.push(tlsServer);
       log.info('listening with TLS', { host: config.host, port: tlsServer.port });
@@ -217,7 +224,13 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       log,
       metrics,
       showMetrics: config.metricsPort === undefined,
-      authenticate: authenticator(config.apiKeys, keys),
+      authenticate: authenticator({
+        fixedKeys: config.apiKeys,
+        store: keys,
+        wrongKeys: new WrongKeys(config.http.wrongKeysPerMinute, clock),
+        addressOf: clientAddress(config.http.trustedProxies),
+      }),
+      origins: originRules(config.http.allowedOrigins),
       requestLimits: requestLimits(requestsPerMinute, counts),
       requestBytes: config.limits.requestBytes,
       modelIds: config.modelIds,

@@ -10,6 +10,7 @@ export const ERROR_KINDS = {
   forbidden: { status: 403, type: 'invalid_request_error' },
   not_found: { status: 404, type: 'invalid_request_error' },
   method_not_allowed: { status: 405, type: 'invalid_request_error' },
+  request_timeout: { status: 408, type: 'invalid_request_error' },
   conflict: { status: 409, type: 'invalid_request_error' },
   payload_too_large: { status: 413, type: 'invalid_request_error' },
   unsupported_media_type: { status: 415, type: 'invalid_request_error' },
@@ -43,6 +44,7 @@ export type ErrorCode =
   | 'model_not_found'
   | 'voice_not_found'
   | 'payload_too_large'
+  | 'request_timeout'
   | 'file_in_use'
   | 'idempotency_conflict'
   | 'storage_limit_exceeded'

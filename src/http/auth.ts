@@ -3,9 +3,12 @@ import type { ApiKeyStore } from '../contract/api-key.ts';
 import { ServiceError } from '../contract/error.ts';
 import type { LimitedUser } from '../contract/limits.ts';
 import { hashApiKey } from '../kit/api-key.ts';
+import { senderOf } from '../kit/network-address.ts';
+import type { ClientAddress } from './client-address.ts';
 import { CONSOLE_FILES } from './console-route.ts';
 import { SWAGGER_FILES } from './openapi.ts';
 import { asksForSocket, offeredProtocols } from './socket.ts';
+import type { WrongKeys } from './wrong-keys.ts';
 
 /** Paths that answer without a key (contract); everything else needs one. */
 export const PUBLIC_PATHS: ReadonlySet<string> = new Set([
@@ -77,7 +80,14 @@ function invalidKey(message: string): ServiceError {
 }
 
 /** Finds out whose key a request carries. */
-export type Authenticator = (headers: Headers) => Promise<LimitedUser>;
+export type Authenticator = (request: Request) => Promise<LimitedUser>;
+
+export interface AuthenticatorParts {
+  readonly fixedKeys: readonly { readonly keyHash: string; readonly organization: string }[];
+  readonly store: ApiKeyStore;
+  readonly wrongKeys: WrongKeys;
+  readonly addressOf: ClientAddress;
+}
 
 /** Characters of a key's hash that name it: enough to tell keys apart, and nothing of the key. */
 const KEY_ID_CHARACTERS = 16;
@@ -85,18 +95,18 @@ const KEY_ID_CHARACTERS = 16;
 /**
  * Checks keys against the fixed ones of `API_KEYS` and the stored ones. Keys are compared by their
  * SHA-256, each fixed one in constant time; a stored one is found by its hash, of which nobody can choose
- * a prefix, so the time of the look-up tells nothing about a key.
+ * a prefix, so the time of the look-up tells nothing about a key. Whoever sends many wrong ones is turned away before.
  */
-export function authenticator(
-  fixedKeys: readonly { readonly keyHash: string; readonly organization: string }[],
-  store: ApiKeyStore,
-): Authenticator {
+export function authenticator(parts: AuthenticatorParts): Authenticator {
+  const { fixedKeys, store, wrongKeys, addressOf } = parts;
   const fixed = fixedKeys.map(({ keyHash, organization }) => ({
     hash: Buffer.from(keyHash, 'hex'),
     organization,
   }));
-  return async (headers) => {
-    const keyHash = hashApiKey(keyFrom(headers));
+  return async (request) => {
+    const keyHash = hashApiKey(keyFrom(request.headers));
+    const sender = senderOf(addressOf(request) ?? '');
+    wrongKeys.admit(sender, keyHash);
     const hash = Buffer.from(keyHash, 'hex');
     let organization: string | undefined;
     for (const candidate of fixed) {
@@ -104,7 +114,11 @@ export function authenticator(
       if (timingSafeEqual(candidate.hash, hash)) organization = candidate.organization;
     }
     organization ??= (await store.findByHash(keyHash))?.organization;
-    if (organization === undefined) throw invalidKey(`This API key is not valid. ${HOW}`);
+    if (organization === undefined) {
+      wrongKeys.wasWrong(sender, keyHash);
+      throw invalidKey(`This API key is not valid. ${HOW}`);
+    }
+    wrongKeys.wasGood(keyHash);
     return { organization, keyId: keyHash.slice(0, KEY_ID_CHARACTERS) };
   };
 }

@@ -1,18 +1,24 @@
 import { invalidRequest, ServiceError } from '../contract/error.ts';
 import { jsonExcess } from '../kit/json-bounds.ts';
+import { type BodyPace, pacedBody } from './body-pace.ts';
 import { FormBuilder } from './form-fields.ts';
 
 /**
  * Reads a request body into memory by its content type: JSON gives its object, a multipart form its fields as
  * {@link FormBuilder} puts them. No body gives null. Bytes are counted while they arrive, so a body without a
  * length is held to the limit too. Forms with large files are read by `http/multipart.ts`.
- * @throws ServiceError 413 over the limit, 415 for other types and for what is compressed, 400 `invalid_json`,
+ * @param pace how slowly it may come.
+ * @throws ServiceError 413 over the limit, 408 when it comes too slowly, 415 for other types and for what is compressed, 400 `invalid_json`,
  *   `invalid_value` when parsing it would hold others up ({@link jsonExcess}), and for broken forms.
  */
-export async function readBody(request: Request, limitBytes: number): Promise<object | null> {
+export async function readBody(
+  request: Request,
+  limitBytes: number,
+  pace?: BodyPace,
+): Promise<object | null> {
   refuseDeclaredLength(request.headers, limitBytes);
   refuseEncoded(request.headers);
-  const bytes = await readLimited(request.body, limitBytes);
+  const bytes = await readLimited(pacedBody(request.body, pace), limitBytes);
   if (bytes.length === 0) return null;
   const contentType = request.headers.get('content-type') ?? '';
   const mediaType = mediaTypeOf(contentType);
@@ -47,12 +53,12 @@ export function refuseEncoded(headers: Headers): void {
 }
 
 async function readLimited(
-  body: ReadableStream<Uint8Array> | null,
+  body: AsyncIterable<Uint8Array>,
   limitBytes: number,
 ): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
   let lengthBytes = 0;
-  for await (const chunk of body ?? []) {
+  for await (const chunk of body) {
     lengthBytes += chunk.length;
     if (lengthBytes > limitBytes) throw tooLarge(limitBytes);
     chunks.push(chunk);

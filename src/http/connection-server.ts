@@ -2,6 +2,8 @@
 export interface ConnectionServer {
   /** Seconds without a byte after which the connection is closed; 0 is never. */
   timeout(request: Request, seconds: number): void;
+  /** The other end of the connection; null when it has gone. */
+  requestIP(request: Request): { readonly address: string } | null;
   /** Makes the connection a WebSocket; false when the request does not ask for one. */
   upgrade(
     request: Request,

@@ -13,6 +13,8 @@ import { idleTimeoutOf, streamedBody } from './streamed-body.ts';
  * (oven-sh/bun#10507); HEAD and `content-range` tell it for longer ones.
  */
 const WHOLE_BYTES = 1024 * 1024;
+/** Kept by nobody but the client, who asks each time whether it may still have it. */
+const CACHING = 'private, no-cache';
 
 export interface StoredContent {
   /** What a message calls it: `file`. */
@@ -42,7 +44,7 @@ export async function contentAnswer(
   const { noun, lengthBytes, etag } = content;
   // Before a range is looked at (RFC 9110, 13.2.2).
   if (isKnownTo(request.headers.get('if-none-match'), etag)) {
-    return new Response(null, { status: 304, headers: { etag } });
+    return new Response(null, { status: 304, headers: { etag, 'cache-control': CACHING } });
   }
   const range = rangeOf(request, lengthBytes, etag);
   if (range === 'none') {
@@ -58,6 +60,7 @@ export async function contentAnswer(
     status: range === undefined ? 200 : 206,
     headers: {
       ...content.headers,
+      'cache-control': CACHING,
       'content-length': String(end - start),
       'accept-ranges': 'bytes',
       etag,

@@ -2,6 +2,7 @@ import { ElysiaCustomStatusResponse, ParseError, ValidationError } from 'elysia'
 import { invalidRequest, ServiceError } from '../contract/error.ts';
 import { newId } from '../contract/id.ts';
 import { schemaFault } from '../kit/schema-error.ts';
+import { SECURITY_HEADERS } from './security-headers.ts';
 
 /** The one body of every failed request (contract; openai-wire 1.3): all four keys, always. */
 export interface ErrorBody {
@@ -25,7 +26,7 @@ export function errorBody(error: ServiceError): ErrorBody {
   };
 }
 
-/** Response headers that belong to a failure: waiting time, and "do not retry" for permanent conflicts. */
+/** Response headers that belong to a failure: waiting time, "do not retry" for permanent conflicts, and what else its status asks for. */
 export function errorHeaders(error: ServiceError): Record<string, string> {
   const headers: Record<string, string> = {};
   if (error.retryAfterS !== undefined) headers['retry-after'] = String(Math.ceil(error.retryAfterS));
@@ -35,6 +36,8 @@ export function errorHeaders(error: ServiceError): Record<string, string> {
   if (error.kind === 'unsupported_media_type' && error.param === 'Content-Encoding') {
     headers['accept-encoding'] = 'identity';
   }
+  // What is still to come of the request is not waited for (RFC 9110, 15.5.9).
+  if (error.kind === 'request_timeout') headers.connection = 'close';
   // RFC 9110, 15.5.22: a 426 names what is spoken here.
   if (error.kind === 'upgrade_required') headers.upgrade = 'websocket';
   return headers;
@@ -42,7 +45,7 @@ export function errorHeaders(error: ServiceError): Record<string, string> {
 
 /** A failure as a whole answer, for places where no app is at work. */
 export function errorAnswer(error: ServiceError): Response {
-  const headers = { 'x-request-id': newId('request'), ...errorHeaders(error) };
+  const headers = { ...SECURITY_HEADERS, 'x-request-id': newId('request'), ...errorHeaders(error) };
   return Response.json(errorBody(error), { status: error.status, headers });
 }
 

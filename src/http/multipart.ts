@@ -12,6 +12,7 @@ import { diskFailure } from '../kit/disk-failure.ts';
 import { untilAborted } from '../kit/until-aborted.ts';
 import { isAbandoned, workFolderPrefix } from '../kit/work-folder-name.ts';
 import { mediaTypeOf, notAForm, refuseEncoded, tooLarge } from './body.ts';
+import { pacedBody } from './body-pace.ts';
 import { FormBuilder, type FormFields, shortened } from './form-fields.ts';
 
 /** What a form may have beside the bytes of its file: other fields, names, boundaries. */
@@ -142,7 +143,8 @@ export async function receiveForm(
 
 /**
  * Reads a multipart form whose files somebody takes while they arrive.
- * @throws ServiceError 415 for another content type and for a compressed body, 413 for a file or a body over its limit, 400 for a broken
+ * @throws ServiceError 415 for another content type and for a compressed body, 413 for a file or a body over its limit, 408 for one that comes
+ *   too slowly, 400 for a broken
  *   form and for fields that are too many, too long or given twice; what `take` throws; the signal's reason after an
  *   abort. Nothing is being taken any more then.
  */
@@ -283,7 +285,7 @@ function createPrivate(path: string): Writable {
 /** The body, as long as it is no longer than it may be. */
 async function* counted(body: ReadableStream<Uint8Array> | null, limitBytes: number) {
   let lengthBytes = 0;
-  for await (const chunk of body ?? []) {
+  for await (const chunk of pacedBody(body)) {
     lengthBytes += chunk.length;
     if (lengthBytes > limitBytes) throw tooLarge(limitBytes);
     yield chunk;

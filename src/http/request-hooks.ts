@@ -9,15 +9,17 @@ import { addressOf } from './address.ts';
 import { type Authenticator, PUBLIC_PATHS } from './auth.ts';
 import { readBody, refuseDeclaredLength } from './body.ts';
 import { beginVisit, identify, visitOf } from './caller.ts';
-import { corsHeaders, isPreflight, preflightAnswer } from './cors.ts';
+import { isPreflight, type OriginRules, preflightAnswer } from './cors.ts';
 import { errorBody, errorHeaders, toServiceError } from './error-body.ts';
 import type { RouteTable } from './route-table.ts';
+import { SECURITY_HEADERS } from './security-headers.ts';
 
 export interface HookParts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly authenticate: Authenticator;
+  readonly origins: OriginRules;
   readonly requestLimits: RequestLimits;
   readonly requestBytes: number;
   /** True from the moment the process was told to stop. */
@@ -52,8 +54,10 @@ export function requestHooks(parts: HookParts) {
     .onRequest(async ({ request, set }) => {
       const requestId = newId('request');
       beginVisit(request, requestId, clock.monotonicMs());
-      Object.assign(set.headers, { 'x-request-id': requestId }, corsHeaders(request));
+      const headers = { 'x-request-id': requestId, ...parts.origins.headersFor(request) };
+      Object.assign(set.headers, SECURITY_HEADERS, headers);
       if (isPreflight(request)) return preflightAnswer();
+      parts.origins.refuseSocket(request);
 
       const path = pathOf(request);
       if (parts.draining() && !WATCH_PATHS.has(path)) {
@@ -112,7 +116,7 @@ export function requestHooks(parts: HookParts) {
 
   async function checkKey(request: Request, path: string): Promise<void> {
     try {
-      const user = await parts.authenticate(request.headers);
+      const user = await parts.authenticate(request);
       identify(request, user);
       await parts.requestLimits.count(user);
     } catch (error) {

@@ -1,13 +1,14 @@
 import { ServiceError } from '../contract/error.ts';
 import { newId } from '../contract/id.ts';
 import { errorAnswer } from './error-body.ts';
+import { SECURITY_HEADERS } from './security-headers.ts';
 
 /**
  * Answers while plugins and models are being started, before there is an app: `/healthz` is fine,
  * `/readyz` names the plugins that are awaited, everything else is asked to come again.
  */
 export function startingAnswer(request: Request, plugins: readonly string[]): Response {
-  const headers = { 'x-request-id': newId('request') };
+  const headers = { ...SECURITY_HEADERS, 'x-request-id': newId('request') };
   switch (URL.parse(request.url)?.pathname) {
     case '/healthz':
       return Response.json({ status: 'ok' }, { headers });

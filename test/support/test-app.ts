@@ -6,8 +6,11 @@ import type { ReadyReport } from '../../src/contract/engine.ts';
 import type { RequestLimits } from '../../src/contract/limits.ts';
 import type { Price } from '../../src/contract/prices.ts';
 import { authenticator } from '../../src/http/auth.ts';
+import { clientAddress } from '../../src/http/client-address.ts';
 import { type ConnectionServer, cameTo } from '../../src/http/connection-server.ts';
+import { originRules } from '../../src/http/cors.ts';
 import { createMetrics, type MetricsRegistry } from '../../src/http/metrics.ts';
+import { WrongKeys } from '../../src/http/wrong-keys.ts';
 import { hashApiKey } from '../../src/kit/api-key.ts';
 import { apiKeyStore } from '../../src/records/api-key-store.ts';
 import { callJournal } from '../../src/records/call-journal.ts';
@@ -33,6 +36,8 @@ export interface TestAppOptions {
   readonly readiness?: () => ReadonlyMap<string, ReadyReport>;
   readonly requestBytes?: number;
   readonly draining?: () => boolean;
+  readonly allowedOrigins?: readonly string[];
+  readonly wrongKeysPerMinute?: number;
   readonly requestLimits?: RequestLimits;
   readonly showMetrics?: boolean;
   readonly prices?: readonly Price[];
@@ -70,7 +75,13 @@ export function testApp(options: TestAppOptions = {}): TestApp {
     log,
     metrics,
     showMetrics: options.showMetrics ?? true,
-    authenticate: authenticator(fixedKeys, apiKeyStore(records, clock)),
+    authenticate: authenticator({
+      fixedKeys,
+      store: apiKeyStore(records, clock),
+      wrongKeys: new WrongKeys(options.wrongKeysPerMinute ?? 1_000_000, clock),
+      addressOf: clientAddress([]),
+    }),
+    origins: originRules(options.allowedOrigins),
     requestLimits: options.requestLimits ?? noRequestLimits,
     requestBytes: options.requestBytes ?? 64 * 1024,
     modelIds: ['svc-tts', 'svc-tts-fast'],
@@ -79,7 +90,11 @@ export function testApp(options: TestAppOptions = {}): TestApp {
     registry: { routes: options.routes ?? [], readiness: options.readiness ?? (() => new Map()) },
     draining: options.draining ?? (() => false),
   });
-  const server: ConnectionServer = { timeout: () => undefined, upgrade: () => false };
+  const server: ConnectionServer = {
+    timeout: () => undefined,
+    upgrade: () => false,
+    requestIP: () => ({ address: '192.0.2.1' }),
+  };
   const journal = callJournal(records);
   const findPrice = priceList(options.prices ?? []);
   const books = new CallBooks({ journal, findPrice, instance: 'test', clock, log });
