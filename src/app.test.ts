@@ -98,6 +98,11 @@ describe('every answer', () => {
     });
     expect(response.status).toBe(status);
     expect(response.headers.get('x-request-id')).toMatch(/^req_[0-9a-f]{32}$/);
+    expect(response.headers.get('x-content-type-options')).toBe('nosniff');
+    expect(response.headers.get('content-security-policy')).toMatch(/^default-src 'none';.*frame-ancestors 'none'/);
+    expect(response.headers.get('referrer-policy')).toBe('no-referrer');
+    expect(response.headers.get('cache-control')).not.toBeNull();
+    expect(response.headers.get('server')).toBeNull();
     if (status >= 400) await errorOf(response);
   });
 
@@ -180,6 +185,29 @@ describe('keys', () => {
       const request = new Request(`http://${host}/v1/models`, { headers: { 'x-api-key': KEY_A } });
       expect((await app.handle(request)).status, host).toBe(200);
     }
+  });
+
+  test('after too many wrong ones an address is 429, but for keys that were good', async () => {
+    const { send, clock } = open({ wrongKeysPerMinute: 2 });
+    const statusOf = async (key: string) =>
+      (await send('/v1/models', { headers: { 'x-api-key': key } })).status;
+    expect(await statusOf(KEY_A)).toBe(200);
+    for (const key of ['wrong 1', 'wrong 2']) expect(await statusOf(key)).toBe(401);
+    const refused = await send('/v1/models', { headers: { 'x-api-key': 'wrong 3' } });
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get('retry-after')).toBe('60');
+    expect(await errorOf(refused)).toMatchObject({ type: 'rate_limit_error', code: 'rate_limit_exceeded' });
+    // Never used here before, so that it could be one more guess.
+    expect(await statusOf(KEY_B)).toBe(429);
+    expect(await statusOf(KEY_A)).toBe(200);
+    clock.advance(60_000);
+    expect(await statusOf(KEY_B)).toBe(200);
+  });
+
+  test('requests without a key are no wrong keys', async () => {
+    const { send } = open({ wrongKeysPerMinute: 1 });
+    for (let time = 0; time < 3; time += 1) await send('/v1/models', { headers: {} });
+    expect((await send('/v1/models')).status).toBe(200);
   });
 
   test('a path that does not exist is 404 to anybody', async () => {
@@ -416,6 +444,59 @@ describe('browsers', () => {
       const exposed = response.headers.get('access-control-expose-headers')?.split(', ');
       expect(exposed).toEqual(expect.arrayContaining(['x-request-id', 'content-range']));
     }
+  });
+});
+
+describe('browsers, when CONFIG lists origins', () => {
+  const LISTED = 'https://console.test';
+  const from = (origin: string | undefined, more: Record<string, string> = {}) => ({
+    headers: { 'x-api-key': KEY_A, ...(origin !== undefined && { origin }), ...more },
+  });
+  const listed = () => open({ allowedOrigins: [LISTED], routes: [feature] });
+
+  test.each([
+    [LISTED, LISTED],
+    ['https://other.test', null],
+    ['https://console.test.other', null],
+    ['http://console.test', null],
+    ['null', null],
+    [undefined, null],
+  ])('an answer to a page of %s may be read by %s', async (origin, allowed) => {
+    const response = await listed().send('/v1/models', from(origin));
+    expect(response.status).toBe(200);
+    expect(response.headers.get('access-control-allow-origin')).toBe(allowed);
+    expect(response.headers.get('vary')).toBe('origin');
+  });
+
+  test('a preflight of another page allows nothing', async () => {
+    const asks = { 'access-control-request-method': 'POST' };
+    const answers = await Promise.all(
+      [LISTED, 'https://other.test'].map((origin) =>
+        listed().send('/v1/models', { method: 'OPTIONS', ...from(origin, asks) }),
+      ),
+    );
+    expect(answers.map(({ headers }) => headers.get('access-control-allow-origin'))).toEqual([LISTED, null]);
+  });
+
+  test.each([
+    [LISTED, 200],
+    ['http://service.test', 200],
+    [undefined, 200],
+    ['https://other.test', 403],
+    ['null', 403],
+    ['http://service.test.other', 403],
+  ])('a WebSocket of a page of %s is answered %i', async (origin, status) => {
+    const response = await listed().send(
+      '/v1/models',
+      from(origin, { upgrade: 'websocket', host: 'service.test' }),
+    );
+    expect(response.status).toBe(status);
+    if (status === 403) expect(await errorOf(response)).toMatchObject({ param: 'Origin' });
+  });
+
+  test('without a list, any page may open one', async () => {
+    const response = await open().send('/v1/models', from('https://other.test', { upgrade: 'websocket' }));
+    expect(response.status).toBe(200);
   });
 });
 

@@ -455,6 +455,34 @@ describe('file', () => {
     });
   });
 
+  test('sets what is asked of who sends requests', () => {
+    expect(load('').http).toEqual({
+      allowedOrigins: undefined,
+      strictTransportSeconds: 0,
+      wrongKeysPerMinute: 20,
+      trustedProxies: [],
+    });
+    const { http } = load(`
+      [http]
+      allowed_origins = ["https://voice.example", "http://localhost:5173", "capacitor://localhost"]
+      strict_transport_seconds = 31536000
+      wrong_keys_per_minute = 5
+      trusted_proxies = ["10.0.0.0/8", "2001:db8::1"]
+    `);
+    expect(http).toMatchObject({ strictTransportSeconds: 31_536_000, wrongKeysPerMinute: 5 });
+    expect(http.allowedOrigins).toHaveLength(3);
+    expect(http.trustedProxies.map(([start, bits]) => `${start}/${bits}`)).toEqual([
+      '10.0.0.0/8',
+      '2001:db8::1/128',
+    ]);
+    for (const wrong of ['*', 'voice.example', 'https://voice.example/', 'https://Voice.example', 'null']) {
+      expect(() => load(`[http]\nallowed_origins = ["${wrong}"]`)).toThrow("'http.allowed_origins.0'");
+    }
+    expect(() => load('[http]\ntrusted_proxies = ["10.0.0.1", "proxy"]')).toThrow(
+      `'http.trusted_proxies.1' must be an address or a range such as "10.0.0.0/8"`,
+    );
+  });
+
   test('sets inference and limits', () => {
     const config = load(`
       [inference]
