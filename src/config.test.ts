@@ -38,6 +38,8 @@ function refusal(environment: Record<string, string>): string {
   throw new Error('the configuration was accepted');
 }
 
+const COLLECTED = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' };
+
 describe('defaults', () => {
   test('are those of the contract', () => {
     const config = loadConfig({ HOME: '/home/somebody' });
@@ -177,6 +179,41 @@ describe('TLS', () => {
   );
 });
 
+describe('traces', () => {
+  test('are none without a collector', () => {
+    expect(loadConfig({ OTEL_SERVICE_NAME: 'voice' }).tracing).toBeUndefined();
+  });
+
+  test('go to a collector, whose headers no print of the settings shows', () => {
+    const { tracing } = loadConfig({
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector.example/otlp/',
+      OTEL_EXPORTER_OTLP_HEADERS: 'Api-Key=hunter%202, x-tenant = a=b ',
+      OTEL_SERVICE_NAME: 'voice-eu',
+      OTEL_TRACES_SAMPLER_ARG: '0.25',
+    });
+    expect(tracing).toMatchObject({
+      url: 'https://collector.example/otlp/v1/traces',
+      serviceName: 'voice-eu',
+      ratio: 0.25,
+    });
+    const headers = [...(tracing?.headers ?? [])].map(([name, value]) => [name, value.reveal()]);
+    expect(headers).toEqual([
+      ['api-key', 'hunter 2'],
+      ['x-tenant', 'a=b'],
+    ]);
+    expect(inspect(tracing, { depth: 9 })).not.toContain('hunter');
+  });
+
+  test('are all kept, under the name of the service, unless it is said otherwise', () => {
+    expect(loadConfig(COLLECTED).tracing).toMatchObject({
+      url: 'http://collector:4318/v1/traces',
+      serviceName: 'voice-service',
+      ratio: 1,
+    });
+    expect(loadConfig({ ...COLLECTED, OTEL_TRACES_SAMPLER_ARG: '0' }).tracing?.ratio).toBe(0);
+  });
+});
+
 describe('environment', () => {
   test('is read', () => {
     const config = loadConfig({
@@ -239,6 +276,12 @@ describe('environment', () => {
     [{ ...S3, S3_ENDPOINT: 'https://k:hunter2@blobs.example' }, 'S3_ENDPOINT must be https://host'],
     [{ ...S3, S3_ENDPOINT: 'https://blobs.example/bucket' }, 'S3_ENDPOINT must be https://host'],
     [{ ...S3, S3_BUCKET: 'My_Bucket' }, 'S3_BUCKET must be 3 to 63 of'],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' }, 'OTEL_EXPORTER_OTLP_ENDPOINT must be http://host:port'],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://k:hunter2@c' }, 'OTEL_EXPORTER_OTLP_ENDPOINT must be http://host:port'],
+    [{ ...COLLECTED, OTEL_EXPORTER_OTLP_HEADERS: 'a=b,hunter2' }, 'OTEL_EXPORTER_OTLP_HEADERS, entry 2'],
+    [{ ...COLLECTED, OTEL_EXPORTER_OTLP_HEADERS: 'a=hunter2%' }, 'OTEL_EXPORTER_OTLP_HEADERS, entry 1'],
+    [{ ...COLLECTED, OTEL_TRACES_SAMPLER_ARG: '1.5' }, 'OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1'],
+    [{ ...COLLECTED, OTEL_TRACES_SAMPLER_ARG: 'all' }, 'OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1'],
     [{ CONFIG: '/no/such/file.toml' }, 'CONFIG names a file that does not exist: /no/such/file.toml'],
   ])('%j is refused: %s', (environment, words) => {
     const message = refusal(environment as Record<string, string>);

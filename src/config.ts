@@ -20,6 +20,7 @@ import type {
   OrtProvider,
   SttModels,
   TextModels,
+  TracingSettings,
   TtsModels,
   VideoModels,
   WebSearchSettings,
@@ -82,6 +83,8 @@ export interface Config {
   readonly rateLimits: LimitSettings;
   /** What machines share; undefined on one alone. */
   readonly redisUrl: Secret | undefined;
+  /** Undefined traces nothing. */
+  readonly tracing: TracingSettings | undefined;
 }
 
 export interface TlsSettings {
@@ -237,6 +240,18 @@ export const ENVIRONMENT = [
   },
   { name: 'TLS_KEY_FILE', fallback: '–', meaning: 'its private key as PEM' },
   { name: 'TLS_PORT', fallback: '8443', meaning: 'port of the TLS listener; 0 takes a free one' },
+  {
+    name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    fallback: '–',
+    meaning: '`http://host:4318` of an OpenTelemetry collector: traces are sent there, as OTLP over HTTP; without it none are made',
+  },
+  {
+    name: 'OTEL_EXPORTER_OTLP_HEADERS',
+    fallback: '–',
+    meaning: '`name=value,name2=value2` that are sent along, percent-encoded',
+  },
+  { name: 'OTEL_SERVICE_NAME', fallback: 'voice-service', meaning: 'name of this service in traces' },
+  { name: 'OTEL_TRACES_SAMPLER_ARG', fallback: '1', meaning: 'share of traces that are kept, 0 to 1' },
   { name: 'SHUTDOWN_GRACE_MS', fallback: '30000', meaning: 'how long running work may go on after SIGTERM' },
   { name: 'LOG_LEVEL', fallback: 'info', meaning: 'debug, info, warn, error or silent' },
 ] as const satisfies readonly EnvironmentVariable[];
@@ -273,6 +288,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     http: httpSettings(file),
     rateLimits: rateLimits(file),
     redisUrl: redisUrl(env),
+    tracing: tracingSettings(env),
     shutdownGraceMs: env.integer('SHUTDOWN_GRACE_MS', 0, 3_600_000) ?? 30_000,
     logLevel: env.choice<LogLevel>('LOG_LEVEL', ['debug', 'info', 'warn', 'error', 'silent']) ?? 'info',
     startedByNpm: /np[mx]-cli\.js$/.test(env.text('npm_execpath') ?? ''),
@@ -352,6 +368,15 @@ class EnvironmentReader {
     );
   }
 
+  /** A number from 0 to 1. */
+  share(variable: string): number | undefined {
+    const text = this.text(variable);
+    if (text === undefined) return undefined;
+    const value = /^[01]?(\.\d{1,15})?$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= 0 && value <= 1) return value;
+    throw new ConfigError(`Environment variable ${variable} must be a number from 0 to 1.`);
+  }
+
   choice<T extends string>(variable: string, values: readonly T[]): T | undefined {
     const text = this.text(variable);
     if (text === undefined) return undefined;
@@ -376,6 +401,40 @@ function tlsSettings(env: EnvironmentReader): TlsSettings | undefined {
   throw new ConfigError(
     `Environment variable ${given.join(' and ')} is set, but TLS needs both TLS_CERT_FILE and TLS_KEY_FILE.`,
   );
+}
+
+function tracingSettings(env: EnvironmentReader): TracingSettings | undefined {
+  const endpoint = env.text('OTEL_EXPORTER_OTLP_ENDPOINT');
+  if (endpoint === undefined) return undefined;
+  const { protocol, username, search, hash, href } = URL.parse(endpoint) ?? {};
+  if (!(protocol === 'http:' || protocol === 'https:') || username || search || hash || href === undefined) {
+    throw new ConfigError(
+      'Environment variable OTEL_EXPORTER_OTLP_ENDPOINT must be http://host:port or https://host, and may have a path.',
+    );
+  }
+  return Object.freeze({
+    url: `${href.replace(/\/+$/, '')}/v1/traces`,
+    headers: tracingHeaders(env.text('OTEL_EXPORTER_OTLP_HEADERS')),
+    serviceName: env.text('OTEL_SERVICE_NAME') ?? 'voice-service',
+    ratio: env.share('OTEL_TRACES_SAMPLER_ARG') ?? 1,
+  });
+}
+
+/** @throws ConfigError for what is no list of headers; values may be keys and are not shown. */
+function tracingHeaders(text: string | undefined): ReadonlyMap<string, Secret> {
+  const headers = new Map<string, Secret>();
+  for (const [index, item] of (text?.split(',') ?? []).entries()) {
+    const [, name, value] = /^\s*([\w!#$%&'*+.^`|~-]+)\s*=\s*(.*?)\s*$/.exec(item) ?? [];
+    try {
+      if (name === undefined || value === undefined) throw new URIError();
+      headers.set(name.toLowerCase(), new Secret(decodeURIComponent(value)));
+    } catch {
+      throw new ConfigError(
+        `Environment variable OTEL_EXPORTER_OTLP_HEADERS, entry ${index + 1}: must be name=value, percent-encoded.`,
+      );
+    }
+  }
+  return headers;
 }
 
 function databaseSettings(env: EnvironmentReader, dataDir: string): DatabaseSettings {

@@ -205,3 +205,13 @@ export interface S3BlobSettings {
   readonly accessKeyId: string;
   readonly secretAccessKey: Secret;
 }
+
+/** Where spans are sent (`OTEL_…`). */
+export interface TracingSettings {
+  /** What a collector takes traces at, `…/v1/traces`. */
+  readonly url: string;
+  readonly headers: ReadonlyMap<string, Secret>;
+  readonly serviceName: string;
+  /** Share of traces that are kept, 0–1. */
+  readonly ratio: number;
+}
