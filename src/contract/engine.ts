@@ -33,8 +33,8 @@ export interface SynthesisRequest {
    */
   readonly delivery: 'stream' | 'whole';
   /**
-   * Audio that this listener still has to hear from earlier requests, in ms; absent means none. A stream
-   * that is ahead can wait while others begin.
+   * Audio that this listener still has to hear from earlier requests, in ms; absent means that nothing came
+   * before. A stream that is ahead can wait while others begin.
    */
   readonly aheadMs?: number | undefined;
 }

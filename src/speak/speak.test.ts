@@ -116,7 +116,7 @@ describe('speak', () => {
     });
     await collect(engine, REQUEST, clock);
     // A second of audio each, made in 300 ms, heard from the first on.
-    expect(engine.requests.map(({ aheadMs }) => aheadMs)).toEqual([0, 1000, 1700]);
+    expect(engine.requests.map(({ aheadMs }) => aheadMs)).toEqual([undefined, 1000, 1700]);
   });
 
   it('stops the engine when its consumer leaves', async () => {

@@ -6,6 +6,7 @@ import { splitSentences } from '../audio/sentences.ts';
 import { type Float32Samples, type Int16Samples, SPEECH_RATE_HZ } from '../contract/audio.ts';
 import type { Clock } from '../contract/clock.ts';
 import type { SynthesisRequest, TtsEngine } from '../contract/engine.ts';
+import { Playback } from '../kit/playback.ts';
 
 /** What to say and for whom; `text` may have any length. */
 export type SpeakRequest = Omit<SynthesisRequest, 'aheadMs'>;
@@ -24,7 +25,11 @@ export async function* speak(
   signal: AbortSignal,
   begins?: (sentence: string) => void,
 ): AsyncGenerator<Int16Samples, void, undefined> {
-  const listener = new Listener(clock);
+  const playback = new Playback();
+  const heard = (samples: Float32Samples): Int16Samples => {
+    playback.hears((samples.length * 1000) / SPEECH_RATE_HZ, clock.monotonicMs());
+    return float32ToInt16(samples);
+  };
   const resampler =
     engine.rateHz === SPEECH_RATE_HZ
       ? undefined
@@ -33,38 +38,15 @@ export async function* speak(
     for (const text of splitSentences(request.text)) {
       begins?.(text);
       if (text.trim() === '') continue;
-      const sentence = { ...request, text, aheadMs: listener.aheadMs };
+      const sentence = { ...request, text, aheadMs: playback.aheadMs(clock.monotonicMs()) };
       for await (const made of engine.synthesize(sentence, signal)) {
         const samples = resampler ? resampler.push(made) : made;
-        if (samples.length > 0) yield listener.hears(samples);
+        if (samples.length > 0) yield heard(samples);
       }
     }
     const rest = resampler?.flush();
-    if (rest && rest.length > 0) yield listener.hears(rest);
+    if (rest && rest.length > 0) yield heard(rest);
   } finally {
     resampler?.close();
-  }
-}
-
-/** Follows somebody who plays the audio from its first run on. */
-class Listener {
-  readonly #clock: Clock;
-  #startedMs: number | undefined;
-  #audioMs = 0;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  /** Audio that is still unplayed. */
-  get aheadMs(): number {
-    if (this.#startedMs === undefined) return 0;
-    return Math.max(0, this.#startedMs + this.#audioMs - this.#clock.monotonicMs());
-  }
-
-  hears(samples: Float32Samples): Int16Samples {
-    this.#startedMs ??= this.#clock.monotonicMs();
-    this.#audioMs += (samples.length * 1000) / SPEECH_RATE_HZ;
-    return float32ToInt16(samples);
   }
 }
