@@ -36,7 +36,7 @@ export interface JobQueue {
    * @throws ServiceError `overloaded` when the queue cannot be reached.
    */
   add(kind: JobKind, id: string): Promise<void>;
-  /** Begins to run jobs of a kind, those of earlier processes too. Once for each kind. */
+  /** Begins to run jobs of a kind, those of earlier processes too. One runner of a kind at a time. */
   work(handler: JobHandler): JobRunner;
   /** Ends runners that are left. Idempotent. */
   close(): Promise<void>;

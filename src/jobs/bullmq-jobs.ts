@@ -4,6 +4,8 @@ import { ServiceError } from '../contract/error.ts';
 import type { JobHandler, JobKind, JobQueue, JobRunner } from '../contract/jobs.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { Secret } from '../contract/secret.ts';
+import type { Tracer } from '../contract/tracer.ts';
+import { noTracer } from '../kit/spans.ts';
 import { openQueueRedis, openWorkerRedis } from '../redis/open-redis.ts';
 import { BullmqJobRunner, type JobData, KEY_PREFIX, type QueueOf, RETRY_TYPE } from './bullmq-job-runner.ts';
 import type { JobTiming } from './job-timing.ts';
@@ -19,6 +21,7 @@ export interface BullmqJobsParts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly timing?: JobTiming | undefined;
+  readonly tracer?: Tracer;
 }
 
 /**
@@ -26,7 +29,11 @@ export interface BullmqJobsParts {
  * more: a Redis that lost everything is filled again by whoever keeps what the jobs are about.
  * @throws StartError when Redis cannot be reached.
  */
-export async function bullmqJobs({ timing = TIMING, ...parts }: BullmqJobsParts): Promise<JobQueue> {
+export async function bullmqJobs({
+  timing = TIMING,
+  tracer = noTracer,
+  ...parts
+}: BullmqJobsParts): Promise<JobQueue> {
   const redis = await openQueueRedis(parts.url);
   const queues = new Map<JobKind, QueueOf>();
   const runners = new Map<JobKind, BullmqJobRunner>();
@@ -48,7 +55,7 @@ export async function bullmqJobs({ timing = TIMING, ...parts }: BullmqJobsParts)
       try {
         await queueOf(kind).add(
           kind,
-          { forgiven: 0 },
+          { forgiven: 0, cause: tracer.here() },
           {
             jobId: id,
             removeOnComplete: true,
@@ -70,9 +77,17 @@ export async function bullmqJobs({ timing = TIMING, ...parts }: BullmqJobsParts)
     },
     work(handler: JobHandler): JobRunner {
       if (runners.has(handler.kind)) throw new Error(`jobs of kind ${handler.kind} have a runner already`);
-      const runner = new BullmqJobRunner({ ...parts, timing, handler, redis: openWorkerRedis(parts.url) });
+      const runner = new BullmqJobRunner({
+        ...{ ...parts, timing, tracer, handler },
+        redis: openWorkerRedis(parts.url),
+      });
       runners.set(handler.kind, runner);
-      return runner;
+      return {
+        async stop() {
+          await runner.stop();
+          if (runners.get(handler.kind) === runner) runners.delete(handler.kind);
+        },
+      };
     },
     async close() {
       await Promise.all([...runners.values()].map((runner) => runner.stop()));

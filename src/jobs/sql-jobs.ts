@@ -2,7 +2,9 @@ import type { Clock } from '../contract/clock.ts';
 import type { JobStore } from '../contract/job-store.ts';
 import type { JobHandler, JobKind, JobQueue, JobRunner } from '../contract/jobs.ts';
 import type { Logger } from '../contract/logger.ts';
+import type { Tracer } from '../contract/tracer.ts';
 import type { ProcessStart } from '../kit/process-place.ts';
+import { noTracer } from '../kit/spans.ts';
 import type { JobTiming } from './job-timing.ts';
 import { SqlJobRunner } from './sql-job-runner.ts';
 
@@ -18,24 +20,30 @@ export interface SqlJobsParts {
   /** Whether a process of this one's place runs. */
   readonly isRunning: (pid: number) => boolean;
   readonly timing?: JobTiming | undefined;
+  readonly tracer?: Tracer;
 }
 
 /**
  * The embedded queue: jobs in a table, each run with a lease that it renews. Machines that share the database share
  * its jobs too, if their clocks agree better than half a minute.
  */
-export function sqlJobs({ timing = TIMING, ...parts }: SqlJobsParts): JobQueue {
+export function sqlJobs({ timing = TIMING, tracer = noTracer, ...parts }: SqlJobsParts): JobQueue {
   const runners = new Map<JobKind, SqlJobRunner>();
   return {
     async add(kind, id) {
-      await parts.store.add(kind, id, parts.clock.now());
+      await parts.store.add(kind, id, parts.clock.now(), tracer.here());
       runners.get(kind)?.look();
     },
     work(handler: JobHandler): JobRunner {
       if (runners.has(handler.kind)) throw new Error(`jobs of kind ${handler.kind} have a runner already`);
-      const runner = new SqlJobRunner({ ...parts, timing, handler });
+      const runner = new SqlJobRunner({ ...parts, timing, tracer, handler });
       runners.set(handler.kind, runner);
-      return runner;
+      return {
+        async stop() {
+          await runner.stop();
+          if (runners.get(handler.kind) === runner) runners.delete(handler.kind);
+        },
+      };
     },
     async close() {
       await Promise.all([...runners.values()].map((runner) => runner.stop()));

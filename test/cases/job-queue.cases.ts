@@ -310,4 +310,23 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     queue.work(handler(1));
     expect(() => queue.work(handler(1))).toThrow('have a runner already');
   });
+
+  test('a kind whose runner was stopped gets another one, which does what was left', async () => {
+    const { queue } = await (await open()).machine();
+    const first = recorded(async (_, __, signal) => {
+      await fired(signal);
+      return again(0);
+    });
+    const runner = queue.work(first.handler(1));
+    await queue.add('batch', 'a');
+    await seen(first.runs, 1);
+    await runner.stop();
+    const second = recorded(() => DONE);
+    const next = queue.work(second.handler(1));
+    await seen(second.runs, 1);
+    // Stopped once more, the first leaves the second alone.
+    await runner.stop();
+    expect(() => queue.work(second.handler(1))).toThrow('have a runner already');
+    await next.stop();
+  });
 }
