@@ -15,8 +15,11 @@ import { type S3Server, startS3 } from './s3.ts';
 
 /** Where processes of the service work on the same batches. */
 export interface BatchSite {
-  /** Starts a process, with no more than its port open. */
-  launch(node?: number): Promise<LaunchedService>;
+  /**
+   * Starts a process, with no more than its port open.
+   * @param main entry file, for those with a build of their own.
+   */
+  launch(node?: number, main?: string): Promise<LaunchedService>;
   /** The same stores as those of the processes, for a test to look into. */
   readonly records: Records;
   readonly blobs: BlobStore;
@@ -112,9 +115,10 @@ async function openSite({ config, granted, env, folderOf, ...parts }: SiteParts)
   return {
     records,
     blobs,
-    async launch(node = 0) {
+    async launch(node = 0, main) {
       const service = await launchService({
         ...{ config, dataDir: folderOf(node), until: '/healthz' },
+        ...(main !== undefined && { main }),
         env: { PLUGINS: 'responses,batch', ...env },
       });
       launched.push(service);

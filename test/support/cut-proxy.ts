@@ -7,7 +7,12 @@ export interface CutProxy {
   cut(): void;
   /** Breaks all connections, and answers every new one with these bytes alone. */
   answer(bytes: string): void;
-  /** Lets everything through again. */
+  /**
+   * Takes and passes on nothing more of the connections that are open, and closes none: both sides wait for a peer that has
+   * vanished. New ones go through.
+   */
+  freeze(): void;
+  /** Lets everything through again, but for what was frozen. */
   mend(): void;
   /** Idempotent. */
   close(): Promise<void>;
@@ -60,6 +65,9 @@ export async function startCutProxy(target: number): Promise<CutProxy> {
     answer(bytes) {
       answer = bytes;
       breakAll();
+    },
+    freeze() {
+      for (const socket of sockets) socket.unpipe().pause();
     },
     mend() {
       isCut = false;

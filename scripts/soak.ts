@@ -1,0 +1,56 @@
+/** `bun run soak`: load of every kind on real servers for a while, with faults, and a report of what was lost. */
+
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { machine } from '../bench/report.ts';
+import { writeReport } from '../soak/report.ts';
+import { FAULT_NAMES, soak } from '../soak/run.ts';
+
+const ROOT = resolve(import.meta.dirname, '..');
+const USAGE = `Usage: bun run soak [--minutes 30] [--only fault,fault] [--out soak/results]
+  Runs machines of the service under mixed load, breaks what they stand on, and writes what was found.
+  Faults: ${FAULT_NAMES.join(', ')}.
+  Exit code 0 when every promise was kept, 1 when one was broken, 2 for wrong usage.`;
+
+/** @returns the exit code. */
+async function main(args: readonly string[]): Promise<number> {
+  const options = optionsOf(args);
+  if (options === undefined) {
+    console.error(USAGE);
+    return 2;
+  }
+  const stop = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(name, () => stop.abort(new Error('the run was stopped')));
+  }
+  const say = (line: string) => console.log(`${new Date().toISOString().slice(11, 19)} ${line}`);
+  const found = await soak({ ...options, signal: stop.signal, say });
+  const commit = Bun.spawnSync(['git', 'rev-parse', '--short', 'HEAD'], { cwd: ROOT })
+    .stdout.toString()
+    .trim();
+  const page = await writeReport(options.out, { ...found, machine: machine(), commit: commit || 'unknown' });
+  for (const { promise, looked, faults } of found.checks) {
+    console.log(`${faults.length === 0 ? 'kept  ' : 'BROKEN'}  ${promise} (${looked})`);
+    for (const fault of faults) console.log(`          ${fault}`);
+  }
+  console.log(page);
+  return found.checks.every(({ faults }) => faults.length === 0) ? 0 : 1;
+}
+
+function optionsOf(args: readonly string[]) {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: { minutes: { type: 'string' }, only: { type: 'string' }, out: { type: 'string' } },
+    });
+    const minutes = Number(values.minutes ?? 30);
+    const only = values.only?.split(',');
+    if (!(minutes >= 1 && minutes <= 1440)) return undefined;
+    if (only?.some((name) => !FAULT_NAMES.includes(name))) return undefined;
+    return { minutes, only, out: values.out ?? join(ROOT, 'soak/results') };
+  } catch {
+    return undefined;
+  }
+}
+
+process.exitCode = await main(process.argv.slice(2));

@@ -1,0 +1,326 @@
+/** What must be true of a site when the load is over, whatever happened: its stores and its machines are looked at. */
+
+import { readdir } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { BATCH_ENDS, type BatchOnWire, resultLines } from '../test/support/batch-service.ts';
+import type { Check } from './check.ts';
+import {
+  batchFaults,
+  callFaults,
+  creditFaults,
+  type Kept,
+  type Ledger,
+  type PromisedBatch,
+  type UsageRow,
+  usageFaults,
+} from './ledger.ts';
+import { metricsOf } from './sampler.ts';
+import { accountOf, sha256 } from './soak-client.ts';
+import { costOf, keyOf, ORGANIZATIONS, type Organization } from './soak-config.ts';
+import type { SoakNode } from './soak-node.ts';
+import type { Site } from './soak-site.ts';
+
+/** Until the last batch and video have ended; lines of batches get what others leave of the machine. */
+const ENDING_MS = 600_000;
+/** Until calls are closed, and connections whose peer is gone; these take two minutes. */
+const CLOSING_MS = 200_000;
+const SWEEPING_MS = 60_000;
+const POLL_MS = 500;
+const BLOB_FOLDERS = ['files/', 'batches/', 'voices/', 'videos/'];
+const TOMORROW = resolve(import.meta.dirname, 'tomorrow-main.ts');
+
+export class Aftermath {
+  readonly #site: Site;
+  readonly #ledger: Ledger;
+
+  constructor(site: Site, ledger: Ledger) {
+    this.#site = site;
+    this.#ledger = ledger;
+  }
+
+  /** Looks at everything; ends the machines on the way. */
+  async checks(): Promise<Check[]> {
+    const ended = [await this.#jobsEnded(), await this.#nothingOpen()];
+    const rows = await this.#usageRows();
+    const checks = [
+      ...ended,
+      this.#calls(),
+      await this.#stored(),
+      await this.#batches(rows),
+      this.#usage(rows),
+      await this.#credits(rows),
+      await this.#stops(),
+      await this.#nothingLeft(),
+    ];
+    return checks.map((check) => ({ ...check, promise: `${this.#site.name}: ${check.promise}` }));
+  }
+
+  get #node(): SoakNode {
+    return this.#site.nodes[0] as SoakNode;
+  }
+
+  async #fetch(path: string, organization: string): Promise<Response> {
+    const headers = { authorization: `Bearer ${keyOf(organization as Organization)}` };
+    return await this.#node.service.fetch(path, { headers });
+  }
+
+  /** Batches and videos come to an end. */
+  async #jobsEnded(): Promise<Check> {
+    const { db } = this.#site.records;
+    const open = async (): Promise<string[]> => {
+      const batches = await db.selectFrom('batches').select(['id', 'status']).execute();
+      const videos = await db.selectFrom('videos').select(['id', 'status']).execute();
+      return [
+        ...batches.filter(({ status }) => !BATCH_ENDS.has(status)),
+        ...videos.filter(({ status }) => status === 'queued' || status === 'in_progress'),
+      ].map(({ id, status }) => `${id} is still ${status}`);
+    };
+    const faults = await settled(open, ENDING_MS);
+    const { batches, videos } = this.#ledger;
+    const looked = batches.filter(({ site }) => site === this.#site.name).length;
+    return {
+      promise: 'every batch and every video comes to its end',
+      looked: looked + (this.#site.name === 'main' ? videos.size : 0),
+      faults,
+    };
+  }
+
+  /** No call and no socket is open, of clients that are gone. */
+  async #nothingOpen(): Promise<Check> {
+    const names = [
+      'usage_open_calls',
+      'realtime_open_connections',
+      'partner_open_calls',
+      'inference_open_jobs',
+    ];
+    const open = async (): Promise<string[]> => {
+      const found: string[] = [];
+      for (const node of this.#site.nodes) {
+        const metrics = await metricsOf(node);
+        for (const name of names) {
+          const count = metrics(name) ?? 0;
+          if (count !== 0) found.push(`${node.name}: ${name} is ${count}`);
+        }
+      }
+      const rows = await this.#site.records.db.selectFrom('open_calls').select('id').execute();
+      return [...found, ...rows.map(({ id }) => `the call ${id} is open in the journal`)];
+    };
+    const faults = await settled(open, CLOSING_MS);
+    const promise = 'no call, no connection and no work is open when its client is gone';
+    return { promise, looked: names.length * this.#site.nodes.length, faults };
+  }
+
+  #calls(): Check {
+    const names = this.#site.nodes.map(({ name }) => name);
+    const calls = this.#ledger.calls.filter(({ node }) => names.includes(node));
+    return {
+      promise:
+        'every call ends in its time, with a whole right answer, a typed error, or a break that its client can see',
+      looked: calls.length,
+      faults: callFaults(calls, this.#ledger.faults),
+    };
+  }
+
+  /** What was acknowledged is there as it was, and what was deleted is not. */
+  async #stored(): Promise<Check> {
+    const kept = this.#ledger.kept.filter(({ site }) => site === this.#site.name);
+    const faults: string[] = [];
+    for (const each of kept) {
+      const fault = await this.#storedFault(each);
+      if (fault !== undefined) faults.push(`${each.kind} ${each.id}: ${fault}`);
+    }
+    const promise = 'what was acknowledged is there, byte for byte; what was deleted is not';
+    return { promise, looked: kept.length, faults };
+  }
+
+  async #storedFault({ path, organization, sha256: wanted, state }: Kept): Promise<string | undefined> {
+    const response = await this.#fetch(path, organization);
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    if (state !== 'kept' && response.status === 404) return undefined;
+    if (state === 'gone') return `was deleted, and is answered with ${response.status}`;
+    if (response.status !== 200) return `is answered with ${response.status}`;
+    return sha256(bytes) === wanted ? undefined : 'has other bytes than were stored';
+  }
+
+  async #batches(rows: readonly UsageRow[]): Promise<Check> {
+    const batches = this.#ledger.batches.filter(({ site }) => site === this.#site.name);
+    const own = rows.filter(({ organization }) => organization === accountOf(this.#site.name, 'batches'));
+    const faults: string[] = [];
+    let lines = 0;
+    for (const batch of batches) {
+      lines += batch.lines.size;
+      faults.push(...(await this.#batchFaults(batch, own)));
+    }
+    const completed = batches.reduce(
+      (sum, batch) => sum + [...batch.lines.values()].filter((fate) => 'tokens' in fate).length,
+      0,
+    );
+    if (own.length !== completed) {
+      faults.push(`${own.length} usage rows of ${completed} lines with a result`);
+    }
+    return {
+      promise: 'every line of every batch has one result, the right one, and one usage row',
+      looked: lines,
+      faults,
+    };
+  }
+
+  async #batchFaults(batch: PromisedBatch, rows: readonly UsageRow[]): Promise<string[]> {
+    try {
+      const response = await this.#fetch(`/v1/batches/${batch.id}`, batch.organization);
+      if (!response.ok) return [`${batch.id}: is answered with ${response.status}`];
+      const told = (await response.json()) as BatchOnWire;
+      const service = { fetch: (path: string) => this.#fetch(path, batch.organization) };
+      const result = {
+        ...{ status: told.status, counts: told.request_counts },
+        output: await resultLines(service, told.output_file_id),
+        error: await resultLines(service, told.error_file_id),
+      };
+      return batchFaults(batch, result, rows);
+    } catch (error) {
+      return [`${batch.id}: ${error instanceof Error ? error.message : error}`];
+    }
+  }
+
+  #usage(rows: readonly UsageRow[]): Check {
+    const { calls, faults, videos } = this.#ledger;
+    const { name, nodes } = this.#site;
+    const names = nodes.map((node) => node.name);
+    const jobs = ['batches', 'videos'].map((each) => accountOf(name, each));
+    const own = calls.filter(({ node }) => names.includes(node));
+    const found = usageFaults(
+      own,
+      rows.filter(({ organization }) => !jobs.includes(organization)),
+      faults,
+    );
+    if (name === 'main') {
+      const made = rows.filter(({ organization }) => organization === accountOf(name, 'videos'));
+      if (made.length !== videos.size) found.push(`${made.length} usage rows of ${videos.size} videos`);
+    }
+    const promise = 'every accepted call has one usage row, and one that was answered a completed one';
+    return { promise, looked: rows.length, faults: found };
+  }
+
+  async #usageRows(): Promise<(UsageRow & { readonly cost: number })[]> {
+    const rows = await this.#site.records.db.selectFrom('usage').selectAll().execute();
+    return rows.map((row) => ({
+      ...{ id: row.id, requestId: row.request_id, status: row.status },
+      organization: accountOf(this.#site.name, row.organization),
+      cost: costOf({
+        ...{ endpoint: row.endpoint, model: row.model, status: row.status },
+        ...{ inputTokens: row.input_tokens, outputTokens: row.output_tokens },
+        characters: row.characters ?? 0,
+      }),
+    }));
+  }
+
+  async #credits(rows: readonly (UsageRow & { readonly cost: number })[]): Promise<Check> {
+    const { db } = this.#site.records;
+    const accounts = await db.selectFrom('credit_accounts').selectAll().execute();
+    const entries = await db
+      .selectFrom('credit_entries')
+      .innerJoin('credit_transfers', 'credit_transfers.sequence', 'credit_entries.transfer')
+      .select(['credit_transfers.organization', 'credit_entries.account', 'credit_entries.amount'])
+      .execute();
+    const faults = accounts.flatMap(({ organization, ...account }) => {
+      const sums = { available: 0, reserved: 0, revenue: 0, granted: 0 };
+      for (const entry of entries) {
+        if (entry.organization === organization) sums[entry.account] += Number(entry.amount);
+      }
+      const cost = rows
+        .filter((row) => row.organization === accountOf(this.#site.name, organization))
+        .reduce((sum, row) => sum + row.cost, 0);
+      return creditFaults({ organization, ...account, entries: sums, cost });
+    });
+    return {
+      promise:
+        'credits are neither lost nor made: what is charged is what usage rows cost, nothing stays reserved',
+      looked: ORGANIZATIONS.length,
+      faults,
+    };
+  }
+
+  /** Machines that are asked to stop do. */
+  async #stops(): Promise<Check> {
+    const faults: string[] = [];
+    for (const node of this.#site.nodes) {
+      const exitCode = await node.stop();
+      if (exitCode !== 0) faults.push(`${node.name} ended with code ${exitCode}`);
+    }
+    return { promise: 'SIGTERM ends a machine with code 0', looked: this.#site.nodes.length, faults };
+  }
+
+  /** After the time in which leftovers may be needed, none is there. */
+  async #nothingLeft(): Promise<Check> {
+    const { nodes } = this.#site;
+    const tomorrow = await Promise.all(nodes.map((_, at) => this.#site.launchAt(at, TOMORROW)));
+    const folders = tomorrow.flatMap(({ dataDir }) =>
+      ['uploads', 'videos'].map((name) => join(dataDir, name)),
+    );
+    const left = async () => [
+      ...(await this.#blobsWithoutRecord()),
+      ...(await this.#rowsOfWork()),
+      ...(await Promise.all(folders.map(filesIn))).flat(),
+    ];
+    const faults = await settled(left, SWEEPING_MS);
+    await Promise.all(tomorrow.map((service) => service.stop()));
+    const looked = (await this.#blobNames()).length;
+    const promise =
+      'a day later no blob is without its record, none is missing, and no work is left in folders and tables';
+    return { promise, looked, faults };
+  }
+
+  async #blobsWithoutRecord(): Promise<string[]> {
+    const { db } = this.#site.records;
+    const files = await db.selectFrom('files').select('id').execute();
+    const voices = await db.selectFrom('voices').select('id').execute();
+    const videos = await db.selectFrom('videos').select(['id', 'status']).execute();
+    const names = new Set([
+      ...files.map(({ id }) => `files/${id}`),
+      ...voices.map(({ id }) => `voices/${id}`),
+    ]);
+    const made = new Set<string>(videos.map(({ id }) => id));
+    const found: string[] = [];
+    for (const name of await this.#blobNames()) {
+      const [kind, id = ''] = name.split('/');
+      if (names.delete(name) || (kind === 'videos' && made.has(id))) continue;
+      found.push(`the blob ${name} has no record`);
+    }
+    return [...found, ...[...names].map((name) => `the blob ${name} is not there`)];
+  }
+
+  async #blobNames(): Promise<string[]> {
+    const names: string[] = [];
+    for (const folder of BLOB_FOLDERS) {
+      for await (const { name } of this.#site.blobs.list(folder, new AbortController().signal))
+        names.push(name);
+    }
+    return names;
+  }
+
+  async #rowsOfWork(): Promise<string[]> {
+    const found: string[] = [];
+    for (const table of ['open_calls', 'batch_parts', 'jobs'] as const) {
+      const rows = await this.#site.records.db.selectFrom(table).selectAll().execute();
+      if (rows.length > 0) found.push(`${rows.length} rows of ${table} are left`);
+    }
+    return found;
+  }
+}
+
+/** What is wrong in the end: waits for nothing to be, at most so long. */
+async function settled(look: () => Promise<string[]>, withinMs: number): Promise<string[]> {
+  const latest = performance.now() + withinMs;
+  for (;;) {
+    const found = await look();
+    if (found.length === 0 || performance.now() > latest) return found;
+    await Bun.sleep(POLL_MS);
+  }
+}
+
+async function filesIn(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  return entries
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => `the file ${name} is left in a work folder`);
+}

@@ -1,0 +1,16 @@
+import { CLIENT_FAULTS } from './client-faults.ts';
+import type { SoakFault } from './fault.ts';
+import { PROCESS_FAULTS } from './process-faults.ts';
+import { STORE_FAULTS } from './store-faults.ts';
+
+/** In the order in which they strike: kinds in turn, so that one has time to be over before its like. */
+const ORDER = [
+  ...['inference', 'redis', 'half-open', 's3', 'llama', 'disk', 'machine'],
+  ...['media', 'database', 'listener', 'slow-readers', 'video', 'redis-hangs', 'small-machine'],
+];
+
+const position = ({ name }: SoakFault) => ORDER.indexOf(name);
+
+export const FAULTS: readonly SoakFault[] = [...PROCESS_FAULTS, ...STORE_FAULTS, ...CLIENT_FAULTS].sort(
+  (one, other) => position(one) - position(other),
+);

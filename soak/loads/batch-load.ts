@@ -1,0 +1,55 @@
+import { BATCH_ENDS, type BatchOnWire } from '../../test/support/batch-service.ts';
+import type { LineFate } from '../ledger.ts';
+import type { SoakClient } from '../soak-client.ts';
+import { EMBED_MODEL } from '../soak-config.ts';
+import { upload } from './file-load.ts';
+import type { Load } from './load.ts';
+import { type Material, wordsOfLength } from './material.ts';
+
+const LINES = 300;
+/** One of so many lines names a model that is none. */
+const UNKNOWN_EVERY = 20;
+const POLL_MS = 2000;
+const ENDPOINT = '/v1/embeddings';
+
+/** Lines, each of another length, and what each must come to. */
+function linesOf({ tokensAround }: Material): { text: string; lines: Map<string, LineFate> } {
+  const lines = new Map<string, LineFate>();
+  const text = Array.from({ length: LINES }, (_, at) => {
+    const isUnknown = at % UNKNOWN_EVERY === UNKNOWN_EVERY - 1;
+    const words = 1 + (at % 100);
+    const custom_id = `line-${at}`;
+    lines.set(custom_id, isUnknown ? { error: 'model_not_found' } : { tokens: words + tokensAround });
+    const body = { model: isUnknown ? 'gone' : EMBED_MODEL, input: wordsOfLength(words) };
+    return `${JSON.stringify({ custom_id, method: 'POST', url: ENDPOINT, body })}\n`;
+  }).join('');
+  return { text, lines };
+}
+
+async function batchRound(client: SoakClient, material: Material): Promise<void> {
+  const { text, lines } = linesOf(material);
+  const input = await upload(client, Uint8Array.from(Buffer.from(text)));
+  if (input === undefined) return;
+  const created = await client.insist({
+    ...{ path: '/v1/batches', method: 'POST', headers: { 'idempotency-key': crypto.randomUUID() } },
+    body: { input_file_id: input, endpoint: ENDPOINT, completion_window: '24h' },
+  });
+  if (created === undefined) return;
+  const { id } = created.json<BatchOnWire>();
+  const { ledger, organization, site, signal } = client.parts;
+  ledger.batches.push({ id, organization, site, lines });
+  // What comes of it is judged at the end of the run; here it only must not be more at once than a client would make.
+  while (!signal.aborted) {
+    const answer = await client.ask({ path: `/v1/batches/${id}` });
+    if (answer && BATCH_ENDS.has(answer.json<BatchOnWire>().status)) return;
+    await Bun.sleep(POLL_MS);
+  }
+}
+
+/** Batches of many lines, one after the other. */
+export const batchLoad: Load = {
+  ...{ name: 'batches', organization: 'batches', site: 'main', pauseMs: 5000 },
+  round: batchRound,
+};
+
+export const smallBatchLoad: Load = { ...batchLoad, name: 'batches on the small disk', site: 'small' };

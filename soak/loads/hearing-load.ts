@@ -1,0 +1,44 @@
+import { type Answer, shareOfWords, sseValues, type Verdict } from '../soak-client.ts';
+import type { Load } from './load.ts';
+import { type Spoken, transcriptionOf } from './material.ts';
+
+/** Of the words that the recogniser always hears in a recording, the share that an answer must have. */
+const LEAST_SHARE = 0.9;
+
+/** Whether a text is what was said. */
+export function heardFault(wanted: string, found: string): Verdict {
+  const share = shareOfWords(wanted, found);
+  if (share >= LEAST_SHARE) return undefined;
+  return { end: 'wrong', detail: `${Math.round(share * 100)} % of the words of a transcript` };
+}
+
+/** The text of a streamed transcription. */
+function streamedFault(wanted: string, answer: Answer): Verdict {
+  const values = sseValues(answer.text()).filter((value) => value !== '[DONE]');
+  if (values.some((value) => value.error !== undefined || value.type === 'error')) {
+    return { end: 'failed', detail: 'an error event' };
+  }
+  const last = values.at(-1);
+  if (last?.type !== 'transcript.text.done') return { end: 'wrong', detail: 'a stream without its end' };
+  return heardFault(wanted, String(last.text));
+}
+
+/** Recordings to text, whole and streamed, and clients that leave half-way. */
+export const hearingLoad: Load = {
+  ...{ name: 'hearing', organization: 'hearing', site: 'main', pauseMs: 3000 },
+  async round(client, { sentences }, at) {
+    const { wav, heard } = sentences[at % sentences.length] as Spoken;
+    if (at % 5 === 4) {
+      const leaveAfterMs = 20 + client.parts.random() * 300;
+      await client.ask({ ...transcriptionOf(wav), rows: 'one', leaveAfterMs });
+      return;
+    }
+    const isStreamed = at % 2 === 1;
+    await client.ask({
+      ...transcriptionOf(wav, isStreamed ? { stream: 'true' } : {}),
+      rows: 'one',
+      judge: (answer) =>
+        isStreamed ? streamedFault(heard, answer) : heardFault(heard, answer.json<{ text: string }>().text),
+    });
+  },
+};

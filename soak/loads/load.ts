@@ -1,0 +1,17 @@
+import type { SoakClient } from '../soak-client.ts';
+import type { Organization } from '../soak-config.ts';
+import type { Material } from './material.ts';
+
+/** One kind of load: something that a client does again and again. */
+export interface Load {
+  readonly name: string;
+  readonly organization: Organization;
+  readonly site: 'main' | 'small';
+  /** Between two of its rounds, on average, in ms. */
+  readonly pauseMs: number;
+  /**
+   * Does it once. Whatever the service does wrong goes to the ledger and not to whoever called.
+   * @param at number of the round, from 0.
+   */
+  round(client: SoakClient, material: Material, at: number): Promise<void>;
+}

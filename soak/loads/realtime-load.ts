@@ -1,0 +1,149 @@
+import { RealtimeClient, type ServerEventFrame } from '../../test/support/realtime-client.ts';
+import { appends, silentPcm } from '../../test/support/realtime-service.ts';
+import type { CallEnd, OpenEntry } from '../ledger.ts';
+import type { SoakClient } from '../soak-client.ts';
+import { heardFault } from './hearing-load.ts';
+import type { Load } from './load.ts';
+import type { Material, Spoken } from './material.ts';
+
+/** For one event; a turn that takes longer hangs. */
+const WITHIN_MS = 120_000;
+const TURNS = 2;
+/** Longer than what ends a turn for the detector. */
+const SILENCE_MS = 1500;
+
+const COMPLETED = 'conversation.item.input_audio_transcription.completed';
+const FAILED = 'conversation.item.input_audio_transcription.failed';
+
+interface TurnEnd {
+  readonly end: CallEnd;
+  readonly detail?: string;
+}
+
+/** What a failure of the client's means: its waits throw when the connection ends, and when time runs out. */
+function endOf(error: unknown): TurnEnd {
+  const detail = error instanceof Error ? error.message : String(error);
+  if (detail.startsWith('time ran out')) return { end: 'late', detail };
+  if (detail.startsWith('frames of the server')) return { end: 'wrong', detail };
+  return { end: 'cut', detail };
+}
+
+/** An error of the service's own, which it tells in place of what was waited for. */
+const isFault = ({ type, error }: ServerEventFrame) =>
+  type === 'error' && (error as { type?: unknown } | undefined)?.type === 'server_error';
+
+const codeOf = ({ error }: ServerEventFrame) => String((error as { code?: unknown } | undefined)?.code);
+
+class RealtimeRound {
+  readonly #client: SoakClient;
+  readonly #socket: RealtimeClient;
+  readonly #node: string;
+
+  constructor(client: SoakClient, socket: RealtimeClient, node: string) {
+    this.#client = client;
+    this.#socket = socket;
+    this.#node = node;
+  }
+
+  /** Says something and waits for its transcript. */
+  async hear({ pcm, heard }: Spoken, isDetected: boolean): Promise<boolean> {
+    return await this.#noted('realtime hearing', async () => {
+      const socket = this.#socket;
+      const audio = isDetected ? Buffer.concat([pcm, silentPcm(SILENCE_MS)]) : Buffer.from(pcm);
+      for (const piece of appends(audio)) socket.send({ type: 'input_audio_buffer.append', audio: piece });
+      if (!isDetected) socket.send({ type: 'input_audio_buffer.commit' });
+      const event = await socket.next((each) => [COMPLETED, FAILED].includes(each.type) || isFault(each));
+      if (event.type !== COMPLETED) return { end: 'failed', detail: codeOf(event) };
+      return heardFault(heard, String(event.transcript)) ?? { end: 'right' };
+    });
+  }
+
+  /** Has a text spoken. */
+  async speak({ text, pcm }: Spoken): Promise<boolean> {
+    return await this.#noted('realtime speech', async () => {
+      const socket = this.#socket;
+      const content = [{ type: 'input_text', text }];
+      socket.send({ type: 'conversation.item.create', item: { role: 'user', content } });
+      socket.send({ type: 'response.create' });
+      const events = await socket.collect((event) => event.type === 'response.done' || isFault(event));
+      const done = events.at(-1) as ServerEventFrame;
+      if (done.type === 'error') return { end: 'failed', detail: codeOf(done) };
+      const { status } = done.response as { status: string };
+      if (status !== 'completed') return { end: 'failed', detail: `a response that is ${status}` };
+      const audio = events.filter(({ type }) => type === 'response.audio.delta');
+      const bytes = audio.reduce((sum, { delta }) => sum + Buffer.byteLength(String(delta), 'base64'), 0);
+      if (bytes === pcm.length) return { end: 'right' };
+      return { end: 'wrong', detail: `${bytes} bytes of speech and not ${pcm.length}` };
+    });
+  }
+
+  /** Says something, and the connection is gone before it is heard. */
+  vanish({ pcm }: Spoken): void {
+    const entry = this.#begin('realtime hearing');
+    for (const audio of appends(Buffer.from(pcm))) {
+      this.#socket.send({ type: 'input_audio_buffer.append', audio });
+    }
+    this.#socket.send({ type: 'input_audio_buffer.commit' });
+    this.#socket.terminate();
+    entry.end('left');
+  }
+
+  async #noted(load: string, turn: () => Promise<TurnEnd>): Promise<boolean> {
+    const entry = this.#begin(load);
+    const { end, detail } = await turn().catch(endOf);
+    entry.end(end, detail);
+    return end === 'right';
+  }
+
+  #begin(load: string): OpenEntry {
+    const { ledger } = this.#client.parts;
+    return ledger.begin({ load, organization: this.#client.account, node: this.#node, rows: 'one' });
+  }
+}
+
+async function realtimeRound(client: SoakClient, { sentences }: Material, at: number): Promise<void> {
+  const node = client.node();
+  const { ledger } = client.parts;
+  const entry = ledger.begin({
+    ...{ load: 'realtime connection', organization: client.account },
+    ...{ node: node.name, rows: 'none' },
+  });
+  let socket: RealtimeClient;
+  try {
+    const url = `${node.service.baseUrl.replace('http', 'ws')}/v1/realtime`;
+    socket = await RealtimeClient.connect(url, { headers: client.headers, timeoutMs: WITHIN_MS });
+  } catch (error) {
+    entry.end('unreachable', error instanceof Error ? error.message : '');
+    return;
+  }
+  const isDetected = at % 2 === 1;
+  try {
+    const turn_detection = isDetected ? { type: 'server_vad' } : null;
+    const session = { output_modalities: ['audio'], audio: { input: { turn_detection } } };
+    socket.send({ type: 'session.update', session });
+    await socket.next('session.updated');
+    const round = new RealtimeRound(client, socket, node.name);
+    for (let turn = 0; turn < TURNS; turn += 1) {
+      const said = sentences[(at + turn) % sentences.length] as Spoken;
+      if (at % 4 === 2 && turn === 1) {
+        round.vanish(said);
+        entry.end('left');
+        return;
+      }
+      if (!(await round.hear(said, isDetected))) break;
+      if (!(await round.speak(said))) break;
+    }
+    await socket.close();
+    entry.end('right');
+  } catch (error) {
+    const { end, detail } = endOf(error);
+    entry.end(end, detail);
+  } finally {
+    socket.terminate();
+  }
+}
+
+/** Connections that are heard, by hand and by the detector, and answered; some are gone in the middle of it. */
+export const realtimeLoad: Load = {
+  ...{ name: 'realtime', organization: 'realtime', site: 'main', pauseMs: 4000, round: realtimeRound },
+};

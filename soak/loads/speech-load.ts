@@ -1,0 +1,38 @@
+import type { Answer, Verdict } from '../soak-client.ts';
+import type { Load } from './load.ts';
+import { type Spoken, STORY, speechOf } from './material.ts';
+
+const WAV_HEADER_BYTES = 44;
+
+/** Whether an answer has the length that this text always has. */
+export const ofLength =
+  (bytes: number) =>
+  (answer: Answer): Verdict =>
+    answer.bytes.length === bytes
+      ? undefined
+      : { end: 'wrong', detail: `${answer.bytes.length} bytes of speech and not ${bytes}` };
+
+/** Speech, streamed and whole, short and long, and clients that leave half-way. */
+export const speechLoad: Load = {
+  ...{ name: 'speech', organization: 'speech', site: 'main', pauseMs: 1500 },
+  async round(client, { sentences, storyBytes }, at) {
+    const { text, pcm } = sentences[at % sentences.length] as Spoken;
+    switch (at % 4) {
+      case 0:
+        await client.ask({ ...speechOf(text), rows: 'one', judge: ofLength(pcm.length) });
+        break;
+      case 1: {
+        const judge = ofLength(pcm.length + WAV_HEADER_BYTES);
+        await client.ask({ ...speechOf(text, { response_format: 'wav' }), rows: 'one', judge });
+        break;
+      }
+      case 2:
+        await client.ask({ ...speechOf(STORY), rows: 'one', judge: ofLength(storyBytes) });
+        break;
+      default: {
+        const leaveAfterMs = 20 + client.parts.random() * 600;
+        await client.ask({ ...speechOf(STORY), rows: 'one', leaveAfterMs });
+      }
+    }
+  },
+};

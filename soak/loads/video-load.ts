@@ -1,0 +1,51 @@
+import type { VideoOnWire } from '../../test/support/video-service.ts';
+import type { SoakClient } from '../soak-client.ts';
+import { VIDEO_MODEL } from '../soak-config.ts';
+import type { Load } from './load.ts';
+import type { Material } from './material.ts';
+
+const POLL_MS = 2000;
+/** Bytes in which every MP4 says what it is (ISO/IEC 14496-12, 4.3). */
+const FTYP = Buffer.from('ftyp');
+
+async function videoRound(client: SoakClient, { videoClip }: Material, at: number): Promise<void> {
+  const body = new FormData();
+  for (const [name, value] of Object.entries({ model: VIDEO_MODEL, prompt: 'On and on.', seconds: '4' })) {
+    body.set(name, value);
+  }
+  body.set('video', new File([videoClip], 'clip.mp4'));
+  const created = await client.insist({
+    ...{ path: '/v1/videos/extensions', method: 'POST', body },
+    headers: { 'idempotency-key': crypto.randomUUID() },
+  });
+  if (created === undefined) return;
+  const { id } = created.json<VideoOnWire>();
+  const path = `/v1/videos/${id}`;
+  const { signal, ledger } = client.parts;
+  ledger.videos.add(id);
+  let status = 'queued';
+  while (status === 'queued' || status === 'in_progress') {
+    await Bun.sleep(POLL_MS);
+    if (signal.aborted) return;
+    const answer = await client.ask({
+      path,
+      judge: (answer) => {
+        const video = answer.json<VideoOnWire>();
+        return video.status === 'failed' ? { end: 'wrong', detail: 'a video that failed' } : undefined;
+      },
+    });
+    if (answer) status = answer.json<VideoOnWire>().status;
+  }
+  const content = await client.insist({
+    path: `${path}/content`,
+    judge: ({ bytes }) =>
+      FTYP.equals(bytes.subarray(4, 8)) ? undefined : { end: 'wrong', detail: 'bytes that are no MP4' },
+  });
+  if (content) client.keep('video', id, `${path}/content`, content.bytes);
+  if (content && at % 2 === 0) await client.drop('video', id, path);
+}
+
+/** Clips that are continued, read and mostly deleted. */
+export const videoLoad: Load = {
+  ...{ name: 'videos', organization: 'videos', site: 'main', pauseMs: 4000, round: videoRound },
+};

@@ -1,0 +1,32 @@
+import type { SoakClient } from '../soak-client.ts';
+import { CLONED_MODEL } from '../soak-config.ts';
+import type { Load } from './load.ts';
+import { CLIP_TEXT, type Material, SENTENCES, speechOf } from './material.ts';
+
+interface VoiceOnWire {
+  readonly voice_id: string;
+}
+
+async function voiceRound(client: SoakClient, { voiceClip }: Material, at: number): Promise<void> {
+  const body = new FormData();
+  const fields = { name: `Voice ${at}`, consent: 'The speaker agrees.', ref_text: CLIP_TEXT };
+  for (const [name, value] of Object.entries(fields)) body.set(name, value);
+  body.set('audio_sample', new File([voiceClip], 'clip.wav', { type: 'audio/wav' }));
+  const stored = await client.ask({ path: '/v1/audio/voices', method: 'POST', body, rows: 'one' });
+  if (stored === undefined) return;
+  const { voice_id } = stored.json<VoiceOnWire>();
+  const path = `/v1/audio/voices/${voice_id}`;
+  client.keep('voice', voice_id, `${path}/audio`, voiceClip);
+  await client.ask({
+    ...speechOf(SENTENCES[1], { model: CLONED_MODEL, voice: voice_id }),
+    rows: 'one',
+    // How long it speaks is the voice's own; half a second is less than any.
+    judge: ({ bytes }) => (bytes.length > 24_000 ? undefined : { end: 'wrong', detail: 'hardly any speech' }),
+  });
+  if (at % 2 === 0) await client.drop('voice', voice_id, path);
+}
+
+/** Voices that are stored, speak, and are mostly deleted. */
+export const voiceLoad: Load = {
+  ...{ name: 'voices', organization: 'voices', site: 'main', pauseMs: 12_000, round: voiceRound },
+};

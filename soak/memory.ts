@@ -1,0 +1,62 @@
+/** Whether machines hold more and more, from what was sampled of them. */
+
+import type { Check } from './check.ts';
+import type { Sample } from './sampler.ts';
+import { type Trend, trendOf } from './trend.ts';
+
+/** MB a minute that a serving process may grow by. */
+const MOST_MB_A_MINUTE = 1;
+/** Handles a minute: one that every call would leave is many times that. */
+const MOST_HANDLES_A_MINUTE = 0.5;
+/** Processes that no call may leave. */
+const MOST_PROCESSES_A_MINUTE = 0.2;
+
+export interface Growth {
+  readonly node: string;
+  readonly what: string;
+  readonly unit: string;
+  readonly trend: Trend;
+  readonly most: number;
+}
+
+/**
+ * How the last process of each machine grew over the last two thirds of the run.
+ * @param wholeMs length of the load.
+ */
+export function growths(samples: readonly Sample[], wholeMs: number): Growth[] {
+  const byNode = Map.groupBy(samples, ({ node }) => node);
+  return [...byNode].flatMap(([node, all]) => {
+    const last = all.at(-1)?.pid;
+    const own = all.filter(({ pid, atMs }) => pid === last && atMs >= wholeMs / 3 && atMs <= wholeMs);
+    const measures = [
+      {
+        what: 'memory of the serving process',
+        unit: 'MB',
+        most: MOST_MB_A_MINUTE,
+        of: (it: Sample) => it.servingKb / 1000,
+      },
+      {
+        what: 'open files and sockets',
+        unit: '',
+        most: MOST_HANDLES_A_MINUTE,
+        of: (it: Sample) => it.handles,
+      },
+      { what: 'processes', unit: '', most: MOST_PROCESSES_A_MINUTE, of: (it: Sample) => it.processes },
+    ];
+    return measures.flatMap(({ what, unit, most, of }) => {
+      const trend = trendOf(own.map((sample) => ({ atMs: sample.atMs, value: of(sample) })));
+      return trend ? [{ node, what, unit, trend, most }] : [];
+    });
+  });
+}
+
+/** What grows faster than it may, and not by chance: its 95 % interval is above 0. */
+export function growthCheck(all: readonly Growth[]): Check {
+  const faults = all
+    .filter(({ trend, most }) => trend.perMinute > most && trend.perMinute > trend.margin)
+    .map(
+      ({ node, what, unit, trend }) =>
+        `${node}: ${what}: ${trend.perMinute.toFixed(2)} ${unit} a minute more`,
+    );
+  return { promise: 'memory, handles and processes are flat', looked: all.length, faults };
+}

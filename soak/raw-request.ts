@@ -1,0 +1,98 @@
+/** A request over a bare socket, for clients that read slowly or not at all. */
+
+import { connect, type Socket } from 'node:net';
+
+export interface RawAnswer {
+  readonly status: number;
+  readonly requestId: string | undefined;
+  /** Bytes of the body, without what chunks are framed with. */
+  readonly bodyBytes: number;
+  /** Whether its end was sent. */
+  readonly isWhole: boolean;
+}
+
+export interface RawRequest {
+  readonly port: number;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** Bytes that are taken at once, and how long none are taken then. */
+  readonly readBytes: number;
+  readonly pauseMs: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Asks and reads at its own pace: what it does not take, the service keeps or waits with.
+ * @throws when there is no connection, or the signal's reason.
+ */
+export async function askSlowly(request: RawRequest): Promise<RawAnswer> {
+  const { port, path, headers, body, readBytes, pauseMs, signal } = request;
+  const socket = connect(port, '127.0.0.1');
+  const stop = () => socket.destroy(signal.reason);
+  signal.addEventListener('abort', stop);
+  try {
+    const head = {
+      host: 'soak',
+      'content-length': String(Buffer.byteLength(body)),
+      connection: 'close',
+      ...headers,
+    };
+    const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.write(`POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
+    return read(await taken(socket, readBytes, pauseMs));
+  } finally {
+    signal.removeEventListener('abort', stop);
+    socket.destroy();
+  }
+}
+
+/** Everything until the other side closes, or breaks the connection. */
+async function taken(socket: Socket, readBytes: number, pauseMs: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let sincePause = 0;
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  socket.on('data', (chunk: Buffer) => {
+    chunks.push(chunk);
+    sincePause += chunk.length;
+    if (sincePause < readBytes) return;
+    sincePause = 0;
+    socket.pause();
+    setTimeout(() => socket.resume(), pauseMs);
+  });
+  socket.on('close', () => resolve());
+  socket.on('error', (error) => (chunks.length > 0 ? resolve() : reject(error)));
+  await promise;
+  return Buffer.concat(chunks);
+}
+
+const LINE = '\r\n';
+
+/** An answer of HTTP/1.1 from its bytes (RFC 9112, 6 and 7.1). */
+export function read(bytes: Buffer): RawAnswer {
+  const headEnd = bytes.indexOf(LINE + LINE);
+  if (headEnd < 0) return { status: 0, requestId: undefined, bodyBytes: 0, isWhole: false };
+  const [first = '', ...lines] = bytes.subarray(0, headEnd).toString('latin1').split(LINE);
+  const headers = new Map(
+    lines.map((line) => {
+      const colon = line.indexOf(':');
+      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+    }),
+  );
+  const told = { status: Number(first.split(' ')[1]), requestId: headers.get('x-request-id') };
+  const body = bytes.subarray(headEnd + 2 * LINE.length);
+  const length = headers.get('content-length');
+  if (length !== undefined) {
+    return { ...told, bodyBytes: body.length, isWhole: body.length === Number(length) };
+  }
+  let [at, bodyBytes] = [0, 0];
+  for (;;) {
+    const sizeEnd = body.indexOf(LINE, at);
+    const size =
+      sizeEnd < 0 ? Number.NaN : Number.parseInt(body.subarray(at, sizeEnd).toString('latin1'), 16);
+    if (Number.isNaN(size)) return { ...told, bodyBytes, isWhole: false };
+    if (size === 0) return { ...told, bodyBytes, isWhole: true };
+    bodyBytes += Math.min(size, body.length - sizeEnd - LINE.length);
+    at = sizeEnd + LINE.length + size + LINE.length;
+  }
+}

@@ -1,0 +1,130 @@
+/** A soak run: load of every kind, faults by plan, and a look at everything when it is over. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { seededRandom } from '../src/kit/seeded-random.ts';
+import { Aftermath } from './aftermath.ts';
+import { FAULTS } from './all-faults.ts';
+import type { Check } from './check.ts';
+import type { FaultParts } from './fault.ts';
+import { faultPlan } from './fault-plan.ts';
+import { Ledger } from './ledger.ts';
+import { LOADS } from './loads/all-loads.ts';
+import type { Load } from './loads/load.ts';
+import { type Material, makeMaterial } from './loads/material.ts';
+import { growthCheck, growths } from './memory.ts';
+import type { Findings } from './report.ts';
+import { Sampler } from './sampler.ts';
+import { SoakClient } from './soak-client.ts';
+import { openSites, type Site, type SoakSites } from './soak-site.ts';
+
+export interface RunOptions {
+  readonly minutes: number;
+  /** Names of the faults that strike; absent means all. */
+  readonly only: readonly string[] | undefined;
+  /** Fires when somebody wants it to end: what was started is ended, and nothing is judged. */
+  readonly signal: AbortSignal;
+  /** Told what happens, for people. */
+  readonly say: (line: string) => void;
+}
+
+/** The names that `only` may have. */
+export const FAULT_NAMES: readonly string[] = FAULTS.map(({ name }) => name);
+
+export type RunFindings = Omit<Findings, 'machine' | 'commit'>;
+
+/** @throws when a service does not start or does not work before the first fault, and the signal's reason. */
+export async function soak({ minutes, only = FAULT_NAMES, signal, say }: RunOptions): Promise<RunFindings> {
+  await using opened = new AsyncDisposableStack();
+  say('starting servers and machines …');
+  const sites = opened.adopt(await openSites(signal), (it) => it.close());
+  const startedAt = new Date();
+  let beganMs = performance.now();
+  const nowMs = () => performance.now() - beganMs;
+  const ledger = new Ledger(nowMs);
+  const load = new AbortController();
+  opened.defer(() => load.abort(new Error('the run has ended')));
+  const running = AbortSignal.any([load.signal, signal]);
+  const clientOf = (it: Pick<Load, 'name' | 'organization'>, site: Site, seed: number) =>
+    new SoakClient({
+      ...{ ledger, load: it.name, organization: it.organization, site: site.name, nodes: site.nodes },
+      ...{ random: seededRandom(seed), signal: running },
+    });
+  say('asking for everything once …');
+  const material = await makeMaterial(clientOf({ name: 'first', organization: 'speech' }, sites.main, 0));
+  const nodes = sitesOf(sites).flatMap((site) => site.nodes);
+  beganMs = performance.now();
+  const sampler = opened.adopt(new Sampler(nodes, nowMs), (it) => it.close());
+
+  const loading = Promise.all(
+    LOADS.flatMap((it, seed) => {
+      const site = sites[it.site];
+      return site ? [keepLoading(it, clientOf(it, site, seed + 1), material)] : [];
+    }),
+  );
+  // A mistake of the load itself ends the run.
+  loading.catch((error) => load.abort(error));
+  const parts = { sites, ledger, material, random: seededRandom(0), signal: running, opened };
+  const idle = await strikeAll(parts, { minutes, only, nowMs, say });
+  await sleep(Math.max(0, minutes * 60_000 - nowMs()), undefined, { signal: running });
+  load.abort(new Error('the load is over'));
+  const lengthMs = nowMs();
+  say('the load is over; waiting for what was begun …');
+  await loading;
+
+  const checks: Check[] = [];
+  for (const site of sitesOf(sites)) {
+    say(`looking at everything of the site '${site.name}' …`);
+    checks.push(...(await new Aftermath(site, ledger).checks()));
+  }
+  sampler.close();
+  const grown = growths(sampler.samples, lengthMs);
+  const errors = new Map<string, number>();
+  for (const [text, times] of nodes.flatMap((node) => [...node.errors])) {
+    errors.set(text, (errors.get(text) ?? 0) + times);
+  }
+  const whatOf = (name: string) => FAULTS.find((fault) => fault.name === name)?.what ?? '';
+  return {
+    ...{ startedAt, lengthMs, idle, errors },
+    ...{ missing: sites.missing, calls: ledger.calls, samples: sampler.samples, growths: grown },
+    faults: ledger.faults.map((fault) => ({ ...fault, what: whatOf(fault.name) })),
+    checks: [...checks, growthCheck(grown)],
+  };
+}
+
+const sitesOf = ({ main, small }: SoakSites): Site[] => (small ? [main, small] : [main]);
+
+/** Does one kind of load again and again until the load is over. */
+async function keepLoading(load: Load, client: SoakClient, material: Material): Promise<void> {
+  const { signal, random } = client.parts;
+  for (let at = 0; !signal.aborted; at += 1) {
+    await load.round(client, material, at);
+    // From half to one and a half of it, so that loads meet each other in every way.
+    const pauseMs = load.pauseMs * (0.5 + random());
+    await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/** Strikes by plan, one fault after the other. @returns what could not strike, and why. */
+async function strikeAll(
+  parts: FaultParts,
+  plan: Pick<RunOptions, 'minutes' | 'say'> & {
+    readonly only: readonly string[];
+    readonly nowMs: () => number;
+  },
+): Promise<string[]> {
+  const { minutes, only, nowMs, say } = plan;
+  const { signal } = parts;
+  const idle: string[] = [];
+  const possible = FAULTS.filter(({ name, isPossible }) => only.includes(name) && isPossible(parts.sites));
+  const names = possible.map(({ name }) => name);
+  for (const { name, atMs } of faultPlan(names, minutes)) {
+    await sleep(Math.max(0, atMs - nowMs()), undefined, { signal });
+    const minute = (nowMs() / 60_000).toFixed(1);
+    say(`minute ${minute}: ${name}`);
+    const why = await possible.find((fault) => fault.name === name)?.strike(parts);
+    if (why === undefined) continue;
+    idle.push(`${name} at minute ${minute}: ${why}`);
+    say(`  ${why}`);
+  }
+  return idle;
+}

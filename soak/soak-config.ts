@@ -1,0 +1,118 @@
+/** How the services of a soak run are set up: models of every kind, prices for all of them, an organization for each load. */
+
+import { NO_RECOGNISER, NO_SPEAKER } from '../test/support/launcher.ts';
+
+export const VOICE_MODEL = 'svc-tts';
+/** The one that speaks with stored voices. */
+export const CLONED_MODEL = 'svc-tts-cloned';
+export const HEARING_MODEL = 'svc-stt';
+export const CHAT_MODEL = 'smollm2-135m-instruct';
+export const EMBED_MODEL = 'all-minilm-l6-v2';
+export const VIDEO_MODEL = 'vid-2.0-mini';
+
+/** One for each load, so that its usage and credits can be told from those of others. */
+export const ORGANIZATIONS = [
+  'speech',
+  'hearing',
+  'realtime',
+  'partner',
+  'text',
+  'files',
+  'batches',
+  'voices',
+  'videos',
+  'slow',
+  'half-open',
+] as const;
+export type Organization = (typeof ORGANIZATIONS)[number];
+
+export const keyOf = (organization: Organization) => `soak-key-of-${organization}`;
+export const API_KEYS = ORGANIZATIONS.map((name) => `${keyOf(name)}:${name}`).join(',');
+
+/** Credits of each organization: more than any run uses. */
+export const GRANTED = 1_000_000;
+
+/** In millionths of a credit, whole ones, so that the cost of a row needs no rounding. */
+const PRICE = { request: 10_000, input_token: 1, output_token: 2, character: 3 };
+
+const PRICED: readonly (readonly [endpoint: string, model: string])[] = [
+  ['/v1/audio/speech', VOICE_MODEL],
+  ['/v1/audio/speech', CLONED_MODEL],
+  ['/v1/audio/transcriptions', HEARING_MODEL],
+  ['POST /v1/voices/partner', VOICE_MODEL],
+  ['POST /v1/transcribers/partner', HEARING_MODEL],
+  ['POST /v1/chat/completions', CHAT_MODEL],
+  ['POST /v1/responses', CHAT_MODEL],
+  ['POST /v1/embeddings', EMBED_MODEL],
+  ['POST /v1/videos/extensions', VIDEO_MODEL],
+];
+
+/** What a usage row says of what was consumed. */
+export interface Consumed {
+  readonly endpoint: string;
+  readonly model: string;
+  readonly status: string;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly characters: number;
+}
+
+/** What a row costs, in millionths: its fee if it gave anything, and what was consumed (docs/decisions/credits.md). */
+export function costOf(row: Consumed): number {
+  if (!PRICED.some(([endpoint, model]) => endpoint === row.endpoint && model === row.model)) return 0;
+  const gave = row.status === 'completed' || (row.status === 'cancelled' && row.outputTokens > 0);
+  const { request, input_token, output_token, character } = PRICE;
+  return (
+    (gave ? request : 0) +
+    input_token * row.inputTokens +
+    output_token * row.outputTokens +
+    character * row.characters
+  );
+}
+
+const PRICES = PRICED.map(
+  ([endpoint, model]) => `
+[[prices]]
+endpoint = "${endpoint}"
+model = "${model}"
+${Object.entries(PRICE)
+  .map(([unit, micro]) => `${unit} = ${(micro / 1_000_000).toFixed(6)}`)
+  .join('\n')}
+`,
+).join('');
+
+/** One process with one thread a pool: two machines share the cores of one here. */
+const INFERENCE = `
+[inference]
+workers = 1
+threads = 1
+[batch]
+lines_at_once = 8
+[voices]
+fit_seconds = 1
+`;
+
+/** Counted in Redis where there is one, and never reached. */
+const RATE_LIMITS = `
+[rate_limits]
+requests_per_minute_per_key = 100000
+requests_per_minute_per_organization = 100000
+concurrent_calls_per_key = 1000
+concurrent_calls_per_organization = 1000
+`;
+
+/** Everything, for the machines that share their stores. */
+export const WHOLE_CONFIG = `
+[models."${VOICE_MODEL}"]
+kind = "piper"
+[models."${CLONED_MODEL}"]
+kind = "kokoro"
+[models."${HEARING_MODEL}"]
+kind = "whisper"
+weights = "tiny.en"
+${INFERENCE}${RATE_LIMITS}${PRICES}`;
+export const WHOLE_PLUGINS = 'speech,voices,realtime,partner,responses,batch,video';
+
+/** Text, files and batches, for the machine with the small disk. */
+export const SMALL_CONFIG = `${NO_SPEAKER}${NO_RECOGNISER}${INFERENCE}${PRICES}`;
+export const SMALL_PLUGINS = 'responses,batch';

@@ -1,0 +1,78 @@
+import { LaunchError, type LaunchedService } from '../test/support/launcher.ts';
+
+const POLL_MS = 100;
+
+/** A process of the service that may be killed and started again under the same name. */
+export class SoakNode {
+  readonly name: string;
+  readonly #launch: () => Promise<LaunchedService>;
+  #service: LaunchedService | undefined;
+  #isUp = false;
+  /** Log lines at level `error` of processes that have ended, by their message. */
+  readonly #errors = new Map<string, number>();
+
+  /** @param launch starts a process of it. */
+  constructor(name: string, launch: () => Promise<LaunchedService>) {
+    this.name = name;
+    this.#launch = launch;
+  }
+
+  /** Whether clients would be sent to it. */
+  get isUp(): boolean {
+    return this.#isUp;
+  }
+
+  /** @throws when it was never started. */
+  get service(): LaunchedService {
+    if (this.#service === undefined) throw new Error(`the node '${this.name}' was not started`);
+    return this.#service;
+  }
+
+  /** Resolves when it is ready. @throws when it ends before, or the signal's reason. */
+  async start(signal: AbortSignal): Promise<void> {
+    const service = await this.#launch();
+    this.#service = service;
+    let exitCode: number | undefined;
+    void service.exited.then((code) => {
+      exitCode = code;
+    });
+    for (;;) {
+      signal.throwIfAborted();
+      if (exitCode !== undefined) throw new LaunchError(exitCode, service.output());
+      const answer = await fetch(`${service.baseUrl}/readyz`).catch(() => undefined);
+      await answer?.arrayBuffer();
+      if (answer?.ok) break;
+      await Bun.sleep(POLL_MS);
+    }
+    this.#isUp = true;
+  }
+
+  /** Kills it as a power cut would. */
+  async kill(): Promise<void> {
+    this.#isUp = false;
+    this.service.signal('SIGKILL');
+    await this.service.stop();
+    this.#count();
+  }
+
+  /** SIGTERM, then the exit code. */
+  async stop(): Promise<number> {
+    this.#isUp = false;
+    const exitCode = await this.service.stop();
+    this.#count();
+    return exitCode;
+  }
+
+  /** How often it logged each error. */
+  get errors(): ReadonlyMap<string, number> {
+    return this.#errors;
+  }
+
+  #count(): void {
+    for (const { level, msg } of this.service.log()) {
+      if (level !== 'error' && level !== 50) continue;
+      const text = String(msg);
+      this.#errors.set(text, (this.#errors.get(text) ?? 0) + 1);
+    }
+  }
+}

@@ -1,0 +1,109 @@
+/** The machines of a soak run and all that they stand on, started here and ended here. */
+
+import { join } from 'node:path';
+import { systemClock, unixSeconds } from '../src/kit/clock.ts';
+import { creditStore } from '../src/records/credit-store.ts';
+import {
+  type BatchSite,
+  openMachineSite,
+  openSharedSite,
+  type SharedServers,
+  startSharedServers,
+} from '../test/support/batch-sites.ts';
+import { type CutProxy, startCutProxy } from '../test/support/cut-proxy.ts';
+import type { LaunchedService } from '../test/support/launcher.ts';
+import { HAS_POSTGRES } from '../test/support/postgres.ts';
+import { HAS_REDIS } from '../test/support/redis.ts';
+import { HAS_S3 } from '../test/support/s3.ts';
+import { CAN_MOUNT, mountSmallDisk, type SmallDisk } from '../test/support/small-disk.ts';
+import {
+  API_KEYS,
+  GRANTED,
+  ORGANIZATIONS,
+  SMALL_CONFIG,
+  SMALL_PLUGINS,
+  WHOLE_CONFIG,
+  WHOLE_PLUGINS,
+} from './soak-config.ts';
+import { SoakNode } from './soak-node.ts';
+
+const SMALL_DISK_MIB = 192;
+
+/** Machines that share their stores. */
+export interface Site extends Pick<BatchSite, 'records' | 'blobs'> {
+  readonly name: 'main' | 'small';
+  readonly nodes: readonly SoakNode[];
+  /** Starts another build in place of a node that is not up; the site ends it. */
+  launchAt(node: number, main: string): Promise<LaunchedService>;
+}
+
+export interface SoakSites {
+  /** Two machines on PostgreSQL, Redis and S3; one on SQLite and its disk where one of these servers is missing. */
+  readonly main: Site;
+  /** One machine whose data lie on a disk of its own; absent where none can be mounted. */
+  readonly small: Site | undefined;
+  readonly servers: SharedServers | undefined;
+  readonly disk: SmallDisk | undefined;
+  /** The way of the machines to S3. */
+  readonly s3: CutProxy | undefined;
+  /** What this machine lacks, in words. */
+  readonly missing: readonly string[];
+  close(): Promise<void>;
+}
+
+/** @throws when something does not start; what was started is ended then. */
+export async function openSites(signal: AbortSignal): Promise<SoakSites> {
+  await using opening = new AsyncDisposableStack();
+  const keep = <Part extends { close(): Promise<void> }>(part: Part) =>
+    opening.adopt(part, (it) => it.close());
+  const lacks = { PostgreSQL: !HAS_POSTGRES, Redis: !HAS_REDIS, versitygw: !HAS_S3 };
+  const missing = Object.entries(lacks).flatMap(([name, isMissing]) => (isMissing ? [name] : []));
+  const servers = missing.length === 0 ? keep(await startSharedServers()) : undefined;
+  const s3 = servers && keep(await startCutProxy(Number(new URL(servers.s3.endpoint).port)));
+  const env = { API_KEYS, PLUGINS: WHOLE_PLUGINS };
+  const whole = { config: WHOLE_CONFIG, granted: 0 };
+  const main = keep(
+    servers && s3
+      ? await openSharedSite(servers, {
+          ...whole,
+          env: { ...env, S3_ENDPOINT: `http://127.0.0.1:${s3.port}` },
+        })
+      : await openMachineSite({ ...whole, env }),
+  );
+  const disk = CAN_MOUNT ? keep(await mountSmallDisk(SMALL_DISK_MIB)) : undefined;
+  if (disk === undefined) missing.push('the right to mount a disk');
+  const small =
+    disk &&
+    keep(
+      await openMachineSite({
+        ...{ config: SMALL_CONFIG, granted: 0, folder: join(disk.folder, 'node') },
+        env: { API_KEYS, PLUGINS: SMALL_PLUGINS },
+      }),
+    );
+  const sites = {
+    main: siteOf('main', main, servers ? ['a', 'b'] : ['a']),
+    small: small && siteOf('small', small, ['small']),
+  };
+  for (const site of [sites.main, sites.small]) {
+    if (site === undefined) continue;
+    await grantAll(site);
+    await Promise.all(site.nodes.map((node) => node.start(signal)));
+  }
+  const opened = opening.move();
+  return { ...sites, servers, disk, s3, missing, close: () => opened.disposeAsync() };
+}
+
+function siteOf(name: Site['name'], site: BatchSite, names: readonly string[]): Site {
+  const { records, blobs } = site;
+  return {
+    ...{ name, records, blobs },
+    nodes: names.map((each, number) => new SoakNode(each, () => site.launch(number))),
+    launchAt: (node, main) => site.launch(node, main),
+  };
+}
+
+async function grantAll({ records }: Site): Promise<void> {
+  const store = creditStore(records);
+  const at = unixSeconds(systemClock);
+  for (const organization of ORGANIZATIONS) await store.grant(organization, GRANTED * 1_000_000, at);
+}

@@ -1,0 +1,80 @@
+/** What the machines stand on goes away for a while. */
+
+import type { SoakFault } from './fault.ts';
+import type { CallEnd } from './ledger.ts';
+import type { SoakSites } from './soak-site.ts';
+
+const AWAY_MS = 5000;
+const HANGS_MS = 10_000;
+const OUTAGE_MS = 20_000;
+const UNAVAILABLE = 'HTTP/1.1 503 Slow Down\r\nconnection: close\r\ncontent-length: 0\r\n\r\n';
+
+/** Breaks something of the main site, and mends it after a while. */
+function outage(
+  name: string,
+  what: string,
+  lengthMs: number,
+  {
+    begin,
+    end,
+    excuses = [],
+  }: {
+    readonly begin: (sites: SoakSites) => unknown;
+    readonly end: (sites: SoakSites) => unknown;
+    readonly excuses?: readonly CallEnd[];
+  },
+): SoakFault {
+  return {
+    ...{ name, what },
+    isPossible: ({ servers }) => servers !== undefined,
+    async strike({ sites, ledger }) {
+      const nodes = sites.main.nodes.map((node) => node.name);
+      const over = ledger.strike({ name, nodes, excuses });
+      await begin(sites);
+      await Bun.sleep(lengthMs);
+      await end(sites);
+      over();
+      return undefined;
+    },
+  };
+}
+
+const disk: SoakFault = {
+  name: 'disk',
+  what: 'the disk of the third machine is full for 20 s',
+  isPossible: ({ disk }) => disk !== undefined,
+  async strike({ sites: { disk }, ledger }) {
+    const over = ledger.strike({ name: 'disk', nodes: ['small'], excuses: [] });
+    const latest = performance.now() + OUTAGE_MS;
+    // What the machine frees meanwhile is taken, too.
+    while (performance.now() < latest) {
+      await disk?.fill();
+      await Bun.sleep(500);
+    }
+    await disk?.free();
+    over();
+    return undefined;
+  },
+};
+
+export const STORE_FAULTS: readonly SoakFault[] = [
+  outage('redis', 'Redis is stopped, and starts again after 5 s without what it knew', AWAY_MS, {
+    begin: ({ servers }) => servers?.redis.stop(),
+    end: ({ servers }) => servers?.redis.start(),
+  }),
+  outage('redis-hangs', 'Redis takes connections and answers nothing for 10 s', HANGS_MS, {
+    begin: ({ servers }) => servers?.redis.pause(),
+    end: ({ servers }) => servers?.redis.resume(),
+  }),
+  outage('database', 'PostgreSQL is stopped, and starts again after 5 s', AWAY_MS, {
+    begin: ({ servers }) => servers?.postgres.stop(),
+    end: ({ servers }) => servers?.postgres.start(),
+  }),
+  outage('s3', 'S3 answers 503 for 20 s', OUTAGE_MS, {
+    begin: ({ s3 }) => s3?.answer(UNAVAILABLE),
+    end: ({ s3 }) => s3?.mend(),
+    // A file whose bytes stop half-way can only be broken off.
+    excuses: ['cut'],
+  }),
+  disk,
+];

@@ -1,0 +1,173 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type BatchResult,
+  type Books,
+  batchFaults,
+  type Call,
+  callFaults,
+  creditFaults,
+  type Fault,
+  Ledger,
+  type PromisedBatch,
+  type UsageRow,
+  usageFaults,
+} from '../../soak/ledger.ts';
+
+/** The ledger of a soak run notices whatever is lost, doubled or cut short. */
+
+const call = (fields: Partial<Call> = {}): Call => ({
+  ...{ load: 'speech', organization: 'o', node: 'a', rows: 'one', beganMs: 1000, endedMs: 2000 },
+  ...{ end: 'right', status: 200, requestId: 'req_1' },
+  ...fields,
+});
+const row = (fields: Partial<UsageRow> = {}): UsageRow => ({
+  ...{ id: 'usage_1', organization: 'o', requestId: 'req_1', status: 'completed' },
+  ...fields,
+});
+const killed: Fault = {
+  name: 'machine',
+  nodes: ['a'],
+  excuses: ['cut', 'unreachable'],
+  fromMs: 1500,
+  toMs: 1800,
+};
+
+describe('calls', () => {
+  test.each(['right', 'refused', 'failed', 'left'] as const)('%s is an end that may be', (end) => {
+    expect(callFaults([call({ end })], [])).toEqual([]);
+  });
+
+  test.each(['wrong', 'untyped', 'late'] as const)('%s is none, whatever was broken', (end) => {
+    expect(callFaults([call({ end, detail: 'why' })], [killed])).toEqual([
+      `speech at 1 s on a (req_1): ${end}: why`,
+    ]);
+  });
+
+  test('one that never ended is told', () => {
+    const ledger = new Ledger(() => 0);
+    ledger.begin({ load: 'speech', organization: 'o', node: 'a', rows: 'one' });
+    expect(callFaults(ledger.calls, [])).toEqual(['speech at 0 s on a (without a request id): never ended']);
+  });
+
+  test('only its first end counts', () => {
+    const ledger = new Ledger(() => 0);
+    const entry = ledger.begin({ load: 'speech', organization: 'o', node: 'a', rows: 'one' });
+    entry.end('late', 'nothing came');
+    entry.end('right');
+    expect(callFaults(ledger.calls, [])).toHaveLength(1);
+  });
+
+  test.each<[string, Partial<Call>, Fault[], number]>([
+    ['while its machine was killed', {}, [killed], 0],
+    ['without a fault', {}, [], 1],
+    ['on another machine', { node: 'b' }, [killed], 1],
+    ['before the fault', { endedMs: 1400 }, [killed], 1],
+    ['after the fault', { beganMs: 1900 }, [killed], 1],
+    ['in a fault that explains no break', {}, [{ ...killed, excuses: [] }], 1],
+  ])('a break %s', (_, fields, faults, count) => {
+    expect(callFaults([call({ end: 'cut', ...fields })], faults)).toHaveLength(count);
+  });
+
+  test('a fault that was not mended lasts', () => {
+    const ledger = new Ledger(() => 100);
+    ledger.strike({ name: 'machine', nodes: ['a'], excuses: ['cut'] });
+    expect(callFaults([call({ end: 'cut' })], ledger.faults)).toEqual([]);
+  });
+});
+
+describe('usage rows', () => {
+  test('one for each call is right', () => {
+    expect(usageFaults([call()], [row()], [])).toEqual([]);
+  });
+
+  test.each<[string, Call[], UsageRow[], RegExp]>([
+    ['a row that is lost', [call()], [], /has no usage row/],
+    ['a doubled row', [call()], [row(), row({ id: 'usage_2' })], /has 2 usage rows/],
+    ['two rows with one id', [call()], [row(), row({ requestId: 'req_2' })], /id of another/],
+    [
+      'a row that nobody asked for',
+      [call()],
+      [row(), row({ id: 'usage_2', requestId: 'req_2' })],
+      /1 usage rows of 0/,
+    ],
+    ['an answer whose row says that it failed', [call()], [row({ status: 'failed' })], /its row says failed/],
+    ['a turn that is not billed', [call({ requestId: undefined as never })], [], /0 completed usage rows/],
+  ])('%s is told', (_, calls, rows, fault) => {
+    const asked = calls.map(({ requestId, ...rest }) => (requestId ? { ...rest, requestId } : rest));
+    expect(usageFaults(asked, rows, []).join('\n')).toMatch(fault);
+  });
+
+  test('what was refused needs none, and what was cut off before its head may have one', () => {
+    const { requestId: _, status: __, ...cut } = call({ end: 'cut' });
+    expect(usageFaults([call({ end: 'refused', status: 503 })], [], [])).toEqual([]);
+    expect(usageFaults([cut], [], [])).toEqual([]);
+    expect(usageFaults([cut], [row({ status: 'failed' })], [])).toEqual([]);
+  });
+
+  test('a call whose client left has one', () => {
+    expect(usageFaults([call({ end: 'left' })], [row({ status: 'cancelled' })], [])).toEqual([]);
+    expect(usageFaults([call({ end: 'left' })], [], [])).toHaveLength(1);
+  });
+});
+
+describe('batches', () => {
+  const batch: PromisedBatch = {
+    ...{ id: 'batch_1', organization: 'o', site: 'main' },
+    lines: new Map([
+      ['one', { tokens: 3 }],
+      ['two', { tokens: 4 }],
+      ['bad', { error: 'model_not_found' }],
+    ]),
+  };
+  const done = (custom_id: string, tokens: number) => ({
+    ...{ custom_id, error: null },
+    response: { request_id: `req_${custom_id}`, body: { usage: { prompt_tokens: tokens } } },
+  });
+  const failed = (custom_id: string, code: string) => ({ custom_id, response: null, error: { code } });
+  const right: BatchResult = {
+    ...{ status: 'completed', counts: { total: 3, completed: 2, failed: 1 } },
+    output: [done('one', 3), done('two', 4)],
+    error: [failed('bad', 'model_not_found')],
+  };
+  const rows = ['one', 'two'].map((name) => row({ id: `usage_${name}`, requestId: `req_${name}` }));
+
+  test('each line with its own result is right', () => {
+    expect(batchFaults(batch, right, rows)).toEqual([]);
+  });
+
+  test.each<[string, Partial<BatchResult>, RegExp]>([
+    ['a lost line', { output: [done('one', 3)] }, /two has no result/],
+    ['a doubled line', { output: [...right.output, done('two', 4)] }, /two has 2 results/],
+    ['a line in both files', { error: [...right.error, failed('one', 'x')] }, /one has 2 results/],
+    ['a line of another batch', { output: [...right.output, done('three', 5)] }, /three was never asked for/],
+    ['the result of another line', { output: [done('one', 4), done('two', 4)] }, /one has a wrong result/],
+    ['a failure that should be none', { error: [failed('bad', 'server_error')] }, /failed with server_error/],
+    ['wrong counts', { counts: { total: 3, completed: 3, failed: 0 } }, /counts 3 completed and not 2/],
+    ['one that expired', { status: 'expired' }, /is expired/],
+  ])('%s is told', (_, fields, fault) => {
+    expect(batchFaults(batch, { ...right, ...fields }, rows).join('\n')).toMatch(fault);
+  });
+
+  test('a line that is not billed, or twice, is told', () => {
+    expect(batchFaults(batch, right, rows.slice(1))).toEqual(['batch_1: one has 0 usage rows']);
+    expect(batchFaults(batch, right, [...rows, ...rows])).toHaveLength(2);
+  });
+});
+
+describe('credits', () => {
+  const balance = { available: 70, reserved: 0, revenue: 30, granted: -100 };
+  const books: Books = { organization: 'o', ...balance, entries: balance, cost: 30 };
+
+  test('books that are in order have no faults', () => {
+    expect(creditFaults(books)).toEqual([]);
+  });
+
+  test.each<[string, Partial<Books>, RegExp]>([
+    ['a credit that was made', { available: 71 }, /add up to 1/],
+    ['what is still reserved', { available: 60, reserved: 10 }, /10 are still reserved/],
+    ['a row that was charged twice', { cost: 15 }, /30 were charged for what costs 15/],
+    ['a balance that its entries do not prove', { entries: { ...balance, revenue: 29 } }, /'revenue' is 30/],
+  ])('%s is told', (_, fields, fault) => {
+    expect(creditFaults({ ...books, ...fields }).join('\n')).toMatch(fault);
+  });
+});
