@@ -1,6 +1,7 @@
 import type { Clock } from '../contract/clock.ts';
 import { ServiceError } from '../contract/error.ts';
 import { systemClock } from '../kit/clock.ts';
+import { idleTimeoutOf } from './streamed-body.ts';
 
 /** How slowly a body may come. */
 export interface BodyPace {
@@ -14,18 +15,22 @@ export interface BodyPace {
 export const BODY_PACE: BodyPace = { patienceMs: 30_000, bytesPerSecond: 1024 };
 
 /**
- * The bytes of a body as they come, as long as they come at a least pace: a place of whoever reads it must not be held by a
- * byte now and then. Time in which nobody asks for more does not count.
+ * The bytes of a request's body as they come, as long as they come at a least pace: a place of whoever reads it must not be
+ * held by a byte now and then. Time in which nobody asks for more does not count. Meanwhile the server does not watch the
+ * connection by itself: it would break off, without a word, every body that takes longer than the idle timeout and
+ * comes at less than 16 KiB a second.
  * @throws ServiceError 408 `request_timeout` when the sender was waited for too long.
  */
 export async function* pacedBody(
-  body: ReadableStream<Uint8Array> | null,
+  request: Request,
   { patienceMs, bytesPerSecond }: BodyPace = BODY_PACE,
   clock: Clock = systemClock,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  const reader = body?.getReader();
+  const reader = request.body?.getReader();
+  const idleTimeout = idleTimeoutOf(request);
   let leftMs = patienceMs;
   try {
+    idleTimeout.suspend();
     while (reader !== undefined) {
       const fromMs = clock.monotonicMs();
       const { done, value } = await withinTime(reader.read(), leftMs);
@@ -35,6 +40,7 @@ export async function* pacedBody(
       yield value;
     }
   } finally {
+    idleTimeout.resume();
     // What is not wanted any more, or does not come.
     reader?.cancel().catch(() => undefined);
   }

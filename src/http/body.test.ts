@@ -179,6 +179,21 @@ describe('multipart', () => {
     expect(error).toMatchObject({ kind: 'invalid_request', code: 'invalid_value', param: entries[1]?.[0] });
   });
 
+  test.each(['boundary=b', 'boundary="b"', 'charset=utf-8; BOUNDARY=b'])(
+    'a crowd of parts is refused before it is parsed: %s',
+    async (type) => {
+      // The parser would find the first of them to be none.
+      const body = Buffer.from('--b\r\n\r\n'.repeat(1002));
+      const { message } = await refusal(chunked([body], `multipart/form-data; ${type}`), 1e6);
+      expect(message).toContain('at most 1000 fields');
+    },
+  );
+
+  test('the most parts that are allowed are read', async () => {
+    const most = Array.from({ length: 1000 }, (_, at): [string, string] => [`f${at}`, '']);
+    expect(Object.keys((await readBody(form(...most), 1e6)) ?? {})).toHaveLength(1000);
+  });
+
   test('too many fields and too deep names are refused', async () => {
     const many = Array.from({ length: 1001 }, (_, at): [string, string] => [`f${at}`, '']);
     expect((await refusal(form(...many), 1e6)).message).toContain('at most 1000 fields');

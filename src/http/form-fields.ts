@@ -8,7 +8,8 @@ export interface FormFields<Upload> {
   [name: string]: FormValue<Upload>;
 }
 
-const MAX_FIELDS = 1000;
+/** Fields of one form. */
+export const MOST_FIELDS = 1000;
 const MAX_DEPTH = 8;
 /** Characters of a field's name that an error repeats. */
 const MAX_NAME = 100;
@@ -29,7 +30,7 @@ export class FormBuilder<Upload extends object> {
   /** @throws ServiceError 400 for too many fields, too deep a name, and a field that is given twice. */
   add(name: string, value: string | Upload): void {
     this.#count += 1;
-    if (this.#count > MAX_FIELDS) throw invalidRequest(`A form must have at most ${MAX_FIELDS} fields.`);
+    if (this.#count > MOST_FIELDS) throw tooManyFields();
     const path = name.replaceAll(']', '').split('[');
     if (path.length > MAX_DEPTH) {
       throw invalidRequest(`A form field must be nested at most ${MAX_DEPTH} deep.`, shortened(name));
@@ -50,6 +51,10 @@ export class FormBuilder<Upload extends object> {
     else if (present !== undefined) throw clash(name);
     else owner[last] = isList ? [value] : value;
   }
+}
+
+export function tooManyFields(): ServiceError {
+  return invalidRequest(`A form must have at most ${MOST_FIELDS} fields.`);
 }
 
 /** A field's name as an error may repeat it. */

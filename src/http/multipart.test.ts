@@ -209,6 +209,11 @@ describe('what is refused, leaving nothing behind', () => {
     expect(error).toMatchObject({ kind: 'invalid_request', param });
   });
 
+  it('a crowd of parts without a name', async () => {
+    const parts = raw(`${'--b\r\n\r\n\r\n'.repeat(2000)}--b--\r\n`);
+    expect(await refusal(parts)).toMatchObject({ message: 'The form has too many fields.' });
+  });
+
   it('a request whose caller leaves', async () => {
     const controller = new AbortController();
     const reason = new Error('hung up');

@@ -13,7 +13,7 @@ import { untilAborted } from '../kit/until-aborted.ts';
 import { isAbandoned, workFolderPrefix } from '../kit/work-folder-name.ts';
 import { mediaTypeOf, notAForm, refuseEncoded, tooLarge } from './body.ts';
 import { pacedBody } from './body-pace.ts';
-import { FormBuilder, type FormFields, shortened } from './form-fields.ts';
+import { FormBuilder, type FormFields, MOST_FIELDS, shortened } from './form-fields.ts';
 
 /** What a form may have beside the bytes of its file: other fields, names, boundaries. */
 const REST_BYTES = 1024 * 1024;
@@ -155,7 +155,7 @@ export async function readForm<Upload extends object>(
 ): Promise<FormFields<Upload>> {
   const contentType = refuseOtherTypes(request);
   try {
-    return await new FormReader(contentType, settings).read(request.body, signal);
+    return await new FormReader(contentType, settings).read(request, signal);
   } catch (error) {
     signal.throwIfAborted();
     throw error;
@@ -186,7 +186,7 @@ class FormReader<Upload extends object> {
     this.#parser = parserFor(contentType, settings.fileBytes);
   }
 
-  async read(body: ReadableStream<Uint8Array> | null, signal: AbortSignal): Promise<FormFields<Upload>> {
+  async read(request: Request, signal: AbortSignal): Promise<FormFields<Upload>> {
     const { fileBytes } = this.#settings;
     const ended = AbortSignal.any([signal, this.#refused.signal]);
     this.#parser.on('field', (name, value, _, isCut) =>
@@ -208,7 +208,7 @@ class FormReader<Upload extends object> {
     }
     try {
       // A body that says nothing more would be waited for, though nobody wants it.
-      const bytes = untilAborted(counted(body, largestForm(fileBytes)), ended);
+      const bytes = untilAborted(counted(request, largestForm(fileBytes)), ended);
       await pipeline(bytes, this.#parser, { signal: ended });
     } catch (error) {
       this.#refused.abort(error instanceof ServiceError ? error : notAForm());
@@ -245,7 +245,9 @@ function parserFor(contentType: string, fileBytes: number): BusboyInstance {
   // The parser ends a file that has its limit, so that one more byte is what tells.
   const limits = {
     fieldSize: FIELD_BYTES,
-    fields: 1001,
+    fields: MOST_FIELDS + 1,
+    // Those without a name too.
+    parts: MOST_FIELDS + MAX_FILES,
     fileSize: fileBytes,
     files: MAX_FILES,
     headerPairs: 50,
@@ -283,9 +285,9 @@ function createPrivate(path: string): Writable {
 }
 
 /** The body, as long as it is no longer than it may be. */
-async function* counted(body: ReadableStream<Uint8Array> | null, limitBytes: number) {
+async function* counted(request: Request, limitBytes: number) {
   let lengthBytes = 0;
-  for await (const chunk of pacedBody(body)) {
+  for await (const chunk of pacedBody(request)) {
     lengthBytes += chunk.length;
     if (lengthBytes > limitBytes) throw tooLarge(limitBytes);
     yield chunk;
