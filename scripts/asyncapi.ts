@@ -1,23 +1,37 @@
 import { resolve } from 'node:path';
 import packageJson from '../package.json' with { type: 'json' };
-import { asyncApiDocument } from '../plugins/realtime/asyncapi.ts';
+import { asyncApiDocument as partnerDocument } from '../plugins/partner/asyncapi.ts';
+import { asyncApiDocument as realtimeDocument } from '../plugins/realtime/asyncapi.ts';
 
 /**
- * The AsyncAPI document of the realtime socket. `bun scripts/asyncapi.ts` writes it; `bun run check` holds it
- * against the schemas that it is made of.
+ * The AsyncAPI documents of the sockets. `bun scripts/asyncapi.ts` writes them; `bun run check` holds them
+ * against the schemas that they are made of.
  */
 
-const PATH = 'docs/realtime.asyncapi.json';
+const DOCUMENTS = {
+  'docs/realtime.asyncapi.json': realtimeDocument,
+  'docs/partner.asyncapi.json': partnerDocument,
+};
 
-/** What is wrong with the document that is kept, one line each. */
+/** What is wrong with the documents that are kept, one line each. */
 export async function asyncApiFaults(root: string): Promise<string[]> {
-  const kept = Bun.file(`${root}/${PATH}`);
-  if ((await kept.exists()) && (await kept.text()) === documentText()) return [];
-  return [`${PATH} is not what the schemas say; run: bun scripts/asyncapi.ts`];
+  const kept = await Promise.all(
+    documentTexts().map(async ([path, text]) => {
+      const file = Bun.file(`${root}/${path}`);
+      return { path, isTrue: (await file.exists()) && (await file.text()) === text };
+    }),
+  );
+  const wrong = kept.filter(({ isTrue }) => !isTrue);
+  return wrong.map(({ path }) => `${path} is not what the schemas say; run: bun scripts/asyncapi.ts`);
 }
 
-function documentText(): string {
-  return `${JSON.stringify(asyncApiDocument(packageJson.version), null, 2)}\n`;
+function documentTexts(): readonly (readonly [path: string, text: string])[] {
+  return Object.entries(DOCUMENTS).map(([path, make]) => [
+    path,
+    `${JSON.stringify(make(packageJson.version), null, 2)}\n`,
+  ]);
 }
 
-if (import.meta.main) await Bun.write(resolve(import.meta.dir, '..', PATH), documentText());
+if (import.meta.main) {
+  for (const [path, text] of documentTexts()) await Bun.write(resolve(import.meta.dir, '..', path), text);
+}

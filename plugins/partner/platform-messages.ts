@@ -1,21 +1,30 @@
 /** What the service says to the platform (reference A.1): text frames of JSON. */
 
+import { type Static, Type } from '@sinclair/typebox';
 import type { ErrorKind } from '../../src/contract/error.ts';
 import { ServiceError } from '../../src/contract/error.ts';
+import { oneOf } from '../../src/kit/schema-error.ts';
+
+const strict = { additionalProperties: false } as const;
 
 /** The words of the customer. A `partial` replaces the one before it, until the `final` of its turn. */
-export interface TranscriberResponse {
-  readonly type: 'transcriber-response';
-  readonly transcription: string;
-  readonly channel: 'customer';
-  readonly transcriptType: 'partial' | 'final';
-}
+export const TranscriberResponseSchema = Type.Object(
+  {
+    type: Type.Literal('transcriber-response'),
+    transcription: Type.String({ description: 'The whole turn so far, with punctuation.' }),
+    channel: Type.Literal('customer'),
+    transcriptType: oneOf(['partial', 'final']),
+  },
+  strict,
+);
+export type TranscriberResponse = Readonly<Static<typeof TranscriberResponseSchema>>;
 
 /** Something went wrong; the call goes on unless the socket is closed behind it. */
-export interface TranscriberError {
-  readonly type: 'error';
-  readonly error: string;
-}
+export const TranscriberErrorSchema = Type.Object(
+  { type: Type.Literal('error'), error: Type.String({ description: 'What went wrong, in words.' }) },
+  strict,
+);
+export type TranscriberError = Readonly<Static<typeof TranscriberErrorSchema>>;
 
 export type PlatformMessage = TranscriberResponse | TranscriberError;
 

@@ -7,15 +7,32 @@ import { isRecord } from '../../src/kit/is-record.ts';
 import { oneOf } from '../../src/kit/schema-error.ts';
 import { valueFault } from '../../src/kit/value-fault.ts';
 
-const Start = Type.Object({
+/** The rules, and what the AsyncAPI document shows. Fields without a name here are ignored. */
+export const StartSchema = Type.Object({
   type: Type.Literal('start'),
-  encoding: Type.Optional(oneOf(['linear16'])),
-  container: Type.Optional(oneOf(['raw'])),
-  sampleRate: Type.Optional(Type.Integer({ minimum: MIN_RATE_HZ, maximum: MAX_RATE_HZ })),
-  channels: Type.Optional(Type.Union([Type.Literal(1), Type.Literal(2)])),
-  language: Type.Optional(Type.Unknown()),
+  encoding: Type.Optional(
+    oneOf(['linear16'], { default: 'linear16', description: 'Signed 16-bit little-endian samples.' }),
+  ),
+  container: Type.Optional(oneOf(['raw'], { default: 'raw', description: 'Samples without a header.' })),
+  sampleRate: Type.Optional(
+    Type.Integer({
+      minimum: MIN_RATE_HZ,
+      maximum: MAX_RATE_HZ,
+      default: 16_000,
+      description: 'Samples a second of each channel.',
+    }),
+  ),
+  channels: Type.Optional(
+    Type.Union([Type.Literal(1), Type.Literal(2)], {
+      default: 2,
+      description: 'Of two, the first is the customer, and the second, the assistant, is dropped.',
+    }),
+  ),
+  language: Type.Optional(
+    Type.Unknown({ description: 'ISO 639-1 code of what the customer speaks: a hint, if it is a text.' }),
+  ),
 });
-const checker = TypeCompiler.Compile(Start);
+const checker = TypeCompiler.Compile(StartSchema);
 
 /** How the audio of a call comes: signed 16-bit little-endian samples, interleaved. */
 export interface CallAudio {
@@ -46,7 +63,7 @@ export function readTextFrame(text: string): TextFrame {
   const fields = Object.fromEntries(Object.entries(frame).filter(([, value]) => value !== null));
   const fault = valueFault(checker, fields);
   if (fault !== undefined) return { kind: 'wrong_start', message: `'${fault.field}' ${fault.problem}.` };
-  const { sampleRate, channels, language } = fields as Static<typeof Start>;
+  const { sampleRate, channels, language } = fields as Static<typeof StartSchema>;
   return {
     kind: 'start',
     audio: {

@@ -89,7 +89,7 @@ const HEARD = { item_id: 'item_3', content_index: 0 } as const;
 
 export const CLIENT_EVENT_DOCS: ClientDocs = {
   'session.update': {
-    summary: 'Changes the session. Merges: fields that are not sent keep their value.',
+    summary: 'Changes fields of the `Session`. Merges: those that are not sent keep their value.',
     example: {
       type: 'session.update',
       event_id: 'c1',

@@ -1,0 +1,124 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { TSchema } from '@sinclair/typebox';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { loadConfig } from '../src/config.ts';
+import { ConfigFile } from '../src/config-file.ts';
+import { SECTIONS } from '../src/guide/guide-pages.ts';
+import { codeIn } from '../src/guide/markdown-page.ts';
+import { testApp } from './support/test-app.ts';
+
+/** The guide as it is served, page by page, and what its pages say of the settings. */
+
+const ROOT = resolve(import.meta.dirname, '..');
+const GUIDE = join(ROOT, 'docs/guide');
+
+const app = testApp();
+afterAll(() => app.close());
+
+/** Without a key, as a reader comes. */
+const read = (path: string) => app.send(path, { headers: {} });
+
+describe('as it is served', () => {
+  /** Every page by its path, with its HTML: whatever can be reached from the first. */
+  async function crawl(): Promise<ReadonlyMap<string, string>> {
+    const pages = new Map<string, string>();
+    const open = ['/docs'];
+    for (let path = open.pop(); path !== undefined; path = open.pop()) {
+      if (pages.has(path)) continue;
+      const answer = await read(path);
+      expect(answer.status, path).toBe(200);
+      const isPage = answer.headers.get('content-type') === 'text/html; charset=utf-8';
+      pages.set(path, isPage ? await answer.text() : '');
+      for (const [, href = ''] of (pages.get(path) ?? '').matchAll(/ (?:href|src)="([^"]+)"/g)) {
+        const { origin, pathname } = new URL(href, `http://service.test${path}`);
+        const isOurs = origin === 'http://service.test' && pathname.startsWith('/docs');
+        if (isOurs) open.push(pathname);
+      }
+    }
+    return pages;
+  }
+
+  test('every page is reached, and no link of any leads nowhere', async () => {
+    const pages = await crawl();
+    for (const { address } of SECTIONS.flatMap((section) => section.pages))
+      expect([...pages.keys()]).toContain(`/${address}`);
+    for (const [path, html] of pages) {
+      if (html === '') continue;
+      expect(html, path).toMatch(/<h1 id="[^"]+">\S/);
+      for (const [, href = ''] of html.matchAll(/<a [^>]*href="([^"]*#[^"]+)"/g)) {
+        const { origin, pathname, hash } = new URL(href, `http://service.test${path}`);
+        if (origin !== 'http://service.test') continue;
+        const target = pages.get(pathname) ?? '';
+        expect(target, `${path} links to ${href}`).toContain(`id="${decodeURIComponent(hash.slice(1))}"`);
+      }
+    }
+  });
+
+  test('nothing in it runs, and it loads nothing from elsewhere', async () => {
+    for (const [path, html] of await crawl()) {
+      expect(html, path).not.toMatch(
+        /<script|javascript:|style="|<img src="http|rel="stylesheet" href="http/,
+      );
+    }
+    const { headers } = await read('/docs');
+    expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+  });
+
+  test('a slash at the end leads to the page without it', async () => {
+    const answer = await read('/docs/speech/');
+    expect([answer.status, answer.headers.get('location')]).toEqual([308, '../speech']);
+  });
+
+  test('the documents of the sockets can be downloaded', async () => {
+    for (const name of ['realtime', 'partner']) {
+      const answer = await read(`/docs/sockets/${name}.asyncapi.json`);
+      expect(await answer.json()).toMatchObject({ asyncapi: '3.0.0' });
+    }
+  });
+
+  test('the sockets are drawn with every event and its fields', async () => {
+    const html = await (await read('/docs/sockets')).text();
+    for (const name of ['session.update', 'response.output_audio.delta', 'transcriber-response', 'start']) {
+      expect(html).toContain(`<code>${name}</code>`);
+    }
+    expect(html).toContain('silence_duration_ms');
+    expect(html).toContain('transcriptType');
+  });
+});
+
+test('every page of the folder is in the navigation', () => {
+  const listed = SECTIONS.flatMap(({ pages }) => pages.map(({ file }) => file));
+  for (const name of readdirSync(GUIDE)) expect(listed).toContain(`docs/guide/${name}`);
+});
+
+describe('settings', () => {
+  const blocks = readdirSync(GUIDE).flatMap((name) =>
+    codeIn(readFileSync(join(GUIDE, name), 'utf8'))
+      .filter(({ language }) => language === 'toml')
+      .map(({ code }, index) => [`${name} ${index}`, code] as const),
+  );
+
+  test.each(blocks)('of %s can be used as they stand', (_, toml) => {
+    const folder = mkdtempSync(join(tmpdir(), 'guide-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const path = join(folder, 'service.toml');
+    writeFileSync(path, toml);
+    const variables = [...toml.matchAll(/api_key_env = "(\w+)"/g)].map(([, name = '']) => [name, 'secret']);
+    expect(() => loadConfig({ CONFIG: path, ...Object.fromEntries(variables) })).not.toThrow();
+  });
+
+  test('are all told, key by key', () => {
+    const told = blocks.map(([, toml]) => toml).join('\n');
+    const keys = Object.entries(ConfigFile.properties).flatMap(
+      ([name, { properties, items }]: [string, TSchema]) => [
+        name,
+        ...Object.keys(properties ?? items?.properties ?? {}),
+      ],
+    );
+    expect(keys.length).toBeGreaterThan(40);
+    expect(keys.filter((key) => !new RegExp(`(^|[[. ])${key}\\b`, 'm').test(told))).toEqual([]);
+  });
+});
