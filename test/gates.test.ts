@@ -78,7 +78,7 @@ describe('dependency directions', () => {
     ['src/app.ts', "import './engines/engine.ts';", 'registry-and-app-know-no-engine-or-store'],
     ['plugins/a/wrong.ts', "import '../b/index.ts';", 'plugin-uses'],
     ['plugins/a/wrong.ts', "import '../../src/engines/engine.ts';", 'plugin-uses'],
-    ['src/engines/wrong.ts', "import '../../plugins/a/index.ts';", 'only-main-knows-plugins'],
+    ['src/engines/wrong.ts', "import '../../plugins/a/index.ts';", 'only-the-build-knows-plugins'],
     ['src/kit/wrong.ts', "import './gone.ts';", 'no-missing'],
     ['src/kit/wrong.ts', "export * from './wrong.ts';", 'no-cycles'],
   ])('%s with %j breaks %s', async (path, text, rule) => {
@@ -115,7 +115,7 @@ describe('documents', () => {
 
   test('that are true pass', async () => {
     const folder = tree({
-      'README.md': `${readme}\nSee \`src/main.ts\` and \`bun run check\`.`,
+      'README.md': `${readme}\nSee \`src/main.ts\`, [that](src/main.ts), [this](#service) and \`bun run check\`.`,
       'src/main.ts': '',
     });
     expect(await docsFaults(folder)).toEqual([]);
@@ -126,6 +126,9 @@ describe('documents', () => {
     ['a script', `${readme}\nType \`npx -y bun@1.4 run fly\`.`, 'names the script fly'],
     ['a default', readme.replace('8080', '8081'), 'differs: | PORT |'],
     ['a variable too few', readme.replace(/^\| HOST .*\n/m, ''), 'differs: | HOST |'],
+    ['a link', `${readme}\nSee [it](models/gone.md).`, 'links to models/gone.md, which does not exist'],
+    ['a link from the root', `${readme}\nSee [it](/README.md).`, 'links to /README.md, which does not exist'],
+    ['an anchor', `${readme}\nSee [it](README.md#gone).`, 'README.md has no such heading'],
     ['a variable too many', `${readme}| COLOUR | red | – |\n`, 'names COLOUR, which nothing reads'],
   ])('with a wrong %s do not', async (_, text, words) => {
     const faults = await docsFaults(tree({ 'README.md': text }));

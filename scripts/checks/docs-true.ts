@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
+import { posix } from 'node:path';
 import { Glob } from 'bun';
 import packageJson from '../../package.json' with { type: 'json' };
 import { ENVIRONMENT } from '../../src/config.ts';
+import { headingsIn, hrefsIn } from '../../src/guide/markdown-page.ts';
 
 const PAGES = ['README.md', 'docs/**/*.md', 'plugins/*/README.md', 'bench/README.md'];
 const FOLDERS = 'src|plugins|native|models|scripts|test|bench|web|docs|docker|\\.ci';
@@ -9,7 +11,7 @@ const FOLDERS = 'src|plugins|native|models|scripts|test|bench|web|docs|docker|\\
 const PATH = new RegExp(`(?<![\\w./-])(?:${FOLDERS})/[\\w./-]*[\\w/-]`, 'g');
 const SCRIPT = /\bbun(?:@1\.4)? run ([\w:-]+)/g;
 
-/** Whatever a page says that is not so: paths and scripts that do not exist, a wrong table of variables. */
+/** Whatever a page says that is not so: paths, scripts, links that lead nowhere, a wrong table of variables. */
 export async function docsFaults(root: string): Promise<string[]> {
   const faults: string[] = [];
   const pages = PAGES.flatMap((pattern) => [...new Glob(pattern).scanSync(root)]);
@@ -23,8 +25,26 @@ export async function docsFaults(root: string): Promise<string[]> {
     for (const [, script = ''] of text.matchAll(SCRIPT)) {
       if (!Object.hasOwn(packageJson.scripts, script)) faults.push(`${page}: names the script ${script}`);
     }
+    faults.push(...(await linkFaults(root, page, text)));
   }
   return [...faults, ...(await reasonFaults(root)), ...(await environmentFaults(root))];
+}
+
+/** Links and pictures of a page whose file, or whose heading, is not there. */
+async function linkFaults(root: string, page: string, text: string): Promise<string[]> {
+  const faults: string[] = [];
+  for (const href of hrefsIn(text).filter((each) => !/^https?:/.test(each))) {
+    const [path = '', anchor] = href.split('#');
+    const target = path === '' ? page : posix.join(posix.dirname(page), path);
+    if (path.startsWith('/') || !existsSync(`${root}/${target}`)) {
+      faults.push(`${page}: links to ${href}, which does not exist`);
+    } else if (anchor !== undefined) {
+      const headings = target.endsWith('.md') ? headingsIn(await Bun.file(`${root}/${target}`).text()) : [];
+      const isThere = headings.some((heading) => heading.anchor === anchor);
+      if (!isThere) faults.push(`${page}: links to ${href}, but ${target} has no such heading`);
+    }
+  }
+  return faults;
 }
 
 /** Pages that comments in the code send their reader to. */
