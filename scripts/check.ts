@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { asyncApiFaults } from './asyncapi.ts';
 import { docsFaults, environmentTable } from './checks/docs-true.ts';
 import { sourceFaults } from './checks/source-rules.ts';
+import { licenceFaults } from './licences.ts';
 
 /**
  * `bun run check`: types, lint and format, dependency directions, source rules, and whether the documents
@@ -27,6 +28,7 @@ const CHECKS: readonly Check[] = [
   ]),
   { name: 'source rules', run: async () => (await sourceFaults(ROOT)).join('\n') },
   { name: 'documents are true', run: async () => (await docsFaults(ROOT)).join('\n') },
+  { name: 'licences are known', run: async () => (await licenceFaults(ROOT)).join('\n') },
   { name: 'AsyncAPI document is true', run: async () => (await asyncApiFaults(ROOT)).join('\n') },
 ];
 

@@ -1,0 +1,164 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { Glob } from 'bun';
+
+/**
+ * What is installed with the service, and under which licences. `bun run licences` writes the list into docs/licences.md;
+ * `bun run check` holds the page against what is installed. Packages for one kind of machine differ from place to place:
+ * they are looked at, but not listed.
+ */
+
+const PAGE = 'docs/licences.md';
+/** Everything from here on is the list. */
+const HEADING = '## Packages';
+
+/** Licences that ask for no more than to be named, and the MPL, which asks for the source of its own files. */
+const ALLOWED: ReadonlySet<string> = new Set([
+  ...[
+    '0BSD',
+    'Apache-2.0',
+    'BlueOak-1.0.0',
+    'BSD-2-Clause',
+    'BSD-3-Clause',
+    'CC0-1.0',
+    'ISC',
+    'MIT',
+    'Unlicense',
+  ],
+  ...['MPL-2.0', 'PSF-2.0'],
+]);
+
+/** What packages contain, where they do not say it or say less. The page tells how it was found out. */
+const CONTENTS: Readonly<Record<string, string>> = {
+  '@shinyoshiaki/jspack': 'BSD-3-Clause',
+  phonemizer: 'Apache-2.0 AND GPL-3.0-or-later',
+  pyodide: 'MPL-2.0 AND PSF-2.0',
+};
+
+/** Packages that may be under another licence; each has its words on the page. */
+const EXCEPTIONS: Readonly<Record<string, string>> = { phonemizer: 'GPL-3.0-or-later' };
+
+/** Packages with compiled parts, by the beginning of their names; each has its words on the page. */
+const COMPILED = [
+  '@fugood/node-llama-',
+  '@msgpackr-extract/',
+  '@rollup/',
+  '@seydx/node-av-',
+  'onnxruntime-node',
+  'pyodide',
+];
+const COMPILED_FILES = new Glob('**/*.{node,wasm,so,so.*,dylib,dll,exe}');
+
+interface Manifest {
+  readonly name: string;
+  readonly license?: string | { readonly type: string };
+  readonly licenses?: readonly { readonly type: string }[];
+  readonly os?: readonly string[];
+  readonly cpu?: readonly string[];
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
+interface Package {
+  readonly folder: string;
+  readonly name: string;
+  /** As an SPDX expression; undefined when nobody says. */
+  readonly licence: string | undefined;
+  readonly isForOneMachine: boolean;
+}
+
+/** What is wrong with the licences or with the page about them, one line each. */
+export async function licenceFaults(root: string): Promise<string[]> {
+  const packages = await installed(root);
+  const page = Bun.file(`${root}/${PAGE}`);
+  const text = (await page.exists()) ? await page.text() : '';
+  const faults = packages.flatMap((each) => faultsOf(each, text));
+  if (text !== withList(text, packages))
+    faults.push(`${PAGE} is not what is installed; run: bun run licences`);
+  return faults;
+}
+
+function faultsOf({ name, licence, folder }: Package, page: string): string[] {
+  const faults: string[] = [];
+  if (!isAllowed(licence, EXCEPTIONS[name])) {
+    faults.push(
+      `${name}: the licence ${licence ?? 'is not named and'} is not among those that scripts/licences.ts allows`,
+    );
+  }
+  const family = COMPILED.find((beginning) => name.startsWith(beginning));
+  const [compiled] = COMPILED_FILES.scanSync({ cwd: folder, onlyFiles: true });
+  if (compiled !== undefined && !compiled.includes('node_modules/') && family === undefined) {
+    faults.push(`${name}: has a compiled part, ${compiled}; look what is in it, and tell it in ${PAGE}`);
+  }
+  if (family !== undefined && !page.includes(family)) faults.push(`${PAGE} says nothing of ${name}`);
+  return faults;
+}
+
+/** Whether one way to choose among alternatives is allowed; brackets stand around alternatives only. */
+function isAllowed(expression: string | undefined, exception: string | undefined): boolean {
+  const allows = (licence: string) => ALLOWED.has(licence) || licence === exception;
+  return (expression ?? '?')
+    .split(' AND ')
+    .every((part) => part.replace(/[()]/g, '').split(' OR ').some(allows));
+}
+
+/** All packages that package.json's dependencies bring. */
+async function installed(root: string): Promise<readonly Package[]> {
+  const found = new Map<string, Package>();
+  const visit = async (folder: string): Promise<void> => {
+    const { dependencies = {}, optionalDependencies = {} }: Manifest = await Bun.file(
+      `${folder}/package.json`,
+    ).json();
+    for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
+      const place = placeOf(name, folder, root);
+      // Of another kind of machine.
+      if (place === undefined || found.has(place)) continue;
+      const manifest: Manifest = await Bun.file(`${place}/package.json`).json();
+      found.set(place, {
+        ...{ folder: place, name: manifest.name, licence: CONTENTS[manifest.name] ?? named(manifest) },
+        isForOneMachine: manifest.os !== undefined || manifest.cpu !== undefined,
+      });
+      await visit(place);
+    }
+  };
+  await visit(root);
+  return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Where a package lies for whoever asks for it, as modules are looked up. */
+function placeOf(name: string, from: string, root: string): string | undefined {
+  for (let folder = from; ; folder = dirname(folder)) {
+    const place = join(folder, 'node_modules', name);
+    if (existsSync(join(place, 'package.json'))) return realpathSync(place);
+    if (folder === root) return undefined;
+  }
+}
+
+function named({ license, licenses }: Manifest): string | undefined {
+  if (typeof license === 'string') return license;
+  return license?.type ?? licenses?.map(({ type }) => type).join(' OR ');
+}
+
+/** The page with a list of these packages. */
+function withList(page: string, packages: readonly Package[]): string {
+  const names = new Map<string, Set<string>>();
+  for (const { name, licence = 'unknown', isForOneMachine } of packages) {
+    if (isForOneMachine) continue;
+    const those = names.get(licence) ?? new Set();
+    names.set(licence, those.add(name));
+  }
+  const sections = [...names]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([licence, those]) => `**${licence}** (${those.size}): ${[...those].join(', ')}.\n`);
+  const [before = ''] = page.split(HEADING);
+  return `${before}${HEADING}\n\n${sections.join('\n')}`;
+}
+
+if (import.meta.main) {
+  const root = resolve(import.meta.dir, '..');
+  const page = Bun.file(`${root}/${PAGE}`);
+  await Bun.write(page, withList((await page.exists()) ? await page.text() : '', await installed(root)));
+  const faults = await licenceFaults(root);
+  console.log(faults.length === 0 ? `${PAGE} is written` : faults.join('\n'));
+  process.exit(faults.length === 0 ? 0 : 1);
+}
