@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest';
+import { messagesOf } from './answer.ts';
+import type { Turn } from './conversation.ts';
+
+const turn = (side: Turn['side'], text: string, state: Turn['state'] = 'done'): Turn => ({
+  id: text,
+  side,
+  text,
+  state,
+});
+
+it('tells a language model what was said, and nothing that is not complete', () => {
+  const turns = [
+    turn('heard', 'Hello.'),
+    turn('spoken', 'Hello to you.'),
+    turn('heard', ' '),
+    turn('spoken', 'This was', 'cancelled'),
+    turn('heard', 'The model failed.', 'failed'),
+    turn('heard', 'What time is it?'),
+  ];
+  expect(messagesOf(turns)).toEqual([
+    { role: 'user', content: 'Hello.' },
+    { role: 'assistant', content: 'Hello to you.' },
+    { role: 'user', content: 'What time is it?' },
+  ]);
+});
+
+it('tells the newest of a long conversation', () => {
+  const turns = Array.from({ length: 30 }, (_, at) => turn('heard', `Turn ${at}.`));
+  expect(messagesOf(turns).map(({ content }) => content)).toEqual(
+    Array.from({ length: 12 }, (_, at) => `Turn ${at + 18}.`),
+  );
+});

@@ -1,0 +1,45 @@
+import type { ServiceClient } from '../../client/service-client.ts';
+import type { Turn } from './conversation.ts';
+
+/** Turns of the past that a language model is told. */
+const MOST_TOLD = 12;
+/** Tokens of an answer: what one listens to without getting bored. */
+const MOST_TOKENS = 120;
+const INSTRUCTIONS =
+  'You take part in a spoken conversation. Answer in one or two short sentences of plain text, without lists or markup.';
+
+interface Message {
+  readonly role: 'user' | 'assistant';
+  readonly content: string;
+}
+
+/** A conversation as a language model reads it: what was said, newest last. */
+export function messagesOf(turns: readonly Turn[]): readonly Message[] {
+  return turns
+    .filter(({ state, text }) => state === 'done' && text.trim() !== '')
+    .map(({ side, text }): Message => ({ role: side === 'heard' ? 'user' : 'assistant', content: text }))
+    .slice(-MOST_TOLD);
+}
+
+/**
+ * What a language model of the service answers to the last turn.
+ * @throws ServiceFault, or the reason of `signal`.
+ */
+export async function answerOf(
+  client: ServiceClient,
+  model: string | undefined,
+  turns: readonly Turn[],
+  signal: AbortSignal,
+): Promise<string> {
+  const body = {
+    ...(model !== undefined && { model }),
+    messages: [{ role: 'system', content: INSTRUCTIONS }, ...messagesOf(turns)],
+    max_completion_tokens: MOST_TOKENS,
+  };
+  const answer = await client.post<ChatAnswer>('v1/chat/completions', body, { signal });
+  return answer.choices[0]?.message.content?.trim() ?? '';
+}
+
+interface ChatAnswer {
+  readonly choices: readonly { readonly message: { readonly content: string | null } }[];
+}

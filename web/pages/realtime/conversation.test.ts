@@ -1,0 +1,137 @@
+import { describe, expect, it } from 'vitest';
+import { type Conversation, MOST_TURNS, NOTHING_SAID, next } from './conversation.ts';
+
+type Event = Parameters<typeof next>[1];
+
+/** Events with the time at which each comes; of the service's, only the fields that count. */
+function said(...events: readonly (readonly [nowMs: number, event: object])[]): Conversation {
+  return events.reduce((before, [nowMs, event]) => next(before, event as Event, nowMs), NOTHING_SAID);
+}
+
+const started = { type: 'input_audio_buffer.speech_started', item_id: 'item_1', audio_start_ms: 700 };
+const stopped = { type: 'input_audio_buffer.speech_stopped', item_id: 'item_1', audio_end_ms: 2100 };
+const committed = { type: 'input_audio_buffer.committed', item_id: 'item_1', previous_item_id: null };
+const delta = (text: string) => ({
+  type: 'conversation.item.input_audio_transcription.delta',
+  item_id: 'item_1',
+  delta: text,
+});
+const completed = {
+  type: 'conversation.item.input_audio_transcription.completed',
+  item_id: 'item_1',
+  transcript: 'Good morning.',
+};
+
+describe('what is heard', () => {
+  it('is a turn from its first sound on, with words as they come', () => {
+    const speaking = said([10, started]);
+    expect(speaking.isHearing).toBe(true);
+    expect(speaking.turns).toEqual([
+      { id: 'item_1', side: 'heard', text: '', state: 'speaking', startMs: 700 },
+    ]);
+    const writing = said([10, started], [20, stopped], [21, committed], [25, delta('Good')]);
+    expect(writing.isHearing).toBe(false);
+    expect(writing.turns).toMatchObject([{ text: 'Good', state: 'writing', endMs: 2100 }]);
+    const done = said([10, started], [20, stopped], [21, committed], [25, delta('Good')], [70, completed]);
+    expect(done.turns).toMatchObject([{ text: 'Good morning.', state: 'done', waitMs: 50 }]);
+  });
+
+  it('says why it could not be written down', () => {
+    const { turns } = said(
+      [10, started],
+      [
+        20,
+        {
+          type: 'conversation.item.input_audio_transcription.failed',
+          item_id: 'item_1',
+          error: { message: 'No.' },
+        },
+      ],
+    );
+    expect(turns).toMatchObject([{ text: 'No.', state: 'failed' }]);
+  });
+
+  it('has its times from who held the button', () => {
+    const turn = { startMs: 0, endMs: 1200, letGoMs: 5 };
+    const { turns, committed: open } = said(
+      [9, { type: 'page.committed', turn }],
+      [10, { type: 'page.committed', turn: { ...turn, startMs: 1200 } }],
+      [12, committed],
+      [30, completed],
+    );
+    expect(turns).toMatchObject([{ startMs: 0, endMs: 1200, waitMs: 25, state: 'done' }]);
+    expect(open).toHaveLength(1);
+  });
+
+  it('is not heard any more once it is committed', () => {
+    expect(said([10, started], [20, committed]).isHearing).toBe(false);
+  });
+
+  it('is forgotten when there is too much of it', () => {
+    const many = Array.from(
+      { length: MOST_TURNS + 3 },
+      (_, at) => [at, { ...started, item_id: `i${at}` }] as const,
+    );
+    const { turns } = said(...many);
+    expect(turns).toHaveLength(MOST_TURNS);
+    expect(turns[0]?.id).toBe('i3');
+  });
+});
+
+describe('what is spoken', () => {
+  const asked = { type: 'page.asked', eventId: 'page_3', text: 'Hello.' };
+  const added = { type: 'response.output_item.added', item: { id: 'item_2' } };
+  /** 100 ms. */
+  const audio = {
+    type: 'response.audio.delta',
+    item_id: 'item_2',
+    delta: Buffer.alloc(4800).toString('base64'),
+  };
+  const done = (status: string, status_details: object | null = null) => ({
+    type: 'response.done',
+    response: { status, status_details },
+  });
+
+  it('has the text that was asked for, its length and the wait for the first sound', () => {
+    const { turns, response } = said(
+      [100, asked],
+      [110, added],
+      [140, audio],
+      [150, audio],
+      [160, done('completed')],
+    );
+    expect(turns).toEqual([
+      { id: 'item_2', side: 'spoken', text: 'Hello.', state: 'done', lengthMs: 200, waitMs: 40 },
+    ]);
+    expect(response).toBeUndefined();
+  });
+
+  it('ends where it is cancelled', () => {
+    const cancelled = said([100, asked], [110, added], [120, { type: 'page.cancelled' }]);
+    expect(cancelled.response?.isCancelled).toBe(true);
+    const { turns } = said([100, asked], [110, added], [130, done('cancelled', { type: 'cancelled' })]);
+    expect(turns).toMatchObject([{ state: 'cancelled' }]);
+    expect(said([1, { type: 'page.cancelled' }])).toBe(NOTHING_SAID);
+  });
+
+  it('says why it failed, until the next', () => {
+    const failed = done('failed', { type: 'failed', error: { message: 'The model is away.' } });
+    expect(said([100, asked], [110, added], [120, failed])).toMatchObject({
+      turns: [{ state: 'failed' }],
+      speechFault: 'The model is away.',
+    });
+    expect(said([100, asked], [120, failed], [130, asked]).speechFault).toBeUndefined();
+  });
+
+  it('may be refused, which is told apart from what else is', () => {
+    const error = (event_id: string | null) => ({ type: 'error', error: { message: 'No text.', event_id } });
+    expect(said([1, asked], [2, error('page_3')])).toMatchObject({
+      response: undefined,
+      speechFault: 'No text.',
+      sessionFault: undefined,
+    });
+    const other = said([1, asked], [2, error('page_2')]);
+    expect(other).toMatchObject({ response: { askedBy: 'page_3' }, sessionFault: 'No text.' });
+    expect(next(other, { type: 'page.configured' }, 3).sessionFault).toBeUndefined();
+  });
+});

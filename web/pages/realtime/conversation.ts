@@ -1,0 +1,188 @@
+/** What a conversation is on the page, as a pure fold over the events of the service and what the page did. */
+
+import type { ServerEvent } from '../../../plugins/realtime/server-events.ts';
+import type { WholeTurn } from './held-turn.ts';
+
+/** What somebody said, or what was spoken. */
+export interface Turn {
+  /** The item's id. */
+  readonly id: string;
+  readonly side: 'heard' | 'spoken';
+  readonly text: string;
+  readonly state: 'speaking' | 'writing' | 'done' | 'cancelled' | 'failed';
+  /** Where it lies in the sound that was sent, in ms. */
+  readonly startMs?: number;
+  readonly endMs?: number;
+  /** When its sound ended, by the page's clock. */
+  readonly endedAtMs?: number;
+  /** How long the person waited: from the end of the sound to all words, or from the request to the first sound. */
+  readonly waitMs?: number;
+  /** Of the sound that was spoken. */
+  readonly lengthMs?: number;
+}
+
+/** A response that was asked for and has not ended. */
+export interface OpenResponse {
+  /** Id of the event that asked, by which an error tells that there will be no response. */
+  readonly askedBy: string;
+  readonly text: string;
+  readonly askedAtMs: number;
+  /** Cancelled by the page: what still comes is not heard. */
+  readonly isCancelled: boolean;
+  /** Its item, as soon as there is one. */
+  readonly itemId?: string;
+}
+
+export interface Conversation {
+  /** Oldest first, at most {@link MOST_TURNS}. */
+  readonly turns: readonly Turn[];
+  /** Whether the service hears somebody speak. */
+  readonly isHearing: boolean;
+  readonly response: OpenResponse | undefined;
+  /** Turns that were committed by hand and have no item yet. */
+  readonly committed: readonly WholeTurn[];
+  /** The last refusal: of something spoken, or of the session. Gone with the next request of its kind. */
+  readonly speechFault: string | undefined;
+  readonly sessionFault: string | undefined;
+}
+
+export const NOTHING_SAID: Conversation = {
+  turns: [],
+  isHearing: false,
+  response: undefined,
+  committed: [],
+  speechFault: undefined,
+  sessionFault: undefined,
+};
+
+export const MOST_TURNS = 100;
+
+/** What the page did. */
+export type PageAct =
+  | { readonly type: 'page.configured' }
+  | { readonly type: 'page.committed'; readonly turn: WholeTurn }
+  | { readonly type: 'page.asked'; readonly eventId: string; readonly text: string }
+  | { readonly type: 'page.cancelled' };
+
+type Of<Type extends ServerEvent['type']> = Extract<ServerEvent, { readonly type: Type }>;
+
+/** @param nowMs by the page's clock. */
+export function next(before: Conversation, event: ServerEvent | PageAct, nowMs: number): Conversation {
+  switch (event.type) {
+    case 'page.configured':
+      return { ...before, sessionFault: undefined };
+    case 'page.committed':
+      return { ...before, committed: [...before.committed, event.turn] };
+    case 'page.asked': {
+      const { eventId: askedBy, text } = event;
+      const response = { askedBy, text, askedAtMs: nowMs, isCancelled: false };
+      return { ...before, speechFault: undefined, response };
+    }
+    case 'page.cancelled':
+      return before.response === undefined
+        ? before
+        : { ...before, response: { ...before.response, isCancelled: true } };
+    case 'input_audio_buffer.speech_started':
+      return changed({ ...before, isHearing: true }, event.item_id, {
+        state: 'speaking',
+        startMs: event.audio_start_ms,
+      });
+    case 'input_audio_buffer.speech_stopped':
+      return changed({ ...before, isHearing: false }, event.item_id, {
+        endMs: event.audio_end_ms,
+        endedAtMs: nowMs,
+      });
+    case 'input_audio_buffer.committed':
+      return committed(before, event);
+    case 'conversation.item.input_audio_transcription.delta':
+      return changed(before, event.item_id, {
+        text: (turnOf(before, event.item_id)?.text ?? '') + event.delta,
+      });
+    case 'conversation.item.input_audio_transcription.completed': {
+      const { endedAtMs } = turnOf(before, event.item_id) ?? {};
+      return changed(before, event.item_id, {
+        text: event.transcript,
+        state: 'done',
+        ...(endedAtMs !== undefined && { waitMs: nowMs - endedAtMs }),
+      });
+    }
+    case 'conversation.item.input_audio_transcription.failed':
+      return changed(before, event.item_id, { text: event.error.message, state: 'failed' });
+    case 'response.output_item.added':
+      return spoken(before, event);
+    case 'response.audio.delta':
+      return sounded(before, event, nowMs);
+    case 'response.done':
+      return answered(before, event);
+    case 'error':
+      return refused(before, event);
+    default:
+      return before;
+  }
+}
+
+function turnOf({ turns }: Conversation, id: string): Turn | undefined {
+  return turns.find((turn) => turn.id === id);
+}
+
+/** The turn of an item as it is now; a new one is heard unless `change` says otherwise. */
+function changed(before: Conversation, id: string, change: Partial<Turn>): Conversation {
+  if (turnOf(before, id) !== undefined) {
+    const turns = before.turns.map((turn) => (turn.id === id ? { ...turn, ...change } : turn));
+    return { ...before, turns };
+  }
+  const turn: Turn = { id, side: 'heard', text: '', state: 'writing', ...change };
+  return { ...before, turns: [...before.turns, turn].slice(-MOST_TURNS) };
+}
+
+/** A turn that the service did not find by itself is the oldest that was committed by hand. */
+function committed(before: Conversation, event: Of<'input_audio_buffer.committed'>): Conversation {
+  if (turnOf(before, event.item_id)?.startMs !== undefined) {
+    // A commit, or a change of the session, may end a turn in the middle of speech.
+    return changed({ ...before, isHearing: false }, event.item_id, { state: 'writing' });
+  }
+  const [turn, ...later] = before.committed;
+  return changed({ ...before, committed: later }, event.item_id, {
+    state: 'writing',
+    ...(turn !== undefined && { startMs: turn.startMs, endMs: turn.endMs, endedAtMs: turn.letGoMs }),
+  });
+}
+
+function spoken(before: Conversation, { item }: Of<'response.output_item.added'>): Conversation {
+  const { response } = before;
+  if (response === undefined) return before;
+  const begun = { ...before, response: { ...response, itemId: item.id } };
+  return changed(begun, item.id, { side: 'spoken', text: response.text, state: 'speaking', lengthMs: 0 });
+}
+
+/** Bytes of a millisecond of speech: 16-bit samples at 24 kHz. */
+const BYTES_A_MS = 48;
+
+function sounded(before: Conversation, event: Of<'response.audio.delta'>, nowMs: number): Conversation {
+  const turn = turnOf(before, event.item_id);
+  if (turn === undefined) return before;
+  const { delta } = event;
+  const padding = delta.endsWith('==') ? 2 : delta.endsWith('=') ? 1 : 0;
+  const bytes = (delta.length / 4) * 3 - padding;
+  return changed(before, event.item_id, {
+    lengthMs: (turn.lengthMs ?? 0) + bytes / BYTES_A_MS,
+    ...(turn.waitMs === undefined &&
+      before.response !== undefined && { waitMs: nowMs - before.response.askedAtMs }),
+  });
+}
+
+function answered(before: Conversation, { response: ended }: Of<'response.done'>): Conversation {
+  const { response } = before;
+  const { status, status_details } = ended;
+  const after = { ...before, response: undefined };
+  const state = status === 'completed' ? 'done' : status;
+  const told = response?.itemId === undefined ? after : changed(after, response.itemId, { state });
+  return status === 'failed' ? { ...told, speechFault: status_details.error.message } : told;
+}
+
+function refused(before: Conversation, { error }: Of<'error'>): Conversation {
+  if (before.response !== undefined && error.event_id === before.response.askedBy) {
+    return { ...before, response: undefined, speechFault: error.message };
+  }
+  return { ...before, sessionFault: error.message };
+}

@@ -1,0 +1,91 @@
+import { Button, Group, SegmentedControl, Text, TextInput } from '@mantine/core';
+import { useMemo, useState } from 'react';
+import { Empty } from '../../parts/empty.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { saveFile } from '../../parts/save-file.ts';
+import { countWords } from '../../parts/words.ts';
+import { type EventLog, type LogFilter, type LogRow, rowsOf, shownFrame } from './event-log.ts';
+import classes from './realtime.module.css';
+
+const MOST_ROWS = 300;
+const SIDES = [
+  { value: 'both', label: 'Both' },
+  { value: 'client', label: 'Sent' },
+  { value: 'server', label: 'Received' },
+];
+
+/** The events of a connection, to filter, to open and to keep. */
+export function EventList({ log, version }: { readonly log: EventLog; readonly version: number }) {
+  const [filter, setFilter] = useState<LogFilter>({ from: 'both', type: '' });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the version stands for what is in the log
+  const rows = useMemo(() => rowsOf(log.entries, filter, MOST_ROWS), [log, version, filter]);
+  return (
+    <>
+      <Group gap="sm" align="flex-end">
+        <SegmentedControl
+          size="xs"
+          aria-label="Direction"
+          data={SIDES}
+          value={filter.from}
+          onChange={(from) => setFilter({ ...filter, from: from as LogFilter['from'] })}
+        />
+        <TextInput
+          size="xs"
+          aria-label="Type of event"
+          placeholder="Type, such as transcription"
+          value={filter.type}
+          onChange={({ currentTarget }) => setFilter({ ...filter, type: currentTarget.value })}
+          flex="1 1 12rem"
+        />
+        <Button
+          size="xs"
+          variant="default"
+          leftSection={<Icon name="download" size={16} />}
+          disabled={log.entries.length === 0}
+          onClick={() =>
+            saveFile(new Blob([log.lines()], { type: 'application/jsonl' }), 'realtime-trace.jsonl')
+          }
+        >
+          Download the trace
+        </Button>
+      </Group>
+      <Text size="xs" c="dimmed">
+        {countWords(log.entries.length)} events, without their audio.{' '}
+        {log.left > 0 && `The log is full: ${countWords(log.left)} later events are not in it. `}
+        The command trace-check judges a trace.
+      </Text>
+      {rows.length === 0 ? (
+        <Empty text={log.entries.length === 0 ? 'No events yet.' : 'No event is like that.'} />
+      ) : (
+        // Scrolls by itself, so it takes the keyboard too (WCAG 2.1.1).
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: as above
+        <ol className={classes.events} aria-label="Events" tabIndex={0}>
+          {rows.toReversed().map((row) => (
+            <EventRow key={row.at} row={row} />
+          ))}
+        </ol>
+      )}
+    </>
+  );
+}
+
+function EventRow({ row: { first, last, times } }: { readonly row: LogRow }) {
+  const { from, frame } = last;
+  const isError = frame.type === 'error';
+  const message = (frame as { error?: { message?: string } }).error?.message;
+  return (
+    <li className={classes.event} data-from={from}>
+      <span className={classes.at}>{(first.at_ms / 1000).toFixed(3)}</span>
+      <span role="img" aria-label={from === 'client' ? 'sent' : 'received'}>
+        {from === 'client' ? '→' : '←'}
+      </span>
+      <details>
+        <summary data-error={isError}>
+          {isError ? `error: ${message}` : frame.type}
+          {times > 1 && ` × ${times}`}
+        </summary>
+        <pre>{shownFrame(last)}</pre>
+      </details>
+    </li>
+  );
+}

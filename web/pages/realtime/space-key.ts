@@ -1,0 +1,23 @@
+import { useEffect } from 'react';
+
+/** Where the space bar has a meaning of its own. */
+const TAKES_SPACE = 'input, textarea, select, button, a, summary, [role="slider"], [contenteditable]';
+
+/** Lets the space bar press and release something, wherever the focus is, unless that needs it. */
+export function useSpaceKey(isActive: boolean, press: () => void, release: () => void): void {
+  useEffect(() => {
+    if (!isActive) return;
+    const abort = new AbortController();
+    const { signal } = abort;
+    const down = (event: KeyboardEvent) => {
+      if (event.key !== ' ' || (event.target instanceof Element && event.target.closest(TAKES_SPACE))) return;
+      event.preventDefault();
+      if (!event.repeat) press();
+    };
+    const up = (event: KeyboardEvent) => event.key === ' ' && release();
+    addEventListener('keydown', down, { signal });
+    addEventListener('keyup', up, { signal });
+    addEventListener('blur', release, { signal });
+    return () => abort.abort();
+  }, [isActive, press, release]);
+}

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { sessionOf, USUAL_SETTINGS } from './talk-settings.ts';
+
+describe('sessionOf', () => {
+  it('leaves what nobody chose to the service', () => {
+    expect(sessionOf(USUAL_SETTINGS, 48_000)).toEqual({
+      type: 'transcription',
+      output_modalities: ['audio'],
+      audio: {
+        input: {
+          format: { type: 'audio/pcm', rate: 48_000 },
+          transcription: { language: null },
+          turn_detection: {
+            type: 'server_vad',
+            threshold: 0.5,
+            prefix_padding_ms: 300,
+            silence_duration_ms: 500,
+          },
+        },
+        output: { format: { type: 'audio/pcm', rate: 24_000 }, voice: null },
+      },
+    });
+  });
+
+  it('says what somebody chose', () => {
+    const session = sessionOf(
+      {
+        ...USUAL_SETTINGS,
+        task: 'translation',
+        hearingModel: 'ears',
+        speakingModel: 'mouth',
+        voice: 'tts-vc-1',
+        language: 'de',
+        turns: 'hold',
+      },
+      24_000,
+    );
+    expect(session).toMatchObject({
+      type: 'translation',
+      tts_model: 'mouth',
+      audio: {
+        input: { transcription: { model: 'ears', language: 'de' }, turn_detection: null },
+        output: { voice: 'tts-vc-1' },
+      },
+    });
+  });
+});

@@ -1,0 +1,349 @@
+import type { ServerEvent } from '../../../plugins/realtime/server-events.ts';
+import type { ServiceClient } from '../../client/service-client.ts';
+import { isAbort, toFault } from '../../client/service-fault.ts';
+import { LoudnessTrack } from '../../sound/loudness-track.ts';
+import { Microphone } from '../../sound/microphone.ts';
+import { base64Of, bytesOf, PcmReader, type Samples } from '../../sound/pcm.ts';
+import { Player } from '../../sound/player.ts';
+import { answerOf } from './answer.ts';
+import { type Conversation, NOTHING_SAID, next, type PageAct } from './conversation.ts';
+import { EventLog, type Frame } from './event-log.ts';
+import { completed, type HeldTurn, pressed, released, UP } from './held-turn.ts';
+import { SPOKEN_RATE_HZ, sessionOf, type TalkSettings } from './talk-settings.ts';
+
+/** What may wait to be sent: half a minute of sound at 24 kHz. */
+const MOST_WAITING_BYTES = 2_000_000;
+/** What a session is told of the microphone before there is one. */
+const USUAL_RATE_HZ = 24_000;
+
+/** Close codes in words for the person. */
+const CLOSED: Readonly<Record<number, string>> = {
+  1001: 'The service is stopping.',
+  1006: 'The connection was lost.',
+  1008: 'The service ended the connection.',
+  1009: 'A message was too large.',
+  1011: 'The service had a fault.',
+  1013: 'The service is busy; try again later.',
+};
+
+export type TalkPhase = 'connecting' | 'ready' | 'ended';
+
+/** One connection to `/v1/realtime`, with the microphone and the loudspeaker that belong to it. Whoever opened it closes it. */
+export class Talk {
+  /** The sound that was sent. */
+  readonly track = new LoudnessTrack();
+  readonly log = new EventLog();
+
+  readonly #client: ServiceClient;
+  readonly #socket: WebSocket;
+  readonly #player = new Player(SPOKEN_RATE_HZ, () => this.#changed());
+  readonly #abort = new AbortController();
+  readonly #startMs = performance.now();
+  readonly #listeners = new Set<() => void>();
+  #settings: TalkSettings;
+  #phase: TalkPhase = 'connecting';
+  #ending = '';
+  #conversation: Conversation = NOTHING_SAID;
+  #microphone: Microphone | undefined;
+  #microphoneFault: string | undefined;
+  #held: HeldTurn = UP;
+  #sentMs = 0;
+  #sentEvents = 0;
+  #pcm = new PcmReader();
+  /** A text that waits for the end of what is spoken; only the newest does. */
+  #waiting: string | undefined;
+  #version = 0;
+
+  /** @throws SyntaxError when the key has characters that no subprotocol may have. */
+  constructor(client: ServiceClient, settings: TalkSettings) {
+    this.#client = client;
+    this.#settings = settings;
+    const { address, protocols } = client.socket('v1/realtime');
+    this.#socket = new WebSocket(address, protocols);
+    this.#socket.onmessage = ({ data }) => this.#told(JSON.parse(data as string) as ServerEvent);
+    this.#socket.onclose = ({ code, reason }) => {
+      const wasReady = this.#phase === 'ready';
+      const words = CLOSED[code] ?? `The connection was closed (${code}).`;
+      this.#end(reason === '' ? words : `${words} ${reason}`);
+      if (!wasReady) void this.#explain();
+    };
+  }
+
+  /** @returns what ends it. */
+  subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  /** Rises with every change but those of {@link track}. */
+  version = (): number => this.#version;
+
+  get phase(): TalkPhase {
+    return this.#phase;
+  }
+
+  /** Why it ended, for the person; empty when the person ended it. */
+  get ending(): string {
+    return this.#ending;
+  }
+
+  get conversation(): Conversation {
+    return this.#conversation;
+  }
+
+  get hasMicrophone(): boolean {
+    return this.#microphone !== undefined;
+  }
+
+  get microphoneFault(): string | undefined {
+    return this.#microphoneFault;
+  }
+
+  get isHeld(): boolean {
+    return this.#held.kind === 'down';
+  }
+
+  /** Whether speech is heard, or still comes. */
+  get isSpeaking(): boolean {
+    return this.#conversation.response !== undefined || this.#player.playing;
+  }
+
+  /** Changes what was chosen, also while the connection lasts. */
+  configure(settings: TalkSettings): void {
+    if (settings === this.#settings) return;
+    this.#settings = settings;
+    this.release();
+    this.#commitHeld();
+    if (this.#phase === 'ready') this.#sendSession();
+    this.#changed();
+  }
+
+  /** Begins a turn by hand. */
+  press(): void {
+    if (this.#microphone === undefined || !this.#isByHand || this.isHeld) return;
+    if (this.#held.kind === 'up') this.track.begin(this.#sentMs);
+    this.#held = pressed(this.#held, this.#sentMs);
+    this.#changed();
+  }
+
+  /** Ends it, with the block that is being filled. */
+  release(): void {
+    this.#held = released(this.#held, performance.now());
+    this.#changed();
+  }
+
+  /** Has a text spoken; ends what is spoken now. */
+  speak(text: string): void {
+    if (this.#phase !== 'ready') return;
+    if (this.#conversation.response !== undefined) {
+      this.cancel();
+      this.#waiting = text;
+      return;
+    }
+    this.#player.stop();
+    this.#pcm = new PcmReader();
+    const content = [{ type: 'input_text', text }];
+    this.#send({ type: 'conversation.item.create', item: { type: 'message', role: 'user', content } });
+    const eventId = this.#send({ type: 'response.create' });
+    this.#act({ type: 'page.asked', eventId, text });
+  }
+
+  /** Ends what is spoken. */
+  cancel(): void {
+    const { response } = this.#conversation;
+    this.#waiting = undefined;
+    this.#player.stop();
+    if (response !== undefined && !response.isCancelled) this.#send({ type: 'response.cancel' });
+    this.#act({ type: 'page.cancelled' });
+  }
+
+  close(): void {
+    this.#end('');
+  }
+
+  #told(event: ServerEvent): void {
+    this.log.add('server', event, this.#atMs);
+    this.#conversation = next(this.#conversation, event, performance.now());
+    this.#perform(event);
+    this.#changed();
+  }
+
+  /** What an event makes the page do. */
+  #perform(event: ServerEvent): void {
+    switch (event.type) {
+      case 'session.created':
+        this.#sendSession();
+        break;
+      case 'session.updated':
+        this.#begin();
+        break;
+      case 'input_audio_buffer.speech_started':
+        this.track.begin(event.audio_start_ms);
+        break;
+      case 'input_audio_buffer.speech_stopped':
+        this.track.end(event.audio_end_ms);
+        break;
+      case 'conversation.item.input_audio_transcription.completed':
+        void this.#answer(event.transcript);
+        break;
+      case 'response.audio.delta':
+        if (this.#conversation.response?.isCancelled !== true) {
+          this.#player.play(this.#pcm.read(bytesOf(event.delta)), SPOKEN_RATE_HZ);
+        }
+        break;
+      case 'response.done':
+      case 'error':
+        this.#speakWaiting();
+        break;
+    }
+  }
+
+  /** The session is as it was chosen. */
+  #begin(): void {
+    if (this.#phase !== 'connecting') return;
+    this.#phase = 'ready';
+    void this.#listen();
+  }
+
+  #speakWaiting(): void {
+    const text = this.#waiting;
+    if (text === undefined || this.#conversation.response !== undefined) return;
+    this.#waiting = undefined;
+    this.speak(text);
+  }
+
+  async #answer(transcript: string): Promise<void> {
+    const { answers, answeringModel } = this.#settings;
+    if (answers === 'nothing' || transcript.trim() === '') return;
+    if (answers === 'echo') {
+      this.speak(transcript);
+      return;
+    }
+    const { signal } = this.#abort;
+    try {
+      const text = await answerOf(this.#client, answeringModel, this.#conversation.turns, signal);
+      if (text !== '') this.speak(text);
+    } catch (error) {
+      if (!signal.aborted) this.#faulted(toFault(error).message);
+    }
+  }
+
+  #faulted(message: string): void {
+    this.#conversation = { ...this.#conversation, speechFault: message };
+    this.#changed();
+  }
+
+  async #listen(): Promise<void> {
+    const { signal } = this.#abort;
+    try {
+      const listener = {
+        onBlock: (block: Samples) => this.#heard(block),
+        onEnd: (words: string) => this.#lostMicrophone(words),
+      };
+      this.#microphone = await Microphone.open('talk', listener, signal);
+      if (this.#microphone.rateHz !== USUAL_RATE_HZ) this.#sendSession();
+    } catch (error) {
+      if (isAbort(error)) return;
+      this.#lostMicrophone(toFault(error).message);
+    }
+    this.#changed();
+  }
+
+  #lostMicrophone(words: string): void {
+    this.#microphone?.close();
+    this.#microphone = undefined;
+    this.#microphoneFault = words;
+    this.#changed();
+  }
+
+  get #isByHand(): boolean {
+    return this.#settings.turns === 'hold';
+  }
+
+  #heard(block: Samples): void {
+    const microphone = this.#microphone;
+    if (microphone === undefined || (this.#isByHand && this.#held.kind === 'up')) return;
+    if (this.#socket.bufferedAmount > MOST_WAITING_BYTES) {
+      this.#end('The network is too slow for sound.');
+      return;
+    }
+    this.#send({ type: 'input_audio_buffer.append', audio: base64Of(block) });
+    this.#sentMs += (block.length / microphone.rateHz) * 1000;
+    this.track.add(block, microphone.rateHz);
+    this.#commitHeld();
+  }
+
+  /** Has the turn written down that was let go. */
+  #commitHeld(): void {
+    if (this.#held.kind !== 'ending') return;
+    const turn = completed(this.#held, this.#sentMs);
+    this.#held = UP;
+    this.track.end(this.#sentMs);
+    if (turn === undefined) return;
+    this.#send({ type: 'input_audio_buffer.commit' });
+    this.#act({ type: 'page.committed', turn });
+  }
+
+  #sendSession(): void {
+    const rateHz = this.#microphone?.rateHz ?? USUAL_RATE_HZ;
+    this.#send({ type: 'session.update', session: sessionOf(this.#settings, rateHz) });
+    this.#act({ type: 'page.configured' });
+  }
+
+  /** Sends an event with an id of its own, which errors repeat. @returns that id. */
+  #send(event: Frame): string {
+    this.#sentEvents += 1;
+    const eventId = `page_${this.#sentEvents}`;
+    const frame = { event_id: eventId, ...event };
+    this.log.add('client', frame, this.#atMs);
+    this.#socket.send(JSON.stringify(frame));
+    return eventId;
+  }
+
+  get #atMs(): number {
+    return performance.now() - this.#startMs;
+  }
+
+  #act(act: PageAct): void {
+    this.#conversation = next(this.#conversation, act, performance.now());
+    this.#changed();
+  }
+
+  #end(words: string): void {
+    if (this.#phase === 'ended') return;
+    this.#phase = 'ended';
+    this.#ending = words;
+    this.#held = UP;
+    this.#abort.abort();
+    this.#microphone?.close();
+    this.#microphone = undefined;
+    this.#player.close();
+    this.#conversation = { ...this.#conversation, isHearing: false, response: undefined };
+    this.track.end(this.#sentMs);
+    this.#socket.onmessage = null;
+    this.#socket.onclose = null;
+    this.#socket.close(1000);
+    this.#changed();
+  }
+
+  /** A page is not told why a socket was refused; the same request over HTTP is. */
+  async #explain(): Promise<void> {
+    try {
+      await this.#client.get('v1/realtime', { signal: AbortSignal.timeout(EXPLAIN_MS) });
+    } catch (error) {
+      const fault = toFault(error);
+      // So it answers whoever asks for no WebSocket, when nothing else is wrong.
+      if (fault.status === UPGRADE_REQUIRED || fault.status === 0) return;
+      this.#ending = fault.message;
+      this.#changed();
+    }
+  }
+
+  #changed(): void {
+    this.#version += 1;
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+const UPGRADE_REQUIRED = 426;
+const EXPLAIN_MS = 5000;

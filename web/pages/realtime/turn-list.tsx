@@ -1,0 +1,89 @@
+import { Badge, Box, Group, Text, VisuallyHidden } from '@mantine/core';
+import { useLayoutEffect, useRef } from 'react';
+import { Empty } from '../../parts/empty.tsx';
+import { secondsWords } from '../../parts/words.ts';
+import type { Turn } from './conversation.ts';
+import { clockWords } from './moments.ts';
+import classes from './realtime.module.css';
+
+/** So near to the end of the list its end is kept in view, in pixels. */
+const NEAR_PX = 60;
+
+/** The conversation: what was heard and what was spoken, with times. */
+export function TurnList({ turns }: { readonly turns: readonly Turn[] }) {
+  const list = useRef<HTMLOListElement>(null);
+  const atEnd = useRef(true);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whenever there is more to see
+  useLayoutEffect(() => {
+    if (list.current !== null && atEnd.current) list.current.scrollTop = list.current.scrollHeight;
+  }, [turns]);
+  const complete = turns.findLast(({ side, state }) => side === 'heard' && state === 'done');
+  return (
+    <>
+      {turns.length === 0 && <Empty text="What you say appears here while you say it." />}
+      <ol
+        ref={list}
+        className={classes.turns}
+        aria-label="Conversation"
+        // Scrolls by itself, so it takes the keyboard too (WCAG 2.1.1).
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: as above
+        tabIndex={0}
+        hidden={turns.length === 0}
+        onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
+          atEnd.current = scrollHeight - scrollTop - clientHeight < NEAR_PX;
+        }}
+      >
+        {turns.map((turn) => (
+          <TurnRow key={turn.id} turn={turn} />
+        ))}
+      </ol>
+      <VisuallyHidden aria-live="polite">{complete?.text}</VisuallyHidden>
+    </>
+  );
+}
+
+function TurnRow({ turn }: { readonly turn: Turn }) {
+  const { side, text, state } = turn;
+  return (
+    <Box component="li" className={classes.turn} data-side={side} data-state={state}>
+      <Group gap="xs" justify="space-between">
+        <Group gap="xs">
+          <Text size="xs" fw={600}>
+            {side === 'heard' ? 'You' : 'Voice'}
+          </Text>
+          <Text size="xs" c="dimmed" className="figures">
+            {spanWords(turn)}
+          </Text>
+        </Group>
+        <TurnState turn={turn} />
+      </Group>
+      <Text className={classes.words} {...(state === 'failed' && { c: 'error' })}>
+        {text === '' && state === 'done' ? '(no words)' : text}
+      </Text>
+    </Box>
+  );
+}
+
+function TurnState({ turn: { side, state, waitMs } }: { readonly turn: Turn }) {
+  if (state !== 'done') {
+    return (
+      <Badge size="sm" variant="light" color={state === 'failed' ? 'red' : 'gray'}>
+        {state}
+      </Badge>
+    );
+  }
+  if (waitMs === undefined) return null;
+  return (
+    <Text size="xs" c="dimmed" className="figures">
+      {side === 'heard' ? 'words' : 'first sound'} after {secondsWords(waitMs / 1000)}
+    </Text>
+  );
+}
+
+function spanWords({ side, startMs, endMs, lengthMs }: Turn): string {
+  if (side === 'spoken') return lengthMs === undefined ? '' : secondsWords(lengthMs / 1000);
+  if (startMs === undefined) return '';
+  return endMs === undefined
+    ? `from ${clockWords(startMs)}`
+    : `${clockWords(startMs)} – ${clockWords(endMs)}`;
+}

@@ -1,0 +1,59 @@
+import { Text } from '@mantine/core';
+import { useEffect, useState } from 'react';
+import { useSession } from '../../client/session.tsx';
+import { useLoad } from '../../client/use-load.ts';
+import { countWords, creditWords } from '../../parts/words.ts';
+
+/** The rows among which one of a request that has just ended is. */
+const NEWEST = 20;
+/** The row of a streamed answer is written when its last byte has left. */
+const AGAIN_MS = 1000;
+const MOST_LOOKS = 10;
+
+interface UsageRow {
+  readonly request_id: string;
+  readonly input_tokens: number;
+  readonly output_tokens: number;
+  readonly characters?: number;
+  readonly audio_seconds?: number;
+}
+
+interface Credits {
+  readonly balance: number;
+  readonly reserved: number;
+}
+
+/** What a request used, from its row of usage, and the credits that are left where the organization has any. */
+export function Charge(props: { readonly requestId: string; readonly endpoint: string }) {
+  const { requestId, endpoint } = props;
+  const { client } = useSession();
+  const [looks, setLooks] = useState(0);
+  const { value } = useLoad(
+    async (signal) => {
+      setLooks((before) => before + 1);
+      const query = { endpoint, limit: NEWEST };
+      const { data } = await client.list<UsageRow>('v1/usage', { signal, query });
+      const row = data.find(({ request_id }) => request_id === requestId);
+      return row && { row, credits: await client.get<Credits>('v1/credits', { signal }) };
+    },
+    [client, requestId],
+    { everyMs: looks < MOST_LOOKS ? AGAIN_MS : undefined },
+  );
+  const isFound = value !== undefined;
+  useEffect(() => {
+    if (isFound) setLooks(MOST_LOOKS);
+  }, [isFound]);
+  if (value === undefined) return null;
+  const { row, credits } = value;
+  const words = [
+    row.characters !== undefined && `${countWords(row.characters)} characters`,
+    row.audio_seconds !== undefined && `${row.audio_seconds.toFixed(1)} s of audio`,
+    `${countWords(row.input_tokens)} tokens in, ${countWords(row.output_tokens)} out`,
+    credits.balance > 0 && `${creditWords(credits.balance)} credits left`,
+  ];
+  return (
+    <Text size="sm" c="dimmed" className="figures">
+      Usage: {words.filter(Boolean).join(' · ')}
+    </Text>
+  );
+}

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { formOf, type HearingAsk, heardPart, resultFile } from './hearing.ts';
+
+const file = new File(['sound'], 'talk.wav');
+const ASK: HearingAsk = {
+  task: 'transcriptions',
+  file,
+  model: 'svc-stt',
+  language: 'en',
+  result: 'text',
+};
+
+describe('formOf', () => {
+  const fields = (ask: Partial<HearingAsk>) =>
+    [...formOf({ ...ASK, ...ask }).entries()].map(([name, value]) => [
+      name,
+      value instanceof File ? value.name : value,
+    ]);
+
+  it('asks for words as they come', () => {
+    expect(fields({})).toEqual([
+      ['model', 'svc-stt'],
+      ['language', 'en'],
+      ['stream', 'true'],
+      ['file', 'talk.wav'],
+    ]);
+  });
+
+  it('asks for captions, and for all that is known of the words', () => {
+    expect(fields({ result: 'srt', language: '' })).toEqual([
+      ['model', 'svc-stt'],
+      ['response_format', 'srt'],
+      ['file', 'talk.wav'],
+    ]);
+    expect(fields({ result: 'verbose_json' })).toContainEqual(['timestamp_granularities[]', 'word']);
+  });
+
+  it('sends no language and no granularity with a translation, which has none', () => {
+    expect(fields({ task: 'translations', result: 'verbose_json' })).toEqual([
+      ['model', 'svc-stt'],
+      ['response_format', 'verbose_json'],
+      ['file', 'talk.wav'],
+    ]);
+  });
+});
+
+describe('heardPart', () => {
+  const part = (data: object) => heardPart({ event: 'message', data: JSON.stringify(data) });
+
+  it('is words, or the tokens at the end', () => {
+    expect(part({ type: 'transcript.text.delta', delta: ' not' })).toEqual({ kind: 'words', text: ' not' });
+    expect(
+      part({ type: 'transcript.text.done', text: '', usage: { input_tokens: 3, output_tokens: 4 } }),
+    ).toEqual({ kind: 'end', inputTokens: 3, outputTokens: 4 });
+    expect(part({ type: 'transcript.text.segment' })).toBeUndefined();
+  });
+
+  it('throws what went wrong in the middle', () => {
+    expect(() => part({ error: { message: 'The model crashed.', code: 'worker_crashed' } })).toThrow(
+      'The model crashed.',
+    );
+  });
+});
+
+it('a result is a file beside the recording', async () => {
+  const captions = resultFile('my.talk.mp3', 'vtt', 'WEBVTT');
+  expect([captions.name, captions.type, await captions.text()]).toEqual([
+    'my.talk.vtt',
+    'text/vtt;charset=utf-8',
+    'WEBVTT',
+  ]);
+  expect(resultFile('.wav', 'text', '').name).toBe('recording.txt');
+});

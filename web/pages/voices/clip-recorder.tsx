@@ -1,0 +1,61 @@
+import { Alert, Button, Group, Stack, Text } from '@mantine/core';
+import { Icon } from '../../parts/icon.tsx';
+import { LevelMeter } from '../../sound/level-meter.tsx';
+import { LoudnessView } from '../../sound/loudness-view.tsx';
+import { type Recorded, useRecorder } from '../../sound/use-recorder.ts';
+import { LEAST_SECONDS, MOST_SECONDS } from './voice-wire.ts';
+import classes from './voices.module.css';
+
+/** Records a text that is read aloud, with a clock and a level, until it is stopped or as long as a clip may be. */
+export function ClipRecorder(props: {
+  /** What is read. */
+  readonly text: string;
+  /** Whether there is a recording, which the next one replaces. */
+  readonly isAgain: boolean;
+  readonly onRecorded: (recorded: Recorded) => void;
+}) {
+  const { phase, seconds, fault, track, start, stop } = useRecorder(MOST_SECONDS, props.onRecorded);
+  const isShort = seconds < LEAST_SECONDS;
+  return (
+    <Stack gap="sm">
+      <blockquote className={classes.reading} style={{ margin: 0 }}>
+        {props.text}
+      </blockquote>
+      <Group gap="sm">
+        {phase === 'idle' ? (
+          <Button variant="light" onClick={start} leftSection={<Icon name="microphone" size={16} />}>
+            {props.isAgain ? 'Record again' : 'Record'}
+          </Button>
+        ) : (
+          <Button
+            color="red"
+            onClick={stop}
+            loading={phase === 'opening'}
+            leftSection={<Icon name="stop" size={16} />}
+          >
+            Stop
+          </Button>
+        )}
+        <Text size="sm" role="timer" aria-label="Length of the recording" className="figures">
+          {phase === 'recording' ? `${seconds.toFixed(1)} s` : `${LEAST_SECONDS} to ${MOST_SECONDS} s`}
+        </Text>
+        {phase === 'recording' && (
+          <Text size="sm" c="dimmed" role="status">
+            {isShort ? `At least ${LEAST_SECONDS} s` : 'Long enough'}
+          </Text>
+        )}
+      </Group>
+      {phase === 'recording' && (
+        <>
+          <LevelMeter track={track} label="Level of the microphone" />
+          <LoudnessView track={track} label="Loudness of the recording so far" heightPx={72} />
+        </>
+      )}
+      {fault !== undefined && (
+        <Alert color="red" variant="light" role="alert" p="sm" icon={<Icon name="warning" />}>
+          {fault}
+        </Alert>
+      )}
+    </Stack>
+  );
+}

@@ -1,0 +1,17 @@
+import { Skeleton } from '@mantine/core';
+import { useSession } from '../../client/session.tsx';
+import { useLoad } from '../../client/use-load.ts';
+import { FaultNote } from '../../parts/fault-note.tsx';
+import { Waveform } from '../../sound/waveform.tsx';
+
+/** The clip of a voice, as the service keeps it. */
+export function ClipSound({ id, name }: { readonly id: string; readonly name: string }) {
+  const { client } = useSession();
+  const { value, fault, reload } = useLoad(
+    (signal) => client.blob(`v1/audio/voices/${encodeURIComponent(id)}/audio`, { signal }),
+    [client, id],
+  );
+  if (fault !== undefined) return <FaultNote fault={fault} onRetry={reload} />;
+  if (value === undefined) return <Skeleton height={126} />;
+  return <Waveform sound={value} label={`The clip of ${name}`} />;
+}

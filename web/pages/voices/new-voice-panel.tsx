@@ -1,0 +1,215 @@
+import {
+  Alert,
+  Button,
+  Checkbox,
+  Group,
+  SegmentedControl,
+  SimpleGrid,
+  Stack,
+  Text,
+  Textarea,
+  TextInput,
+} from '@mantine/core';
+import { useEffect, useRef, useState } from 'react';
+import { type ServiceFault, toFault } from '../../client/service-fault.ts';
+import { useSession } from '../../client/session.tsx';
+import { FaultNote, faultOfField } from '../../parts/fault-note.tsx';
+import { FileDrop } from '../../parts/file-drop.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { Panel } from '../../parts/panel.tsx';
+import { bytesWords } from '../../parts/words.ts';
+import { Waveform } from '../../sound/waveform.tsx';
+import { ClipRecorder } from './clip-recorder.tsx';
+import { READING_TEXTS } from './reading-texts.ts';
+import {
+  enrollmentForm,
+  LEAST_SECONDS,
+  MOST_CLIP_BYTES,
+  MOST_NAME_CHARACTERS,
+  MOST_SECONDS,
+  MOST_TEXT_CHARACTERS,
+  type NewVoice,
+} from './voice-wire.ts';
+
+const CONSENT = 'I have the consent of the speaker, or the rights, to make and use this synthetic voice.';
+/** Fields that have a place for what the service says of them. */
+const FIELDS = ['audio_sample', 'name', 'speaker_description', 'consent'];
+
+interface Clip {
+  readonly file: File;
+  readonly advice?: string | undefined;
+}
+
+/** A clip, by the microphone or as a file, and what the service must know of it. */
+export function NewVoicePanel(props: {
+  readonly onStored: (voice: NewVoice) => void;
+  readonly onClose: () => void;
+}) {
+  const { client } = useSession();
+  const [source, setSource] = useState<'record' | 'upload'>('record');
+  const [reading, setReading] = useState(0);
+  const [recorded, setRecorded] = useState<Clip>();
+  const [uploaded, setUploaded] = useState<File>();
+  const [uploadedText, setUploadedText] = useState('');
+  const [name, setName] = useState('');
+  const [description, setDescription] = useState('');
+  const [hasConsent, setConsent] = useState(false);
+  const [isSending, setSending] = useState(false);
+  const [fault, setFault] = useState<ServiceFault>();
+  const readingText = READING_TEXTS[reading] ?? '';
+  const clip: Clip | undefined = source === 'record' ? recorded : uploaded && { file: uploaded };
+  const text = source === 'record' ? readingText : uploadedText;
+  const clipFault = faultOfField(fault, 'audio_sample');
+  const fields = source === 'upload' ? [...FIELDS, 'ref_text'] : FIELDS;
+  const sending = useRef<AbortController>(undefined);
+  useEffect(() => () => sending.current?.abort(), []);
+
+  const send = async (file: File) => {
+    const abort = new AbortController();
+    const { signal } = abort;
+    sending.current = abort;
+    setSending(true);
+    setFault(undefined);
+    try {
+      const consent = hasConsent ? CONSENT : '';
+      const form = enrollmentForm({ clip: file, name, text, description, consent });
+      props.onStored(await client.post<NewVoice>('v1/audio/voices', form, { signal }));
+    } catch (error) {
+      if (signal.aborted) return;
+      setFault(toFault(error));
+      setSending(false);
+    }
+  };
+
+  return (
+    <Panel
+      title="New voice"
+      actions={
+        <Button variant="subtle" size="xs" onClick={props.onClose}>
+          Close
+        </Button>
+      }
+    >
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (clip !== undefined) void send(clip.file);
+        }}
+      >
+        <Stack gap="md">
+          <SimpleGrid cols={{ base: 1, md: 2 }} spacing="xl">
+            <Stack gap="md" miw={0}>
+              <SegmentedControl
+                aria-label="Where the clip comes from"
+                data={[
+                  { value: 'record', label: 'Record' },
+                  { value: 'upload', label: 'Upload' },
+                ]}
+                value={source}
+                onChange={(value) => setSource(value as typeof source)}
+              />
+              {source === 'record' ? (
+                <>
+                  <Group justify="space-between">
+                    <Text size="sm" fw={500}>
+                      Read this aloud, as you speak to a friend
+                    </Text>
+                    <Button
+                      size="compact-xs"
+                      variant="subtle"
+                      onClick={() => {
+                        setReading((reading + 1) % READING_TEXTS.length);
+                        setRecorded(undefined);
+                      }}
+                    >
+                      Another text
+                    </Button>
+                  </Group>
+                  <ClipRecorder
+                    text={readingText}
+                    isAgain={recorded !== undefined}
+                    onRecorded={({ file, advice, seconds }) => {
+                      setFault(undefined);
+                      setRecorded({ file, advice: seconds < LEAST_SECONDS ? TOO_SHORT : advice });
+                    }}
+                  />
+                </>
+              ) : (
+                <>
+                  <FileDrop
+                    file={uploaded}
+                    onFile={(file) => {
+                      setFault(undefined);
+                      setUploaded(file);
+                    }}
+                    label="Clip"
+                    text={`WAV, MP3, M4A or MP4 of ${LEAST_SECONDS} to ${MOST_SECONDS} s, at most ${bytesWords(MOST_CLIP_BYTES)}`}
+                    accept="audio/*,video/mp4"
+                  />
+                  <Textarea
+                    label="What is said in it, word for word"
+                    value={uploadedText}
+                    onChange={({ currentTarget }) => setUploadedText(currentTarget.value)}
+                    required
+                    withAsterisk={false}
+                    maxLength={MOST_TEXT_CHARACTERS}
+                    autosize
+                    minRows={2}
+                    error={faultOfField(fault, 'ref_text')}
+                  />
+                </>
+              )}
+              {clip !== undefined && <Waveform sound={clip.file} label="The clip" />}
+              <Note words={clip?.advice} color="orange" />
+              <Note words={clipFault} color="red" />
+            </Stack>
+            <Stack gap="md" miw={0}>
+              <TextInput
+                label="Name"
+                value={name}
+                onChange={({ currentTarget }) => setName(currentTarget.value)}
+                required
+                withAsterisk={false}
+                maxLength={MOST_NAME_CHARACTERS}
+                error={faultOfField(fault, 'name')}
+              />
+              <TextInput
+                label="Notes on the speaker"
+                placeholder="Age, accent, style"
+                value={description}
+                onChange={({ currentTarget }) => setDescription(currentTarget.value)}
+                maxLength={MOST_TEXT_CHARACTERS}
+                error={faultOfField(fault, 'speaker_description')}
+              />
+              <Checkbox
+                label={CONSENT}
+                description="It is kept with the voice."
+                checked={hasConsent}
+                onChange={({ currentTarget }) => setConsent(currentTarget.checked)}
+                required
+                error={faultOfField(fault, 'consent')}
+              />
+            </Stack>
+          </SimpleGrid>
+          {(fault?.param == null || !fields.includes(fault.param)) && <FaultNote fault={fault} />}
+          <Group>
+            <Button type="submit" loading={isSending} disabled={clip === undefined}>
+              Store the voice
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Panel>
+  );
+}
+
+const TOO_SHORT = `This is shorter than ${LEAST_SECONDS} s, which the service does not take.`;
+
+function Note({ words, color }: { readonly words: string | undefined; readonly color: 'orange' | 'red' }) {
+  if (words === undefined) return null;
+  return (
+    <Alert color={color} variant="light" role="alert" p="sm" icon={<Icon name="warning" />}>
+      {words}
+    </Alert>
+  );
+}

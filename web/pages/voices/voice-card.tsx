@@ -1,0 +1,94 @@
+import { Badge, Box, Button, Code, Group, Stack, Text } from '@mantine/core';
+import { useState } from 'react';
+import { useSession } from '../../client/session.tsx';
+import { CopyAction } from '../../parts/code-block.tsx';
+import { Confirm } from '../../parts/confirm.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { secondsWords, timeWords } from '../../parts/words.ts';
+import { ClipSound } from './clip-sound.tsx';
+import { SayWith } from './say-with.tsx';
+import type { Voice } from './voice-wire.ts';
+import classes from './voices.module.css';
+
+/** A stored voice: what it is, its clip, something said with it, and its end. */
+export function VoiceCard({ voice, onDeleted }: { readonly voice: Voice; readonly onDeleted: () => void }) {
+  const { client } = useSession();
+  const [shown, setShown] = useState<'clip' | 'say'>();
+  const [asksToDelete, setAsksToDelete] = useState(false);
+  const { id, name } = voice;
+  const toggle = (part: 'clip' | 'say') => setShown(shown === part ? undefined : part);
+  return (
+    <Box component="li" className={classes.voice} aria-label={name}>
+      <Stack gap="sm">
+        <Group justify="space-between" gap="sm">
+          <Box miw={0} flex="1 1 16rem">
+            <Group gap="xs">
+              <Text fw={600} style={{ overflowWrap: 'anywhere' }}>
+                {name}
+              </Text>
+              <Status status={voice.status} />
+            </Group>
+            {voice.speaker_description !== undefined && <Text size="sm">{voice.speaker_description}</Text>}
+            <Text size="xs" c="dimmed" className="figures">
+              {secondsWords(voice.duration_s)} of {voice.format.toUpperCase()} · {timeWords(voice.created_at)}
+            </Text>
+            <Group gap={4} wrap="nowrap" mt={4}>
+              <Code className={classes.id}>{id}</Code>
+              <CopyAction text={id} label={`Copy the id of ${name}`} />
+            </Group>
+          </Box>
+          <Group gap="xs">
+            <Button
+              size="xs"
+              variant="default"
+              aria-expanded={shown === 'clip'}
+              leftSection={<Icon name="play" size={14} />}
+              onClick={() => toggle('clip')}
+            >
+              Listen
+            </Button>
+            <Button
+              size="xs"
+              variant="default"
+              aria-expanded={shown === 'say'}
+              leftSection={<Icon name="speak" size={14} />}
+              onClick={() => toggle('say')}
+            >
+              Say something
+            </Button>
+            <Button
+              size="xs"
+              variant="default"
+              leftSection={<Icon name="trash" size={14} />}
+              onClick={() => setAsksToDelete(true)}
+            >
+              Delete
+            </Button>
+          </Group>
+        </Group>
+        {shown === 'clip' && <ClipSound id={id} name={name} />}
+        {shown === 'say' && <SayWith voice={id} name={name} />}
+      </Stack>
+      {asksToDelete && (
+        <Confirm
+          title={`Delete ${name}?`}
+          text="The voice, its clip and all that was made of it are removed. Whatever names its id does not find it any more."
+          action="Delete"
+          onConfirm={async () => {
+            await client.delete(`v1/audio/voices/${encodeURIComponent(id)}`);
+            onDeleted();
+          }}
+          onClose={() => setAsksToDelete(false)}
+        />
+      )}
+    </Box>
+  );
+}
+
+function Status({ status }: { readonly status: Voice['status'] }) {
+  return (
+    <Badge size="sm" variant="light" color={status === 'ready' ? 'green' : 'blue'}>
+      {status}
+    </Badge>
+  );
+}

@@ -1,0 +1,45 @@
+/** Stored voices as `/v1/audio/voices` has them (plugins/voices/README.md). */
+
+export interface Voice {
+  readonly id: string;
+  readonly name: string;
+  /** Both can be used; an improving one comes nearer to the speaker for a while. */
+  readonly status: 'improving' | 'ready';
+  readonly format: string;
+  /** Unix seconds. */
+  readonly created_at: number;
+  readonly duration_s: number;
+  readonly speaker_description?: string;
+}
+
+export interface NewVoice extends Voice {
+  /** What makes the clip a poor pattern of the voice. */
+  readonly warnings: readonly { readonly code: string; readonly message: string }[];
+}
+
+/** Bounds of a clip, in seconds. */
+export const LEAST_SECONDS = 5;
+export const MOST_SECONDS = 15;
+/** Largest clip, unless the operator of the service set another limit. */
+export const MOST_CLIP_BYTES = 20 * 1024 * 1024;
+export const MOST_NAME_CHARACTERS = 200;
+export const MOST_TEXT_CHARACTERS = 2000;
+
+/** What a person says of a new voice. */
+export interface Enrollment {
+  readonly clip: File;
+  readonly name: string;
+  readonly text: string;
+  readonly description: string;
+  readonly consent: string;
+}
+
+export function enrollmentForm({ clip, name, text, description, consent }: Enrollment): FormData {
+  const form = new FormData();
+  form.append('name', name);
+  form.append('ref_text', text);
+  form.append('consent', consent);
+  if (description.trim() !== '') form.append('speaker_description', description);
+  form.append('audio_sample', clip);
+  return form;
+}

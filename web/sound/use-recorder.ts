@@ -1,0 +1,120 @@
+import { useCallback, useEffect, useRef, useState } from 'react';
+import { LoudnessTrack } from './loudness-track.ts';
+import { Microphone } from './microphone.ts';
+import type { Samples } from './pcm.ts';
+import { Tape } from './tape.ts';
+
+export interface Recorded {
+  readonly file: File;
+  readonly seconds: number;
+  /** What is wrong with it, for the person. */
+  readonly advice: string | undefined;
+}
+
+export interface Recorder {
+  readonly phase: 'idle' | 'opening' | 'recording';
+  readonly seconds: number;
+  /** Why there is no microphone. */
+  readonly fault: string | undefined;
+  /** The sound so far. */
+  readonly track: LoudnessTrack;
+  start(): void;
+  stop(): void;
+}
+
+const IDLE = { phase: 'idle', seconds: 0, fault: undefined } as const;
+
+/**
+ * Records the microphone as it is, uncleaned. Ends by itself at `mostSeconds`, and with the page.
+ * @param onRecorded takes what was recorded.
+ */
+export function useRecorder(mostSeconds: number, onRecorded: (recorded: Recorded) => void): Recorder {
+  const [state, setState] = useState<Pick<Recorder, 'phase' | 'seconds' | 'fault'>>(IDLE);
+  const [track] = useState(() => new LoudnessTrack());
+  const running = useRef<Take>(undefined);
+  const done = useRef(onRecorded);
+  done.current = onRecorded;
+  useEffect(() => () => running.current?.close(), []);
+  const start = useCallback(() => {
+    running.current?.close();
+    track.clear();
+    setState({ ...IDLE, phase: 'opening' });
+    running.current = new Take(mostSeconds, {
+      onBlock(block, tape) {
+        track.add(block, tape.rateHz);
+        setState({ ...IDLE, phase: 'recording', seconds: tape.seconds });
+      },
+      onEnd(tape) {
+        setState(IDLE);
+        if (tape.seconds === 0) return;
+        done.current({ file: tape.file('recording.wav'), seconds: tape.seconds, advice: tape.advice() });
+      },
+      onFault: (fault) => setState({ ...IDLE, fault }),
+    });
+  }, [mostSeconds, track]);
+  const stop = useCallback(() => running.current?.stop(), []);
+  return { ...state, track, start, stop };
+}
+
+interface TakeListener {
+  onBlock(block: Samples, tape: Tape): void;
+  onEnd(tape: Tape): void;
+  onFault(words: string): void;
+}
+
+/** One recording, from the wish for it to its end. */
+class Take {
+  readonly #abort = new AbortController();
+  readonly #mostSeconds: number;
+  readonly #listener: TakeListener;
+  #microphone: Microphone | undefined;
+  #tape: Tape | undefined;
+
+  constructor(mostSeconds: number, listener: TakeListener) {
+    this.#mostSeconds = mostSeconds;
+    this.#listener = listener;
+    void this.#open();
+  }
+
+  async #open(): Promise<void> {
+    const { signal } = this.#abort;
+    const listener = {
+      onBlock: (block: Samples) => this.#take(block),
+      onEnd: (words: string) => this.#fail(words),
+    };
+    try {
+      const microphone = await Microphone.open('pattern', listener, signal);
+      this.#microphone = microphone;
+      this.#tape = new Tape(microphone.rateHz, this.#mostSeconds);
+    } catch (error) {
+      if (!signal.aborted) this.#fail(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  #take(block: Samples): void {
+    const tape = this.#tape;
+    if (tape === undefined) return;
+    tape.add(block);
+    this.#listener.onBlock(block, tape);
+    if (tape.isFull) this.stop();
+  }
+
+  #fail(words: string): void {
+    this.close();
+    this.#listener.onFault(words);
+  }
+
+  /** Ends the recording, which is then complete; one that waits for the microphone is given up. */
+  stop(): void {
+    const tape = this.#tape ?? new Tape(1, 0);
+    this.close();
+    this.#listener.onEnd(tape);
+  }
+
+  /** Ends it without a word. */
+  close(): void {
+    this.#abort.abort();
+    this.#microphone?.close();
+    this.#tape = undefined;
+  }
+}

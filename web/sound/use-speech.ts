@@ -1,0 +1,130 @@
+import { useCallback, useEffect, useRef, useState } from 'react';
+import type { ServiceClient } from '../client/service-client.ts';
+import { type ServiceFault, toFault } from '../client/service-fault.ts';
+import { LoudnessTrack } from './loudness-track.ts';
+import type { Samples } from './pcm.ts';
+import { Player } from './player.ts';
+import { SPEECH_RATE_HZ, type SpeechAsk, speak } from './speech-request.ts';
+import { wavFile } from './wav.ts';
+
+export interface Speech {
+  /** `heard`: all of it came, and is still being played. */
+  readonly phase: 'idle' | 'asked' | 'coming' | 'heard' | 'over';
+  readonly fault: ServiceFault | undefined;
+  readonly isStopped: boolean;
+  /** From the request to the first sound, and to the last. */
+  readonly firstS: number | undefined;
+  readonly totalS: number | undefined;
+  readonly lengthS: number;
+  /** All that came, as soon as no more comes. */
+  readonly file: Blob | undefined;
+  readonly requestId: string | null;
+}
+
+const NOTHING: Speech = {
+  phase: 'idle',
+  fault: undefined,
+  isStopped: false,
+  firstS: undefined,
+  totalS: undefined,
+  lengthS: 0,
+  file: undefined,
+  requestId: null,
+};
+
+/** One text at a time, spoken and played while it comes. Ends with the page. */
+export function useSpeech(client: ServiceClient) {
+  const [speech, setSpeech] = useState(NOTHING);
+  const [track] = useState(() => new LoudnessTrack());
+  const running = useRef<SpeechRun>(undefined);
+  useEffect(() => () => running.current?.close(), []);
+  const start = useCallback(
+    (ask: SpeechAsk) => {
+      running.current?.close();
+      track.clear();
+      setSpeech({ ...NOTHING, phase: 'asked' });
+      const tell = (change: Partial<Speech>) => setSpeech((before) => ({ ...before, ...change }));
+      running.current = new SpeechRun(client, ask, track, tell);
+    },
+    [client, track],
+  );
+  const stop = useCallback(() => running.current?.stop(), []);
+  return { speech, track, start, stop };
+}
+
+/** One request and the playing of its answer. */
+class SpeechRun {
+  readonly #abort = new AbortController();
+  readonly #track: LoudnessTrack;
+  readonly #tell: (change: Partial<Speech>) => void;
+  readonly #startMs = performance.now();
+  readonly #pieces: Samples[] = [];
+  readonly #player = new Player(SPEECH_RATE_HZ, () => this.#silent());
+  #rateHz = 0;
+  #samples = 0;
+  #hasAll = false;
+
+  constructor(
+    client: ServiceClient,
+    ask: SpeechAsk,
+    track: LoudnessTrack,
+    tell: (change: Partial<Speech>) => void,
+  ) {
+    this.#track = track;
+    this.#tell = tell;
+    void this.#run(client, ask);
+  }
+
+  async #run(client: ServiceClient, ask: SpeechAsk): Promise<void> {
+    const { signal } = this.#abort;
+    const listener = {
+      onAnswer: (requestId: string | null) => this.#tell({ requestId, phase: 'coming' }),
+      onSamples: (samples: Samples, rateHz: number) => this.#take(samples, rateHz),
+    };
+    try {
+      await speak(client, ask, listener, signal);
+      this.#complete({ totalS: this.#elapsedS });
+    } catch (error) {
+      if (!signal.aborted) this.#complete({ fault: toFault(error) });
+    }
+  }
+
+  #take(samples: Samples, rateHz: number): void {
+    if (samples.length === 0) return;
+    if (this.#samples === 0) this.#tell({ firstS: this.#elapsedS });
+    this.#rateHz = rateHz;
+    this.#pieces.push(samples);
+    this.#samples += samples.length;
+    this.#player.play(samples, rateHz);
+    this.#track.add(samples, rateHz);
+    this.#tell({ lengthS: this.#samples / rateHz });
+  }
+
+  /** No more comes. */
+  #complete(change: Partial<Speech>): void {
+    this.#hasAll = true;
+    const file = this.#samples === 0 ? undefined : wavFile(this.#pieces, this.#rateHz);
+    this.#tell({ ...change, file, phase: this.#player.playing ? 'heard' : 'over' });
+  }
+
+  #silent(): void {
+    if (this.#hasAll) this.#tell({ phase: 'over' });
+  }
+
+  get #elapsedS(): number {
+    return (performance.now() - this.#startMs) / 1000;
+  }
+
+  /** Ends request and sound; what came until then stays. */
+  stop(): void {
+    this.#abort.abort();
+    this.#player.stop();
+    if (!this.#hasAll) this.#complete({ isStopped: true });
+    this.#tell({ phase: 'over' });
+  }
+
+  close(): void {
+    this.#abort.abort();
+    this.#player.close();
+  }
+}

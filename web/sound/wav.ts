@@ -1,0 +1,68 @@
+/** WAV files of one kind: 16-bit mono, as the service sends them and takes them. */
+
+import type { Samples } from './pcm.ts';
+
+const HEADER_BYTES = 44;
+
+/** A WAV file of pieces that follow each other. */
+export function wavFile(pieces: readonly Samples[], rateHz: number): Blob {
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  const view = new DataView(new ArrayBuffer(HEADER_BYTES + length * 2));
+  const ascii = (text: string, at: number) => {
+    for (let i = 0; i < text.length; i += 1) view.setUint8(at + i, text.charCodeAt(i));
+  };
+  ascii('RIFF', 0);
+  view.setUint32(4, view.byteLength - 8, true);
+  ascii('WAVEfmt ', 8);
+  view.setUint32(16, 16, true);
+  view.setUint16(20, 1, true); // PCM
+  view.setUint16(22, 1, true); // channels
+  view.setUint32(24, rateHz, true);
+  view.setUint32(28, rateHz * 2, true); // bytes of a second
+  view.setUint16(32, 2, true); // bytes of a sample
+  view.setUint16(34, 16, true); // bits of a sample
+  ascii('data', 36);
+  view.setUint32(40, length * 2, true);
+  let at = HEADER_BYTES;
+  for (const piece of pieces) {
+    for (const sample of piece) {
+      view.setInt16(at, sample, true);
+      at += 2;
+    }
+  }
+  return new Blob([view.buffer], { type: 'audio/wav' });
+}
+
+export interface WavContent {
+  readonly samples: Samples;
+  readonly rateHz: number;
+}
+
+/**
+ * The samples of a 16-bit mono WAV file, whatever chunks stand beside them.
+ * @throws Error when it is something else.
+ */
+export function readWav(file: ArrayBuffer): WavContent {
+  const view = new DataView(file);
+  let rateHz: number | undefined;
+  for (let at = 12; at + 8 <= file.byteLength; ) {
+    const name = view.getUint32(at);
+    const size = view.getUint32(at + 4, true);
+    if (name === FMT) {
+      const [kind, channels, bits] = [8, 10, 22].map((offset) => view.getUint16(at + offset, true));
+      if (kind !== 1 || channels !== 1 || bits !== 16) break;
+      rateHz = view.getUint32(at + 12, true);
+    } else if (name === DATA && rateHz !== undefined) {
+      const begin = at + 8;
+      const length = Math.floor(Math.min(size, file.byteLength - begin) / 2);
+      const samples = Int16Array.from({ length }, (_, i) => view.getInt16(begin + i * 2, true));
+      return { samples, rateHz };
+    }
+    at += 8 + size + (size % 2);
+  }
+  throw new Error('This is no WAV file of 16-bit mono sound.');
+}
+
+/** Names of chunks as they lie in the file. */
+const FMT = 0x666d_7420;
+const DATA = 0x6461_7461;
