@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import puppeteer from 'puppeteer-core';
+import { chromium } from 'playwright-core';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { needs } from '../../test/support/needs.ts';
 import { tempDir } from '../../test/support/temp-dir.ts';
@@ -129,7 +129,7 @@ const PLAY = `(async () => {
 test('Chromium plays it to its end', async (context) => {
   needs(context, existsSync(CHROMIUM), `Chromium at ${CHROMIUM}`);
   const { path } = await written({ ...SEGMENT, audio: SOUND });
-  const browser = await puppeteer.launch({
+  const browser = await chromium.launch({
     executablePath: CHROMIUM,
     args: ['--no-sandbox', '--autoplay-policy=no-user-gesture-required', '--mute-audio'],
   });

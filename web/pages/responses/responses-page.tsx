@@ -1,5 +1,51 @@
+import { Button, Grid } from '@mantine/core';
+import { useState } from 'react';
+import { Icon } from '../../parts/icon.tsx';
 import { Page } from '../../parts/page.tsx';
+import { AskPanel } from './ask-panel.tsx';
+import { OpenStored } from './open-stored.tsx';
+import { type AskForm, NEW_FORM } from './response-form.ts';
+import { SettingsPanel } from './settings-panel.tsx';
+import { TurnPanel } from './turn-panel.tsx';
+import { useConversation } from './use-conversation.ts';
 
 export default function ResponsesPage() {
-  return <Page title="Responses" text="Language models, turn by turn." />;
+  const [form, setForm] = useState<AskForm>(NEW_FORM);
+  const [isOpening, setOpening] = useState(false);
+  const conversation = useConversation();
+  const change = (changes: Partial<AskForm>) => setForm((before) => ({ ...before, ...changes }));
+  return (
+    <Page
+      title="Responses"
+      text="Ask a language model, turn by turn, with functions of yours and tools of the service."
+      actions={
+        <>
+          <Button variant="default" onClick={() => setOpening(true)}>
+            Open a stored response
+          </Button>
+          <Button
+            variant="default"
+            leftSection={<Icon name="plus" size={16} />}
+            onClick={conversation.clear}
+            disabled={conversation.turns.length === 0}
+          >
+            New conversation
+          </Button>
+        </>
+      }
+    >
+      <Grid gap="md">
+        <Grid.Col span={{ base: 12, md: 7.5 }}>
+          {conversation.turns.map((turn, index) => (
+            <TurnPanel key={turn.key} turn={turn} number={index + 1} conversation={conversation} />
+          ))}
+          <AskPanel form={form} conversation={conversation} />
+        </Grid.Col>
+        <Grid.Col span={{ base: 12, md: 4.5 }}>
+          <SettingsPanel form={form} onChange={change} faults={conversation.faults} />
+        </Grid.Col>
+      </Grid>
+      {isOpening && <OpenStored conversation={conversation} onClose={() => setOpening(false)} />}
+    </Page>
+  );
 }

@@ -1,0 +1,93 @@
+import { Transpiler } from 'bun';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { codeSample, pythonLiteral } from '../../web/pages/responses/code-samples.ts';
+import {
+  bodyOf,
+  EXAMPLE_FUNCTIONS,
+  EXAMPLE_SCHEMA,
+  NEW_FORM,
+} from '../../web/pages/responses/response-form.ts';
+import { needs } from '../support/needs.ts';
+
+const BASE = 'http://127.0.0.1:8080/v1';
+const QUOTED = `It's "quoted" \\ and\nbroken, ünïcode 🦉 $API_KEY`;
+const made = bodyOf(
+  {
+    ...NEW_FORM,
+    ...{ model: 'm', functions: EXAMPLE_FUNCTIONS, temperature: 0.5, store: false },
+    ...{ format: 'json_schema', schema: EXAMPLE_SCHEMA },
+  },
+  { input: QUOTED, previous: 'resp_1' },
+);
+if ('faults' in made) throw new Error('the form is at fault');
+const { body } = made;
+const whole = { ...body, stream: false };
+
+/** Runs a program that gets a text on its standard input; what it prints. */
+async function output(command: readonly string[], input = ''): Promise<string> {
+  const child = Bun.spawn([...command], { stdin: new Blob([input]), stdout: 'pipe', stderr: 'pipe' });
+  const [said, errors] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  expect(await child.exited, errors).toBe(0);
+  return said;
+}
+
+describe('curl', () => {
+  test('sends just this body, with the key of the shell', async () => {
+    const shell = `curl() { for word in "$@"; do printf '%s\\0' "$word"; done; }\nAPI_KEY=secret\n`;
+    const words = (await output(['bash', '-s'], shell + codeSample('curl', BASE, body))).split('\0');
+    expect(words).toContain('-N');
+    expect(words).toContain(`${BASE}/responses`);
+    expect(words).toContain('Authorization: Bearer secret');
+    expect(JSON.parse(words[words.indexOf('-d') + 1] ?? '')).toEqual(body);
+    expect(codeSample('curl', BASE, whole)).not.toContain('-N');
+  });
+});
+
+describe('typescript', () => {
+  test.each([
+    ['streamed', body],
+    ['whole', whole],
+  ])('%s: it is a program, and its call has just this body', (_, each) => {
+    const code = codeSample('typescript', BASE, each);
+    expect(() => new Transpiler({ loader: 'ts' }).transformSync(code)).not.toThrow();
+    const [, argument = ''] = /create\((\{[\s\S]*?\n\})\)/.exec(code) ?? [];
+    expect(JSON.parse(argument)).toEqual(each);
+  });
+});
+
+describe('python', () => {
+  const hasPython = Bun.which('python3') !== null;
+  test.for([
+    ['streamed', body],
+    ['whole', whole],
+  ] as const)('%s: it is a program, and its call has just this body', async ([, each], context) => {
+    needs(context, hasPython, 'Python');
+    const code = codeSample('python', BASE, each);
+    const read = `
+import ast, json, sys
+calls = [n for n in ast.walk(ast.parse(sys.stdin.read())) if isinstance(n, ast.Call)]
+call = next(c for c in calls if getattr(c.func, "attr", "") == "create")
+print(json.dumps({k.arg: ast.literal_eval(k.value) for k in call.keywords}))
+`;
+    expect(JSON.parse(await output(['python3', '-c', read], code))).toEqual(each);
+  });
+
+  test('any JSON is the same there', async (context) => {
+    needs(context, hasPython, 'Python');
+    const values = fc
+      .sample(fc.jsonValue(), { numRuns: 50, seed: 3 })
+      .map((value) => JSON.parse(JSON.stringify(value)));
+    const read = 'import ast, json, sys\nprint(json.dumps(ast.literal_eval(sys.stdin.read())))';
+    expect(JSON.parse(await output(['python3', '-c', read], pythonLiteral(values)))).toEqual(values);
+  });
+});
+
+test('no key is in any of them', () => {
+  for (const language of ['curl', 'typescript', 'python'] as const) {
+    expect(codeSample(language, BASE, body)).toContain('API_KEY');
+  }
+});

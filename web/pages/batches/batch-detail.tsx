@@ -1,0 +1,165 @@
+import { Button, Group, Stack, Table, Text } from '@mantine/core';
+import { useState } from 'react';
+import { useSession } from '../../client/session.tsx';
+import { useLoad } from '../../client/use-load.ts';
+import { CopyAction } from '../../parts/code-block.tsx';
+import { Confirm } from '../../parts/confirm.tsx';
+import { FaultNote } from '../../parts/fault-note.tsx';
+import { Figure } from '../../parts/figure.tsx';
+import { Panel } from '../../parts/panel.tsx';
+import { countWords, secondsWords, timeWords } from '../../parts/words.ts';
+import { canCancel, hasEnded, statusWords, timeline } from './batch-view.ts';
+import type { Batch, BatchFault } from './batch-wire.ts';
+import { LinesProgress } from './lines-progress.tsx';
+import { ResultLines } from './result-lines.tsx';
+import { StatusBadge } from './status-badge.tsx';
+
+const WHILE_RUNNING_MS = 1000;
+
+/** One batch, followed until it has ended. */
+export function BatchDetail({ id }: { readonly id: string }) {
+  const { client } = useSession();
+  const [isCancelling, setCancelling] = useState(false);
+  const path = `v1/batches/${encodeURIComponent(id)}`;
+  const {
+    value: batch,
+    fault,
+    reload,
+  } = useLoad((signal) => client.get<Batch>(path, { signal }), [client, path], {
+    whileMs: (value) => (value !== undefined && !hasEnded(value) ? WHILE_RUNNING_MS : undefined),
+  });
+  const cancel = async () => {
+    await client.post(`${path}/cancel`);
+    reload();
+  };
+  if (batch === undefined) return <FaultNote fault={fault} onRetry={reload} />;
+  return (
+    <>
+      <Panel
+        title="Batch"
+        actions={
+          canCancel(batch) && (
+            <Button variant="default" onClick={() => setCancelling(true)}>
+              Cancel
+            </Button>
+          )
+        }
+      >
+        <FaultNote fault={fault} onRetry={reload} />
+        <Group gap="xs" wrap="nowrap">
+          <Text ff="monospace" size="sm" style={{ overflowWrap: 'anywhere' }}>
+            {batch.id}
+          </Text>
+          <CopyAction text={batch.id} label="Copy the id" />
+        </Group>
+        <Group gap="sm" role="status">
+          <StatusBadge status={batch.status} />
+          <Text size="sm" c="dimmed">
+            {statusWords(batch.status).meaning}
+          </Text>
+        </Group>
+        <LinesProgress batch={batch} size="lg" />
+        <Figures batch={batch} />
+        <Moments batch={batch} />
+        {batch.metadata !== null && <Metadata metadata={batch.metadata} />}
+      </Panel>
+      {batch.errors !== null && <Faults faults={batch.errors.data} />}
+      {batch.output_file_id !== null && (
+        <ResultLines title="Results" file={batch.output_file_id} name={`${batch.id}_output.jsonl`} />
+      )}
+      {batch.error_file_id !== null && (
+        <ResultLines title="Errors" file={batch.error_file_id} name={`${batch.id}_error.jsonl`} />
+      )}
+      {isCancelling && (
+        <Confirm
+          title="Cancel this batch?"
+          text="Lines that have a result keep it. The others are not run any more; they are among the errors then."
+          action="Cancel the batch"
+          onConfirm={cancel}
+          onClose={() => setCancelling(false)}
+        />
+      )}
+    </>
+  );
+}
+
+function Figures({ batch }: { readonly batch: Batch }) {
+  const { total, completed, failed } = batch.request_counts;
+  return (
+    <Group gap="xl">
+      <Figure name="Lines">{countWords(total)}</Figure>
+      <Figure name="Completed">{countWords(completed)}</Figure>
+      <Figure name="Failed">{countWords(failed)}</Figure>
+      <Figure name="Tokens in">{countWords(batch.usage?.input_tokens ?? 0)}</Figure>
+      <Figure name="Tokens out">{countWords(batch.usage?.output_tokens ?? 0)}</Figure>
+      <div>
+        <Text size="xs" c="dimmed">
+          Endpoint
+        </Text>
+        <Text size="sm">{batch.endpoint}</Text>
+        {batch.model !== null && <Text size="sm">{batch.model}</Text>}
+      </div>
+    </Group>
+  );
+}
+
+function Moments({ batch }: { readonly batch: Batch }) {
+  return (
+    <Stack gap={2}>
+      {timeline(batch).map(({ label, at }) => (
+        <Text key={label} size="sm">
+          {label}{' '}
+          <Text span c="dimmed">
+            {timeWords(at)}
+            {at > batch.created_at && `, after ${secondsWords(at - batch.created_at)}`}
+          </Text>
+        </Text>
+      ))}
+    </Stack>
+  );
+}
+
+function Metadata({ metadata }: { readonly metadata: Readonly<Record<string, string>> }) {
+  return (
+    <Stack gap={2}>
+      {Object.entries(metadata).map(([name, value]) => (
+        <Text key={name} size="sm" style={{ overflowWrap: 'anywhere' }}>
+          {name}:{' '}
+          <Text span c="dimmed">
+            {value}
+          </Text>
+        </Text>
+      ))}
+    </Stack>
+  );
+}
+
+/** What is wrong with the input, line by line. */
+function Faults({ faults }: { readonly faults: readonly BatchFault[] }) {
+  return (
+    <Panel title="What is wrong with the input">
+      <Table.ScrollContainer minWidth={480}>
+        <Table verticalSpacing={6}>
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th w={70}>Line</Table.Th>
+              <Table.Th>Code</Table.Th>
+              <Table.Th>Field</Table.Th>
+              <Table.Th>What is wrong</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {faults.map(({ line, code, param, message }) => (
+              <Table.Tr key={`${line} ${code} ${param}`}>
+                <Table.Td>{line === null ? 'file' : countWords(line)}</Table.Td>
+                <Table.Td ff="monospace">{code}</Table.Td>
+                <Table.Td ff="monospace">{param}</Table.Td>
+                <Table.Td>{message}</Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      </Table.ScrollContainer>
+    </Panel>
+  );
+}

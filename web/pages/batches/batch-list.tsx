@@ -1,0 +1,107 @@
+import { Anchor, Box, Table, Text } from '@mantine/core';
+import { useSession } from '../../client/session.tsx';
+import { useLoad } from '../../client/use-load.ts';
+import { Empty } from '../../parts/empty.tsx';
+import { FaultNote } from '../../parts/fault-note.tsx';
+import { Pager, usePaging } from '../../parts/pager.tsx';
+import { Panel } from '../../parts/panel.tsx';
+import { countWords, timeWords } from '../../parts/words.ts';
+import { hasEnded } from './batch-view.ts';
+import type { Batch } from './batch-wire.ts';
+import { LinesProgress } from './lines-progress.tsx';
+import { StatusBadge } from './status-badge.tsx';
+
+const EVERY_MS = 10_000;
+const WHILE_RUNNING_MS = 2000;
+
+/** The organization's batches, newest first. */
+export function BatchList({ onOpen }: { readonly onOpen: (id: string) => void }) {
+  const { client } = useSession();
+  const paging = usePaging();
+  const { after } = paging;
+  const { value, fault, reload } = useLoad(
+    (signal) => client.list<Batch>('v1/batches', { signal, query: { limit: 20, after } }),
+    [client, after],
+    {
+      everyMs: EVERY_MS,
+      whileMs: (page) => (page?.data.some((batch) => !hasEnded(batch)) ? WHILE_RUNNING_MS : undefined),
+    },
+  );
+  return (
+    <Panel>
+      <FaultNote fault={fault} onRetry={reload} />
+      {value?.data.length === 0 && (
+        <Empty text="There is no batch yet. A batch is a file with one request in each line: upload one, or write a few lines here to try it." />
+      )}
+      {value !== undefined && value.data.length > 0 && (
+        <Table.ScrollContainer minWidth={640}>
+          <Table verticalSpacing="xs">
+            <Table.Thead>
+              <Table.Tr>
+                <Table.Th>Batch</Table.Th>
+                <Table.Th>State</Table.Th>
+                <Table.Th>Endpoint</Table.Th>
+                <Table.Th>Lines</Table.Th>
+                <Table.Th>Created</Table.Th>
+              </Table.Tr>
+            </Table.Thead>
+            <Table.Tbody>
+              {value.data.map((batch) => (
+                <Row key={batch.id} batch={batch} onOpen={onOpen} />
+              ))}
+            </Table.Tbody>
+          </Table>
+        </Table.ScrollContainer>
+      )}
+      <Pager paging={paging} page={value} />
+    </Panel>
+  );
+}
+
+function Row({ batch, onOpen }: { readonly batch: Batch; readonly onOpen: (id: string) => void }) {
+  const { total, completed, failed } = batch.request_counts;
+  return (
+    <Table.Tr>
+      <Table.Td>
+        <Anchor component="button" type="button" size="sm" ff="monospace" onClick={() => onOpen(batch.id)}>
+          {shortened(batch.id)}
+        </Anchor>
+        {batch.metadata !== null && (
+          <Text size="xs" c="dimmed" lineClamp={1} maw="16rem">
+            {Object.entries(batch.metadata)
+              .map(([name, value]) => `${name}: ${value}`)
+              .join(', ')}
+          </Text>
+        )}
+      </Table.Td>
+      <Table.Td>
+        <StatusBadge status={batch.status} />
+      </Table.Td>
+      <Table.Td>
+        <Text size="sm">{batch.endpoint}</Text>
+        {batch.model !== null && (
+          <Text size="xs" c="dimmed">
+            {batch.model}
+          </Text>
+        )}
+      </Table.Td>
+      <Table.Td miw={130}>
+        <Text size="xs" mb={4}>
+          {countWords(completed + failed)} of {countWords(total)}
+          {failed > 0 && `, ${countWords(failed)} failed`}
+        </Text>
+        <Box>
+          <LinesProgress batch={batch} size="sm" />
+        </Box>
+      </Table.Td>
+      <Table.Td>
+        <Text size="sm">{timeWords(batch.created_at)}</Text>
+      </Table.Td>
+    </Table.Tr>
+  );
+}
+
+/** Enough of an id to tell it from others. */
+function shortened(id: string): string {
+  return `${id.slice(0, 14)}…`;
+}

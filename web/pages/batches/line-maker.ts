@@ -1,0 +1,29 @@
+/** Lines of a batch from texts that somebody typed, so that a first batch needs no program. Pure. */
+
+import type { Endpoint } from './batch-wire.ts';
+
+/** One request for each text that is not empty; JSONL. */
+export function linesOf(texts: string, endpoint: Endpoint, model: string): string {
+  return texts
+    .split('\n')
+    .map((text) => text.trim())
+    .filter((text) => text !== '')
+    .map((text, index) => ({
+      custom_id: `line-${index + 1}`,
+      method: 'POST',
+      url: endpoint,
+      body: { model, ...asked(endpoint, text) },
+    }))
+    .map((line) => `${JSON.stringify(line)}\n`)
+    .join('');
+}
+
+function asked(endpoint: Endpoint, text: string): object {
+  switch (endpoint) {
+    case '/v1/embeddings':
+    case '/v1/responses':
+      return { input: text };
+    case '/v1/chat/completions':
+      return { messages: [{ role: 'user', content: text }] };
+  }
+}

@@ -1,0 +1,21 @@
+import { Progress } from '@mantine/core';
+import { countWords } from '../../parts/words.ts';
+import { linesDone } from './batch-view.ts';
+import type { Batch } from './batch-wire.ts';
+
+/** How many of its lines have a result: those that worked in green, those that failed in red. */
+export function LinesProgress(props: { readonly batch: Batch; readonly size: 'sm' | 'lg' }) {
+  const { batch, size } = props;
+  const { total, completed, failed } = batch.request_counts;
+  const done = linesDone(batch);
+  return (
+    <Progress.Root size={size}>
+      <Progress.Section
+        value={done.completed}
+        color="green"
+        aria-label={`${countWords(completed)} of ${countWords(total)} lines completed`}
+      />
+      <Progress.Section value={done.failed} color="red" aria-label={`${countWords(failed)} lines failed`} />
+    </Progress.Root>
+  );
+}

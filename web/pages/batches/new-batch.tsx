@@ -1,0 +1,148 @@
+import { Button, Group, Progress, Select, Tabs, Textarea } from '@mantine/core';
+import { useEffect, useRef, useState } from 'react';
+import { isAbort, type ServiceFault, toFault } from '../../client/service-fault.ts';
+import { useSession } from '../../client/session.tsx';
+import { FaultNote } from '../../parts/fault-note.tsx';
+import { FileDrop } from '../../parts/file-drop.tsx';
+import { ModelPicker } from '../../parts/model-picker.tsx';
+import { Panel } from '../../parts/panel.tsx';
+import { type Batch, ENDPOINTS, type Endpoint, type StoredFile } from './batch-wire.ts';
+import { beginningOf, type Preview, previewOf } from './input-preview.ts';
+import { linesOf } from './line-maker.ts';
+import { MetadataEditor, type Pair } from './metadata-editor.tsx';
+import { PreviewLines } from './preview-lines.tsx';
+
+const EXAMPLE_TEXTS = 'A cat sat on the mat.\nThe cat is sitting.\nShares fell on Monday.';
+
+type Way = 'file' | 'lines';
+
+interface Input {
+  readonly file: File;
+  readonly preview: Preview;
+}
+
+/** What was typed, as a file. */
+function writtenInput(texts: string, endpoint: Endpoint, model: string | undefined): Input | undefined {
+  if (model === undefined) return undefined;
+  const text = linesOf(texts, endpoint, model);
+  const file = new File([text], 'lines.jsonl', { type: 'application/jsonl' });
+  return { file, preview: previewOf({ text, size: file.size, isWhole: true }) };
+}
+
+/** From a file, or from texts that are typed here, to a batch. */
+export function NewBatch({ onMade }: { readonly onMade: (id: string) => void }) {
+  const { client } = useSession();
+  const [way, setWay] = useState<Way>('file');
+  const [chosen, setChosen] = useState<Input>();
+  const [texts, setTexts] = useState(EXAMPLE_TEXTS);
+  const [model, setModel] = useState<string>();
+  const [endpoint, setEndpoint] = useState<Endpoint>('/v1/embeddings');
+  const [metadata, setMetadata] = useState<readonly Pair[]>([]);
+  const [progress, setProgress] = useState<number>();
+  const [fault, setFault] = useState<ServiceFault>();
+  const running = useRef<AbortController>(undefined);
+  useEffect(() => () => running.current?.abort(), []);
+
+  const input = way === 'file' ? chosen : writtenInput(texts, endpoint, model);
+  const choose = async (file: File) => {
+    const preview = previewOf(await beginningOf(file));
+    setChosen({ file, preview });
+    if (preview.endpoint !== undefined) setEndpoint(preview.endpoint);
+  };
+  const create = async (file: string, signal: AbortSignal) => {
+    const pairs = Object.fromEntries(metadata.map(({ name, value }) => [name, value]));
+    const body = { input_file_id: file, endpoint, ...(metadata.length === 0 ? {} : { metadata: pairs }) };
+    try {
+      return await client.post<Batch>('v1/batches', body, { signal });
+    } catch (error) {
+      // Nobody would find it again. If there is a batch nevertheless, the service keeps its file.
+      await client.delete(`v1/files/${encodeURIComponent(file)}`).catch(() => undefined);
+      throw error;
+    }
+  };
+  const start = async () => {
+    if (input === undefined) return;
+    const abort = new AbortController();
+    running.current = abort;
+    setFault(undefined);
+    setProgress(0);
+    try {
+      const form = new FormData();
+      form.set('purpose', 'batch');
+      form.set('file', input.file);
+      const { signal } = abort;
+      const file = await client.upload<StoredFile>('v1/files', form, { signal, onProgress: setProgress });
+      onMade((await create(file.id, signal)).id);
+    } catch (error) {
+      if (!isAbort(error)) setFault(toFault(error));
+    } finally {
+      setProgress(undefined);
+    }
+  };
+  const isRunning = progress !== undefined;
+  return (
+    <Panel title="New batch">
+      <Tabs value={way} onChange={(value) => setWay(value as Way)} keepMounted={false}>
+        <Tabs.List>
+          <Tabs.Tab value="file">Upload a file</Tabs.Tab>
+          <Tabs.Tab value="lines">Write lines here</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="file" pt="md">
+          <FileDrop
+            label="Input file"
+            text="or drop a .jsonl here: one request in each line, at most 200 MB and 50,000 lines."
+            accept=".jsonl,application/jsonl"
+            file={chosen?.file}
+            onFile={choose}
+            disabled={isRunning}
+          />
+        </Tabs.Panel>
+        <Tabs.Panel value="lines" pt="md">
+          <Textarea
+            label="Texts"
+            description="Each line becomes a request."
+            value={texts}
+            onChange={({ currentTarget }) => setTexts(currentTarget.value)}
+            autosize
+            minRows={4}
+            maxRows={14}
+            disabled={isRunning}
+          />
+        </Tabs.Panel>
+      </Tabs>
+      <Group align="flex-start" grow preventGrowOverflow={false}>
+        <Select
+          label="Endpoint"
+          data={[...ENDPOINTS]}
+          value={endpoint}
+          onChange={(value) => value !== null && setEndpoint(value as Endpoint)}
+          allowDeselect={false}
+          disabled={isRunning}
+          miw="14rem"
+        />
+        {way === 'lines' && (
+          <ModelPicker
+            task={endpoint === '/v1/embeddings' ? 'embeddings' : 'chat'}
+            value={model}
+            onChange={setModel}
+            disabled={isRunning}
+          />
+        )}
+      </Group>
+      <MetadataEditor pairs={metadata} onChange={setMetadata} />
+      {input !== undefined && <PreviewLines preview={input.preview} />}
+      <FaultNote fault={fault} />
+      <Group gap="sm">
+        <Button onClick={start} loading={isRunning} disabled={input === undefined || input.file.size === 0}>
+          Start the batch
+        </Button>
+        {isRunning && (
+          <Button variant="default" onClick={() => running.current?.abort()}>
+            Stop
+          </Button>
+        )}
+        {isRunning && <Progress value={100 * progress} flex={1} aria-label="Upload" />}
+      </Group>
+    </Panel>
+  );
+}

@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { RESULT_LINES, resultsOf } from './result-preview.ts';
+
+const answered = (id: string) =>
+  JSON.stringify({ custom_id: id, response: { body: { data: [1] } }, error: null });
+const failed = (id: string) =>
+  JSON.stringify({ custom_id: id, response: null, error: { code: 'model_not_found', message: 'No.' } });
+
+test('what lines were answered, and why others failed', () => {
+  expect(resultsOf(`${answered('a')}\n${failed('b')}\n`, true)).toEqual([
+    { id: 'a', answer: '{"data":[1]}' },
+    { id: 'b', fault: { code: 'model_not_found', message: 'No.' } },
+  ]);
+});
+
+test('a line that was cut is left out, and many are some', () => {
+  expect(resultsOf(`${answered('a')}\n${failed('b').slice(0, 20)}`, false)).toHaveLength(1);
+  expect(resultsOf(answered('a'), true)).toHaveLength(1);
+  expect(resultsOf(`${failed('b')}\n`.repeat(RESULT_LINES + 1), true)).toHaveLength(RESULT_LINES);
+});

@@ -1,0 +1,122 @@
+import { Alert, Button, Group, SegmentedControl, Text, Textarea } from '@mantine/core';
+import { type KeyboardEvent, useState } from 'react';
+import { FaultNote } from '../../parts/fault-note.tsx';
+import { readJson } from '../../parts/json-text.ts';
+import { Panel } from '../../parts/panel.tsx';
+import { CallResults } from './call-results.tsx';
+import { continuedId, inputOf, openCalls } from './conversation.ts';
+import type { AskForm } from './response-form.ts';
+import type { InputItem } from './response-wire.ts';
+import type { Talk } from './use-conversation.ts';
+
+type Way = 'text' | 'items';
+
+const EXAMPLE_ITEMS = JSON.stringify([{ role: 'user', content: 'Name three birds.' }], null, 2);
+
+/** What comes next: results of the calls that wait, and a text; or items as JSON. */
+export function AskPanel({ form, conversation }: { readonly form: AskForm; readonly conversation: Talk }) {
+  const { turns, faults, fault, isRunning, ask, stop } = conversation;
+  const [way, setWay] = useState<Way>('text');
+  const [text, setText] = useState('');
+  const [items, setItems] = useState(EXAMPLE_ITEMS);
+  const [itemsFault, setItemsFault] = useState<string>();
+  const [results, setResults] = useState<Readonly<Record<string, string>>>({});
+  const calls = openCalls(turns);
+  const previous = continuedId(turns);
+
+  const send = async () => {
+    if (isRunning) return;
+    if (way === 'items') {
+      const read = readJson(items);
+      const isList = 'value' in read && Array.isArray(read.value);
+      setItemsFault('fault' in read ? read.fault : isList ? undefined : 'Items are a list: [ … ].');
+      if (isList) await ask(form, read.value as InputItem[]);
+      return;
+    }
+    const given = calls.map(({ call_id: callId }) => ({ callId, output: results[callId] ?? '' }));
+    const sent = text;
+    setText('');
+    // What was refused is there to be changed.
+    if (!(await ask(form, inputOf(sent.trim(), given)))) setText((typed) => (typed === '' ? sent : typed));
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
+    event.preventDefault();
+    void send();
+  };
+  return (
+    <Panel
+      title={turns.length === 0 ? 'Ask' : 'Next turn'}
+      actions={
+        <SegmentedControl
+          size="xs"
+          aria-label="How the input is written"
+          value={way}
+          onChange={(value) => setWay(value as Way)}
+          data={[
+            { value: 'text', label: 'Text' },
+            { value: 'items', label: 'Items as JSON' },
+          ]}
+        />
+      }
+    >
+      {turns.length > 0 && <Continues previous={previous} />}
+      {faults.previous !== undefined && (
+        <Alert color="red" variant="light" p="xs" role="alert">
+          {faults.previous}
+        </Alert>
+      )}
+      {way === 'text' && calls.length > 0 && (
+        <CallResults calls={calls} results={results} onChange={setResults} />
+      )}
+      {way === 'text' ? (
+        <Textarea
+          label={calls.length === 0 ? 'Message' : 'Message, if there is more to say'}
+          placeholder="Name three birds."
+          description="Enter sends, Shift and Enter begins a new line."
+          value={text}
+          onChange={({ currentTarget }) => setText(currentTarget.value)}
+          onKeyDown={onKeyDown}
+          error={faults.input}
+          autosize
+          minRows={2}
+          maxRows={12}
+        />
+      ) : (
+        <Textarea
+          label="Input items"
+          description="Messages, function calls and their results, as the API takes them."
+          value={items}
+          onChange={({ currentTarget }) => setItems(currentTarget.value)}
+          error={itemsFault ?? faults.input}
+          styles={{ input: { fontFamily: 'var(--console-mono)', fontSize: 13 } }}
+          spellCheck={false}
+          autosize
+          minRows={6}
+          maxRows={24}
+        />
+      )}
+      <FaultNote fault={fault} />
+      <Group gap="xs">
+        <Button onClick={send} disabled={isRunning}>
+          {calls.length > 0 && way === 'text' ? 'Send results' : 'Send'}
+        </Button>
+        {isRunning && (
+          <Button variant="default" onClick={stop}>
+            Stop
+          </Button>
+        )}
+      </Group>
+    </Panel>
+  );
+}
+
+function Continues({ previous }: { readonly previous: string | undefined }) {
+  return (
+    <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+      {previous === undefined
+        ? 'This begins anew: what is above was not stored, or is not any more.'
+        : `Continues ${previous}.`}
+    </Text>
+  );
+}

@@ -1,0 +1,157 @@
+/** The turns of the playground, each a response that continues the one before. Pure. */
+
+import { folded, NOTHING_YET, type ResponseView, viewOf } from './response-fold.ts';
+import type { RequestBody } from './response-form.ts';
+import type { CallItem, InputItem, ResponseBody, StreamEvent } from './response-wire.ts';
+
+/** Most events of a turn that are kept to be looked at; the first ones go. */
+export const KEPT_EVENTS = 2000;
+
+export interface Turn {
+  readonly key: number;
+  /** What was asked, as it is shown. */
+  readonly asked: readonly InputItem[];
+  /** What was sent; absent for a turn that was opened by its id. */
+  readonly body: RequestBody | undefined;
+  readonly state: 'running' | 'ended' | 'refused' | 'stopped' | 'deleted';
+  readonly view: ResponseView;
+  readonly events: readonly StreamEvent[];
+  /** Milliseconds of some clock: when it was sent, when the first event or the answer came, when it ended. */
+  readonly times: { readonly sentMs: number; readonly firstMs?: number; readonly endedMs?: number };
+}
+
+export type Conversation = readonly Turn[];
+
+export type ConversationAct =
+  | {
+      readonly kind: 'asked';
+      readonly key: number;
+      readonly asked: readonly InputItem[];
+      readonly body: RequestBody;
+      readonly atMs: number;
+    }
+  | { readonly kind: 'told'; readonly key: number; readonly event: StreamEvent; readonly atMs: number }
+  | {
+      readonly kind: 'answered';
+      readonly key: number;
+      readonly response: ResponseBody;
+      readonly atMs: number;
+    }
+  /** The stream has no more events. */
+  | { readonly kind: 'ended'; readonly key: number; readonly atMs: number }
+  /** A turn that never began is taken out: the form keeps what was written, and tells why. */
+  | { readonly kind: 'refused'; readonly key: number; readonly message: string; readonly atMs: number }
+  | { readonly kind: 'stopped'; readonly key: number; readonly atMs: number }
+  | { readonly kind: 'deleted'; readonly key: number }
+  /** This turn and what comes after it are taken out. */
+  | { readonly kind: 'cut'; readonly key: number }
+  | { readonly kind: 'opened'; readonly turns: readonly StoredTurn[] };
+
+/** A response as it is stored, with what it was asked. */
+export interface StoredTurn {
+  readonly key: number;
+  readonly asked: readonly InputItem[];
+  readonly response: ResponseBody;
+}
+
+export function conversed(turns: Conversation, act: ConversationAct): Conversation {
+  switch (act.kind) {
+    case 'asked':
+      return [...turns, newTurn(act)];
+    case 'told':
+      return changed(turns, act.key, (turn) => withEvent(turn, act));
+    case 'answered':
+      return changed(turns, act.key, (turn) => ({
+        ...turn,
+        state: 'ended',
+        view: viewOf(act.response),
+        times: { ...turn.times, firstMs: act.atMs, endedMs: act.atMs },
+      }));
+    case 'ended':
+      return changed(turns, act.key, (turn) => ended(turn, 'ended', act.atMs));
+    case 'stopped':
+      return brokenOff(turns, act.key, (turn) => ended(turn, 'stopped', act.atMs));
+    case 'refused':
+      return brokenOff(turns, act.key, (turn) => ({
+        ...ended(turn, 'refused', act.atMs),
+        view: { ...turn.view, problem: act.message },
+      }));
+    case 'deleted':
+      return changed(turns, act.key, (turn) => ({ ...turn, state: 'deleted' }));
+    case 'cut': {
+      const from = turns.findIndex(({ key }) => key === act.key);
+      return from === -1 ? turns : turns.slice(0, from);
+    }
+    case 'opened':
+      return act.turns.map(openedTurn);
+  }
+}
+
+/** The response that the next turn continues. Undefined: it begins anew, because there is none, or none that is kept. */
+export function continuedId(turns: Conversation): string | undefined {
+  if (turns.some(({ state }) => state === 'deleted')) return undefined;
+  const last = turns.at(-1);
+  return last?.view.stored ? last.view.id : undefined;
+}
+
+/** Calls of the last turn that wait for what they gave. */
+export function openCalls(turns: Conversation): readonly CallItem[] {
+  const last = turns.at(-1);
+  if (last === undefined || last.state === 'running' || last.state === 'deleted') return [];
+  return last.view.output.filter((item) => item.type === 'function_call');
+}
+
+/** What the next turn asks: results of calls, and a text if there is one. A text alone is sent as it is. */
+export function inputOf(
+  text: string,
+  results: readonly { readonly callId: string; readonly output: string }[],
+): string | readonly InputItem[] {
+  if (results.length === 0) return text;
+  const outputs = results.map(({ callId, output }) => ({
+    type: 'function_call_output' as const,
+    call_id: callId,
+    output,
+  }));
+  return text === '' ? outputs : [...outputs, { role: 'user' as const, content: text }];
+}
+
+/** An input as items, for showing it. */
+export function itemsOf(input: string | readonly InputItem[]): readonly InputItem[] {
+  return typeof input === 'string' ? [{ role: 'user', content: input }] : input;
+}
+
+function newTurn({ key, asked, body, atMs }: Extract<ConversationAct, { kind: 'asked' }>): Turn {
+  return { key, asked, body, state: 'running', view: NOTHING_YET, events: [], times: { sentMs: atMs } };
+}
+
+function openedTurn({ key, asked, response }: StoredTurn): Turn {
+  const view = viewOf(response);
+  return { key, asked, body: undefined, state: 'ended', view, events: [], times: { sentMs: 0 } };
+}
+
+function withEvent(turn: Turn, { event, atMs }: Extract<ConversationAct, { kind: 'told' }>): Turn {
+  return {
+    ...turn,
+    view: folded(turn.view, event),
+    events: [...turn.events, event].slice(-KEPT_EVENTS),
+    times: { ...turn.times, firstMs: turn.times.firstMs ?? atMs },
+  };
+}
+
+/** A turn ends once. */
+function ended(turn: Turn, state: Turn['state'], atMs: number): Turn {
+  return turn.state === 'running' ? { ...turn, state, times: { ...turn.times, endedMs: atMs } } : turn;
+}
+
+/** A turn that had begun, changed; one that had not is none. */
+function brokenOff(turns: Conversation, key: number, change: (turn: Turn) => Turn): Conversation {
+  return changed(
+    turns.filter((turn) => turn.key !== key || turn.view.id !== undefined),
+    key,
+    change,
+  );
+}
+
+function changed(turns: Conversation, key: number, change: (turn: Turn) => Turn): Conversation {
+  return turns.map((turn) => (turn.key === key ? change(turn) : turn));
+}

@@ -1,0 +1,57 @@
+import { Button, Group, Modal, Stack, TextInput } from '@mantine/core';
+import { type SubmitEvent, useState } from 'react';
+import { type ServiceFault, toFault } from '../../client/service-fault.ts';
+import { FaultNote } from '../../parts/fault-note.tsx';
+import type { Talk } from './use-conversation.ts';
+
+/** Asks for the id of a response, and opens it with those that it continues. */
+export function OpenStored({
+  conversation,
+  onClose,
+}: {
+  readonly conversation: Talk;
+  readonly onClose: () => void;
+}) {
+  const [id, setId] = useState('');
+  const [isLoading, setLoading] = useState(false);
+  const [fault, setFault] = useState<ServiceFault>();
+  const open = async (event: SubmitEvent) => {
+    event.preventDefault();
+    setLoading(true);
+    setFault(undefined);
+    try {
+      await conversation.open(id.trim());
+      onClose();
+    } catch (error) {
+      setFault(toFault(error));
+      setLoading(false);
+    }
+  };
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title="Open a stored response"
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      <form onSubmit={open}>
+        <Stack>
+          <TextInput
+            label="Id of the response"
+            placeholder="resp_…"
+            description="It is shown with the responses that it continues, and can be continued."
+            value={id}
+            onChange={({ currentTarget }) => setId(currentTarget.value)}
+            data-autofocus
+          />
+          <FaultNote fault={fault} />
+          <Group justify="flex-end">
+            <Button type="submit" loading={isLoading} disabled={id.trim() === ''}>
+              Open
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}

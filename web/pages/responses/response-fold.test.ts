@@ -1,0 +1,126 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { BuiltInResult } from '../../../plugins/responses/built-in-tools.ts';
+import type { RequestEcho } from '../../../plugins/responses/response-object.ts';
+import { begin, next } from '../../../plugins/responses/stream-events.ts';
+import type { ResponseFact, ResponseState } from '../../../plugins/responses/stream-state.ts';
+import { folded, NOTHING_YET, spokenText, viewOf } from './response-fold.ts';
+import type { ResponseBody, StreamEvent } from './response-wire.ts';
+
+/** Events are those that the service itself makes. */
+
+const ECHO = { model: 'm', store: true, previous_response_id: null } as RequestEcho;
+const HEAD = { id: 'resp_1', createdAt: 1_765_000_000, echo: ECHO } as const;
+const FOR_MODEL = { name: 'tool', arguments: '{}', text: 'private' };
+const TOKENS = { input: 12, output: 5, cached: 4, reasoning: 2 };
+const INCLUDE = ['code_interpreter_call.outputs', 'web_search_call.action.sources'] as const;
+
+/** All events of a response to which this happens; facts that cannot be are left out. */
+function eventsOf(facts: readonly ResponseFact[]): StreamEvent[] {
+  const first = begin(HEAD, INCLUDE);
+  const events: StreamEvent[] = [...first.events];
+  let state: ResponseState = first.state;
+  for (const fact of facts) {
+    try {
+      const step = next(state, fact);
+      events.push(...step.events);
+      state = step.state;
+    } catch {
+      // Not in this state.
+    }
+  }
+  return events;
+}
+
+const shown = (events: readonly StreamEvent[]) => events.reduce(folded, NOTHING_YET);
+
+const ran = (result: Partial<BuiltInResult>): ResponseFact => ({
+  kind: 'tool_ended',
+  result: { status: 'completed', text: 'found', ...result },
+  forModel: FOR_MODEL,
+});
+const SOURCES = [{ url: 'https://example.com/a', title: 'A' }] as NonNullable<BuiltInResult['sources']>;
+const END: ResponseFact = { kind: 'ended', reason: 'stop', tokens: TOKENS, at: 1_765_000_009 };
+const text = (said: string): ResponseFact => ({ kind: 'text', text: said });
+
+const fact: fc.Arbitrary<ResponseFact> = fc.oneof(
+  fc.string().map(text),
+  fc.string().map((said) => ({ kind: 'reasoning', text: said }) as const),
+  fc.string().map((said) => ({ kind: 'refusal', text: said }) as const),
+  fc.nat(3).map((index) => ({ kind: 'tool_call', index, id: `call_${index}`, name: 'weather' }) as const),
+  fc
+    .tuple(fc.nat(3), fc.string())
+    .map(([index, said]) => ({ kind: 'tool_arguments', index, text: said }) as const),
+  fc
+    .constantFrom('web_search', 'code_interpreter')
+    .map((type) => ({ kind: 'tool_named', type: type as 'web_search', container: 'cntr_1' }) as const),
+  fc.constant({ kind: 'tool_begun', input: 'birds' } as const),
+  fc
+    .constantFrom('completed', 'failed', 'incomplete')
+    .map((status) => ran({ status: status as 'completed', sources: SOURCES })),
+);
+
+test('what the events tell is what the last of them says, whatever happens', () => {
+  fc.assert(
+    fc.property(fc.array(fact, { maxLength: 40 }), (facts) => {
+      const events = eventsOf([...facts, { kind: 'left' }]);
+      const { response } = events.at(-1) as unknown as { response: ResponseBody };
+      expect(shown(events.slice(0, -1)).output).toEqual(response.output);
+      expect(shown(events)).toEqual(viewOf(response));
+    }),
+    { numRuns: 200, seed: 7 },
+  );
+});
+
+describe('a response is seen while it comes', () => {
+  test('text grows word by word', () => {
+    const events = eventsOf([text('Robin'), text(', wren'), END]);
+    const texts = events.map((_, index) => spokenText(shown(events.slice(0, index + 1)).output));
+    expect(new Set(texts)).toEqual(new Set(['', 'Robin', 'Robin, wren']));
+    expect(shown(events)).toMatchObject({ id: 'resp_1', status: 'completed', usage: { total_tokens: 17 } });
+  });
+
+  test('arguments of a call', () => {
+    const events = eventsOf([
+      { kind: 'tool_call', index: 0, id: 'theirs', name: 'weather' },
+      { kind: 'tool_arguments', index: 0, text: '{"city":' },
+    ]);
+    expect(shown(events).output).toMatchObject([
+      { name: 'weather', arguments: '{"city":', status: 'in_progress' },
+    ]);
+  });
+
+  test('a program, its state and what it printed', () => {
+    const facts: ResponseFact[] = [
+      { kind: 'tool_named', type: 'code_interpreter', container: 'cntr_1' },
+      { kind: 'tool_begun', input: 'print(2)' },
+    ];
+    expect(shown(eventsOf(facts)).output).toMatchObject([{ code: 'print(2)', status: 'interpreting' }]);
+    const after = [...facts, ran({ outputs: [{ type: 'logs', logs: '2\n' }] })];
+    expect(shown(eventsOf(after)).output).toMatchObject([
+      { status: 'completed', outputs: [{ logs: '2\n' }] },
+    ]);
+  });
+});
+
+test('why it ended early or failed is told', () => {
+  const cut = eventsOf([text('Robin'), { ...END, reason: 'length' } as ResponseFact]);
+  expect(shown(cut)).toMatchObject({ status: 'incomplete', problem: 'It ended early: max_output_tokens.' });
+  const failed = eventsOf([
+    text('Robin'),
+    { kind: 'failed', error: { code: 'server_error', message: 'The model failed.' } },
+  ]);
+  expect(shown(failed)).toMatchObject({ status: 'failed', problem: 'The model failed.' });
+});
+
+test('what is not known changes nothing', () => {
+  const events = eventsOf([text('Robin')]);
+  const before = shown(events);
+  for (const event of [
+    { type: 'response.audio.delta', sequence_number: 9, delta: 'x' },
+    { type: 'response.output_text.delta', sequence_number: 9, output_index: 5, content_index: 0, delta: 'x' },
+    { type: 'response.function_call_arguments.delta', sequence_number: 9, output_index: 0, delta: 'x' },
+  ]) {
+    expect(folded(before, event)).toEqual(before);
+  }
+});

@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'vitest';
+import { parseResponse } from '../../../plugins/responses/response-model.ts';
+import {
+  type AskForm,
+  bodyOf,
+  EXAMPLE_FUNCTIONS,
+  EXAMPLE_SCHEMA,
+  fieldOf,
+  functionNames,
+  NEW_FORM,
+} from './response-form.ts';
+
+const ASK = { input: 'Name three birds.', previous: undefined };
+
+function made(changes: Partial<AskForm>, question: Parameters<typeof bodyOf>[1] = ASK) {
+  return bodyOf({ ...NEW_FORM, model: 'm', ...changes }, question);
+}
+function body(changes: Partial<AskForm>, question?: Parameters<typeof bodyOf>[1]) {
+  const result = made(changes, question);
+  if ('faults' in result) throw new Error(JSON.stringify(result.faults));
+  return result.body;
+}
+
+test('a new form says only what it must', () => {
+  expect(body({})).toEqual({ model: 'm', input: ASK.input, stream: true });
+  expect(body({ stream: false })).toEqual({ model: 'm', input: ASK.input });
+});
+
+test('what is set is sent', () => {
+  const sent = body(
+    {
+      ...{ instructions: 'Be brief.', temperature: 0, maxOutputTokens: 20, store: false },
+      ...{ functions: EXAMPLE_FUNCTIONS, toolChoice: 'function:get_weather' },
+      ...{ codeInterpreter: true, webSearch: true, maxToolCalls: 3 },
+      ...{ format: 'json_schema', schema: EXAMPLE_SCHEMA },
+    },
+    { input: [{ role: 'user', content: 'And now?' }], previous: 'resp_1' },
+  );
+  expect(sent).toEqual({
+    model: 'm',
+    input: [{ role: 'user', content: 'And now?' }],
+    instructions: 'Be brief.',
+    previous_response_id: 'resp_1',
+    tools: [
+      ...JSON.parse(EXAMPLE_FUNCTIONS),
+      { type: 'web_search' },
+      { type: 'code_interpreter', container: { type: 'auto' } },
+    ],
+    tool_choice: { type: 'function', name: 'get_weather' },
+    max_tool_calls: 3,
+    include: ['web_search_call.action.sources', 'code_interpreter_call.outputs'],
+    text: {
+      format: { type: 'json_schema', name: 'answer', schema: JSON.parse(EXAMPLE_SCHEMA), strict: true },
+    },
+    temperature: 0,
+    max_output_tokens: 20,
+    stream: true,
+    store: false,
+  });
+});
+
+test.each<[string, Partial<AskForm>]>([
+  ['functions', { functions: EXAMPLE_FUNCTIONS }],
+  ['a function by name', { functions: EXAMPLE_FUNCTIONS, toolChoice: 'function:get_weather' }],
+  ['one function without a list or a type', { functions: '{"name":"f"}' }],
+  [
+    'tools of the service',
+    { webSearch: true, codeInterpreter: true, maxToolCalls: 1, toolChoice: 'required' },
+  ],
+  ['a tool of the service', { codeInterpreter: true, toolChoice: 'code_interpreter' }],
+  ['any object', { format: 'json_object' }],
+  ['a schema', { format: 'json_schema', schema: EXAMPLE_SCHEMA }],
+  ['all numbers', { temperature: 2, maxOutputTokens: 1 }],
+])('the service takes %s', (_, changes) => {
+  expect(() => parseResponse(body(changes))).not.toThrow();
+});
+
+describe('what cannot be a request is told at its field', () => {
+  test.each<[string, Partial<AskForm>, string, RegExp]>([
+    ['no model', { model: '' }, 'model', /Choose a model/],
+    ['functions that are no JSON', { functions: '[{' }, 'functions', /^This is not JSON: ./],
+    ['functions without a name', { functions: '[{"name":"a"},{}]' }, 'functions', /Number 2 .*"name"/],
+    ['functions that are none', { functions: '[1]' }, 'functions', /Number 1 .* no object/],
+    ['a schema that is no JSON', { format: 'json_schema', schema: '{' }, 'schema', /not JSON/],
+    ['no schema', { format: 'json_schema', schema: '' }, 'schema', /not JSON/],
+    ['a schema that is a list', { format: 'json_schema', schema: '[]' }, 'schema', /is an object/],
+    [
+      'a schema without a name',
+      { format: 'json_schema', schema: '{}', schemaName: '' },
+      'schemaName',
+      /a name/,
+    ],
+  ])('%s', (_, changes, field, fault) => {
+    expect(made(changes)).toEqual({ faults: { [field]: expect.stringMatching(fault) } });
+  });
+
+  test.each<[string, string | []]>([
+    ['no text', ''],
+    ['no items', []],
+  ])('%s', (_, input) => {
+    expect(made({}, { input, previous: undefined })).toHaveProperty('faults.input');
+  });
+
+  test('a schema that is not used is not looked at', () => {
+    expect(made({ format: 'text', schema: '{' })).toHaveProperty('body');
+  });
+});
+
+test('names of functions are known as soon as they can be read', () => {
+  expect(functionNames(EXAMPLE_FUNCTIONS)).toEqual(['get_weather']);
+  expect(functionNames('[{"na')).toEqual([]);
+});
+
+test.each([
+  ['model', 'model'],
+  ['tools[0].name', 'functions'],
+  ['text.format.schema.properties', 'schema'],
+  ['text.format.name', 'schemaName'],
+  ['input[0].content', 'input'],
+  ['max_output_tokens', 'maxOutputTokens'],
+  ['max_tool_calls', 'maxToolCalls'],
+  ['previous_response_id', 'previous'],
+  ['tool_choice', 'toolChoice'],
+  ['metadata', undefined],
+  [null, undefined],
+])('a refusal of %s is shown at %s', (param, field) => {
+  expect(fieldOf(param)).toBe(field);
+});

@@ -1,0 +1,211 @@
+/** From what is set on the page to the body of POST /v1/responses. Pure. */
+
+import { isJsonObject, readJson } from '../../parts/json-text.ts';
+import type { InputItem } from './response-wire.ts';
+
+/** Everything that can be set; numbers are empty where the service decides. */
+export interface AskForm {
+  readonly model: string;
+  readonly instructions: string;
+  readonly temperature: number | '';
+  readonly maxOutputTokens: number | '';
+  readonly stream: boolean;
+  readonly store: boolean;
+  /** A JSON list of functions. */
+  readonly functions: string;
+  readonly webSearch: boolean;
+  readonly codeInterpreter: boolean;
+  readonly maxToolCalls: number | '';
+  /** `auto`, `required`, `none`, a tool of the service, or `function:` and a name. */
+  readonly toolChoice: string;
+  readonly format: 'text' | 'json_object' | 'json_schema';
+  readonly schemaName: string;
+  /** A JSON schema. */
+  readonly schema: string;
+}
+
+export const NEW_FORM: AskForm = {
+  model: '',
+  instructions: '',
+  temperature: '',
+  maxOutputTokens: '',
+  stream: true,
+  store: true,
+  functions: '',
+  webSearch: false,
+  codeInterpreter: false,
+  maxToolCalls: '',
+  toolChoice: 'auto',
+  format: 'text',
+  schemaName: 'answer',
+  schema: '',
+};
+
+/** A function that a reader can change into his own. */
+export const EXAMPLE_FUNCTIONS = JSON.stringify(
+  [
+    {
+      type: 'function',
+      name: 'get_weather',
+      description: 'The weather of a city, now.',
+      parameters: {
+        type: 'object',
+        properties: { city: { type: 'string' } },
+        required: ['city'],
+        additionalProperties: false,
+      },
+    },
+  ],
+  null,
+  2,
+);
+
+export const EXAMPLE_SCHEMA = JSON.stringify(
+  {
+    type: 'object',
+    properties: {
+      name: { type: 'string', maxLength: 40 },
+      legs: { type: 'integer', minimum: 0, maximum: 8 },
+      flies: { type: 'boolean' },
+    },
+    required: ['name', 'legs', 'flies'],
+    additionalProperties: false,
+  },
+  null,
+  2,
+);
+
+/** Where a fault is shown. */
+export type FormField = keyof AskForm | 'input' | 'previous';
+export type FormFaults = Partial<Record<FormField, string>>;
+
+export type RequestBody = Readonly<Record<string, unknown>> & { readonly model: string };
+
+/** What is asked this time. */
+export interface Question {
+  readonly input: string | readonly InputItem[];
+  /** The response that this continues. */
+  readonly previous: string | undefined;
+}
+
+/** The body, or what keeps it from being one; rules that the service knows better are left to it. */
+export function bodyOf(
+  form: AskForm,
+  { input, previous }: Question,
+): { readonly body: RequestBody } | { readonly faults: FormFaults } {
+  const functions = functionsOf(form.functions);
+  const format = formatOf(form);
+  const faults: FormFaults = {
+    ...(form.model === '' ? { model: 'Choose a model.' } : {}),
+    ...(input === '' || input.length === 0 ? { input: 'Write something to answer.' } : {}),
+    ...('fault' in functions ? { functions: functions.fault } : {}),
+    ...('fault' in format ? { [format.field]: format.fault } : {}),
+  };
+  if ('fault' in functions || 'fault' in format || Object.keys(faults).length > 0) return { faults };
+  const { builtIn, include } = builtInTools(form);
+  const tools = [...functions.tools, ...builtIn];
+  return {
+    body: {
+      model: form.model,
+      input,
+      ...(form.instructions === '' ? {} : { instructions: form.instructions }),
+      ...(previous === undefined ? {} : { previous_response_id: previous }),
+      ...(tools.length === 0 ? {} : { tools, tool_choice: choiceOf(form.toolChoice) }),
+      ...(builtIn.length === 0 || form.maxToolCalls === '' ? {} : { max_tool_calls: form.maxToolCalls }),
+      ...(include.length === 0 ? {} : { include }),
+      ...('format' in format ? { text: { format: format.format } } : {}),
+      ...(form.temperature === '' ? {} : { temperature: form.temperature }),
+      ...(form.maxOutputTokens === '' ? {} : { max_output_tokens: form.maxOutputTokens }),
+      ...(form.stream ? { stream: true } : {}),
+      ...(form.store ? {} : { store: false }),
+    },
+  };
+}
+
+/** Names of the functions, as far as the text is a list of them; for the choice of a tool. */
+export function functionNames(text: string): string[] {
+  const functions = functionsOf(text);
+  return 'fault' in functions ? [] : functions.tools.map(({ name }) => name);
+}
+
+/** The field of the form that a refusal of the service is about. */
+export function fieldOf(param: string | null): FormField | undefined {
+  if (param === null) return undefined;
+  const [, name = ''] = /^([a-z_]+)/.exec(param) ?? [];
+  switch (name) {
+    case 'text':
+      return /schema\.name|format\.name/.test(param) ? 'schemaName' : 'schema';
+    case 'tools':
+      return 'functions';
+    case 'tool_choice':
+      return 'toolChoice';
+    case 'max_output_tokens':
+      return 'maxOutputTokens';
+    case 'max_tool_calls':
+      return 'maxToolCalls';
+    case 'previous_response_id':
+      return 'previous';
+    case 'model':
+    case 'input':
+    case 'instructions':
+    case 'temperature':
+    case 'store':
+    case 'stream':
+      return name;
+    default:
+      return undefined;
+  }
+}
+
+type FunctionTool = Readonly<Record<string, unknown>> & { readonly name: string };
+
+function functionsOf(text: string): { readonly tools: readonly FunctionTool[] } | { readonly fault: string } {
+  if (text.trim() === '') return { tools: [] };
+  const read = readJson(text);
+  if ('fault' in read) return read;
+  const list = Array.isArray(read.value) ? read.value : [read.value];
+  const tools: FunctionTool[] = [];
+  for (const [index, each] of list.entries()) {
+    if (!isJsonObject(each)) return { fault: `Number ${index + 1} of the list is no object.` };
+    const { name } = each;
+    if (typeof name !== 'string') return { fault: `Number ${index + 1} of the list needs a "name".` };
+    tools.push({ type: 'function', ...each, name });
+  }
+  return { tools };
+}
+
+function formatOf({
+  format,
+  schemaName,
+  schema,
+}: AskForm):
+  | { readonly format: object }
+  | { readonly plain: true }
+  | { readonly fault: string; readonly field: 'schema' | 'schemaName' } {
+  if (format === 'text') return { plain: true };
+  if (format === 'json_object') return { format: { type: format } };
+  if (schemaName === '') return { fault: 'The schema needs a name.', field: 'schemaName' };
+  const read = readJson(schema);
+  if ('fault' in read) return { ...read, field: 'schema' };
+  if (!isJsonObject(read.value))
+    return { fault: 'A schema is an object, such as {"type": "object"}.', field: 'schema' };
+  return { format: { type: format, name: schemaName, schema: read.value, strict: true } };
+}
+
+/** Tools of the service that are switched on, and what is to be shown of them. */
+function builtInTools({ webSearch, codeInterpreter }: AskForm) {
+  const search = webSearch ? [{ type: 'web_search' }] : [];
+  const code = codeInterpreter ? [{ type: 'code_interpreter', container: { type: 'auto' } }] : [];
+  return {
+    builtIn: [...search, ...code],
+    include: [
+      ...search.map(() => 'web_search_call.action.sources'),
+      ...code.map(() => 'code_interpreter_call.outputs'),
+    ],
+  };
+}
+
+function choiceOf(choice: string): string | object {
+  if (choice.startsWith('function:')) return { type: 'function', name: choice.slice('function:'.length) };
+  return choice === 'web_search' || choice === 'code_interpreter' ? { type: choice } : choice;
+}

@@ -1,0 +1,226 @@
+import { Button, Group, NumberInput, Select, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core';
+import { ModelPicker } from '../../parts/model-picker.tsx';
+import { Panel } from '../../parts/panel.tsx';
+import {
+  type AskForm,
+  EXAMPLE_FUNCTIONS,
+  EXAMPLE_SCHEMA,
+  type FormFaults,
+  functionNames,
+} from './response-form.ts';
+
+interface SettingsProps {
+  readonly form: AskForm;
+  readonly onChange: (changes: Partial<AskForm>) => void;
+  readonly faults: FormFaults;
+}
+
+/** What is asked for beside the text: model, tools, the form of the answer. */
+export function SettingsPanel(props: SettingsProps) {
+  const { form, onChange, faults } = props;
+  return (
+    <Stack gap="md">
+      <Panel title="Model">
+        <ModelPicker task="chat" value={form.model || undefined} onChange={(model) => onChange({ model })} />
+        {faults.model !== undefined && (
+          <Text size="sm" c="error" role="alert">
+            {faults.model}
+          </Text>
+        )}
+        <Textarea
+          label="Instructions"
+          placeholder="Be brief."
+          value={form.instructions}
+          onChange={({ currentTarget }) => onChange({ instructions: currentTarget.value })}
+          error={faults.instructions}
+          autosize
+          minRows={2}
+          maxRows={10}
+        />
+        <Group grow align="flex-start">
+          <NumberInput
+            label="Temperature"
+            placeholder="1"
+            min={0}
+            max={2}
+            step={0.1}
+            value={form.temperature}
+            onChange={(value) => onChange({ temperature: numberOf(value) })}
+            error={faults.temperature}
+          />
+          <NumberInput
+            label="Most tokens"
+            placeholder="no limit"
+            min={1}
+            allowDecimal={false}
+            value={form.maxOutputTokens}
+            onChange={(value) => onChange({ maxOutputTokens: numberOf(value) })}
+            error={faults.maxOutputTokens}
+          />
+        </Group>
+        <Group gap="lg">
+          <Switch
+            label="Stream"
+            checked={form.stream}
+            onChange={({ currentTarget }) => onChange({ stream: currentTarget.checked })}
+          />
+          <Switch
+            label="Store"
+            checked={form.store}
+            onChange={({ currentTarget }) => onChange({ store: currentTarget.checked })}
+          />
+        </Group>
+      </Panel>
+      <Tools {...props} />
+      <Format {...props} />
+    </Stack>
+  );
+}
+
+function Tools({ form, onChange, faults }: SettingsProps) {
+  const choices = [
+    { value: 'auto', label: 'as the model likes' },
+    { value: 'required', label: 'some tool' },
+    { value: 'none', label: 'no tool' },
+    ...functionNames(form.functions).map((name) => ({ value: `function:${name}`, label: name })),
+    ...(form.webSearch ? [{ value: 'web_search', label: 'web search' }] : []),
+    ...(form.codeInterpreter ? [{ value: 'code_interpreter', label: 'code interpreter' }] : []),
+  ];
+  const isBuiltIn = form.webSearch || form.codeInterpreter;
+  const hasTools = isBuiltIn || form.functions.trim() !== '';
+  return (
+    <Panel
+      title="Tools"
+      actions={
+        <Button
+          variant="default"
+          size="compact-sm"
+          onClick={() => onChange({ functions: EXAMPLE_FUNCTIONS })}
+          disabled={form.functions !== ''}
+        >
+          Example
+        </Button>
+      }
+    >
+      <JsonArea
+        label="Functions"
+        description="A JSON list. The model calls them, you answer."
+        value={form.functions}
+        onChange={(functions) => onChange({ functions })}
+        error={faults.functions}
+      />
+      <Switch
+        label="Web search"
+        description="Needs a search server in the service’s settings."
+        checked={form.webSearch}
+        onChange={({ currentTarget }) => onChange({ webSearch: currentTarget.checked })}
+      />
+      <Switch
+        label="Code interpreter"
+        description="Python that the service runs, without a network."
+        checked={form.codeInterpreter}
+        onChange={({ currentTarget }) => onChange({ codeInterpreter: currentTarget.checked })}
+      />
+      {hasTools && (
+        <Group grow align="flex-start">
+          <Select
+            label="Call"
+            data={choices}
+            value={choices.some(({ value }) => value === form.toolChoice) ? form.toolChoice : 'auto'}
+            onChange={(toolChoice) => toolChoice !== null && onChange({ toolChoice })}
+            allowDeselect={false}
+            error={faults.toolChoice}
+          />
+          {isBuiltIn && (
+            <NumberInput
+              label="Most runs"
+              placeholder="8"
+              min={1}
+              max={100}
+              allowDecimal={false}
+              value={form.maxToolCalls}
+              onChange={(value) => onChange({ maxToolCalls: numberOf(value) })}
+              error={faults.maxToolCalls}
+            />
+          )}
+        </Group>
+      )}
+    </Panel>
+  );
+}
+
+function Format({ form, onChange, faults }: SettingsProps) {
+  return (
+    <Panel
+      title="Answer"
+      actions={
+        form.format === 'json_schema' && (
+          <Button
+            variant="default"
+            size="compact-sm"
+            onClick={() => onChange({ schema: EXAMPLE_SCHEMA })}
+            disabled={form.schema !== ''}
+          >
+            Example
+          </Button>
+        )
+      }
+    >
+      <Select
+        label="Format"
+        data={[
+          { value: 'text', label: 'Text' },
+          { value: 'json_object', label: 'Any JSON object' },
+          { value: 'json_schema', label: 'JSON of a schema' },
+        ]}
+        value={form.format}
+        onChange={(format) => format !== null && onChange({ format: format as AskForm['format'] })}
+        allowDeselect={false}
+      />
+      {form.format === 'json_schema' && (
+        <>
+          <TextInput
+            label="Name of the schema"
+            value={form.schemaName}
+            onChange={({ currentTarget }) => onChange({ schemaName: currentTarget.value })}
+            error={faults.schemaName}
+          />
+          <JsonArea
+            label="Schema"
+            value={form.schema}
+            onChange={(schema) => onChange({ schema })}
+            error={faults.schema}
+          />
+        </>
+      )}
+    </Panel>
+  );
+}
+
+function JsonArea(props: {
+  readonly label: string;
+  readonly description?: string;
+  readonly value: string;
+  readonly onChange: (text: string) => void;
+  readonly error: string | undefined;
+}) {
+  const { label, description, value, onChange, error } = props;
+  return (
+    <Textarea
+      label={label}
+      description={description}
+      value={value}
+      onChange={({ currentTarget }) => onChange(currentTarget.value)}
+      error={error}
+      styles={{ input: { fontFamily: 'var(--console-mono)', fontSize: 13 } }}
+      spellCheck={false}
+      autosize
+      minRows={3}
+      maxRows={24}
+    />
+  );
+}
+
+function numberOf(value: number | string): number | '' {
+  return typeof value === 'number' ? value : '';
+}

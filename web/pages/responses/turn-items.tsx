@@ -1,0 +1,143 @@
+import { Anchor, Badge, Code, Group, Paper, Stack, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { isJsonObject, laidOut } from '../../parts/json-text.ts';
+import { textOf } from './response-fold.ts';
+import type { CodeItem, InputItem, MessageItem, OutputItem } from './response-wire.ts';
+
+/** Something that was asked: a message in words, anything else as the JSON that it is. */
+export function AskedItem({ item }: { readonly item: InputItem }) {
+  if ('role' in item) return <Said who={roleWords(item.role)} text={contentText(item.content)} isAsked />;
+  if (item.type === 'function_call_output') {
+    return <Said who="Result of a function" text={laidOut(contentText(item.output))} isAsked isCode />;
+  }
+  return <Said who={String(item.type)} text={JSON.stringify(item, null, 2)} isAsked isCode />;
+}
+
+/** Something of the answer. */
+export function AnsweredItem({ item }: { readonly item: OutputItem }) {
+  switch (item.type) {
+    case 'message':
+      return <Message item={item} />;
+    case 'reasoning':
+      return <Said who="Thoughts" text={item.content.map(textOf).join('')} />;
+    case 'function_call':
+      return <Said who={`Calls ${item.name}`} text={laidOut(item.arguments)} isCode />;
+    case 'web_search_call':
+      return (
+        <Tool name="Web search" status={item.status}>
+          <Text size="sm">{item.action.query}</Text>
+          {item.action.sources?.map(({ url }) => (
+            <Link key={url} url={url} />
+          ))}
+        </Tool>
+      );
+    case 'code_interpreter_call':
+      return (
+        <Tool name="Code interpreter" status={item.status}>
+          <Program item={item} />
+        </Tool>
+      );
+  }
+}
+
+function Message({ item }: { readonly item: MessageItem }) {
+  const cited = item.content.flatMap((part) => (part.type === 'output_text' ? part.annotations : []));
+  return (
+    <Said who="Answer" text={item.content.map((part) => readable(textOf(part))).join('')}>
+      {cited.map(({ url, title }) => (
+        <Link key={`${url} ${title}`} url={url} title={title} />
+      ))}
+    </Said>
+  );
+}
+
+/** JSON that is whole is laid out, as that is how it is read. */
+function readable(text: string): string {
+  return text.trimStart().startsWith('{') ? laidOut(text) : text;
+}
+
+function Said(props: {
+  readonly who: string;
+  readonly text: string;
+  readonly isAsked?: boolean;
+  readonly isCode?: boolean;
+  readonly children?: ReactNode;
+}) {
+  const { who, text, isAsked = false, isCode = false, children } = props;
+  return (
+    <Stack gap={2} role="group" aria-label={who}>
+      <Text size="xs" c="dimmed">
+        {who}
+      </Text>
+      <Paper
+        p="xs"
+        {...(isAsked ? { bg: 'var(--mantine-color-default-hover)' } : { withBorder: true })}
+        style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}
+        {...(isCode && { ff: 'monospace', fz: 'sm' })}
+      >
+        {text}
+      </Paper>
+      {children}
+    </Stack>
+  );
+}
+
+function Tool(props: { readonly name: string; readonly status: string; readonly children: ReactNode }) {
+  return (
+    <Stack gap={4}>
+      <Group gap="xs">
+        <Text size="xs" c="dimmed">
+          {props.name}
+        </Text>
+        <Badge size="xs" variant="light" color={props.status === 'failed' ? 'red' : 'gray'}>
+          {props.status.replace('_', ' ')}
+        </Badge>
+      </Group>
+      {props.children}
+    </Stack>
+  );
+}
+
+function Program({ item }: { readonly item: CodeItem }) {
+  return (
+    <>
+      <Code block>{item.code ?? ''}</Code>
+      {item.outputs?.map((output, index) =>
+        output.type === 'logs' ? (
+          // biome-ignore lint/suspicious/noArrayIndexKey: what was printed changes no more
+          <Code block key={index} aria-label="What it printed">
+            {output.logs}
+          </Code>
+        ) : (
+          <img key={output.url} src={output.url} alt="What the program drew" style={{ maxWidth: '100%' }} />
+        ),
+      )}
+    </>
+  );
+}
+
+/** A page that was found. Only web addresses become links. */
+function Link({ url, title = url }: { readonly url: string; readonly title?: string }) {
+  if (!/^https?:\/\//i.test(url)) return <Text size="sm">{title}</Text>;
+  return (
+    <Anchor href={url} target="_blank" rel="noreferrer" size="sm" style={{ overflowWrap: 'anywhere' }}>
+      {title}
+    </Anchor>
+  );
+}
+
+function roleWords(role: unknown): string {
+  return role === 'user' ? 'You' : String(role);
+}
+
+/** What a message or a result says; parts that are no text by their type. */
+function contentText(content: unknown): string {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return JSON.stringify(content);
+  return content
+    .map((part) => {
+      if (!isJsonObject(part)) return JSON.stringify(part);
+      return typeof part.text === 'string' ? part.text : `[${part.type}]`;
+    })
+    .join('\n');
+}

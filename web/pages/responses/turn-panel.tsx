@@ -1,0 +1,170 @@
+import { Alert, Badge, Button, Group, SegmentedControl, Stack, Tabs, Text } from '@mantine/core';
+import { useState } from 'react';
+import { useSession } from '../../client/session.tsx';
+import { CodeBlock, CopyAction } from '../../parts/code-block.tsx';
+import { Confirm } from '../../parts/confirm.tsx';
+import { Panel } from '../../parts/panel.tsx';
+import { countWords, secondsWords } from '../../parts/words.ts';
+import { codeSample, LANGUAGES, type Language } from './code-samples.ts';
+import type { Turn } from './conversation.ts';
+import { EventLog } from './event-log.tsx';
+import { AnsweredItem, AskedItem } from './turn-items.tsx';
+import type { Talk } from './use-conversation.ts';
+
+/** One question with its answer: in words, as events, as it was asked. */
+export function TurnPanel(props: {
+  readonly turn: Turn;
+  readonly number: number;
+  readonly conversation: Talk;
+}) {
+  const { turn, number, conversation } = props;
+  const { view, events, body } = turn;
+  return (
+    <Panel title={`Turn ${number}`} actions={<TurnActions turn={turn} conversation={conversation} />}>
+      <Tabs defaultValue="answer" keepMounted={false}>
+        <Tabs.List>
+          <Tabs.Tab value="answer">Answer</Tabs.Tab>
+          {events.length > 0 && <Tabs.Tab value="events">Events</Tabs.Tab>}
+          {body !== undefined && <Tabs.Tab value="code">As code</Tabs.Tab>}
+        </Tabs.List>
+        <Tabs.Panel value="answer" pt="md">
+          <Stack gap="sm">
+            {turn.asked.map((item, index) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: what was asked changes no more
+              <AskedItem key={index} item={item} />
+            ))}
+            <Stack gap="sm" aria-live="polite" aria-busy={turn.state === 'running'}>
+              {view.output.map((item) => (
+                <AnsweredItem key={item.id} item={item} />
+              ))}
+            </Stack>
+            {view.problem !== undefined && (
+              <Alert
+                color={view.status === 'incomplete' ? 'orange' : 'red'}
+                variant="light"
+                p="xs"
+                role="alert"
+              >
+                {view.problem}
+              </Alert>
+            )}
+          </Stack>
+        </Tabs.Panel>
+        <Tabs.Panel value="events" pt="md">
+          <EventLog events={events} />
+        </Tabs.Panel>
+        <Tabs.Panel value="code" pt="md">
+          {body !== undefined && <Samples body={body} />}
+        </Tabs.Panel>
+      </Tabs>
+      <TurnFoot turn={turn} />
+    </Panel>
+  );
+}
+
+const STATES = {
+  running: { label: 'answering', color: 'blue' },
+  ended: { label: 'ended', color: 'green' },
+  refused: { label: 'broken off', color: 'red' },
+  stopped: { label: 'stopped', color: 'orange' },
+  deleted: { label: 'deleted', color: 'gray' },
+} as const;
+
+/** What it cost in time and tokens, and its id. */
+function TurnFoot({ turn }: { readonly turn: Turn }) {
+  const { view, times, state } = turn;
+  const { label, color } = STATES[state];
+  const { sentMs, firstMs, endedMs } = times;
+  const { usage } = view;
+  const facts = [
+    firstMs !== undefined && `first word after ${secondsWords((firstMs - sentMs) / 1000)}`,
+    endedMs !== undefined && `all after ${secondsWords((endedMs - sentMs) / 1000)}`,
+    usage && `${countWords(usage.input_tokens)} tokens in`,
+    usage &&
+      usage.input_tokens_details.cached_tokens > 0 &&
+      `${usage.input_tokens_details.cached_tokens} of them cached`,
+    usage && `${countWords(usage.output_tokens)} out`,
+    usage &&
+      usage.output_tokens_details.reasoning_tokens > 0 &&
+      `${usage.output_tokens_details.reasoning_tokens} of them thoughts`,
+  ];
+  return (
+    <Group gap="xs" className="figures">
+      <Badge variant="light" color={color} role="status">
+        {state === 'ended' && view.status !== 'waiting' ? view.status : label}
+      </Badge>
+      <Text size="xs" c="dimmed">
+        {facts.filter(Boolean).join(' · ')}
+      </Text>
+      {view.id !== undefined && (
+        <Group gap={4} wrap="nowrap">
+          <Text size="xs" c="dimmed" ff="monospace" style={{ overflowWrap: 'anywhere' }}>
+            {view.id}
+          </Text>
+          <CopyAction text={view.id} label="Copy the id" />
+        </Group>
+      )}
+    </Group>
+  );
+}
+
+function TurnActions({ turn, conversation }: { readonly turn: Turn; readonly conversation: Talk }) {
+  const [isDeleting, setDeleting] = useState(false);
+  const { id, stored } = turn.view;
+  if (turn.state === 'running') return null;
+  return (
+    <Group gap="xs">
+      <Button
+        variant="default"
+        size="compact-sm"
+        onClick={() => conversation.cut(turn.key)}
+        disabled={conversation.isRunning}
+        title="Takes this turn and those after it off the page; what comes next continues the turn before"
+      >
+        Cut here
+      </Button>
+      {id !== undefined && stored && turn.state !== 'deleted' && (
+        <Button variant="default" size="compact-sm" onClick={() => setDeleting(true)}>
+          Delete
+        </Button>
+      )}
+      {isDeleting && id !== undefined && (
+        <Confirm
+          title="Delete this response?"
+          text="The service forgets it and what it was asked. Nothing can continue it any more, nor what continued it."
+          action="Delete it"
+          onConfirm={() => conversation.forget(turn.key, id)}
+          onClose={() => setDeleting(false)}
+        />
+      )}
+    </Group>
+  );
+}
+
+const NAMES: Readonly<Record<Language, string>> = {
+  curl: 'curl',
+  typescript: 'TypeScript',
+  python: 'Python',
+};
+
+function Samples({ body }: { readonly body: NonNullable<Turn['body']> }) {
+  const { client } = useSession();
+  const [language, setLanguage] = useState<Language>('curl');
+  const baseUrl = client.address('v1');
+  return (
+    <Stack gap="sm" align="stretch">
+      <SegmentedControl
+        w="fit-content"
+        size="xs"
+        aria-label="Language"
+        value={language}
+        onChange={(value) => setLanguage(value as Language)}
+        data={LANGUAGES.map((value) => ({ value, label: NAMES[value] }))}
+      />
+      <CodeBlock text={codeSample(language, baseUrl, body)} label={`${NAMES[language]} code`} />
+      <Text size="xs" c="dimmed">
+        The key is read from the environment: API_KEY.
+      </Text>
+    </Stack>
+  );
+}

@@ -1,0 +1,157 @@
+import { useEffect, useReducer, useRef, useState } from 'react';
+import type { ServerEvent } from '../../client/event-reader.ts';
+import type { ServiceClient } from '../../client/service-client.ts';
+import { faultOf, isAbort, type ServiceFault, toFault } from '../../client/service-fault.ts';
+import { useSession } from '../../client/session.tsx';
+import {
+  type Conversation,
+  type ConversationAct,
+  continuedId,
+  conversed,
+  itemsOf,
+  type StoredTurn,
+} from './conversation.ts';
+import { type AskForm, bodyOf, type FormFaults, fieldOf, type RequestBody } from './response-form.ts';
+import type { InputItem, ResponseBody, StreamEvent } from './response-wire.ts';
+
+/** The turns of the page, and what can be done with them. */
+export interface Talk {
+  readonly turns: Conversation;
+  /** What was wrong with the last question, by field. */
+  readonly faults: FormFaults;
+  /** Why the last question or wish was refused, where no field is at fault. */
+  readonly fault: ServiceFault | undefined;
+  readonly isRunning: boolean;
+  /** Asks with this form; true when an answer began, and false when nothing came of it. */
+  ask(form: AskForm, input: string | readonly InputItem[]): Promise<boolean>;
+  /** Ends the answer that is being made. */
+  stop(): void;
+  /** Takes this turn out, and those after it. */
+  cut(key: number): void;
+  /** Makes the service forget the response of a turn. */
+  forget(key: number, id: string): Promise<void>;
+  /** Shows a stored response in the place of what is here, with those that it continues. */
+  open(id: string): Promise<void>;
+  clear(): void;
+}
+
+/** Most responses that are loaded of a chain. */
+const LOADED_TURNS = 20;
+
+export function useConversation(): Talk {
+  const { client } = useSession();
+  const [turns, act] = useReducer(conversed, []);
+  const [faults, setFaults] = useState<FormFaults>({});
+  const [fault, setFault] = useState<ServiceFault>();
+  const [running, setRunning] = useState<AbortController>();
+  const lastKey = useRef(0);
+  useEffect(() => () => running?.abort(), [running]);
+
+  const nextKey = () => {
+    lastKey.current += 1;
+    return lastKey.current;
+  };
+
+  const ask = async (form: AskForm, input: string | readonly InputItem[]): Promise<boolean> => {
+    const made = bodyOf(form, { input, previous: continuedId(turns) });
+    setFault(undefined);
+    setFaults('faults' in made ? made.faults : {});
+    if ('faults' in made) return false;
+    const key = nextKey();
+    const abort = new AbortController();
+    setRunning(abort);
+    let began = false;
+    const tell = (told: ConversationAct) => {
+      began ||= told.kind !== 'asked';
+      act(told);
+    };
+    tell({ kind: 'asked', key, asked: itemsOf(input), body: made.body, atMs: performance.now() });
+    try {
+      await answer(client, made.body, key, tell, abort.signal);
+      return true;
+    } catch (error) {
+      if (isAbort(error)) {
+        act({ kind: 'stopped', key, atMs: performance.now() });
+        return began;
+      }
+      const refused = toFault(error);
+      act({ kind: 'refused', key, message: refused.message, atMs: performance.now() });
+      const field = fieldOf(refused.param);
+      if (field === undefined) setFault(refused);
+      else setFaults({ [field]: refused.message });
+      return began;
+    } finally {
+      setRunning(undefined);
+    }
+  };
+
+  return {
+    turns,
+    faults,
+    fault,
+    isRunning: running !== undefined,
+    ask,
+    stop: () => running?.abort(),
+    cut: (key) => act({ kind: 'cut', key }),
+    forget: async (key, id) => {
+      await client.delete(`v1/responses/${encodeURIComponent(id)}`);
+      act({ kind: 'deleted', key });
+    },
+    open: async (id) => {
+      const stored = await storedChain(client, id);
+      act({ kind: 'opened', turns: stored.map((turn) => ({ ...turn, key: nextKey() })) });
+    },
+    clear: () => {
+      running?.abort();
+      act({ kind: 'opened', turns: [] });
+    },
+  };
+}
+
+/** Asks, and tells of the answer as it comes. @throws ServiceFault, or the reason of the signal. */
+async function answer(
+  client: ServiceClient,
+  body: RequestBody,
+  key: number,
+  act: (act: ConversationAct) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const now = () => performance.now();
+  if (body.stream !== true) {
+    const response = await client.post<ResponseBody>('v1/responses', body, { signal });
+    return act({ kind: 'answered', key, response, atMs: now() });
+  }
+  for await (const event of client.events('v1/responses', body, { signal })) {
+    act({ kind: 'told', key, event: eventOf(event), atMs: now() });
+  }
+  act({ kind: 'ended', key, atMs: now() });
+}
+
+/** @throws ServiceFault for an event that ends the stream with an error. */
+function eventOf({ event, data }: ServerEvent): StreamEvent {
+  const value = JSON.parse(data) as StreamEvent;
+  if (event === 'error') throw faultOf('error' in value ? value : { error: value }, 0);
+  return value;
+}
+
+/** A stored response with those that it continues, oldest first; what is deleted or too far back is left out. */
+async function storedChain(client: ServiceClient, id: string): Promise<Omit<StoredTurn, 'key'>[]> {
+  const chain: Omit<StoredTurn, 'key'>[] = [];
+  let next: string | null = id;
+  while (next !== null && chain.length < LOADED_TURNS) {
+    const path: string = `v1/responses/${encodeURIComponent(next)}`;
+    try {
+      const [response, asked] = await Promise.all([
+        client.get<ResponseBody>(path),
+        client.list<InputItem>(`${path}/input_items`, { query: { order: 'asc', limit: 100 } }),
+      ]);
+      chain.unshift({ response, asked: asked.data });
+      next = response.previous_response_id;
+    } catch (error) {
+      // Of the one that was asked for, why it cannot be shown; of an older one, that it is gone.
+      if (chain.length === 0 || toFault(error).status !== 404) throw error;
+      next = null;
+    }
+  }
+  return chain;
+}

@@ -1,0 +1,53 @@
+import { describe, expect, test } from 'vitest';
+import { type ExtendForm, extensionField, extensionForm, NEW_EXTENSION } from './extension-form.ts';
+
+const CLIP = new File(['bytes'], 'clip.mp4');
+const made = (changes: Partial<ExtendForm>) =>
+  extensionForm({ ...NEW_EXTENSION, model: 'vid-2.0', prompt: 'On and on.', ...changes });
+
+describe('the clip is named in the way that the service knows, and comes last', () => {
+  test.each<[string, Partial<ExtendForm>, string, unknown]>([
+    ['a file', { source: 'file', file: CLIP }, 'video', CLIP],
+    ['a video', { source: 'video', video: 'video_1', file: CLIP }, 'video[id]', 'video_1'],
+    [
+      'an address',
+      { source: 'url', url: ' https://example.com/a.mp4 ' },
+      'video[url]',
+      'https://example.com/a.mp4',
+    ],
+  ])('%s', (_, changes, name, value) => {
+    const result = made(changes);
+    if ('faults' in result) throw new Error(JSON.stringify(result.faults));
+    const entries = [...result.form.entries()];
+    expect(entries.slice(0, 3)).toEqual([
+      ['model', 'vid-2.0'],
+      ['prompt', 'On and on.'],
+      ['seconds', '4'],
+    ]);
+    expect(entries.slice(3)).toEqual([[name, value]]);
+  });
+});
+
+describe('what is missing is told at its field', () => {
+  test.each<[string, Partial<ExtendForm>, string]>([
+    ['a file', { source: 'file' }, 'video'],
+    ['a video', { source: 'video' }, 'video'],
+    ['an address', { source: 'url', url: ' ' }, 'video'],
+    ['a model', { file: CLIP, model: '' }, 'model'],
+    ['a prompt', { file: CLIP, prompt: ' ' }, 'prompt'],
+    ['a length', { file: CLIP, seconds: '' }, 'seconds'],
+  ])('%s', (_, changes, field) => {
+    expect(made(changes)).toEqual({ faults: { [field]: expect.stringMatching(/\.$/) } });
+  });
+});
+
+test.each([
+  ['video', 'video'],
+  ['video[id]', 'video'],
+  ['seconds', 'seconds'],
+  ['videos', undefined],
+  ['audio', undefined],
+  [null, undefined],
+])('a refusal of %s is shown at %s', (param, field) => {
+  expect(extensionField(param)).toBe(field);
+});

@@ -1,0 +1,262 @@
+import {
+  Alert,
+  Button,
+  Group,
+  NumberInput,
+  Progress,
+  SegmentedControl,
+  Select,
+  Text,
+  Textarea,
+  TextInput,
+} from '@mantine/core';
+import { useEffect, useRef, useState } from 'react';
+import { isAbort, type ServiceFault, toFault } from '../../client/service-fault.ts';
+import { useSession } from '../../client/session.tsx';
+import { useLoad } from '../../client/use-load.ts';
+import { FaultNote } from '../../parts/fault-note.tsx';
+import { FileDrop } from '../../parts/file-drop.tsx';
+import { ModelPicker } from '../../parts/model-picker.tsx';
+import { Panel } from '../../parts/panel.tsx';
+import { useObjectUrl } from '../../parts/use-object-url.ts';
+import { clipMemory, type Origin } from './clip-memory.ts';
+import { clipHint, type LocalClip, shownRange, windowOf } from './clip-rules.ts';
+import {
+  type ExtendForm,
+  type ExtensionFaults,
+  extensionField,
+  extensionForm,
+  NEW_EXTENSION,
+} from './extension-form.ts';
+import classes from './video.module.css';
+import type { Video } from './video-wire.ts';
+
+/** What is to be continued, by which model, into what. */
+export function NewVideo(props: {
+  /** Id of the video that is to be continued. */
+  readonly of: string | undefined;
+  readonly onMade: (id: string) => void;
+}) {
+  const { of, onMade } = props;
+  const { client } = useSession();
+  const [form, setForm] = useState<ExtendForm>(
+    of === undefined ? NEW_EXTENSION : { ...NEW_EXTENSION, source: 'video', video: of },
+  );
+  const [faults, setFaults] = useState<ExtensionFaults>({});
+  const [fault, setFault] = useState<ServiceFault>();
+  const [progress, setProgress] = useState<number>();
+  const running = useRef<AbortController>(undefined);
+  useEffect(() => () => running.current?.abort(), []);
+  const change = (changes: Partial<ExtendForm>) => setForm((before) => ({ ...before, ...changes }));
+
+  const start = async () => {
+    const made = extensionForm(form);
+    setFault(undefined);
+    setFaults('faults' in made ? made.faults : {});
+    if ('faults' in made) return;
+    const abort = new AbortController();
+    running.current = abort;
+    setProgress(0);
+    try {
+      const { id } = await client.upload<Video>('v1/videos/extensions', made.form, {
+        signal: abort.signal,
+        onProgress: setProgress,
+      });
+      clipMemory.keep(id, originOf(form));
+      onMade(id);
+    } catch (error) {
+      if (isAbort(error)) return;
+      const refused = toFault(error);
+      const field = extensionField(refused.param);
+      if (field === undefined) setFault(refused);
+      else setFaults({ [field]: refused.message });
+    } finally {
+      setProgress(undefined);
+    }
+  };
+  const isRunning = progress !== undefined;
+  const { segmentS, clipS } = windowOf(form.model);
+  return (
+    <Panel title="Continue a clip">
+      <Source form={form} onChange={change} fault={faults.video} isRunning={isRunning} />
+      <Group align="flex-start" grow preventGrowOverflow={false}>
+        <div>
+          <ModelPicker
+            task="video"
+            value={form.model || undefined}
+            onChange={(model) => change({ model })}
+            disabled={isRunning}
+          />
+          <Text size="xs" c={faults.model === undefined ? 'dimmed' : 'error'} mt={4}>
+            {faults.model ?? `Continues clips of ${shownRange(clipS)}.`}
+          </Text>
+        </div>
+        <NumberInput
+          label="Seconds of the new segment"
+          inputWrapperOrder={['label', 'input', 'description', 'error']}
+          description={`The new segment alone: ${shownRange(segmentS)}.`}
+          min={segmentS.minimum}
+          max={segmentS.maximum}
+          allowDecimal={false}
+          value={form.seconds}
+          onChange={(value) => change({ seconds: typeof value === 'number' ? value : '' })}
+          error={faults.seconds}
+          disabled={isRunning}
+        />
+      </Group>
+      <Textarea
+        label="Prompt"
+        description="What happens next. Models that carry motion on do not read it; the video says so then."
+        placeholder="The camera keeps panning over the harbour."
+        value={form.prompt}
+        onChange={({ currentTarget }) => change({ prompt: currentTarget.value })}
+        error={faults.prompt}
+        autosize
+        minRows={2}
+        maxRows={8}
+        disabled={isRunning}
+      />
+      <FaultNote fault={fault} />
+      <Group gap="sm">
+        <Button onClick={start} loading={isRunning}>
+          Make the segment
+        </Button>
+        {isRunning && (
+          <Button variant="default" onClick={() => running.current?.abort()}>
+            Stop
+          </Button>
+        )}
+        {isRunning && form.source === 'file' && (
+          <Progress value={100 * progress} flex={1} aria-label="Upload" />
+        )}
+      </Group>
+    </Panel>
+  );
+}
+
+function originOf({ source, file, video }: ExtendForm): Origin {
+  if (source === 'file' && file !== undefined) return { kind: 'file', file };
+  return source === 'video' ? { kind: 'video', id: video } : { kind: 'url' };
+}
+
+function Source(props: {
+  readonly form: ExtendForm;
+  readonly onChange: (changes: Partial<ExtendForm>) => void;
+  readonly fault: string | undefined;
+  readonly isRunning: boolean;
+}) {
+  const { form, onChange, fault, isRunning } = props;
+  return (
+    <>
+      <SegmentedControl
+        w="fit-content"
+        aria-label="What is continued"
+        value={form.source}
+        onChange={(source) => onChange({ source: source as ExtendForm['source'] })}
+        data={[
+          { value: 'file', label: 'A file' },
+          { value: 'video', label: 'A video of yours' },
+          { value: 'url', label: 'An address' },
+        ]}
+        disabled={isRunning}
+      />
+      {form.source === 'file' && (
+        <>
+          <FileDrop
+            label="Clip"
+            text="or drop a clip here: MP4 or QuickTime, H.264 or H.265, 24 to 60 frames a second, at most 200 MB."
+            accept="video/mp4,video/quicktime,.mp4,.mov"
+            file={form.file}
+            onFile={(file) => onChange({ file })}
+            error={fault}
+            disabled={isRunning}
+          />
+          {form.file !== undefined && <LocalPreview file={form.file} model={form.model} />}
+        </>
+      )}
+      {form.source === 'video' && (
+        <VideoPicker value={form.video} onChange={(video) => onChange({ video })} error={fault} />
+      )}
+      {form.source === 'url' && (
+        <TextInput
+          label="Address"
+          description="https, on a public server."
+          placeholder="https://example.com/clip.mp4"
+          type="url"
+          value={form.url}
+          onChange={({ currentTarget }) => onChange({ url: currentTarget.value })}
+          error={fault}
+        />
+      )}
+    </>
+  );
+}
+
+/** The chosen clip, and what the service would not take of it, as far as the browser sees. */
+function LocalPreview({ file, model }: { readonly file: File; readonly model: string }) {
+  const address = useObjectUrl(file);
+  const [clip, setClip] = useState<LocalClip>({ bytes: file.size });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another file has another picture
+  useEffect(() => setClip({ bytes: file.size }), [file]);
+  const hint = clipHint(clip, model);
+  const { picture } = clip;
+  return (
+    <div>
+      {address !== undefined && (
+        // biome-ignore lint/a11y/useMediaCaption: nobody knows what is said in the clip
+        <video
+          src={address}
+          controls
+          preload="metadata"
+          className={classes.player}
+          style={{ maxHeight: '16rem' }}
+          aria-label="The clip"
+          onLoadedMetadata={({
+            currentTarget: { videoWidth: width, videoHeight: height, duration: seconds },
+          }) => setClip({ bytes: file.size, picture: { width, height, seconds } })}
+        />
+      )}
+      {picture !== undefined && (
+        <Text size="xs" c="dimmed">
+          {picture.width}x{picture.height}, {picture.seconds.toFixed(1)} s
+        </Text>
+      )}
+      {hint !== undefined && (
+        <Alert color="orange" variant="light" p="xs" mt="xs">
+          {hint}
+        </Alert>
+      )}
+    </div>
+  );
+}
+
+/** The videos that can be continued: those that are completed. */
+function VideoPicker(props: {
+  readonly value: string;
+  readonly onChange: (id: string) => void;
+  readonly error: string | undefined;
+}) {
+  const { client } = useSession();
+  const { value: videos, fault } = useLoad(
+    async (signal) => {
+      const { data } = await client.list<Video>('v1/videos', { signal, query: { limit: 100 } });
+      return data.filter(({ status }) => status === 'completed');
+    },
+    [client],
+  );
+  return (
+    <Select
+      label="Video"
+      description="The newest hundred are here."
+      placeholder={videos?.length === 0 ? 'None is completed yet' : 'Choose one'}
+      data={(videos ?? []).map(({ id, prompt, seconds }) => ({
+        value: id,
+        label: `${prompt.slice(0, 60)} (${seconds} s, …${id.slice(-6)})`,
+      }))}
+      value={props.value === '' ? null : props.value}
+      onChange={(id) => props.onChange(id ?? '')}
+      error={props.error ?? fault?.message}
+      searchable
+    />
+  );
+}

@@ -1,0 +1,114 @@
+import { ActionIcon, Group, Slider, Text } from '@mantine/core';
+import { useEffect, useRef, useState } from 'react';
+import { Icon } from '../../parts/icon.tsx';
+import { clockWords, momentOf, type PartLengths, positionOf } from './play-position.ts';
+import classes from './video.module.css';
+
+/**
+ * Plays a clip and then its segment as if they were one. Both are loaded and drawn one over the other, so that
+ * nothing has to be opened where they meet.
+ */
+export function PlayThrough({ clip, segment }: { readonly clip: string; readonly segment: string }) {
+  const first = useRef<HTMLVideoElement>(null);
+  const second = useRef<HTMLVideoElement>(null);
+  const [lengths, setLengths] = useState<PartLengths>({ clipS: 0, segmentS: 0 });
+  const [shape, setShape] = useState('16 / 9');
+  const [part, setPart] = useState<'clip' | 'segment'>('clip');
+  const [moment, setMoment] = useState(0);
+  const [isPlaying, setPlaying] = useState(false);
+
+  useEffect(() => {
+    if (!isPlaying) return;
+    const follow = () => {
+      const atS = (part === 'clip' ? first : second).current?.currentTime ?? 0;
+      setMoment(momentOf({ part, atS }, lengths));
+      frame = requestAnimationFrame(follow);
+    };
+    let frame = requestAnimationFrame(follow);
+    return () => cancelAnimationFrame(frame);
+  }, [isPlaying, part, lengths]);
+
+  const seek = (atS: number) => {
+    const position = positionOf(atS, lengths);
+    const { current: shown } = position.part === 'clip' ? first : second;
+    const { current: other } = position.part === 'clip' ? second : first;
+    if (shown === null || other === null) return;
+    other.pause();
+    // The segment waits at its beginning.
+    if (position.part === 'clip') other.currentTime = 0;
+    shown.currentTime = position.atS;
+    setPart(position.part);
+    setMoment(atS);
+    if (isPlaying) void shown.play();
+  };
+  const toggle = () => {
+    const { current: shown } = part === 'clip' ? first : second;
+    if (isPlaying) {
+      shown?.pause();
+      return setPlaying(false);
+    }
+    setPlaying(true);
+    const isOver = part === 'segment' && second.current?.ended;
+    if (!isOver) return void shown?.play();
+    seek(0);
+    void first.current?.play();
+  };
+  const goOn = () => {
+    setPart('segment');
+    void second.current?.play();
+  };
+  const measured = (name: keyof PartLengths) => (event: { currentTarget: HTMLVideoElement }) => {
+    const { duration, videoWidth, videoHeight } = event.currentTarget;
+    setLengths((before) => ({ ...before, [name]: duration }));
+    setShape(`${videoWidth} / ${videoHeight}`);
+  };
+  const total = lengths.clipS + lengths.segmentS;
+  return (
+    <div>
+      <div className={classes.stage} style={{ aspectRatio: shape }}>
+        {/* biome-ignore lint/a11y/useMediaCaption: nobody knows what is said in it */}
+        <video
+          ref={second}
+          src={segment}
+          preload="auto"
+          playsInline
+          className={part === 'segment' ? undefined : classes.behind}
+          onLoadedMetadata={measured('segmentS')}
+          onEnded={() => setPlaying(false)}
+          aria-label="Segment"
+        />
+        {/* biome-ignore lint/a11y/useMediaCaption: nobody knows what is said in it */}
+        <video
+          ref={first}
+          src={clip}
+          preload="auto"
+          playsInline
+          className={part === 'clip' ? undefined : classes.behind}
+          onLoadedMetadata={measured('clipS')}
+          onEnded={goOn}
+          aria-label="Clip"
+        />
+      </div>
+      <Group gap="sm" mt="sm" wrap="nowrap">
+        <ActionIcon size="lg" onClick={toggle} aria-label={isPlaying ? 'Pause' : 'Play'}>
+          <Icon name={isPlaying ? 'pause' : 'play'} />
+        </ActionIcon>
+        <Slider
+          flex={1}
+          min={0}
+          max={total}
+          step={0.05}
+          value={moment}
+          onChange={seek}
+          label={clockWords}
+          marks={[{ value: lengths.clipS, label: 'segment' }]}
+          thumbLabel="Position"
+          disabled={total === 0}
+        />
+        <Text size="sm" className="figures" miw="6.5rem" ta="right">
+          {clockWords(moment)} of {clockWords(total)}
+        </Text>
+      </Group>
+    </div>
+  );
+}

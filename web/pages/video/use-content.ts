@@ -1,0 +1,14 @@
+import { useSession } from '../../client/session.tsx';
+import { type Loaded, useLoad } from '../../client/use-load.ts';
+
+/** The bytes of a video or of its first frame; nothing while `id` is undefined. A player cannot send a key itself. */
+export function useContent(id: string | undefined, variant: 'video' | 'thumbnail'): Loaded<Blob | undefined> {
+  const { client } = useSession();
+  return useLoad(
+    async (signal) => {
+      if (id === undefined) return undefined;
+      return client.blob(`v1/videos/${encodeURIComponent(id)}/content`, { signal, query: { variant } });
+    },
+    [client, id, variant],
+  );
+}

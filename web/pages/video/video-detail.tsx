@@ -1,0 +1,218 @@
+import { Alert, Button, Group, Progress, SegmentedControl, SimpleGrid, Text } from '@mantine/core';
+import { useRef, useState } from 'react';
+import { useSession } from '../../client/session.tsx';
+import { useLoad } from '../../client/use-load.ts';
+import { CopyAction } from '../../parts/code-block.tsx';
+import { Confirm } from '../../parts/confirm.tsx';
+import { FaultNote } from '../../parts/fault-note.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import { Panel } from '../../parts/panel.tsx';
+import { saveFile } from '../../parts/save-file.ts';
+import { useObjectUrl } from '../../parts/use-object-url.ts';
+import { timeWords } from '../../parts/words.ts';
+import { clipMemory, type Origin } from './clip-memory.ts';
+import { PlayThrough } from './play-through.tsx';
+import { useContent } from './use-content.ts';
+import classes from './video.module.css';
+import { hasEnded, VideoStatus } from './video-status.tsx';
+import type { Video } from './video-wire.ts';
+
+/** When the service does not say when to ask again. */
+const POLL_MS = 2000;
+
+/** One video: followed until it has ended, then played beside the clip that it continues. */
+export function VideoDetail(props: {
+  readonly id: string;
+  readonly onDeleted: () => void;
+  readonly onContinue: (id: string) => void;
+}) {
+  const { id, onDeleted, onContinue } = props;
+  const { client } = useSession();
+  const [isDeleting, setDeleting] = useState(false);
+  const path = `v1/videos/${encodeURIComponent(id)}`;
+  const {
+    value: seen,
+    fault,
+    reload,
+  } = useLoad(
+    async (signal) => {
+      const answer = await client.send('GET', path, undefined, { signal });
+      const video = (await answer.json()) as Video;
+      return { video, pollMs: Number(answer.headers.get('openai-poll-after-ms') ?? POLL_MS) };
+    },
+    [client, path],
+    { whileMs: (value) => (value !== undefined && !hasEnded(value.video) ? value.pollMs : undefined) },
+  );
+  const isCompleted = seen?.video.status === 'completed';
+  const segment = useContent(isCompleted ? id : undefined, 'video');
+  if (seen === undefined) return <FaultNote fault={fault} onRetry={reload} />;
+  const { video } = seen;
+  const remove = async () => {
+    await client.delete(path);
+    onDeleted();
+  };
+  return (
+    <>
+      <Panel
+        title="Video"
+        actions={
+          <Group gap="xs">
+            {isCompleted && (
+              <>
+                <Button variant="default" onClick={() => onContinue(id)}>
+                  Continue it
+                </Button>
+                <Button
+                  variant="default"
+                  leftSection={<Icon name="download" size={16} />}
+                  disabled={segment.value === undefined}
+                  onClick={() => segment.value && saveFile(segment.value, `${id}.mp4`)}
+                >
+                  Download
+                </Button>
+              </>
+            )}
+            {hasEnded(video) && (
+              <Button variant="default" onClick={() => setDeleting(true)}>
+                Delete
+              </Button>
+            )}
+          </Group>
+        }
+      >
+        <FaultNote fault={fault ?? segment.fault} onRetry={fault ? reload : segment.reload} />
+        {video.metadata !== null && (
+          <Alert color="blue" variant="light" p="xs" title="How this model works">
+            {video.metadata.note}
+          </Alert>
+        )}
+        {video.error !== null && (
+          <Alert color="red" variant="light" p="xs" title={video.error.code} role="alert">
+            {video.error.message}
+          </Alert>
+        )}
+        <Facts video={video} />
+        {!hasEnded(video) && <Progress value={video.progress} aria-label={`${video.progress} percent`} />}
+      </Panel>
+      {segment.value !== undefined && <Players segment={segment.value} origin={clipMemory.of(id)} />}
+      {isDeleting && (
+        <Confirm
+          title="Delete this video?"
+          text="The job and its bytes are gone then."
+          action="Delete it"
+          onConfirm={remove}
+          onClose={() => setDeleting(false)}
+        />
+      )}
+    </>
+  );
+}
+
+function Facts({ video }: { readonly video: Video }) {
+  return (
+    <div>
+      <Text style={{ overflowWrap: 'anywhere' }}>{video.prompt}</Text>
+      <Group gap="xs" mt={4} role="status">
+        <VideoStatus status={video.status} />
+        <Text size="sm" c="dimmed">
+          {video.model}, {video.seconds} s, {video.size}, {video.audio ? 'with sound' : 'without sound'},{' '}
+          {timeWords(video.created_at)}
+        </Text>
+      </Group>
+      <Group gap={4} wrap="nowrap">
+        <Text size="xs" c="dimmed" ff="monospace" style={{ overflowWrap: 'anywhere' }}>
+          {video.id}
+        </Text>
+        <CopyAction text={video.id} label="Copy the id" />
+      </Group>
+    </div>
+  );
+}
+
+type Way = 'beside' | 'through';
+
+/** The segment, and the clip where this tab has it. */
+function Players({ segment, origin }: { readonly segment: Blob; readonly origin: Origin | undefined }) {
+  const [way, setWay] = useState<Way>('beside');
+  const earlier = useContent(origin?.kind === 'video' ? origin.id : undefined, 'video');
+  const clip = useObjectUrl(origin?.kind === 'file' ? origin.file : earlier.value);
+  const made = useObjectUrl(segment);
+  if (made === undefined) return null;
+  return (
+    <Panel
+      title="Clip and segment"
+      actions={
+        clip !== undefined && (
+          <SegmentedControl
+            size="xs"
+            aria-label="How they are played"
+            value={way}
+            onChange={(value) => setWay(value as Way)}
+            data={[
+              { value: 'beside', label: 'Side by side' },
+              { value: 'through', label: 'Play through' },
+            ]}
+          />
+        )
+      }
+    >
+      {clip !== undefined && way === 'through' ? (
+        <PlayThrough clip={clip} segment={made} />
+      ) : (
+        <SideBySide clip={clip} segment={made} />
+      )}
+      {clip === undefined && !earlier.isLoading && <Text size="sm">{whyNoClip(origin)}</Text>}
+    </Panel>
+  );
+}
+
+function whyNoClip(origin: Origin | undefined): string {
+  switch (origin?.kind) {
+    case 'url':
+      return 'The clip is not here: it came from its address, and the service gives no clips back.';
+    case 'video':
+      return 'The video that this one continues cannot be shown any more.';
+    default:
+      return 'The clip is not here: the service gives no clips back, and it was not sent from this tab.';
+  }
+}
+
+function SideBySide({ clip, segment }: { readonly clip: string | undefined; readonly segment: string }) {
+  const stage = useRef<HTMLDivElement>(null);
+  const playBoth = () => {
+    for (const video of stage.current?.querySelectorAll('video') ?? []) {
+      video.currentTime = 0;
+      void video.play();
+    }
+  };
+  return (
+    <>
+      <SimpleGrid cols={{ base: 1, sm: clip === undefined ? 1 : 2 }} ref={stage}>
+        {clip !== undefined && <Player name="Clip" address={clip} />}
+        <Player name="Segment" address={segment} />
+      </SimpleGrid>
+      {clip !== undefined && (
+        <Button
+          variant="default"
+          w="fit-content"
+          leftSection={<Icon name="play" size={16} />}
+          onClick={playBoth}
+        >
+          Play both
+        </Button>
+      )}
+    </>
+  );
+}
+
+function Player({ name, address }: { readonly name: string; readonly address: string }) {
+  return (
+    <div>
+      <Text size="xs" c="dimmed" mb={4}>
+        {name}
+      </Text>
+      {/* biome-ignore lint/a11y/useMediaCaption: nobody knows what is said in it */}
+      <video src={address} controls preload="auto" className={classes.player} aria-label={name} />
+    </div>
+  );
+}

@@ -1,0 +1,106 @@
+import {
+  AspectRatio,
+  Center,
+  Group,
+  Paper,
+  Progress,
+  SimpleGrid,
+  Stack,
+  Text,
+  UnstyledButton,
+} from '@mantine/core';
+import { useSession } from '../../client/session.tsx';
+import { useLoad } from '../../client/use-load.ts';
+import { Empty } from '../../parts/empty.tsx';
+import { FaultNote } from '../../parts/fault-note.tsx';
+import { Pager, usePaging } from '../../parts/pager.tsx';
+import { useObjectUrl } from '../../parts/use-object-url.ts';
+import { timeWords } from '../../parts/words.ts';
+import { useContent } from './use-content.ts';
+import classes from './video.module.css';
+import { hasEnded, VideoStatus } from './video-status.tsx';
+import type { Video } from './video-wire.ts';
+
+const EVERY_MS = 15_000;
+const WHILE_RUNNING_MS = 1500;
+
+/** The organization's videos, newest first. */
+export function VideoList({ onOpen }: { readonly onOpen: (id: string) => void }) {
+  const { client } = useSession();
+  const paging = usePaging();
+  const { after } = paging;
+  const { value, fault, reload } = useLoad(
+    (signal) => client.list<Video>('v1/videos', { signal, query: { limit: 12, after } }),
+    [client, after],
+    {
+      everyMs: EVERY_MS,
+      whileMs: (page) => (page?.data.some((video) => !hasEnded(video)) ? WHILE_RUNNING_MS : undefined),
+    },
+  );
+  return (
+    <Stack gap="md">
+      <FaultNote fault={fault} onRetry={reload} />
+      {value?.data.length === 0 && (
+        <Empty text="There is no video yet. Continue a short clip: MP4 or QuickTime, of 2 to 15 seconds." />
+      )}
+      {value !== undefined && (
+        <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }} spacing="md">
+          {value.data.map((video) => (
+            <Card key={video.id} video={video} onOpen={onOpen} />
+          ))}
+        </SimpleGrid>
+      )}
+      <Pager paging={paging} page={value} />
+    </Stack>
+  );
+}
+
+function Card({ video, onOpen }: { readonly video: Video; readonly onOpen: (id: string) => void }) {
+  const { id, prompt, model, seconds, size, status, progress, created_at: createdAt } = video;
+  return (
+    <Paper component="article" withBorder className={classes.card}>
+      <UnstyledButton onClick={() => onOpen(id)} aria-label={`Open: ${prompt}`} className={classes.open}>
+        <AspectRatio ratio={16 / 9}>
+          {status === 'completed' ? <Thumbnail id={id} /> : <NotYet video={video} />}
+        </AspectRatio>
+        <Stack gap={4} p="sm">
+          <Text size="sm" fw={500} lineClamp={2}>
+            {prompt}
+          </Text>
+          <Group gap="xs">
+            <VideoStatus status={status} />
+            {status === 'in_progress' && (
+              <Progress value={progress} size="sm" flex={1} aria-label={`${progress} percent`} />
+            )}
+          </Group>
+          <Text size="xs" c="dimmed">
+            {model}, {seconds} s, {size}
+          </Text>
+          <Text size="xs" c="dimmed">
+            {timeWords(createdAt)}
+          </Text>
+        </Stack>
+      </UnstyledButton>
+    </Paper>
+  );
+}
+
+function Thumbnail({ id }: { readonly id: string }) {
+  const { value } = useContent(id, 'thumbnail');
+  const address = useObjectUrl(value);
+  return address === undefined ? (
+    <div className={classes.blank} />
+  ) : (
+    <img src={address} alt="" className={classes.frame} />
+  );
+}
+
+function NotYet({ video }: { readonly video: Video }) {
+  return (
+    <Center className={classes.blank}>
+      <Text size="sm" c="dimmed">
+        {video.status === 'failed' ? 'Nothing was made' : `${video.progress} %`}
+      </Text>
+    </Center>
+  );
+}
