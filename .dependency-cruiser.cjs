@@ -34,6 +34,19 @@ const folderRules = Object.entries(allowed).map(([folder, targets]) => ({
   to: { path: ours, pathNot: `^src/(${targets.join('|')})/` },
 }));
 
+/** The console, which runs in a browser: each folder and what it may use of the others. */
+const consoleRules = Object.entries({
+  client: ['client'],
+  parts: ['client', 'parts'],
+  sound: ['client', 'parts', 'sound'],
+  pages: ['client', 'parts', 'sound', 'pages'],
+}).map(([folder, targets]) => ({
+  name: `console-${folder}-use-${targets.join('-')}`,
+  severity: 'error',
+  from: { path: `^web/${folder}/` },
+  to: { path: '^web/', pathNot: `^web/(${targets.join('|')})/` },
+}));
+
 /** The one module (or folder) that may import an outside thing; the rest goes through it. */
 const importers = [
   ['sqlite', '^bun:sqlite$', '^src/records/'],
@@ -66,6 +79,26 @@ module.exports = {
     { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
     { name: 'no-missing', severity: 'error', from: {}, to: { couldNotResolve: true, pathNot: '^bun' } },
     ...folderRules,
+    ...consoleRules,
+    {
+      name: 'console-stands-alone',
+      comment: 'It knows the service by its wire alone',
+      severity: 'error',
+      from: { path: '^web/', pathNot: TEST },
+      to: { path: '^(src|plugins|models|scripts|test|bench)/' },
+    },
+    {
+      name: 'console-pages-stand-alone',
+      severity: 'error',
+      from: { path: '^web/pages/([^/]+)/' },
+      to: { path: '^web/pages/[^/]+/', pathNot: '^web/pages/$1/' },
+    },
+    {
+      name: 'nothing-imports-the-console',
+      severity: 'error',
+      from: { path: '^(src|plugins|models|scripts)/' },
+      to: { path: '^web/' },
+    },
     {
       name: 'plugin-uses',
       comment: 'A plugin may import only itself and contract, kit, audio, http, usage, listen, speak',
@@ -145,7 +178,7 @@ module.exports = {
     doNotFollow: { path: 'node_modules' },
     exclude: { path: 'node_modules/.*/node_modules' },
     enhancedResolveOptions: {
-      extensions: ['.ts', '.js', '.json'],
+      extensions: ['.ts', '.tsx', '.js', '.json', '.css'],
       exportsFields: ['exports'],
       conditionNames: ['import', 'require', 'node', 'default'],
     },

@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 /** Unit tests beside the code and everything under test/; run under Bun with `--pool=threads`. */
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'plugins/**/*.test.ts', 'models/**/*.test.ts', 'test/**/*.test.ts'],
+    include: ['src', 'plugins', 'models', 'web', 'test'].map((folder) => `${folder}/**/*.test.ts`),
     pool: 'threads',
     maxWorkers: 2,
     // Real models on two busy cores take their time; a hanging test is still told.

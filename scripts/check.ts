@@ -19,12 +19,13 @@ interface Check {
 
 const CHECKS: readonly Check[] = [
   command('types', ['node_modules/typescript/lib/tsc.js', '--project', 'tsconfig.json']),
+  command('types of the console', ['node_modules/typescript/lib/tsc.js', '--project', 'web/tsconfig.json']),
   command('lint and format', ['node_modules/@biomejs/biome/bin/biome', 'check', '--error-on-warnings']),
   command('dependency directions', [
     'node_modules/dependency-cruiser/bin/dependency-cruiser.mjs',
     '--config',
     '.dependency-cruiser.cjs',
-    ...['src', 'plugins', 'models', 'scripts', 'test', 'bench'],
+    ...['src', 'plugins', 'models', 'scripts', 'web', 'test', 'bench'],
   ]),
   { name: 'source rules', run: async () => (await sourceFaults(ROOT)).join('\n') },
   { name: 'documents are true', run: async () => (await docsFaults(ROOT)).join('\n') },

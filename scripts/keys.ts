@@ -3,8 +3,8 @@ import type { ApiKeyStore } from '../src/contract/api-key.ts';
 import { StartError } from '../src/contract/error.ts';
 import type { OrganizationStore } from '../src/contract/organization-store.ts';
 import { systemClock } from '../src/kit/clock.ts';
+import { issueKey, type KeyWish } from '../src/kit/issue-key.ts';
 import { apiKeyStore } from '../src/records/api-key-store.ts';
-import { issueKey } from '../src/records/issue-key.ts';
 import { openRecords } from '../src/records/open-records.ts';
 import { organizationStore } from '../src/records/organization-store.ts';
 
@@ -14,10 +14,11 @@ import { organizationStore } from '../src/records/organization-store.ts';
  */
 
 const USAGE = `Usage:
-  bun run keys create --org NAME   make a key for an organization and print it once
-  bun run keys list                all keys, without the keys themselves
-  bun run keys revoke ID           end a key at once
-  bun run keys organizations       who has keys or credits, since when, and how many good keys`;
+  bun run keys create --org NAME [--admin]   make a key for an organization and print it once; an admin's
+                                             makes and ends keys of its organization
+  bun run keys list                          all keys, without the keys themselves
+  bun run keys revoke ID                     end a key at once
+  bun run keys organizations                 who has keys or credits, since when, and how many good keys`;
 
 interface Stores {
   readonly keys: ApiKeyStore;
@@ -42,12 +43,12 @@ async function run(args: readonly string[]): Promise<void> {
 
 /** The arguments as an action, so that wrong ones are refused before anything is opened. */
 function parse([command, ...rest]: readonly string[]): (stores: Stores) => Promise<void> {
-  if (command === 'create' && rest.length === 2 && rest[0] === '--org') {
-    const organization = rest[1] ?? '';
+  if (command === 'create') {
+    const { organization, ...wish } = parseWish(rest);
     if (!/^[A-Za-z0-9._-]{1,64}$/.test(organization)) {
       throw new UsageError('An organization is 1 to 64 of A-Z a-z 0-9 . _ -');
     }
-    return ({ keys }) => create(keys, organization);
+    return ({ keys }) => create(keys, { organization, ...wish });
   }
   if (command === 'list' && rest.length === 0) return ({ keys }) => list(keys);
   if (command === 'organizations' && rest.length === 0) {
@@ -58,15 +59,26 @@ function parse([command, ...rest]: readonly string[]): (stores: Stores) => Promi
   throw new UsageError(USAGE);
 }
 
-async function create(store: ApiKeyStore, organization: string): Promise<void> {
-  const { key, record } = await issueKey(store, organization);
-  console.log(`${record.id} for '${organization}'. It is shown only now:\n\n    ${key}\n`);
+/** `--org NAME` and `--admin`, in any order. */
+function parseWish(args: readonly string[]): KeyWish {
+  const names = args.filter((arg) => arg !== '--admin');
+  const [option, organization] = names;
+  if (args.length - names.length > 1 || names.length !== 2 || option !== '--org') throw new UsageError(USAGE);
+  return { organization: organization ?? '', role: args.includes('--admin') ? 'admin' : 'member' };
+}
+
+async function create(store: ApiKeyStore, wish: KeyWish): Promise<void> {
+  const { key, record } = await issueKey(store, wish);
+  console.log(
+    `${record.id} for '${wish.organization}', ${wish.role === 'admin' ? "an admin's" : "a member's"}. It is shown only now:\n\n    ${key}\n`,
+  );
 }
 
 async function list(store: ApiKeyStore): Promise<void> {
-  const rows = (await store.list()).map(({ id, organization, hint, createdAt, revokedAt }) => [
+  const rows = (await store.list()).map(({ id, organization, role, hint, createdAt, revokedAt }) => [
     id,
     organization,
+    role,
     hint,
     day(createdAt),
     revokedAt === null ? 'good' : `revoked ${day(revokedAt)}`,

@@ -1,5 +1,5 @@
 /**
- * What `start`, `dev`, `test` and `bench` run first: the locked packages, the native addon, the model files.
+ * What `start`, `dev`, `test` and `bench` run first: the locked packages, the native addon, the console, the model files.
  * Each step is skipped when its result is already there, so a second run only checks. Until the packages are
  * installed, only modules without packages may be loaded: everything else is imported inside the steps.
  */
@@ -45,6 +45,7 @@ async function main(args: readonly string[]): Promise<void> {
   await withFileLock(join(root, '.cache', 'setup.lock'), { signal: stop.signal, onWait }, async () => {
     await step('packages', installPackages);
     await step('native addon', buildAddon);
+    await step('console', bundleConsole);
   });
   if (extraEngines !== null) await step('models', () => bringModels(extraEngines));
 }
@@ -88,6 +89,15 @@ async function buildAddon(): Promise<string> {
     return (await buildNative((line) => log(`native addon: ${line}`))) ? 'built' : 'up to date';
   } catch (error) {
     throw new SetupError(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}
+
+async function bundleConsole(): Promise<string> {
+  const { buildConsole, messageOf } = await import('./build-console.ts');
+  try {
+    return (await buildConsole()) ? 'built' : 'up to date';
+  } catch (error) {
+    throw new SetupError(`Building the console failed: ${messageOf(error)}`, { cause: error });
   }
 }
 

@@ -1,5 +1,6 @@
 import { type AnyElysia, Elysia } from 'elysia';
 import type { CreditStore } from './contract/accounts-store.ts';
+import type { ApiKeyStore } from './contract/api-key.ts';
 import type { Clock } from './contract/clock.ts';
 import type { RequestLimits } from './contract/limits.ts';
 import type { Logger } from './contract/logger.ts';
@@ -8,18 +9,23 @@ import type { Authenticator } from './http/auth.ts';
 import { consoleRoutes } from './http/console-route.ts';
 import type { OriginRules } from './http/cors.ts';
 import { healthRoutes } from './http/health-routes.ts';
+import { keyRoutes } from './http/key-routes.ts';
 import type { MetricsRegistry } from './http/metrics.ts';
 import { metricsRoutes } from './http/metrics-routes.ts';
 import { modelRoutes } from './http/model-routes.ts';
 import { openapiRoutes } from './http/openapi.ts';
+import { organizationRoutes } from './http/organization-routes.ts';
 import { requestHooks } from './http/request-hooks.ts';
 import { type RouteTable, routeTable } from './http/route-table.ts';
 import type { Registry } from './registry.ts';
 import { creditRoutes } from './usage/credit-routes.ts';
 import { usageRoutes } from './usage/usage-routes.ts';
+import { usageSummaryRoutes } from './usage/usage-summary-routes.ts';
 
 export interface AppParts {
   readonly version: string;
+  /** Where the built console is. */
+  readonly consoleFolder: string;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: MetricsRegistry;
@@ -30,6 +36,7 @@ export interface AppParts {
   readonly requestLimits: RequestLimits;
   readonly requestBytes: number;
   readonly modelIds: readonly string[];
+  readonly keys: Pick<ApiKeyStore, 'create' | 'listOf' | 'revoke'>;
   readonly usage: UsageReader;
   readonly credits: Pick<CreditStore, 'balance'>;
   readonly registry: Pick<Registry, 'routes' | 'readiness'>;
@@ -60,10 +67,13 @@ export function buildApp(parts: AppParts): AnyElysia {
       }),
     )
     .use(healthRoutes({ readiness: registry.readiness, draining }))
-    .use(consoleRoutes())
+    .use(consoleRoutes(parts.consoleFolder))
     .use(openapiRoutes(parts.version))
     .use(modelRoutes(parts.modelIds, Math.floor(clock.now() / 1000)))
+    .use(organizationRoutes())
+    .use(keyRoutes(parts.keys))
     .use(usageRoutes(parts.usage))
+    .use(usageSummaryRoutes(parts.usage, clock))
     .use(creditRoutes(parts.credits));
   if (parts.showMetrics) app.use(metricsRoutes(metrics));
   for (const plugin of registry.routes) app.use(plugin);

@@ -97,6 +97,9 @@ const ModelKind = Type.Object({
   task: Type.Optional(Type.Unknown()),
 });
 
+/** A name of an organization. */
+const ORGANIZATION = '^[A-Za-z0-9._-]{1,64}$';
+
 /** Credits for one unit. */
 const rate = Type.Optional(Type.Number({ minimum: 0, maximum: 1_000_000 }));
 const PriceEntry = Type.Object(
@@ -231,6 +234,7 @@ const ConfigFile = Type.Object(
       ),
     ),
     prices: Type.Optional(Type.Array(PriceEntry, { maxItems: 10_000 })),
+    operators: Type.Optional(Type.Array(Type.String({ pattern: ORGANIZATION }), { maxItems: 1000 })),
   },
   strict,
 );

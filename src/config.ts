@@ -53,6 +53,8 @@ export interface Config {
   /** Whether npm or npx started this process: it names itself to whatever it runs. */
   readonly startedByNpm: boolean;
   readonly apiKeys: readonly FixedKey[];
+  /** Organizations whose admins may switch plugins of the whole service. */
+  readonly operators: readonly string[];
   readonly dataDir: string;
   /** Where keys, usage, credits, responses, batches, voices and videos are kept. */
   readonly database: DatabaseSettings;
@@ -293,6 +295,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     logLevel: env.choice<LogLevel>('LOG_LEVEL', ['debug', 'info', 'warn', 'error', 'silent']) ?? 'info',
     startedByNpm: /np[mx]-cli\.js$/.test(env.text('npm_execpath') ?? ''),
     apiKeys: parseApiKeys(env.text('API_KEYS')),
+    operators: Object.freeze(file.operators ?? ['default']),
     dataDir,
     database: databaseSettings(env, dataDir),
     blobs: blobSettings(env, dataDir),

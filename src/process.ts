@@ -12,6 +12,7 @@ import type { Slots } from './contract/plugin.ts';
 import { authenticator } from './http/auth.ts';
 import { clientAddress } from './http/client-address.ts';
 import { type ConnectionServer, cameTo } from './http/connection-server.ts';
+import { CONSOLE_FOLDER } from './http/console-route.ts';
 import { originRules } from './http/cors.ts';
 import { errorAnswer, toServiceError } from './http/error-body.ts';
 import { createMetrics } from './http/metrics.ts';
@@ -23,6 +24,7 @@ import { WrongKeys } from './http/wrong-keys.ts';
 import { openJobs } from './jobs/open-jobs.ts';
 import { aborted } from './kit/aborted.ts';
 import { systemClock } from './kit/clock.ts';
+import { issueFirstKey } from './kit/issue-key.ts';
 import { jsonLogger, type RootLogger } from './kit/json-logger.ts';
 import { watchLauncher } from './kit/launcher-watch.ts';
 import { callLimits } from './limits/call-limits.ts';
@@ -34,7 +36,6 @@ import { cachedApiKeyStore } from './records/cached-api-key-store.ts';
 import { callJournal } from './records/call-journal.ts';
 import { creditStore } from './records/credit-store.ts';
 import { fileStore } from './records/file-store.ts';
-import { issueFirstKey } from './records/issue-key.ts';
 import { jobStore } from './records/job-store.ts';
 import { openRecords } from './records/open-records.ts';
 import { organizationStore } from './records/organization-store.ts';
@@ -220,6 +221,7 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
     const registry = opened.adopt(await startPlugins(plugins, slots, log), (it) => it.close());
     app = buildApp({
       version: packageJson.version,
+      consoleFolder: CONSOLE_FOLDER,
       clock,
       log,
       metrics,
@@ -227,6 +229,7 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       authenticate: authenticator({
         fixedKeys: config.apiKeys,
         store: keys,
+        operators: config.operators,
         wrongKeys: new WrongKeys(config.http.wrongKeysPerMinute, clock),
         addressOf: clientAddress(config.http.trustedProxies),
       }),
@@ -234,6 +237,7 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       requestLimits: requestLimits(requestsPerMinute, counts),
       requestBytes: config.limits.requestBytes,
       modelIds: config.modelIds,
+      keys,
       usage,
       credits: creditStore(records),
       registry,

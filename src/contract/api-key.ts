@@ -2,24 +2,63 @@
 
 import type { Id } from './id.ts';
 
+/** What a key may do beside using the service: an admin's makes and ends keys of its organization. */
+export const KEY_ROLES = ['admin', 'member'] as const;
+export type KeyRole = (typeof KEY_ROLES)[number];
+
 export interface ApiKeyRecord {
   readonly id: Id<'key'>;
   readonly organization: string;
+  /** What its owner calls it. */
+  readonly name: string | null;
   /** First characters of the key, so that a person can tell keys apart. */
   readonly hint: string;
+  readonly role: KeyRole;
   /** Unix seconds. */
   readonly createdAt: number;
   /** Unix seconds, or null while the key is good. */
   readonly revokedAt: number | null;
 }
 
+/** A key to be stored. */
+export interface NewApiKey {
+  readonly organization: string;
+  /** SHA-256 in hex. */
+  readonly keyHash: string;
+  readonly hint: string;
+  readonly role: KeyRole;
+  readonly name?: string | null | undefined;
+}
+
+export interface ApiKeyPage {
+  readonly keys: readonly ApiKeyRecord[];
+  readonly hasMore: boolean;
+}
+
 export interface ApiKeyStore {
-  /** @param keyHash SHA-256 in hex. */
-  create(key: { organization: string; keyHash: string; hint: string }): Promise<ApiKeyRecord>;
+  /**
+   * @param most good keys that the organization may have with this one; undefined is any number.
+   * @throws ServiceError `invalid_request` (`key_limit_exceeded`) when it has that many.
+   */
+  create(key: NewApiKey, most?: number): Promise<ApiKeyRecord>;
   /** All keys, oldest first, revoked ones too. */
   list(): Promise<readonly ApiKeyRecord[]>;
-  /** Ends a key; other processes may take it for good for a few seconds more. False when there is no such key or it was revoked before. */
-  revoke(id: string): Promise<boolean>;
+  /**
+   * Keys of one organization, newest first, revoked ones too.
+   * @param query.after id of the last key of the previous page.
+   * @throws ServiceError `invalid_request` (param `after`) when the organization has no such key.
+   */
+  listOf(query: {
+    readonly organization: string;
+    readonly limit: number;
+    readonly after?: string | undefined;
+  }): Promise<ApiKeyPage>;
+  /**
+   * Ends a key; other processes may take it for good for a few seconds more.
+   * @param organization whose key it must be; undefined is anybody's.
+   * @returns false when there is no such key or it was revoked before.
+   */
+  revoke(id: string, organization?: string): Promise<boolean>;
   /** The key with this hash, unless it was revoked. */
   findByHash(keyHash: string): Promise<ApiKeyRecord | undefined>;
 }

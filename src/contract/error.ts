@@ -30,6 +30,8 @@ export type ErrorKind = keyof typeof ERROR_KINDS;
 export type ErrorCode =
   | 'missing_api_key'
   | 'invalid_api_key'
+  | 'permission_denied'
+  | 'key_limit_exceeded'
   | 'missing_required_parameter'
   | 'unknown_parameter'
   | 'unsupported_parameter'

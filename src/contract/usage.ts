@@ -1,5 +1,6 @@
 /** What a request consumed: one row per API call (spec 1.8, contract `GET /v1/usage`). */
 
+import type { MicroCredits } from './accounts-store.ts';
 import type { Id } from './id.ts';
 
 /** Labels exactly as the spec prints them (spec 1, 4.3, 4.7); those that it does not print are method and path. */
@@ -47,7 +48,33 @@ export interface UsagePage {
   readonly hasMore: boolean;
 }
 
+/** What one endpoint did with one model on one day, in UTC. */
+export interface UsageDay {
+  /** Days since 1970-01-01. */
+  readonly day: number;
+  readonly endpoint: EndpointLabel;
+  readonly model: string;
+  readonly requests: number;
+  /** Of the requests. */
+  readonly failed: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly characters: number;
+  readonly audioSeconds: number;
+  readonly charged: MicroCredits;
+}
+
 export interface UsageReader {
+  /**
+   * Sums of one organization, by day, endpoint and model; days without a request are left out.
+   * @param query.from the first day, since 1970-01-01.
+   * @param query.to the last one.
+   */
+  days(query: {
+    readonly organization: string;
+    readonly from: number;
+    readonly to: number;
+  }): Promise<readonly UsageDay[]>;
   /**
    * Rows of one organization, newest first.
    * @param after id of the last row of the previous page.

@@ -1,17 +1,16 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { ApiKeyStore } from '../contract/api-key.ts';
+import type { KeyHolder } from '../contract/caller.ts';
 import { ServiceError } from '../contract/error.ts';
-import type { LimitedUser } from '../contract/limits.ts';
 import { hashApiKey } from '../kit/api-key.ts';
 import { senderOf } from '../kit/network-address.ts';
 import type { ClientAddress } from './client-address.ts';
-import { CONSOLE_FILES } from './console-route.ts';
+import { CONSOLE_PREFIX } from './console-route.ts';
 import { SWAGGER_FILES } from './openapi.ts';
 import { asksForSocket, offeredProtocols } from './socket.ts';
 import type { WrongKeys } from './wrong-keys.ts';
 
-/** Paths that answer without a key (contract); everything else needs one. */
-export const PUBLIC_PATHS: ReadonlySet<string> = new Set([
+const PUBLIC_PATHS: ReadonlySet<string> = new Set([
   '/',
   '/healthz',
   '/readyz',
@@ -19,8 +18,12 @@ export const PUBLIC_PATHS: ReadonlySet<string> = new Set([
   '/swagger',
   '/swagger/json',
   ...SWAGGER_FILES,
-  ...CONSOLE_FILES,
 ]);
+
+/** Whether a path answers without a key (contract); everything else needs one. */
+export function isPublic(path: string): boolean {
+  return PUBLIC_PATHS.has(path) || path.startsWith(CONSOLE_PREFIX);
+}
 
 /** Headers that carry a key, interchangeable on every endpoint (spec 5, rule 3). */
 const KEY_HEADERS = ['authorization', 'x-api-key', 'x-partner-secret'] as const;
@@ -80,11 +83,13 @@ function invalidKey(message: string): ServiceError {
 }
 
 /** Finds out whose key a request carries. */
-export type Authenticator = (request: Request) => Promise<LimitedUser>;
+export type Authenticator = (request: Request) => Promise<KeyHolder>;
 
 export interface AuthenticatorParts {
   readonly fixedKeys: readonly { readonly keyHash: string; readonly organization: string }[];
-  readonly store: ApiKeyStore;
+  readonly store: Pick<ApiKeyStore, 'findByHash'>;
+  /** Organizations whose admins run the service. */
+  readonly operators: readonly string[];
   readonly wrongKeys: WrongKeys;
   readonly addressOf: ClientAddress;
 }
@@ -96,9 +101,11 @@ const KEY_ID_CHARACTERS = 16;
  * Checks keys against the fixed ones of `API_KEYS` and the stored ones. Keys are compared by their
  * SHA-256, each fixed one in constant time; a stored one is found by its hash, of which nobody can choose
  * a prefix, so the time of the look-up tells nothing about a key. Whoever sends many wrong ones is turned away before.
+ * Fixed keys are admins'.
  */
 export function authenticator(parts: AuthenticatorParts): Authenticator {
   const { fixedKeys, store, wrongKeys, addressOf } = parts;
+  const operators = new Set(parts.operators);
   const fixed = fixedKeys.map(({ keyHash, organization }) => ({
     hash: Buffer.from(keyHash, 'hex'),
     organization,
@@ -113,12 +120,20 @@ export function authenticator(parts: AuthenticatorParts): Authenticator {
       // No early exit: the time must not tell which key matched.
       if (timingSafeEqual(candidate.hash, hash)) organization = candidate.organization;
     }
-    organization ??= (await store.findByHash(keyHash))?.organization;
+    const stored = organization === undefined ? await store.findByHash(keyHash) : undefined;
+    organization ??= stored?.organization;
     if (organization === undefined) {
       wrongKeys.wasWrong(sender, keyHash);
       throw invalidKey(`This API key is not valid. ${HOW}`);
     }
     wrongKeys.wasGood(keyHash);
-    return { organization, keyId: keyHash.slice(0, KEY_ID_CHARACTERS) };
+    const role = stored?.role ?? 'admin';
+    return {
+      organization,
+      keyId: keyHash.slice(0, KEY_ID_CHARACTERS),
+      role,
+      operator: role === 'admin' && operators.has(organization),
+      ...(stored && { storedKey: stored.id }),
+    };
   };
 }

@@ -1,11 +1,11 @@
-import type { Caller } from '../contract/caller.ts';
+import type { Caller, KeyHolder } from '../contract/caller.ts';
+import { ServiceError } from '../contract/error.ts';
 import type { Id } from '../contract/id.ts';
-import type { LimitedUser } from '../contract/limits.ts';
 
 interface Visit {
   readonly requestId: Id<'request'>;
   readonly startedMs: number;
-  user?: LimitedUser;
+  user?: KeyHolder;
 }
 
 /** What the core knows of each request while it is being answered; gone with the request. */
@@ -22,7 +22,7 @@ export function visitOf(request: Request): Readonly<Visit> | undefined {
 }
 
 /** Notes whose key came with this request. */
-export function identify(request: Request, user: LimitedUser): void {
+export function identify(request: Request, user: KeyHolder): void {
   const visit = visits.get(request);
   if (visit === undefined) throw new Error('identify() before beginVisit()');
   visit.user = user;
@@ -33,7 +33,41 @@ export function identify(request: Request, user: LimitedUser): void {
  * on a route without a check there is no caller, and this throws.
  */
 export function callerOf(request: Request): Caller {
+  const { user, requestId } = checkedVisit(request);
+  return { organization: user.organization, keyId: user.keyId, requestId };
+}
+
+/** As {@link callerOf}, with what the key may do. */
+export function keyHolderOf(request: Request): KeyHolder {
+  return checkedVisit(request).user;
+}
+
+/**
+ * For what changes the keys of an organization.
+ * @throws ServiceError 403 `permission_denied` when the key is no admin's.
+ */
+export function requireAdmin(request: Request): KeyHolder {
+  const holder = keyHolderOf(request);
+  if (holder.role === 'admin') return holder;
+  throw denied("This needs an admin's key of your organization; this key is a member's.");
+}
+
+/**
+ * For what changes the service for everybody.
+ * @throws ServiceError 403 `permission_denied` when the key is no operator's.
+ */
+export function requireOperator(request: Request): KeyHolder {
+  const holder = keyHolderOf(request);
+  if (holder.operator) return holder;
+  throw denied("This needs an admin's key of an organization that CONFIG names among 'operators'.");
+}
+
+function denied(message: string): ServiceError {
+  return new ServiceError('forbidden', message, { code: 'permission_denied' });
+}
+
+function checkedVisit(request: Request): Visit & { readonly user: KeyHolder } {
   const visit = visits.get(request);
-  if (visit?.user === undefined) throw new Error('callerOf() on a request without a checked key');
-  return { ...visit.user, requestId: visit.requestId };
+  if (visit?.user === undefined) throw new Error('the caller of a request without a checked key');
+  return { ...visit, user: visit.user };
 }

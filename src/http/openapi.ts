@@ -69,6 +69,7 @@ export function openapiRoutes(version: string) {
           { name: 'video', description: 'Clips, continued' },
           { name: 'models', description: 'What can be asked for' },
           { name: 'usage', description: 'What was consumed' },
+          { name: 'organization', description: 'Whose key it is, and its other keys' },
           { name: 'service', description: 'State of the process; no key needed' },
         ],
         paths: {

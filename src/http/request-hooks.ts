@@ -6,7 +6,7 @@ import type { RequestLimits } from '../contract/limits.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { Metrics } from '../contract/metrics.ts';
 import { addressOf } from './address.ts';
-import { type Authenticator, PUBLIC_PATHS } from './auth.ts';
+import { type Authenticator, isPublic } from './auth.ts';
 import { readBody, refuseDeclaredLength } from './body.ts';
 import { beginVisit, identify, visitOf } from './caller.ts';
 import { isPreflight, type OriginRules, preflightAnswer } from './cors.ts';
@@ -66,7 +66,7 @@ export function requestHooks(parts: HookParts) {
       }
       // The framework would call the handler with null in the place of what it cannot read.
       if (!isReadable(path)) throw invalidRequest('The path must be percent-encoded UTF-8, without NUL.');
-      if (!PUBLIC_PATHS.has(path)) await checkKey(request, path);
+      if (!isPublic(path)) await checkKey(request, path);
       refuseDeclaredLength(request.headers, uploadBytes(request) ?? parts.requestBytes);
       return undefined;
     })

@@ -1,16 +1,18 @@
-import type { Selectable } from 'kysely';
+import type { Kysely, Selectable } from 'kysely';
 import type { ApiKeyRecord, ApiKeyStore } from '../contract/api-key.ts';
 import type { Clock } from '../contract/clock.ts';
+import { invalidRequest } from '../contract/error.ts';
 import { newId } from '../contract/id.ts';
+import { lockOrganization } from './organization-lock.ts';
 import { noteOrganizations } from './organization-store.ts';
 import type { Records } from './records.ts';
 import type { Tables } from './tables.ts';
 
-const COLUMNS = ['id', 'organization', 'hint', 'created_at', 'revoked_at'] as const;
+const COLUMNS = ['id', 'organization', 'name', 'hint', 'role', 'created_at', 'revoked_at'] as const;
 type Row = Pick<Selectable<Tables['api_keys']>, (typeof COLUMNS)[number]>;
 
 /** API keys; the first one of an organization makes it. The records belong to the caller. */
-export function apiKeyStore({ db, read }: Records, clock: Clock): ApiKeyStore {
+export function apiKeyStore({ db, engine, read }: Records, clock: Clock): ApiKeyStore {
   const nowSeconds = () => Math.floor(clock.now() / 1000);
   // Every request asks for this, so it is written once; what it is asked for is its one parameter.
   const byHash = db
@@ -21,13 +23,17 @@ export function apiKeyStore({ db, read }: Records, clock: Clock): ApiKeyStore {
     .compile();
 
   return {
-    create: ({ organization, keyHash, hint }) =>
+    create: ({ organization, keyHash, hint, role, name = null }, most) =>
       db.transaction().execute(async (transaction) => {
         const now = nowSeconds();
         await noteOrganizations(transaction, [organization], now);
+        if (most !== undefined) {
+          await lockOrganization(engine, transaction, organization, 'keys');
+          await requireRoom(transaction, organization, most);
+        }
         const row = await transaction
           .insertInto('api_keys')
-          .values({ id: newId('key'), organization, key_hash: keyHash, hint, created_at: now })
+          .values({ id: newId('key'), organization, key_hash: keyHash, name, hint, role, created_at: now })
           .returning(COLUMNS)
           .executeTakeFirstOrThrow();
         return toRecord(row);
@@ -38,13 +44,36 @@ export function apiKeyStore({ db, read }: Records, clock: Clock): ApiKeyStore {
       return rows.map(toRecord);
     },
 
-    async revoke(id) {
-      const { numUpdatedRows } = await db
+    async listOf({ organization, limit, after }) {
+      let page = db.selectFrom('api_keys').select(COLUMNS).where('organization', '=', organization);
+      if (after !== undefined) {
+        const found = await db
+          .selectFrom('api_keys')
+          .select('sequence')
+          .where('id', '=', after as Row['id'])
+          .where('organization', '=', organization)
+          .executeTakeFirst();
+        if (found === undefined) {
+          throw invalidRequest("'after' must be the id of one of your keys.", 'after', 'invalid_value');
+        }
+        page = page.where('sequence', '<', found.sequence);
+      }
+      // One row more than asked for tells whether there is another page.
+      const rows = await page
+        .orderBy('sequence', 'desc')
+        .limit(limit + 1)
+        .execute();
+      return { keys: rows.slice(0, limit).map(toRecord), hasMore: rows.length > limit };
+    },
+
+    async revoke(id, organization) {
+      let good = db
         .updateTable('api_keys')
         .set({ revoked_at: nowSeconds() })
         .where('id', '=', id as Row['id'])
-        .where('revoked_at', 'is', null)
-        .executeTakeFirst();
+        .where('revoked_at', 'is', null);
+      if (organization !== undefined) good = good.where('organization', '=', organization);
+      const { numUpdatedRows } = await good.executeTakeFirst();
       return numUpdatedRows > 0n;
     },
 
@@ -55,11 +84,29 @@ export function apiKeyStore({ db, read }: Records, clock: Clock): ApiKeyStore {
   };
 }
 
+/** @throws ServiceError `key_limit_exceeded` when an organization has as many good keys as it may. */
+async function requireRoom(transaction: Kysely<Tables>, organization: string, most: number): Promise<void> {
+  const { good } = await transaction
+    .selectFrom('api_keys')
+    .select(({ fn }) => fn.countAll<number>().as('good'))
+    .where('organization', '=', organization)
+    .where('revoked_at', 'is', null)
+    .executeTakeFirstOrThrow();
+  if (good < most) return;
+  throw invalidRequest(
+    `Your organization has ${good} keys, and may have ${most}. End one first.`,
+    undefined,
+    'key_limit_exceeded',
+  );
+}
+
 function toRecord(row: Row): ApiKeyRecord {
   return {
     id: row.id,
     organization: row.organization,
+    name: row.name,
     hint: row.hint,
+    role: row.role,
     createdAt: row.created_at,
     revokedAt: row.revoked_at,
   };

@@ -23,7 +23,7 @@ function counted() {
   return { clock, inner, asked, slow, cached: cachedApiKeyStore(counting, clock) };
 }
 
-const key = (keyHash: string) => ({ organization: 'a', keyHash, hint: 'sk-ab…' });
+const key = (keyHash: string) => ({ organization: 'a', keyHash, hint: 'sk-ab…', role: 'member' as const });
 
 describe('is a store of API keys', () => {
   const clock = new ManualClock();

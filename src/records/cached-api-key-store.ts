@@ -35,10 +35,11 @@ export function cachedApiKeyStore(store: ApiKeyStore, clock: Clock): ApiKeyStore
   }
 
   return {
-    create: (key) => store.create(key),
+    create: (key, most) => store.create(key, most),
     list: () => store.list(),
-    async revoke(id) {
-      const revoked = await store.revoke(id);
+    listOf: (query) => store.listOf(query),
+    async revoke(id, organization) {
+      const revoked = await store.revoke(id, organization);
       for (const [keyHash, { record }] of entries) {
         const known = await record.catch(() => undefined);
         if (known?.id === id) entries.delete(keyHash);

@@ -1,9 +1,11 @@
 import type { Insertable, Kysely, Selectable } from 'kysely';
-import type { CallJournal, JournalCall } from '../contract/accounts-store.ts';
+import type { CallJournal, JournalCall, MicroCredits } from '../contract/accounts-store.ts';
 import type { Id } from '../contract/id.ts';
+import type { UsageRecord } from '../contract/usage.ts';
 import { CreditLedger, settlement } from './credit-ledger.ts';
 import type { Records } from './records.ts';
 import type { Tables } from './tables.ts';
+import { addToDays } from './usage-days.ts';
 import { toRow as toUsageRow } from './usage-store.ts';
 
 type OpenCall = Tables['open_calls'];
@@ -17,6 +19,21 @@ export function callJournal({ db, engine }: Records): CallJournal {
       .where('id', '=', id)
       .returning(['organization', 'reserved'])
       .executeTakeFirst();
+
+  /** Ends what a call held and takes what it cost, as far as that goes. */
+  async function charge(
+    transaction: Kysely<Tables>,
+    record: UsageRecord,
+    call: { readonly organization: string; readonly reserved: MicroCredits },
+    cost: MicroCredits,
+  ): Promise<MicroCredits> {
+    if (call.reserved === 0 && cost === 0) return 0;
+    const ledger = await CreditLedger.lock(engine, transaction, call.organization);
+    const charged = Math.min(cost, call.reserved + (ledger?.balance.available ?? 0));
+    const kind = cost === 0 ? 'release' : 'settle';
+    await ledger?.transfer(kind, record.createdAt, settlement(call.reserved, charged), record.id);
+    return charged;
+  }
 
   return {
     async begin(call) {
@@ -41,11 +58,8 @@ export function callJournal({ db, engine }: Records): CallJournal {
         const call = await take(transaction, record.id);
         if (call === undefined) return undefined;
         await transaction.insertInto('usage').values(toUsageRow(record)).execute();
-        if (call.reserved === 0 && cost === 0) return { charged: 0 };
-        const ledger = await CreditLedger.lock(engine, transaction, call.organization);
-        const charged = Math.min(cost, call.reserved + (ledger?.balance.available ?? 0));
-        const kind = cost === 0 ? 'release' : 'settle';
-        await ledger?.transfer(kind, record.createdAt, settlement(call.reserved, charged), record.id);
+        const charged = await charge(transaction, record, call, cost);
+        await addToDays(transaction, [{ record, charged }]);
         return { charged };
       }),
 

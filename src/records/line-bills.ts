@@ -6,6 +6,7 @@ import { chunks } from './chunks.ts';
 import { CreditLedger, type NewTransfer, settlement } from './credit-ledger.ts';
 import type { Records } from './records.ts';
 import type { Tables } from './tables.ts';
+import { addToDays } from './usage-days.ts';
 import { toRow } from './usage-store.ts';
 
 /** Rows of one statement. */
@@ -33,7 +34,7 @@ export async function storeBills(
   }
   const held = await takeHeld(transaction, bills);
   const byOrganization = Map.groupBy(bills, ({ record }) => record.organization);
-  let uncovered = bills.reduce((sum, { cost }) => sum + cost, 0);
+  const paid = new Map<Id<'usage'>, MicroCredits>();
   // In the same order everywhere, so that two transactions never wait for each other.
   for (const [organization, theirs] of [...byOrganization].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const charged = theirs.filter(({ record, cost }) => cost > 0 || held.has(record.id));
@@ -41,9 +42,11 @@ export async function storeBills(
     const ledger = await CreditLedger.lock(engine, transaction, organization);
     const transfers = settlements(charged, held, ledger?.balance.available ?? 0);
     await ledger?.transferAll(transfers);
-    for (const { amounts } of transfers) uncovered -= amounts.revenue ?? 0;
+    for (const { call, amounts } of transfers) if (call !== null) paid.set(call, amounts.revenue ?? 0);
   }
-  return uncovered;
+  const charged = bills.map(({ record, cost }) => ({ record, cost, charged: paid.get(record.id) ?? 0 }));
+  await addToDays(transaction, charged);
+  return charged.reduce((sum, bill) => sum + bill.cost - bill.charged, 0);
 }
 
 /** Takes calls out of the journal that hold credits, and tells how many each held. */

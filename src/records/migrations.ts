@@ -21,6 +21,19 @@ const OPEN_BATCH = sql<boolean>`status IN ('validating', 'in_progress', 'finaliz
 /** As above, of src/records/video-store.ts. */
 const OPEN_VIDEO = sql<boolean>`status IN ('queued', 'in_progress')`;
 
+/** Days of all rows that there are, with what was charged for them. */
+export const USAGE_OF_BEFORE = `INSERT INTO usage_days
+  SELECT usage.organization, usage.created_at / 86400, usage.endpoint, usage.model,
+    COUNT(*), SUM(CASE WHEN usage.status = 'failed' THEN 1 ELSE 0 END),
+    SUM(usage.input_tokens), SUM(usage.output_tokens), SUM(COALESCE(usage.characters, 0)),
+    SUM(COALESCE(usage.audio_seconds, 0)), SUM(COALESCE(paid.amount, 0))
+  FROM usage LEFT JOIN (
+    SELECT credit_transfers.call_id, SUM(credit_entries.amount) AS amount
+    FROM credit_transfers JOIN credit_entries ON credit_entries.transfer = credit_transfers.sequence
+    WHERE credit_entries.account = 'revenue' GROUP BY credit_transfers.call_id
+  ) AS paid ON paid.call_id = usage.id
+  GROUP BY usage.organization, usage.created_at / 86400, usage.endpoint, usage.model`;
+
 /**
  * Steps from nothing to today's tables, for both engines. The database counts those done. A step is never
  * changed once it was in use: add another.
@@ -264,6 +277,27 @@ export const MIGRATIONS: readonly Migration[] = [
     schema.createIndex('videos_by_organization').on('videos').columns(['organization', 'sequence']),
     schema.createIndex('videos_open').on('videos').column('sequence').where(OPEN_VIDEO),
     schema.createIndex('videos_open_by_source').on('videos').column('source').where(OPEN_VIDEO),
+  ],
+
+  ({ schema, integer, real, table }) => [
+    // Keys of before there were roles were made by who runs the service, and could do everything.
+    schema.alterTable('api_keys').addColumn('role', 'text', (column) => column.notNull().defaultTo('admin')),
+    schema.alterTable('api_keys').addColumn('name', 'text'),
+    schema.createIndex('api_keys_by_organization').on('api_keys').columns(['organization', 'sequence']),
+    table('usage_days')
+      .addColumn('organization', 'text', (column) => column.notNull())
+      .addColumn('day', integer, (column) => column.notNull())
+      .addColumn('endpoint', 'text', (column) => column.notNull())
+      .addColumn('model', 'text', (column) => column.notNull())
+      .addColumn('requests', integer, (column) => column.notNull())
+      .addColumn('failed', integer, (column) => column.notNull())
+      .addColumn('input_tokens', integer, (column) => column.notNull())
+      .addColumn('output_tokens', integer, (column) => column.notNull())
+      .addColumn('characters', integer, (column) => column.notNull())
+      .addColumn('audio_seconds', real, (column) => column.notNull())
+      .addColumn('charged', integer, (column) => column.notNull())
+      .addPrimaryKeyConstraint('usage_days_key', ['organization', 'day', 'endpoint', 'model']),
+    USAGE_OF_BEFORE,
   ],
 ];
 

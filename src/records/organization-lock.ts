@@ -3,7 +3,13 @@ import type { Records } from './records.ts';
 import type { Tables } from './tables.ts';
 
 /** What an organization adds to one at a time. Any numbers that no other lock takes. */
-const LOCKS = { batches: 1_734_509, files: 1_734_510, voices: 1_734_511, videos: 1_734_512 } as const;
+const LOCKS = {
+  batches: 1_734_509,
+  files: 1_734_510,
+  voices: 1_734_511,
+  videos: 1_734_512,
+  keys: 1_734_513,
+} as const;
 
 /**
  * Others who add to the same wait here until the transaction ends. Otherwise two that are made at once would both be the

@@ -137,8 +137,18 @@ describe('a file', () => {
     expect(rows[2]).toMatchObject({ inputTokens: 3, outputTokens: 4, characters: 12 });
     expect(rows[2]).not.toHaveProperty('transcript');
 
+    expect(await usage.days({ organization: 'a', from: 0, to: 0 })).toMatchObject([
+      { endpoint: '/v1/audio/speech', requests: 1, inputTokens: 3, characters: 12 },
+      { endpoint: '/v1/audio/transcriptions', requests: 1, audioSeconds: 1.5 },
+    ]);
+
     const keys = apiKeyStore(records, new ManualClock());
-    expect(await keys.findByHash('hash_1')).toMatchObject({ id: 'key_1', organization: 'a', createdAt: 7 });
+    expect(await keys.findByHash('hash_1')).toMatchObject({
+      id: 'key_1',
+      organization: 'a',
+      createdAt: 7,
+      role: 'admin',
+    });
     expect(await keys.findByHash('hash_2')).toBeUndefined();
     const organizations = await records.db.selectFrom('organizations').selectAll().orderBy('id').execute();
     expect(organizations).toEqual([

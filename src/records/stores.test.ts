@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Insertable, sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { accountStoreCases } from '../../test/cases/accounts-store.cases.ts';
+import { accountStoreCases, journalCall, rowOf } from '../../test/cases/accounts-store.cases.ts';
 import { apiKeyStoreCases } from '../../test/cases/api-key-store.cases.ts';
 import { batchStoreCases } from '../../test/cases/batch-store.cases.ts';
 import { fileStoreCases } from '../../test/cases/file-store.cases.ts';
 import { organizationStoreCases } from '../../test/cases/organization-store.cases.ts';
 import { responseStoreCases, storedMessage, storedResponse } from '../../test/cases/response-store.cases.ts';
-import { usageStoreCases } from '../../test/cases/usage-store.cases.ts';
+import { usageRecord, usageStoreCases } from '../../test/cases/usage-store.cases.ts';
 import { videoStoreCases } from '../../test/cases/video-store.cases.ts';
 import { voiceStoreCases } from '../../test/cases/voice-store.cases.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
@@ -26,6 +26,7 @@ import { callJournal } from './call-journal.ts';
 import { creditStore } from './credit-store.ts';
 import { fileStore } from './file-store.ts';
 import { storeBills } from './line-bills.ts';
+import { USAGE_OF_BEFORE } from './migrations.ts';
 import { openRecords } from './open-records.ts';
 import { organizationStore } from './organization-store.ts';
 import type { Records } from './records.ts';
@@ -38,7 +39,7 @@ import { voiceStore } from './voice-store.ts';
 
 /** All that hold something. */
 const TABLES: readonly (keyof Tables)[] = [
-  ...(['usage', 'api_keys', 'organizations', 'responses', 'response_items'] as const),
+  ...(['usage', 'usage_days', 'api_keys', 'organizations', 'responses', 'response_items'] as const),
   ...(['instances', 'open_calls', 'credit_accounts', 'credit_transfers', 'credit_entries'] as const),
   ...(['files', 'idempotency_keys', 'batches', 'batch_parts', 'jobs', 'videos', 'voices'] as const),
 ];
@@ -104,6 +105,27 @@ function storeCases(fresh: () => Promise<Records>): void {
     await store.put('a', response, [storedMessage('i1'), storedMessage('i2')]);
     await store.delete('a', response.id);
     expect(await records.db.selectFrom('response_items').selectAll().execute()).toEqual([]);
+  });
+  test('days of a database of before have the sums that they would have been given', async () => {
+    const records = await open();
+    const usage = usageRows(records);
+    const calls = callJournal(records);
+    await creditStore(records).grant('a', 100, 1);
+    for (const organization of ['a', 'b']) {
+      const call = journalCall({ organization, reserved: organization === 'a' ? 60 : 0 });
+      await calls.begin(call);
+      await calls.end({ ...rowOf(call, 'failed'), characters: 7, audioSeconds: 0.5 }, 25);
+      await usage.insert(usageRecord({ organization }));
+    }
+    const read = async () => [
+      await usage.days({ organization: 'a', from: 0, to: 99_999 }),
+      await usage.days({ organization: 'b', from: 0, to: 99_999 }),
+    ];
+    const added = await read();
+    expect(added[0]).toMatchObject([{ requests: 2, failed: 1, charged: 25 }]);
+    await records.db.deleteFrom('usage_days').execute();
+    await sql.raw(USAGE_OF_BEFORE).execute(records.db);
+    expect(await read()).toEqual(added);
   });
   describe('organizations', () => {
     const clock = new ManualClock();

@@ -1,5 +1,6 @@
 import type { Generated } from 'kysely';
 import type { CreditAccount, MicroCredits, TransferKind } from '../contract/accounts-store.ts';
+import type { KeyRole } from '../contract/api-key.ts';
 import type { BatchPart, BatchStatus } from '../contract/batch-store.ts';
 import type { FilePurpose } from '../contract/file-store.ts';
 import type { Id } from '../contract/id.ts';
@@ -15,6 +16,7 @@ import type { VideoStatus } from '../contract/video-store.ts';
  */
 export interface Tables {
   usage: UsageTable;
+  usage_days: UsageDayTable;
   api_keys: ApiKeyTable;
   organizations: OrganizationTable;
   responses: ResponseTable;
@@ -50,13 +52,31 @@ interface UsageTable {
   request_id: Id<'request'>;
 }
 
+/** Sums of usage rows, which every row is added to in its own transaction. */
+interface UsageDayTable {
+  organization: string;
+  /** Days since 1970-01-01, in UTC. */
+  day: number;
+  endpoint: EndpointLabel;
+  model: string;
+  requests: number;
+  failed: number;
+  input_tokens: number;
+  output_tokens: number;
+  characters: number;
+  audio_seconds: number;
+  charged: MicroCredits;
+}
+
 interface ApiKeyTable {
   sequence: Generated<number>;
   id: Id<'key'>;
   /** SHA-256 in hex. */
   key_hash: string;
   organization: string;
+  name: string | null;
   hint: string;
+  role: KeyRole;
   created_at: number;
   revoked_at: number | null;
 }

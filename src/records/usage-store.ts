@@ -3,6 +3,7 @@ import { invalidRequest } from '../contract/error.ts';
 import type { UsageReader, UsageRecord } from '../contract/usage.ts';
 import type { Records } from './records.ts';
 import type { Tables } from './tables.ts';
+import { readDays } from './usage-days.ts';
 
 type Usage = Tables['usage'];
 
@@ -31,6 +32,8 @@ export function usageStore({ db }: Records): UsageReader {
         .execute();
       return { records: rows.slice(0, limit).map(toRecord), hasMore: rows.length > limit };
     },
+
+    days: (query) => readDays(db, query),
   };
 }
 

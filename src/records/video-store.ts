@@ -7,6 +7,7 @@ import { forgetMade, type Making, madeBefore } from './idempotency.ts';
 import { lockOrganization } from './organization-lock.ts';
 import type { Records } from './records.ts';
 import type { Tables } from './tables.ts';
+import { addToDays } from './usage-days.ts';
 import { toRow as toUsageRow } from './usage-store.ts';
 
 type Videos = Tables['videos'];
@@ -162,11 +163,14 @@ export function videoStore({ db, engine }: Records): VideoStore {
         if (ended === undefined) return false;
         await transaction.insertInto('usage').values(toUsageRow(record)).execute();
         const { organization, reserved } = ended;
-        if (reserved === 0 && cost === 0) return true;
-        const ledger = await CreditLedger.lock(engine, transaction, organization);
-        const charged = Math.min(cost, reserved + (ledger?.balance.available ?? 0));
-        const kind = cost === 0 ? 'release' : 'settle';
-        await ledger?.transfer(kind, end.at, settlement(reserved, charged), record.id);
+        let charged = 0;
+        if (reserved > 0 || cost > 0) {
+          const ledger = await CreditLedger.lock(engine, transaction, organization);
+          charged = Math.min(cost, reserved + (ledger?.balance.available ?? 0));
+          const kind = cost === 0 ? 'release' : 'settle';
+          await ledger?.transfer(kind, end.at, settlement(reserved, charged), record.id);
+        }
+        await addToDays(transaction, [{ record, charged }]);
         return true;
       }),
 

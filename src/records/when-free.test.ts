@@ -3,10 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { usageRecord } from '../../test/cases/usage-store.cases.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
-import { usageRows } from '../../test/support/usage-rows.ts';
 import { apiKeyStore } from './api-key-store.ts';
+import { organizationStore } from './organization-store.ts';
 import { openSqlite } from './sqlite-records.ts';
 import { whenFree } from './when-free.ts';
 
@@ -23,10 +22,10 @@ test('a row waits for another process that holds the file; the thread does not, 
   const other = new Database(path);
   other.run('BEGIN IMMEDIATE');
   const started = performance.now();
-  const writing = usageRows(records).insert(usageRecord());
+  const writing = organizationStore(records, new ManualClock()).note(['b']);
   // A transaction waits as a single statement does.
   const keys = apiKeyStore(records, new ManualClock());
-  const creating = keys.create({ organization: 'a', keyHash: 'h', hint: 'sk-…' });
+  const creating = keys.create({ organization: 'a', keyHash: 'h', hint: 'sk-…', role: 'member' });
   expect(await keys.findByHash('h')).toBeUndefined();
   expect(await keys.list()).toEqual([]);
   // The statements were tried and have given the thread back.
@@ -37,7 +36,7 @@ test('a row waits for another process that holds the file; the thread does not, 
   await writing;
   const record = await creating;
   expect(await keys.findByHash('h')).toEqual(record);
-  expect(other.query('SELECT count(*) AS rows FROM usage').get()).toEqual({ rows: 1 });
+  expect(other.query('SELECT count(*) AS rows FROM organizations').get()).toEqual({ rows: 2 });
   other.close();
   await records.close();
 });

@@ -64,6 +64,9 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
   const rows = async ({ usage }: AccountStores, organization = 'a') =>
     (await usage.list({ organization, limit: 300 })).records;
 
+  const days = ({ usage }: AccountStores, organization = 'a') =>
+    usage.days({ organization, from: 0, to: 99_999 });
+
   describe('a grant', () => {
     test('is available, and adds to what was there', async () => {
       const { credits } = await open();
@@ -123,6 +126,7 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
       expect(await stores.credits.balance('a')).toEqual(
         balance({ available: 75, revenue: 25, granted: -100 }),
       );
+      expect(await days(stores)).toMatchObject([{ requests: 1, inputTokens: 1, charged: 25 }]);
     });
 
     test('is refused when too little is available, and nothing happened', async () => {
@@ -195,6 +199,8 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
       );
       const { records } = await stores.usage.list({ organization: 'a', limit: 2000 });
       expect(records).toEqual(calls.map((call) => rowOf(call)).reverse());
+      expect(await days(stores)).toMatchObject([{ requests: 1203, failed: 0, charged: revenue }]);
+      expect(await days(stores, 'b')).toMatchObject([{ requests: 1, charged: 20 }]);
       expect(await rows(stores, 'b')).toEqual([rowOf(foreign)]);
       const history = await stores.credits.history('a', { limit: 2 });
       expect(history).toMatchObject([
@@ -219,6 +225,8 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
       expect(await stores.storeBills(bills)).toBe(15);
       expect(await rows(stores)).toHaveLength(3);
       expect(await stores.credits.balance('a')).toEqual(balance({ revenue: 5, granted: -5 }));
+      expect(await days(stores)).toMatchObject([{ requests: 3, charged: 5 }]);
+      expect(await days(stores, 'b')).toMatchObject([{ requests: 1, charged: 0 }]);
       expect(await stores.credits.history('a', { limit: 5 })).toHaveLength(3);
       expect(await stores.credits.history('b', { limit: 5 })).toEqual([]);
     });
@@ -243,6 +251,7 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
         'of the batch',
       );
       expect(await rows(stores)).toEqual([]);
+      expect(await days(stores)).toEqual([]);
       expect(await stores.calls.openCalls('i1', 5)).toEqual([call]);
       expect(await stores.credits.balance('a')).toMatchObject({ available: 40, reserved: 60 });
     });

@@ -19,6 +19,7 @@ export function organizationStoreCases(open: () => Promise<OrganizationStores>, 
     organization,
     keyHash: hashApiKey(name),
     hint: 'sk-ab…',
+    role: 'member' as const,
   });
 
   test('are made by what names them first: a key, a grant, a fixed key', async () => {

@@ -339,6 +339,9 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
         ...{ status: 'completed', runner: 'r1', startedAt: NOW + 1, completedAt: NOW + 9, made: MADE },
       });
       expect((await stores.usage.list({ organization: 'a', limit: 5 })).records).toEqual([bill.record]);
+      expect(await stores.usage.days({ organization: 'a', from: 0, to: 99_999 })).toMatchObject([
+        { requests: 1, charged: 30 },
+      ]);
       expect(await stores.credits.balance('a')).toMatchObject({ available: 70, reserved: 0, revenue: 30 });
       // Nothing of it happens twice.
       expect(await stores.videos.end(video.id, 'r1', COMPLETED, bill)).toBe(false);

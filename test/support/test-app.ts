@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { AnyElysia } from 'elysia';
 import { buildApp } from '../../src/app.ts';
 import type { CreditStore } from '../../src/contract/accounts-store.ts';
@@ -36,6 +37,7 @@ export interface TestAppOptions {
   readonly readiness?: () => ReadonlyMap<string, ReadyReport>;
   readonly requestBytes?: number;
   readonly draining?: () => boolean;
+  readonly consoleFolder?: string;
   readonly allowedOrigins?: readonly string[];
   readonly wrongKeysPerMinute?: number;
   readonly requestLimits?: RequestLimits;
@@ -69,15 +71,18 @@ export function testApp(options: TestAppOptions = {}): TestApp {
     { keyHash: hashApiKey(KEY_A), organization: 'a' },
     { keyHash: hashApiKey(KEY_B), organization: 'b' },
   ];
+  const keys = apiKeyStore(records, clock);
   const app = buildApp({
     version: '0.0.0',
+    consoleFolder: options.consoleFolder ?? join(import.meta.dirname, '../fixtures/console'),
     clock,
     log,
     metrics,
     showMetrics: options.showMetrics ?? true,
     authenticate: authenticator({
       fixedKeys,
-      store: apiKeyStore(records, clock),
+      store: keys,
+      operators: ['a'],
       wrongKeys: new WrongKeys(options.wrongKeysPerMinute ?? 1_000_000, clock),
       addressOf: clientAddress([]),
     }),
@@ -85,6 +90,7 @@ export function testApp(options: TestAppOptions = {}): TestApp {
     requestLimits: options.requestLimits ?? noRequestLimits,
     requestBytes: options.requestBytes ?? 64 * 1024,
     modelIds: ['svc-tts', 'svc-tts-fast'],
+    keys,
     usage,
     credits,
     registry: { routes: options.routes ?? [], readiness: options.readiness ?? (() => new Map()) },

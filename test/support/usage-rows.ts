@@ -1,5 +1,6 @@
 import type { UsageReader, UsageRecord } from '../../src/contract/usage.ts';
 import type { Records } from '../../src/records/records.ts';
+import { addToDays } from '../../src/records/usage-days.ts';
 import { toRow, usageStore } from '../../src/records/usage-store.ts';
 
 /** Usage that a test may write without a call. */
@@ -12,7 +13,10 @@ export function usageRows(records: Records): UsageRows {
   return {
     ...usageStore(records),
     async insert(record) {
-      await records.db.insertInto('usage').values(toRow(record)).execute();
+      await records.db.transaction().execute(async (transaction) => {
+        await transaction.insertInto('usage').values(toRow(record)).execute();
+        await addToDays(transaction, [{ record, charged: 0 }]);
+      });
     },
   };
 }

@@ -1,13 +1,13 @@
 import { localStorageColorSchemeManager, MantineProvider } from '@mantine/core';
 import { Router } from 'wouter';
 import { useHashLocation } from 'wouter/use-hash-location';
+import { PluginStates } from '../client/plugin-states.tsx';
 import { SessionProvider } from '../client/session.tsx';
+import { styleNonce } from '../client/style-nonce.ts';
 import { ErrorBoundary } from './error-boundary.tsx';
 import { Frame } from './frame.tsx';
 import { PageSwitch } from './page-switch.tsx';
-import { PluginStates } from './plugin-states.tsx';
 import { SignIn } from './sign-in.tsx';
-import { styleNonce } from './style-nonce.ts';
 import { cssVariables, theme } from './theme.ts';
 
 const colorScheme = localStorageColorSchemeManager({ key: 'console.color-scheme' });

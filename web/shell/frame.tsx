@@ -14,11 +14,11 @@ import {
 import { useDisclosure } from '@mantine/hooks';
 import { type ReactNode, useEffect } from 'react';
 import { Link, useLocation } from 'wouter';
+import { usePlugin } from '../client/plugin-states.tsx';
 import { useSession } from '../client/session.tsx';
 import { type ConsolePage, PAGE_GROUPS } from '../pages/pages.ts';
 import { Icon } from '../parts/icon.tsx';
 import classes from './frame.module.css';
-import { usePlugin } from './plugin-states.tsx';
 import { SCHEMES } from './theme.ts';
 
 /** Header, navigation, and the page between them. */

@@ -1,11 +1,11 @@
 import { Anchor, Center, Loader } from '@mantine/core';
 import { type ComponentType, Suspense } from 'react';
 import { Link, Redirect, Route, Switch, useLocation } from 'wouter';
+import { type PluginState, usePlugin } from '../client/plugin-states.tsx';
 import { type ConsolePage, PAGES } from '../pages/pages.ts';
 import { Empty } from '../parts/empty.tsx';
 import { Page } from '../parts/page.tsx';
 import { ErrorBoundary } from './error-boundary.tsx';
-import { type PluginState, usePlugin } from './plugin-states.tsx';
 
 /** The page that the address names. */
 export function PageSwitch() {

@@ -1,5 +1,143 @@
+import { Group, SegmentedControl, Select, SimpleGrid, Table, Text } from '@mantine/core';
+import { useMemo, useState } from 'react';
+import { useSession } from '../../client/session.tsx';
+import { useLoad } from '../../client/use-load.ts';
+import { Empty } from '../../parts/empty.tsx';
+import { FaultNote } from '../../parts/fault-note.tsx';
+import { Figure } from '../../parts/figure.tsx';
 import { Page } from '../../parts/page.tsx';
+import { Panel } from '../../parts/panel.tsx';
+import { countWords, creditWords, secondsWords } from '../../parts/words.ts';
+import { RequestTable } from './request-table.tsx';
+import { UsageBars } from './usage-bars.tsx';
+import { chartOf, MEASURES, type Measure, type Split, totalsOf, type UsageTotal } from './usage-sums.ts';
+import type { Credits, UsageSummary } from './usage-wire.ts';
 
+/** What the organization used: credits, sums by day, the last requests. */
 export default function UsagePage() {
-  return <Page title="Usage" text="What your organization used, and what it may still spend." />;
+  const { client } = useSession();
+  const [days, setDays] = useState('30');
+  const credits = useLoad((signal) => client.get<Credits>('v1/credits', { signal }), [client]);
+  const summary = useLoad(
+    (signal) => client.get<UsageSummary>('v1/usage/summary', { signal, query: { days } }),
+    [client, days],
+  );
+  const totals = useMemo(() => totalsOf(summary.value?.data ?? []), [summary.value]);
+  const sum = (measure: Measure) => totals.reduce((total, row) => total + row[measure], 0);
+
+  return (
+    <Page
+      title="Usage"
+      text="What your organization used, by days in UTC, and what it may still spend."
+      actions={
+        <SegmentedControl
+          aria-label="Days"
+          value={days}
+          onChange={setDays}
+          data={['7', '30', '90'].map((value) => ({ value, label: `${value} days` }))}
+        />
+      }
+    >
+      <FaultNote fault={credits.fault} onRetry={credits.reload} />
+      <FaultNote fault={summary.fault} onRetry={summary.reload} />
+      <SimpleGrid cols={{ base: 2, xs: 3, md: 6 }}>
+        <Figure name="Credits">
+          {credits.value === undefined ? '–' : creditWords(credits.value.balance)}
+        </Figure>
+        <Figure name="Held for running work">
+          {credits.value === undefined ? '–' : creditWords(credits.value.reserved)}
+        </Figure>
+        <Figure name="Requests">{countWords(sum('requests'))}</Figure>
+        <Figure name="Failed">{countWords(sum('failed'))}</Figure>
+        <Figure name="Audio">{secondsWords(sum('audio_seconds'))}</Figure>
+        <Figure name="Charged">{creditWords(sum('credits'))}</Figure>
+      </SimpleGrid>
+      {summary.value !== undefined && <Chart summary={summary.value} />}
+      {totals.length > 0 && (
+        <Panel title="By endpoint and model">
+          <Totals totals={totals} />
+        </Panel>
+      )}
+      <RequestTable />
+    </Page>
+  );
+}
+
+function Chart({ summary }: { readonly summary: UsageSummary }) {
+  const [measure, setMeasure] = useState<Measure>('requests');
+  const [split, setSplit] = useState<Split>('endpoint');
+  const chart = useMemo(() => chartOf(summary, measure, split), [summary, measure, split]);
+  const label = MEASURES.find(({ value }) => value === measure)?.label ?? measure;
+  return (
+    <Panel
+      title="Day by day"
+      actions={
+        <Group gap="xs">
+          <Select
+            aria-label="What is counted"
+            data={MEASURES}
+            value={measure}
+            onChange={(value) => value !== null && setMeasure(value)}
+            allowDeselect={false}
+            w={170}
+          />
+          <SegmentedControl
+            aria-label="Split by"
+            value={split}
+            onChange={(value) => setSplit(value as Split)}
+            data={[
+              { value: 'endpoint', label: 'Endpoint' },
+              { value: 'model', label: 'Model' },
+            ]}
+          />
+        </Group>
+      }
+    >
+      {chart.series.length === 0 ? (
+        <Empty text="Nothing of this in these days." />
+      ) : (
+        <UsageBars chart={chart} label={`${label} by day and ${split}`} />
+      )}
+    </Panel>
+  );
+}
+
+function Totals({ totals }: { readonly totals: readonly UsageTotal[] }) {
+  return (
+    <Table.ScrollContainer minWidth={760}>
+      <Table>
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Endpoint</Table.Th>
+            <Table.Th>Model</Table.Th>
+            {MEASURES.map(({ value, label }) => (
+              <Table.Th key={value} ta="right">
+                {label}
+              </Table.Th>
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {totals.map((row) => (
+            <Table.Tr key={`${row.endpoint} ${row.model}`}>
+              <Table.Td>
+                <Text size="sm">{row.endpoint}</Text>
+              </Table.Td>
+              <Table.Td>{row.model}</Table.Td>
+              {MEASURES.map(({ value }) => (
+                <Table.Td key={value} ta="right">
+                  {measureWords(value, row[value])}
+                </Table.Td>
+              ))}
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  );
+}
+
+function measureWords(measure: Measure, value: number): string {
+  if (measure === 'credits') return creditWords(value);
+  return measure === 'audio_seconds' ? value.toFixed(1) : countWords(value);
 }

@@ -1,6 +1,6 @@
 import { createContext, type ReactNode, useContext } from 'react';
-import { useSession } from '../client/session.tsx';
-import { type Loaded, useLoad } from '../client/use-load.ts';
+import { useSession } from './session.tsx';
+import { type Loaded, useLoad } from './use-load.ts';
 
 export type PluginState = 'on' | 'starting' | 'stopping' | 'off' | 'failed';
 
@@ -15,7 +15,10 @@ export interface PluginInfo {
   readonly detail?: string;
   readonly routes: readonly string[];
   /** False when the service was started without it. */
-  readonly switchable?: boolean;
+  readonly switchable: boolean;
+  /** Names of plugins without which it cannot be on, and of those that cannot without it. */
+  readonly needs: readonly string[];
+  readonly needed_by: readonly string[];
 }
 
 const Plugins = createContext<Loaded<readonly PluginInfo[]> | undefined>(undefined);

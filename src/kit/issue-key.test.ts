@@ -1,16 +1,18 @@
 import { sql } from 'kysely';
 import { afterEach, describe, expect, test } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
-import { hashApiKey } from '../kit/api-key.ts';
-import { apiKeyStore } from './api-key-store.ts';
+import { apiKeyStore } from '../records/api-key-store.ts';
+import type { Records } from '../records/records.ts';
+import { openSqlite } from '../records/sqlite-records.ts';
+import { hashApiKey } from './api-key.ts';
 import { issueFirstKey, issueKey } from './issue-key.ts';
-import type { Records } from './records.ts';
-import { openSqlite } from './sqlite-records.ts';
 
 const opened: Records[] = [];
 afterEach(async () => {
   for (const records of opened.splice(0)) await records.close();
 });
+
+const A = { organization: 'a', role: 'member' } as const;
 
 function open() {
   const records = openSqlite(':memory:');
@@ -21,7 +23,7 @@ function open() {
 describe('keys', () => {
   test('are random, and only their hash is stored', async () => {
     const { records, store } = open();
-    const issued = await Promise.all([issueKey(store, 'a'), issueKey(store, 'a')]);
+    const issued = await Promise.all([issueKey(store, A), issueKey(store, A)]);
     const [first, second] = issued.map(({ key }) => key);
     expect(first).toMatch(/^sk-[\w-]{43}$/);
     expect(first).not.toBe(second);
@@ -34,7 +36,7 @@ describe('keys', () => {
   test('the first start makes one for the organization default, later starts none', async () => {
     const { store } = open();
     const issued = await issueFirstKey(store);
-    expect(issued?.record.organization).toBe('default');
+    expect(issued?.record).toMatchObject({ organization: 'default', role: 'admin', name: null });
     expect(await issueFirstKey(store)).toBeUndefined();
     await store.revoke(issued?.record.id ?? '');
     expect(await issueFirstKey(store)).toBeUndefined();

@@ -1,0 +1,188 @@
+/**
+ * Builds the console of web/ into .cache/console, only when something that it is made of has changed. The files have
+ * names that change with their content; the service serves them (src/http/console-route.ts).
+ *
+ *   bun scripts/build-console.ts            build what changed
+ *   bun scripts/build-console.ts --watch    and again at every change, until it is ended
+ */
+
+import { existsSync, readdirSync, readFileSync, watch } from 'node:fs';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join, relative } from 'node:path';
+import type { BunPlugin } from 'bun';
+import { sha256 } from '../src/engines/content-hash.ts';
+import { CONSOLE_FOLDER } from '../src/http/console-route.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const WEB = join(ROOT, 'web');
+const STAMP = 'stamp';
+
+/** A file of the built console. */
+interface BuiltFile {
+  readonly name: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+/**
+ * Makes sure that the built console is there and belongs to the present sources.
+ * @returns false when it already did.
+ * @throws Error with what the bundler said.
+ */
+export async function buildConsole(): Promise<boolean> {
+  const stamp = inputDigest();
+  const stampPath = join(CONSOLE_FOLDER, STAMP);
+  if (existsSync(stampPath) && readFileSync(stampPath, 'utf8') === stamp) return false;
+  const files = await bundle();
+  // Made beside the place where it will be, so that a service that runs never finds half of it.
+  const fresh = `${CONSOLE_FOLDER}.new`;
+  await rm(fresh, { recursive: true, force: true });
+  await mkdir(fresh, { recursive: true });
+  for (const { name, bytes } of files) {
+    await Bun.write(join(fresh, name), bytes);
+    if (/\.(css|js)$/.test(name))
+      await Bun.write(join(fresh, `${name}.gz`), Bun.gzipSync(bytes, { level: 9 }));
+  }
+  await Bun.write(join(fresh, STAMP), stamp);
+  await rm(CONSOLE_FOLDER, { recursive: true, force: true });
+  await rename(fresh, CONSOLE_FOLDER);
+  return true;
+}
+
+/** Digest of the sources, the packages and the bundler. */
+function inputDigest(): string {
+  const sources = readdirSync(WEB, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !/\.test\.tsx?$/.test(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
+  const inputs = [join(ROOT, 'bun.lock'), import.meta.filename, ...sources];
+  const digests = inputs.map((path) => `${relative(ROOT, path)} ${sha256(readFileSync(path))}`);
+  return sha256([Bun.version, ...digests].join('\n'));
+}
+
+async function bundle(): Promise<BuiltFile[]> {
+  const scripts = await separateScripts();
+  const outputs = await build([join(WEB, 'index.html')], {
+    splitting: true,
+    plugins: [scriptAddresses(scripts)],
+  });
+  const files = await Promise.all(
+    outputs.map(async (output) => ({
+      name: basename(output.path),
+      bytes: new Uint8Array(await output.arrayBuffer()),
+    })),
+  );
+  return [...withOneStyle(files), ...scripts.values()];
+}
+
+async function build(
+  entrypoints: string[],
+  more: Partial<Bun.BuildConfig> = {},
+): Promise<Bun.BuildArtifact[]> {
+  const { outputs } = await Bun.build({
+    entrypoints,
+    target: 'browser',
+    minify: true,
+    naming: { entry: '[name].[ext]', chunk: '[name]-[hash].[ext]', asset: '[name]-[hash].[ext]' },
+    define: { 'process.env.NODE_ENV': '"production"' },
+    ...more,
+  });
+  return outputs;
+}
+
+/**
+ * The page with one style for all: the bundler makes one for each script that is loaded later, and nothing that would
+ * load it. The page is served one level above its files.
+ */
+function withOneStyle(files: readonly BuiltFile[]): BuiltFile[] {
+  const page = textOf(files.find(({ name }) => name === 'index.html'));
+  const linked = /href="\.\/([^"]+\.css)"/.exec(page)?.[1] ?? '';
+  const styles = files.filter(({ name }) => name.endsWith('.css'));
+  const first = styles.find(({ name }) => name === linked);
+  const others = styles.filter((style) => style !== first);
+  const style = encoded([first, ...others].map(textOf).join('\n'));
+  const styleName = `index-${sha256(style).slice(0, 8)}.css`;
+  const html = page.replace(linked, styleName).replaceAll(/(src|href)="\.\//g, '$1="./console/');
+  return [
+    ...files.filter((file) => file.name !== 'index.html' && !styles.includes(file)),
+    { name: styleName, bytes: style },
+    { name: 'index.html', bytes: encoded(html) },
+  ];
+}
+
+function textOf(file: BuiltFile | undefined): string {
+  if (file === undefined) throw new Error('the bundler made no page or no style');
+  return new TextDecoder().decode(file.bytes);
+}
+
+function encoded(text: string): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(text);
+}
+
+/** Scripts that the browser loads beside the page, by their path. Before the page, as no build may begin within another. */
+async function separateScripts(): Promise<ReadonlyMap<string, BuiltFile>> {
+  const paths = readdirSync(WEB, { recursive: true, encoding: 'utf8' })
+    .filter((path) => /-(worklet|worker)\.ts$/.test(path))
+    .map((path) => join(WEB, path));
+  const scripts = paths.map(async (path) => {
+    const [output] = await build([path]);
+    if (output === undefined) throw new Error(`${path} came to nothing`);
+    const bytes = new Uint8Array(await output.arrayBuffer());
+    const name = `${basename(path, '.ts')}-${sha256(bytes).slice(0, 8)}.js`;
+    return [path, { name, bytes }] as const;
+  });
+  return new Map(await Promise.all(scripts));
+}
+
+/** `import address from './x-worklet.ts?url'`: the address of a script of its own. */
+function scriptAddresses(scripts: ReadonlyMap<string, BuiltFile>): BunPlugin {
+  return {
+    name: 'script-addresses',
+    setup(builder) {
+      builder.onResolve({ filter: /\?url$/ }, ({ path, importer }) => ({
+        path: join(dirname(importer), path.slice(0, -'?url'.length)),
+        namespace: 'script-address',
+      }));
+      builder.onLoad({ filter: /.*/, namespace: 'script-address' }, ({ path }) => {
+        const script = scripts.get(path);
+        if (script === undefined)
+          throw new Error(`${path}: such a script ends with -worklet.ts or -worker.ts`);
+        const contents = `export default new URL(${JSON.stringify(`./${script.name}`)}, import.meta.url).href;`;
+        return { contents, loader: 'js' };
+      });
+    },
+  };
+}
+
+async function buildOnce(): Promise<void> {
+  const startMs = performance.now();
+  try {
+    const outcome = (await buildConsole()) ? 'built' : 'up to date';
+    process.stderr.write(`console: ${outcome} (${((performance.now() - startMs) / 1000).toFixed(2)} s)\n`);
+  } catch (error) {
+    process.stderr.write(`console: ${messageOf(error)}\n`);
+    process.exitCode = 1;
+  }
+}
+
+/** What a person can do something with: the bundler's own messages, with their places. */
+export function messageOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(String).join('\n');
+  return error instanceof Error ? error.message : String(error);
+}
+
+if (import.meta.main) {
+  await buildOnce();
+  if (process.argv.includes('--watch')) {
+    let building = Promise.resolve();
+    let wanted = false;
+    // Several changes that come together are built once.
+    watch(WEB, { recursive: true }, () => {
+      if (wanted) return;
+      wanted = true;
+      building = building.then(() => {
+        wanted = false;
+        return buildOnce();
+      });
+    });
+  }
+}

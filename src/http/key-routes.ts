@@ -1,0 +1,136 @@
+import { Type } from '@sinclair/typebox';
+import { Elysia, t } from 'elysia';
+import { type ApiKeyRecord, type ApiKeyStore, KEY_ROLES } from '../contract/api-key.ts';
+import { invalidRequest, ServiceError } from '../contract/error.ts';
+import { issueKey } from '../kit/issue-key.ts';
+import { oneOf } from '../kit/schema-error.ts';
+import { callerOf, requireAdmin } from './caller.ts';
+import { integerIn, readQuery } from './query.ts';
+import { deleted, failure, json, pageOf, pathId, query } from './route-docs.ts';
+import { UnixSeconds } from './schemas.ts';
+
+/** Good keys that an organization may have by this way. */
+export const MOST_KEYS = 1000;
+
+const LIMIT = { minimum: 1, maximum: 100, fallback: 20 };
+const EXAMPLE = 'key_5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f';
+
+const key = {
+  object: Type.Literal('api_key'),
+  id: Type.String({ examples: [EXAMPLE] }),
+  name: Type.Union([Type.String(), Type.Null()], { examples: ['Reception'] }),
+  hint: Type.String({ description: 'How the key begins.', examples: ['sk-4fJa…'] }),
+  role: oneOf(KEY_ROLES, { description: "An admin's key makes and ends keys." }),
+  created_at: UnixSeconds,
+  revoked_at: Type.Union([UnixSeconds, Type.Null()], { description: 'Null while the key is good.' }),
+};
+const Key = Type.Object(key);
+const NewKey = Type.Object({
+  ...key,
+  key: Type.String({ description: 'The key itself, shown this once.', examples: ['sk-4fJa…'] }),
+});
+
+const Wish = t.Object(
+  {
+    name: Type.Optional(
+      Type.Union([Type.String({ minLength: 1, maxLength: 64 }), Type.Null()], {
+        description: 'What you call it.',
+        examples: ['Reception'],
+      }),
+    ),
+    role: Type.Optional(oneOf(KEY_ROLES, { default: 'member' })),
+  },
+  { additionalProperties: false, examples: [{ name: 'Reception', role: 'member' }] },
+);
+
+const FORBIDDEN = failure("The key is a member's: `permission_denied`");
+
+/** Keys of the caller's organization: GET, POST and DELETE of /v1/keys. Those of API_KEYS are not among them. */
+export function keyRoutes(keys: Pick<ApiKeyStore, 'create' | 'listOf' | 'revoke'>) {
+  return new Elysia({ name: 'keys', tags: ['organization'] })
+    .get(
+      '/v1/keys',
+      async ({ request }) => {
+        const { limit, after } = readQuery(request, ['limit', 'after']);
+        const { organization } = callerOf(request);
+        const page = await keys.listOf({ organization, limit: integerIn('limit', limit, LIMIT), after });
+        return {
+          object: 'list',
+          data: page.keys.map(keyObject),
+          first_id: page.keys[0]?.id ?? null,
+          last_id: page.keys.at(-1)?.id ?? null,
+          has_more: page.hasMore,
+        };
+      },
+      {
+        detail: {
+          summary: 'Keys of your organization, newest first',
+          description:
+            'Revoked ones too; fixed keys of `API_KEYS` are not among them. The service keeps no key, only its hash.',
+          parameters: [
+            query('limit', { type: 'integer', minimum: 1, maximum: 100, default: 20 }, 'Keys of a page.'),
+            query('after', { type: 'string' }, 'Id of the last key of the page before.'),
+          ],
+          responses: { 200: json('A page', pageOf(Key, EXAMPLE)), 400: failure('The query is not allowed') },
+        },
+      },
+    )
+    .post(
+      '/v1/keys',
+      async ({ request, body }) => {
+        readQuery(request, []);
+        const { organization } = requireAdmin(request);
+        const { name, role = 'member' } = body;
+        const issued = await issueKey(keys, { organization, role, name }, MOST_KEYS);
+        return { ...keyObject(issued.record), key: issued.key };
+      },
+      {
+        body: Wish,
+        detail: {
+          summary: 'Make a key',
+          description: `For admins' keys. An organization may have ${MOST_KEYS} good keys.`,
+          responses: {
+            200: json('The key, which is shown only now', NewKey),
+            400: failure('A field is not allowed, or there are too many keys: `key_limit_exceeded`'),
+            403: FORBIDDEN,
+          },
+        },
+      },
+    )
+    .delete(
+      '/v1/keys/:key_id',
+      async ({ request, params: { key_id: id } }) => {
+        readQuery(request, []);
+        const { organization, storedKey } = requireAdmin(request);
+        if (id === storedKey) {
+          throw invalidRequest(
+            'A key cannot end itself. Use another one to end it.',
+            'key_id',
+            'invalid_value',
+          );
+        }
+        if (!(await keys.revoke(id, organization))) {
+          throw new ServiceError('not_found', 'Your organization has no good key with this id.');
+        }
+        return { id, object: 'api_key.deleted', deleted: true };
+      },
+      {
+        detail: {
+          summary: 'End a key',
+          description:
+            "For admins' keys. It is over at once, on other machines within five seconds; what it began goes on.",
+          parameters: [pathId('key_id', EXAMPLE)],
+          responses: {
+            200: json('It is over', deleted('api_key.deleted', EXAMPLE)),
+            400: failure('It is the key of this very request'),
+            403: FORBIDDEN,
+            404: failure('Your organization has no good key with this id'),
+          },
+        },
+      },
+    );
+}
+
+function keyObject({ id, name, hint, role, createdAt, revokedAt }: ApiKeyRecord) {
+  return { object: 'api_key', id, name, hint, role, created_at: createdAt, revoked_at: revokedAt };
+}

@@ -1,0 +1,94 @@
+import { Type } from '@sinclair/typebox';
+import { Elysia, t } from 'elysia';
+import type { Clock } from '../contract/clock.ts';
+import type { UsageDay, UsageReader } from '../contract/usage.ts';
+import { callerOf } from '../http/caller.ts';
+import { integerIn, readQuery } from '../http/query.ts';
+import { ErrorSchema } from '../http/schemas.ts';
+import { creditNumber } from './credit-amounts.ts';
+
+const DAY_MS = 86_400_000;
+const DAYS = { minimum: 1, maximum: 92, fallback: 30 };
+
+const Count = Type.Integer({ minimum: 0 });
+const Day = Type.String({ description: 'A day in UTC.', examples: ['2026-11-22'] });
+
+const Summary = t.Object({
+  object: t.Literal('usage.summary'),
+  from: Day,
+  to: Day,
+  data: t.Array(
+    t.Object({
+      day: Day,
+      endpoint: t.String({ examples: ['/v1/audio/speech'] }),
+      model: t.String({ examples: ['svc-tts'] }),
+      requests: Count,
+      failed: Type.Integer({ minimum: 0, description: 'of the requests' }),
+      input_tokens: Count,
+      output_tokens: Count,
+      characters: Count,
+      audio_seconds: Type.Number({ minimum: 0 }),
+      credits: Type.Number({ minimum: 0, description: 'what was charged' }),
+    }),
+  ),
+});
+
+/** GET /v1/usage/summary: sums of the caller's organization by day, endpoint and model. */
+export function usageSummaryRoutes(usage: Pick<UsageReader, 'days'>, clock: Clock) {
+  return new Elysia({ name: 'usage-summary', tags: ['usage'] }).get(
+    '/v1/usage/summary',
+    async ({ request }) => {
+      const { days } = readQuery(request, ['days']);
+      const to = Math.floor(clock.now() / DAY_MS);
+      const from = to + 1 - integerIn('days', days, DAYS);
+      const sums = await usage.days({ organization: callerOf(request).organization, from, to });
+      return {
+        object: 'usage.summary' as const,
+        from: dayName(from),
+        to: dayName(to),
+        data: sums.map(toWire),
+      };
+    },
+    {
+      response: { 200: Summary, 400: ErrorSchema },
+      detail: {
+        summary: 'Usage of your organization by day, endpoint and model',
+        description: 'In order; what nobody asked for on a day is left out.',
+        parameters: [
+          {
+            name: 'days',
+            in: 'query',
+            description: 'How many days, of which today is the last.',
+            schema: {
+              type: 'integer',
+              minimum: DAYS.minimum,
+              maximum: DAYS.maximum,
+              default: DAYS.fallback,
+            },
+            example: 30,
+          },
+        ],
+      },
+    },
+  );
+}
+
+function toWire(sums: UsageDay) {
+  return {
+    day: dayName(sums.day),
+    endpoint: sums.endpoint,
+    model: sums.model,
+    requests: sums.requests,
+    failed: sums.failed,
+    input_tokens: sums.inputTokens,
+    output_tokens: sums.outputTokens,
+    characters: sums.characters,
+    audio_seconds: sums.audioSeconds,
+    credits: creditNumber(sums.charged),
+  };
+}
+
+/** @param day since 1970-01-01. */
+function dayName(day: number): string {
+  return new Date(day * DAY_MS).toISOString().slice(0, 10);
+}

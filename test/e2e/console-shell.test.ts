@@ -1,0 +1,311 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, type TestContext, test } from 'vitest';
+import {
+  CHROMIUM,
+  expectAccessible,
+  expectNoSidewaysScroll,
+  HAS_CHROMIUM,
+  launchBrowser,
+  type OpenConsole,
+  openConsole,
+  PHONE_WIDTH,
+  screenshot,
+} from '../support/console-browser.ts';
+import {
+  type LaunchedService,
+  launchService,
+  NO_MODELS,
+  OTHER_KEY,
+  SERVICE_KEY,
+} from '../support/launcher.ts';
+import { needs } from '../support/needs.ts';
+
+/** The console's shell, and its pages about the organization, in a real browser. */
+
+const PAGES = [
+  'Speak and hear',
+  'Voices',
+  'Realtime',
+  'Responses',
+  'Batches',
+  'Video',
+  'Usage',
+  'API keys',
+  'Plugins',
+];
+/** Those whose parts stand here, not in a test of their own. */
+const OWN = ['/usage', '/keys', '/plugins', '/no-such-page'];
+
+let service: LaunchedService;
+let browser: Browser;
+beforeAll(async () => {
+  if (!HAS_CHROMIUM) return;
+  service = await launchService({ config: `operators = ["a"]\n${NO_MODELS}` });
+  browser = await launchBrowser();
+}, 300_000);
+afterAll(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+let opened: OpenConsole | undefined;
+beforeEach((context: TestContext) => needs(context, HAS_CHROMIUM, `Chromium at ${CHROMIUM}`));
+afterEach(async () => {
+  await opened?.close();
+  opened = undefined;
+});
+
+async function open(
+  ...args: Parameters<typeof openConsole> extends [unknown, unknown, ...infer Rest] ? Rest : never
+) {
+  opened = await openConsole(browser, service.baseUrl, ...args);
+  return opened;
+}
+
+const heading = (page: Page) => page.getByRole('heading', { level: 1 });
+
+describe('signing in', () => {
+  test('with a wrong key says so, and with a good one opens the console', async () => {
+    const { page } = await open({ key: undefined, path: '/keys' });
+    await expectAccessible(page);
+    await screenshot(page, 'sign-in');
+    await page.getByLabel('API key', { exact: true }).fill('sk-wrong');
+    await page.keyboard.press('Enter');
+    await page.getByText('The service does not know this key.').waitFor();
+    await page.getByLabel('API key', { exact: true }).fill(SERVICE_KEY);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'API keys' }).waitFor();
+  });
+
+  test('lasts as long as the tab, and leaves the key nowhere else', async () => {
+    const { page, context, asked, faults } = await open({ path: '/usage' });
+    await page.reload();
+    await heading(page).filter({ hasText: 'Usage' }).waitFor();
+    const stored = (await page.evaluate(
+      `JSON.stringify([location.href, document.cookie, { ...localStorage }, document.documentElement.outerHTML])`,
+    )) as string;
+    expect(stored).not.toContain(SERVICE_KEY);
+    expect(asked.filter((address) => address.includes(SERVICE_KEY))).toEqual([]);
+    expect(asked.filter((address) => !address.startsWith(service.baseUrl))).toEqual([]);
+    expect(service.output()).not.toContain(SERVICE_KEY);
+    const other = await context.newPage();
+    await other.goto(`${service.baseUrl}/#/usage`);
+    await other.getByRole('button', { name: 'Sign in' }).waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('button', { name: 'Sign in' }).waitFor();
+    expect(await page.evaluate('sessionStorage.length')).toBe(0);
+    expect(faults).toEqual([]);
+  });
+
+  test('ends by itself when the key does', async () => {
+    const made = await makeKey('admin');
+    const { page } = await open({ key: made.key, path: '/keys' });
+    await heading(page).filter({ hasText: 'API keys' }).waitFor();
+    expect((await service.fetch(`/v1/keys/${made.id}`, { method: 'DELETE', headers: bearer() })).status).toBe(
+      200,
+    );
+    await page.getByRole('link', { name: 'Usage' }).click();
+    await page.getByText('The service does not take this key any more.').waitFor();
+  });
+});
+
+describe('the shell', () => {
+  test('has a page for everything, and the keyboard reaches them all', async () => {
+    const { page, faults } = await open({ path: '/plugins' });
+    for (const title of PAGES) {
+      const link = page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: title });
+      for (let tabs = 0; !(await link.evaluate('(link) => link === document.activeElement')); tabs += 1) {
+        expect(tabs, `tabs before ${title}`).toBeLessThan(60);
+        await page.keyboard.press('Tab');
+      }
+      await page.keyboard.press('Enter');
+      await heading(page).filter({ hasText: title }).waitFor();
+      expect(await link.getAttribute('aria-current')).toBe('page');
+    }
+    expect(faults).toEqual([]);
+  });
+
+  test('skips the navigation for who asks', async () => {
+    const { page } = await open({ path: '/keys' });
+    await page.evaluate('document.activeElement.blur()');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    expect(await page.evaluate('document.activeElement.id')).toBe('content');
+  });
+
+  test('opens with the first page, and says when there is no such page', async () => {
+    const { page } = await open();
+    await heading(page).filter({ hasText: 'Speak and hear' }).waitFor();
+    await page.goto(`${service.baseUrl}/#/nothing`);
+    await page.getByText('The console has no page /nothing.').waitFor();
+  });
+
+  test('is light or dark as the system is, until somebody chooses', async () => {
+    const { page } = await open({ scheme: 'dark', path: '/keys' });
+    const scheme = () => page.evaluate(`document.documentElement.getAttribute('data-mantine-color-scheme')`);
+    expect(await scheme()).toBe('dark');
+    await page.getByRole('button', { name: 'Appearance' }).click();
+    await page.getByRole('menuitemradio', { name: 'Light' }).click();
+    await expect.poll(scheme).toBe('light');
+    await page.reload();
+    await heading(page).filter({ hasText: 'API keys' }).waitFor();
+    expect(await scheme()).toBe('light');
+  });
+
+  test.each(['light', 'dark'] as const)('keeps nobody out: %s', async (scheme) => {
+    const { page, faults } = await open({ scheme, path: '/keys' });
+    for (const path of OWN) {
+      await page.goto(`${service.baseUrl}/#${path}`);
+      await page.waitForLoadState('networkidle');
+      await expectAccessible(page);
+      await screenshot(page, `${path.slice(1)}-${scheme}`);
+    }
+    expect(faults).toEqual([]);
+  });
+
+  test('fits a phone', async () => {
+    const { page } = await open({ width: PHONE_WIDTH, height: 800, path: '/keys' });
+    for (const path of OWN) {
+      await page.goto(`${service.baseUrl}/#${path}`);
+      await page.waitForLoadState('networkidle');
+      await expectNoSidewaysScroll(page);
+      await screenshot(page, `${path.slice(1)}-phone`);
+    }
+    await page.getByRole('button', { name: 'Open the navigation' }).click();
+    await expectAccessible(page);
+    await screenshot(page, 'navigation-phone');
+    await page.getByRole('link', { name: 'Usage' }).click();
+    await heading(page).filter({ hasText: 'Usage' }).waitFor();
+    await page.getByRole('button', { name: 'Open the navigation' }).waitFor();
+  });
+
+  test('works under a prefix, as a proxy may put it', async () => {
+    const proxy = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      fetch(request) {
+        const { pathname, search } = new URL(request.url);
+        if (!pathname.startsWith('/voice/')) return new Response('not here', { status: 404 });
+        return fetch(`${service.baseUrl}${pathname.slice('/voice'.length)}${search}`, {
+          method: request.method,
+          headers: request.headers,
+          body: request.body,
+        });
+      },
+    });
+    try {
+      opened = await openConsole(browser, `${proxy.url.origin}/voice`, { path: '/keys' });
+      await heading(opened.page).filter({ hasText: 'API keys' }).waitFor();
+      expect(opened.asked.filter((address) => !address.startsWith(`${proxy.url.origin}/voice/`))).toEqual([]);
+      expect(opened.faults).toEqual([]);
+    } finally {
+      await proxy.stop(true);
+    }
+  });
+});
+
+describe('keys', () => {
+  test('one that was made in the page works, and is dead after its end', async () => {
+    const { page, faults } = await open({ path: '/keys' });
+    await page.getByRole('button', { name: 'New key' }).click();
+    await page.getByLabel('Name').fill('Reception');
+    await expectAccessible(page);
+    await screenshot(page, 'new-key');
+    await page.getByRole('button', { name: 'Make key' }).click();
+    const shown = page.getByRole('dialog').getByLabel('Reception');
+    const key = await shown.inputValue();
+    await expectAccessible(page);
+    await screenshot(page, 'made-key');
+    const models = () => fetch(`${service.baseUrl}/v1/models`, { headers: bearer(key) });
+    expect((await models()).status).toBe(200);
+    await page.getByRole('button', { name: 'Done' }).click();
+    expect(await page.content()).not.toContain(key);
+
+    await page.getByRole('button', { name: 'End the key Reception' }).click();
+    await expectAccessible(page);
+    await screenshot(page, 'end-key');
+    await page.getByRole('button', { name: 'Keep' }).click();
+    expect((await models()).status).toBe(200);
+    await page.getByRole('button', { name: 'End the key Reception' }).click();
+    await page.getByRole('button', { name: 'End key' }).click();
+    await page.getByRole('row').filter({ hasText: 'Reception' }).getByText('ended').waitFor();
+    expect((await models()).status).toBe(401);
+    expect(faults).toEqual([]);
+  });
+
+  test("a member's key sees keys, and makes and ends none", async () => {
+    const { key } = await makeKey('member');
+    const { page } = await open({ key, path: '/keys' });
+    await page.getByText('this one').waitFor();
+    expect(await page.getByRole('button', { name: 'New key' }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: /^End the key/ }).count()).toBe(0);
+  });
+});
+
+describe('usage', () => {
+  test('shows what was used, told apart and one by one', async () => {
+    // Nobody listens at the port of this model, so that each call fails.
+    for (let call = 0; call < 3; call += 1) {
+      const response = await service.fetch('/v1/audio/speech', {
+        method: 'POST',
+        headers: { ...bearer(), 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'svc-tts', input: 'Hello.' }),
+      });
+      expect(response.status).toBeGreaterThanOrEqual(500);
+    }
+    const { page, faults } = await open({ path: '/usage' });
+    const totals = page.getByRole('region', { name: 'By endpoint and model' });
+    await totals.getByRole('row').filter({ hasText: '/v1/audio/speech' }).getByText('svc-tts').waitFor();
+    await page.getByRole('img', { name: 'Requests by day and endpoint' }).waitFor();
+    const requests = page.getByRole('region', { name: 'Last requests' });
+    await requests.getByText('failed').first().waitFor();
+    await page.getByLabel('Endpoint', { exact: true }).last().click();
+    await page.getByRole('option', { name: 'POST /v1/embeddings' }).click();
+    await requests.getByText('No requests yet.').waitFor();
+    await page.getByText('90 days').click();
+    await page.getByText('Model', { exact: true }).first().click();
+    await page.getByRole('img', { name: 'Requests by day and model' }).waitFor();
+    await expectAccessible(page);
+    await screenshot(page, 'usage-model', { fullPage: true });
+    expect(faults).toEqual([]);
+  });
+});
+
+describe('plugins', () => {
+  test('an operator switches one off and on, and the navigation and its page say so', async () => {
+    const { page, faults } = await open({ path: '/plugins' });
+    const card = page.getByRole('region', { name: 'video' });
+    await card.getByRole('switch').click({ force: true });
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Switch off' }).click();
+    await card.getByText('off', { exact: true }).waitFor();
+    const link = page.getByRole('link', { name: /^Video/ });
+    await link.getByText('off').waitFor();
+    await screenshot(page, 'plugins-video-off');
+    await link.click();
+    await page.getByText("The plugin 'video' is off").waitFor();
+    await page.goto(`${service.baseUrl}/#/plugins`);
+    await card.getByRole('switch').click({ force: true });
+    await card.getByText('on', { exact: true }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test('who is no operator sees them, without switches', async () => {
+    const { page } = await open({ key: OTHER_KEY, path: '/plugins' });
+    await page.getByRole('region', { name: 'speech' }).getByText('on', { exact: true }).waitFor();
+    expect(await page.getByRole('switch').count()).toBe(0);
+  });
+});
+
+function bearer(key = SERVICE_KEY): Record<string, string> {
+  return { authorization: `Bearer ${key}` };
+}
+
+async function makeKey(role: string): Promise<{ id: string; key: string }> {
+  const response = await service.fetch('/v1/keys', {
+    method: 'POST',
+    headers: { ...bearer(), 'content-type': 'application/json' },
+    body: JSON.stringify({ role }),
+  });
+  return (await response.json()) as { id: string; key: string };
+}

@@ -1,0 +1,114 @@
+import { Alert, Button, CopyButton, Group, Modal, Radio, Stack, Text, TextInput } from '@mantine/core';
+import { type FormEvent, useState } from 'react';
+import { type ServiceFault, toFault } from '../../client/service-fault.ts';
+import { useSession } from '../../client/session.tsx';
+import { FaultNote, faultOfField } from '../../parts/fault-note.tsx';
+import { Icon } from '../../parts/icon.tsx';
+import type { ApiKey, MadeKey } from './api-key.ts';
+
+/** Asks what the new key is for, makes it, and shows it this once. */
+export function NewKey(props: { readonly onMade: () => void; readonly onClose: () => void }) {
+  const [made, setMade] = useState<MadeKey>();
+  return (
+    <Modal
+      opened
+      onClose={props.onClose}
+      title={made === undefined ? 'New key' : 'The new key'}
+      // A click beside it must not lose a key that is shown once.
+      closeOnClickOutside={made === undefined}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      {made === undefined ? (
+        <Wish
+          onMade={(key) => {
+            setMade(key);
+            props.onMade();
+          }}
+        />
+      ) : (
+        <Shown made={made} onClose={props.onClose} />
+      )}
+    </Modal>
+  );
+}
+
+function Wish({ onMade }: { readonly onMade: (key: MadeKey) => void }) {
+  const { client } = useSession();
+  const [name, setName] = useState('');
+  const [role, setRole] = useState<ApiKey['role']>('member');
+  const [fault, setFault] = useState<ServiceFault>();
+  const [isRunning, setRunning] = useState(false);
+
+  const submit = async (event: FormEvent) => {
+    event.preventDefault();
+    setRunning(true);
+    setFault(undefined);
+    try {
+      onMade(await client.post<MadeKey>('v1/keys', { ...(name.trim() && { name: name.trim() }), role }));
+    } catch (error) {
+      setFault(toFault(error));
+      setRunning(false);
+    }
+  };
+
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        <TextInput
+          label="Name"
+          description="Who or what will use it, so that you know later."
+          placeholder="Reception"
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+          maxLength={64}
+          error={faultOfField(fault, 'name')}
+          data-autofocus
+        />
+        <Radio.Group label="Role" value={role} onChange={(value) => setRole(value as ApiKey['role'])}>
+          <Stack gap="xs" mt={4}>
+            <Radio value="member" label="Member" description="Uses the service." />
+            <Radio value="admin" label="Admin" description="Makes and ends keys of the organization too." />
+          </Stack>
+        </Radio.Group>
+        {fault?.param !== 'name' && <FaultNote fault={fault} />}
+        <Group justify="flex-end">
+          <Button type="submit" loading={isRunning}>
+            Make key
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
+
+function Shown({ made, onClose }: { readonly made: MadeKey; readonly onClose: () => void }) {
+  return (
+    <Stack>
+      <Alert color="yellow" variant="light" icon={<Icon name="warning" />} p="sm">
+        <Text size="sm">It is shown only now. Copy it to where it will be used.</Text>
+      </Alert>
+      <TextInput
+        label={made.name ?? 'Key'}
+        value={made.key}
+        readOnly
+        onFocus={(event) => event.currentTarget.select()}
+        styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
+      />
+      <Group justify="flex-end" gap="xs">
+        <CopyButton value={made.key} timeout={3000}>
+          {({ copied, copy }) => (
+            <Button
+              variant="default"
+              leftSection={<Icon name={copied ? 'check' : 'copy'} />}
+              onClick={copy}
+              data-autofocus
+            >
+              {copied ? 'Copied' : 'Copy'}
+            </Button>
+          )}
+        </CopyButton>
+        <Button onClick={onClose}>Done</Button>
+      </Group>
+    </Stack>
+  );
+}

@@ -1,0 +1,30 @@
+import { BarChart } from '@mantine/charts';
+import { countWords } from '../../parts/words.ts';
+import type { UsageChart } from './usage-sums.ts';
+
+/** Told apart in both schemes and by people who see few colours (after Okabe and Ito, 2008). */
+const COLORS = ['indigo.6', 'orange.6', 'teal.6', 'grape.6', 'yellow.6', 'cyan.6', 'gray.6'];
+
+/** Bars by day. @param props.label what they show, for who does not see them; the table below has the sums. */
+export function UsageBars({ chart, label }: { readonly chart: UsageChart; readonly label: string }) {
+  return (
+    <div role="img" aria-label={label}>
+      <BarChart
+        h={260}
+        data={chart.points as Record<string, string | number>[]}
+        dataKey="day"
+        type="stacked"
+        series={chart.series.map((name, index) => ({
+          name,
+          color: COLORS[index % COLORS.length] ?? 'gray.6',
+        }))}
+        valueFormatter={(value) => (Number.isInteger(value) ? countWords(value) : value.toFixed(2))}
+        xAxisProps={{ tickFormatter: (day: string) => day.slice(5) }}
+        withLegend
+        legendProps={{ verticalAlign: 'bottom' }}
+        maxBarWidth={28}
+        barChartProps={{ accessibilityLayer: false }}
+      />
+    </div>
+  );
+}
