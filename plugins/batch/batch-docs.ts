@@ -3,12 +3,22 @@
 import { type TSchema, Type } from '@sinclair/typebox';
 import { BATCH_STATUSES } from '../../src/contract/batch-store.ts';
 import { OPERATION_URLS } from '../../src/contract/operation.ts';
-import { failure, plain, WORK_FAILURES } from '../../src/http/route-docs.ts';
+import {
+  failure,
+  idempotencyKey,
+  json,
+  pageOf,
+  pathId,
+  plain,
+  query,
+  WORK_FAILURES,
+} from '../../src/http/route-docs.ts';
 import { UnixSeconds } from '../../src/http/schemas.ts';
 import { oneOf } from '../../src/kit/schema-error.ts';
 import { BatchBody, WINDOW } from './batch-model.ts';
 
 const ID = 'batch_5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f';
+const FILE_ID = 'file-5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f';
 
 const orNull = (schema: TSchema) => Type.Union([schema, Type.Null()]);
 const Count = Type.Integer({ minimum: 0 });
@@ -54,39 +64,34 @@ const BatchSchema = Type.Object({
   metadata: orNull(Type.Record(Type.String(), Type.String())),
 });
 
-function json(description: string, schema: TSchema) {
-  return { description, content: { 'application/json': { schema: plain(schema) } } };
-}
-
 const AWAY = failure('The records cannot be reached');
 const FAILURES = { 401: WORK_FAILURES[401], 429: failure('Too many requests'), 503: AWAY };
 const NOT_FOUND = failure('There is no such batch, or it belongs to another organization');
 
-const ID_PARAMETER = {
-  name: 'id',
-  in: 'path' as const,
-  required: true,
-  description: 'Id of the batch.',
-  schema: { type: 'string' as const },
-  example: ID,
-};
+const BATCH_ID = pathId('id', ID);
 
 export const CREATE = {
   summary: 'Batch',
   description:
-    'Runs every line of a file against one endpoint, within 24 hours. Poll the batch until its status is ' +
+    'Runs every line of a file against one endpoint, within 24 hours. Upload the file first, and put its id in the ' +
+    'place of the one of the example. Poll the batch until its status is ' +
     '`completed`, `failed`, `expired` or `cancelled`, then download its result files.',
   parameters: [
-    {
-      name: 'Idempotency-Key',
-      in: 'header' as const,
-      description: 'A request with the key of an earlier one gives the batch that was made then, for a day.',
-      schema: { type: 'string' as const, minLength: 1, maxLength: 255 },
-    },
+    idempotencyKey('A request with the key of an earlier one gives the batch that was made then, for a day.'),
   ],
   requestBody: {
     required: true,
-    content: { 'application/json': { schema: plain(BatchBody) } },
+    content: {
+      'application/json': {
+        schema: plain(BatchBody),
+        examples: {
+          embeddings: {
+            summary: 'Lines of embeddings',
+            value: { input_file_id: FILE_ID, endpoint: '/v1/embeddings', completion_window: WINDOW },
+          },
+        },
+      },
+    },
   },
   responses: {
     200: json('The batch, which is `validating`', BatchSchema),
@@ -102,7 +107,8 @@ export const CREATE = {
 
 export const RETRIEVE = {
   summary: 'State of a batch',
-  parameters: [ID_PARAMETER],
+  description: 'With every time, count and file that there is; what there is not yet is null.',
+  parameters: [BATCH_ID],
   responses: {
     200: json('The batch', BatchSchema),
     400: WORK_FAILURES[400],
@@ -116,7 +122,7 @@ export const CANCEL = {
   description:
     'Lines that have ended stay in the output file; the others are in the error file with the code ' +
     '`batch_cancelled`.',
-  parameters: [ID_PARAMETER],
+  parameters: [BATCH_ID],
   responses: {
     200: json('The batch, which is `cancelling`', BatchSchema),
     400: failure('There is a body, and it is no JSON'),
@@ -130,32 +136,13 @@ export const CANCEL = {
 
 export const LIST = {
   summary: 'Batches of your organization, newest first',
+  description: 'Those that have ended too. The next page begins after `last_id`.',
   parameters: [
-    {
-      name: 'limit',
-      in: 'query' as const,
-      description: 'Batches of a page.',
-      schema: { type: 'integer' as const, minimum: 1, maximum: 100, default: 20 },
-    },
-    {
-      name: 'after',
-      in: 'query' as const,
-      description: 'Id of the last batch of the previous page.',
-      schema: { type: 'string' as const },
-      example: ID,
-    },
+    query('limit', { type: 'integer', minimum: 1, maximum: 100, default: 20 }, 'Batches of a page.'),
+    query('after', { type: 'string' }, 'Id of the last batch of the page before.'),
   ],
   responses: {
-    200: json(
-      'A page of batches',
-      Type.Object({
-        object: Type.Literal('list'),
-        data: Type.Array(BatchSchema),
-        first_id: orNull(Type.String()),
-        last_id: orNull(Type.String()),
-        has_more: Type.Boolean(),
-      }),
-    ),
+    200: json('A page of batches', pageOf(BatchSchema, ID)),
     400: WORK_FAILURES[400],
     ...FAILURES,
   },

@@ -1,40 +1,28 @@
 /** What Swagger shows of /v1/videos. */
 
 import { Type } from '@sinclair/typebox';
-import { failure, plain } from '../../src/http/route-docs.ts';
+import {
+  CONTENT_HEADERS,
+  contentAnswers,
+  deleted,
+  failure,
+  idempotencyKey,
+  json,
+  pageOf,
+  pageQuery,
+  pathId,
+  plain,
+  query,
+} from '../../src/http/route-docs.ts';
 import { ExtensionFields } from './extension-model.ts';
 import { VideoObject } from './video-object.ts';
 
 const ID = 'video_5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f';
 const URL_EXAMPLE = 'https://example.com/clip.mp4';
-const json = (description: string, schema: object) => ({
-  description,
-  content: { 'application/json': { schema: plain(schema) } },
-});
+const VIDEO_ID = pathId('id', ID);
 const NOT_FOUND = failure('There is no such video of your organization');
 const NO_PARAMETERS = failure('There is a parameter in the query; `param` names it');
 const BUSY = failure('The videos cannot be reached now; `retry-after` says when to try again');
-const id = {
-  name: 'id',
-  in: 'path' as const,
-  required: true,
-  schema: { type: 'string' as const },
-  example: ID,
-};
-const query = (name: string, schema: object, description: string) => ({
-  name,
-  in: 'query' as const,
-  required: false,
-  schema,
-  description,
-});
-const header = (name: string, description: string) => ({
-  name,
-  in: 'header' as const,
-  required: false,
-  schema: { type: 'string' as const },
-  description,
-});
 
 const { model, prompt, seconds } = ExtensionFields;
 const orId = Type.Object({ id: Type.String({ examples: [ID] }) }, { additionalProperties: false });
@@ -55,13 +43,8 @@ export function extensionDocumentation(clipBytes: number) {
   return {
     summary: 'Continue a clip',
     description:
-      'Makes a new segment that begins where the clip ends, as a job: the answer is `queued`, ask for it again until it has ended. The clip is read and measured first, so one that cannot be used is refused at once. The segment alone is the content; its size follows the clip, up to the model’s ceiling. Credits for the most that it may cost are reserved now and settled at its end; a failed one costs nothing. The header `x-model-note` tells how the model makes segments where that is not what the prompt says.',
-    parameters: [
-      {
-        ...header('Idempotency-Key', 'The same key with the same request gives the same video, for a day.'),
-        schema: { type: 'string' as const, minLength: 1, maxLength: 255 },
-      },
-    ],
+      'Makes a new segment that begins where the clip ends, as a job: the answer is `queued`, ask for it again until it has ended. The clip is read and measured first, so one that cannot be used is refused at once. The segment alone is the content; its size follows the clip, up to the model’s ceiling. Credits for the most that it may cost are reserved now and settled at its end; a failed one costs nothing. `metadata.note` tells how the model makes segments where that is not what the prompt says.',
+    parameters: [idempotencyKey('The same key with the same request gives the same video, for a day.')],
     requestBody: {
       required: true,
       content: {
@@ -72,6 +55,17 @@ export function extensionDocumentation(clipBytes: number) {
           schema: plain(
             Type.Object({ model, prompt, seconds, video: Type.Union([orId, orUrl, Type.String()]) }, strict),
           ),
+          examples: {
+            again: {
+              summary: 'Go on with a video that has completed',
+              value: {
+                model: 'vid-2.0',
+                prompt: 'The camera keeps panning.',
+                seconds: '4',
+                video: { id: ID },
+              },
+            },
+          },
         },
       },
     },
@@ -94,25 +88,18 @@ export function extensionDocumentation(clipBytes: number) {
   };
 }
 
+export const NOT_OFFERED = {
+  summary: 'Not offered: a video of a prompt alone',
+  description: 'OpenAI’s clients have this call. Here clips are continued: POST /v1/videos/extensions.',
+  responses: { 404: failure('Always') },
+};
+
 export const LIST = {
   summary: 'List videos',
   description: 'Videos of your organization.',
-  parameters: [
-    query('limit', { type: 'integer', minimum: 0, maximum: 100, default: 20 }, 'Videos of one page.'),
-    query('order', { type: 'string', enum: ['asc', 'desc'], default: 'desc' }, 'By the time of creation.'),
-    query('after', { type: 'string' }, 'Id of the last video of the page before.'),
-  ],
+  parameters: pageQuery('videos', [0, 100, 20]),
   responses: {
-    200: json(
-      'A page of videos',
-      Type.Object({
-        object: Type.Literal('list'),
-        data: Type.Array(VideoObject),
-        first_id: Type.Union([Type.String(), Type.Null()], { examples: [ID] }),
-        last_id: Type.Union([Type.String(), Type.Null()], { examples: [ID] }),
-        has_more: Type.Boolean(),
-      }),
-    ),
+    200: json('A page of videos', pageOf(VideoObject, ID)),
     400: failure('A parameter is not allowed; `param` names it'),
     503: BUSY,
   },
@@ -122,33 +109,20 @@ export const RETRIEVE = {
   summary: 'Read a video',
   description:
     'The job as it is now. While it has not ended, the header `openai-poll-after-ms` says when to ask again.',
-  parameters: [id],
+  parameters: [VIDEO_ID],
   responses: { 200: json('The video', VideoObject), 400: NO_PARAMETERS, 404: NOT_FOUND, 503: BUSY },
 };
 
 export const DELETE = {
   summary: 'Delete a video',
-  parameters: [id],
+  description: 'The job and its bytes, once it has ended and nothing continues it.',
+  parameters: [VIDEO_ID],
   responses: {
-    200: json(
-      'It is deleted',
-      Type.Object({
-        id: Type.String({ examples: [ID] }),
-        object: Type.Literal('video.deleted'),
-        deleted: Type.Literal(true),
-      }),
-    ),
+    200: json('It is deleted', deleted('video.deleted', ID)),
     400: NO_PARAMETERS,
     404: NOT_FOUND,
     409: failure('The video has not ended, or another that has not ended continues it'),
     503: BUSY,
-  },
-};
-
-const bytes = {
-  content: {
-    'video/mp4': { schema: { type: 'string' as const, format: 'binary' } },
-    'image/webp': { schema: { type: 'string' as const, format: 'binary' } },
   },
 };
 
@@ -157,25 +131,18 @@ export const CONTENT = {
   description:
     'The new segment as MP4, or its first frame as WebP, all bytes or a range of them. HEAD tells their length.',
   parameters: [
-    id,
+    VIDEO_ID,
     query(
       'variant',
       { type: 'string', enum: ['video', 'thumbnail'], default: 'video' },
       'What of it. There are no sprite sheets.',
     ),
-    {
-      ...header('Range', 'One range of bytes. Several are answered with all bytes.'),
-      example: 'bytes=0-1023',
-    },
-    header('If-None-Match', 'Entity tags of what the client has, or `*`. The tag of a content is in `etag`.'),
+    ...CONTENT_HEADERS,
   ],
   responses: {
-    200: { description: 'All bytes', ...bytes },
-    206: { description: 'The bytes of the range; `content-range` says which', ...bytes },
-    304: { description: 'The client has it: `If-None-Match` names its tag' },
+    ...contentAnswers('video/mp4', 'image/webp'),
     400: failure('The video has not completed (`video_not_ready`), or a parameter is not allowed'),
     404: NOT_FOUND,
-    416: failure('The range begins behind the last byte; `content-range` says how many there are'),
     503: BUSY,
   },
 };
