@@ -14,7 +14,7 @@ import { ManualClock } from '../../test/support/manual-clock.ts';
 import { RecordingLogger } from '../../test/support/recording-logger.ts';
 import { tempDir } from '../../test/support/temp-dir.ts';
 import { withMethods } from '../../test/support/with-methods.ts';
-import { FileSweep, type SweepParts } from './file-sweep.ts';
+import { fileSweep, type SweepParts } from './file-sweep.ts';
 
 const DAY_S = 86_400;
 const never = new AbortController().signal;
@@ -59,7 +59,7 @@ async function sweep(all: SweepParts): Promise<void> {
       return count;
     },
   });
-  const running = new FileSweep({ ...all, blobs });
+  const running = fileSweep({ ...all, blobs });
   await swept.promise;
   await running.close();
 }
@@ -171,7 +171,7 @@ describe('a sweep', () => {
       told.resolve();
     };
     all.files.expired = () => Promise.reject(new Error('the records are away'));
-    const running = new FileSweep(all);
+    const running = fileSweep(all);
     await told.promise;
     await running.close();
     expect(all.log.lines).toMatchObject([{ level: 'error', message: 'files could not be swept' }]);
@@ -188,7 +188,7 @@ describe('a sweep', () => {
       await goOn.promise;
       return remove(name);
     };
-    const running = new FileSweep(all);
+    const running = fileSweep(all);
     await deleting.promise;
     const closed = running.close();
     goOn.resolve();

@@ -6,7 +6,7 @@ import { batchMetrics } from './batch-metrics.ts';
 import { batchRoutes } from './batch-routes.ts';
 import { Batches } from './batches.ts';
 import { fileRoutes } from './file-routes.ts';
-import { FileSweep } from './file-sweep.ts';
+import { fileSweep } from './file-sweep.ts';
 import { Files } from './files.ts';
 import { QueueWatch } from './queue-watch.ts';
 
@@ -36,6 +36,14 @@ export function batchPlugin(options: BatchOptions): FeaturePlugin<(typeof NEEDS)
     name: 'batch',
     needs: NEEDS,
     offers: [],
+    paths: [
+      '/v1/files',
+      '/v1/files/:id',
+      '/v1/files/:id/content',
+      '/v1/batches',
+      '/v1/batches/:id',
+      '/v1/batches/:id/cancel',
+    ],
     async setup(slots) {
       const { uploadsPerOrganization, storedBytesPerOrganization } = options;
       const { batchesPerOrganization: openPerOrganization } = options;
@@ -46,7 +54,7 @@ export function batchPlugin(options: BatchOptions): FeaturePlugin<(typeof NEEDS)
       const job = batchJob({ ...slots, metrics, linesAtOnce, batchesAtOnce, mostLineBytes });
       const runner = slots.jobs.work(job);
       const watch = new QueueWatch(slots);
-      const sweep = new FileSweep(slots);
+      const sweep = fileSweep(slots);
       return {
         provides: {},
         routes: new Elysia({ name: 'batch-plugin' })

@@ -4,15 +4,12 @@ import type { Id } from '../../src/contract/id.ts';
 import type { Logger } from '../../src/contract/logger.ts';
 import type { VideoStore } from '../../src/contract/video-store.ts';
 import { prepareUploadFolder } from '../../src/http/multipart.ts';
-import { unixSeconds } from '../../src/kit/clock.ts';
-import { RecurringWork } from '../../src/kit/recurring-work.ts';
+import { hourlySweep } from '../../src/kit/hourly-sweep.ts';
+import { oldBlobs } from '../../src/kit/old-blobs.ts';
+import type { RecurringWork } from '../../src/kit/recurring-work.ts';
 import { tidyBlobs } from './video-tidying.ts';
 import { removeAbandonedWork } from './work-folder.ts';
 
-const EVERY_MS = 3_600_000;
-/** A blob without a job that is younger may be of a request that goes on. */
-const ORPHAN_S = 86_400;
-const AT_ONCE = 500;
 const VIDEOS = 'videos/';
 
 export interface SweepParts {
@@ -25,29 +22,28 @@ export interface SweepParts {
 }
 
 /**
- * Removes what nobody can reach any more, at the start and every hour: blobs of videos that are deleted or were never
- * made, those that ended jobs do not need, files of requests and runs whose process died.
+ * Removes blobs of videos that are deleted or were never made, those that ended jobs do not need, files of requests and
+ * runs whose process died.
  */
 export function videoSweep(parts: SweepParts): RecurringWork {
-  const { log } = parts;
-  return new RecurringWork({
-    everyMs: EVERY_MS,
-    work: async (signal) => {
-      try {
-        const removed = await sweep(parts, signal);
-        if (removed > 0) log.info('videos swept', { removed });
-      } catch (error) {
-        if (!signal.aborted) log.error('videos could not be swept', error);
-      }
-    },
+  const { blobs, clock, log, folder } = parts;
+  return hourlySweep({
+    what: 'videos',
+    log,
+    sweep: async (signal) => ({
+      uploads: await prepareUploadFolder(folder, clock),
+      folders: await removeAbandonedWork(folder),
+      unfinished: await blobs.removeUnfinished(signal),
+      blobs: await removeUnneeded(parts, signal),
+    }),
   });
 }
 
-/** How many blobs and folders it removed. */
-async function sweep({ videos, blobs, clock, folder }: SweepParts, signal: AbortSignal): Promise<number> {
-  await prepareUploadFolder(folder, clock);
-  let count = (await removeAbandonedWork(folder)) + (await blobs.removeUnfinished(signal));
-  for await (const ids of oldVideos(blobs, unixSeconds(clock) - ORPHAN_S, signal)) {
+async function removeUnneeded(parts: SweepParts, signal: AbortSignal): Promise<number> {
+  const { videos, blobs } = parts;
+  let count = 0;
+  for await (const names of oldBlobs(parts, VIDEOS, signal)) {
+    const ids = [...new Set(names.map((name) => name.split('/')[1] as Id<'video'>))];
     const states = new Map((await videos.states(ids)).map((state) => [state.id, state]));
     for (const id of ids) {
       signal.throwIfAborted();
@@ -57,21 +53,4 @@ async function sweep({ videos, blobs, clock, folder }: SweepParts, signal: Abort
     }
   }
   return count;
-}
-
-/** Ids of videos that have an old blob, some at once. */
-async function* oldVideos(
-  blobs: BlobStore,
-  before: number,
-  signal: AbortSignal,
-): AsyncGenerator<Id<'video'>[], void, undefined> {
-  let ids = new Set<Id<'video'>>();
-  for await (const { name, changedAt } of blobs.list(VIDEOS, signal)) {
-    if (changedAt > before) continue;
-    ids.add(name.split('/')[1] as Id<'video'>);
-    if (ids.size < AT_ONCE) continue;
-    yield [...ids];
-    ids = new Set();
-  }
-  yield [...ids];
 }

@@ -11,7 +11,7 @@ import { ManualClock } from '../../test/support/manual-clock.ts';
 import { RecordingLogger } from '../../test/support/recording-logger.ts';
 import { tempDir } from '../../test/support/temp-dir.ts';
 import { withMethods } from '../../test/support/with-methods.ts';
-import { ClipSweep, type ClipSweepParts } from './clip-sweep.ts';
+import { type ClipSweepParts, clipSweep } from './clip-sweep.ts';
 
 const DAY_S = 86_400;
 const never = new AbortController().signal;
@@ -48,7 +48,7 @@ async function sweep(all: ClipSweepParts): Promise<void> {
       return count;
     },
   });
-  const running = new ClipSweep({ ...all, blobs });
+  const running = clipSweep({ ...all, blobs });
   await swept.promise;
   await running.close();
 }
@@ -92,7 +92,7 @@ describe('a sweep', () => {
     const all = await parts();
     await all.blob('voices/tts-vc-voice_lost', 2 * DAY_S);
     all.voices.known = () => Promise.reject(new Error('the records are away'));
-    const running = new ClipSweep(all);
+    const running = clipSweep(all);
     await expect.poll(() => all.log.lines.length).toBe(1);
     await running.close();
     expect(all.log.lines).toMatchObject([{ level: 'error', message: 'clips could not be swept' }]);
@@ -110,7 +110,7 @@ describe('a sweep', () => {
       await goOn.promise;
       return remove(name);
     };
-    const running = new ClipSweep(all);
+    const running = clipSweep(all);
     await deleting.promise;
     const closed = running.close();
     goOn.resolve();

@@ -2,14 +2,12 @@ import type { BlobStore } from '../../src/contract/blob-store.ts';
 import type { Clock } from '../../src/contract/clock.ts';
 import type { Id } from '../../src/contract/id.ts';
 import type { Logger } from '../../src/contract/logger.ts';
-import { clipBlob, type VoiceStore } from '../../src/contract/voice-store.ts';
+import type { VoiceStore } from '../../src/contract/voice-store.ts';
 import { prepareUploadFolder } from '../../src/http/multipart.ts';
-import { unixSeconds } from '../../src/kit/clock.ts';
+import { hourlySweep } from '../../src/kit/hourly-sweep.ts';
+import { oldBlobs } from '../../src/kit/old-blobs.ts';
+import type { RecurringWork } from '../../src/kit/recurring-work.ts';
 
-const EVERY_MS = 3_600_000;
-/** A clip without a record that is younger may be of an enrollment that goes on. */
-const ORPHAN_S = 86_400;
-const AT_ONCE = 500;
 const CLIPS = 'voices/';
 
 export interface ClipSweepParts {
@@ -21,69 +19,31 @@ export interface ClipSweepParts {
   readonly uploads: string;
 }
 
-/** Removes clips that uploads, enrollments and deletions left whose process died, at the start and every hour. */
-export class ClipSweep {
-  readonly #parts: ClipSweepParts;
-  readonly #stopped = new AbortController();
-  readonly #timer: ReturnType<typeof setInterval>;
-  #sweeping: Promise<void>;
+/** Removes clips that uploads, enrollments and deletions left whose process died. */
+export function clipSweep(parts: ClipSweepParts): RecurringWork {
+  const { blobs, clock, log, uploads } = parts;
+  return hourlySweep({
+    what: 'clips',
+    log,
+    sweep: async (signal) => ({
+      uploads: await prepareUploadFolder(uploads, clock),
+      clips: await removeOrphans(parts, signal),
+      unfinished: await blobs.removeUnfinished(signal),
+    }),
+  });
+}
 
-  constructor(parts: ClipSweepParts) {
-    this.#parts = parts;
-    this.#sweeping = this.#sweep();
-    this.#timer = setInterval(() => {
-      this.#sweeping = this.#sweeping.then(() => this.#sweep());
-    }, EVERY_MS);
-    this.#timer.unref();
-  }
-
-  /** Resolves when nothing is swept any more. Idempotent. */
-  async close(): Promise<void> {
-    clearInterval(this.#timer);
-    this.#stopped.abort(new Error('the sweep was stopped'));
-    await this.#sweeping;
-  }
-
-  async #sweep(): Promise<void> {
-    const { signal } = this.#stopped;
-    if (signal.aborted) return;
-    const { blobs, clock, log, uploads } = this.#parts;
-    try {
-      const removed = {
-        uploads: await prepareUploadFolder(uploads, clock),
-        clips: await this.#removeOrphans(),
-        unfinished: await blobs.removeUnfinished(signal),
-      };
-      if (Object.values(removed).some((count) => count > 0)) log.info('clips swept', removed);
-    } catch (error) {
-      if (!signal.aborted) log.error('clips could not be swept', error);
+async function removeOrphans(parts: ClipSweepParts, signal: AbortSignal): Promise<number> {
+  const { voices, blobs } = parts;
+  let count = 0;
+  for await (const names of oldBlobs(parts, CLIPS, signal)) {
+    const idOf = (name: string) => name.slice(CLIPS.length) as Id<'voice'>;
+    const known = await voices.known(names.map(idOf));
+    for (const name of names) {
+      if (known.has(idOf(name))) continue;
+      signal.throwIfAborted();
+      if (await blobs.delete(name)) count += 1;
     }
   }
-
-  async #removeOrphans(): Promise<number> {
-    const { blobs, clock } = this.#parts;
-    const now = unixSeconds(clock);
-    let count = 0;
-    let ids: Id<'voice'>[] = [];
-    for await (const { name, changedAt } of blobs.list(CLIPS, this.#stopped.signal)) {
-      if (changedAt > now - ORPHAN_S) continue;
-      ids.push(name.slice(CLIPS.length) as Id<'voice'>);
-      if (ids.length < AT_ONCE) continue;
-      count += await this.#removeUnknown(ids);
-      ids = [];
-    }
-    return count + (await this.#removeUnknown(ids));
-  }
-
-  async #removeUnknown(ids: readonly Id<'voice'>[]): Promise<number> {
-    const { voices, blobs } = this.#parts;
-    const known = await voices.known(ids);
-    let count = 0;
-    for (const id of ids) {
-      if (known.has(id)) continue;
-      this.#stopped.signal.throwIfAborted();
-      if (await blobs.delete(clipBlob(id))) count += 1;
-    }
-    return count;
-  }
+  return count;
 }

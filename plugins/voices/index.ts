@@ -1,12 +1,12 @@
 import { Elysia } from 'elysia';
 import type { FeaturePlugin } from '../../src/contract/plugin.ts';
 import { prepareUploadFolder, type UploadSettings } from '../../src/http/multipart.ts';
-import { ClipSweep } from './clip-sweep.ts';
+import { clipSweep } from './clip-sweep.ts';
 import { Enrollments } from './enrollments.ts';
 import { voiceJob } from './voice-job.ts';
 import { voiceMetrics } from './voice-metrics.ts';
 import { voiceRoutes } from './voice-routes.ts';
-import { VoiceWatch } from './voice-watch.ts';
+import { voiceWatch } from './voice-watch.ts';
 import { Voices } from './voices.ts';
 
 export interface VoicesOptions {
@@ -31,6 +31,7 @@ export function voicesPlugin(options: VoicesOptions): FeaturePlugin<(typeof NEED
     name: 'voices',
     needs: NEEDS,
     offers: [],
+    paths: ['/v1/audio/voices', '/v1/audio/voices/:voice_id', '/v1/audio/voices/:voice_id/audio'],
     async setup(slots) {
       const { uploads, requestsPerOrganization, voicesPerOrganization, fitSeconds } = options;
       await prepareUploadFolder(uploads.folder, slots.clock);
@@ -40,8 +41,8 @@ export function voicesPlugin(options: VoicesOptions): FeaturePlugin<(typeof NEED
         improves: fitSeconds > 0,
       });
       const runner = slots.jobs.work(voiceJob({ ...slots, metrics, fitMs: fitSeconds * 1000 }));
-      const watch = new VoiceWatch(slots);
-      const sweep = new ClipSweep({ ...slots, uploads: uploads.folder });
+      const watch = voiceWatch(slots);
+      const sweep = clipSweep({ ...slots, uploads: uploads.folder });
       return {
         provides: {},
         routes: new Elysia({ name: 'voices-plugin' }).use(

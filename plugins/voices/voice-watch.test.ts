@@ -5,7 +5,7 @@ import { voiceStore } from '../../src/records/voice-store.ts';
 import { voiceRecord } from '../../test/cases/voice-store.cases.ts';
 import { FakeFitter, type FakeFitterOptions } from '../../test/support/fake-speakers.ts';
 import { RecordingLogger } from '../../test/support/recording-logger.ts';
-import { VoiceWatch } from './voice-watch.ts';
+import { voiceWatch } from './voice-watch.ts';
 
 const ROOM = 10_000;
 
@@ -20,7 +20,7 @@ async function setUp(voices: readonly VoiceRecord[], fitting: FakeFitterOptions 
   return {
     ...{ store, log, queued, queue },
     watch(everyMs?: number) {
-      const watch = new VoiceWatch({
+      const watch = voiceWatch({
         ...{ voices: store, voiceFitter: new FakeFitter(fitting), log },
         jobs: {
           async add(kind, id) {
