@@ -5,14 +5,14 @@ import { type Float32Samples, LISTEN_RATE_HZ, SPEECH_RATE_HZ } from '../../src/c
 import { newId } from '../../src/contract/id.ts';
 import type { EmbeddedTtsSettings } from '../../src/contract/settings.ts';
 import type { SpokenVoice } from '../../src/contract/spoken-voice.ts';
-import type { VoiceFitter, VoiceWork } from '../../src/contract/voice.ts';
+import type { SpeakerPrint, VoiceFitter, VoiceWork } from '../../src/contract/voice.ts';
 import { englishPresetNames } from '../../src/engines/kokoro/kokoro-mix.ts';
-import { openEngines } from '../../src/engines/open-engines.ts';
-import { likeness, meanDirection, type VoicePrint } from '../../src/engines/speakers/voice-print.ts';
+import { likeness, meanDirection } from '../../src/engines/speakers/voice-print.ts';
 import { systemClock } from '../../src/kit/clock.ts';
 import { type WordErrors, wordErrors } from '../../test/reference/transcript-normalizer.ts';
 import { noMetrics, silentLog } from '../../test/support/doubles.ts';
 import { launchService, NO_RECOGNISER, NO_TEXT, SERVICE_KEY } from '../../test/support/launcher.ts';
+import { openEngines } from '../../test/support/open-engines.ts';
 import { joined } from '../../test/support/sample-runs.ts';
 import { toListenRate, wavBytes } from '../corpus/wav-file.ts';
 import { finalText } from '../listening.ts';
@@ -43,13 +43,8 @@ export async function benchVoices(): Promise<void> {
     );
     const [{ samples }] = speakers as [Speaker];
     // The model's own voices are measured by then.
-    for await (const _ of engines.fitter.improve(
-      samples,
-      await engines.begin(samples),
-      0,
-      WORK.owner,
-      NEVER,
-    ));
+    const first = engines.fitter.begin(await engines.print(samples));
+    for await (const _ of engines.fitter.improve(samples, first, 0, WORK.owner, NEVER));
     const presets: { readonly name: string; readonly print: Float32Array }[] = [];
     for (const name of englishPresetNames()) presets.push({ name, print: (await engines.hear(name)).print });
     for (const speaker of speakers) {
@@ -90,7 +85,7 @@ async function fitted(
   const like = ({ print }: { readonly print: Float32Array }) => likeness(print, speaker.embedding);
   const best = presets.toSorted((a, b) => like(b) - like(a))[0] ?? { name: '', print: new Float32Array(0) };
   const start = performance.now();
-  const first = await engines.begin(samples);
+  const first = engines.fitter.begin(speaker);
   const firstS = (performance.now() - start) / 1000;
   let adaptation = first;
   let steps = 0;
@@ -123,8 +118,7 @@ interface Heard {
 interface VoiceEngines {
   readonly fitter: VoiceFitter;
   readonly rateHz: number;
-  begin(samples: Float32Samples): Promise<string>;
-  print(samples: Float32Samples): Promise<VoicePrint>;
+  print(samples: Float32Samples): Promise<SpeakerPrint>;
   /** @param model a voice of Kokoro, or `piper`. */
   say(text: string, model: string, adaptation?: string): Promise<Float32Samples>;
   /** Speaks the texts and listens. */
@@ -158,12 +152,11 @@ async function openVoiceEngines(): Promise<VoiceEngines> {
     for await (const run of engine.synthesize(request, NEVER)) runs.push(run);
     return joined(runs);
   };
-  const print = (samples: Float32Samples) => speakers.print(samples, WORK, NEVER) as Promise<VoicePrint>;
+  const print = (samples: Float32Samples) => speakers.print(samples, WORK, NEVER);
   return {
     ...{ fitter, rateHz, say, print, close },
-    begin: (samples) => fitter.begin(samples, WORK, NEVER),
     async hear(model, adaptation) {
-      const prints: VoicePrint[] = [];
+      const prints: SpeakerPrint[] = [];
       let [seconds, errors, words] = [0, 0, 0];
       for (const text of TEXTS) {
         const samples = toListenRate(await say(text, model, adaptation), rateHz);

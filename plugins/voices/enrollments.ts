@@ -129,12 +129,10 @@ export class Enrollments {
     requireSpeech(spans, durationS);
     const speech = spokenParts(heard, spans);
     const work: VoiceWork = { priority: 'interactive', owner: caller.keyId };
-    const { partials } = await this.#orLater(() => speakers.print(speech, work, signal), signal);
-    requireOneSpeaker(partials);
+    const speaker = await this.#orLater(() => speakers.print(speech, work, signal), signal);
+    requireOneSpeaker(speaker.partials);
     const { isNeeded } = voiceFitter;
-    const adaptation = isNeeded
-      ? await this.#orLater(() => voiceFitter.begin(speech, work, signal), signal)
-      : undefined;
+    const adaptation = isNeeded ? voiceFitter.begin(speaker) : undefined;
     const voice: VoiceRecord = {
       id: newId('voice'),
       organization: caller.organization,

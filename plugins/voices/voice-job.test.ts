@@ -8,7 +8,7 @@ import { voiceStore } from '../../src/records/voice-store.ts';
 import { chunks } from '../../test/cases/blob-store.cases.ts';
 import { voiceRecord } from '../../test/cases/voice-store.cases.ts';
 import { noMetrics } from '../../test/support/doubles.ts';
-import { FakeFitter, type FakeFitterOptions } from '../../test/support/fake-speakers.ts';
+import { FakeFitter, type FakeFitterOptions, FakeSpeakers } from '../../test/support/fake-speakers.ts';
 import { FakeVadEngine } from '../../test/support/fake-vad-engine.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { RecordingLogger } from '../../test/support/recording-logger.ts';
@@ -29,6 +29,7 @@ async function setUp(fitting: FakeFitterOptions = {}, fitMs = 20_000) {
   const voices = voiceStore(records);
   const blobs = await openDiskBlobs(await tempDir(), new ManualClock());
   const log = new RecordingLogger();
+  const speakers = new FakeSpeakers();
   const voiceFitter = new FakeFitter(fitting);
   // The second of eight seconds is no speech.
   const events = [
@@ -38,9 +39,12 @@ async function setUp(fitting: FakeFitterOptions = {}, fitMs = 20_000) {
     { kind: 'stopped', endSample: 8 * LISTEN_RATE_HZ },
   ] as const;
   const vad = new FakeVadEngine({ script: () => events.map((event) => ({ atSample: 1, event })) });
-  const job = voiceJob({ voices, blobs, vad, voiceFitter, log, metrics: voiceMetrics(noMetrics), fitMs });
+  const job = voiceJob({
+    ...{ voices, blobs, vad, speakers, voiceFitter, log, fitMs },
+    metrics: voiceMetrics(noMetrics),
+  });
   return {
-    ...{ voices, blobs, log, voiceFitter, job },
+    ...{ voices, blobs, log, speakers, voiceFitter, job },
     run: (id: string, signal = never) => job.run(id, signal),
     async stored(overrides: Partial<VoiceRecord> = {}): Promise<VoiceRecord> {
       const voice = voiceRecord({ isImproving: true, adaptation: 'v1:0', ...overrides });
@@ -84,14 +88,15 @@ describe('the job of a voice', () => {
   it.each([undefined, 'v0:7'])(
     'begins anew with the adaptation %s, and lets others begin first',
     async (adaptation) => {
-      const { voices, voiceFitter, stored, run } = await setUp();
+      const { voices, speakers, voiceFitter, stored, run } = await setUp();
       const { id, keyId } = await stored({ adaptation });
       expect(await run(id)).toEqual(AGAIN);
       expect(await voices.find(id)).toMatchObject({ adaptation: 'v1:0', isImproving: true });
       // The speech alone, at the rate of listening.
-      expect(voiceFitter.begun.map(({ samples, work }) => [samples.length, work])).toEqual([
+      expect(speakers.asked.map(({ samples, work }) => [samples.length, work])).toEqual([
         [7 * LISTEN_RATE_HZ, { priority: 'batch', owner: keyId }],
       ]);
+      expect(voiceFitter.begun).toHaveLength(1);
       expect(await run(id)).toEqual(DONE);
       expect(await voices.find(id)).toMatchObject({ adaptation: 'v1:2', isImproving: false });
     },

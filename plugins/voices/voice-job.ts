@@ -12,7 +12,8 @@ import { atListenRate } from './listen-rate.ts';
 import { speechSpans, spokenParts } from './speech-spans.ts';
 import type { VoiceMetrics } from './voice-metrics.ts';
 
-export interface VoiceJobParts extends Pick<Slots, 'voices' | 'blobs' | 'vad' | 'voiceFitter' | 'log'> {
+export interface VoiceJobParts
+  extends Pick<Slots, 'voices' | 'blobs' | 'vad' | 'speakers' | 'voiceFitter' | 'log'> {
   readonly metrics: VoiceMetrics;
   /** Work on one voice, in ms; 0 leaves each at its first adaptation. */
   readonly fitMs: number;
@@ -54,9 +55,9 @@ export function voiceJob(parts: VoiceJobParts): JobHandler {
   }
 
   async function begin(voice: VoiceRecord, speech: Float32Samples, signal: AbortSignal): Promise<JobOutcome> {
-    const { voices, voiceFitter, metrics, fitMs } = parts;
+    const { voices, speakers, voiceFitter, metrics, fitMs } = parts;
     const work = { priority: 'batch', owner: voice.keyId } as const;
-    const first = await voiceFitter.begin(speech, work, signal);
+    const first = voiceFitter.begin(await speakers.print(speech, work, signal));
     const isThere = await voices.adapt(voice.id, first, fitMs > 0);
     if (isThere) metrics.adaptations.add({});
     return isThere && fitMs > 0 ? AGAIN : DONE;

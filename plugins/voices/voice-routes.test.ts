@@ -43,12 +43,10 @@ describe('an enrollment', () => {
   it('listens to the speech alone, for the key that asks', async () => {
     const app = await voiceApp({ speechS: 6 });
     await app.enroll();
-    for (const [{ samples, work }] of [app.speakers.asked, app.fitter.begun] as never as [
-      [(typeof app.fitter.begun)[number]],
-    ]) {
-      expect(samples.length).toBe(6 * 16_000);
-      expect(work).toEqual({ priority: 'interactive', owner: expect.stringMatching(/^[0-9a-f]{16}$/) });
-    }
+    expect(app.speakers.asked.map(({ samples, work }) => [samples.length, work])).toEqual([
+      [6 * 16_000, { priority: 'interactive', owner: expect.stringMatching(/^[0-9a-f]{16}$/) }],
+    ]);
+    expect(app.fitter.begun).toHaveLength(1);
   });
 
   it('has one usage row that costs nothing by itself', async () => {
@@ -82,7 +80,7 @@ describe('an enrollment', () => {
   it('is counted by its result, from the moment on that its clip is worked on', async () => {
     const left = new AbortController();
     let fails: (() => unknown) | undefined;
-    const app = await voiceApp({ fitter: { before: async () => void (await fails?.()) } });
+    const app = await voiceApp({ before: async () => void (await fails?.()) });
     await app.enroll();
     await app.post({ audio_sample: clipOf(2) });
     await app.post({ name: '' });
@@ -254,12 +252,7 @@ describe('an enrollment that fails', () => {
   it.each([
     ['when the encoder fails', { before: () => Promise.reject(new Error('worker died')) }, '5'],
     ['when the encoder is full', { before: () => Promise.reject(full) }, '3'],
-    [
-      'when the fitter fails',
-      { fitter: { before: () => Promise.reject(new ServiceError('internal', 'x')) } },
-      '5',
-    ],
-    ['when the fitter is full', { fitter: { before: () => Promise.reject(full) } }, '3'],
+    ['when its worker dies', { before: () => Promise.reject(new ServiceError('internal', 'x')) }, '5'],
   ])('%s is a 503 and leaves nothing', async (_, options, retryAfter) => {
     const app = await voiceApp(options);
     const response = await app.post();
@@ -297,7 +290,7 @@ describe('an enrollment that fails', () => {
 
   it('because its client left ends what was begun', async () => {
     const left = new AbortController();
-    const app = await voiceApp({ fitter: { before: () => left.abort() } });
+    const app = await voiceApp({ before: () => left.abort() });
     expect((await app.post({}, undefined, { signal: left.signal })).status).toBe(499);
     await expectNothing(app);
   });

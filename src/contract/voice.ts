@@ -10,6 +10,8 @@ export interface SpeakerPrint {
   readonly embedding: SpeakerEmbedding;
   /** Of overlapping windows of 1.6 s, in order, at least one: they differ much where the speaker changes. */
   readonly partials: readonly SpeakerEmbedding[];
+  /** Median, in Hz; undefined for what is hardly voiced. */
+  readonly pitchHz: number | undefined;
 }
 
 /** For whom work on a voice is done. */
@@ -41,14 +43,12 @@ export interface VoiceFitter {
   readonly isNeeded: boolean;
   /** Whether an adaptation can be used by this version; one that cannot is made anew. */
   isCurrent(adaptation: string): boolean;
-  /**
-   * A first adaptation, within a second.
-   * @param samples as for {@link SpeakerEncoder.print}.
-   */
-  begin(samples: Float32Samples, work: VoiceWork, signal: AbortSignal): Promise<string>;
+  /** A first adaptation, at once: nothing is spoken for it. */
+  begin(speaker: SpeakerPrint): string;
   /**
    * Better and better ones, each a step from the last, in the background: it takes only what others leave of the
    * machine.
+   * @param samples as for {@link SpeakerEncoder.print}.
    * @param from of `begin`, or an earlier one of this.
    * @param budgetMs of time; a few steps are tried even when others left it nothing of that. Ends earlier when nothing
    *   more is gained.

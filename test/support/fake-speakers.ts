@@ -37,7 +37,7 @@ export class FakeSpeakers implements SpeakerEncoder {
     await before?.(signal);
     signal.throwIfAborted();
     const partials = speakers.map(embedding);
-    return { embedding: partials[0] ?? embedding(0), partials };
+    return { embedding: partials[0] ?? embedding(0), partials, pitchHz: 150 };
   }
 }
 
@@ -47,13 +47,13 @@ export interface FakeFitterOptions {
   readonly version?: string;
   /** Better adaptations that `improve` finds. */
   readonly steps?: number;
-  /** Awaited before each adaptation, step 0 is that of `begin`; what it throws, they throw. */
+  /** Awaited before each better adaptation, the first is step 1; what it throws, `improve` throws. */
   readonly before?: (step: number, signal: AbortSignal) => Promise<void> | void;
 }
 
 export class FakeFitter implements VoiceFitter {
   readonly isNeeded: boolean;
-  readonly begun: { readonly samples: Float32Samples; readonly work: VoiceWork }[] = [];
+  readonly begun: SpeakerPrint[] = [];
   readonly improved: { readonly from: string; readonly budgetMs: number; readonly owner: string }[] = [];
   /** Improvements that were left in the middle. */
   leftEarly = 0;
@@ -68,10 +68,8 @@ export class FakeFitter implements VoiceFitter {
     return adaptation.startsWith(`${this.#version}:`);
   }
 
-  async begin(samples: Float32Samples, work: VoiceWork, signal: AbortSignal): Promise<string> {
-    this.begun.push({ samples, work });
-    await this.#options.before?.(0, signal);
-    signal.throwIfAborted();
+  begin(speaker: SpeakerPrint): string {
+    this.begun.push(speaker);
     return `${this.#version}:0`;
   }
 

@@ -7,7 +7,7 @@
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../contract/audio.ts';
 import type { Clock } from '../../contract/clock.ts';
 import type { Logger } from '../../contract/logger.ts';
-import type { VoiceFitter, VoiceWork } from '../../contract/voice.ts';
+import type { SpeakerPrint, VoiceFitter, VoiceWork } from '../../contract/voice.ts';
 import { aborted } from '../../kit/aborted.ts';
 import type { PassVoice, SpeechDescription, SpeechRequest } from '../pass-model.ts';
 import { voicePrint } from '../speakers/voice-print.ts';
@@ -29,9 +29,9 @@ const OWN_WORK: VoiceWork = { priority: 'batch', owner: '' };
 export interface KokoroFitterOptions {
   /** Names in the pools. */
   readonly models: { readonly speech: string; readonly speakers: string };
-  /** Where somebody waits. */
-  readonly pool: InferencePool;
-  /** Where nobody does; both outlive the fitter. */
+  /** Knows the rate of the speech. */
+  readonly pool: Pick<InferencePool, 'description'>;
+  /** Where nobody waits; both outlive the fitter. */
   readonly lastPool: Pick<InferencePool, 'run'>;
   /** Voice of requests that name none. */
   readonly defaultVoice: string;
@@ -46,7 +46,9 @@ export interface KokoroFitterOptions {
 export const NO_FITTER: VoiceFitter = {
   isNeeded: false,
   isCurrent: () => false,
-  begin: () => Promise.reject(unneeded()),
+  begin() {
+    throw unneeded();
+  },
   // biome-ignore lint/correctness/useYield: it has nothing to give.
   async *improve() {
     throw unneeded();
@@ -90,11 +92,9 @@ class KokoroFitter implements VoiceFitter {
     return readMix(adaptation) !== undefined;
   }
 
-  async begin(samples: Float32Samples, work: VoiceWork, signal: AbortSignal): Promise<string> {
-    const { pool, models, defaultVoice } = this.#options;
-    const target = await voicePrint(pool, models.speakers, { samples, rateHz: LISTEN_RATE_HZ }, work, signal);
-    if (this.table.presets.length > 0) return writeMix(firstMix(target, this.table.presets));
-    const alone = { [defaultVoice]: 1 };
+  begin(speaker: SpeakerPrint): string {
+    if (this.table.presets.length > 0) return writeMix(firstMix(speaker, this.table.presets));
+    const alone = { [this.#options.defaultVoice]: 1 };
     return writeMix({ timbre: alone, prosody: alone, pitchScale: 1 });
   }
 

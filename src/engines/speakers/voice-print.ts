@@ -7,11 +7,6 @@ import type { InferencePool } from '../worker-pool.ts';
 import { EMBEDDING_SIZE } from './speaker-graph.ts';
 import type { SpeakerRequest, SpeakerResult } from './speaker-request.ts';
 
-export interface VoicePrint extends SpeakerPrint {
-  /** Median, in Hz; undefined for what is hardly voiced. */
-  readonly pitchHz: number | undefined;
-}
-
 /**
  * Listens to a voice.
  * @param model name of the speaker encoder in the pool.
@@ -24,7 +19,7 @@ export async function voicePrint(
   { samples, rateHz }: SpeakerRequest,
   work: VoiceWork,
   signal: AbortSignal,
-): Promise<VoicePrint> {
+): Promise<SpeakerPrint> {
   const partials: Float32Samples[] = [];
   let pitchHz: number | undefined;
   const job = { request: { samples, rateHz }, ...work, delivery: 'text' } as const;
