@@ -12,6 +12,7 @@
 #include "resampler.h"
 #include "sample_format.h"
 #include "sentences.h"
+#include "warp.h"
 
 namespace {
 
@@ -20,7 +21,7 @@ using voice::Resampler;
 using voice::SentenceChunker;
 
 /** Raised whenever an export changes; src/audio/native.ts asks for the same number. */
-constexpr uint32_t kAbiVersion = 1;
+constexpr uint32_t kAbiVersion = 2;
 
 /** Output may be six times the input, 48,000 / 8,000. */
 using AnyResampler = std::variant<Resampler<int16_t>, Resampler<float>>;
@@ -224,6 +225,36 @@ void chunker_close(const Napi::CallbackInfo& info) {
   voice::handle_arg<SentenceChunker>(info, kChunkerTag, "sentence chunker").object.reset();
 }
 
+/** Farthest that the first node may lie from the picture's corner, and nodes from each other, in pixels. */
+constexpr double kFarthestNode = voice::kMaxSide;
+constexpr uint32_t kMostNodes = voice::kMaxSide;
+
+/** warpPicture(from, width, height, columns, rows, origin, step, x, y, into): undefined */
+void warp_picture(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const auto from = bytes_arg(info, 0, "from");
+  const uint32_t width = voice::integer_arg(info, 1, "width", 2, voice::kMaxSide);
+  const uint32_t height = voice::integer_arg(info, 2, "height", 2, voice::kMaxSide);
+  const uint32_t columns = voice::integer_arg(info, 3, "columns", 2, kMostNodes);
+  const uint32_t rows = voice::integer_arg(info, 4, "rows", 2, kMostNodes);
+  const double origin = voice::number_arg(info, 5, "origin", -kFarthestNode, kFarthestNode);
+  const double step = voice::number_arg(info, 6, "step", 1, kFarthestNode);
+  const auto x = voice::float32_arg(info, 7, "x");
+  const auto y = voice::float32_arg(info, 8, "y");
+  const auto into = voice::writable_bytes_arg(info, 9, "into");
+  const size_t bytes = size_t{width} * height * 3 / 2;
+  if (width % 2 != 0 || height % 2 != 0) voice::throw_range_error(env, "width and height must be even");
+  if (from.size() != bytes || into.size() != bytes) {
+    voice::throw_range_error(env, "from and into must have " + std::to_string(bytes) + " bytes");
+  }
+  if (from.data() == into.data()) voice::throw_range_error(env, "into must not be from itself");
+  const size_t nodes = size_t{columns} * rows;
+  if (x.size() != nodes || y.size() != nodes) {
+    voice::throw_range_error(env, "x and y must have " + std::to_string(nodes) + " nodes");
+  }
+  voice::warp_i420(from, width, height, {columns, rows, origin, step, x, y}, into);
+}
+
 Napi::Object init(Napi::Env env, Napi::Object exports) {
   env.SetInstanceData(new AddonState());
   exports.Set("abiVersion", Napi::Number::New(env, kAbiVersion));
@@ -244,6 +275,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports.Set("chunkerFlush", Napi::Function::New(env, chunker_flush));
   exports.Set("chunkerReset", Napi::Function::New(env, chunker_reset));
   exports.Set("chunkerClose", Napi::Function::New(env, chunker_close));
+  exports.Set("warpPicture", Napi::Function::New(env, warp_picture));
   return exports;
 }
 

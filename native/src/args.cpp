@@ -53,6 +53,12 @@ std::span<const uint8_t> bytes_arg(const Napi::CallbackInfo& info, size_t index,
   return elements_arg<uint8_t>(info, index, name, napi_uint8_array, "Uint8Array");
 }
 
+std::span<uint8_t> writable_bytes_arg(const Napi::CallbackInfo& info, size_t index, const char* name) {
+  const auto bytes = bytes_arg(info, index, name);
+  // JavaScript's own memory, which it may write to.
+  return {const_cast<uint8_t*>(bytes.data()), bytes.size()};
+}
+
 std::u16string text_arg(const Napi::CallbackInfo& info, size_t index, const char* name) {
   const Napi::Env env = info.Env();
   const Napi::Value value = info[index];
@@ -98,6 +104,14 @@ uint32_t integer_arg(const Napi::CallbackInfo& info, size_t index, const char* n
                                       std::to_string(high));
   }
   return static_cast<uint32_t>(number);
+}
+
+double number_arg(const Napi::CallbackInfo& info, size_t index, const char* name, double low, double high) {
+  const Napi::Value value = info[index];
+  const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : std::nan("");
+  if (number >= low && number <= high) return number;
+  throw_range_error(info.Env(), std::string(name) + " must be a number from " + std::to_string(low) + " to " +
+                                    std::to_string(high));
 }
 
 bool boolean_arg(const Napi::CallbackInfo& info, size_t index, const char* name) {

@@ -28,6 +28,8 @@ inline constexpr size_t kMaxElements = size_t{1} << 24;
 std::span<const int16_t> int16_arg(const Napi::CallbackInfo& info, size_t index, const char* name);
 std::span<const float> float32_arg(const Napi::CallbackInfo& info, size_t index, const char* name);
 std::span<const uint8_t> bytes_arg(const Napi::CallbackInfo& info, size_t index, const char* name);
+/** As above, to be written to. */
+std::span<uint8_t> writable_bytes_arg(const Napi::CallbackInfo& info, size_t index, const char* name);
 
 /** A string's UTF-16 units as they are, lone surrogates included. */
 std::u16string text_arg(const Napi::CallbackInfo& info, size_t index, const char* name);
@@ -36,6 +38,8 @@ size_t choice_arg(const Napi::CallbackInfo& info, size_t index, const char* name
                   size_t count);
 /** A whole number in `low`…`high`. */
 uint32_t integer_arg(const Napi::CallbackInfo& info, size_t index, const char* name, uint32_t low, uint32_t high);
+/** A number in `low`…`high`. */
+double number_arg(const Napi::CallbackInfo& info, size_t index, const char* name, double low, double high);
 bool boolean_arg(const Napi::CallbackInfo& info, size_t index, const char* name);
 bool is_int16_array(const Napi::Value& value);
 

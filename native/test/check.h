@@ -14,6 +14,7 @@ void check(bool passed, const std::string& what, std::source_location where = st
 void test_g711();
 void test_resampler();
 void test_sentences();
+void test_warp();
 
 /** Numbers that are the same in every run (Knuth's MMIX generator, upper bits). */
 class Random {

@@ -20,6 +20,7 @@ int main() {
   voice::test::test_g711();
   voice::test::test_resampler();
   voice::test::test_sentences();
+  voice::test::test_warp();
   std::printf("%u checks, %u failed\n", checks, failures);
   return failures == 0 ? 0 : 1;
 }

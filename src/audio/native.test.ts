@@ -33,7 +33,7 @@ describe('loading', () => {
   test('an addon of another version is refused', () => {
     const path = join(folder, 'old.cjs');
     writeFileSync(path, 'module.exports = { abiVersion: 0 }');
-    expect(() => loadAddon(path)).toThrow('has version 0, the sources need 1. Run: bun run build:native');
+    expect(() => loadAddon(path)).toThrow('has version 0, the sources need 2. Run: bun run build:native');
   });
 });
 
@@ -98,6 +98,37 @@ describe('wrong arguments', () => {
       if (typeof calls[name] === 'function' && name !== 'createChunker')
         expect(call(name)).toThrow(TypeError);
     }
+  });
+});
+
+describe('a picture to warp', () => {
+  const [from, into] = [new Uint8Array(96), new Uint8Array(96)];
+  const nodes = new Float32Array(4);
+  const good = [from, 8, 8, 2, 2, 0.5, 4, nodes, nodes, into] as const;
+  const FAULTS: readonly [number, unknown, string][] = [
+    [0, new Uint8Array(95), 'from and into must have 96 bytes'],
+    [9, new Uint8Array(97), 'from and into must have 96 bytes'],
+    [9, from, 'into must not be from itself'],
+    [9, new Uint8ClampedArray(96), 'into must be a Uint8Array'],
+    [9, new Uint8Array(new SharedArrayBuffer(96)), 'into must not be in shared memory'],
+    [1, 7, 'width and height must be even'],
+    [1, 0, 'width must be'],
+    [2, 16_386, 'height must be'],
+    [3, 1, 'columns must be'],
+    [4, 3, 'x and y must have 6 nodes'],
+    [5, Number.NaN, 'origin must be a number from'],
+    [6, 0.5, 'step must be a number from'],
+    [6, '4', 'step must be a number from'],
+    [7, new Float64Array(4), 'x must be a Float32Array'],
+    [8, new Float32Array(3), 'x and y must have 4 nodes'],
+  ];
+
+  test('is taken as it is', () => {
+    expect(call('warpPicture', ...good)).not.toThrow();
+  });
+
+  test.each(FAULTS)('is refused for argument %s being %o', (index, value, message) => {
+    expect(call('warpPicture', ...good.with(index, value as never))).toThrow(message);
   });
 });
 

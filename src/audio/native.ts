@@ -1,11 +1,11 @@
-/** The one place that loads the C++ addon. Everything else reaches it through this folder's faces. */
+/** The one place that loads the C++ addon. Each of its functions has one face in TypeScript, which everything else calls. */
 
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Float32Samples, Int16Samples } from '../contract/audio.ts';
 
 /** Must equal `kAbiVersion` in native/src/addon.cpp. */
-const ABI_VERSION = 1;
+const ABI_VERSION = 2;
 const ADDON_PATH = join(import.meta.dirname, '../../native/build/Release/voice_native.node');
 
 /** How coded audio lies in bytes: signed 16-bit little-endian, or one G.711 code per byte. */
@@ -41,6 +41,19 @@ export interface NativeAddon {
   chunkerFlush(handle: ChunkerHandle): string[];
   chunkerReset(handle: ChunkerHandle): void;
   chunkerClose(handle: ChunkerHandle): void;
+  /** Pictures in I420, displacements in pixels at the nodes of a grid (native/src/warp.h). */
+  warpPicture(
+    from: Uint8Array,
+    width: number,
+    height: number,
+    columns: number,
+    rows: number,
+    origin: number,
+    step: number,
+    x: Float32Array,
+    y: Float32Array,
+    into: Uint8Array,
+  ): void;
 }
 
 /**
