@@ -36,6 +36,17 @@ export const VideoObject = Type.Object(
       orNull,
     ]),
     remixed_from_video_id: orNull,
+    metadata: Type.Union(
+      [
+        Type.Object({
+          note: Type.String({
+            description: 'How the model makes segments, where that is not what the prompt says.',
+          }),
+        }),
+        orNull,
+      ],
+      { description: 'Beside the fields that OpenAI has.' },
+    ),
   },
   { title: 'Video' },
 );
@@ -58,5 +69,6 @@ export function videoObject(video: VideoRecord, progress: number): Static<typeof
     audio,
     error: video.error ?? null,
     remixed_from_video_id: null,
+    metadata: video.note === undefined ? null : { note: video.note },
   };
 }

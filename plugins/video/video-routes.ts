@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia';
 import type { ByteRange } from '../../src/contract/blob-store.ts';
 import type { Caller } from '../../src/contract/caller.ts';
+import { ServiceError } from '../../src/contract/error.ts';
 import { VIDEO_ENDS, type VideoRecord } from '../../src/contract/video-store.ts';
 import { attachment } from '../../src/http/attachment.ts';
 import { mediaTypeOf, readBody } from '../../src/http/body.ts';
@@ -42,6 +43,9 @@ export function videoRoutes({ videos, pace, nowMs, folder, clipBytes }: VideoRou
   const shown = (video: VideoRecord) => videoObject(video, pace.progress(video, nowMs()));
   return new Elysia({ name: 'videos', tags: ['video'] })
     .post('/v1/videos/extensions', ({ request, set }) => extend(request, set.headers), { detail })
+    .post('/v1/videos', notOffered, { detail: docs.NOT_OFFERED })
+    .post('/v1/videos/edits', notOffered, { detail: { hide: true } })
+    .post('/v1/videos/characters', notOffered, { detail: { hide: true } })
     .get(
       '/v1/videos',
       async ({ request }) => {
@@ -123,10 +127,8 @@ export function videoRoutes({ videos, pace, nowMs, folder, clipBytes }: VideoRou
     return await readForm<StagedClip>(request, { fileBytes: clipBytes, take }, signal);
   }
 
-  /** Headers beside a video: how its model makes it, and when to ask again. */
+  /** Says when to ask again. */
   function describe(video: VideoRecord, headers: Record<string, string | number>): void {
-    const note = videos.models.get(video.model)?.note;
-    if (note !== undefined) headers['x-model-note'] = note;
     if (!VIDEO_ENDS.has(video.status)) headers['openai-poll-after-ms'] = pace.pollAfterMs(video, nowMs());
   }
 
@@ -144,4 +146,12 @@ export function videoRoutes({ videos, pace, nowMs, folder, clipBytes }: VideoRou
     const stored = { noun: variant, lengthBytes, etag: `"${sha256}"`, headers, read };
     return contentAnswer(stored, request, refusal);
   }
+}
+
+/** What OpenAI has and this service has not (openai-wire 7). */
+function notOffered(): never {
+  throw new ServiceError(
+    'not_found',
+    'This service continues clips: POST /v1/videos/extensions. It makes no videos of a prompt alone, and edits none.',
+  );
 }

@@ -129,6 +129,7 @@ export class Videos {
       status: 'queued',
       createdAt: unixSeconds(clock),
       audio: engine.audio,
+      note: engine.note,
       source: ask.source.kind === 'job' ? (ask.source.id as Id<'video'>) : undefined,
     };
     const stored = await this.#store({ video, reserved, key }, staged, signal);

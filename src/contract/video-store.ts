@@ -58,6 +58,8 @@ export interface VideoRecord {
   readonly made?: MadeVideo | undefined;
   /** Of failed jobs only. */
   readonly error?: VideoError | undefined;
+  /** What its engine said of how it makes segments (`VideoEngine.note`). */
+  readonly note?: string | undefined;
   /** What its engine wants to go on from (`ExtensionWork.remember`). */
   readonly remembered?: string | undefined;
 }

@@ -299,6 +299,19 @@ export const MIGRATIONS: readonly Migration[] = [
       .addPrimaryKeyConstraint('usage_days_key', ['organization', 'day', 'endpoint', 'model']),
     USAGE_OF_BEFORE,
   ],
+
+  ({ schema }) => [schema.alterTable('videos').addColumn('note', 'text')],
+
+  ({ integer, table }) => [
+    table('plugin_switches')
+      .addColumn('name', 'text', (column) => column.primaryKey().notNull())
+      .addColumn('enabled', integer, (column) => column.notNull())
+      .addColumn('revision', integer, (column) => column.notNull())
+      .addColumn('changed_at', integer, (column) => column.notNull()),
+  ],
+
+  // What asked for a job, for its trace.
+  ({ schema }) => [schema.alterTable('jobs').addColumn('cause', 'text')],
 ];
 
 /** The SQL of every step. */

@@ -7,6 +7,7 @@ import type { Id } from '../contract/id.ts';
 import type { JobKind } from '../contract/jobs.ts';
 import type { OperationUrl } from '../contract/operation.ts';
 import type { ResponseStatus } from '../contract/response-store.ts';
+import type { TracePlace } from '../contract/tracer.ts';
 import type { EndpointLabel, UsageStatus } from '../contract/usage.ts';
 import type { VideoStatus } from '../contract/video-store.ts';
 
@@ -32,6 +33,7 @@ export interface Tables {
   batch_parts: BatchPartTable;
   jobs: JobTable;
   videos: VideoTable;
+  plugin_switches: PluginSwitchTable;
   voices: VoiceTable;
 }
 
@@ -233,6 +235,7 @@ interface JobTable {
   free_at_ms: number;
   lease: string | null;
   failures: number;
+  cause: TracePlace | null;
 }
 
 interface VoiceTable {
@@ -282,8 +285,19 @@ interface VideoTable {
   /** JSON. */
   error: string | null;
   remembered: string | null;
+  /** What there is to know of how it is made. */
+  note: string | null;
   /** Of the clip while the job is open, of the segment then. */
   length_bytes: number;
   /** Credits that it held before its end. */
   reserved: MicroCredits;
+}
+
+interface PluginSwitchTable {
+  name: string;
+  /** 0 or 1. */
+  enabled: number;
+  /** Of the latest wish. */
+  revision: number;
+  changed_at: number;
 }

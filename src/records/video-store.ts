@@ -255,6 +255,7 @@ function toRow(video: VideoRecord, reserved: number): Insertable<Videos> {
     made: null,
     error: null,
     remembered: null,
+    note: video.note ?? null,
     length_bytes: video.clip.lengthBytes,
     reserved,
   };
@@ -282,5 +283,6 @@ function toRecord(row: Selectable<Videos>): VideoRecord {
     made: row.made === null ? undefined : JSON.parse(row.made),
     error: row.error === null ? undefined : JSON.parse(row.error),
     remembered: row.remembered ?? undefined,
+    note: row.note ?? undefined,
   };
 }
