@@ -1,4 +1,4 @@
-/** What two segments that are being made add to the time that people wait for live work, on one service with real models. */
+/** What two segments that are being made add to the time that a realtime session waits for words, on one service with real models. */
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,12 +9,16 @@ import { clipReader } from '../../src/media/clip-reader.ts';
 import { silentLog } from '../../test/support/doubles.ts';
 import { launchService } from '../../test/support/launcher.ts';
 import { makeClips } from '../../test/support/video-files.ts';
-import { liveRows, openLiveWork, type Times, timeLiveWork } from '../batch/live-work.ts';
+import { openLiveWork, type Times, timeLiveWork } from '../batch/live-work.ts';
 import { report } from '../report.ts';
-import { quantile } from '../statistics.ts';
+import { median, quantile } from '../statistics.ts';
 
-const ROUNDS = 7;
+const ROUNDS = 8;
+/** Enough that one in a hundred is more than one. */
+const TIMES_OF_ROUND = 60;
 const WARM_UP = 3;
+/** Of the time without segments, in the 99th percentile. */
+const MOST_TIMES = 1.2;
 const AT_ONCE = 2;
 const CLIP = { name: 'pan.mp4', scene: 'pan', videoCodec: 'avc', audioCodec: 'aac' } as const;
 const SHAPE = { width: 1280, height: 720, fps: 24, seconds: 3 };
@@ -32,27 +36,37 @@ export async function benchVideoPriority(): Promise<void> {
       await it.stop();
     });
     const live = opened.adopt(await openLiveWork(service), (it) => it.close());
-    for (const { once } of live.kinds) for (let at = 0; at < WARM_UP; at += 1) await once();
+    const [realtime] = live.kinds;
+    if (!realtime) throw new Error('there is no realtime work');
+    const kinds = [{ ...realtime, times: TIMES_OF_ROUND }];
+    for (let at = 0; at < WARM_UP; at += 1) await realtime.once();
     const [alone, beside]: [Times, Times] = [new Map(), new Map()];
     let segments = 0;
     let besideMs = 0;
     for (let round = 0; round < ROUNDS; round += 1) {
-      await timeLiveWork(live.kinds, alone);
+      await timeLiveWork(kinds, alone);
       const stop = new AbortController();
       const making = Array.from({ length: AT_ONCE }, (_, at) =>
         makeOn(engine, { clip, facts }, join(folder, `segment-${at}`), stop.signal),
       );
       const startMs = performance.now();
-      await timeLiveWork(live.kinds, beside);
+      await timeLiveWork(kinds, beside);
       besideMs += performance.now() - startMs;
       stop.abort();
       for (const made of await Promise.all(making)) segments += made;
     }
-    const rows = live.kinds.flatMap(({ name }) => {
-      const [ours, peer] = [beside.get(name) ?? [], alone.get(name) ?? []];
-      const p99 = { ours: quantile(ours, 0.99), peer: quantile(peer, 0.99) };
-      return [...liveRows(name, ours, peer), { measure: `${name}, 99 %`, ...p99, unit: 'ms' }];
+    const { name } = realtime;
+    const [ours, peer] = [beside.get(name) ?? [], alone.get(name) ?? []];
+    const part = (share: number) => ({
+      ours: quantile(ours, share),
+      peer: quantile(peer, share),
+      unit: 'ms',
     });
+    const rows = [
+      { measure: `${name}, median`, ours: median(ours), peer: median(peer), unit: 'ms' },
+      { measure: `${name}, 95 %`, ...part(0.95) },
+      { measure: `${name}, 99 %`, ...part(0.99), target: MOST_TIMES },
+    ];
     const rate = {
       measure: 'segments of 8 s beside all of this',
       ours: segments / (besideMs / 60_000),
@@ -60,10 +74,10 @@ export async function benchVideoPriority(): Promise<void> {
     };
     await report(
       'video-priority',
-      `Live work while ${AT_ONCE} segments of 720p are made`,
+      `Realtime while ${AT_ONCE} segments of 720p are made`,
       [rate, ...rows],
       [
-        `Ours: while they are made. Peer: the same without. ${ROUNDS} rounds of each in turn, on the same process; one piece of live work at a time.`,
+        `Ours: while they are made. Peer: the same without. ${ROUNDS} rounds of ${TIMES_OF_ROUND} of each in turn, on the same process.`,
       ],
     );
   } finally {
