@@ -58,7 +58,7 @@ export function BatchDetail({ id }: { readonly id: string }) {
             {statusWords(batch.status).meaning}
           </Text>
         </Group>
-        <LinesProgress batch={batch} size="lg" />
+        {batch.request_counts.total > 0 && <LinesProgress batch={batch} size="lg" />}
         <Figures batch={batch} />
         <Moments batch={batch} />
         {batch.metadata !== null && <Metadata metadata={batch.metadata} />}
@@ -86,7 +86,7 @@ export function BatchDetail({ id }: { readonly id: string }) {
 function Figures({ batch }: { readonly batch: Batch }) {
   const { total, completed, failed } = batch.request_counts;
   return (
-    <Group gap="xl">
+    <Group gap="xl" align="flex-start">
       <Figure name="Lines">{countWords(total)}</Figure>
       <Figure name="Completed">{countWords(completed)}</Figure>
       <Figure name="Failed">{countWords(failed)}</Figure>
@@ -111,12 +111,17 @@ function Moments({ batch }: { readonly batch: Batch }) {
           {label}{' '}
           <Text span c="dimmed">
             {timeWords(at)}
-            {at > batch.created_at && `, after ${secondsWords(at - batch.created_at)}`}
+            {at > batch.created_at && `, after ${passed(at - batch.created_at)}`}
           </Text>
         </Text>
       ))}
     </Stack>
   );
+}
+
+/** Whole seconds in words. */
+function passed(seconds: number): string {
+  return seconds < 60 ? `${seconds} s` : secondsWords(seconds);
 }
 
 function Metadata({ metadata }: { readonly metadata: Readonly<Record<string, string>> }) {

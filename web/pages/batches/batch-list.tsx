@@ -1,4 +1,4 @@
-import { Anchor, Box, Table, Text } from '@mantine/core';
+import { Anchor, Table, Text } from '@mantine/core';
 import { useSession } from '../../client/session.tsx';
 import { useLoad } from '../../client/use-load.ts';
 import { Empty } from '../../parts/empty.tsx';
@@ -34,24 +34,22 @@ export function BatchList({ onOpen }: { readonly onOpen: (id: string) => void })
         <Empty text="There is no batch yet. A batch is a file with one request in each line: upload one, or write a few lines here to try it." />
       )}
       {value !== undefined && value.data.length > 0 && (
-        <Table.ScrollContainer minWidth={640}>
-          <Table verticalSpacing="xs">
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>Batch</Table.Th>
-                <Table.Th>State</Table.Th>
-                <Table.Th>Endpoint</Table.Th>
-                <Table.Th>Lines</Table.Th>
-                <Table.Th>Created</Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {value.data.map((batch) => (
-                <Row key={batch.id} batch={batch} onOpen={onOpen} />
-              ))}
-            </Table.Tbody>
-          </Table>
-        </Table.ScrollContainer>
+        <Table verticalSpacing="xs">
+          <Table.Thead>
+            <Table.Tr>
+              <Table.Th>Batch</Table.Th>
+              <Table.Th>State</Table.Th>
+              <Table.Th visibleFrom="sm">Endpoint</Table.Th>
+              <Table.Th>Lines</Table.Th>
+              <Table.Th visibleFrom="md">Created</Table.Th>
+            </Table.Tr>
+          </Table.Thead>
+          <Table.Tbody>
+            {value.data.map((batch) => (
+              <Row key={batch.id} batch={batch} onOpen={onOpen} />
+            ))}
+          </Table.Tbody>
+        </Table>
       )}
       <Pager paging={paging} page={value} />
     </Panel>
@@ -67,7 +65,7 @@ function Row({ batch, onOpen }: { readonly batch: Batch; readonly onOpen: (id: s
           {shortened(batch.id)}
         </Anchor>
         {batch.metadata !== null && (
-          <Text size="xs" c="dimmed" lineClamp={1} maw="16rem">
+          <Text size="xs" c="dimmed" lineClamp={1} maw="16rem" style={{ overflowWrap: 'anywhere' }}>
             {Object.entries(batch.metadata)
               .map(([name, value]) => `${name}: ${value}`)
               .join(', ')}
@@ -77,7 +75,7 @@ function Row({ batch, onOpen }: { readonly batch: Batch; readonly onOpen: (id: s
       <Table.Td>
         <StatusBadge status={batch.status} />
       </Table.Td>
-      <Table.Td>
+      <Table.Td visibleFrom="sm">
         <Text size="sm">{batch.endpoint}</Text>
         {batch.model !== null && (
           <Text size="xs" c="dimmed">
@@ -85,16 +83,14 @@ function Row({ batch, onOpen }: { readonly batch: Batch; readonly onOpen: (id: s
           </Text>
         )}
       </Table.Td>
-      <Table.Td miw={130}>
+      <Table.Td>
         <Text size="xs" mb={4}>
           {countWords(completed + failed)} of {countWords(total)}
           {failed > 0 && `, ${countWords(failed)} failed`}
         </Text>
-        <Box>
-          <LinesProgress batch={batch} size="sm" />
-        </Box>
+        {total > 0 && <LinesProgress batch={batch} size="sm" />}
       </Table.Td>
-      <Table.Td>
+      <Table.Td visibleFrom="md">
         <Text size="sm">{timeWords(batch.created_at)}</Text>
       </Table.Td>
     </Table.Tr>
@@ -103,5 +99,5 @@ function Row({ batch, onOpen }: { readonly batch: Batch; readonly onOpen: (id: s
 
 /** Enough of an id to tell it from others. */
 function shortened(id: string): string {
-  return `${id.slice(0, 14)}…`;
+  return `${id.slice(0, 12)}…`;
 }

@@ -94,7 +94,7 @@ function Download(props: { readonly path: string; readonly name: string; readonl
     <>
       <Button
         variant="default"
-        size="compact-md"
+        size="compact-sm"
         leftSection={<Icon name="download" size={16} />}
         loading={isLoading}
         onClick={load}

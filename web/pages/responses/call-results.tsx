@@ -15,13 +15,15 @@ export function CallResults(props: {
       <Text size="sm">
         The model called {calls.length === 1 ? 'a function' : 'functions'}. Say what they gave.
       </Text>
-      {calls.map(({ call_id: callId, name, arguments: written }) => (
+      {calls.map(({ call_id: callId, name, arguments: written }, index) => (
         <div key={callId}>
           <Code block mb={4}>
             {name}({laidOut(written)})
           </Code>
           <Textarea
-            label={`Result of ${name}`}
+            label={
+              calls.length === 1 ? `Result of ${name}` : `Result ${index + 1} of ${calls.length}, ${name}`
+            }
             placeholder='{"temperature": 21}'
             value={results[callId] ?? ''}
             onChange={({ currentTarget }) => onChange({ ...results, [callId]: currentTarget.value })}

@@ -1,11 +1,12 @@
-import { Button, Code, Group, ScrollArea, Table, Text } from '@mantine/core';
+import { Button, Code, Group, ScrollArea, Text } from '@mantine/core';
 import { saveFile } from '../../parts/save-file.ts';
 import type { StreamEvent } from './response-wire.ts';
+import classes from './responses.module.css';
 
 /** Most events that are drawn; the file has all that are kept. */
 const SHOWN_EVENTS = 300;
 
-/** The events of a stream as they came. */
+/** The events of a stream as they came: each by its name and what it adds, and opened with all that it says. */
 export function EventLog({ events }: { readonly events: readonly StreamEvent[] }) {
   const shown = events.slice(-SHOWN_EVENTS);
   const save = () => {
@@ -28,33 +29,26 @@ export function EventLog({ events }: { readonly events: readonly StreamEvent[] }
         mah="24rem"
         viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': 'Events' }}
       >
-        <Table verticalSpacing={4} layout="fixed">
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th w={48}>No.</Table.Th>
-              <Table.Th>Event</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {shown.map((event) => (
-              <Table.Tr key={event.sequence_number} style={{ verticalAlign: 'top' }}>
-                <Table.Td>{event.sequence_number}</Table.Td>
-                <Table.Td>
-                  <Text size="sm" ff="monospace" style={{ overflowWrap: 'anywhere' }}>
-                    {event.type}
-                  </Text>
-                  <Code style={{ overflowWrap: 'anywhere' }}>{restOf(event)}</Code>
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
+        <ol className={classes.events}>
+          {shown.map((event) => (
+            <li key={event.sequence_number} value={event.sequence_number}>
+              <details>
+                <summary>
+                  {event.type} <span className={classes.delta}>{deltaOf(event)}</span>
+                </summary>
+                <Code block className={classes.event}>
+                  {JSON.stringify(event, null, 2)}
+                </Code>
+              </details>
+            </li>
+          ))}
+        </ol>
       </ScrollArea.Autosize>
     </>
   );
 }
 
-/** What an event says beside its name and number. */
-function restOf({ type: _, sequence_number: __, ...rest }: StreamEvent): string {
-  return JSON.stringify(rest);
+/** What an event adds to a text, with its white space seen. */
+function deltaOf({ delta }: StreamEvent): string {
+  return typeof delta === 'string' ? JSON.stringify(delta) : '';
 }

@@ -1,4 +1,4 @@
-import { Button, Grid } from '@mantine/core';
+import { Button, Grid, Stack } from '@mantine/core';
 import { useState } from 'react';
 import { Icon } from '../../parts/icon.tsx';
 import { Page } from '../../parts/page.tsx';
@@ -36,10 +36,12 @@ export default function ResponsesPage() {
     >
       <Grid gap="md">
         <Grid.Col span={{ base: 12, md: 7.5 }}>
-          {conversation.turns.map((turn, index) => (
-            <TurnPanel key={turn.key} turn={turn} number={index + 1} conversation={conversation} />
-          ))}
-          <AskPanel form={form} conversation={conversation} />
+          <Stack gap="md">
+            {conversation.turns.map((turn, index) => (
+              <TurnPanel key={turn.key} turn={turn} number={index + 1} conversation={conversation} />
+            ))}
+            <AskPanel form={form} conversation={conversation} />
+          </Stack>
         </Grid.Col>
         <Grid.Col span={{ base: 12, md: 4.5 }}>
           <SettingsPanel form={form} onChange={change} faults={conversation.faults} />

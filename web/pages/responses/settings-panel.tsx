@@ -20,7 +20,7 @@ export function SettingsPanel(props: SettingsProps) {
   const { form, onChange, faults } = props;
   return (
     <Stack gap="md">
-      <Panel title="Model">
+      <Panel title="Settings">
         <ModelPicker task="chat" value={form.model || undefined} onChange={(model) => onChange({ model })} />
         {faults.model !== undefined && (
           <Text size="sm" c="error" role="alert">

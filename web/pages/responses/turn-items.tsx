@@ -1,6 +1,6 @@
 import { Anchor, Badge, Code, Group, Paper, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { isJsonObject, laidOut } from '../../parts/json-text.ts';
+import { isJsonObject, laidOut, readJson } from '../../parts/json-text.ts';
 import { textOf } from './response-fold.ts';
 import type { CodeItem, InputItem, MessageItem, OutputItem } from './response-wire.ts';
 
@@ -42,18 +42,15 @@ export function AnsweredItem({ item }: { readonly item: OutputItem }) {
 
 function Message({ item }: { readonly item: MessageItem }) {
   const cited = item.content.flatMap((part) => (part.type === 'output_text' ? part.annotations : []));
+  const text = item.content.map(textOf).join('');
+  const isJson = /^\s*[{[]/.test(text) && 'value' in readJson(text);
   return (
-    <Said who="Answer" text={item.content.map((part) => readable(textOf(part))).join('')}>
+    <Said who="Answer" text={isJson ? laidOut(text) : text} isCode={isJson}>
       {cited.map(({ url, title }) => (
         <Link key={`${url} ${title}`} url={url} title={title} />
       ))}
     </Said>
   );
-}
-
-/** JSON that is whole is laid out, as that is how it is read. */
-function readable(text: string): string {
-  return text.trimStart().startsWith('{') ? laidOut(text) : text;
 }
 
 function Said(props: {
@@ -73,7 +70,8 @@ function Said(props: {
         p="xs"
         {...(isAsked ? { bg: 'var(--mantine-color-default-hover)' } : { withBorder: true })}
         style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}
-        {...(isCode && { ff: 'monospace', fz: 'sm' })}
+        fz="sm"
+        {...(isCode && { ff: 'monospace' })}
       >
         {text}
       </Paper>

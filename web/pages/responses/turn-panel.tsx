@@ -62,18 +62,30 @@ export function TurnPanel(props: {
   );
 }
 
+/** What a turn is called that has not just ended; one that has is called as its response. */
 const STATES = {
   running: { label: 'answering', color: 'blue' },
-  ended: { label: 'ended', color: 'green' },
   refused: { label: 'broken off', color: 'red' },
   stopped: { label: 'stopped', color: 'orange' },
   deleted: { label: 'deleted', color: 'gray' },
 } as const;
+const STATUS_COLORS = {
+  waiting: 'blue',
+  in_progress: 'blue',
+  completed: 'green',
+  incomplete: 'orange',
+  failed: 'red',
+} as const;
+
+function stateOf({ state, view: { status } }: Turn): { readonly label: string; readonly color: string } {
+  if (state !== 'ended') return STATES[state];
+  return { label: status.replace('_', ' '), color: STATUS_COLORS[status] };
+}
 
 /** What it cost in time and tokens, and its id. */
 function TurnFoot({ turn }: { readonly turn: Turn }) {
-  const { view, times, state } = turn;
-  const { label, color } = STATES[state];
+  const { view, times } = turn;
+  const { label, color } = stateOf(turn);
   const { sentMs, firstMs, endedMs } = times;
   const { usage } = view;
   const facts = [
@@ -91,7 +103,7 @@ function TurnFoot({ turn }: { readonly turn: Turn }) {
   return (
     <Group gap="xs" className="figures">
       <Badge variant="light" color={color} role="status">
-        {state === 'ended' && view.status !== 'waiting' ? view.status : label}
+        {label}
       </Badge>
       <Text size="xs" c="dimmed">
         {facts.filter(Boolean).join(' · ')}

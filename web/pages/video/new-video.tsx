@@ -196,7 +196,6 @@ function Source(props: {
 function LocalPreview({ file, model }: { readonly file: File; readonly model: string }) {
   const address = useObjectUrl(file);
   const [clip, setClip] = useState<LocalClip>({ bytes: file.size });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another file has another picture
   useEffect(() => setClip({ bytes: file.size }), [file]);
   const hint = clipHint(clip, model);
   const { picture } = clip;

@@ -11,7 +11,7 @@ const WORDS = {
 export function VideoStatus({ status }: { readonly status: Video['status'] }) {
   const { label, color } = WORDS[status];
   return (
-    <Badge variant="light" color={color}>
+    <Badge variant="light" color={color} miw="max-content">
       {label}
     </Badge>
   );
