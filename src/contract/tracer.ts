@@ -29,7 +29,7 @@ export interface Span {
   /** @param name closer than the one that it began with. */
   rename(name: string): void;
   set(attributes: SpanAttributes): void;
-  /** To be called once. @param failure what was thrown: its kind is told, never its message. */
+  /** To be called once. @param failure what was thrown: its kind is told, never its message. Or a word for it. */
   end(failure?: unknown): void;
 }
 

@@ -1,0 +1,20 @@
+import type { TracingSettings } from '../contract/settings.ts';
+import type { Tracer } from '../contract/tracer.ts';
+import { noTracer } from '../kit/spans.ts';
+import type { OtlpTracerParts } from './otlp-tracer.ts';
+
+export interface Tracing {
+  readonly tracer: Tracer;
+  /** Sends what waits, for a few seconds at most. */
+  close(): Promise<void>;
+}
+
+/** @param settings undefined traces nothing, and loads nothing. */
+export async function openTracing(
+  settings: TracingSettings | undefined,
+  parts: Omit<OtlpTracerParts, 'settings'>,
+): Promise<Tracing> {
+  if (settings === undefined) return { tracer: noTracer, close: async () => undefined };
+  const { otlpTracer } = await import('./otlp-tracer.ts');
+  return otlpTracer({ ...parts, settings });
+}

@@ -1,0 +1,178 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ManualClock } from '../../test/support/manual-clock.ts';
+import { metricValue } from '../../test/support/metric-values.ts';
+import { attributeOf, startOtlpReceiver, treeOf } from '../../test/support/otlp-receiver.ts';
+import { RecordingLogger } from '../../test/support/recording-logger.ts';
+import { ServiceError } from '../contract/error.ts';
+import { Secret } from '../contract/secret.ts';
+import { createMetrics } from '../http/metrics.ts';
+import { inSpan, noTracer } from '../kit/spans.ts';
+import { openTracing } from './open-tracing.ts';
+
+const CALLER = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7';
+
+async function setUp({ ratio = 1 } = {}) {
+  const receiver = startOtlpReceiver();
+  onTestFinished(() => receiver.close());
+  const clock = new ManualClock();
+  const log = new RecordingLogger();
+  const metrics = createMetrics(clock);
+  onTestFinished(() => metrics.close());
+  const settings = {
+    url: `${receiver.endpoint}/v1/traces`,
+    headers: new Map([['api-key', new Secret('hunter2')]]),
+    serviceName: 'voice',
+    ratio,
+  };
+  const tracing = await openTracing(settings, { version: '1.2.3', clock, log, metrics });
+  onTestFinished(() => tracing.close());
+  return { receiver, clock, log, metrics, ...tracing };
+}
+
+it('without settings nothing is traced', async () => {
+  const metrics = createMetrics(new ManualClock());
+  const parts = { version: '1', clock: new ManualClock(), log: new RecordingLogger(), metrics };
+  const { tracer, close } = await openTracing(undefined, parts);
+  expect(tracer).toBe(noTracer);
+  await close();
+  expect(await metrics.render()).not.toContain('trace_spans_total');
+  metrics.close();
+});
+
+describe('spans', () => {
+  it('are sent as a tree, with what was said of them', async () => {
+    const { receiver, tracer, clock, metrics, close } = await setUp();
+    await inSpan(tracer, 'whole', { attributes: { model: 'a' } }, async (span) => {
+      clock.advance(10);
+      const place = tracer.here();
+      expect(place).toBe(span.place);
+      await inSpan(tracer, 'part', { kind: 'client' }, async () => {
+        await Promise.resolve();
+        clock.advance(25);
+      });
+      const fromMs = clock.monotonicMs() - 5;
+      tracer.record('past', { parent: place, attributes: { passes: 2 } }, fromMs, fromMs + 3);
+      span.rename('the whole');
+      span.set({ rows: 3 });
+    });
+    expect(tracer.here()).toBeUndefined();
+    await close();
+    const [part, past, whole] = receiver.spans;
+    expect([part?.name, past?.name, whole?.name]).toEqual(['part', 'past', 'the whole']);
+    expect(treeOf(receiver.spans, whole?.traceId ?? '')).toEqual(['the whole', '  part', '  past']);
+    expect(whole && [attributeOf(whole, 'model'), attributeOf(whole, 'rows')]).toEqual(['a', 3]);
+    const lengthMs = (span = whole) =>
+      Number(BigInt(span?.endTimeUnixNano ?? 0) - BigInt(span?.startTimeUnixNano ?? 0)) / 1e6;
+    expect(lengthMs()).toBeCloseTo(35, 2);
+    expect(lengthMs(past)).toBeCloseTo(3, 2);
+    expect(Number(whole?.startTimeUnixNano) / 1e6).toBeCloseTo(new ManualClock().now(), 0);
+    expect(receiver.headers[0]).toMatchObject({ 'api-key': 'hunter2' });
+    expect(receiver.bodies[0]).toContain('"voice"');
+    expect(receiver.bodies[0]).not.toContain('hunter2');
+    expect(await metricValue(metrics, 'trace_spans_total{result="sent"}')).toBe(3);
+  });
+
+  it('go on with the trace of a caller, and begin one where there is none', async () => {
+    const { receiver, tracer, close } = await setUp();
+    tracer.begin('asked', { kind: 'server', parent: `${CALLER}-01` }).end();
+    tracer.begin('unasked', { kind: 'server', parent: 'none' }).end();
+    tracer.begin('nonsense', { kind: 'server', parent: 'a b c' }).end();
+    await close();
+    const [asked, unasked, nonsense] = receiver.spans;
+    expect(asked).toMatchObject({
+      traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
+      parentSpanId: '00f067aa0ba902b7',
+    });
+    expect(new Set([asked?.traceId, unasked?.traceId, nonsense?.traceId]).size).toBe(3);
+    expect(unasked?.parentSpanId ?? '').toBe('');
+  });
+
+  it('of a trace of their own are linked to what led to them', async () => {
+    const { receiver, tracer, close } = await setUp();
+    await inSpan(tracer, 'request', {}, async (request) => {
+      await inSpan(tracer, 'job', { parent: 'none', cause: request.place }, async () => undefined);
+    });
+    await close();
+    const [job, request] = receiver.spans;
+    expect(job?.traceId).not.toBe(request?.traceId);
+    expect(job?.links).toMatchObject([{ traceId: request?.traceId, spanId: request?.spanId }]);
+  });
+
+  it('that fail tell a word for it and nothing else', async () => {
+    const { receiver, tracer, close } = await setUp();
+    const failures = [
+      new ServiceError('upstream', 'a private word', { code: 'upstream_error' }),
+      new TypeError('a private word'),
+      '503',
+      { reason: 'a private word' },
+    ];
+    for (const failure of failures) tracer.begin('work').end(failure);
+    await close();
+    expect(receiver.spans.map((span) => attributeOf(span, 'error.type'))).toEqual([
+      'upstream_error',
+      'TypeError',
+      '503',
+      'other',
+    ]);
+    expect(receiver.spans.every(({ status }) => status?.code === 2)).toBe(true);
+    expect(receiver.bodies.join()).not.toContain('private');
+  });
+});
+
+describe('the share that is kept', () => {
+  it('is of whole traces, and places say so', async () => {
+    const { receiver, tracer, close } = await setUp({ ratio: 0 });
+    await inSpan(tracer, 'request', { kind: 'server', parent: 'none' }, async (span) => {
+      expect(span.place).toMatch(/-00$/);
+      tracer.begin('part').end();
+    });
+    // A caller cannot have more kept.
+    tracer.begin('asked', { kind: 'server', parent: `${CALLER}-01` }).end();
+    await close();
+    expect(receiver.spans).toEqual([]);
+  });
+
+  it('is less where a caller wants less', async () => {
+    const { receiver, tracer, close } = await setUp();
+    tracer.begin('asked', { kind: 'server', parent: `${CALLER}-00` }).end();
+    await close();
+    expect(receiver.spans).toEqual([]);
+  });
+});
+
+describe('a collector', () => {
+  it('that takes nothing is told of once, and what it does not take is dropped', async () => {
+    const { receiver, tracer, log, metrics, close } = await setUp();
+    receiver.status = 400;
+    const failed = () => metricValue(metrics, 'trace_spans_total{result="failed"}');
+    for (const count of [1, 2]) {
+      tracer.begin('work').end();
+      await expect.poll(failed, { timeout: 10_000 }).toBe(count);
+    }
+    receiver.status = 200;
+    tracer.begin('work').end();
+    await close();
+    expect(receiver.spans).toHaveLength(1);
+    expect(log.lines).toMatchObject([
+      { level: 'warn', message: 'the collector of traces does not take them; they are dropped' },
+      { level: 'info', message: 'the collector of traces takes them again' },
+    ]);
+  });
+
+  it('gets no more than may wait', async () => {
+    const { receiver, tracer, close } = await setUp();
+    for (let n = 0; n < 20_000; n += 1) tracer.begin('work').end();
+    await close();
+    expect(receiver.spans.length).toBeGreaterThanOrEqual(4096);
+    expect(receiver.spans.length).toBeLessThanOrEqual(4096 + 512);
+  });
+
+  it('that is not there does not hold up the end', async () => {
+    const { receiver, tracer, close } = await setUp();
+    await receiver.close();
+    for (let n = 0; n < 3000; n += 1) tracer.begin('work').end();
+    const from = performance.now();
+    await close();
+    expect(performance.now() - from).toBeLessThan(5000);
+  });
+});

@@ -1,0 +1,27 @@
+/** Places in traces as `traceparent` writes them (W3C Trace Context, 3.2). */
+
+import { isSpanContextValid, type SpanContext } from '@opentelemetry/api';
+import type { TracePlace } from '../contract/tracer.ts';
+
+const VERSION = '00';
+/** A later version may have more behind a dash. */
+const PLACE = /^(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
+/** Longer than any version is known to be. */
+const MOST_CHARACTERS = 256;
+
+export function placeOf({ traceId, spanId, traceFlags }: SpanContext): TracePlace {
+  return `${VERSION}-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
+}
+
+/**
+ * Reads a place; undefined for what is none.
+ * @param isRemote whether another process told it.
+ */
+export function contextOf(place: string, isRemote: boolean): SpanContext | undefined {
+  if (place.length > MOST_CHARACTERS) return undefined;
+  const [, version, traceId = '', spanId = '', flags = '', more] = PLACE.exec(place.trim()) ?? [];
+  if (version === VERSION && more !== undefined) return undefined;
+  // The one flag that every version has.
+  const context = { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1, isRemote };
+  return isSpanContextValid(context) ? context : undefined;
+}
