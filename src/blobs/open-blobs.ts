@@ -5,11 +5,16 @@ import { openDiskBlobs } from './disk-blobs.ts';
 
 /**
  * Opens the store of blobs that the settings name. The caller closes it.
+ * @param failed told of each request that a server of blobs did not answer, or refused.
  * @throws StartError when a bucket cannot be used.
  */
-export async function openBlobs(settings: BlobSettings, clock: Clock): Promise<BlobStore> {
+export async function openBlobs(
+  settings: BlobSettings,
+  clock: Clock,
+  failed: () => void = () => undefined,
+): Promise<BlobStore> {
   if (settings.kind === 'disk') return openDiskBlobs(settings.folder, clock);
   // Its client is large, and most services have no use for it.
   const { openS3Blobs } = await import('./s3-blobs.ts');
-  return openS3Blobs(settings, clock);
+  return openS3Blobs(settings, clock, failed);
 }

@@ -85,6 +85,22 @@ it('are listed without the marks of folders that other programs leave', async ()
   expect(names).toEqual(['files/x']);
 });
 
+it('tells of calls that failed, and not of what is not there', async () => {
+  const { settings } = await started().freshBucket();
+  const proxy = await startS3Proxy(started().endpoint);
+  let failures = 0;
+  const blobs = await openS3Blobs({ ...settings, endpoint: proxy.endpoint }, systemClock, () => {
+    failures += 1;
+  });
+  onTestFinished(() => blobs.close());
+  expect(await blobs.read('files/x', never)).toBeUndefined();
+  await expect(blobs.read('files/x', AbortSignal.abort())).rejects.toThrow();
+  expect(failures).toBe(0);
+  proxy.fault(() => ({ kind: 'unavailable' }));
+  await expect(blobs.read('files/x', never)).rejects.toMatchObject({ kind: 'overloaded' });
+  expect(failures).toBe(1);
+});
+
 describe('an upload', () => {
   it('goes at once up to a part, and in parts beyond', async () => {
     const { blobs, proxy } = await openBehindProxy();

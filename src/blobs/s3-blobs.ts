@@ -17,7 +17,7 @@ import { StartError } from '../contract/error.ts';
 import type { S3BlobSettings } from '../contract/settings.ts';
 import { checkBlobName, checkBlobPrefix, isBlobName } from './blob-name.ts';
 import { fetchHandler } from './fetch-handler.ts';
-import { answerOf, answerUnlessMissing, signWithKnownHash, storeFailure } from './s3-calls.ts';
+import { answerOf, answerUnlessMissing, signWithKnownHash, storeFailure, tellFailures } from './s3-calls.ts';
 import { downloadFromS3 } from './s3-download.ts';
 import { uploadToS3 } from './s3-upload.ts';
 
@@ -32,9 +32,14 @@ const NEVER = new AbortController().signal;
 /**
  * Blobs in a bucket that several machines share (docs/guide/scale-out.md).
  * @param clock compared with the times of the server.
+ * @param failed told of each call that failed, tries again included.
  * @throws StartError when the bucket cannot be used.
  */
-export async function openS3Blobs(settings: S3BlobSettings, clock: Clock): Promise<BlobStore> {
+export async function openS3Blobs(
+  settings: S3BlobSettings,
+  clock: Clock,
+  failed: () => void = () => undefined,
+): Promise<BlobStore> {
   const client = new S3Client({
     endpoint: settings.endpoint,
     region: settings.region,
@@ -53,6 +58,7 @@ export async function openS3Blobs(settings: S3BlobSettings, clock: Clock): Promi
     requestHandler: fetchHandler,
   });
   signWithKnownHash(client);
+  tellFailures(client, failed);
   try {
     const abortSignal = AbortSignal.timeout(START_MS);
     // Unlike a HEAD, it is told what is wrong.

@@ -90,3 +90,19 @@ export function signWithKnownHash(client: S3Client): void {
     { step: 'build', priority: 'low', name: 'signWithKnownHash' },
   );
 }
+
+/** Tells of each call that failed, after its tries; not of what is not there, nor of calls that were broken off. */
+export function tellFailures(client: S3Client, failed: () => void): void {
+  client.middlewareStack.add(
+    (next) => async (step) => {
+      try {
+        return await next(step);
+      } catch (error) {
+        const name = error instanceof Error ? error.name : '';
+        if (name !== 'AbortError' && !NOT_FOUND.has(name)) failed();
+        throw error;
+      }
+    },
+    { step: 'initialize', name: 'tellFailures' },
+  );
+}

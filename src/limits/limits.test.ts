@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished, type TestContext } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, type TestContext, vi } from 'vitest';
 import { silentLog } from '../../test/support/doubles.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { needs } from '../../test/support/needs.ts';
@@ -152,16 +152,19 @@ describe('a Redis that goes away', () => {
     connections.push(redis);
     const clock = new ManualClock();
     const log = new RecordingLogger();
-    const watch = new RedisWatch({ redis, clock, log });
+    const failed = vi.fn();
+    const watch = new RedisWatch({ redis, clock, log, failed });
     const calls = callLimits({ limits: ONE, redis: watch, clock });
     onTestFinished(() => calls.close());
-    return { own, redis, clock, log, watch, requests: requestLimits(ONE, watch), calls };
+    return { own, redis, clock, log, failed, watch, requests: requestLimits(ONE, watch), calls };
   }
 
   it('leaves each process to its own counts', async (context) => {
-    const { own, requests, calls, log } = await setUp(context);
+    const { own, requests, calls, log, failed } = await setUp(context);
+    expect(failed).not.toHaveBeenCalled();
     await own.close();
     await requests.count(user('k', 'a'));
+    expect(failed).toHaveBeenCalledOnce();
     await expect(requests.count(user('k', 'a'))).rejects.toMatchObject(REFUSED);
     await calls.enter(user('k', 'a'), newId('usage'));
     await expect(calls.enter(user('k', 'a'), newId('usage'))).rejects.toMatchObject(REFUSED);

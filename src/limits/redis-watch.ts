@@ -9,6 +9,8 @@ export interface RedisWatchParts {
   readonly redis: Redis;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Told of each question that Redis did not answer. */
+  readonly failed?: () => void;
 }
 
 /**
@@ -52,7 +54,8 @@ export class RedisWatch {
   }
 
   #lost({ name }: Error): void {
-    const { clock, log } = this.#parts;
+    const { clock, log, failed } = this.#parts;
+    failed?.();
     if (this.#awayUntilMs === undefined) {
       log.warn('Redis does not answer; this process counts by itself', { reason: name });
     }

@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'vitest';
 import { invalidRequest } from '../contract/error.ts';
-import { recordsFailure } from './failures.ts';
+import { recordsFailure, toldFailures } from './failures.ts';
 
 const coded = (code: string, message = 'x') => Object.assign(new Error(message), { code });
 
@@ -74,4 +74,14 @@ test('what a caller may see stays as it is, and anything may be thrown', () => {
   const ours = invalidRequest('no');
   expect(recordsFailure(ours)).toBe(ours);
   expect(recordsFailure('text')).toMatchObject({ kind: 'internal' });
+});
+
+test('failures of the engine are told, those of a caller are not', () => {
+  let told = 0;
+  const failureOf = toldFailures(() => {
+    told += 1;
+  });
+  expect(failureOf(coded('ECONNRESET'))).toMatchObject({ kind: 'overloaded' });
+  expect(failureOf(invalidRequest('no'))).toMatchObject({ kind: 'invalid_request' });
+  expect(told).toBe(1);
 });

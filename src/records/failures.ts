@@ -40,6 +40,17 @@ export function recordsFailure(error: unknown): ServiceError {
   });
 }
 
+/** Makes failures of failed queries. */
+export type FailureOf = typeof recordsFailure;
+
+/** {@link recordsFailure}, with each failure of the engine told. */
+export function toldFailures(failed: () => void): FailureOf {
+  return (error) => {
+    if (!(error instanceof ServiceError)) failed();
+    return recordsFailure(error);
+  };
+}
+
 function isPassing(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error instanceof AggregateError && error.errors.length > 0) return error.errors.every(isPassing);

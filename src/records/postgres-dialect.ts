@@ -10,16 +10,16 @@ import {
 } from 'kysely';
 import pg from 'pg';
 import { ServiceError } from '../contract/error.ts';
-import { recordsFailure } from './failures.ts';
+import { type FailureOf, recordsFailure } from './failures.ts';
 
 /** Queries that may wait for a connection; one more is refused. */
 export const MAX_WAITING = 5000;
 
 /** Kysely over a pool of `pg`, which the driver ends. Failures are `ServiceError`s. */
-export function postgresDialect(pool: pg.Pool): Dialect {
+export function postgresDialect(pool: pg.Pool, failureOf: FailureOf = recordsFailure): Dialect {
   return {
     createAdapter: () => new PostgresAdapter(),
-    createDriver: () => new PostgresDriver(pool),
+    createDriver: () => new PostgresDriver(pool, failureOf),
     createIntrospector: (db) => new PostgresIntrospector(db),
     createQueryCompiler: () => new PostgresQueryCompiler(),
   };
@@ -27,9 +27,11 @@ export function postgresDialect(pool: pg.Pool): Dialect {
 
 class PostgresDriver implements Driver {
   readonly #pool: pg.Pool;
+  readonly #failureOf: FailureOf;
 
-  constructor(pool: pg.Pool) {
+  constructor(pool: pg.Pool, failureOf: FailureOf) {
     this.#pool = pool;
+    this.#failureOf = failureOf;
   }
 
   async init(): Promise<void> {}
@@ -42,9 +44,9 @@ class PostgresDriver implements Driver {
       });
     }
     try {
-      return new PostgresConnection(await this.#pool.connect());
+      return new PostgresConnection(await this.#pool.connect(), this.#failureOf);
     } catch (error) {
-      throw recordsFailure(error);
+      throw this.#failureOf(error);
     }
   }
 
@@ -55,7 +57,7 @@ class PostgresDriver implements Driver {
   async commitTransaction(connection: PostgresConnection): Promise<void> {
     // The server answers ROLLBACK when a statement had failed and nobody minded.
     const done = await connection.command('COMMIT');
-    if (done === 'ROLLBACK') throw recordsFailure(new Error('the transaction had failed before its end'));
+    if (done === 'ROLLBACK') throw this.#failureOf(new Error('the transaction had failed before its end'));
   }
 
   async rollbackTransaction(connection: PostgresConnection): Promise<void> {
@@ -75,9 +77,11 @@ class PostgresConnection implements DatabaseConnection {
   readonly #client: pg.PoolClient;
   /** Why this connection cannot be used again. */
   #broken: Error | undefined;
+  readonly #failureOf: FailureOf;
 
-  constructor(client: pg.PoolClient) {
+  constructor(client: pg.PoolClient, failureOf: FailureOf) {
     this.#client = client;
+    this.#failureOf = failureOf;
   }
 
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
@@ -105,7 +109,7 @@ class PostgresConnection implements DatabaseConnection {
     } catch (error) {
       // Anything but an answer of the server leaves it open what the connection still has to say.
       if (error instanceof Error && !(error instanceof pg.DatabaseError)) this.#broken = error;
-      throw recordsFailure(error);
+      throw this.#failureOf(error);
     }
   }
 }

@@ -5,6 +5,7 @@ import { Kysely, type SchemaModule, sql } from 'kysely';
 import pg from 'pg';
 import type { PostgresSettings, PostgresTls } from '../contract/settings.ts';
 import { DatabaseError, laterVersion } from './database-error.ts';
+import { toldFailures } from './failures.ts';
 import { type MigrationWords, migrationSql } from './migrations.ts';
 import { postgresDialect } from './postgres-dialect.ts';
 import type { Records } from './records.ts';
@@ -25,11 +26,13 @@ const CLOSING_MS = 2000;
 /**
  * Opens a database of a PostgreSQL server and brings its tables up to date. The caller closes it.
  * @param onLost told when an idle connection breaks.
+ * @param failed told of each statement that fails.
  * @throws DatabaseError when the server or the database cannot be used, or the tables are of a later build.
  */
 export async function openPostgres(
   settings: PostgresSettings,
   onLost: (error: Error) => void,
+  failed: () => void,
 ): Promise<Records> {
   const name = `${settings.database} of ${settings.user} at ${settings.host}:${settings.port}`;
   const tls = settings.tls === undefined ? false : tlsOptions(settings.tls);
@@ -41,7 +44,7 @@ export async function openPostgres(
   }
   const pool = poolOf(settings, tls, settings.poolSize, settings.statementTimeoutMs);
   pool.on('error', onLost);
-  const db = new Kysely<Tables>({ dialect: postgresDialect(pool) });
+  const db = new Kysely<Tables>({ dialect: postgresDialect(pool, toldFailures(failed)) });
   let closed: Promise<void> | undefined;
   const close = () => {
     closed ??= end(pool);

@@ -9,7 +9,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
-import { recordsFailure } from './failures.ts';
+import { type FailureOf, recordsFailure } from './failures.ts';
 import { whenFree } from './when-free.ts';
 
 /** Prepared statements that are kept; stores have a few dozen. */
@@ -41,9 +41,11 @@ class SharedAdapter extends SqliteAdapter {
 export class SqliteDriver implements Driver {
   readonly #statements: Statements;
   readonly #turn = new Turn();
+  readonly #failureOf: FailureOf;
 
-  constructor(database: Database) {
+  constructor(database: Database, failureOf = recordsFailure) {
     this.#statements = new Statements(database);
+    this.#failureOf = failureOf;
   }
 
   /** Runs one statement outside of transactions: at once when nobody has the turn. */
@@ -51,14 +53,14 @@ export class SqliteDriver implements Driver {
     try {
       return await whenFree(() => this.#inTurn<Row>(query));
     } catch (error) {
-      throw recordsFailure(error);
+      throw this.#failureOf(error);
     }
   }
 
   async init(): Promise<void> {}
 
   async acquireConnection(): Promise<SqliteConnection> {
-    return new SqliteConnection(this, this.#statements, this.#turn);
+    return new SqliteConnection(this, this.#statements, this.#turn, this.#failureOf);
   }
 
   beginTransaction(connection: SqliteConnection): Promise<void> {
@@ -96,12 +98,14 @@ class SqliteConnection implements DatabaseConnection {
   readonly #driver: SqliteDriver;
   readonly #statements: Statements;
   readonly #turn: Turn;
+  readonly #failureOf: FailureOf;
   #inTransaction = false;
 
-  constructor(driver: SqliteDriver, statements: Statements, turn: Turn) {
+  constructor(driver: SqliteDriver, statements: Statements, turn: Turn, failureOf: FailureOf) {
     this.#driver = driver;
     this.#statements = statements;
     this.#turn = turn;
+    this.#failureOf = failureOf;
   }
 
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
@@ -109,7 +113,7 @@ class SqliteConnection implements DatabaseConnection {
     try {
       return this.#statements.run(query);
     } catch (error) {
-      throw recordsFailure(error);
+      throw this.#failureOf(error);
     }
   }
 
@@ -131,7 +135,7 @@ class SqliteConnection implements DatabaseConnection {
         }
       });
     } catch (error) {
-      throw recordsFailure(error);
+      throw this.#failureOf(error);
     }
   }
 
@@ -142,7 +146,7 @@ class SqliteConnection implements DatabaseConnection {
     } catch (error) {
       // Kysely answers a failed COMMIT with a ROLLBACK, and after that nothing is left to hold on to.
       if (how === 'ROLLBACK') this.#leave();
-      throw recordsFailure(error);
+      throw this.#failureOf(error);
     }
   }
 

@@ -114,6 +114,21 @@ describe('a file', () => {
     expect(await pragma('foreign_keys')).toEqual([{ foreign_keys: 1 }]);
   });
 
+  test('statements that fail are told', async () => {
+    let failures = 0;
+    const records = openSqlite(':memory:', () => {
+      failures += 1;
+    });
+    await expect(sql.raw('SELECT * FROM nothing_here').execute(records.db)).rejects.toThrow();
+    const failing = records.db
+      .transaction()
+      .execute((transaction) => sql.raw('SELECT * FROM nothing_here').execute(transaction));
+    await expect(failing).rejects.toThrow();
+    await sql.raw('SELECT 1').execute(records.db);
+    expect(failures).toBe(2);
+    await records.close();
+  });
+
   test('a file of a later version is refused and left alone', () => {
     const path = freshPath();
     open(path);

@@ -3,6 +3,7 @@ import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type CompiledQuery, Kysely, type SchemaModule, sql } from 'kysely';
 import { DatabaseError, laterVersion } from './database-error.ts';
+import { toldFailures } from './failures.ts';
 import { type MigrationWords, migrationSql } from './migrations.ts';
 import type { Records } from './records.ts';
 import { SqliteDriver, sqliteDialect } from './sqlite-dialect.ts';
@@ -18,9 +19,10 @@ const BUSY_TIMEOUT_MS = 5;
 /**
  * Opens a database of SQLite and brings its tables up to date. The caller closes it.
  * @param path a file, made with its folder when absent, or `:memory:`.
+ * @param failed told of each statement that fails.
  * @throws DatabaseError when the file is not a database of ours or of a later version.
  */
-export function openSqlite(path: string): Records {
+export function openSqlite(path: string, failed: () => void = () => undefined): Records {
   try {
     if (path !== ':memory:') makePrivate(path);
     const database = new Database(path, { create: true, strict: true });
@@ -32,7 +34,7 @@ export function openSqlite(path: string): Records {
       // thread (docs/decisions/sqlite-with-normal-sync.md).
       database.run('PRAGMA synchronous = NORMAL');
       database.run('PRAGMA foreign_keys = ON');
-      const driver = new SqliteDriver(database);
+      const driver = new SqliteDriver(database, toldFailures(failed));
       const db = new Kysely<Tables>({ dialect: sqliteDialect(driver) });
       migrate(database, db);
       database.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
