@@ -1,4 +1,4 @@
-import type { CallJournal, JournalCall } from '../contract/accounts-store.ts';
+import type { CallJournal, JournalCall, MicroCredits } from '../contract/accounts-store.ts';
 import type { CallOpening, Calls, Consumed, OpenCall } from '../contract/calls.ts';
 import type { Clock } from '../contract/clock.ts';
 import type { CallLimits } from '../contract/limits.ts';
@@ -7,7 +7,7 @@ import type { Metrics } from '../contract/metrics.ts';
 import type { UsageStatus } from '../contract/usage.ts';
 import { unixSeconds } from '../kit/clock.ts';
 import { type CallBooks, rowOf } from './call-books.ts';
-import { creditText } from './credit-amounts.ts';
+import { creditNumber, creditText } from './credit-amounts.ts';
 import type { RowMetrics } from './row-metrics.ts';
 
 export interface AccountsParts {
@@ -24,10 +24,15 @@ export interface AccountsParts {
 export class Accounts implements Calls {
   readonly #parts: AccountsParts;
   #open = 0;
+  /** What open calls hold. */
+  #reserved: MicroCredits = 0;
 
   constructor(parts: AccountsParts) {
     this.#parts = parts;
     parts.metrics.gauge('usage_open_calls', 'Calls that have begun and not ended.', () => this.#open);
+    parts.metrics.gauge('usage_reserved_credits', 'Credits that are held for them.', () =>
+      creditNumber(this.#reserved),
+    );
   }
 
   async open(opening: CallOpening): Promise<OpenCall> {
@@ -41,9 +46,13 @@ export class Accounts implements Calls {
       throw error;
     }
     this.#open += 1;
+    this.#reserved += call.reserved;
     let ended: Promise<void> | undefined;
     const end = (step: () => Promise<void>): Promise<void> => {
-      if (ended === undefined) this.#open -= 1;
+      if (ended === undefined) {
+        this.#open -= 1;
+        this.#reserved -= call.reserved;
+      }
       ended ??= step().finally(leave);
       return ended;
     };

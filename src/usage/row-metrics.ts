@@ -12,12 +12,19 @@ export function rowMetrics(metrics: Metrics): RowMetrics {
     'endpoint',
   ]);
   const audio = metrics.counter('usage_audio_seconds_total', 'Seconds of audio made or read.', ['endpoint']);
+  const tokens = metrics.counter('usage_tokens_total', 'Tokens of usage rows.', [
+    'endpoint',
+    'model',
+    'direction',
+  ]);
   return {
     add(row) {
-      const { endpoint } = row;
+      const { endpoint, model, inputTokens, outputTokens } = row;
       rows.add({ endpoint, status: row.status });
       characters.add({ endpoint }, row.characters ?? 0);
       audio.add({ endpoint }, row.audioSeconds ?? 0);
+      tokens.add({ endpoint, model, direction: 'input' }, inputTokens);
+      tokens.add({ endpoint, model, direction: 'output' }, outputTokens);
     },
   };
 }
