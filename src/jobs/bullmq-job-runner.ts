@@ -3,8 +3,10 @@ import { DelayedError, type Job, type Queue, Worker } from 'bullmq';
 import type { Clock } from '../contract/clock.ts';
 import type { JobHandler, JobKind, JobOutcome, JobRunner } from '../contract/jobs.ts';
 import type { Logger } from '../contract/logger.ts';
+import type { TracePlace, Tracer } from '../contract/tracer.ts';
 import type { Redis } from '../redis/open-redis.ts';
 import { HeldJob } from './held-job.ts';
+import { type AskedJob, runInSpan } from './job-span.ts';
 import { type JobTiming, retryDelayMs } from './job-timing.ts';
 
 export const KEY_PREFIX = 'voice-service:jobs';
@@ -18,6 +20,8 @@ const ASK_AGAIN_MS = 1000;
 export interface JobData {
   /** Failed runs before the last that did not fail: they no longer make a delay longer. */
   readonly forgiven: number;
+  /** What asked for it; absent when that was not traced. */
+  readonly cause?: TracePlace | undefined;
 }
 
 export type QueueOf = Queue<JobData, void, JobKind>;
@@ -29,6 +33,7 @@ export interface BullmqJobRunnerParts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly timing: JobTiming;
+  readonly tracer: Tracer;
   readonly handler: JobHandler;
 }
 
@@ -102,9 +107,10 @@ export class BullmqJobRunner implements JobRunner {
     this.#held.set(id, held);
     if (this.#stopped !== undefined) held.stop();
     try {
-      const outcome = await this.#outcome(id, held.signal);
+      const outcome = await this.#outcome({ id, cause: job.data.cause }, held.signal);
       if (outcome.kind === 'done') return;
-      if (job.attemptsMade > job.data.forgiven) await job.updateData({ forgiven: job.attemptsMade });
+      if (job.attemptsMade > job.data.forgiven)
+        await job.updateData({ ...job.data, forgiven: job.attemptsMade });
       // Also when it may go on at once: what waits comes first then, and by `moveToWait` it would be the next.
       await job.moveToDelayed(clock.now() + outcome.delayMs, token);
       throw new DelayedError();
@@ -114,9 +120,9 @@ export class BullmqJobRunner implements JobRunner {
     }
   }
 
-  async #outcome(id: string, signal: AbortSignal): Promise<JobOutcome> {
-    const { handler, log } = this.#parts;
-    const running = handler.run(id, signal);
+  async #outcome(job: AskedJob, signal: AbortSignal): Promise<JobOutcome> {
+    const { tracer, handler, log } = this.#parts;
+    const running = runInSpan(tracer, handler, job, signal);
     const ended = running.then(
       () => undefined,
       () => undefined,
@@ -125,7 +131,7 @@ export class BullmqJobRunner implements JobRunner {
     try {
       return await running;
     } catch (error) {
-      log.error('a job failed and will be run again', error, { kind: handler.kind, job: id });
+      log.error('a job failed and will be run again', error, { kind: handler.kind, job: job.id });
       // Redis keeps the message of what is thrown.
       throw new Error('the run failed');
     } finally {

@@ -3,6 +3,7 @@ import type { JobStore } from '../contract/job-store.ts';
 import type { JobQueue } from '../contract/jobs.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { Secret } from '../contract/secret.ts';
+import type { Tracer } from '../contract/tracer.ts';
 import { isRunning, processPlace } from '../kit/process-place.ts';
 import { bullmqJobs } from './bullmq-jobs.ts';
 import { sqlJobs } from './sql-jobs.ts';
@@ -14,14 +15,15 @@ export interface JobSettings {
   readonly store: JobStore;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly tracer?: Tracer;
 }
 
 /**
  * Opens the queue: BullMQ where there is a Redis, else a table.
  * @throws StartError when Redis cannot be reached.
  */
-export async function openJobs({ redisUrl, store, clock, log }: JobSettings): Promise<JobQueue> {
-  if (redisUrl !== undefined) return bullmqJobs({ url: redisUrl, clock, log });
+export async function openJobs({ redisUrl, store, ...words }: JobSettings): Promise<JobQueue> {
+  if (redisUrl !== undefined) return bullmqJobs({ url: redisUrl, ...words });
   const self = { place: processPlace(), pid: process.pid, instance: crypto.randomUUID() };
-  return sqlJobs({ store, clock, log, self, isRunning });
+  return sqlJobs({ store, ...words, self, isRunning });
 }

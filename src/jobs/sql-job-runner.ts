@@ -2,8 +2,10 @@ import type { Clock } from '../contract/clock.ts';
 import type { JobStore, TakenJob } from '../contract/job-store.ts';
 import type { JobHandler, JobRunner } from '../contract/jobs.ts';
 import type { Logger } from '../contract/logger.ts';
+import type { Tracer } from '../contract/tracer.ts';
 import type { ProcessStart } from '../kit/process-place.ts';
 import { HeldJob } from './held-job.ts';
+import { runInSpan } from './job-span.ts';
 import { type JobTiming, retryDelayMs } from './job-timing.ts';
 import { isOfDead, leaseName } from './lease-name.ts';
 
@@ -16,6 +18,7 @@ export interface SqlJobRunnerParts {
   /** Whether a process of this one's place runs. */
   readonly isRunning: (pid: number) => boolean;
   readonly timing: JobTiming;
+  readonly tracer: Tracer;
   readonly handler: JobHandler;
 }
 
@@ -111,9 +114,9 @@ export class SqlJobRunner implements JobRunner {
 
   /** Runs a job. @returns what stores that it did. */
   async #outcome(job: TakenJob, lease: string, signal: AbortSignal): Promise<() => Promise<void>> {
-    const { store, clock, log, handler, timing } = this.#parts;
+    const { store, clock, log, tracer, handler, timing } = this.#parts;
     try {
-      const outcome = await handler.run(job.id, signal);
+      const outcome = await runInSpan(tracer, handler, job, signal);
       if (outcome.kind === 'done') return () => store.remove(lease);
       return () => store.free(lease, clock.now() + outcome.delayMs, 0);
     } catch (error) {

@@ -4,16 +4,16 @@ import type { Records } from './records.ts';
 /** Jobs in a table. The records belong to the caller. */
 export function jobStore({ db, engine }: Records): JobStore {
   return {
-    async add(kind, id, at) {
+    async add(kind, id, at, cause) {
       await db
         .insertInto('jobs')
-        .values({ kind, id, free_at_ms: at, lease: null, failures: 0 })
+        .values({ kind, id, free_at_ms: at, lease: null, failures: 0, cause: cause ?? null })
         .onConflict((conflict) => conflict.columns(['kind', 'id']).doNothing())
         .execute();
     },
 
-    take: ({ kind, lease }, { at, until }) =>
-      db
+    async take({ kind, lease }, { at, until }) {
+      const taken = await db
         .updateTable('jobs')
         .set({ lease, free_at_ms: until })
         .where('kind', '=', kind)
@@ -30,8 +30,10 @@ export function jobStore({ db, engine }: Records): JobStore {
             // Others who ask at once get the next one instead of waiting for this one, to lose it.
             .$if(engine === 'postgres', (query) => query.forUpdate().skipLocked()),
         )
-        .returning(['id', 'failures'])
-        .executeTakeFirst(),
+        .returning(['id', 'failures', 'cause'])
+        .executeTakeFirst();
+      return taken && { ...taken, cause: taken.cause ?? undefined };
+    },
 
     async renew(leases, until) {
       const rows = await db

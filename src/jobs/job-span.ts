@@ -1,0 +1,24 @@
+import type { JobHandler, JobOutcome } from '../contract/jobs.ts';
+import type { TracePlace, Tracer } from '../contract/tracer.ts';
+import { inSpan } from '../kit/spans.ts';
+
+/** A job, and what asked for it. */
+export interface AskedJob {
+  readonly id: string;
+  readonly cause: TracePlace | undefined;
+}
+
+/** Runs a job in a trace of its own, which is linked to what asked for the job. */
+export function runInSpan(
+  tracer: Tracer,
+  handler: JobHandler,
+  { id, cause }: AskedJob,
+  signal: AbortSignal,
+): Promise<JobOutcome> {
+  const start = { parent: 'none', cause, attributes: { kind: handler.kind, job: id } };
+  return inSpan(tracer, 'job', start, async (span) => {
+    const outcome = await handler.run(id, signal);
+    span.set({ outcome: outcome.kind });
+    return outcome;
+  });
+}
