@@ -13,6 +13,7 @@ import { systemClock } from '../../kit/clock.ts';
 import { Turns } from '../../kit/turns.ts';
 import { requirePlace } from '../queue-places.ts';
 import { SupervisedProcess } from '../supervised-process.ts';
+import type { LaneMeter } from './lane-meter.ts';
 import { LlamaAnswer } from './llama-answer.ts';
 import type { FromLlama, LlamaSampling, LoadedLlama, LoadLlama, ToLlama } from './llama-protocol.ts';
 import { type AnswerGrammar, grammarOf, type LlamaQuestion, questionOf } from './llama-question.ts';
@@ -43,6 +44,8 @@ export interface LlamaLaneOptions {
   readonly settings: EmbeddedTextSettings;
   readonly inference: InferenceSettings;
   readonly log: Logger;
+  /** Told what happens to its requests and its process. Absent: nobody. */
+  readonly meter?: LaneMeter;
   /** Whether its process leaves the cores to all others. */
   readonly nice: boolean;
   /** Jinja template in the place of the file's own. */
@@ -96,7 +99,10 @@ export class LlamaLane {
       log: options.log,
       received: (message) => this.#received(message),
       loaded: () => this.#wakeAll(),
-      lost: () => this.#lost(),
+      lost: () => {
+        options.meter?.processLost();
+        this.#lost();
+      },
     });
   }
 
@@ -124,6 +130,7 @@ export class LlamaLane {
     signal.throwIfAborted();
     const question = questionOf(request, known.callWords);
     const answer = this.#admit(request);
+    const arrivedMs = systemClock.monotonicMs();
     this.#tokenMs = known.tokenMs;
     const abort = () => answer.fail(signal.reason);
     signal.addEventListener('abort', abort, { once: true });
@@ -133,6 +140,7 @@ export class LlamaLane {
       const room = Math.min(request.maxTokens ?? left, left);
       const sampling = samplingOf(request, question, grammarOf(request, question, room), room);
       const endTurn = await this.#turns.take(request.owner, signal, RANKS[request.priority]);
+      this.#options.meter?.begun(request.priority, arrivedMs, systemClock.monotonicMs());
       answer.over = () => {
         answer.over = () => undefined;
         endTurn();

@@ -6,13 +6,16 @@
  */
 
 import { fileURLToPath } from 'node:url';
-import type { Float32Samples } from '../../contract/audio.ts';
+import { type Float32Samples, LISTEN_RATE_HZ } from '../../contract/audio.ts';
 import type { ReadyReport, VadEngine, VadSettings, VadStream } from '../../contract/engine.ts';
 import { ServiceError, StartError, shuttingDown } from '../../contract/error.ts';
 import type { Logger } from '../../contract/logger.ts';
-import type { Metrics } from '../../contract/metrics.ts';
+import type { Counter, Histogram, Metrics } from '../../contract/metrics.ts';
+import { systemClock } from '../../kit/clock.ts';
+import { lostProcesses } from '../process-metrics.ts';
 import { SupervisedProcess } from '../supervised-process.ts';
 import { sileroFile } from './silero-file.ts';
+import { FRAME_SAMPLES } from './silero-graph.ts';
 import { BATCH_ROW_SAMPLES, type FromSilero, type LoadSilero, type ToSilero } from './silero-protocol.ts';
 import { SileroStream } from './silero-stream.ts';
 
@@ -30,6 +33,8 @@ const MOST_QUIET_FRAMES = 256;
 /** Of each setting in ms (spec 8). */
 const LONGEST_SETTING_MS = 5_000;
 const RETRY_AFTER_S = 2;
+const FRAME_SECONDS = FRAME_SAMPLES / LISTEN_RATE_HZ;
+const PASS_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1];
 
 export interface VadOptions {
   readonly modelsDir: string;
@@ -70,12 +75,16 @@ class SileroEngine implements VadEngine {
   readonly #known = new Set<SileroStream>();
   /** What the process is judging. */
   #batch: Batch | undefined;
+  #sentMs = 0;
   #pumping = false;
   #lastId = 0;
   #closed = false;
+  readonly #passSeconds: Histogram;
+  readonly #audioSeconds: Counter;
 
   constructor(model: string, options: VadOptions) {
     this.#options = options;
+    const countLost = lostProcesses(options.metrics, 'voice_activity');
     this.#process = new SupervisedProcess({
       name: 'voice activity process',
       entry: WORKER_ENTRY,
@@ -85,8 +94,22 @@ class SileroEngine implements VadEngine {
       log: options.log,
       received: ({ probabilities }) => this.#judged(probabilities),
       loaded: () => this.#pump(),
-      lost: () => this.#lost(),
+      lost: () => {
+        countLost();
+        this.#lost();
+      },
     });
+    this.#passSeconds = options.metrics.histogram(
+      'vad_pass_seconds',
+      'Length of one pass of voice activity detection, over frames of many streams.',
+      [],
+      PASS_SECONDS,
+    );
+    this.#audioSeconds = options.metrics.counter(
+      'vad_audio_seconds_total',
+      'Audio in which voice activity was looked for: by the model, or seen to be quiet without it.',
+      ['by'],
+    );
     options.metrics.gauge(
       'vad_open_streams',
       'Streams of voice activity detection',
@@ -150,6 +173,8 @@ class SileroEngine implements VadEngine {
       this.#ready.delete(stream);
       const frames = stream.take();
       const rows = frames.flatMap(({ row }) => row ?? []);
+      this.#audioSeconds.add({ by: 'model' }, rows.length * FRAME_SECONDS);
+      this.#audioSeconds.add({ by: 'quiet' }, (frames.length - rows.length) * FRAME_SECONDS);
       if (rows.length === 0) {
         quietFrames += frames.length;
         stream.judged([]);
@@ -169,6 +194,7 @@ class SileroEngine implements VadEngine {
 
   #send(batch: Batch): void {
     this.#batch = batch;
+    this.#sentMs = systemClock.monotonicMs();
     for (const { stream } of batch.streams) this.#known.add(stream);
     const audio = new Float32Array(batch.rows.length * BATCH_ROW_SAMPLES);
     for (const [at, row] of batch.rows.entries()) audio.set(row, at * BATCH_ROW_SAMPLES);
@@ -178,6 +204,7 @@ class SileroEngine implements VadEngine {
 
   #judged(probabilities: Float32Samples): void {
     this.#process.answered();
+    this.#passSeconds.observe({}, (systemClock.monotonicMs() - this.#sentMs) / 1000);
     let at = 0;
     for (const { stream, rows } of this.#batch?.streams ?? []) {
       stream.judged(probabilities.subarray(at, at + rows));

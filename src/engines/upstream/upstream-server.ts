@@ -184,14 +184,16 @@ export class UpstreamServer {
   async #reach({ method, path, body, headers = {} }: Asked, signal: AbortSignal): Promise<Response> {
     for (let attempt = 0; ; attempt += 1) {
       try {
-        return await fetch(`${this.#settings.baseUrl}${path}`, {
-          method,
-          // A redirect could carry the key to another host.
-          redirect: 'error',
-          headers: { ...headers, ...this.#authorization() },
-          ...(body !== undefined && { body }),
-          signal,
-        });
+        const send = (traced: Readonly<Record<string, string>>) =>
+          fetch(`${this.#settings.baseUrl}${path}`, {
+            method,
+            // A redirect could carry the key to another host.
+            redirect: 'error',
+            headers: { ...headers, ...traced, ...this.#authorization() },
+            ...(body !== undefined && { body }),
+            signal,
+          });
+        return await (this.#meter?.request(method, send) ?? send({}));
       } catch (error) {
         const waitMs = CONNECT_WAITS_MS[attempt];
         if (waitMs === undefined || !isNotReached(error)) throw error;
