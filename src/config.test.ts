@@ -276,12 +276,24 @@ describe('environment', () => {
     [{ ...S3, S3_ENDPOINT: 'https://k:hunter2@blobs.example' }, 'S3_ENDPOINT must be https://host'],
     [{ ...S3, S3_ENDPOINT: 'https://blobs.example/bucket' }, 'S3_ENDPOINT must be https://host'],
     [{ ...S3, S3_BUCKET: 'My_Bucket' }, 'S3_BUCKET must be 3 to 63 of'],
-    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' }, 'OTEL_EXPORTER_OTLP_ENDPOINT must be http://host:port'],
-    [{ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://k:hunter2@c' }, 'OTEL_EXPORTER_OTLP_ENDPOINT must be http://host:port'],
+    [
+      { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' },
+      'OTEL_EXPORTER_OTLP_ENDPOINT must be http://host:port',
+    ],
+    [
+      { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://k:hunter2@c' },
+      'OTEL_EXPORTER_OTLP_ENDPOINT must be http://host:port',
+    ],
     [{ ...COLLECTED, OTEL_EXPORTER_OTLP_HEADERS: 'a=b,hunter2' }, 'OTEL_EXPORTER_OTLP_HEADERS, entry 2'],
     [{ ...COLLECTED, OTEL_EXPORTER_OTLP_HEADERS: 'a=hunter2%' }, 'OTEL_EXPORTER_OTLP_HEADERS, entry 1'],
-    [{ ...COLLECTED, OTEL_TRACES_SAMPLER_ARG: '1.5' }, 'OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1'],
-    [{ ...COLLECTED, OTEL_TRACES_SAMPLER_ARG: 'all' }, 'OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1'],
+    [
+      { ...COLLECTED, OTEL_TRACES_SAMPLER_ARG: '1.5' },
+      'OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1',
+    ],
+    [
+      { ...COLLECTED, OTEL_TRACES_SAMPLER_ARG: 'all' },
+      'OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1',
+    ],
     [{ CONFIG: '/no/such/file.toml' }, 'CONFIG names a file that does not exist: /no/such/file.toml'],
   ])('%j is refused: %s', (environment, words) => {
     const message = refusal(environment as Record<string, string>);
@@ -586,6 +598,12 @@ describe('file', () => {
     });
   });
 
+  test('names who runs the service', () => {
+    expect(load('').operators).toEqual(['default']);
+    expect(load('operators = ["house", "night.shift"]').operators).toEqual(['house', 'night.shift']);
+    expect(load('operators = []').operators).toEqual([]);
+  });
+
   test('sets prices, exactly', () => {
     expect(load('').prices).toEqual([]);
     const { prices } = load(`
@@ -744,6 +762,7 @@ describe('file', () => {
       "'limits.transcription_max_seconds' must be an integer from 1 to 86400",
     ],
     ['[models."a b"]\nkind = "kokoro"', 'a model id must be 1 to 64 of'],
+    ['operators = ["hunter2, x"]', "'operators.0'"],
     ['[models.x\nkind = "hunter2"', 'line 1'],
     ['api_key = "hunter2', 'is not readable TOML'],
   ])('%j is refused: %s', (toml, words) => {
