@@ -57,6 +57,8 @@ function pageOf(findings: Findings, day: string, images: readonly string[]): str
     '',
     `${day} · ${machine} · commit ${commit}`,
     '',
+    `Load average of the computer, with all else that it did meanwhile: ${busy(findings)}.`,
+    '',
     ...(missing.length > 0
       ? [`This machine lacks ${missing.join(', ')}; what needs it was left out.`, '']
       : []),
@@ -101,6 +103,12 @@ function pageOf(findings: Findings, day: string, images: readonly string[]): str
       [...errors].sort(([, one], [, other]) => other - one).map(([text, times]) => [text, times]),
     ),
   ].join('\n');
+}
+
+function busy({ samples }: Findings): string {
+  const loads = samples.map(({ loadAverage }) => loadAverage);
+  const [middle, most] = [quantile(loads, 0.5) ?? 0, quantile(loads, 1) ?? 0];
+  return `${middle.toFixed(1)} in the middle, ${most.toFixed(1)} at most`;
 }
 
 function callTables({ calls }: Findings): string[] {

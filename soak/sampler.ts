@@ -1,9 +1,12 @@
 /** What the machines hold while they run, looked at again and again. */
 
 import { readdirSync, readFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
 import type { SoakNode } from './soak-node.ts';
 
 export interface Sample {
+  /** Of all that runs on the computer, over a minute. */
+  readonly loadAverage: number;
   /** Ms since the run began. */
   readonly atMs: number;
   readonly node: string;
@@ -67,6 +70,7 @@ export class Sampler {
     }
     const sockets = [metrics('realtime_open_connections'), metrics('partner_open_calls')];
     return {
+      loadAverage: loadavg()[0] ?? 0,
       ...{ atMs: this.#nowMs(), node: node.name, pid, childrenKb, processes: family.size },
       ...{ servingKb: serving.residentKb, handles: handlesOf(pid) },
       ...{ pauseS: metrics('event_loop_pause_seconds'), openCalls: metrics('usage_open_calls') },
@@ -77,15 +81,15 @@ export class Sampler {
   }
 }
 
-/** Reads the numbers of /metrics by name. */
+/** What a machine tells of itself: the sum of a number over its labels, undefined of what it does not know. */
 export async function metricsOf(node: SoakNode): Promise<(name: string) => number | undefined> {
   const answer = await fetch(`${node.service.baseUrl}/metrics`, {
     signal: AbortSignal.timeout(METRICS_WITHIN_MS),
   }).catch(() => undefined);
   const text = (await answer?.text().catch(() => '')) ?? '';
   return (name) => {
-    const found = new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1];
-    return found === undefined ? undefined : Number(found);
+    const found = [...text.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'gm'))];
+    return found.length === 0 ? undefined : found.reduce((sum, [, value]) => sum + Number(value), 0);
   };
 }
 

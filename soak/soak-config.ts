@@ -70,16 +70,19 @@ export function costOf(row: Consumed): number {
   );
 }
 
-const PRICES = PRICED.map(
-  ([endpoint, model]) => `
+/** Prices of the models that a service has. */
+function pricesOf(models: readonly string[]): string {
+  const units = Object.entries(PRICE).map(([unit, micro]) => `${unit} = ${(micro / 1_000_000).toFixed(6)}\n`);
+  return PRICED.filter(([, model]) => models.includes(model))
+    .map(
+      ([endpoint, model]) => `
 [[prices]]
 endpoint = "${endpoint}"
 model = "${model}"
-${Object.entries(PRICE)
-  .map(([unit, micro]) => `${unit} = ${(micro / 1_000_000).toFixed(6)}`)
-  .join('\n')}
-`,
-).join('');
+${units.join('')}`,
+    )
+    .join('');
+}
 
 /** One process with one thread a pool: two machines share the cores of one here. */
 const INFERENCE = `
@@ -110,9 +113,9 @@ kind = "kokoro"
 [models."${HEARING_MODEL}"]
 kind = "whisper"
 weights = "tiny.en"
-${INFERENCE}${RATE_LIMITS}${PRICES}`;
+${INFERENCE}${RATE_LIMITS}${pricesOf(PRICED.map(([, model]) => model))}`;
 export const WHOLE_PLUGINS = 'speech,voices,realtime,partner,responses,batch,video';
 
 /** Text, files and batches, for the machine with the small disk. */
-export const SMALL_CONFIG = `${NO_SPEAKER}${NO_RECOGNISER}${INFERENCE}${PRICES}`;
+export const SMALL_CONFIG = `${NO_SPEAKER}${NO_RECOGNISER}${INFERENCE}${pricesOf([CHAT_MODEL, EMBED_MODEL])}`;
 export const SMALL_PLUGINS = 'responses,batch';

@@ -1,6 +1,6 @@
 import { SimulatedCall } from '../../test/support/call-simulator.ts';
 import type { CallEnd } from '../ledger.ts';
-import type { SoakClient } from '../soak-client.ts';
+import { type SoakClient, WITHIN_MS } from '../soak-client.ts';
 import { keyOf, VOICE_MODEL } from '../soak-config.ts';
 import { heardFault } from './hearing-load.ts';
 import type { Load } from './load.ts';
@@ -8,8 +8,6 @@ import type { Material, Spoken } from './material.ts';
 
 /** Of the call; the length of a sample here is that of two there. */
 const RATE_HZ = 24_000;
-/** The platform would have given up before; what takes longer hangs. */
-const WITHIN_MS = 120_000;
 const POLL_MS = 100;
 
 /** The end of a turn that a call was asked to hear. */

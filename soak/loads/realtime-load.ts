@@ -1,13 +1,11 @@
 import { RealtimeClient, type ServerEventFrame } from '../../test/support/realtime-client.ts';
 import { appends, silentPcm } from '../../test/support/realtime-service.ts';
 import type { CallEnd, OpenEntry } from '../ledger.ts';
-import type { SoakClient } from '../soak-client.ts';
+import { type SoakClient, WITHIN_MS } from '../soak-client.ts';
 import { heardFault } from './hearing-load.ts';
 import type { Load } from './load.ts';
 import type { Material, Spoken } from './material.ts';
 
-/** For one event; a turn that takes longer hangs. */
-const WITHIN_MS = 120_000;
 const TURNS = 2;
 /** Longer than what ends a turn for the detector. */
 const SILENCE_MS = 1500;
