@@ -9,6 +9,7 @@ import { HAS_REDIS, type RedisServer, startRedis } from '../../test/support/redi
 import { ServiceError } from '../contract/error.ts';
 import type { JobStore } from '../contract/job-store.ts';
 import { Secret } from '../contract/secret.ts';
+import type { Tracer } from '../contract/tracer.ts';
 import { systemClock } from '../kit/clock.ts';
 import { parsePostgresUrl } from '../kit/postgres-url.ts';
 import { jobStore } from '../records/job-store.ts';
@@ -26,7 +27,7 @@ const TIMING: JobTiming = { leaseMs: 800, renewalMs: 200, lookMs: 100, firstRetr
 function tableJobs(records: Records) {
   const opened: JobMachine[] = [];
   return {
-    async machine() {
+    async machine(tracer?: Tracer) {
       let isCut = false;
       const store = jobStore(records);
       const guarded = new Proxy(store, {
@@ -42,6 +43,7 @@ function tableJobs(records: Records) {
       const machine: JobMachine = {
         queue: sqlJobs({
           ...{ store: guarded, clock: systemClock, log: silentLog, self, timing: TIMING },
+          ...(tracer && { tracer }),
           isRunning: () => true,
         }),
         cut() {
@@ -109,10 +111,13 @@ describe('BullMQ on Redis', () => {
     const target = Number(new URL(server?.url ?? '').port);
     const opened: { machine: JobMachine; close(): Promise<void> }[] = [];
     return {
-      async machine() {
+      async machine(tracer) {
         const proxy = await startCutProxy(target);
         const url = new Secret(`redis://127.0.0.1:${proxy.port}/${database}`);
-        const queue = await bullmqJobs({ url, clock: systemClock, log: silentLog, timing: TIMING });
+        const queue = await bullmqJobs({
+          ...{ url, clock: systemClock, log: silentLog, timing: TIMING },
+          ...(tracer && { tracer }),
+        });
         const machine = { queue, cut: proxy.cut, mend: proxy.mend };
         const close = async () => {
           await queue.close();

@@ -1,5 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import type { JobHandler, JobOutcome, JobQueue } from '../../src/contract/jobs.ts';
+import type { Tracer } from '../../src/contract/tracer.ts';
+import { RecordingTracer } from '../support/recording-tracer.ts';
 
 /** One of several processes over the same jobs. */
 export interface JobMachine {
@@ -10,7 +12,10 @@ export interface JobMachine {
 }
 
 /** Fresh jobs and the machines that share them; what they open is closed after each test. */
-export type OpenJobs = () => Promise<{ machine(): Promise<JobMachine>; close(): Promise<void> }>;
+export type OpenJobs = () => Promise<{
+  machine(tracer?: Tracer): Promise<JobMachine>;
+  close(): Promise<void>;
+}>;
 
 const DONE: JobOutcome = { kind: 'done' };
 const again = (delayMs: number): JobOutcome => ({ kind: 'again', delayMs });
@@ -68,6 +73,28 @@ export function jobQueueCases(openJobs: OpenJobs): void {
         expect(runs).toEqual(['a', 'a']);
       },
       { timeout: 10_000 },
+    );
+  });
+
+  test('each run is a trace of its own, linked to what asked for the job, on another machine too', async () => {
+    const jobs = await open();
+    const [asks, works] = [new RecordingTracer(), new RecordingTracer()];
+    const [asking, working] = [await jobs.machine(asks), await jobs.machine(works)];
+    const request = asks.begin('request');
+    await request.inside(() => asking.queue.add('batch', 'a'));
+    const { runs, handler } = recorded((_, run) => (run === 1 ? again(0) : DONE));
+    working.queue.work(handler(1));
+    await seen(runs, 2);
+    await working.queue.add('batch', 'b');
+    await seen(runs, 3);
+    const span = { name: 'job', parent: undefined };
+    const attributes = { kind: 'batch', job: 'a' };
+    await vi.waitFor(() =>
+      expect(works.spans).toMatchObject([
+        { ...span, cause: request.place, attributes: { ...attributes, outcome: 'again' } },
+        { ...span, cause: request.place, attributes: { ...attributes, outcome: 'done' } },
+        { ...span, cause: undefined, attributes: { job: 'b', outcome: 'done' } },
+      ]),
     );
   });
 
