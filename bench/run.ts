@@ -12,6 +12,7 @@ import { benchHearing } from './cases/hearing.ts';
 import { benchIntelligibility } from './cases/intelligibility.ts';
 import { benchMemory } from './cases/memory.ts';
 import { benchPartner } from './cases/partner.ts';
+import { benchPluginSwitch } from './cases/plugin-switch.ts';
 import { benchRealtime, realtimeParts } from './cases/realtime.ts';
 import { benchSchemas } from './cases/schemas.ts';
 import { benchSpeech } from './cases/speech.ts';
@@ -40,6 +41,7 @@ const CASES: Readonly<Record<string, () => Promise<void>>> = {
   'batch-priority': benchBatchPriority,
   fairness: benchFairness,
   partner: benchPartner,
+  'plugin-switch': benchPluginSwitch,
   video: benchVideo,
   'video-priority': benchVideoPriority,
   voices: benchVoices,

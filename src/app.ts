@@ -4,10 +4,12 @@ import type { ApiKeyStore } from './contract/api-key.ts';
 import type { Clock } from './contract/clock.ts';
 import type { RequestLimits } from './contract/limits.ts';
 import type { Logger } from './contract/logger.ts';
+import type { Tracer } from './contract/tracer.ts';
 import type { UsageReader } from './contract/usage.ts';
 import type { Authenticator } from './http/auth.ts';
 import { consoleRoutes } from './http/console-route.ts';
 import type { OriginRules } from './http/cors.ts';
+import { docsRoutes } from './http/docs-routes.ts';
 import { healthRoutes } from './http/health-routes.ts';
 import { keyRoutes } from './http/key-routes.ts';
 import type { MetricsRegistry } from './http/metrics.ts';
@@ -15,7 +17,9 @@ import { metricsRoutes } from './http/metrics-routes.ts';
 import { modelRoutes } from './http/model-routes.ts';
 import { openapiRoutes } from './http/openapi.ts';
 import { organizationRoutes } from './http/organization-routes.ts';
+import { type PluginSwitches, pluginRoutes } from './http/plugin-routes.ts';
 import { requestHooks } from './http/request-hooks.ts';
+import { requestSpans } from './http/request-spans.ts';
 import { type RouteTable, routeTable } from './http/route-table.ts';
 import type { Registry } from './registry.ts';
 import { creditRoutes } from './usage/credit-routes.ts';
@@ -29,21 +33,26 @@ export interface AppParts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: MetricsRegistry;
+  readonly tracer: Tracer;
   /** False when `/metrics` has a port of its own. */
   readonly showMetrics: boolean;
   readonly authenticate: Authenticator;
   readonly origins: OriginRules;
   readonly requestLimits: RequestLimits;
   readonly requestBytes: number;
+  /** Of the models that can be asked for. */
   readonly modelIds: readonly string[];
+  /** When the process started, in Unix seconds. */
+  readonly startedAt: number;
   readonly keys: Pick<ApiKeyStore, 'create' | 'listOf' | 'revoke'>;
   readonly usage: UsageReader;
   readonly credits: Pick<CreditStore, 'balance'>;
-  readonly registry: Pick<Registry, 'routes' | 'readiness'>;
+  readonly registry: Pick<Registry, 'routes' | 'readiness' | 'refusal'>;
+  readonly plugins: PluginSwitches;
   readonly draining: () => boolean;
 }
 
-/** The whole HTTP surface of the service: the core's routes and those of the started plugins. Never listens. */
+/** The whole HTTP surface of the service: the core's routes and those of the plugins that are on now. Never listens. */
 export function buildApp(parts: AppParts): AnyElysia {
   const { clock, log, metrics, authenticate, origins, requestLimits, requestBytes, draining, registry } =
     parts;
@@ -60,16 +69,20 @@ export function buildApp(parts: AppParts): AnyElysia {
     // Otherwise the framework finds the path by counting on a host name of four letters or more.
     handler: { standardHostname: false },
   })
+    .use(requestSpans(parts.tracer))
     .use(
       requestHooks({
         ...{ clock, log, metrics, authenticate, origins },
         ...{ requestLimits, requestBytes, draining, routes },
+        refusal: (path) => registry.refusal(path),
       }),
     )
-    .use(healthRoutes({ readiness: registry.readiness, draining }))
+    .use(healthRoutes({ readiness: () => registry.readiness(), draining }))
     .use(consoleRoutes(parts.consoleFolder))
+    .use(docsRoutes())
     .use(openapiRoutes(parts.version))
-    .use(modelRoutes(parts.modelIds, Math.floor(clock.now() / 1000)))
+    .use(modelRoutes(parts.modelIds, parts.startedAt))
+    .use(pluginRoutes(parts.plugins))
     .use(organizationRoutes())
     .use(keyRoutes(parts.keys))
     .use(usageRoutes(parts.usage))

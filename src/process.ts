@@ -8,7 +8,8 @@ import type { ApiKeyStore } from './contract/api-key.ts';
 import type { Clock } from './contract/clock.ts';
 import { StartError } from './contract/error.ts';
 import type { Logger } from './contract/logger.ts';
-import type { Slots } from './contract/plugin.ts';
+import type { Metrics } from './contract/metrics.ts';
+import type { SlotParts, Slots } from './contract/plugin.ts';
 import { authenticator } from './http/auth.ts';
 import { clientAddress } from './http/client-address.ts';
 import { type ConnectionServer, cameTo } from './http/connection-server.ts';
@@ -23,13 +24,16 @@ import { startingAnswer } from './http/starting.ts';
 import { WrongKeys } from './http/wrong-keys.ts';
 import { openJobs } from './jobs/open-jobs.ts';
 import { aborted } from './kit/aborted.ts';
-import { systemClock } from './kit/clock.ts';
+import { systemClock, unixSeconds } from './kit/clock.ts';
 import { issueFirstKey } from './kit/issue-key.ts';
 import { jsonLogger, type RootLogger } from './kit/json-logger.ts';
 import { watchLauncher } from './kit/launcher-watch.ts';
+import { OpenParts, part, partsTogether } from './kit/open-parts.ts';
 import { callLimits } from './limits/call-limits.ts';
 import { RedisWatch } from './limits/redis-watch.ts';
 import { requestLimits } from './limits/request-limits.ts';
+import { isWished, selectPlugins } from './plugin-graph.ts';
+import { StoredSwitches } from './plugin-switches.ts';
 import { apiKeyStore } from './records/api-key-store.ts';
 import { batchStore } from './records/batch-store.ts';
 import { cachedApiKeyStore } from './records/cached-api-key-store.ts';
@@ -39,33 +43,23 @@ import { fileStore } from './records/file-store.ts';
 import { jobStore } from './records/job-store.ts';
 import { openRecords } from './records/open-records.ts';
 import { organizationStore } from './records/organization-store.ts';
+import { pluginSwitchStore } from './records/plugin-switch-store.ts';
 import type { Records } from './records/records.ts';
 import { responseStore } from './records/response-store.ts';
 import { usageStore } from './records/usage-store.ts';
 import { videoStore } from './records/video-store.ts';
 import { voiceStore } from './records/voice-store.ts';
 import { openRedis } from './redis/open-redis.ts';
-import { type AnyPlugin, selectPlugins, startPlugins } from './registry.ts';
+import { type AnyPlugin, startPlugins } from './registry.ts';
+import { openTracing } from './tracing/open-tracing.ts';
 import { startAccounts } from './usage/start-accounts.ts';
 
 /** What a build of the service consists of; src/main.ts names the real one. */
 export interface Build {
   /** Every feature, in the order of the contract's PLUGINS. */
   plugins(config: Config): readonly AnyPlugin[];
-  /**
-   * Opens what fills slots: the engines that CONFIG maps model ids to, the reader of audio files.
-   * @param needs slots that a loaded plugin needs; nothing is opened for others.
-   */
-  open(
-    config: Config,
-    needs: ReadonlySet<keyof Slots>,
-    words: Pick<Slots, 'clock' | 'log' | 'metrics'>,
-  ): Promise<OpenSlots>;
-}
-
-export interface OpenSlots {
-  readonly slots: Partial<Slots>;
-  close(): Promise<void>;
+  /** What fills slots as plugins need them: the engines that CONFIG maps model ids to, the reader of audio files. */
+  parts(config: Config, words: Pick<Slots, 'clock' | 'log' | 'metrics' | 'tracer'>): SlotParts;
 }
 
 /** A running service. */
@@ -138,18 +132,24 @@ function endOnSignals(log: RootLogger, config: Config): { started(service: Servi
  */
 async function start(build: Build, config: Config, log: RootLogger): Promise<Service> {
   const clock = systemClock;
-  const plugins = selectPlugins(build.plugins(config), config.plugins);
-  const pluginNames = plugins.map((plugin) => plugin.name);
+  const available = build.plugins(config);
+  const plugins = selectPlugins(available, config.plugins);
   // Whatever was opened is closed in reverse, at the end as after a failed start.
   const opened = new AsyncDisposableStack();
   try {
     const lost = (error: Error) => log.error('a connection to the database was lost', error);
-    const records = opened.adopt(await openRecords(config.database, lost), (it) => it.close());
+    const metrics = opened.adopt(createMetrics(clock), (it) => it.close());
+    const failed = storeFailures(metrics);
+    const records = opened.adopt(await openRecords(config.database, lost, failed('database')), (it) =>
+      it.close(),
+    );
     const keys = keysOf(records, clock);
     const usage = usageStore(records);
     await organizationStore(records, clock).note(config.apiKeys.map(({ organization }) => organization));
     if (config.apiKeys.length === 0) await printFirstKey(keys);
-    const metrics = opened.adopt(createMetrics(clock), (it) => it.close());
+    const switches = pluginSwitchStore(records, clock);
+    const wishes = await switches.all();
+    const awaited = plugins.map(({ name }) => name).filter((name) => isWished(wishes, name));
 
     let app: AnyElysia | undefined;
     let stopping = false;
@@ -159,7 +159,7 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       fetch(request: Request, server: ConnectionServer) {
         cameTo(server, request);
-        return app?.fetch(request) ?? startingAnswer(request, pluginNames);
+        return app?.fetch(request) ?? startingAnswer(request, awaited);
       },
     };
     const open = (port: number, more: Answering) =>
@@ -186,10 +186,14 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
     }
     log.info('listening', { host: config.host, port: server.port });
 
-    const words = { clock, log, metrics };
+    const { tracer } = opened.adopt(
+      await openTracing(config.tracing, { version: packageJson.version, clock, log, metrics }),
+      (it) => it.close(),
+    );
+    const words = { clock, log, metrics, tracer };
     const redis = config.redisUrl && opened.adopt(await openRedis(config.redisUrl), (it) => it.disconnect());
     const { requestsPerMinute, concurrentCalls } = config.rateLimits;
-    const counts = redis && new RedisWatch({ redis, clock, log });
+    const counts = redis && new RedisWatch({ redis, clock, log, failed: failed('redis') });
     const limits = opened.adopt(callLimits({ limits: concurrentCalls, redis: counts, clock }), (it) =>
       it.close(),
     );
@@ -198,15 +202,16 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       await startAccounts({ ...words, journal, prices: config.prices, limits }),
       (it) => it.close(),
     );
-    const needs = new Set(plugins.flatMap((plugin) => plugin.needs));
-    const parts = opened.adopt(await build.open(config, needs, words), (it) => it.close());
-    const blobs =
-      needs.has('blobs') && opened.adopt(await openBlobs(config.blobs, clock), (it) => it.close());
-    const jobSettings = { redisUrl: config.redisUrl, store: jobStore(records), clock, log };
-    const jobs = needs.has('jobs') && opened.adopt(await openJobs(jobSettings), (it) => it.close());
-    const slots = {
+    const jobSettings = { redisUrl: config.redisUrl, store: jobStore(records), clock, log, tracer };
+    const parts = partsTogether([
+      build.parts(config, words),
+      new OpenParts({
+        blobs: async () => part(await openBlobs(config.blobs, clock, failed('blobs'))),
+        jobs: async () => part(await openJobs(jobSettings)),
+      }),
+    ]);
+    const core = {
       ...words,
-      ...parts.slots,
       calls: accounts.calls,
       lineCalls: accounts.lineCalls,
       jobCalls: accounts.jobCalls,
@@ -215,16 +220,27 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       batches: batchStore(records),
       voices: voiceStore(records),
       videos: videoStore(records),
-      ...(blobs && { blobs }),
-      ...(jobs && { jobs }),
     };
-    const registry = opened.adopt(await startPlugins(plugins, slots, log), (it) => it.close());
-    app = buildApp({
+    const graceMs = config.shutdownGraceMs;
+    const registry = opened.adopt(
+      await startPlugins({ plugins, core, parts, wishes, graceMs, log, changed: () => serve() }),
+      (it) => it.close(),
+    );
+    const stored = opened.adopt(new StoredSwitches({ available, registry, store: switches, log }), (it) =>
+      it.close(),
+    );
+    const startedAt = unixSeconds(clock);
+    // Requests that run go on in the app that they came to.
+    const serve = () => {
+      app = buildApp({ ...appParts, modelIds: config.modelIds.filter((id) => registry.modelIds.has(id)) });
+    };
+    const appParts = {
       version: packageJson.version,
       consoleFolder: CONSOLE_FOLDER,
       clock,
       log,
       metrics,
+      tracer,
       showMetrics: config.metricsPort === undefined,
       authenticate: authenticator({
         fixedKeys: config.apiKeys,
@@ -236,14 +252,16 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       origins: originRules(config.http.allowedOrigins),
       requestLimits: requestLimits(requestsPerMinute, counts),
       requestBytes: config.limits.requestBytes,
-      modelIds: config.modelIds,
+      startedAt,
       keys,
       usage,
       credits: creditStore(records),
       registry,
+      plugins: stored,
       draining: () => stopping,
-    });
-    log.info('started', { plugins: pluginNames.join(',') });
+    };
+    serve();
+    log.info('started', { plugins: awaited.join(',') });
 
     return {
       async stop() {
@@ -269,6 +287,16 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
 function keysOf(records: Records, clock: Clock): ApiKeyStore {
   const keys = apiKeyStore(records, clock);
   return records.engine === 'postgres' ? cachedApiKeyStore(keys, clock) : keys;
+}
+
+/** Counts what a store did not do. */
+function storeFailures(metrics: Metrics): (store: 'database' | 'redis' | 'blobs') => () => void {
+  const failures = metrics.counter(
+    'store_failures_total',
+    'Statements and requests that a store did not answer, or refused.',
+    ['store'],
+  );
+  return (store) => () => failures.add({ store });
 }
 
 /** The key of a first start goes to the console, not through the log: this is the one time it is shown. */

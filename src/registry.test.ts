@@ -1,9 +1,13 @@
-import { describe, expect, test } from 'vitest';
+import { Elysia } from 'elysia';
+import fc from 'fast-check';
+import { describe, expect, test, vi } from 'vitest';
 import { ManualClock } from '../test/support/manual-clock.ts';
 import { RecordingLogger } from '../test/support/recording-logger.ts';
 import type { ReadyReport } from './contract/engine.ts';
 import type { Slots } from './contract/plugin.ts';
-import { type AnyPlugin, type Registry, selectPlugins, startOrder, startPlugins } from './registry.ts';
+import type { PluginWish, PluginWishes } from './contract/plugin-switch-store.ts';
+import { type Openers, OpenParts } from './kit/open-parts.ts';
+import { type AnyPlugin, type Registry, type RegistryParts, startPlugins } from './registry.ts';
 
 type SlotName = keyof Slots;
 
@@ -11,7 +15,8 @@ interface Behaviour {
   readonly needs?: readonly SlotName[];
   readonly offers?: readonly SlotName[];
   readonly provides?: Partial<Slots>;
-  readonly setup?: (slots: Slots) => void;
+  readonly paths?: readonly string[];
+  readonly setup?: (slots: Slots) => void | Promise<void>;
   readonly ready?: () => ReadyReport;
   readonly drain?: (until: AbortSignal) => Promise<void>;
   readonly close?: () => Promise<void>;
@@ -19,17 +24,21 @@ interface Behaviour {
 
 /** A plugin that notes what happens to it in `events`. */
 function plugin(name: string, behaviour: Behaviour = {}, events: string[] = []): AnyPlugin {
-  const { needs = [], offers = [] } = behaviour;
+  const { needs = [], offers = [], paths = [] } = behaviour;
+  const routes = new Elysia({ name });
+  for (const path of paths) routes.get(path, () => name);
   const offered = Object.fromEntries(offers.map((slot) => [slot, {}])) as Partial<Slots>;
   return {
     name,
     needs,
     offers,
+    paths,
     async setup(slots) {
       events.push(`setup ${name}`);
-      behaviour.setup?.(slots);
+      await behaviour.setup?.(slots);
       return {
         provides: behaviour.provides ?? offered,
+        routes,
         ready: behaviour.ready ?? (() => ({ ready: true })),
         async drain(until) {
           events.push(`drain ${name}`);
@@ -46,74 +55,30 @@ function plugin(name: string, behaviour: Behaviour = {}, events: string[] = []):
 
 const core = () => ({ clock: new ManualClock(), log: new RecordingLogger() });
 
-async function start(plugins: readonly AnyPlugin[], log = new RecordingLogger()): Promise<Registry> {
-  return startPlugins(plugins, core(), log);
+async function start(
+  plugins: readonly AnyPlugin[],
+  log = new RecordingLogger(),
+  more: Partial<RegistryParts> = {},
+): Promise<Registry> {
+  return startPlugins({
+    ...{ plugins, core: core(), parts: new OpenParts({}), wishes: new Map(), graceMs: 60_000, log },
+    changed: () => undefined,
+    ...more,
+  });
 }
 
-describe('PLUGINS', () => {
-  const available = [plugin('speech'), plugin('voices'), plugin('batch')];
-  const names = (chosen: readonly AnyPlugin[]) => chosen.map(({ name }) => name);
-
-  test('absent loads all', () => {
-    expect(names(selectPlugins(available, undefined))).toEqual(['speech', 'voices', 'batch']);
+/** Later and later wishes. */
+let revision = 0;
+function wish(enabled: Readonly<Record<string, boolean>>): PluginWishes {
+  const wishes = Object.entries(enabled).map(([name, isEnabled]): [string, PluginWish] => {
+    revision += 1;
+    return [name, { enabled: isEnabled, revision, changedAt: 0 }];
   });
+  return new Map(wishes);
+}
 
-  test('loads what it names, in the order of the build', () => {
-    expect(names(selectPlugins(available, ['batch', 'speech', 'batch']))).toEqual(['speech', 'batch']);
-  });
-
-  test.each([[['speach']], [['speech', '']], [['Speech']]])(
-    '%j is refused and the allowed names are listed',
-    (named) => {
-      expect(() => selectPlugins(available, named)).toThrow(/allowed: speech, voices, batch/);
-    },
-  );
-});
-
-describe('start order', () => {
-  const order = (...plugins: AnyPlugin[]) =>
-    startOrder(plugins, new Set<SlotName>(['clock', 'log'])).map(({ name }) => name);
-
-  test('is the given one where nothing depends', () => {
-    expect(order(plugin('c'), plugin('a', { needs: ['clock'] }), plugin('b'))).toEqual(['c', 'a', 'b']);
-  });
-
-  test('puts an offer before its need', () => {
-    const user = plugin('user', { needs: ['tts', 'calls'] });
-    const middle = plugin('middle', { needs: ['tts'], offers: ['calls'] });
-    const source = plugin('source', { offers: ['tts'] });
-    expect(order(user, middle, source)).toEqual(['source', 'middle', 'user']);
-  });
-
-  test('a need that nobody offers names the plugin and the need', () => {
-    expect(() => order(plugin('speech', { needs: ['clock', 'tts'] }))).toThrow(
-      /Plugin 'speech' needs 'tts', which neither the core nor a loaded plugin offers/,
-    );
-  });
-
-  test('a cycle is described', () => {
-    const a = plugin('a', { needs: ['tts'], offers: ['calls'] });
-    const b = plugin('b', { needs: ['calls'], offers: ['tts'] });
-    expect(() => order(plugin('fine'), a, b)).toThrow("'a' needs 'tts' of 'b', 'b' needs 'calls' of 'a'");
-  });
-
-  test('a plugin that needs its own offer is a cycle', () => {
-    expect(() => order(plugin('a', { needs: ['tts'], offers: ['tts'] }))).toThrow("'a' needs 'tts' of 'a'");
-  });
-
-  test('a slot is offered once', () => {
-    expect(() => order(plugin('a', { offers: ['tts'] }), plugin('b', { offers: ['tts'] }))).toThrow(
-      "Plugin 'b' offers 'tts', which a offers already",
-    );
-    expect(() => order(plugin('a', { offers: ['clock'] }))).toThrow(
-      "offers 'clock', which the core offers already",
-    );
-  });
-
-  test('a name is given once', () => {
-    expect(() => order(plugin('a'), plugin('a'))).toThrow("Two plugins are named 'a'");
-  });
-});
+const until = (registry: Registry, name: string, state: string) =>
+  vi.waitFor(() => expect(registry.report(name).state).toBe(state), { interval: 1 });
 
 describe('start', () => {
   test('gives a plugin the slots it asked for, no others, and a log with its name', async () => {
@@ -237,3 +202,317 @@ describe('close', () => {
     expect(log.lines).toMatchObject([{ level: 'error', fields: { plugin: 'b' } }]);
   });
 });
+
+describe('paths', () => {
+  test.each([
+    [['/v1/a', '/v1/b'], "Plugin 'it' names a path that it has no route at: /v1/b"],
+    [[], "Plugin 'it' has a route that its paths leave out: /v1/a"],
+  ])('%j are not those of the routes', async (paths, message) => {
+    const events: string[] = [];
+    const it = { ...plugin('it', { paths: ['/v1/a'] }, events), paths };
+    await expect(start([it])).rejects.toThrow(message);
+    expect(events).toEqual(['setup it', 'close it']);
+  });
+});
+
+describe('a plugin that is switched', () => {
+  test('off: its routes go, its work ends, then it is closed with what nobody else needs', async () => {
+    const events: string[] = [];
+    const gate = Promise.withResolvers<void>();
+    const openers: Openers = {
+      tts: () => opened('tts', events),
+      stt: () => opened('stt', events),
+    };
+    const speech = plugin(
+      'speech',
+      { needs: ['tts', 'stt'], paths: ['/v1/speech/:id'], drain: () => gate.promise },
+      events,
+    );
+    const other = plugin('other', { needs: ['tts'], paths: ['/v1/other'] }, events);
+    let changes = 0;
+    const registry = await start([speech, other], undefined, {
+      parts: new OpenParts(openers),
+      changed: () => {
+        changes += 1;
+      },
+    });
+    expect(events).toEqual(['open tts', 'open stt', 'setup speech', 'setup other']);
+    expect([...registry.modelIds]).toEqual(['model of tts', 'model of stt']);
+    expect(registry.refusal('/v1/speech/x')).toBeUndefined();
+    events.splice(0);
+
+    registry.follow(wish({ speech: false }));
+    expect(registry.report('speech')).toEqual({ state: 'stopping' });
+    expect(registry.routes).toHaveLength(1);
+    expect(changes).toBe(1);
+    expect(registry.refusal('/v1/speech/x')).toMatchObject({
+      status: 503,
+      code: 'plugin_stopping',
+      retryAfterS: 2,
+    });
+    expect(registry.readiness().has('speech')).toBe(false);
+    gate.resolve();
+    await until(registry, 'speech', 'off');
+    expect(events).toEqual(['drain speech', 'close speech', 'close stt']);
+    expect(registry.refusal('/v1/speech/x')).toMatchObject({ status: 404, code: 'plugin_disabled' });
+    expect(registry.refusal('/v1/other')).toBeUndefined();
+    expect([...registry.modelIds]).toEqual(['model of tts']);
+    await registry.close();
+    expect(events.slice(3)).toEqual(['close other', 'close tts']);
+  });
+
+  test('on: what it needs is opened first, and others serve on', async () => {
+    const events: string[] = [];
+    const gate = Promise.withResolvers<void>();
+    const parts = new OpenParts({
+      stt: async () => {
+        await gate.promise;
+        return opened('stt', events);
+      },
+    });
+    let changes = 0;
+    const speech = plugin('speech', { needs: ['stt'], paths: ['/v1/speech'] }, events);
+    const registry = await start([speech, plugin('other', { paths: ['/v1/other'] }, events)], undefined, {
+      ...{ parts, wishes: wish({ speech: false }) },
+      changed: () => {
+        changes += 1;
+      },
+    });
+    expect(events).toEqual(['setup other']);
+    expect(registry.report('speech')).toEqual({ state: 'off' });
+    registry.follow(wish({ speech: true }));
+    expect(registry.report('speech')).toEqual({ state: 'starting' });
+    expect(registry.refusal('/v1/speech')).toMatchObject({ status: 503, code: 'plugin_starting' });
+    expect(registry.refusal('/v1/other')).toBeUndefined();
+    expect(changes).toBe(0);
+    gate.resolve();
+    await until(registry, 'speech', 'on');
+    expect(events).toEqual(['setup other', 'open stt', 'setup speech']);
+    expect(changes).toBe(1);
+    await registry.close();
+  });
+
+  test('an older wish that comes later changes nothing', async () => {
+    const registry = await start([plugin('a')]);
+    const [older, newer] = [wish({ a: false }), wish({ a: true })];
+    registry.follow(newer);
+    registry.follow(older);
+    expect(registry.report('a')).toEqual({ state: 'on' });
+    await registry.close();
+  });
+
+  test('off goes before what it needs, and on after it', async () => {
+    const events: string[] = [];
+    const gate = Promise.withResolvers<void>();
+    const below = plugin('below', { offers: ['operations'] }, events);
+    const above = plugin('above', { needs: ['operations'], drain: () => gate.promise }, events);
+    const registry = await start([above, below]);
+    registry.follow(wish({ below: false }));
+    expect([registry.report('above'), registry.report('below')]).toEqual([
+      { state: 'stopping' },
+      { state: 'on' },
+    ]);
+    gate.resolve();
+    await until(registry, 'below', 'off');
+    expect(registry.report('above')).toEqual({ state: 'off', detail: "it needs 'below', which is not on" });
+    registry.follow(wish({ below: true }));
+    await until(registry, 'above', 'on');
+    await registry.close();
+    expect(events).toEqual([
+      ...['setup below', 'setup above', 'drain above', 'close above', 'drain below', 'close below'],
+      ...['setup below', 'setup above', 'close above', 'close below'],
+    ]);
+  });
+
+  test('work that does not end is left when its time is over', async () => {
+    const events: string[] = [];
+    const stuck = plugin('stuck', { drain: () => new Promise(() => {}) }, events);
+    const registry = await start([stuck], undefined, { graceMs: 1 });
+    registry.follow(wish({ stuck: false }));
+    await until(registry, 'stuck', 'off');
+    expect(events).toEqual(['setup stuck', 'drain stuck', 'close stuck']);
+    await registry.close();
+  });
+
+  test('one that cannot be started says so, lets go of what it needs, and is tried again when it is wished again', async () => {
+    const log = new RecordingLogger();
+    const events: string[] = [];
+    let works = false;
+    const setup = () => {
+      if (!works) throw new Error('private');
+    };
+    const it = plugin('it', { needs: ['tts'], paths: ['/v1/it'], setup }, events);
+    const registry = await start([it], log, {
+      ...{ wishes: wish({ it: false }), parts: new OpenParts({ tts: () => opened('tts', events) }) },
+    });
+    registry.follow(wish({ it: true }));
+    await until(registry, 'it', 'failed');
+    expect(registry.report('it').detail).toBe('it could not be started; the log says why');
+    expect(registry.refusal('/v1/it')).toMatchObject({ status: 503, code: 'plugin_failed' });
+    expect(events).toEqual(['open tts', 'setup it', 'close tts']);
+    expect(log.lines.filter(({ level }) => level === 'error')).toMatchObject([{ fields: { plugin: 'it' } }]);
+    // The same wish is not tried for ever.
+    registry.follow(new Map());
+    expect(registry.report('it').state).toBe('failed');
+    works = true;
+    registry.follow(wish({ it: true }));
+    await until(registry, 'it', 'on');
+    await registry.close();
+  });
+
+  test('a part that cannot be opened takes nothing from the others', async () => {
+    const events: string[] = [];
+    const parts = new OpenParts({
+      tts: () => opened('tts', events),
+      stt: () => Promise.reject(new Error('the file is missing')),
+    });
+    const [good, bad] = [
+      plugin('good', { needs: ['tts'] }, events),
+      plugin('bad', { needs: ['stt'] }, events),
+    ];
+    const registry = await start([good, bad], undefined, {
+      parts,
+      wishes: wish({ good: false, bad: false }),
+    });
+    registry.follow(wish({ good: true, bad: true }));
+    await until(registry, 'bad', 'failed');
+    await until(registry, 'good', 'on');
+    await registry.close();
+    expect(events).toEqual(['open tts', 'setup good', 'close good', 'close tts']);
+  });
+
+  test('the end of the process does not wait for a part that opens, nor for work that ends', async () => {
+    const events: string[] = [];
+    const opening = Promise.withResolvers<never>();
+    const parts = {
+      fills: new Set(['stt', 'tts'] as const),
+      provide: (needs: ReadonlySet<SlotName>) =>
+        needs.has('stt') ? opening.promise : Promise.resolve({ tts: {} }),
+      close: async () => opening.reject(new Error('closed')),
+    } as unknown as RegistryParts['parts'];
+    const stuck = plugin('stuck', { needs: ['tts'], drain: () => new Promise(() => {}) }, events);
+    const registry = await start([stuck, plugin('slow', { needs: ['stt'] }, events)], undefined, {
+      ...{ parts, wishes: wish({ slow: false }) },
+    });
+    registry.follow(wish({ slow: true, stuck: false }));
+    await registry.drain(AbortSignal.abort());
+    await registry.close();
+    expect(events).toEqual(['setup stuck', 'drain stuck', 'close stuck']);
+    // Nothing begins any more.
+    registry.follow(wish({ stuck: true }));
+    expect(events).toHaveLength(3);
+  });
+});
+
+/** A part of the test's that notes its ends. */
+function opened(name: string, events: string[]) {
+  events.push(`open ${name}`);
+  return {
+    value: { ids: [`model of ${name}`], get: () => undefined },
+    async close() {
+      events.push(`close ${name}`);
+    },
+  };
+}
+
+test('whatever is wished, fails and takes long: needs come before and go after, and everything is closed once', async () => {
+  const NAMES = ['base', 'middle', 'top', 'alone'] as const;
+  const slotsOf = {
+    base: { needs: ['tts'], offers: ['operations'] },
+    middle: { needs: ['operations', 'stt'], offers: ['webSearch'] },
+    top: { needs: ['webSearch', 'tts'], offers: [] },
+    alone: { needs: ['stt'], offers: [] },
+  } as const satisfies Record<string, Pick<AnyPlugin, 'needs' | 'offers'>>;
+  const step = fc.record({
+    name: fc.constantFrom(...NAMES),
+    enabled: fc.boolean(),
+    fails: fc.boolean(),
+    turns: fc.integer({ min: 0, max: 6 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
+      /** What is open now, by name. */
+      const open = new Set<string>();
+      const begin = (name: string) => {
+        expect(open.has(name)).toBe(false);
+        open.add(name);
+      };
+      const end = async (name: string) => {
+        await turns(1);
+        expect(open.delete(name)).toBe(true);
+      };
+      const failing = new Set<string>();
+      const requireOpen = (name: (typeof NAMES)[number]) => {
+        for (const need of slotsOf[name].needs) {
+          const provider = NAMES.find((each) => slotsOf[each].offers.some((offer) => offer === need)) ?? need;
+          expect([...open]).toContain(provider);
+        }
+      };
+      const plugins = NAMES.map((name): AnyPlugin => {
+        const { needs, offers } = slotsOf[name];
+        return {
+          ...{ name, needs, offers, paths: [] },
+          async setup(slots) {
+            requireOpen(name);
+            for (const need of needs) expect(slots[need]).toBeDefined();
+            await turns(2);
+            if (failing.has(name)) throw new Error('fails');
+            begin(name);
+            return {
+              provides: Object.fromEntries(offers.map((offer) => [offer, {}])),
+              ready: () => ({ ready: true }),
+              drain: async () => {
+                requireOpen(name);
+                await turns(3);
+              },
+              close: async () => {
+                requireOpen(name);
+                await end(name);
+              },
+            };
+          },
+        };
+      });
+      const part = (name: string) => async () => {
+        await turns(2);
+        begin(name);
+        return { value: { ids: [], get: () => undefined }, close: () => end(name) };
+      };
+      const registry = await start(plugins, undefined, {
+        parts: new OpenParts({ tts: part('tts'), stt: part('stt') } as Openers),
+      });
+      const wished = new Map<string, boolean>(NAMES.map((name) => [name, true]));
+      for (const { name, enabled, fails, turns: count } of steps) {
+        if (fails) failing.add(name);
+        else failing.delete(name);
+        wished.set(name, enabled);
+        registry.follow(wish({ [name]: enabled }));
+        await turns(count);
+      }
+      // What failed may be tried once more.
+      failing.clear();
+      registry.follow(wish(Object.fromEntries(wished)));
+      const isOn = (name: (typeof NAMES)[number]): boolean =>
+        wished.get(name) === true &&
+        (name !== 'middle' || isOn('base')) &&
+        (name !== 'top' || isOn('middle'));
+      await vi.waitFor(
+        () => {
+          for (const name of NAMES) expect(registry.report(name).state).toBe(isOn(name) ? 'on' : 'off');
+        },
+        { interval: 1 },
+      );
+      const needed = new Set<string>(NAMES.filter(isOn).flatMap((name) => [name, ...slotsOf[name].needs]));
+      for (const offered of ['operations', 'webSearch']) needed.delete(offered);
+      await vi.waitFor(() => expect(open).toEqual(needed), { interval: 1 });
+      await registry.close();
+      expect(open).toEqual(new Set());
+    }),
+    { numRuns: 200 },
+  );
+});
+
+/** Lets others go on so many times. */
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) await Promise.resolve();
+}

@@ -1,204 +1,435 @@
 import type { AnyElysia } from 'elysia';
 import type { ReadyReport } from './contract/engine.ts';
-import { StartError } from './contract/error.ts';
+import { ServiceError } from './contract/error.ts';
 import type { Logger } from './contract/logger.ts';
-import type { PluginInstance, Slots } from './contract/plugin.ts';
+import type { PluginInstance, SlotParts, Slots } from './contract/plugin.ts';
+import type { PluginWish, PluginWishes } from './contract/plugin-switch-store.ts';
+import { type RouteTable, routeTable } from './http/route-table.ts';
 import { aborted } from './kit/aborted.ts';
+import {
+  isWished,
+  type PluginNode,
+  providersOf,
+  RegistryError,
+  startOrder,
+  wantedPlugins,
+} from './plugin-graph.ts';
+import {
+  movesNow,
+  type PluginEvent,
+  type PluginMove,
+  type PluginState,
+  stateAfter,
+} from './plugin-machine.ts';
 
 type SlotName = keyof Slots;
 
 /** Any feature plugin, whatever it needs and offers. */
-export interface AnyPlugin {
-  readonly name: string;
-  readonly needs: readonly SlotName[];
-  readonly offers: readonly SlotName[];
+export interface AnyPlugin extends PluginNode {
+  readonly paths: readonly string[];
   setup(slots: Slots): Promise<AnyInstance>;
 }
 
 type AnyInstance = Omit<PluginInstance, 'provides'> & { readonly provides: Partial<Slots> };
 
-/** A set of plugins that cannot start. The message names the plugin and what it lacks. */
-export class RegistryError extends StartError {
-  override readonly name = 'RegistryError';
+/** Where a plugin stands, for people. */
+export interface PluginReport {
+  readonly state: PluginState;
+  readonly detail?: string;
 }
 
-/** The plugins that were started. */
+/** The plugins of a process, those that are off too. */
 export interface Registry {
-  readonly names: readonly string[];
+  /** Of the plugins that are on. */
   readonly routes: readonly AnyElysia[];
-  /** State of each plugin, for `/readyz`. */
+  /** Ids of the models that a plugin which is on needs. */
+  readonly modelIds: ReadonlySet<string>;
+  /** In start order. */
+  readonly plugins: readonly AnyPlugin[];
+  /** @throws Error for a name that no plugin has. */
+  report(name: string): PluginReport;
+  /** State of each plugin that is on, for `/readyz`: what is off on purpose is no reason to send requests elsewhere. */
   readiness(): ReadonlyMap<string, ReadyReport>;
-  /** Drains all plugins at once; resolves when all are done or the signal fires. Never rejects. */
+  /** Why the routes at a path are not there: the plugin that has them is not on. Undefined for all other paths. */
+  refusal(path: string): ServiceError | undefined;
+  /**
+   * Switches plugins as wished, without waiting for it: one ends its work within the grace time, and is closed with
+   * whatever nobody needs any more; one starts when what it needs is open, while the others serve on. Of two wishes of
+   * a plugin the later revision counts, whenever it comes.
+   */
+  follow(wishes: PluginWishes): void;
+  /** Drains all plugins at once; resolves when all are done or the signal fires. Begins no moves any more. Never rejects. */
   drain(until: AbortSignal): Promise<void>;
-  /** Closes in reverse order of start. Idempotent; never rejects, failures are logged. */
+  /** Closes plugins in reverse order of start, then the parts. Idempotent; never rejects, failures are logged. */
   close(): Promise<void>;
 }
 
-/**
- * The plugins that `PLUGINS` names, in the order of `available`; all when it names none.
- * @throws RegistryError for a name that no plugin has.
- */
-export function selectPlugins(
-  available: readonly AnyPlugin[],
-  names: readonly string[] | undefined,
-): readonly AnyPlugin[] {
-  if (names === undefined) return available;
-  const known = available.map((plugin) => plugin.name);
-  for (const name of names) {
-    if (!known.includes(name)) {
-      throw new RegistryError(
-        `PLUGINS names '${name}', which is no plugin of this build; allowed: ${known.join(', ')}.`,
-      );
-    }
-  }
-  return available.filter((plugin) => names.includes(plugin.name));
+export interface RegistryParts {
+  readonly plugins: readonly AnyPlugin[];
+  /** What is always there. */
+  readonly core: Partial<Slots>;
+  /** What is there while a plugin needs it; the registry closes it. */
+  readonly parts: SlotParts;
+  readonly wishes: PluginWishes;
+  /** Time for the work of a plugin that is switched off. */
+  readonly graceMs: number;
+  readonly log: Logger;
+  /** Called after the start whenever other plugins are on than before: routes and models are others. */
+  readonly changed: () => void;
 }
 
 /**
- * An order in which every plugin finds its needs among the core's slots and the offers of plugins before
- * it. Plugins that do not depend on each other keep their given order.
- * @throws RegistryError for a need that nobody offers, a slot offered twice, a name given twice, a cycle.
- */
-export function startOrder(
-  plugins: readonly AnyPlugin[],
-  coreSlots: ReadonlySet<SlotName>,
-): readonly AnyPlugin[] {
-  const offeredBy = offers(plugins, coreSlots);
-  for (const plugin of plugins) {
-    const missing = plugin.needs.find((need) => !coreSlots.has(need) && !offeredBy.has(need));
-    if (missing !== undefined) {
-      throw new RegistryError(
-        `Plugin '${plugin.name}' needs '${missing}', which neither the core nor a loaded plugin offers. ` +
-          `Load the plugin that offers it, or leave '${plugin.name}' out of PLUGINS.`,
-      );
-    }
-  }
-  const ordered: AnyPlugin[] = [];
-  const present = new Set(coreSlots);
-  let waiting = [...plugins];
-  while (waiting.length > 0) {
-    const next = waiting.find((plugin) => plugin.needs.every((need) => present.has(need)));
-    if (next === undefined) throw new RegistryError(`${cycleOf(waiting, offeredBy)}.`);
-    waiting = waiting.filter((plugin) => plugin !== next);
-    ordered.push(next);
-    for (const offer of next.offers) present.add(offer);
-  }
-  return ordered;
-}
-
-function offers(plugins: readonly AnyPlugin[], coreSlots: ReadonlySet<SlotName>): Map<SlotName, AnyPlugin> {
-  const offeredBy = new Map<SlotName, AnyPlugin>();
-  const names = new Set<string>();
-  for (const plugin of plugins) {
-    if (names.has(plugin.name)) throw new RegistryError(`Two plugins are named '${plugin.name}'.`);
-    names.add(plugin.name);
-    for (const offer of plugin.offers) {
-      const other = coreSlots.has(offer) ? 'the core' : offeredBy.get(offer)?.name;
-      if (other !== undefined) {
-        throw new RegistryError(`Plugin '${plugin.name}' offers '${offer}', which ${other} offers already.`);
-      }
-      offeredBy.set(offer, plugin);
-    }
-  }
-  return offeredBy;
-}
-
-/** Describes one cycle among plugins that all wait for each other. */
-function cycleOf(waiting: readonly AnyPlugin[], offeredBy: ReadonlyMap<SlotName, AnyPlugin>): string {
-  const steps: string[] = [];
-  const seen = new Set<AnyPlugin>();
-  let plugin = waiting[0];
-  while (plugin !== undefined && !seen.has(plugin)) {
-    seen.add(plugin);
-    const need = plugin.needs.find((slot) => waiting.some((other) => other === offeredBy.get(slot)));
-    if (need === undefined) break;
-    steps.push(`'${plugin.name}' needs '${need}' of '${offeredBy.get(need)?.name}'`);
-    plugin = offeredBy.get(need);
-  }
-  return `Plugins wait for each other: ${steps.join(', ')}`;
-}
-
-/**
- * Starts plugins in dependency order, each with the slots it asked for and a log of its own.
+ * Starts the plugins that are wished on in dependency order, each with the slots it asked for and a log of its own.
  * When one fails, those already started are closed before the failure is thrown.
  */
-export async function startPlugins(
-  plugins: readonly AnyPlugin[],
-  core: Partial<Slots>,
-  log: Logger,
-): Promise<Registry> {
-  const slots: Partial<Slots> = { ...core };
-  const coreSlots = new Set(Object.keys(core) as SlotName[]);
-  const started: { name: string; instance: AnyInstance }[] = [];
-  const registry = registryOf(started, log);
-  for (const plugin of startOrder(plugins, coreSlots)) {
+export async function startPlugins(parts: RegistryParts): Promise<Registry> {
+  const registry = new Plugins(parts);
+  try {
+    await registry.start();
+    return registry;
+  } catch (error) {
+    await registry.close();
+    throw error;
+  }
+}
+
+const NEVER_SWITCHED: PluginWish = { enabled: true, revision: 0, changedAt: 0 };
+const RETRY_AFTER_S = 2;
+const MODEL_SLOTS = ['tts', 'stt', 'text', 'embed', 'video'] as const;
+
+/** A plugin and what there is of it. */
+interface Entry {
+  readonly plugin: AnyPlugin;
+  readonly routes: RouteTable;
+  state: PluginState;
+  instance: AnyInstance | undefined;
+  /** The end of the instance, once it has begun. */
+  closing: Promise<void> | undefined;
+  /** Of the wish that was followed last. */
+  revision: number;
+}
+
+class Plugins implements Registry {
+  readonly plugins: readonly AnyPlugin[];
+  readonly #given: RegistryParts;
+  /** In start order. */
+  readonly #entries: ReadonlyMap<string, Entry>;
+  readonly #wishes: Map<string, PluginWish>;
+  /** Plugins for which parts are open. */
+  readonly #holders = new Set<Entry>();
+  /** Fires when there is no more time for work that runs. */
+  readonly #ending = new AbortController();
+  /** Moves that have begun and not ended. */
+  readonly #moves = new Set<Promise<void>>();
+  readonly #drains = new Set<Promise<void>>();
+  #provided: Partial<Slots> = {};
+  /** The last change of the parts: they change one after the other. */
+  #providing: Promise<void> = Promise.resolve();
+  #hasStarted = false;
+  #isEnding = false;
+  #closing: Promise<void> | undefined;
+
+  constructor(given: RegistryParts) {
+    const { plugins, core, parts, wishes } = given;
+    this.#given = given;
+    this.plugins = startOrder(plugins, new Set([...(Object.keys(core) as SlotName[]), ...parts.fills]));
+    this.#entries = new Map(this.plugins.map((plugin) => [plugin.name, entryOf(plugin)]));
+    this.#wishes = new Map(wishes);
+  }
+
+  /** @throws what a part or a plugin throws. */
+  async start(): Promise<void> {
+    const wanted = wantedPlugins(this.plugins, this.#wishes);
+    const entries = [...this.#entries.values()].filter(({ plugin }) => wanted.has(plugin.name));
+    // At once, so that models are loaded once.
+    for (const entry of entries) this.#holders.add(entry);
+    this.#provided = await this.#given.parts.provide(needsOf(this.#holders));
+    for (const entry of entries) {
+      this.#after(entry, 'start');
+      await this.#setUp(entry);
+      this.#after(entry, 'started');
+    }
+    this.#hasStarted = true;
+  }
+
+  get routes(): readonly AnyElysia[] {
+    return this.#on().flatMap(({ instance }) => instance.routes ?? []);
+  }
+
+  get modelIds(): ReadonlySet<string> {
+    const needs = needsOf(this.#on());
+    const slots = { ...this.#given.core, ...this.#provided };
+    return new Set(MODEL_SLOTS.filter((slot) => needs.has(slot)).flatMap((slot) => slots[slot]?.ids ?? []));
+  }
+
+  report(name: string): PluginReport {
+    const { plugin, state, instance } = this.#entry(name);
+    const detail = this.#detail(plugin, state, instance);
+    return detail === undefined ? { state } : { state, detail };
+  }
+
+  readiness(): ReadonlyMap<string, ReadyReport> {
+    return new Map(this.#on().map(({ plugin, instance }) => [plugin.name, readyOf(instance)]));
+  }
+
+  refusal(path: string): ServiceError | undefined {
+    for (const { plugin, state, routes } of this.#entries.values()) {
+      if (state !== 'on' && routes.methodsOf(path).length > 0) return refusalOf(plugin.name, state);
+    }
+    return undefined;
+  }
+
+  follow(wishes: PluginWishes): void {
+    for (const [name, wish] of wishes) {
+      if (wish.revision > (this.#wishes.get(name)?.revision ?? 0)) this.#wishes.set(name, wish);
+    }
+    this.#advance();
+  }
+
+  async drain(until: AbortSignal): Promise<void> {
+    this.#isEnding = true;
+    const end = () => this.#ending.abort();
+    if (until.aborted) end();
+    until.addEventListener('abort', end, { once: true });
+    for (const entry of this.#on()) void this.#drain(entry, until);
+    await Promise.race([Promise.all(this.#drains), aborted(until)]);
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#isEnding = true;
+    this.#ending.abort();
+    for (const entry of [...this.#entries.values()].reverse()) await this.#closeInstance(entry);
     try {
-      const instance = await plugin.setup(slotsFor(plugin, slots, log));
-      started.push({ name: plugin.name, instance });
-      fill(slots, plugin, instance);
+      await this.#given.parts.close();
     } catch (error) {
-      await registry.close();
-      throw error;
+      this.#given.log.error('what plugins need could not be closed', error);
     }
+    await Promise.all(this.#moves);
   }
-  return registry;
-}
 
-/** Only what the plugin asked for, so that a need it forgot to name shows at once. */
-function slotsFor(plugin: AnyPlugin, slots: Partial<Slots>, log: Logger): Slots {
-  const entries = plugin.needs.map((need) => [
-    need,
-    need === 'log' ? log.child({ plugin: plugin.name }) : slots[need],
-  ]);
-  return Object.fromEntries(entries) as Slots;
-}
-
-function fill(slots: Partial<Slots>, plugin: AnyPlugin, instance: AnyInstance): void {
-  for (const offer of plugin.offers) {
-    if (instance.provides[offer] === undefined) {
-      throw new RegistryError(`Plugin '${plugin.name}' offers '${offer}' but does not provide it.`);
-    }
-    Object.assign(slots, { [offer]: instance.provides[offer] });
-  }
-}
-
-function registryOf(started: readonly { name: string; instance: AnyInstance }[], log: Logger): Registry {
-  let closing: Promise<void> | undefined;
-  return {
-    get names() {
-      return started.map(({ name }) => name);
-    },
-    get routes() {
-      return started.flatMap(({ instance }) => instance.routes ?? []);
-    },
-    readiness: () => new Map(started.map(({ name, instance }) => [name, readyOf(instance)])),
-    async drain(until) {
-      const all = started.map(async ({ name, instance }) => {
-        try {
-          await instance.drain(until);
-        } catch (error) {
-          log.error('plugin failed to drain', error, { plugin: name });
-        }
+  /** Begins whatever may be. */
+  #advance(): void {
+    if (this.#isEnding) return;
+    const wanted = wantedPlugins(this.plugins, this.#wishes);
+    const moves = movesNow(this.plugins, (name) => {
+      const { state, revision } = this.#entry(name);
+      return { state, wanted: wanted.has(name), wishedAgain: this.#wish(name).revision > revision };
+    });
+    for (const { name, move } of moves) {
+      const moving = this.#move(this.#entry(name), move).finally(() => {
+        this.#moves.delete(moving);
+        this.#advance();
       });
-      await Promise.race([Promise.all(all), aborted(until)]);
-    },
-    close() {
-      closing ??= closeAll(started, log);
-      return closing;
-    },
-  };
+      this.#moves.add(moving);
+    }
+  }
+
+  async #move(entry: Entry, move: PluginMove): Promise<void> {
+    entry.revision = this.#wish(entry.plugin.name).revision;
+    this.#after(entry, move);
+    if (move === 'start') await this.#start(entry);
+    if (move === 'stop') await this.#stop(entry);
+  }
+
+  async #start(entry: Entry): Promise<void> {
+    const { log } = this.#given;
+    const plugin = entry.plugin.name;
+    log.info('plugin starts', { plugin });
+    try {
+      await this.#hold(entry);
+      await this.#setUp(entry);
+      this.#after(entry, 'started');
+      log.info('plugin started', { plugin });
+    } catch (error) {
+      if (!this.#isEnding) log.error('plugin failed to start', error, { plugin });
+      await this.#closeInstance(entry);
+      await this.#letGo(entry);
+      this.#after(entry, 'failed');
+    }
+  }
+
+  async #stop(entry: Entry): Promise<void> {
+    const { log, graceMs } = this.#given;
+    const plugin = entry.plugin.name;
+    log.info('plugin stops', { plugin, graceMs });
+    await this.#drain(entry, AbortSignal.any([AbortSignal.timeout(graceMs), this.#ending.signal]));
+    await this.#closeInstance(entry);
+    await this.#letGo(entry);
+    this.#after(entry, 'stopped');
+    log.info('plugin stopped', { plugin });
+  }
+
+  /** Makes the move of the state, and says so where routes are others then. */
+  #after(entry: Entry, event: PluginEvent): void {
+    const before = entry.state;
+    entry.state = stateAfter(before, event);
+    const isOther = (before === 'on') !== (entry.state === 'on');
+    if (isOther && this.#hasStarted && !this.#isEnding) this.#given.changed();
+  }
+
+  /** Opens what a plugin needs. @throws what cannot be opened; what others need is not touched by that. */
+  async #hold(entry: Entry): Promise<void> {
+    await this.#provide(async (provide) => {
+      try {
+        await provide(new Set([...this.#holders, entry]));
+        this.#holders.add(entry);
+      } catch (error) {
+        await provide(this.#holders);
+        throw error;
+      }
+    });
+  }
+
+  /** Closes what nobody but this plugin needed. Never rejects. */
+  async #letGo(entry: Entry): Promise<void> {
+    if (!this.#holders.delete(entry) || this.#isEnding) return;
+    try {
+      await this.#provide((provide) => provide(this.#holders));
+    } catch (error) {
+      const plugin = entry.plugin.name;
+      if (!this.#isEnding)
+        this.#given.log.error('what a plugin needed could not be closed', error, { plugin });
+    }
+  }
+
+  /** Changes the parts, when earlier changes have ended. */
+  #provide(
+    change: (provide: (holders: ReadonlySet<Entry>) => Promise<void>) => Promise<void>,
+  ): Promise<void> {
+    const provide = async (holders: ReadonlySet<Entry>) => {
+      this.#provided = await this.#given.parts.provide(needsOf(holders));
+    };
+    const changed = this.#providing.then(() => change(provide));
+    this.#providing = changed.catch(() => undefined);
+    return changed;
+  }
+
+  async #setUp(entry: Entry): Promise<void> {
+    const { plugin } = entry;
+    const instance = await plugin.setup(this.#slotsFor(plugin));
+    entry.instance = instance;
+    entry.closing = undefined;
+    requireOffers(plugin, instance);
+    requirePaths(plugin, instance);
+    // The process has been told to end meanwhile, and closes what is there already.
+    if (this.#isEnding) throw new Error('the process ends');
+  }
+
+  /** Only what the plugin asked for, so that a need it forgot to name shows at once. */
+  #slotsFor({ name, needs }: AnyPlugin): Slots {
+    const { core, log } = this.#given;
+    const offers = this.#on().map(({ instance }) => instance.provides);
+    const slots: Partial<Slots> = Object.assign({}, core, this.#provided, ...offers);
+    const entries = needs.map((need) => [need, need === 'log' ? log.child({ plugin: name }) : slots[need]]);
+    return Object.fromEntries(entries) as Slots;
+  }
+
+  /** Resolves when its work has ended or the signal fires. Never rejects. */
+  async #drain({ plugin, instance }: Entry, until: AbortSignal): Promise<void> {
+    const drain = async () => {
+      try {
+        await instance?.drain(until);
+      } catch (error) {
+        this.#given.log.error('plugin failed to drain', error, { plugin: plugin.name });
+      }
+    };
+    const draining = Promise.race([drain(), aborted(until)]);
+    this.#drains.add(draining);
+    await draining;
+    this.#drains.delete(draining);
+  }
+
+  /** Never rejects. */
+  #closeInstance(entry: Entry): Promise<void> {
+    const { plugin, instance } = entry;
+    if (instance === undefined) return entry.closing ?? Promise.resolve();
+    entry.instance = undefined;
+    entry.closing = instance.close().catch((error: unknown) => {
+      this.#given.log.error('plugin failed to close', error, { plugin: plugin.name });
+    });
+    return entry.closing;
+  }
+
+  #on(): readonly (Entry & { readonly instance: AnyInstance })[] {
+    return [...this.#entries.values()].filter(isOn);
+  }
+
+  #entry(name: string): Entry {
+    const entry = this.#entries.get(name);
+    if (entry === undefined) throw new Error(`no plugin is named '${name}'`);
+    return entry;
+  }
+
+  #wish(name: string): PluginWish {
+    return this.#wishes.get(name) ?? NEVER_SWITCHED;
+  }
+
+  #detail(plugin: AnyPlugin, state: PluginState, instance: AnyInstance | undefined): string | undefined {
+    if (state === 'on' && instance !== undefined) return readyOf(instance).detail;
+    if (state === 'failed') return 'it could not be started; the log says why';
+    if (state !== 'off' || !isWished(this.#wishes, plugin.name)) return undefined;
+    const missing = providersOf(this.plugins, plugin).find(({ name }) => this.#entry(name).state !== 'on');
+    return missing && `it needs '${missing.name}', which is not on`;
+  }
 }
 
-async function closeAll(
-  started: readonly { name: string; instance: AnyInstance }[],
-  log: Logger,
-): Promise<void> {
-  for (const { name, instance } of started.toReversed()) {
-    try {
-      await instance.close();
-    } catch (error) {
-      log.error('plugin failed to close', error, { plugin: name });
-    }
+function entryOf(plugin: AnyPlugin): Entry {
+  const routes = routeTable(plugin.paths.map((path) => ({ method: 'any', path })));
+  return { plugin, routes, state: 'off', instance: undefined, closing: undefined, revision: 0 };
+}
+
+function isOn(entry: Entry): entry is Entry & { instance: AnyInstance } {
+  return entry.state === 'on' && entry.instance !== undefined;
+}
+
+function needsOf(entries: Iterable<Pick<Entry, 'plugin'>>): ReadonlySet<SlotName> {
+  return new Set([...entries].flatMap(({ plugin }) => plugin.needs));
+}
+
+function requireOffers({ name, offers }: AnyPlugin, { provides }: AnyInstance): void {
+  const missing = offers.find((offer) => provides[offer] === undefined);
+  if (missing === undefined) return;
+  throw new RegistryError(`Plugin '${name}' offers '${missing}' but does not provide it.`);
+}
+
+/** What is told of a plugin while it is off must be what it is while it is on. */
+function requirePaths({ name, paths }: AnyPlugin, { routes }: AnyInstance): void {
+  const mounted = new Set<string>((routes?.routes ?? []).map(({ path }) => path));
+  const [other] = mounted.symmetricDifference(new Set(paths));
+  if (other === undefined) return;
+  const fault = mounted.has(other)
+    ? 'has a route that its paths leave out'
+    : 'names a path that it has no route at';
+  throw new RegistryError(`Plugin '${name}' ${fault}: ${other}`);
+}
+
+function refusalOf(name: string, state: PluginState): ServiceError {
+  const wait = { retryAfterS: RETRY_AFTER_S };
+  switch (state) {
+    case 'starting':
+      return new ServiceError('overloaded', `The plugin '${name}' is starting. Send the request again.`, {
+        code: 'plugin_starting',
+        ...wait,
+      });
+    case 'stopping':
+      return new ServiceError('overloaded', `The plugin '${name}' is being switched off.`, {
+        code: 'plugin_stopping',
+        ...wait,
+      });
+    case 'failed':
+      return new ServiceError('overloaded', `The plugin '${name}' could not be started.`, {
+        code: 'plugin_failed',
+        ...wait,
+      });
+    default:
+      return new ServiceError('not_found', `The plugin '${name}' is switched off here.`, {
+        code: 'plugin_disabled',
+      });
   }
 }
 

@@ -1,5 +1,6 @@
 import { realtimePlugin } from '../../plugins/realtime/index.ts';
-import { openEngines } from '../../src/engines/open-engines.ts';
+import { engineParts } from '../../src/engines/open-engines.ts';
+import { OpenParts, part, partsTogether } from '../../src/kit/open-parts.ts';
 import { runProcess } from '../../src/process.ts';
 import { stubEngine } from './stub-engine.ts';
 
@@ -11,17 +12,10 @@ await runProcess({
       maxCharacters: limits.speechCharacters,
     }),
   ],
-  async open({ ttsModels, sttModels, inference, modelsDir }, needs, words) {
-    const others = new Set([...needs].filter((slot) => slot !== 'stt'));
-    const { slots, close } = await openEngines({
-      needs: others,
-      ttsModels,
-      sttModels,
-      inference,
-      modelsDir,
-      ...words,
-    });
+  parts({ ttsModels, sttModels, inference, modelsDir }, words) {
     const get = (id: string) => (sttModels.has(id) ? stubEngine : undefined);
-    return { slots: { ...slots, stt: { ids: [...sttModels.keys()], get } }, close };
+    const stubs = { ids: [...sttModels.keys()], get };
+    const engines = engineParts({ ttsModels, sttModels: new Map(), inference, modelsDir, ...words });
+    return partsTogether([engines, new OpenParts({ stt: () => part(stubs) })]);
   },
 });

@@ -18,15 +18,16 @@ export interface PartnerOptions {
   readonly partialMs: number;
 }
 
-type Needs = 'tts' | 'stt' | 'vad' | 'voices' | 'blobs' | 'calls' | 'clock' | 'log' | 'metrics';
+type Needs = 'tts' | 'stt' | 'vad' | 'voices' | 'blobs' | 'calls' | 'clock' | 'log' | 'metrics' | 'tracer';
 
 /** What a voice-agent platform calls: POST /v1/voices/partner and WS /v1/transcribers/partner. */
 export function partnerPlugin(options: PartnerOptions): FeaturePlugin<Needs> {
   const { maxCharacters, perOrganization, silenceMs, partialMs } = options;
   return {
     name: 'partner',
-    needs: ['tts', 'stt', 'vad', 'voices', 'blobs', 'calls', 'clock', 'log', 'metrics'],
+    needs: ['tts', 'stt', 'vad', 'voices', 'blobs', 'calls', 'clock', 'log', 'metrics', 'tracer'],
     offers: [],
+    paths: ['/v1/voices/partner', '/v1/transcribers/partner'],
     async setup(slots) {
       const calls = new PhoneCalls({
         ...slots,

@@ -11,14 +11,15 @@ export interface RealtimeOptions {
   readonly maxCharacters: number;
 }
 
-type Needs = 'tts' | 'stt' | 'vad' | 'voices' | 'blobs' | 'calls' | 'clock' | 'log' | 'metrics';
+type Needs = 'tts' | 'stt' | 'vad' | 'voices' | 'blobs' | 'calls' | 'clock' | 'log' | 'metrics' | 'tracer';
 
 /** Transcription, translation and speech over WebSocket: /v1/realtime. */
 export function realtimePlugin(options: RealtimeOptions): FeaturePlugin<Needs> {
   return {
     name: 'realtime',
-    needs: ['tts', 'stt', 'vad', 'voices', 'blobs', 'calls', 'clock', 'log', 'metrics'],
+    needs: ['tts', 'stt', 'vad', 'voices', 'blobs', 'calls', 'clock', 'log', 'metrics', 'tracer'],
     offers: [],
+    paths: ['/v1/realtime'],
     async setup(slots) {
       const connections = new Connections({
         ...slots,

@@ -13,7 +13,7 @@ import { jsonAnswer } from './json-body.ts';
 
 const PATH = '/v1/chat/completions';
 /** Where clients ask that append to a base URL which ends with the path already (partner-and-upstreams A.4). */
-const DOUBLED_PATH = `${PATH}/chat/completions`;
+export const DOUBLED_CHAT_PATH = `${PATH}/chat/completions`;
 
 /** POST /v1/chat/completions, as in OpenAI's SDK (spec 4.8), also under its doubled path. */
 export function chatRoutes(chat: Chat, calls: Calls) {
@@ -37,7 +37,7 @@ export function chatRoutes(chat: Chat, calls: Calls) {
   };
   return new Elysia({ name: 'chat', tags: ['text'] })
     .post(PATH, complete, { detail: COMPLETE })
-    .post(DOUBLED_PATH, complete, { detail: { hide: true } });
+    .post(DOUBLED_CHAT_PATH, complete, { detail: { hide: true } });
 }
 
 /** The answer as server-sent events. A failure half-way is their last one. */

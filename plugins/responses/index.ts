@@ -3,7 +3,7 @@ import type { FeaturePlugin } from '../../src/contract/plugin.ts';
 import { OpenRequests } from '../../src/kit/open-requests.ts';
 import { modelReports, readyTogether } from '../../src/kit/ready-reports.ts';
 import { Chat } from './chat.ts';
-import { chatRoutes } from './chat-routes.ts';
+import { chatRoutes, DOUBLED_CHAT_PATH } from './chat-routes.ts';
 import { Embedder } from './embed.ts';
 import { embeddingRoutes } from './embed-routes.ts';
 import { textOperations } from './operations.ts';
@@ -30,6 +30,15 @@ export function responsesPlugin({
     name: 'responses',
     needs: ['text', 'embed', 'calls', 'responses', 'codeRunner', 'webSearch', 'clock', 'log'],
     offers: ['operations'],
+    paths: [
+      '/v1/chat/completions',
+      DOUBLED_CHAT_PATH,
+      '/v1/embeddings',
+      '/v1/responses',
+      '/v1/responses/:id',
+      '/v1/responses/:id/cancel',
+      '/v1/responses/:id/input_items',
+    ],
     async setup(slots) {
       // One for all: whoever asks two endpoints has no more places than whoever asks one.
       const open = new OpenRequests('text', requestsPerOrganization);

@@ -29,6 +29,7 @@ export function speechPlugin({
     name: 'speech',
     needs: ['tts', 'stt', 'audioFiles', 'voices', 'blobs', 'calls', 'clock', 'log'],
     offers: [],
+    paths: ['/v1/audio/speech', '/v1/audio/transcriptions', '/v1/audio/translations'],
     async setup(slots) {
       await prepareUploadFolder(uploads.folder, slots.clock);
       const synthesizer = new Synthesizer({

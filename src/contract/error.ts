@@ -60,7 +60,13 @@ export type ErrorCode =
   | 'server_overloaded'
   | 'server_error'
   | 'upstream_error'
-  | 'worker_crashed';
+  | 'worker_crashed'
+  | 'plugin_disabled'
+  | 'plugin_starting'
+  | 'plugin_stopping'
+  | 'plugin_failed'
+  | 'plugin_needed'
+  | 'plugin_not_loaded';
 
 export interface ServiceErrorDetail {
   /** Field that was at fault, in wire names and dotted (`audio.input.format`). */

@@ -16,6 +16,7 @@ import type { Metrics } from './metrics.ts';
 import type { OperationTable } from './operation.ts';
 import type { ResponseStore } from './response-store.ts';
 import type { TextEngine } from './text.ts';
+import type { Tracer } from './tracer.ts';
 import type { ClipReader, VideoEngine } from './video.ts';
 import type { VideoStore } from './video-store.ts';
 import type { SpeakerEncoder, VoiceFitter } from './voice.ts';
@@ -58,6 +59,7 @@ export interface Slots {
   clock: Clock;
   log: Logger;
   metrics: Metrics;
+  tracer: Tracer;
 }
 
 /** A feature: what it needs, what it offers, and how it is set up. */
@@ -67,6 +69,8 @@ export interface FeaturePlugin<Needs extends keyof Slots = keyof Slots, Offers e
   /** Start order is computed from these; a missing one stops the boot with a message that names both. */
   readonly needs: readonly Needs[];
   readonly offers: readonly Offers[];
+  /** Paths of its routes, as it mounts them: what is told of it while it is off. The registry compares them. */
+  readonly paths: readonly string[];
   setup(slots: Pick<Slots, Needs>): Promise<PluginInstance<Offers>>;
 }
 
@@ -79,5 +83,20 @@ export interface PluginInstance<Offers extends keyof Slots = never> {
   /** Refuse new work and finish what is running, until the signal fires. */
   drain(until: AbortSignal): Promise<void>;
   /** Idempotent; frees every handle. */
+  close(): Promise<void>;
+}
+
+/** What fills slots that are dear to have: each is opened for the first plugin that needs it and closed after the last. */
+export interface SlotParts {
+  /** All that it can fill. */
+  readonly fills: ReadonlySet<keyof Slots>;
+  /**
+   * Brings what is open to what is needed: closes what is not, then opens what is missing; what stays is not touched.
+   * One call at a time.
+   * @returns those of the needs that it fills.
+   * @throws what could not be opened; whatever else is needed and was open still is.
+   */
+  provide(needs: ReadonlySet<keyof Slots>): Promise<Partial<Slots>>;
+  /** Closes everything, what is being opened too. Idempotent. */
   close(): Promise<void>;
 }

@@ -21,8 +21,10 @@ export interface InferenceProcessOptions<Spec> {
   readonly log: Logger;
   /** Called when a pass could be run, or when the process is lost: look at the state. */
   readonly changed: () => void;
-  /** Called after each pass with its model and length. */
-  readonly passed: (model: string, lengthMs: number) => void;
+  /** Called after each pass. Times are monotonic, in ms. */
+  readonly passed: (job: AnyJob, fromMs: number, nowMs: number) => void;
+  /** Called when the process has ended by itself. */
+  readonly lost: () => void;
 }
 
 export class InferenceProcess<Spec> {
@@ -62,6 +64,16 @@ export class InferenceProcess<Spec> {
   /** Its last try to load its models failed, so nobody should wait for it. */
   get failing(): boolean {
     return this.#process.failing;
+  }
+
+  /** What it loads, by name in the pool. */
+  get models(): Readonly<Record<string, Spec>> {
+    return this.#options.load.models;
+  }
+
+  /** Jobs are open here. */
+  get busy(): boolean {
+    return this.#jobs.size > 0;
   }
 
   has(job: AnyJob): boolean {
@@ -124,12 +136,13 @@ export class InferenceProcess<Spec> {
     } else if (ended) {
       job.finish();
     }
-    this.#options.passed(job.model, nowMs - sinceMs);
+    this.#options.passed(job, sinceMs, nowMs);
     this.#options.changed();
   }
 
   /** The process has ended: its requests fail. */
   #lost(): void {
+    this.#options.lost();
     const crashed = new ServiceError(
       'internal',
       'The process that worked on this request died; a new one is being started. Send the request again.',

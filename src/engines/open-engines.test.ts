@@ -3,10 +3,12 @@ import { ttsEngineCases } from '../../test/cases/tts-engine.cases.ts';
 import { noMetrics, silentLog } from '../../test/support/doubles.ts';
 import { HOUSE_VOICE, startFakeCloningUpstream } from '../../test/support/fake-cloning-upstream.ts';
 import { pcmAnswer, startFakeUpstream } from '../../test/support/fake-upstream.ts';
+import { type OpenedEngines, openEngines } from '../../test/support/open-engines.ts';
 import { KOKORO_MIX, spokenVoice } from '../../test/support/spoken-voice.ts';
 import { tempDir } from '../../test/support/temp-dir.ts';
 import { voiceSound } from '../../test/support/voice-sound.ts';
 import { loadConfig } from '../config.ts';
+import type { Slots } from '../contract/plugin.ts';
 import type {
   SttModelSettings,
   TextModelSettings,
@@ -14,16 +16,19 @@ import type {
   VideoModelSettings,
 } from '../contract/settings.ts';
 import { systemClock } from '../kit/clock.ts';
-import { type OpenEngines, type OpenEnginesOptions, openEngines } from './open-engines.ts';
+import type { EngineOptions } from './open-engines.ts';
 
 const { modelsDir } = loadConfig(process.env);
 const KOKORO: TtsModelSettings = { kind: 'kokoro', voice: 'af_heart' };
 const PIPER: TtsModelSettings = { kind: 'piper', voice: 'en_US-joe-medium' };
 
 /** Opens what fills the slots, with one process for the pool. */
-function open(options: Partial<OpenEnginesOptions>): Promise<OpenEngines> {
+function open({
+  needs = new Set(),
+  ...options
+}: Partial<EngineOptions> & { readonly needs?: ReadonlySet<keyof Slots> }): Promise<OpenedEngines> {
   return openEngines({
-    needs: new Set(),
+    needs,
     ttsModels: new Map(),
     sttModels: new Map(),
     inference: { provider: 'cpu', workers: 1, threads: 2, queueLimit: 64, environment: {} },

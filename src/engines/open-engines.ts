@@ -1,4 +1,4 @@
-/** From CONFIG's model ids to engines. All embedded models share one pool of inference processes. */
+/** From CONFIG's model ids to engines. All embedded models share one pool of inference processes, which holds those that are needed. */
 
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../contract/clock.ts';
@@ -7,7 +7,7 @@ import type { SttEngine, TtsEngine } from '../contract/engine.ts';
 import { StartError } from '../contract/error.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { Metrics } from '../contract/metrics.ts';
-import type { ModelTable, Slots } from '../contract/plugin.ts';
+import type { ModelTable, SlotParts, Slots } from '../contract/plugin.ts';
 import type {
   EmbedModels,
   InferenceSettings,
@@ -17,15 +17,20 @@ import type {
   VideoModels,
 } from '../contract/settings.ts';
 import type { TextEngine } from '../contract/text.ts';
+import type { Tracer } from '../contract/tracer.ts';
 import type { VideoEngine } from '../contract/video.ts';
 import type { VoiceFitter } from '../contract/voice.ts';
+import { type OpenPart, OpenParts, part } from '../kit/open-parts.ts';
+import { noTracer } from '../kit/spans.ts';
 import { clipCutter } from '../media/clip-cutter.ts';
 import { clipReader } from '../media/clip-reader.ts';
 import { BatchPool } from './batch-pool.ts';
 import { continuationEngine } from './continuation/continuation-engine.ts';
 import { embeddedSpecs, poolModel } from './embedded-models.ts';
+import { type EngineWatch, engineWatch } from './engine-watch.ts';
 import { kokoroFitter, NO_FITTER } from './kokoro/kokoro-fitter.ts';
 import { englishPresetNames } from './kokoro/kokoro-mix.ts';
+import { laneMeter } from './llama/lane-meter.ts';
 import { openLlama } from './llama/llama-engine.ts';
 import { minilmEngine } from './minilm/minilm-engine.ts';
 import type { ModelSpec } from './model-spec.ts';
@@ -40,16 +45,14 @@ import { upstreamTextEngine } from './upstream/upstream-text-engine.ts';
 import { upstreamTtsEngine } from './upstream/upstream-tts-engine.ts';
 import { upstreamVideoEngine } from './upstream/upstream-video-engine.ts';
 import { whisperEngine } from './whisper/whisper-engine.ts';
-import { type InferencePool, type InferencePoolOptions, startInferencePool } from './worker-pool.ts';
+import { type InferencePool, type InferencePoolOptions, inferencePool } from './worker-pool.ts';
 
 const WORKER_ENTRY = fileURLToPath(new URL('./inference-worker.ts', import.meta.url));
 const NONE: ReadonlyMap<string, never> = new Map<string, never>();
 /** Name in the pool of what tells speakers apart. */
 const SPEAKERS = 'resemblyzer';
 
-export interface OpenEnginesOptions {
-  /** Slots that a loaded plugin needs; nothing is loaded for others. */
-  readonly needs: ReadonlySet<keyof Slots>;
+export interface EngineOptions {
   readonly ttsModels: TtsModels;
   readonly sttModels: SttModels;
   /** Absent: none. */
@@ -61,154 +64,200 @@ export interface OpenEnginesOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
-}
-
-export interface OpenEngines {
-  /** Those of the needs that engines fill. */
-  readonly slots: Partial<
-    Pick<Slots, 'tts' | 'stt' | 'vad' | 'text' | 'embed' | 'video' | 'speakers' | 'voiceFitter'>
-  >;
-  /** Ends every process and connection. Idempotent. */
-  close(): Promise<void>;
+  /** Absent: nothing is traced. */
+  readonly tracer?: Tracer;
 }
 
 /**
- * Opens the engine of every configured model that is needed and waits until the embedded ones are loaded.
- * @throws StartError that says what is missing: a model file, a voice, a library of the provider.
+ * Fills the slots of engines. Nothing is loaded but the models of slots that are needed, and what `provide` gives has
+ * its models loaded; it throws a StartError that says what is missing: a model file, a voice, a library of the provider.
  */
-export async function openEngines(options: OpenEnginesOptions): Promise<OpenEngines> {
-  const { needs, inference: settings, modelsDir, clock, log, metrics } = options;
-  const opened = new AsyncDisposableStack();
-  try {
-    const tts = needs.has('tts') ? options.ttsModels : NONE;
-    const stt = needs.has('stt') ? options.sttModels : NONE;
-    const embed = needs.has('embed') ? (options.embedModels ?? NONE) : NONE;
-    const hearsSpeakers = needs.has('speakers') || needs.has('voiceFitter');
-    const models: Readonly<Record<string, ModelSpec>> = {
-      ...embeddedSpecs({ tts, stt, embed }, modelsDir),
-      ...(hearsSpeakers && { [SPEAKERS]: { kind: SPEAKERS, modelsDir } }),
-    };
-    const parts = { entry: WORKER_ENTRY, settings, clock, log, meter: poolMeter(metrics) };
-    const pool = opened.adopt(await startInferencePool<ModelSpec>({ ...parts, models }), (it) => it.close());
-    const meterOf = upstreamMeters(metrics);
-    const remote = (id: string) => ({ log: log.child({ model: id }), meter: meterOf(id) });
-    const slots: OpenEngines['slots'] = {};
-    if (needs.has('tts')) {
-      slots.tts = openTable(tts, opened, (id, model): TtsEngine => {
-        if (model.kind === 'upstream') return upstreamTtsEngine({ settings: model, ...remote(id) });
-        return poolTtsEngine(pool, poolModel(model), model.voice);
-      });
-    }
-    if (needs.has('stt')) {
-      slots.stt = openTable(stt, opened, (id, model): SttEngine => {
-        if (model.kind === 'upstream') return upstreamSttEngine({ settings: model, ...remote(id) });
-        return whisperEngine(pool, poolModel(model));
-      });
-    }
-    if (needs.has('embed')) {
-      const { minilm } = models;
+export function engineParts(options: EngineOptions): SlotParts {
+  const { inference: settings, modelsDir, clock, log, metrics, ttsModels, sttModels } = options;
+  const { tracer = noTracer } = options;
+  const { embedModels = NONE, videoModels = NONE, textModels = NONE } = options;
+  const { environment } = settings;
+  const poolParts = { entry: WORKER_ENTRY, settings, clock, log, meter: poolMeter(metrics, tracer) };
+  const pool = inferencePool<ModelSpec>({ ...poolParts, models: {} });
+  const meterOf = upstreamMeters(metrics, tracer);
+  const watch = engineWatch({ clock, metrics, tracer });
+  const remote = (id: string) => ({ log: log.child({ model: id }), meter: meterOf(id) });
+  const parts = new OpenParts({
+    tts: () =>
+      openTable(ttsModels, (id, model): TtsEngine => {
+        const engine =
+          model.kind === 'upstream'
+            ? upstreamTtsEngine({ settings: model, ...remote(id) })
+            : poolTtsEngine(pool, poolModel(model), model.voice);
+        return watch.tts(id, engine);
+      }),
+    stt: () =>
+      openTable(sttModels, (id, model): SttEngine => {
+        const engine =
+          model.kind === 'upstream'
+            ? upstreamSttEngine({ settings: model, ...remote(id) })
+            : whisperEngine(pool, poolModel(model));
+        return watch.stt(id, engine);
+      }),
+    embed: () => {
+      const { minilm } = poolSpecs(new Set(['embed']), options);
       // A GPU would have to hold the weights twice.
-      const lastPool =
+      const own =
         minilm && settings.provider === 'cpu'
-          ? opened.adopt(new BatchPool<ModelSpec>({ ...parts, models: { minilm } }), (it) => it.close())
-          : pool;
-      slots.embed = openTable(embed, opened, (id, model): EmbedEngine => {
-        if (model.kind === 'upstream') return upstreamEmbedEngine({ settings: model, ...remote(id) });
-        return minilmEngine(pool, poolModel(model), settings, lastPool);
+          ? new BatchPool<ModelSpec>({ ...poolParts, models: { minilm } })
+          : undefined;
+      const table = openTable(embedModels, (id, model): EmbedEngine => {
+        const engine =
+          model.kind === 'upstream'
+            ? upstreamEmbedEngine({ settings: model, ...remote(id) })
+            : minilmEngine(pool, poolModel(model), settings, own ?? pool);
+        return watch.embed(id, engine);
       });
-    }
-    if (needs.has('speakers')) slots.speakers = speakerEncoder(pool, SPEAKERS);
-    if (needs.has('voiceFitter')) slots.voiceFitter = openFitter(tts, models, pool, parts, opened, modelsDir);
-    if (needs.has('text')) {
-      slots.text = await openTextTable(options.textModels ?? NONE, opened, meterOf, options);
-    }
-    if (needs.has('video')) {
-      const { environment } = settings;
-      const clips = opened.adopt(clipReader({ environment }), (it) => it.close());
-      const cutter = opened.adopt(clipCutter({ environment }), (it) => it.close());
-      slots.video = openTable(options.videoModels ?? NONE, opened, (id, model): VideoEngine => {
-        if (model.kind === 'continuation')
-          return continuationEngine({ environment, log: log.child({ model: id }) });
-        return upstreamVideoEngine({ settings: model, clips, cutter, ...remote(id) });
+      return closedWith(table, own);
+    },
+    speakers: () => part(speakerEncoder(pool, SPEAKERS)),
+    voiceFitter: () => openFitter(pool, poolParts, options),
+    text: () => openTextTable(textModels, meterOf, watch, options),
+    video: () => {
+      const clips = clipReader({ environment });
+      const cutter = clipCutter({ environment });
+      const table = openTable(videoModels, (id, model): VideoEngine => {
+        const engine =
+          model.kind === 'continuation'
+            ? continuationEngine({ environment, log: log.child({ model: id }) })
+            : upstreamVideoEngine({ settings: model, clips, cutter, ...remote(id) });
+        return watch.video(id, engine);
       });
-    }
-    if (needs.has('vad')) {
-      const { environment } = settings;
-      slots.vad = opened.adopt(await openVad({ modelsDir, environment, log, metrics }), (it) => it.close());
-    }
-    return { slots, close: () => opened.disposeAsync() };
-  } catch (error) {
-    await opened.disposeAsync();
-    throw new StartError(error instanceof Error ? error.message : String(error), { cause: error });
-  }
+      return closedWith(table, clips, cutter);
+    },
+    vad: async () => part(await openVad({ modelsDir, environment, log, metrics })),
+  });
+  return {
+    fills: parts.fills,
+    async provide(needs) {
+      try {
+        const specs = poolSpecs(needs, options);
+        // Who has a model goes before the model does, and comes after it.
+        await parts.keepOnly(needs);
+        await pool.hold(specs);
+        return await parts.provide(needs);
+      } catch (error) {
+        throw new StartError(error instanceof Error ? error.message : String(error), { cause: error });
+      }
+    },
+    async close() {
+      try {
+        await parts.close();
+      } finally {
+        await pool.close();
+      }
+    },
+  };
+}
+
+/** What the pool holds for these slots. @throws Error for a voice or weights that do not exist, or a missing file. */
+function poolSpecs(
+  needs: ReadonlySet<keyof Slots>,
+  { ttsModels, sttModels, embedModels = NONE, modelsDir }: EngineOptions,
+): Readonly<Record<string, ModelSpec>> {
+  // Voices are fitted to a model that speaks.
+  const tts = needs.has('tts') || needs.has('voiceFitter') ? ttsModels : NONE;
+  const stt = needs.has('stt') ? sttModels : NONE;
+  const embed = needs.has('embed') ? embedModels : NONE;
+  const hearsSpeakers = needs.has('speakers') || needs.has('voiceFitter');
+  return {
+    ...embeddedSpecs({ tts, stt, embed }, modelsDir),
+    ...(hearsSpeakers && { [SPEAKERS]: { kind: SPEAKERS, modelsDir } }),
+  };
 }
 
 /** What fits stored voices to Kokoro, where CONFIG has it. */
 function openFitter(
-  tts: TtsModels,
-  models: Readonly<Record<string, ModelSpec>>,
   pool: InferencePool,
-  parts: Omit<InferencePoolOptions<ModelSpec>, 'models'>,
-  opened: AsyncDisposableStack,
-  modelsDir: string,
-): VoiceFitter {
-  const { kokoro, [SPEAKERS]: speakers } = models;
-  const settings = tts.values().find(({ kind }) => kind === 'kokoro');
-  if (!kokoro || !speakers || settings?.kind !== 'kokoro') return NO_FITTER;
+  poolParts: Omit<InferencePoolOptions<ModelSpec>, 'models'>,
+  options: EngineOptions,
+): OpenPart<VoiceFitter> {
+  const { kokoro, [SPEAKERS]: speakers } = poolSpecs(new Set(['voiceFitter']), options);
+  const settings = options.ttsModels.values().find(({ kind }) => kind === 'kokoro');
+  if (!kokoro || !speakers || settings?.kind !== 'kokoro') return part(NO_FITTER);
   // One process: a second would hold the weights once more. A GPU would have to hold them twice.
-  const alone = { ...parts.settings, workers: 1 };
-  const lastPool =
-    parts.settings.provider === 'cpu'
-      ? opened.adopt(
-          new BatchPool<ModelSpec>({ ...parts, settings: alone, models: { kokoro, [SPEAKERS]: speakers } }),
-          (it) => it.close(),
-        )
-      : pool;
+  const alone = { ...poolParts.settings, workers: 1 };
+  const own =
+    alone.provider === 'cpu'
+      ? new BatchPool<ModelSpec>({
+          ...poolParts,
+          settings: alone,
+          models: { kokoro, [SPEAKERS]: speakers },
+        })
+      : undefined;
   const names = { speech: poolModel(settings), speakers: SPEAKERS };
-  const { clock, log } = parts;
+  const { modelsDir, clock, log } = options;
   const fitter = kokoroFitter({
-    ...{ models: names, pool, lastPool, defaultVoice: settings.voice, modelsDir },
+    ...{ models: names, pool, lastPool: own ?? pool, defaultVoice: settings.voice, modelsDir },
     presets: englishPresetNames(),
     ...{ clock, log: log.child({ model: poolModel(settings) }) },
   });
-  return opened.adopt(fitter, (it) => it.close());
+  return closedWith(part(fitter), own);
 }
 
 /** Language models, each with a process of its own, which load at once. */
 async function openTextTable(
   models: TextModels,
-  opened: AsyncDisposableStack,
   meterOf: (id: string) => UpstreamMeter,
-  { inference, modelsDir, log }: OpenEnginesOptions,
-): Promise<ModelTable<TextEngine>> {
+  watch: EngineWatch,
+  { inference, modelsDir, log, metrics, tracer = noTracer }: EngineOptions,
+): Promise<OpenPart<ModelTable<TextEngine>>> {
   const opening = [...models].map(async ([id, settings]): Promise<[string, TextEngine]> => {
     const own = log.child({ model: id });
     const engine =
       settings.kind === 'upstream'
         ? upstreamTextEngine({ settings, log: own, meter: meterOf(id) })
-        : await openLlama({ settings, inference, modelsDir, log: own });
-    return [id, opened.adopt(engine, (it) => it.close())];
+        : await openLlama({
+            settings,
+            inference,
+            modelsDir,
+            log: own,
+            meter: laneMeter(id, metrics, tracer),
+          });
+    return [id, watch.text(id, engine)];
   });
-  // Each is closed by whoever opened it, those too that load while another one fails.
   const settled = await Promise.allSettled(opening);
+  const engines = new Map(settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : [])));
+  const table = tableOf(engines);
   const failed = settled.find((each) => each.status === 'rejected');
-  if (failed) throw failed.reason;
-  const engines = new Map(await Promise.all(opening));
-  return { ids: [...engines.keys()], get: (id) => engines.get(id) };
+  if (failed === undefined) return table;
+  await table.close();
+  throw failed.reason;
 }
 
-/** Opens an engine for each model; `opened` closes them. */
+/** Opens an engine for each model. */
 function openTable<Settings, Engine extends TtsEngine | SttEngine | EmbedEngine | VideoEngine>(
   models: ReadonlyMap<string, Settings>,
-  opened: AsyncDisposableStack,
   open: (id: string, settings: Settings) => Engine,
-): ModelTable<Engine> {
-  const engines = new Map<string, Engine>();
-  for (const [id, settings] of models) {
-    engines.set(
-      id,
-      opened.adopt(open(id, settings), (engine) => engine.close()),
-    );
-  }
-  return { ids: [...engines.keys()], get: (id) => engines.get(id) };
+): OpenPart<ModelTable<Engine>> {
+  return tableOf(new Map([...models].map(([id, settings]) => [id, open(id, settings)])));
+}
+
+/** Engines as a slot, which closes them. */
+function tableOf<Engine extends { close(): Promise<void> }>(
+  engines: ReadonlyMap<string, Engine>,
+): OpenPart<ModelTable<Engine>> {
+  const table = { ids: [...engines.keys()], get: (id: string) => engines.get(id) };
+  return closedWith(part(table), ...engines.values());
+}
+
+/** A part that goes before what it stands on. */
+function closedWith<Value>(
+  { value, close }: OpenPart<Value>,
+  ...others: readonly ({ close(): Promise<void> } | undefined)[]
+): OpenPart<Value> {
+  return {
+    value,
+    async close() {
+      const closing = new AsyncDisposableStack();
+      for (const other of others) closing.defer(async () => other?.close());
+      closing.defer(close);
+      await closing.disposeAsync();
+    },
+  };
 }

@@ -1,6 +1,7 @@
 /** One request in the pool: its place in the schedule and the results that wait for its consumer. */
 
 import type { Priority } from '../contract/engine.ts';
+import type { TracePlace } from '../contract/tracer.ts';
 import type { Delivery, WaitingJob } from './pass-schedule.ts';
 
 /**
@@ -34,6 +35,8 @@ export class PassJob<Request, Result> implements WaitingJob {
   readonly delivery: Delivery;
   readonly aheadMs: number;
   readonly request: Request;
+  /** A pass has begun. */
+  begun = false;
   servedMs: number | undefined;
   firstAudioMs: number | undefined;
   audioMs = 0;
@@ -51,6 +54,8 @@ export class PassJob<Request, Result> implements WaitingJob {
     readonly model: string,
     work: PassWork<Request, Result>,
     readonly arrivedMs: number,
+    /** What it is a part of, for its trace. */
+    readonly place: TracePlace | undefined,
   ) {
     this.priority = work.priority;
     this.owner = work.owner;

@@ -10,13 +10,13 @@ import type { Priority } from '../contract/engine.ts';
 import { systemClock } from '../kit/clock.ts';
 import { type PassWork, PREFETCH_MS, PREFETCH_RESULTS } from './pass-job.ts';
 import { poolMeter } from './pool-meter.ts';
-import { type InferencePool, type InferencePoolOptions, startInferencePool } from './worker-pool.ts';
+import { type InferencePoolOptions, inferencePool, type StartablePool } from './worker-pool.ts';
 
 const entry = fileURLToPath(new URL('../../test/support/fake-inference-worker.ts', import.meta.url));
 const never = new AbortController().signal;
 const RATE_HZ = 24_000;
 
-let pools: InferencePool[] = [];
+let pools: StartablePool<FakeSpec>[] = [];
 afterEach(async () => {
   await Promise.all(pools.map((pool) => pool.close()));
   pools = [];
@@ -28,11 +28,11 @@ async function startPool(
     queueLimit?: number;
     environment?: Record<string, string>;
   } = {},
-): Promise<InferencePool> {
-  const { workers = 1, queueLimit = 256, environment = {}, ...rest } = options;
-  const pool = await startInferencePool<FakeSpec>({
+): Promise<StartablePool<FakeSpec>> {
+  const { workers = 1, queueLimit = 256, environment = {}, models = { fake: {} }, ...rest } = options;
+  const pool = inferencePool<FakeSpec>({
     entry,
-    models: { fake: {} },
+    models: {},
     settings: { provider: 'cpu', workers, threads: 1, queueLimit, environment },
     clock: systemClock,
     log: silentLog,
@@ -40,6 +40,7 @@ async function startPool(
     ...rest,
   });
   pools.push(pool);
+  await pool.hold(models);
   return pool;
 }
 
@@ -57,7 +58,7 @@ function work(script: FakeScript, fields: Fields = {}): PassWork<FakeScript, Flo
 
 /** All samples of a synthesis. */
 async function collect(
-  pool: InferencePool,
+  pool: StartablePool<FakeSpec>,
   script: FakeScript,
   signal = never,
   fields: Fields = {},
@@ -245,7 +246,7 @@ describe('cancellation', () => {
 
   it.each(['abort', 'return'] as const)('runs no further pass after %s', async (how) => {
     const passes: string[] = [];
-    const meter = { ...poolMeter(noMetrics), passed: (model: string) => passes.push(model) };
+    const meter = { ...poolMeter(noMetrics), passed: () => passes.push('pass') };
     const pool = await startPool({ meter });
     const controller = new AbortController();
     const runs = pool.run('fake', work({ mark: 1, passes: 1000, samples: 10, passMs: 5 }), controller.signal);
@@ -421,5 +422,119 @@ describe('start and end', () => {
       kind: 'overloaded',
     });
     await pool.close();
+  });
+});
+
+describe('a change of models', () => {
+  const TWO = { fake: {}, other: {} };
+  const ask = { mark: 0, passes: 0, samples: 0, who: true };
+  const words = (script: FakeScript): PassWork<FakeScript, string> => ({
+    request: script,
+    ...{ priority: 'interactive', owner: 'a', delivery: 'text' },
+  });
+  /** The process that does the next job. */
+  const who = async (pool: StartablePool<FakeSpec>, model = 'fake') => {
+    const [pid] = await Array.fromAsync(pool.run(model, words(ask), never));
+    return Number(pid);
+  };
+  const lives = (pid: number) => {
+    try {
+      return process.kill(pid, 0);
+    } catch {
+      return false;
+    }
+  };
+
+  it('loses no job: what runs ends where it began, what comes goes on beside it', async () => {
+    const pool = await startPool({ models: TWO, workers: 2 });
+    // More than is made ahead of who reads it.
+    const long = { mark: 1, passes: 200, samples: 0, words: true, who: true };
+    const running = pool.run('fake', words(long), never);
+    const before = Number((await running.next()).value);
+    let left = false;
+    const others = (async () => {
+      let count = 0;
+      for (; !left; count += 1)
+        expect(await collect(pool, { mark: 7, passes: 2, samples: 1 })).toEqual([7, 7]);
+      return count;
+    })();
+    await pool.hold({ fake: {} });
+    left = true;
+    expect(await others).toBeGreaterThan(1);
+    expect(lives(before)).toBe(true);
+    expect(await who(pool)).not.toBe(before);
+    expect(() => pool.description('other')).toThrow("no model 'other' in the pool");
+    await expect(who(pool, 'other')).rejects.toMatchObject({ kind: 'overloaded' });
+    expect(await Array.fromAsync(running)).toHaveLength(200);
+    await expect.poll(() => lives(before)).toBe(false);
+  });
+
+  it('ends every process where no model is left, and starts them again', async () => {
+    const pool = await startPool();
+    const pid = await who(pool);
+    await pool.hold({});
+    expect(lives(pid)).toBe(false);
+    expect(pool.ready().ready).toBe(false);
+    await expect(who(pool)).rejects.toMatchObject({ kind: 'overloaded' });
+    await pool.hold(TWO);
+    expect(await who(pool, 'other')).toBeGreaterThan(0);
+  });
+
+  it('leaves processes alone that have the models already', async () => {
+    const pool = await startPool({ models: TWO });
+    const pid = await who(pool);
+    await pool.hold({ other: {}, fake: {} });
+    expect(await who(pool)).toBe(pid);
+  });
+
+  it('fails the jobs of a model that is left out', async () => {
+    const pool = await startPool({ models: TWO });
+    const running = collect(pool, { mark: 1, passes: 100, samples: 10, passMs: 5 });
+    const outcome = expect(running).rejects.toMatchObject({ kind: 'overloaded' });
+    await Bun.sleep(0);
+    await pool.hold({ other: {} });
+    await outcome;
+    expect(await who(pool, 'other')).toBeGreaterThan(0);
+  });
+
+  it('changes nothing when a load fails, and can be tried again', async () => {
+    const pool = await startPool();
+    const pid = await who(pool);
+    const holding = pool.hold({ fake: {}, other: { loadFailure: 'the file is missing' } });
+    await expect(holding).rejects.toThrow('the file is missing');
+    expect(await who(pool)).toBe(pid);
+    await expect(who(pool, 'other')).rejects.toMatchObject({ kind: 'overloaded' });
+    await pool.hold({ fake: {} });
+    expect(await who(pool)).toBe(pid);
+    await pool.hold(TWO);
+    expect(await who(pool, 'other')).not.toBe(pid);
+  });
+
+  it('waits for the processes of the last change, so that there are never more than twice as many', async () => {
+    const pool = await startPool({ models: TWO });
+    const stop = new AbortController();
+    const long = { ...ask, passes: 200, words: true };
+    const unread = pool.run('fake', words(long), stop.signal);
+    const first = Number((await unread.next()).value);
+    await pool.hold({ fake: {} });
+    let changed = false;
+    const changing = pool.hold(TWO).then(() => {
+      changed = true;
+    });
+    await who(pool);
+    expect([changed, lives(first)]).toEqual([false, true]);
+    stop.abort(new Error('hung up'));
+    await changing;
+    expect(lives(first)).toBe(false);
+    await expect(unread.next()).rejects.toThrow('hung up');
+  });
+
+  it('is broken off by the end of the pool', async () => {
+    const pool = await startPool();
+    const holding = pool.hold({ fake: {}, other: { loadHangs: true } });
+    const outcome = expect(holding).rejects.toThrow();
+    await who(pool);
+    await pool.close();
+    await outcome;
   });
 });

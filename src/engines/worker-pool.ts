@@ -50,7 +50,7 @@ export interface InferencePool {
 export interface InferencePoolOptions<Spec> {
   /** Path of the processes' entry file, which calls `serveInference`. */
   readonly entry: string;
-  /** What to load, by model id; without any there are no processes. */
+  /** What to load first, by name; without any there are no processes. */
   readonly models: Readonly<Record<string, Spec>>;
   readonly settings: InferenceSettings;
   readonly clock: Clock;
@@ -62,36 +62,36 @@ export interface InferencePoolOptions<Spec> {
   readonly passLimitMs?: number;
 }
 
-/**
- * Starts the processes and waits until each has loaded every model.
- * @throws what a load threw, after ending the other processes.
- */
-export async function startInferencePool<Spec>(options: InferencePoolOptions<Spec>): Promise<InferencePool> {
-  const pool = inferencePool(options);
-  try {
-    await pool.start();
-    return pool;
-  } catch (error) {
-    await pool.close();
-    throw error;
-  }
-}
-
 /** A pool without processes, until it is started; jobs that come before that, or meanwhile, wait for one that has its models. */
-export interface StartablePool extends InferencePool {
+export interface StartablePool<Spec> extends InferencePool {
   /** Starts the processes and waits until each has loaded every model. @throws what a load threw; it is tried again. */
   start(): Promise<void>;
+  /**
+   * Changes which models the processes have. One after the other is replaced by one that has loaded them, and ends when
+   * its open jobs have, so that whoever runs or waits notices nothing; models that stay are loaded once more, because
+   * memory that a process has had it does not give back. Without models there are no processes. Jobs of models that are
+   * left out fail. One call at a time.
+   * @throws what a load threw; the processes that there were go on.
+   */
+  hold(models: Readonly<Record<string, Spec>>): Promise<void>;
 }
 
-export function inferencePool<Spec>(options: InferencePoolOptions<Spec>): StartablePool {
+export function inferencePool<Spec>(options: InferencePoolOptions<Spec>): StartablePool<Spec> {
   return new Pool(options);
 }
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
-class Pool<Spec> implements StartablePool {
+class Pool<Spec> implements StartablePool<Spec> {
   readonly #options: InferencePoolOptions<Spec>;
-  readonly #processes: readonly InferenceProcess<Spec>[];
+  #processes: readonly InferenceProcess<Spec>[];
+  /** Processes that are to take the place of others, until they have loaded. */
+  readonly #loading = new Set<InferenceProcess<Spec>>();
+  /** Processes that have been replaced, until their jobs have ended. */
+  readonly #retired = new Set<InferenceProcess<Spec>>();
+  #retirement: PromiseWithResolvers<void> | undefined;
+  /** Jobs are taken for these. */
+  #models: Readonly<Record<string, Spec>>;
   /** Every job that has neither ended nor been dropped, in order of arrival. */
   readonly #jobs = new Set<AnyJob>();
   readonly #linesServed: Mutable<Served['lines']> = {};
@@ -103,21 +103,9 @@ class Pool<Spec> implements StartablePool {
 
   constructor(options: InferencePoolOptions<Spec>) {
     this.#options = options;
-    const { settings, meter, entry, models, clock, log, nice = false } = options;
-    this.#processes = Array.from(
-      { length: Object.keys(models).length === 0 ? 0 : settings.workers },
-      () =>
-        new InferenceProcess<Spec>({
-          entry,
-          load: { models, runtime: { provider: settings.provider, threads: settings.threads }, nice },
-          clock,
-          log,
-          environment: settings.environment,
-          loadLimitMs: options.loadLimitMs ?? LOAD_LIMIT_MS,
-          passLimitMs: options.passLimitMs ?? (nice ? PASS_LIMIT_OF_NICE_MS : PASS_LIMIT_MS),
-          changed: () => this.#dispatch(),
-          passed: (model, lengthMs) => meter.passed(model, lengthMs),
-        }),
+    this.#models = options.models;
+    this.#processes = Array.from({ length: this.#sizeFor(options.models) }, () =>
+      this.#process(options.models),
     );
   }
 
@@ -125,6 +113,26 @@ class Pool<Spec> implements StartablePool {
     // Each process loads every model, so each tells the same.
     const [descriptions = {}] = await Promise.all(this.#processes.map((each) => each.start()));
     this.#descriptions = descriptions;
+  }
+
+  async hold(models: Readonly<Record<string, Spec>>): Promise<void> {
+    const stays = ([name]: [string, Spec]) => Object.hasOwn(models, name);
+    this.#models = Object.fromEntries(Object.entries(this.#models).filter(stays));
+    this.#failAll(shuttingDown(), (job) => !Object.hasOwn(models, job.model));
+    // Those of an earlier change: there are never more than twice as many as there should be.
+    await this.#retirement?.promise;
+    const size = this.#sizeFor(models);
+    if (this.#processes.length === 0) {
+      this.#processes = await this.#loaded(size, models);
+    } else {
+      for (const process of this.#processes.slice(0, size)) {
+        if (!haveSameNames(process.models, models)) await this.#replace(process, models);
+      }
+      const spare = this.#processes.slice(size);
+      this.#processes = this.#processes.slice(0, size);
+      await Promise.all(spare.map((each) => this.#retire(each)));
+    }
+    this.#models = models;
   }
 
   description<Description>(model: string): Description {
@@ -170,19 +178,92 @@ class Pool<Spec> implements StartablePool {
   async close(): Promise<void> {
     this.#closed = true;
     this.#failAll(shuttingDown());
-    await Promise.all(this.#processes.map((each) => each.close()));
+    await Promise.all([...this.#all(), ...this.#loading].map((each) => each.close()));
+    this.#endRetired();
+  }
+
+  #sizeFor(models: Readonly<Record<string, Spec>>): number {
+    return Object.keys(models).length === 0 ? 0 : this.#options.settings.workers;
+  }
+
+  #process(models: Readonly<Record<string, Spec>>): InferenceProcess<Spec> {
+    const { settings, meter, entry, clock, log, nice = false, loadLimitMs, passLimitMs } = this.#options;
+    return new InferenceProcess<Spec>({
+      entry,
+      load: { models, runtime: { provider: settings.provider, threads: settings.threads }, nice },
+      clock,
+      log,
+      environment: settings.environment,
+      loadLimitMs: loadLimitMs ?? LOAD_LIMIT_MS,
+      passLimitMs: passLimitMs ?? (nice ? PASS_LIMIT_OF_NICE_MS : PASS_LIMIT_MS),
+      changed: () => this.#dispatch(),
+      passed: (job, fromMs, nowMs) => meter.passed(job, fromMs, nowMs),
+      lost: () => meter.processLost(),
+    });
+  }
+
+  /** New processes with their models; all or none. @throws what a load threw. */
+  async #loaded(
+    count: number,
+    models: Readonly<Record<string, Spec>>,
+  ): Promise<readonly InferenceProcess<Spec>[]> {
+    const processes = Array.from({ length: count }, () => this.#process(models));
+    for (const each of processes) this.#loading.add(each);
+    try {
+      if (this.#closed) throw shuttingDown();
+      const [descriptions = {}] = await Promise.all(processes.map((each) => each.start()));
+      this.#descriptions = descriptions;
+      return processes;
+    } catch (error) {
+      await Promise.all(processes.map((each) => each.close()));
+      throw error;
+    } finally {
+      for (const each of processes) this.#loading.delete(each);
+    }
+  }
+
+  async #replace(process: InferenceProcess<Spec>, models: Readonly<Record<string, Spec>>): Promise<void> {
+    const successors = await this.#loaded(1, models);
+    this.#processes = this.#processes.flatMap((each) => (each === process ? successors : each));
+    await this.#retire(process);
+    this.#dispatch();
+  }
+
+  /** Ends a process when nothing is open there any more; at once where nothing is. */
+  async #retire(process: InferenceProcess<Spec>): Promise<void> {
+    this.#retired.add(process);
+    this.#retirement ??= Promise.withResolvers();
+    this.#endRetired();
+    if (!process.busy) await process.close();
+  }
+
+  #endRetired(): void {
+    for (const process of this.#retired) {
+      if (process.busy && !this.#closed) continue;
+      this.#retired.delete(process);
+      void process.close();
+    }
+    if (this.#retired.size > 0) return;
+    this.#retirement?.resolve();
+    this.#retirement = undefined;
+  }
+
+  /** Every process that may have jobs. */
+  #all(): readonly InferenceProcess<Spec>[] {
+    return [...this.#retired, ...this.#processes];
   }
 
   #admit<Request, Result>(model: string, work: PassWork<Request, Result>): PassJob<Request, Result> {
     const { queueLimit } = this.#options.settings;
-    if (this.#closed) throw shuttingDown();
+    if (this.#closed || !Object.hasOwn(this.#models, model)) throw shuttingDown();
     if (this.#unable()) throw this.#noProcess();
     const open = this.#jobs.values().filter((job) => job.priority === work.priority);
     requirePlace(open, work.owner, queueLimit);
     this.#lastId += 1;
-    const job = new PassJob(this.#lastId, model, work, this.#options.clock.monotonicMs());
+    const { clock, meter } = this.#options;
+    const job = new PassJob(this.#lastId, model, work, clock.monotonicMs(), meter.here());
     this.#jobs.add(job);
-    this.#options.meter.jobOpened();
+    meter.jobOpened(job);
     return job;
   }
 
@@ -190,28 +271,33 @@ class Pool<Spec> implements StartablePool {
   #dispatch(): void {
     if (this.#unable()) this.#failAll(this.#noProcess());
     const nowMs = this.#options.clock.monotonicMs();
-    for (const process of this.#processes) {
+    for (const process of this.#all()) {
       if (!process.idle) continue;
       const served = { lines: this.#linesServed, owners: this.#ownersServed };
       const job = nextJob(this.#candidates(process), served, nowMs);
       if (job === undefined) continue;
       this.#linesServed[lineOf(job)] = nowMs;
       this.#ownersServed.set(job.owner, nowMs);
+      if (!job.begun) this.#options.meter.jobBegun(job, nowMs);
+      job.begun = true;
       process.run(job);
     }
+    this.#endRetired();
   }
 
   *#candidates(process: InferenceProcess<Spec>): Generator<AnyJob> {
+    const takesNew = !this.#retired.has(process);
     for (const job of this.#jobs) {
       if (!job.runnable) continue;
-      if (process.has(job) || !this.#processes.some((other) => other.has(job))) yield job;
+      if (process.has(job) || (takesNew && !this.#all().some((other) => other.has(job)))) yield job;
     }
   }
 
   #drop(job: AnyJob): void {
     if (!this.#jobs.delete(job)) return;
-    this.#options.meter.jobEnded();
-    for (const process of this.#processes) process.forget(job);
+    this.#options.meter.jobEnded(job);
+    for (const process of this.#all()) process.forget(job);
+    this.#endRetired();
     if (![...this.#jobs].some(({ owner }) => owner === job.owner)) this.#ownersServed.delete(job.owner);
   }
 
@@ -227,10 +313,15 @@ class Pool<Spec> implements StartablePool {
     });
   }
 
-  #failAll(error: ServiceError): void {
-    for (const job of [...this.#jobs]) {
+  #failAll(error: ServiceError, which: (job: AnyJob) => boolean = () => true): void {
+    for (const job of [...this.#jobs].filter(which)) {
       job.fail(error);
       this.#drop(job);
     }
   }
+}
+
+function haveSameNames(one: object, other: object): boolean {
+  const names = new Set(Object.keys(one));
+  return names.symmetricDifference(new Set(Object.keys(other))).size === 0;
 }

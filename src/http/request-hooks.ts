@@ -26,6 +26,8 @@ export interface HookParts {
   readonly draining: () => boolean;
   /** Known once all routes are mounted. */
   readonly routes: () => RouteTable;
+  /** Why what belongs at a path is not mounted; undefined where nothing does. */
+  readonly refusal: (path: string) => ServiceError | undefined;
 }
 
 /** Still answered while draining: what watches the process must see it go. */
@@ -67,6 +69,8 @@ export function requestHooks(parts: HookParts) {
       // The framework would call the handler with null in the place of what it cannot read.
       if (!isReadable(path)) throw invalidRequest('The path must be percent-encoded UTF-8, without NUL.');
       if (!isPublic(path)) await checkKey(request, path);
+      const refusal = parts.refusal(path);
+      if (refusal !== undefined) throw refusal;
       refuseDeclaredLength(request.headers, uploadBytes(request) ?? parts.requestBytes);
       return undefined;
     })
@@ -121,7 +125,8 @@ export function requestHooks(parts: HookParts) {
       await parts.requestLimits.count(user);
     } catch (error) {
       // A path that does not exist is told to anybody, so that a typing error does not look like a bad key.
-      throw parts.routes().methodsOf(path).length > 0 ? error : nothingHere();
+      const isKnown = parts.routes().methodsOf(path).length > 0 || parts.refusal(path) !== undefined;
+      throw isKnown ? error : nothingHere();
     }
   }
 }

@@ -8,6 +8,7 @@ import { apiKeyStoreCases } from '../../test/cases/api-key-store.cases.ts';
 import { batchStoreCases } from '../../test/cases/batch-store.cases.ts';
 import { fileStoreCases } from '../../test/cases/file-store.cases.ts';
 import { organizationStoreCases } from '../../test/cases/organization-store.cases.ts';
+import { pluginSwitchStoreCases } from '../../test/cases/plugin-switch-store.cases.ts';
 import { responseStoreCases, storedMessage, storedResponse } from '../../test/cases/response-store.cases.ts';
 import { usageRecord, usageStoreCases } from '../../test/cases/usage-store.cases.ts';
 import { videoStoreCases } from '../../test/cases/video-store.cases.ts';
@@ -29,6 +30,7 @@ import { storeBills } from './line-bills.ts';
 import { USAGE_OF_BEFORE } from './migrations.ts';
 import { openRecords } from './open-records.ts';
 import { organizationStore } from './organization-store.ts';
+import { pluginSwitchStore } from './plugin-switch-store.ts';
 import type { Records } from './records.ts';
 import { responseStore } from './response-store.ts';
 import type { Tables } from './tables.ts';
@@ -42,6 +44,7 @@ const TABLES: readonly (keyof Tables)[] = [
   ...(['usage', 'usage_days', 'api_keys', 'organizations', 'responses', 'response_items'] as const),
   ...(['instances', 'open_calls', 'credit_accounts', 'credit_transfers', 'credit_entries'] as const),
   ...(['files', 'idempotency_keys', 'batches', 'batch_parts', 'jobs', 'videos', 'voices'] as const),
+  ...(['plugin_switches'] as const),
 ];
 
 const opened: Records[] = [];
@@ -59,6 +62,10 @@ function storeCases(fresh: () => Promise<Records>): void {
   describe('API keys', () => {
     const clock = new ManualClock();
     apiKeyStoreCases(async () => apiKeyStore(await open(), clock), clock);
+  });
+  describe('switches of plugins', () => {
+    const clock = new ManualClock();
+    pluginSwitchStoreCases(async () => pluginSwitchStore(await open(), clock), clock);
   });
   describe('accounts', () =>
     accountStoreCases(async () => {

@@ -1,3 +1,4 @@
+import { OpenParts } from '../../src/kit/open-parts.ts';
 import { runProcess } from '../../src/process.ts';
 
 /** A build whose engines load until SIGUSR2 comes, and fail then, for tests of the start. */
@@ -10,8 +11,9 @@ await runProcess({
       name: 'waiting',
       needs: ['tts'],
       offers: [],
+      paths: [],
       setup: () => Promise.reject(new Error('set up without engines')),
     },
   ],
-  open: () => failure.promise,
+  parts: () => new OpenParts({ tts: () => failure.promise }),
 });

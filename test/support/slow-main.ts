@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia';
 import { callerOf } from '../../src/http/caller.ts';
+import { OpenParts } from '../../src/kit/open-parts.ts';
 import { runProcess } from '../../src/process.ts';
 
 /**
@@ -14,6 +15,7 @@ await runProcess({
       name: 'slow',
       needs: ['log', 'calls'],
       offers: [],
+      paths: ['/v1/slow/:pieces'],
       async setup({ log, calls }) {
         let running = 0;
         let idle = Promise.withResolvers<void>();
@@ -55,6 +57,7 @@ await runProcess({
       name: 'extra',
       needs: [],
       offers: [],
+      paths: ['/v1/extra'],
       setup: async () => ({
         provides: {},
         routes: new Elysia({ name: 'extra' }).get('/v1/extra', () => 'extra'),
@@ -64,5 +67,5 @@ await runProcess({
       }),
     },
   ],
-  open: async () => ({ slots: {}, close: async () => undefined }),
+  parts: () => new OpenParts({}),
 });

@@ -4,15 +4,19 @@ import { buildApp } from '../../src/app.ts';
 import type { CreditStore } from '../../src/contract/accounts-store.ts';
 import type { Calls } from '../../src/contract/calls.ts';
 import type { ReadyReport } from '../../src/contract/engine.ts';
+import type { ServiceError } from '../../src/contract/error.ts';
 import type { RequestLimits } from '../../src/contract/limits.ts';
 import type { Price } from '../../src/contract/prices.ts';
+import type { Tracer } from '../../src/contract/tracer.ts';
 import { authenticator } from '../../src/http/auth.ts';
 import { clientAddress } from '../../src/http/client-address.ts';
 import { type ConnectionServer, cameTo } from '../../src/http/connection-server.ts';
 import { originRules } from '../../src/http/cors.ts';
 import { createMetrics, type MetricsRegistry } from '../../src/http/metrics.ts';
+import type { PluginSwitches } from '../../src/http/plugin-routes.ts';
 import { WrongKeys } from '../../src/http/wrong-keys.ts';
 import { hashApiKey } from '../../src/kit/api-key.ts';
+import { noTracer } from '../../src/kit/spans.ts';
 import { apiKeyStore } from '../../src/records/api-key-store.ts';
 import { callJournal } from '../../src/records/call-journal.ts';
 import { creditStore } from '../../src/records/credit-store.ts';
@@ -35,6 +39,8 @@ export const KEY_B = 'key-of-b';
 export interface TestAppOptions {
   readonly routes?: readonly AnyElysia[];
   readonly readiness?: () => ReadonlyMap<string, ReadyReport>;
+  readonly refusal?: (path: string) => ServiceError | undefined;
+  readonly plugins?: PluginSwitches;
   readonly requestBytes?: number;
   readonly draining?: () => boolean;
   readonly consoleFolder?: string;
@@ -42,6 +48,7 @@ export interface TestAppOptions {
   readonly wrongKeysPerMinute?: number;
   readonly requestLimits?: RequestLimits;
   readonly showMetrics?: boolean;
+  readonly tracer?: Tracer;
   readonly prices?: readonly Price[];
 }
 
@@ -78,6 +85,7 @@ export function testApp(options: TestAppOptions = {}): TestApp {
     clock,
     log,
     metrics,
+    tracer: options.tracer ?? noTracer,
     showMetrics: options.showMetrics ?? true,
     authenticate: authenticator({
       fixedKeys,
@@ -93,7 +101,13 @@ export function testApp(options: TestAppOptions = {}): TestApp {
     keys,
     usage,
     credits,
-    registry: { routes: options.routes ?? [], readiness: options.readiness ?? (() => new Map()) },
+    startedAt: Math.floor(clock.now() / 1000),
+    registry: {
+      routes: options.routes ?? [],
+      readiness: options.readiness ?? (() => new Map()),
+      refusal: options.refusal ?? (() => undefined),
+    },
+    plugins: options.plugins ?? { list: async () => [], set: () => Promise.reject(new Error('no plugins')) },
     draining: options.draining ?? (() => false),
   });
   const server: ConnectionServer = {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { embedEngineCases, embedRequest } from '../../../test/cases/embed-engine.cases.ts';
 import { noMetrics, silentLog } from '../../../test/support/doubles.ts';
+import { openEngines } from '../../../test/support/open-engines.ts';
 import { loadConfig } from '../../config.ts';
 import { systemClock } from '../../kit/clock.ts';
-import { openEngines } from '../open-engines.ts';
 import type { InferencePool } from '../worker-pool.ts';
 import { minilmEngine } from './minilm-engine.ts';
 

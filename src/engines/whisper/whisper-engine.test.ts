@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type SttEngineUnderTest, sttEngineCases } from '../../../test/cases/stt-engine.cases.ts';
 import { wordErrors } from '../../../test/reference/transcript-normalizer.ts';
 import { noMetrics, silentLog } from '../../../test/support/doubles.ts';
+import { openEngines } from '../../../test/support/open-engines.ts';
 import { joined } from '../../../test/support/sample-runs.ts';
 import { SPOKEN_RATE_HZ, silence, speak } from '../../../test/support/spoken.ts';
 import { Resampler } from '../../audio/resampler.ts';
@@ -9,7 +10,6 @@ import { loadConfig } from '../../config.ts';
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../contract/audio.ts';
 import type { HeardAudio, Transcript } from '../../contract/engine.ts';
 import { systemClock } from '../../kit/clock.ts';
-import { openEngines } from '../open-engines.ts';
 
 const TEXTS = [
   'The old lighthouse keeper walked along the path above the harbour every evening.',

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest';
 import { transcriptWords } from '../../../test/reference/transcript-normalizer.ts';
 import { noMetrics, silentLog } from '../../../test/support/doubles.ts';
+import { openEngines } from '../../../test/support/open-engines.ts';
 import { channelOf, recorded, soundsWithoutSpeech } from '../../../test/support/heard-audio.ts';
 import { childrenOf, INFERENCE } from '../../../test/support/launcher.ts';
 import { loadConfig } from '../../config.ts';
@@ -9,7 +10,6 @@ import type { Float32Samples } from '../../contract/audio.ts';
 import type { HeardAudio, SttEngine, Transcript, TranscriptionRequest } from '../../contract/engine.ts';
 import { systemClock } from '../../kit/clock.ts';
 import { resolveModelFiles } from '../model-files.ts';
-import { openEngines } from '../open-engines.ts';
 
 /** The shipped model in its process, and real recordings. */
 

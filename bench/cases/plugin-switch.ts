@@ -1,0 +1,123 @@
+/** What a plugin that is switched off gives back, how long a switch takes, and what others notice of it. */
+
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { launchPluginService, type PluginService } from '../../test/support/plugin-service.ts';
+import { familyMemoryKb } from '../../test/support/process-memory.ts';
+import { report } from '../report.ts';
+import { speak } from '../service.ts';
+import { median, quantile } from '../statistics.ts';
+
+const ROUNDS = 5;
+const PLUGINS = 'speech,responses';
+const SENTENCES = 10;
+const EMBEDDINGS = 200;
+/** Garbage comes and goes: the least of so many looks, a second apart, is what is held. */
+const LOOKS = 20;
+/** Over what it is without the plugin (5 %). */
+const MOST_TIMES = 1.05;
+const TEXT = 'The harbour was quiet that morning. Two boats lay at the pier, and a gull walked between them.';
+
+export async function benchPluginSwitch(): Promise<void> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'voice-service-bench-'));
+  try {
+    const before = await launch(dataDir);
+    await before.switch('speech', false);
+    await before.stop();
+    const service = await launch(dataDir);
+    try {
+      await measure(service);
+    } finally {
+      await service.stop();
+    }
+  } finally {
+    await rm(dataDir, { recursive: true });
+  }
+}
+
+const launch = (dataDir: string) => launchPluginService({ dataDir, env: { PLUGINS } });
+
+async function measure(service: PluginService): Promise<void> {
+  const alone = await embedFor(service, EMBEDDINGS);
+  const neverOnKb = await heldKb(service);
+  const onS: number[] = [];
+  const offS: number[] = [];
+  const onKb: number[] = [];
+  const offKb: number[] = [];
+  const beside: number[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    let switching = true;
+    const embedding = (async () => {
+      while (switching) beside.push(...(await embedFor(service, 1)));
+    })();
+    onS.push(await seconds(() => service.switch('speech', true)));
+    for (let at = 0; at < SENTENCES; at += 1) await speak(service, TEXT);
+    onKb.push(familyMemoryKb(service.pid));
+    offS.push(await seconds(() => service.switch('speech', false)));
+    switching = false;
+    await embedding;
+    offKb.push(await heldKb(service));
+  }
+  const mib = (kb: readonly number[]) => median(kb) / 1024;
+  await report(
+    'plugin-switch',
+    'Speech switched off and on beside embeddings',
+    [
+      {
+        measure: 'memory of all processes, speech off again, after the last round',
+        ours: (offKb.at(-1) ?? 0) / 1024,
+        peer: neverOnKb / 1024,
+        unit: 'MiB',
+        target: MOST_TIMES,
+      },
+      { measure: 'the same with speech on', ours: mib(onKb), unit: 'MiB' },
+      { measure: 'from asking for it to on, median', ours: median(onS), unit: 's' },
+      { measure: 'from asking for it to off, median', ours: median(offS), unit: 's' },
+      { measure: 'an embedding meanwhile, median', ours: median(beside), peer: median(alone), unit: 'ms' },
+      {
+        measure: 'an embedding meanwhile, 99 %',
+        ours: quantile(beside, 0.99),
+        peer: quantile(alone, 0.99),
+        unit: 'ms',
+      },
+    ],
+    [
+      'The default models, without plugins but speech and responses. Memory is PSS, the least of ' +
+        `${LOOKS} looks a second apart; peer: the same process before speech was ever on.`,
+      `${ROUNDS} rounds: on, ${SENTENCES} sentences, off. Memory after each, MiB: ${offKb
+        .map((kb) => Math.round(kb / 1024))
+        .join(' ')}.`,
+      `${beside.length} embeddings were asked for meanwhile, one after the other; none failed (one that does ends the ` +
+        'measurement). Peer: as fast without a switch.',
+    ],
+  );
+}
+
+/** Embeds so often, one after the other. @returns how long each took, in ms. */
+async function embedFor(service: PluginService, count: number): Promise<number[]> {
+  const times: number[] = [];
+  for (let at = 0; at < count; at += 1) {
+    const startMs = performance.now();
+    const answer = await service.post('/v1/embeddings', { model: 'all-minilm-l6-v2', input: TEXT });
+    const body = await answer.text();
+    if (!answer.ok) throw new Error(`${answer.status}: ${body}`);
+    times.push(performance.now() - startMs);
+  }
+  return times;
+}
+
+async function heldKb(service: PluginService): Promise<number> {
+  let least = Number.POSITIVE_INFINITY;
+  for (let look = 0; look < LOOKS; look += 1) {
+    await Bun.sleep(1000);
+    least = Math.min(least, familyMemoryKb(service.pid));
+  }
+  return least;
+}
+
+async function seconds(work: () => Promise<void>): Promise<number> {
+  const startMs = performance.now();
+  await work();
+  return (performance.now() - startMs) / 1000;
+}

@@ -1,0 +1,88 @@
+import { build } from '../src/build.ts';
+import { loadConfig } from '../src/config.ts';
+import { ServiceError, StartError } from '../src/contract/error.ts';
+import type { PluginSwitchStore } from '../src/contract/plugin-switch-store.ts';
+import { systemClock } from '../src/kit/clock.ts';
+import { type PluginNode, requireSwitchable, selectPlugins } from '../src/plugin-graph.ts';
+import { openRecords } from '../src/records/open-records.ts';
+import { pluginSwitchStore } from '../src/records/plugin-switch-store.ts';
+
+/**
+ * `bun run plugins …`: what is wished of the plugins, in the service's database. Services that run follow within two
+ * seconds, on every machine; how far each is it says at GET /v1/plugins.
+ */
+
+const USAGE = `Usage:
+  bun run plugins list           every plugin, and whether it is switched on
+  bun run plugins disable NAME   switch one off: its work ends, its memory is given back
+  bun run plugins enable NAME    switch one on again`;
+
+interface Parts {
+  readonly switches: PluginSwitchStore;
+  readonly available: readonly PluginNode[];
+  /** Those that PLUGINS loads. */
+  readonly loaded: readonly PluginNode[];
+}
+
+/** What the command line asked for cannot be done. */
+class UsageError extends Error {}
+
+async function run(args: readonly string[]): Promise<void> {
+  const action = parse(args);
+  const config = loadConfig();
+  const available = build.plugins(config);
+  const loaded = selectPlugins(available, config.plugins);
+  const records = await openRecords(config.database);
+  try {
+    await action({ switches: pluginSwitchStore(records, systemClock), available, loaded });
+  } finally {
+    await records.close();
+  }
+}
+
+/** The arguments as an action, so that wrong ones are refused before anything is opened. */
+function parse([command, ...rest]: readonly string[]): (parts: Parts) => Promise<void> {
+  const [name] = rest;
+  if (command === 'list' && rest.length === 0) return list;
+  if ((command === 'enable' || command === 'disable') && rest.length === 1 && name !== undefined) {
+    return (parts) => set(parts, name, command === 'enable');
+  }
+  throw new UsageError(USAGE);
+}
+
+async function list({ switches, available, loaded }: Parts): Promise<void> {
+  const wishes = await switches.all();
+  const longest = Math.max(...available.map(({ name }) => name.length));
+  for (const plugin of available) {
+    const wish = wishes.get(plugin.name);
+    const since = wish && `since ${new Date(wish.changedAt * 1000).toISOString().slice(0, 16)}Z`;
+    const state = loaded.includes(plugin) ? (wish?.enabled === false ? 'off' : 'on') : 'left out by PLUGINS';
+    console.log([plugin.name.padEnd(longest), state, since].filter(Boolean).join('  '));
+  }
+}
+
+async function set({ switches, available, loaded }: Parts, name: string, enabled: boolean): Promise<void> {
+  const plugin = available.find((each) => each.name === name);
+  if (plugin === undefined) {
+    const names = available.map((each) => each.name).join(', ');
+    throw new UsageError(`There is no plugin '${name}'; allowed: ${names}.`);
+  }
+  requireSwitchable(loaded, await switches.all(), plugin, enabled);
+  await switches.set(name, enabled);
+  console.log(
+    `'${name}' is switched ${enabled ? 'on' : 'off'}. Services that run follow within two seconds; ` +
+      'GET /v1/plugins shows how far they are, and so does the console.',
+  );
+  if (!loaded.includes(plugin)) {
+    console.log(`The setting PLUGINS leaves '${name}' out here: where it does, nothing changes.`);
+  }
+}
+
+try {
+  await run(process.argv.slice(2));
+} catch (error) {
+  const forPeople =
+    error instanceof UsageError || error instanceof StartError || error instanceof ServiceError;
+  console.error(forPeople ? error.message : error);
+  process.exit(1);
+}

@@ -1,0 +1,81 @@
+import { join } from 'node:path';
+import { batchPlugin } from '../plugins/batch/index.ts';
+import { partnerPlugin } from '../plugins/partner/index.ts';
+import { realtimePlugin } from '../plugins/realtime/index.ts';
+import { responsesPlugin } from '../plugins/responses/index.ts';
+import { speechPlugin } from '../plugins/speech/index.ts';
+import { videoPlugin } from '../plugins/video/index.ts';
+import { voicesPlugin } from '../plugins/voices/index.ts';
+import type { Config } from './config.ts';
+import type { SlotParts, Slots } from './contract/plugin.ts';
+import { engineParts } from './engines/open-engines.ts';
+import { OpenParts, part, partsTogether } from './kit/open-parts.ts';
+import { audioFileReader } from './media/audio-file-reader.ts';
+import { clipReader } from './media/clip-reader.ts';
+import type { AnyPlugin } from './registry.ts';
+import { codeRunner } from './sandbox/code-runner.ts';
+import { searxngSearch } from './search/searxng-search.ts';
+
+/** The one place that lists what this build is made of. */
+export const build = {
+  plugins: ({ limits, voices, partner, batch, video, dataDir }: Config): readonly AnyPlugin[] => [
+    speechPlugin({
+      maxCharacters: limits.speechCharacters,
+      requestsPerOrganization: {
+        speech: limits.speechRequestsPerOrganization,
+        transcription: limits.transcriptionRequestsPerOrganization,
+      },
+      uploads: { folder: join(dataDir, 'uploads'), fileBytes: limits.transcriptionBytes },
+    }),
+    voicesPlugin({
+      uploads: { folder: join(dataDir, 'uploads'), fileBytes: limits.voiceClipBytes },
+      requestsPerOrganization: limits.uploadsPerOrganization,
+      voicesPerOrganization: limits.voicesPerOrganization,
+      ...voices,
+    }),
+    realtimePlugin({
+      connectionsPerOrganization: limits.realtimeConnectionsPerOrganization,
+      maxCharacters: limits.speechCharacters,
+    }),
+    partnerPlugin({
+      maxCharacters: limits.speechCharacters,
+      perOrganization: {
+        calls: limits.partnerCallsPerOrganization,
+        voiceRequests: limits.speechRequestsPerOrganization,
+      },
+      ...partner,
+    }),
+    batchPlugin({
+      uploadsPerOrganization: limits.uploadsPerOrganization,
+      storedBytesPerOrganization: limits.storedBytesPerOrganization,
+      batchesPerOrganization: limits.batchesPerOrganization,
+      ...batch,
+      lineBytes: limits.requestBytes,
+    }),
+    responsesPlugin({ requestsPerOrganization: limits.textRequestsPerOrganization }),
+    videoPlugin({
+      requestsPerOrganization: limits.videoRequestsPerOrganization,
+      room: {
+        mostOpen: limits.videosPerOrganization,
+        mostBytes: limits.storedVideoBytesPerOrganization,
+      },
+      folder: join(dataDir, 'videos'),
+      ...video,
+    }),
+  ],
+  parts(config: Config, words: Pick<Slots, 'clock' | 'log' | 'metrics' | 'tracer'>): SlotParts {
+    const { ttsModels, sttModels, textModels, embedModels, videoModels, inference, modelsDir, limits } =
+      config;
+    const { environment } = inference;
+    const models = { ttsModels, sttModels, textModels, embedModels, videoModels };
+    return partsTogether([
+      engineParts({ ...models, inference, modelsDir, ...words }),
+      new OpenParts({
+        audioFiles: () => part(audioFileReader({ environment, longestS: limits.transcriptionSeconds })),
+        clips: () => part(clipReader({ environment })),
+        codeRunner: () => part(codeRunner({ ...config.codeInterpreter, log: words.log })),
+        webSearch: () => part(searxngSearch(config.webSearch)),
+      }),
+    ]);
+  },
+};

@@ -1,0 +1,297 @@
+import { join, resolve } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import {
+  childrenOf,
+  INFERENCE,
+  type LaunchOptions,
+  NO_MODELS,
+  SERVICE_KEY,
+  speakStreamed,
+} from '../support/launcher.ts';
+import { launchPluginService, load, type PluginService } from '../support/plugin-service.ts';
+import { familyMemoryKb } from '../support/process-memory.ts';
+import { RealtimeClient } from '../support/realtime-client.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+/** Plugins of the real process are switched off and on while it serves. */
+
+const ROOT = resolve(import.meta.dirname, '../..');
+/** Small models that really run, one of them for `speech` alone where nothing else speaks. */
+const SMALL_MODELS = `
+[models."svc-tts"]
+kind = "piper"
+[models."svc-stt"]
+kind = "whisper"
+weights = "tiny.en"
+[models."all-minilm-l6-v2"]
+kind = "minilm"
+[models."smollm2-135m-instruct"]
+kind = "upstream"
+base_url = "http://127.0.0.1:9/v1"
+model = "none"
+[inference]
+workers = 1
+`;
+const TEXT =
+  'The harbour was quiet that morning. Two boats lay at the pier, and a gull walked between them. ';
+
+const running: PluginService[] = [];
+afterEach(async () => {
+  await Promise.all(running.splice(0).map((service) => service.stop()));
+});
+
+async function launch(options: LaunchOptions = {}): Promise<PluginService> {
+  const service = await launchPluginService({ config: NO_MODELS, ...options });
+  running.push(service);
+  return service;
+}
+
+async function errorOf(answer: Response): Promise<{ readonly status: number; readonly code: unknown }> {
+  const { error } = (await answer.json()) as { error: { code: unknown } };
+  return { status: answer.status, code: error.code };
+}
+
+const DISABLED = { status: 404, code: 'plugin_disabled' };
+
+async function embed(service: PluginService): Promise<void> {
+  const answer = await service.post('/v1/embeddings', { model: 'all-minilm-l6-v2', input: TEXT });
+  const body = (await answer.json()) as { data?: { embedding: number[] }[] };
+  if (body.data?.[0]?.embedding.length !== 384) throw new Error(`${answer.status}: ${JSON.stringify(body)}`);
+}
+
+const openRealtime = (service: PluginService) =>
+  RealtimeClient.connect(`${service.baseUrl.replace('http', 'ws')}/v1/realtime`, {
+    headers: { authorization: `Bearer ${SERVICE_KEY}` },
+    timeoutMs: 60_000,
+  });
+
+/** One spoken answer over an open connection. */
+async function speakOver(client: RealtimeClient, text: string): Promise<void> {
+  client.send({ type: 'session.update', session: { output_modalities: ['audio'] } });
+  const content = [{ type: 'input_text', text }];
+  client.send({ type: 'conversation.item.create', item: { role: 'user', content } });
+  client.send({ type: 'response.create' });
+  const done = await client.next('response.done');
+  expect(done).toMatchObject({ response: { status: 'completed' } });
+}
+
+describe('speech beside embeddings, which share the inference processes', () => {
+  test('goes and comes five times: no request of the others fails, and memory is given back', async () => {
+    const dataDir = await tempDir();
+    const options = { config: SMALL_MODELS, dataDir, env: { PLUGINS: 'speech,responses' } };
+    const without = await launch(options);
+    await without.switch('speech', false);
+    await without.stop();
+    const service = await launch(options);
+    expect(await service.plugin('speech')).toMatchObject({ enabled: false, state: 'off', switchable: true });
+    for (let count = 0; count < 20; count += 1) await embed(service);
+    const neverOn = familyMemoryKb(service.pid);
+
+    const embeddings = load(() => embed(service));
+    for (let round = 0; round < 5; round += 1) {
+      await service.switch('speech', true);
+      const whole = await (await speakStreamed(service, TEXT.repeat(2))).bytes();
+      const answer = await speakStreamed(service, TEXT.repeat(2));
+      expect(answer.status).toBe(200);
+      expect(await (await service.ask('speech', false)).json()).toMatchObject({ enabled: false });
+      expect([{ status: 503, code: 'plugin_stopping' }, DISABLED]).toContainEqual(
+        await errorOf(await speakStreamed(service, TEXT)),
+      );
+      expect((await answer.bytes()).length).toBe(whole.length);
+      await service.until('speech', 'off');
+      expect(await errorOf(await speakStreamed(service, TEXT))).toEqual(DISABLED);
+    }
+    const { count, faults } = await embeddings.stop();
+    expect(faults).toEqual([]);
+    expect(count).toBeGreaterThan(10);
+    expect(childrenOf(service.pid, INFERENCE)).toHaveLength(1);
+    // The measure of 5 % is the bench's (plugin-switch), on a machine that does nothing else.
+    await expect
+      .poll(() => familyMemoryKb(service.pid) / neverOn, { timeout: 30_000, interval: 500 })
+      .toBeLessThan(1.2);
+  });
+
+  test('that was the last to need a model leaves no inference process behind', async () => {
+    const service = await launch({ config: SMALL_MODELS, env: { PLUGINS: 'speech' } });
+    expect(childrenOf(service.pid, INFERENCE)).toHaveLength(1);
+    await service.switch('speech', false);
+    expect(childrenOf(service.pid)).toEqual([]);
+    await service.switch('speech', true);
+    expect((await speakStreamed(service, TEXT)).status).toBe(200);
+  });
+});
+
+test('speech goes and comes five times while conversations that use its models go on', async () => {
+  const service = await launch({ config: SMALL_MODELS, env: { PLUGINS: 'speech,realtime,responses' } });
+  const processes = childrenOf(service.pid, INFERENCE);
+  const client = await openRealtime(service);
+  await client.next('session.created');
+  const conversation = load(() => speakOver(client, 'All is well here.'));
+  const embeddings = load(() => embed(service));
+  for (let round = 0; round < 5; round += 1) {
+    await service.switch('speech', false);
+    expect(await errorOf(await speakStreamed(service, TEXT))).toEqual(DISABLED);
+    await service.switch('speech', true);
+    expect((await (await speakStreamed(service, TEXT)).bytes()).length).toBeGreaterThan(10_000);
+  }
+  for (const { count, faults } of await Promise.all([conversation.stop(), embeddings.stop()])) {
+    expect(faults).toEqual([]);
+    expect(count).toBeGreaterThan(2);
+  }
+  await client.close('quiet');
+  // Nothing that realtime needs was loaded anew.
+  expect(childrenOf(service.pid, INFERENCE)).toEqual(processes);
+});
+
+test('a realtime connection ends its response when realtime is switched off, and none is opened then', async () => {
+  const service = await launch({ config: SMALL_MODELS, env: { PLUGINS: 'realtime' } });
+  const [idle, busy] = [await openRealtime(service), await openRealtime(service)];
+  await idle.next('session.created');
+  const speaking = speakOver(busy, TEXT);
+  await busy.until(() => busy.events.some(({ type }) => type === 'response.audio.delta'));
+  await service.ask('realtime', false);
+  expect((await idle.closed).code).toBe(1001);
+  await speaking;
+  expect((await busy.closed).code).toBe(1001);
+  await Promise.all([idle.close(), busy.close()]);
+  await service.until('realtime', 'off');
+  expect(await errorOf(await service.fetch('/v1/realtime'))).toEqual(DISABLED);
+  await service.switch('realtime', true);
+  const again = await openRealtime(service);
+  await speakOver(again, 'Back again.');
+  await again.close('quiet');
+});
+
+describe('what a switch shows', () => {
+  const paths = async (service: PluginService) => {
+    const document = (await (await service.fetch('/swagger/json')).json()) as { paths: object };
+    return Object.keys(document.paths);
+  };
+  const models = async (service: PluginService) => {
+    const { data } = (await (await service.fetch('/v1/models')).json()) as { data: { id: string }[] };
+    return data.map(({ id }) => id);
+  };
+
+  test('documentation, models, readiness, metrics and the list follow', async () => {
+    const service = await launch();
+    expect(await paths(service)).toContain('/v1/videos');
+    expect(await models(service)).toContain('vid-2.0');
+    await service.switch('video', false);
+    expect(await paths(service)).not.toContain('/v1/videos');
+    expect(await models(service)).not.toContain('vid-2.0');
+    expect(await service.plugin('video')).toMatchObject({
+      state: 'off',
+      routes: expect.arrayContaining(['/v1/videos']),
+    });
+    const ready = await service.fetch('/readyz');
+    expect(ready.status).toBe(200);
+    expect(((await ready.json()) as { plugins: object }).plugins).not.toHaveProperty('video');
+    await service.switch('video', true);
+    expect(await paths(service)).toContain('/v1/videos');
+    expect(await models(service)).toContain('vid-2.0');
+    const metrics = await (await service.fetch('/metrics')).text();
+    expect(metrics.match(/^# TYPE videos_open gauge$/gm)).toHaveLength(1);
+    expect(service.log().filter(({ level }) => level === 'error')).toEqual([]);
+  });
+
+  test('every plugin goes and comes, one after the other and all at once', async () => {
+    const service = await launch();
+    const { data } = (await (await service.fetch('/v1/plugins')).json()) as { data: { name: string }[] };
+    // What others need goes last and comes first.
+    const names = data
+      .map(({ name }) => name)
+      .sort((one, other) => Number(one === 'responses') - Number(other === 'responses'));
+    for (const name of names) await service.switch(name, false);
+    expect(childrenOf(service.pid)).toEqual([]);
+    expect(await models(service)).toEqual([]);
+    for (const name of names.toReversed()) expect((await service.ask(name, true)).status).toBe(200);
+    for (const name of names) await service.until(name, 'on');
+    expect((await service.fetch('/v1/batches')).status).toBe(200);
+    expect(service.log().filter(({ level }) => level === 'error')).toEqual([]);
+  });
+
+  test('what another plugin needs stays on, and both are named', async () => {
+    const service = await launch();
+    const answer = await service.ask('responses', false);
+    expect(answer.status).toBe(409);
+    expect(await answer.json()).toMatchObject({
+      error: { code: 'plugin_needed', message: expect.stringMatching(/'batch' needs 'responses'/) },
+    });
+    expect(await service.plugin('responses')).toMatchObject({
+      enabled: true,
+      state: 'on',
+      needed_by: ['batch'],
+    });
+    const left = await launch({ env: { PLUGINS: 'responses' } });
+    expect(await left.plugin('batch')).toMatchObject({ state: 'off', switchable: false });
+    expect(await errorOf(await left.ask('batch', true))).toEqual({ status: 409, code: 'plugin_not_loaded' });
+    await left.switch('responses', false);
+  });
+});
+
+describe('a wish', () => {
+  test('outlives the process, however it ends', async () => {
+    const dataDir = await tempDir();
+    const first = await launch({ dataDir });
+    await first.ask('speech', false);
+    first.signal('SIGKILL');
+    await first.exited;
+    const second = await launch({ dataDir });
+    expect(await second.plugin('speech')).toMatchObject({ enabled: false, state: 'off' });
+    expect(await errorOf(await speakStreamed(second, TEXT))).toEqual(DISABLED);
+    await second.ask('speech', true);
+    second.signal('SIGKILL');
+    await second.exited;
+    const third = await launch({ dataDir });
+    expect(await third.plugin('speech')).toMatchObject({ enabled: true, state: 'on' });
+    expect(await third.stop()).toBe(0);
+  });
+
+  test('is given by `bun run plugins` too, and followed within two seconds', async () => {
+    const dataDir = await tempDir();
+    const service = await launch({ dataDir });
+    const command = async (...args: string[]) => {
+      const { PATH, HOME } = process.env;
+      const child = Bun.spawn([process.execPath, join(ROOT, 'scripts/plugins.ts'), ...args], {
+        cwd: dataDir,
+        env: { ...(PATH && { PATH }), ...(HOME && { HOME }), DATA_DIR: dataDir },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      const [out, err] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+      return { exitCode: await child.exited, output: out + err };
+    };
+    expect(await command('disable', 'speech')).toMatchObject({
+      exitCode: 0,
+      output: expect.stringContaining("'speech' is switched off"),
+    });
+    const asked = performance.now();
+    await service.until('speech', 'off');
+    expect(performance.now() - asked).toBeLessThan(5000);
+    expect((await command('list')).output).toMatch(/^speech +off +since .*\nvoices +on$/m);
+    expect(await command('enable', 'speech')).toMatchObject({ exitCode: 0 });
+    await service.until('speech', 'on');
+    expect(await command('disable', 'responses')).toMatchObject({
+      exitCode: 1,
+      output: "Plugin 'batch' needs 'responses': switch 'batch' off first.\n",
+    });
+    expect(await command('disable', 'telepathy')).toMatchObject({
+      exitCode: 1,
+      output: expect.stringContaining("no plugin 'telepathy'; allowed: speech, voices"),
+    });
+    expect(await command('disable')).toMatchObject({
+      exitCode: 1,
+      output: expect.stringContaining('Usage:'),
+    });
+  });
+
+  test('is an operator’s', async () => {
+    const service = await launch();
+    const answer = await service.fetch('/v1/plugins/speech', {
+      method: 'POST',
+      headers: { 'x-api-key': 'test-key-of-b', 'content-type': 'application/json' },
+      body: '{"enabled":false}',
+    });
+    expect(await errorOf(answer)).toEqual({ status: 403, code: 'permission_denied' });
+    expect(await service.plugin('speech')).toMatchObject({ enabled: true, state: 'on' });
+  });
+});
