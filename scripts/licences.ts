@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { Glob } from 'bun';
 
 /**
- * What is installed with the service, and under which licences. `bun run licences` writes the list into docs/licences.md;
+ * What is handed on with the service, and under which licences: packages that run in it, and those that its console is built of. `bun run licences` writes the list into docs/licences.md;
  * `bun run check` holds the page against what is installed. Packages for one kind of machine differ from place to place:
  * they are looked at, but not listed.
  */
@@ -102,14 +102,15 @@ function isAllowed(expression: string | undefined, exception: string | undefined
     .every((part) => part.replace(/[()]/g, '').split(' OR ').some(allows));
 }
 
-/** All packages that package.json's dependencies bring. */
+/** Packages that package.json's dependencies bring, and those that pages are built of. */
 async function installed(root: string): Promise<readonly Package[]> {
   const found = new Map<string, Package>();
   const visit = async (folder: string): Promise<void> => {
     const { dependencies = {}, optionalDependencies = {} }: Manifest = await Bun.file(
       `${folder}/package.json`,
     ).json();
-    for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
+    const built = folder === root ? await importedByPages(root) : [];
+    for (const name of [...Object.keys({ ...dependencies, ...optionalDependencies }), ...built]) {
       const place = placeOf(name, folder, root);
       // Of another kind of machine.
       if (place === undefined || found.has(place)) continue;
@@ -123,6 +124,18 @@ async function installed(root: string): Promise<readonly Package[]> {
   };
   await visit(root);
   return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Names of the packages that the sources of the console import. */
+async function importedByPages(root: string): Promise<readonly string[]> {
+  const names = new Set<string>();
+  for (const path of new Glob('web/**/*.{ts,tsx}').scanSync(root)) {
+    if (path.endsWith('.test.ts')) continue;
+    const text = await Bun.file(`${root}/${path}`).text();
+    for (const [, name = ''] of text.matchAll(/(?:from|import)\s*\(?'((?:@[\w.-]+\/)?[a-z][\w.-]*)[^']*'/g))
+      names.add(name);
+  }
+  return [...names];
 }
 
 /** Where a package lies for whoever asks for it, as modules are looked up. */
