@@ -22,6 +22,7 @@ const allowed = {
   media: [...base, 'audio', 'media'],
   redis: [...base, 'redis'],
   speak: [...base, 'audio', 'http', 'usage', 'speak'],
+  tracing: [...base, 'tracing'],
 };
 
 const TEST = '\\.(test|cases)\\.ts$';
@@ -64,6 +65,7 @@ const importers = [
   ['prometheus', 'node_modules/prom-client/', '^src/http/metrics\\.ts$'],
   ['markdown', 'node_modules/marked/', '^src/guide/markdown-page\\.ts$'],
   ['highlighting', 'node_modules/highlight\\.js/', '^src/guide/highlighted\\.ts$'],
+  ['opentelemetry', 'node_modules/@opentelemetry/', '^src/tracing/'],
   ['multipart', 'node_modules/@fastify/busboy/', '^src/http/multipart\\.ts$'],
   ['addresses', 'node_modules/ipaddr\\.js/', '^src/(http/guarded-fetch|kit/network-address)\\.ts$'],
   ['redis', 'node_modules/ioredis/', '^src/redis/'],
