@@ -1,0 +1,501 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { type SharedServers, startSharedServers } from '../support/batch-sites.ts';
+import {
+  EMBED_MODEL,
+  type FullService,
+  launchFullService,
+  TEXT_MODEL,
+  voiceClip,
+} from '../support/full-service.ts';
+import { shake } from '../support/handshake.ts';
+import { LaunchError, type LaunchedService, launchService, NO_MODELS } from '../support/launcher.ts';
+import { needs } from '../support/needs.ts';
+import { HAS_POSTGRES } from '../support/postgres.ts';
+import { HAS_REDIS } from '../support/redis.ts';
+import { HAS_S3 } from '../support/s3.ts';
+import { smallClip } from '../support/video-service.ts';
+import { sine, wavFile } from '../support/wav-files.ts';
+
+/**
+ * Everything that is private is sent to every place that takes it, with a mark in it; no mark may be in what the process
+ * and its children print, in numbers, or in an error that a caller reads. The logger says all that it can.
+ */
+
+const MARK = 'mrk7';
+const KEY = `${MARK}-key-of-a`;
+const UPSTREAM_KEY = `${MARK}-key-of-upstream`;
+const SEARCH_KEY = `${MARK}-key-of-search`;
+/** A text with a mark that tells where it was sent. */
+const text = (place: string) => `${MARK}-${place} Quietly.`;
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+type Send = (path: string, init?: RequestInit) => Promise<Response>;
+
+const STATUSES = [400, 401, 404, 422, 429, 500, 503, 200];
+
+/** A server that throws back at whoever asks all that it was sent, with one status after the other; below `/final` with 400. */
+function startEcho() {
+  const seen: string[] = [];
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    async fetch(request) {
+      const { pathname } = new URL(request.url);
+      if (request.method === 'GET' && pathname.endsWith('/models')) return new Response('{}');
+      const sent = JSON.stringify([request.url, ...request.headers]) + (await request.text());
+      seen.push(sent);
+      const status = pathname.startsWith('/final/') ? 400 : (STATUSES[seen.length % STATUSES.length] ?? 500);
+      return Response.json({ error: { message: sent, type: sent, param: sent, code: sent } }, { status });
+    },
+  });
+  return { url: `http://127.0.0.1:${server.port}`, seen, close: () => server.stop(true) };
+}
+
+const post = (body: unknown): RequestInit => ({
+  method: 'POST',
+  headers: JSON_TYPE,
+  body: typeof body === 'string' ? body : JSON.stringify(body),
+});
+
+function form(fields: Readonly<Record<string, string | File>>): RequestInit {
+  const body = new FormData();
+  for (const [name, value] of Object.entries(fields)) body.set(name, value);
+  return { method: 'POST', body };
+}
+
+const tone = () =>
+  Uint8Array.from(wavFile({ kind: 'int', bits: 16, rateHz: 16_000, channels: 1 }, sine(2, 16_000)));
+
+/** Requests that carry texts, to models that answer and to models that fail; none of them has a key yet. */
+function privateRequests(clip: Uint8Array<ArrayBuffer>): readonly (readonly [string, RequestInit?])[] {
+  const wav = (name: string) => new File([tone()], `${text(name)}.wav`, { type: 'audio/wav' });
+  const tool = {
+    type: 'function',
+    name: `${MARK}_tool`,
+    description: text('tool'),
+    parameters: {
+      type: 'object',
+      properties: { [`${MARK}_field`]: { type: 'string', description: text('field') } },
+    },
+  };
+  const perModel = (model: string) =>
+    [
+      ['/v1/chat/completions', post({ model, messages: [{ role: 'user', content: text('chat') }] })],
+      [
+        '/v1/chat/completions',
+        post({
+          model,
+          stream: true,
+          messages: [{ role: 'system', content: text('system') }],
+          user: text('user'),
+        }),
+      ],
+      [
+        '/v1/responses',
+        post({
+          model,
+          input: text('input'),
+          instructions: text('instructions'),
+          tools: [tool],
+          metadata: { secret: text('metadata') },
+        }),
+      ],
+      ['/v1/responses', post({ model, stream: true, input: text('streamed') })],
+    ] as const;
+  const line = (model: string) =>
+    JSON.stringify({
+      ...{ custom_id: text('custom'), method: 'POST', url: '/v1/chat/completions' },
+      body: { model, messages: [{ role: 'user', content: text('line') }] },
+    });
+  return [
+    ...[TEXT_MODEL, 'echo-chat'].flatMap(perModel),
+    ...[EMBED_MODEL, 'echo-embed'].map(
+      (model) => ['/v1/embeddings', post({ model, input: text('embed') })] as const,
+    ),
+    ...['svc-tts', 'echo-tts'].flatMap((model) => [
+      ['/v1/audio/speech', post({ model, input: text('speech'), instructions: text('how') })] as const,
+      ['/v1/audio/speech', post({ model, input: text('speech'), voice: text('voice') })] as const,
+      [
+        `/v1/voices/partner?model=${model}&private=${MARK}-query`,
+        post({ message: { type: 'voice-request', text: text('partner'), sampleRate: 8000 } }),
+      ] as const,
+      [
+        `/v1/voices/partner?model=${model}`,
+        post({ message: { type: 'voice-request', text: text('partner'), sampleRate: 8000 } }),
+      ] as const,
+    ]),
+    ...['svc-stt', 'echo-stt'].flatMap((model) => [
+      ['/v1/audio/transcriptions', form({ model, file: wav('file'), prompt: text('prompt') })] as const,
+      ['/v1/audio/translations', form({ model, file: wav('file') })] as const,
+      [
+        '/v1/audio/transcriptions',
+        form({ model, file: new File([text('no audio')], `${MARK}.mp3`) }),
+      ] as const,
+    ]),
+    [
+      '/v1/audio/voices',
+      form({
+        audio_sample: wav('sample'),
+        consent: text('consent'),
+        name: text('name'),
+        ref_text: text('reference'),
+      }),
+    ],
+    ['/v1/responses', post({ model: 'echo-chat', input: text('search'), tools: [{ type: 'web_search' }] })],
+    ['/v1/responses', post(`{"model":"${TEXT_MODEL}","input":"${text('broken')}`)],
+    ['/v1/chat/completions', post({ model: TEXT_MODEL, messages: text('no list') })],
+    ['/v1/files', form({ purpose: 'batch', file: new File([text('content')], `${text('upload')}.jsonl`) })],
+    [
+      '/v1/files',
+      form({ purpose: 'batch', file: new File([`${line('echo-chat')}\n`], `${text('lines')}.jsonl`) }),
+    ],
+    [
+      '/v1/files',
+      {
+        method: 'POST',
+        headers: { 'content-type': 'multipart/form-data; boundary=b' },
+        body: `--b\r\n${MARK}`,
+      },
+    ],
+    [
+      '/v1/videos/extensions',
+      form({ model: 'vid-2.5', prompt: text('scene'), seconds: '4', video: new File([clip], `${MARK}.mp4`) }),
+    ],
+    ...[
+      `https://${MARK}.invalid/${MARK}?${MARK}`,
+      `https://${MARK}:${MARK}@127.0.0.1/${MARK}`,
+      `https://[::1]/${MARK}`,
+      `http://169.254.169.254/${MARK}`,
+      `file:///${MARK}`,
+    ].map(
+      (url) =>
+        [
+          '/v1/videos/extensions',
+          post({ model: 'vid-2.0', prompt: text('url'), seconds: '4', video: url }),
+        ] as const,
+    ),
+    ...['files', 'batches', 'responses', 'audio/voices', 'videos'].map(
+      (name) => [`/v1/${name}?private=${MARK}-query`] as const,
+    ),
+    [`/v1/${MARK}-path`],
+  ];
+}
+
+/** Sends all with a key; bodies of errors. */
+async function errorsOf(
+  send: Send,
+  requests: readonly (readonly [string, RequestInit?])[],
+): Promise<string[]> {
+  const errors: string[] = [];
+  for (const [path, init = {}] of requests) {
+    const headers = {
+      ...{ 'x-api-key': KEY, cookie: `a=${MARK}-cookie`, referer: `https://page.test/${MARK}-referer` },
+      ...{ 'user-agent': `${MARK}-agent`, 'x-forwarded-for': `${MARK}-address` },
+      ...(init.headers as Record<string, string>),
+    };
+    const response = await send(path, { ...init, headers });
+    const body = await response.text();
+    // What fails after its head was sent says so in an event.
+    if (!response.ok || /"error":\s*\{|event: error/.test(body))
+      errors.push(`${path} ${response.status} ${body}`);
+  }
+  return errors;
+}
+
+/** Errors in which something is told back that was a secret; names of fields and ids are the caller's own. */
+const telling = (errors: readonly string[]) =>
+  errors.filter((error) => {
+    const [, , ...body] = error.split(' ');
+    return body.join(' ').includes(MARK) && !/unknown_parameter|"param":"private"/.test(error);
+  });
+
+/** Waits until the last request is in the log, and gives all that was printed. */
+async function printed(service: LaunchedService): Promise<string> {
+  const answer = await service.fetch('/v1/models', { headers: { 'x-api-key': KEY } });
+  const id = answer.headers.get('x-request-id') ?? '';
+  await expect.poll(() => service.output()).toContain(id);
+  return service.output();
+}
+
+/** Lines with a mark. */
+const marked = (output: string) => output.split('\n').filter((line) => line.includes(MARK));
+
+describe('with a disk and SQLite', () => {
+  const echo = startEcho();
+  let full: FullService;
+  let clip: Uint8Array<ArrayBuffer>;
+  beforeAll(async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'secrets-test-'));
+    clip = await smallClip(folder);
+    await rm(folder, { recursive: true });
+    const model = (id: string, task: string, path = '') =>
+      `[models."${id}"]\nkind = "upstream"\ntask = "${task}"\nbase_url = "${echo.url}${path}/v1"\napi_key_env = "UPSTREAM_KEY"\nmodel = "echo"\n`;
+    full = await launchFullService({
+      keyVariable: 'UPSTREAM_KEY',
+      config: `${model('echo-chat', 'chat')}${model('echo-embed', 'embeddings')}${model('echo-tts', 'speech')}
+        ${model('echo-stt', 'transcription')}${model('final-chat', 'chat', '/final')}${model('vid-2.5', 'video')}
+        [web_search]
+        url = "${echo.url}/search"
+        api_key_env = "SEARCH_KEY"
+        [http]
+        wrong_keys_per_minute = 1000`,
+      launch: { env: { API_KEYS: `${KEY}:a`, LOG_LEVEL: 'debug', UPSTREAM_KEY, SEARCH_KEY } },
+    });
+  }, 300_000);
+  afterAll(async () => {
+    await full?.close();
+    await echo.close();
+  });
+
+  test('texts, file names, prompts and addresses stay out of logs and errors', async () => {
+    const { service } = full;
+    const requests = privateRequests(clip);
+    const errors = await errorsOf((path, init) => service.fetch(path, init), requests);
+    expect(errors.length).toBeGreaterThan(20);
+    expect(telling(errors)).toEqual([]);
+    // They were sent on: it is not for want of them that nothing is there.
+    expect(echo.seen.some((sent) => sent.includes(UPSTREAM_KEY))).toBe(true);
+    expect(echo.seen.some((sent) => sent.includes(`${MARK}-chat`))).toBe(true);
+    expect(marked(await printed(service))).toEqual([]);
+  });
+
+  test('a batch whose lines fail is told without them', async () => {
+    const { service } = full;
+    const send = (path: string, init: RequestInit = {}) =>
+      service.fetch(path, { ...init, headers: { 'x-api-key': KEY, ...(init.headers as object) } });
+    const line = {
+      ...{ custom_id: `${MARK}-custom`, method: 'POST', url: '/v1/chat/completions' },
+      body: { model: 'final-chat', messages: [{ role: 'user', content: text('line') }] },
+    };
+    const file = new File([`${JSON.stringify(line)}\n`], `${MARK}.jsonl`);
+    const { id: input } = (await (await send('/v1/files', form({ purpose: 'batch', file }))).json()) as {
+      id: string;
+    };
+    const asked = { input_file_id: input, endpoint: '/v1/chat/completions', completion_window: '24h' };
+    const created = await send('/v1/batches', post({ ...asked, metadata: { secret: text('metadata') } }));
+    const { id } = (await created.json()) as { id: string };
+    const retrieve = async () => (await (await send(`/v1/batches/${id}`)).json()) as { status: string };
+    await expect
+      .poll(async () => (await retrieve()).status, { timeout: 100_000, interval: 500 })
+      .toMatch(/^(completed|failed)$/);
+    expect(marked(await printed(service))).toEqual([]);
+  });
+
+  test('keys stay out, wherever they are written, right or wrong', async () => {
+    const { service } = full;
+    const wrong = `${MARK}-wrong-key`;
+    const errors: string[] = [];
+    for (const key of [KEY, wrong]) {
+      for (const headers of [
+        { authorization: `Bearer ${key}` },
+        { authorization: `Basic ${key}` },
+        { 'x-api-key': key },
+        { 'x-partner-secret': key },
+        { 'x-api-key': key, authorization: `Bearer ${key}-other` },
+      ] as Record<string, string>[]) {
+        const answer = await service.fetch(`/v1/models/${MARK}-model?key=${key}`, { headers });
+        errors.push(`/ ${answer.status} ${await answer.text()}`);
+      }
+      for (const prefix of ['openai-insecure-api-key.', 'ext-insecure-api-key.', 'bearer.']) {
+        const offered = `realtime, ${prefix}${key}`;
+        for (const path of ['/v1/realtime', '/v1/transcribers/partner', '/v1/models']) {
+          const { status, headers, body } = await shake(
+            `${service.baseUrl}${path}?model=svc-stt&key=${key}`,
+            {
+              'sec-websocket-protocol': offered,
+            },
+          );
+          errors.push(`/ ${status} ${JSON.stringify(headers)}${status < 400 ? '' : body}`);
+        }
+      }
+    }
+    expect(telling(errors)).toEqual([]);
+    expect(marked(await printed(service))).toEqual([]);
+  });
+
+  test('frames of sockets stay out', async () => {
+    const { service } = full;
+    const frames = {
+      '/v1/realtime?model=svc-tts': [
+        `{"type":"${MARK}`,
+        JSON.stringify({ type: 'session.update', session: { type: 'realtime', instructions: text('how') } }),
+        JSON.stringify({ type: 'session.update', session: { type: text('kind') } }),
+        JSON.stringify({ type: 'input_audio_buffer.append', audio: `${MARK}=?` }),
+        JSON.stringify({
+          type: 'conversation.item.create',
+          item: { type: 'message', role: 'user', content: [{ type: 'input_text', text: text('item') }] },
+        }),
+        JSON.stringify({ type: 'response.create', response: { instructions: text('answer') } }),
+      ],
+      '/v1/transcribers/partner?model=svc-stt': [
+        JSON.stringify({ type: 'start', encoding: text('encoding'), sampleRate: 16_000, channels: 2 }),
+      ],
+    };
+    for (const [path, sent] of Object.entries(frames)) {
+      const socket = new WebSocket(`${service.baseUrl.replace('http', 'ws')}${path}`, {
+        headers: { 'x-api-key': KEY },
+      } as never);
+      const faults: string[] = [];
+      const closed = new Promise((resolve) => {
+        socket.onclose = resolve;
+      });
+      socket.onmessage = ({ data }) => {
+        const { type, error } = JSON.parse(String(data)) as {
+          type: string;
+          error?: { message: string; event_id?: string };
+        };
+        if (type !== 'error') return;
+        faults.push(`/ 0 ${error?.message}`);
+        if (error?.event_id === 'last') socket.close();
+      };
+      socket.onopen = () => {
+        for (const frame of sent) socket.send(frame);
+        // Of the platform nobody knows an answer to wait for.
+        if (path.includes('transcribers')) socket.close();
+        else socket.send(JSON.stringify({ type: 'last', event_id: 'last' }));
+      };
+      await closed;
+      expect(telling(faults)).toEqual([]);
+    }
+    expect(marked(await printed(service))).toEqual([]);
+  });
+
+  test('a stored voice and what is heard stay out, and nothing is in the numbers', async () => {
+    const { service, ear } = full;
+    ear.answer(() => Response.json({ text: text('transcript'), segments: [], words: [] }));
+    const spoken = await voiceClip();
+    const file = new File([spoken.bytes], `${MARK}.wav`);
+    const stored = form({
+      ...{ audio_sample: file, consent: text('consent'), name: text('name') },
+      ref_text: `${spoken.text} ${MARK}`,
+    });
+    const voice = await service.fetch('/v1/audio/voices', { ...stored, headers: { 'x-api-key': KEY } });
+    expect(voice.status).toBe(200);
+    const { id } = (await voice.json()) as { id: string };
+    const errors = await errorsOf(
+      (path, init) => service.fetch(path, init),
+      [
+        ['/v1/audio/speech', post({ model: 'svc-tts', voice: id, input: text('cloned') })],
+        ['/v1/audio/speech', post({ model: 'echo-tts', voice: id, input: text('cloned') })],
+        ['/v1/audio/transcriptions', form({ model: 'svc-stt', file })],
+      ],
+    );
+    expect(telling(errors)).toEqual([]);
+    expect(marked(await printed(service))).toEqual([]);
+    const numbers = await (await service.fetch('/metrics')).text();
+    expect(numbers).toContain('http_requests_total');
+    expect(marked(numbers)).toEqual([]);
+  });
+
+  test('the OpenAPI document and the states hold nothing of it', async () => {
+    for (const path of ['/swagger/json', '/healthz', '/readyz', '/v1/models']) {
+      const answer = await full.service.fetch(path, { headers: { 'x-api-key': KEY } });
+      expect([path, (await answer.text()).includes(MARK)]).toEqual([path, false]);
+    }
+  });
+});
+
+describe('with servers', () => {
+  let servers: SharedServers | undefined;
+  afterAll(() => servers?.close());
+
+  test('their passwords stay out when they are there and when they go away', async (context) => {
+    needs(context, HAS_POSTGRES && HAS_REDIS && HAS_S3, 'PostgreSQL, Redis and versitygw');
+    servers = await startSharedServers();
+    const { postgres, redis, s3 } = servers;
+    const { settings } = await s3.freshBucket();
+    const service = await launchService({
+      config: `${NO_MODELS}\n[rate_limits]\nrequests_per_minute_per_key = 100000`,
+      env: {
+        ...{ API_KEYS: `${KEY}:a`, LOG_LEVEL: 'debug', PLUGINS: 'responses,batch' },
+        DATABASE_URL: await postgres.freshDatabase(),
+        REDIS_URL: redis.url.replace('redis://', `redis://:${MARK}-redis@`),
+        S3_ENDPOINT: settings.endpoint,
+        S3_BUCKET: settings.bucket,
+        S3_REGION: settings.region,
+        S3_ACCESS_KEY_ID: settings.accessKeyId,
+        S3_SECRET_ACCESS_KEY: settings.secretAccessKey.reveal(),
+      },
+    });
+    onTestFinished(async () => {
+      await service.stop();
+    });
+    const requests: readonly (readonly [string, RequestInit?])[] = [
+      ['/v1/files', form({ purpose: 'batch', file: new File([text('content')], `${MARK}.jsonl`) })],
+      ['/v1/files?limit=5'],
+      ['/v1/responses/resp_1'],
+    ];
+    const send: Send = (path, init) => service.fetch(path, init);
+    const errors = await errorsOf(send, requests);
+    await s3.stop();
+    errors.push(...(await errorsOf(send, requests)));
+    await redis.stop();
+    errors.push(...(await errorsOf(send, requests)));
+    await postgres.stop();
+    errors.push(...(await errorsOf(send, requests)));
+    expect(errors.length).toBeGreaterThan(3);
+    // The key was checked a moment ago, or cannot be: the log has the failures either way.
+    await expect.poll(() => service.output()).toMatch(/"level":"(error|warn)"/);
+    const secrets = [
+      ...[MARK, postgres.password, encodeURIComponent(postgres.password)],
+      settings.secretAccessKey.reveal(),
+    ];
+    for (const secret of secrets) {
+      expect(
+        service
+          .output()
+          .split('\n')
+          .filter((line) => line.includes(secret)),
+      ).toEqual([]);
+      expect(
+        errors.filter((error) => error.includes(secret) && !error.includes('unknown_parameter')),
+      ).toEqual([]);
+    }
+  });
+});
+
+describe('a start that fails', () => {
+  test.each<Record<string, string>>([
+    { DATABASE_URL: `postgres://service:${MARK}@127.0.0.1:1/none` },
+    { DATABASE_URL: `postgres://service:${MARK}@127.0.0.1:1/none?sslmode=${MARK}` },
+    { DATABASE_URL: `mysql://service:${MARK}@127.0.0.1:1/none` },
+    { REDIS_URL: `redis://:${MARK}@127.0.0.1:1` },
+    { REDIS_URL: `http://:${MARK}@127.0.0.1:1` },
+    { API_KEYS: `${MARK}` },
+    { API_KEYS: `${MARK}:a,${MARK}:b` },
+    {
+      S3_ENDPOINT: `http://u:${MARK}@127.0.0.1:1`,
+      S3_BUCKET: 'abc',
+      S3_ACCESS_KEY_ID: MARK,
+      S3_SECRET_ACCESS_KEY: MARK,
+    },
+    {
+      S3_ENDPOINT: 'http://127.0.0.1:1',
+      S3_BUCKET: 'abc',
+      S3_ACCESS_KEY_ID: MARK,
+      S3_SECRET_ACCESS_KEY: MARK,
+    },
+    { PORT: MARK },
+    { LOG_LEVEL: MARK },
+  ])('says why without the values: %o', async (env) => {
+    const failed = await launchService({ config: NO_MODELS, env }).then(
+      async (service) => service.stop(),
+      (error: unknown) => error,
+    );
+    expect(failed).toBeInstanceOf(LaunchError);
+    const { output } = failed as LaunchError;
+    expect(output).toContain('Cannot start: ');
+    expect(output).not.toContain(MARK);
+  });
+
+  test('names a line of CONFIG and nothing of it', async () => {
+    for (const config of [`[limits]\nx = ${MARK}`, `[limits]\nspeech_max_characters = "${MARK}"`]) {
+      const failed = await launchService({ config }).catch((error: unknown) => error);
+      expect(failed).toBeInstanceOf(LaunchError);
+      expect((failed as LaunchError).output).not.toContain(MARK);
+    }
+  });
+});
