@@ -8,6 +8,7 @@ import type {
 } from '../../src/contract/engine.ts';
 import { ServiceError } from '../../src/contract/error.ts';
 import { CLOSE, type Socket } from '../../src/http/socket.ts';
+import { noTracer } from '../../src/kit/spans.ts';
 import { noMetrics } from '../../test/support/doubles.ts';
 import { settled } from '../../test/support/fake-vad-engine.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
@@ -127,7 +128,7 @@ function calling({ speech = [], query = '', partialMs = 0, ...options }: Options
   const billing = new RecordedCalls(options);
   const calls = new PhoneCalls({
     stt: { ids: ['svc-stt'], get: (id): SttEngine | undefined => (id === 'svc-stt' ? engine : undefined) },
-    ...{ vad, calls: billing, clock, log, metrics: noMetrics },
+    ...{ vad, calls: billing, clock, log, metrics: noMetrics, tracer: noTracer },
     ...{ perOrganization: 1, silenceMs: 300, partialMs },
   });
   const call = calls.open(CALLER, new URLSearchParams(query));

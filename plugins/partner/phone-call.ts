@@ -31,7 +31,7 @@ export const MOST_BUFFERED_BYTES = 60 * 48_000 * 2;
 /** Turns that may wait for their transcripts. */
 export const MOST_TURNS = 16;
 
-export interface PhoneCallParts extends Pick<Slots, 'stt' | 'vad' | 'calls' | 'clock' | 'log'> {
+export interface PhoneCallParts extends Pick<Slots, 'stt' | 'vad' | 'calls' | 'clock' | 'log' | 'tracer'> {
   readonly caller: Caller;
   /** Id of a recogniser that CONFIG has. */
   readonly model: string;

@@ -11,7 +11,8 @@ import { PhoneCall } from './phone-call.ts';
 
 const DEFAULT_MODEL = 'svc-stt';
 
-export interface PhoneCallsParts extends Pick<Slots, 'stt' | 'vad' | 'calls' | 'clock' | 'log' | 'metrics'> {
+export interface PhoneCallsParts
+  extends Pick<Slots, 'stt' | 'vad' | 'calls' | 'clock' | 'log' | 'metrics' | 'tracer'> {
   /** Calls of one organization that may be open at once. */
   readonly perOrganization: number;
   /** Silence that ends a turn. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SpokenVoice } from '../../src/contract/spoken-voice.ts';
 import { CLOSE, type Socket } from '../../src/http/socket.ts';
+import { noTracer } from '../../src/kit/spans.ts';
 import type { StoredVoices } from '../../src/speak/stored-voices.ts';
 import { noMetrics } from '../../test/support/doubles.ts';
 import { FakeSttEngine } from '../../test/support/fake-stt-engine.ts';
@@ -59,6 +60,7 @@ function service({ storing = () => undefined, find = async () => undefined }: Wa
     clock: new ManualClock(),
     log,
     metrics: noMetrics,
+    tracer: noTracer,
     perOrganization: 1,
     rules: {
       sttModels: ['svc-stt', 'broken'],

@@ -36,7 +36,8 @@ import { MOST_WAITING, mayCommit, type TranscriptionFact } from './transcription
 /** Audio between commits (spec 8), and as much again that was committed and waits to be transcribed. */
 export const MOST_BUFFERED_BYTES = 25 * 1024 * 1024;
 
-export interface ConnectionParts extends Pick<Slots, 'tts' | 'stt' | 'vad' | 'calls' | 'clock' | 'log'> {
+export interface ConnectionParts
+  extends Pick<Slots, 'tts' | 'stt' | 'vad' | 'calls' | 'clock' | 'log' | 'tracer'> {
   readonly voices: Pick<StoredVoices, 'find'>;
   readonly caller: Caller;
   readonly rules: Rules;

@@ -12,7 +12,7 @@ import { type RealtimeMetrics, realtimeMetrics } from './realtime-metrics.ts';
 import { initialSession } from './session.ts';
 
 export interface ConnectionsParts
-  extends Pick<Slots, 'tts' | 'stt' | 'vad' | 'calls' | 'clock' | 'log' | 'metrics'> {
+  extends Pick<Slots, 'tts' | 'stt' | 'vad' | 'calls' | 'clock' | 'log' | 'metrics' | 'tracer'> {
   readonly voices: Pick<StoredVoices, 'find'>;
   /** Connections of one organization that may be open at once. */
   readonly perOrganization: number;

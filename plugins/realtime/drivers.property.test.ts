@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Id } from '../../src/contract/id.ts';
 import type { UsageEntry } from '../../src/contract/usage.ts';
+import { noTracer } from '../../src/kit/spans.ts';
 import { TurnAudio } from '../../src/listen/turn-audio.ts';
 import { TurnTranscriptions } from '../../src/listen/turn-transcriptions.ts';
 import { silentLog } from '../../test/support/doubles.ts';
@@ -84,6 +85,7 @@ describe('speech', () => {
       voices: { find: async () => undefined },
       calls: new RecordedCalls({ stored: (row) => void rows.push(row) }),
       log: silentLog,
+      tracer: noTracer,
       clock: new ManualClock(),
       caller: CALLER,
       flow: {
@@ -228,6 +230,7 @@ describe('transcription', () => {
               },
             }),
             log: silentLog,
+            tracer: noTracer,
             caller: CALLER,
             report: (fact) =>
               happened(fact.kind === 'failed' ? { ...fact, error: failureOf(fact.error) } : fact),

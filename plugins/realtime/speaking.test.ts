@@ -3,13 +3,16 @@ import { decodeToInt16 } from '../../src/audio/codec.ts';
 import type { TtsEngine } from '../../src/contract/engine.ts';
 import { ServiceError } from '../../src/contract/error.ts';
 import { voiceDeleted } from '../../src/contract/spoken-voice.ts';
+import type { Tracer } from '../../src/contract/tracer.ts';
 import type { UsageEntry } from '../../src/contract/usage.ts';
+import { noTracer } from '../../src/kit/spans.ts';
 import type { AudioFormat } from '../../src/listen/audio-format.ts';
 import type { StoredVoices } from '../../src/speak/stored-voices.ts';
 import { FakeTtsEngine, type FakeTtsOptions } from '../../test/support/fake-tts-engine.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { RecordedCalls, type RecordedCallsOptions } from '../../test/support/recorded-calls.ts';
 import { RecordingLogger } from '../../test/support/recording-logger.ts';
+import { RecordingTracer } from '../../test/support/recording-tracer.ts';
 import { spokenVoice } from '../../test/support/spoken-voice.ts';
 import type { SpeakingFact } from './response-machine.ts';
 import { type Flow, Speaking, type Speech } from './speaking.ts';
@@ -29,6 +32,7 @@ interface Options extends FakeTtsOptions, RecordedCallsOptions {
   readonly engine?: TtsEngine;
   readonly flow?: Flow;
   readonly find?: StoredVoices['find'];
+  readonly tracer?: Tracer;
 }
 
 /** What happened, in its order: facts and rows. */
@@ -46,6 +50,7 @@ function driver(options: Options = {}) {
     voices: { find: options.find ?? (async (id) => (id === ANNA.id ? ANNA : undefined)) },
     calls,
     log,
+    tracer: options.tracer ?? noTracer,
     clock: new ManualClock(),
     caller: { organization: 'a', keyId: 'key', requestId: 'req_1' },
     flow: options.flow ?? OPEN_FLOW,
@@ -490,5 +495,17 @@ describe('the end of a connection', () => {
     expect(fake.leftEarly).toBe(2);
     expect(kinds()).toEqual(['sentence_begun', 'sentence_begun', 'row', 'row']);
     await speaking.close();
+  });
+});
+
+it('a response is a trace of its own, linked to the request that made the connection', async () => {
+  const tracer = new RecordingTracer();
+  const request = tracer.begin('request');
+  const { speaking } = request.inside(() => driver({ tracer }));
+  request.inside(() => speaking.start(SPEECH));
+  await speaking.close();
+  expect(tracer.spans[1]).toMatchObject({
+    ...{ name: 'response', parent: undefined, cause: request.place, ended: true },
+    attributes: { request_id: 'req_1', model: 'svc-tts' },
   });
 });

@@ -8,9 +8,11 @@ import { type ErrorKind, invalidRequest, ServiceError } from '../../src/contract
 import type { Id } from '../../src/contract/id.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
 import type { SpokenVoice } from '../../src/contract/spoken-voice.ts';
+import type { TracePlace } from '../../src/contract/tracer.ts';
 import { requireModel } from '../../src/http/model-routes.ts';
 import { codePoints } from '../../src/kit/code-points.ts';
 import { Runs } from '../../src/kit/runs.ts';
+import { inSpan } from '../../src/kit/spans.ts';
 import { type AudioFormat, sampleBytes } from '../../src/listen/audio-format.ts';
 import { speak } from '../../src/speak/speak.ts';
 import type { StoredVoices } from '../../src/speak/stored-voices.ts';
@@ -39,7 +41,7 @@ export interface Speech {
   readonly format: AudioFormat;
 }
 
-export interface SpeakingParts extends Pick<Slots, 'tts' | 'calls' | 'clock' | 'log'> {
+export interface SpeakingParts extends Pick<Slots, 'tts' | 'calls' | 'clock' | 'log' | 'tracer'> {
   readonly voices: Pick<StoredVoices, 'find'>;
   readonly caller: Caller;
   readonly flow: Flow;
@@ -55,13 +57,23 @@ export interface SpeakingParts extends Pick<Slots, 'tts' | 'calls' | 'clock' | '
 export class Speaking {
   readonly #parts: SpeakingParts;
   readonly #runs = new Runs<Id<'response'>>();
+  /** The request that made the connection. */
+  readonly #cause: TracePlace | undefined;
 
+  /** To be called while the request is answered that makes the connection: traces of responses are linked to it. */
   constructor(parts: SpeakingParts) {
     this.#parts = parts;
+    this.#cause = parts.tracer.here();
   }
 
   start(speech: Speech): void {
-    this.#runs.start(speech.responseId, (signal) => this.#run(speech, signal));
+    const { tracer, caller } = this.#parts;
+    const attributes = { request_id: caller.requestId, model: speech.model };
+    this.#runs.start(speech.responseId, (signal) =>
+      inSpan(tracer, 'response', { parent: 'none', cause: this.#cause, attributes }, () =>
+        this.#run(speech, signal),
+      ),
+    );
   }
 
   stop(responseId: Id<'response'>): void {

@@ -53,7 +53,9 @@ describe('metrics', () => {
   test('a name is of one kind and has the same labels always, and registries do not share names', () => {
     const metrics = open();
     metrics.counter('x_total', 'x', []);
-    expect(() => metrics.counter('x_total', 'x', ['model'])).toThrow('x_total is counter(), not counter(model)');
+    expect(() => metrics.counter('x_total', 'x', ['model'])).toThrow(
+      'x_total is counter(), not counter(model)',
+    );
     expect(() => metrics.gauge('x_total', 'x', () => 1)).toThrow('x_total is counter(), not gauge()');
     open().counter('x_total', 'x', ['model']);
   });
@@ -65,7 +67,11 @@ describe('metrics', () => {
 
   test('the process shows memory, CPU time and its start, each a finite number', async () => {
     const text = await open().render();
-    for (const name of ['process_resident_memory_bytes', 'process_heap_used_bytes', 'process_cpu_seconds_total']) {
+    for (const name of [
+      'process_resident_memory_bytes',
+      'process_heap_used_bytes',
+      'process_cpu_seconds_total',
+    ]) {
       const value = Number(new RegExp(`^${name} (.+)$`, 'm').exec(text)?.[1]);
       expect(value, name).toBeGreaterThan(0);
     }

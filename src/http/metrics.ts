@@ -25,7 +25,12 @@ export function createMetrics(clock: Clock): MetricsRegistry {
   const readers = new Map<string, () => number>();
 
   /** The metric of a name, made when it is first asked for. */
-  function named<Metric>(kind: string, name: string, labelNames: readonly string[], make: () => Metric): Metric {
+  function named<Metric>(
+    kind: string,
+    name: string,
+    labelNames: readonly string[],
+    make: () => Metric,
+  ): Metric {
     const shape = `${kind}(${labelNames.join()})`;
     const known = given.get(name);
     if (known === undefined) {

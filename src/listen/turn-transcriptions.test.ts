@@ -2,9 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { FakeSttEngine, type FakeSttOptions } from '../../test/support/fake-stt-engine.ts';
 import { RecordedCalls, type RecordedCallsOptions } from '../../test/support/recorded-calls.ts';
 import { RecordingLogger } from '../../test/support/recording-logger.ts';
+import { RecordingTracer } from '../../test/support/recording-tracer.ts';
 import type { SttEngine, TranscriptionEvent } from '../contract/engine.ts';
 import { ServiceError } from '../contract/error.ts';
+import type { Tracer } from '../contract/tracer.ts';
 import type { UsageEntry } from '../contract/usage.ts';
+import { noTracer } from '../kit/spans.ts';
 import { AudioRun } from './audio-run.ts';
 import type { Turn } from './listener.ts';
 import { TurnAudio } from './turn-audio.ts';
@@ -16,6 +19,7 @@ const CALLER = { organization: 'a', keyId: 'key', requestId: 'req_1' } as const;
 
 interface Options extends FakeSttOptions, RecordedCallsOptions {
   readonly engine?: SttEngine;
+  readonly tracer?: Tracer;
 }
 
 /** What happened, in its order: facts and rows. */
@@ -32,6 +36,7 @@ function driver(options: Options = {}) {
     stt: { ids: ['svc-stt'], get: (id): SttEngine | undefined => (id === 'svc-stt' ? engine : undefined) },
     calls,
     log,
+    tracer: options.tracer ?? noTracer,
     caller: CALLER,
     report: (fact) => void happened.push(fact),
   });
@@ -492,5 +497,17 @@ describe('the end of a connection', () => {
     step.pass();
     await closing;
     expect(rows()).toMatchObject([{ status: 'cancelled', inputTokens: 0, outputTokens: 0, audioSeconds: 0 }]);
+  });
+});
+
+it('a turn is a trace of its own, linked to the request that made the connection', async () => {
+  const tracer = new RecordingTracer();
+  const request = tracer.begin('request');
+  const { transcriptions } = request.inside(() => driver({ tracer }));
+  request.inside(() => transcriptions.start(spoken(), ASK));
+  await transcriptions.close();
+  expect(tracer.spans[1]).toMatchObject({
+    ...{ name: 'turn', parent: undefined, cause: request.place, ended: true },
+    attributes: { request_id: 'req_1', model: 'svc-stt' },
   });
 });

@@ -4,10 +4,12 @@ import type { Caller } from '../contract/caller.ts';
 import type { HeardAudio, Transcript, TranscriptionTask } from '../contract/engine.ts';
 import type { Id } from '../contract/id.ts';
 import type { Slots } from '../contract/plugin.ts';
+import type { TracePlace } from '../contract/tracer.ts';
 import type { EndpointLabel } from '../contract/usage.ts';
 import { requireModel } from '../http/model-routes.ts';
 import { aborted } from '../kit/aborted.ts';
 import { Runs } from '../kit/runs.ts';
+import { inSpan } from '../kit/spans.ts';
 import { untilAborted } from '../kit/until-aborted.ts';
 import { TranscriptionTally } from '../usage/call-tally.ts';
 import type { Turn } from './listener.ts';
@@ -49,7 +51,7 @@ export type TurnFact =
   | { readonly kind: 'delta'; readonly itemId: Id<'item'>; readonly text: string }
   | TurnEnd;
 
-export interface TurnTranscriptionParts extends Pick<Slots, 'stt' | 'calls' | 'log'> {
+export interface TurnTranscriptionParts extends Pick<Slots, 'stt' | 'calls' | 'log' | 'tracer'> {
   readonly caller: Caller;
   /** Never called before the call that caused it has returned. */
   readonly report: (fact: TurnFact) => void;
@@ -65,15 +67,25 @@ export class TurnTranscriptions {
   readonly #runs = new Runs<Id<'item'> | symbol>();
   /** Of turns that were confirmed or begun, and have not ended. */
   readonly #calls = new Map<Id<'item'>, TurnCall>();
+  /** The request that made the connection. */
+  readonly #cause: TracePlace | undefined;
 
+  /** To be called while the request is answered that makes the connection: traces of turns are linked to it. */
   constructor(parts: TurnTranscriptionParts) {
     this.#parts = parts;
+    this.#cause = parts.tracer.here();
   }
 
   /** Begins a turn. One that is not confirmed yet reports nothing, and has no row, before {@link confirm}. */
   start(turn: Turn, ask: TranscriptionAsk): void {
     const call = this.#callOf(turn, ask);
-    this.#runs.start(turn.itemId, (signal) => this.#run(turn, ask, call, signal));
+    const { tracer, caller } = this.#parts;
+    const attributes = { request_id: caller.requestId, model: ask.model };
+    this.#runs.start(turn.itemId, (signal) =>
+      inSpan(tracer, 'turn', { parent: 'none', cause: this.#cause, attributes }, () =>
+        this.#run(turn, ask, call, signal),
+      ),
+    );
   }
 
   /**

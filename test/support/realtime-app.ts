@@ -6,6 +6,7 @@ import type { Id } from '../../src/contract/id.ts';
 import type { ModelTable } from '../../src/contract/plugin.ts';
 import { type ConnectionServer, cameTo } from '../../src/http/connection-server.ts';
 import { socketHandler } from '../../src/http/socket.ts';
+import { noTracer } from '../../src/kit/spans.ts';
 import type { StoredVoices } from '../../src/speak/stored-voices.ts';
 import { RealtimeClient, type RealtimeClientOptions } from './realtime-client.ts';
 import { RecordedCalls, type RecordedCallsOptions } from './recorded-calls.ts';
@@ -53,6 +54,7 @@ export function realtimeApp({
     clock,
     log,
     metrics,
+    tracer: noTracer,
     perOrganization,
     rules: {
       sttModels: ['svc-stt'],

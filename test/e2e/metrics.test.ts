@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { documentedMetrics } from '../support/documented-metrics.ts';
+import {
+  type LaunchedService,
+  launchService,
+  NO_RECOGNISER,
+  NO_TEXT,
+  speakStreamed,
+} from '../support/launcher.ts';
+import { seriesValue } from '../support/metric-values.ts';
+
+/** What the real process shows at /metrics. */
+
+const CONFIG = `
+[models."svc-tts"]
+kind = "piper"
+${NO_RECOGNISER}${NO_TEXT}`;
+
+let service: LaunchedService;
+beforeAll(async () => {
+  service = await launchService({ config: CONFIG });
+}, 120_000);
+afterAll(() => service?.stop());
+
+const page = async () => (await service.fetch('/metrics')).text();
+
+describe('the guide', () => {
+  it('has every metric of the process with its kind, and no other', async () => {
+    const text = await page();
+    const shown = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name, kind]) => `${name} ${kind}`);
+    const documented = [...documentedMetrics()].map(([name, { kind }]) => `${name} ${kind}`);
+    expect(documented.toSorted()).toEqual(shown.toSorted());
+  });
+
+  it('has their labels', async () => {
+    await (await speakStreamed(service, 'One sentence. And another one.')).arrayBuffer();
+    const labelled = (await page()).matchAll(/^(\w+)\{(.*)\} \S+$/gm);
+    const documented = documentedMetrics();
+    for (const [, name = '', labels = ''] of labelled) {
+      const metric = documented.get(name) ?? documented.get(name.replace(/_(bucket|sum|count)$/, ''));
+      const used = [...labels.matchAll(/(\w+)="/g)].map(([, label = '']) => label);
+      expect(used.filter((label) => label !== 'le').toSorted(), name).toEqual(metric?.labels.toSorted());
+    }
+  });
+});
+
+it('a streamed speech moves what is counted of it', async () => {
+  const before = await page();
+  await (await speakStreamed(service, 'It was the best of times. It was the worst of times.')).arrayBuffer();
+  const after = await page();
+  const moved = (series: string) => (seriesValue(after, series) ?? 0) - (seriesValue(before, series) ?? 0);
+  const labels = '{model="svc-tts",priority="interactive"}';
+  expect(moved(`speech_first_audio_seconds_count${labels}`)).toBe(1);
+  expect(moved(`speech_real_time_ratio_count${labels}`)).toBe(2);
+  expect(moved(`speech_audio_seconds_total${labels}`)).toBeGreaterThan(2);
+  expect(moved('model_calls_total{task="speech",model="svc-tts",outcome="completed"}')).toBe(2);
+  expect(moved('inference_queue_seconds_count{model="piper",priority="interactive"}')).toBe(2);
+  expect(moved('inference_pass_seconds_count{model="piper"}')).toBeGreaterThanOrEqual(2);
+  expect(
+    moved('usage_tokens_total{endpoint="/v1/audio/speech",model="svc-tts",direction="output"}'),
+  ).toBeGreaterThan(0);
+  expect(seriesValue(after, 'inference_open_jobs{priority="interactive"}')).toBe(0);
+  expect(moved('process_cpu_seconds_total')).toBeGreaterThan(0);
+});

@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createBatch, uploadInput } from '../support/batch-service.ts';
+import { startFakeChatUpstream } from '../support/fake-chat-upstream.ts';
+import type { FakeUpstream } from '../support/fake-upstream.ts';
+import {
+  type LaunchedService,
+  launchService,
+  NO_RECOGNISER,
+  SERVICE_KEY,
+  speakStreamed,
+} from '../support/launcher.ts';
+import {
+  attributeOf,
+  type OtlpReceiver,
+  type ReceivedSpan,
+  startOtlpReceiver,
+  treeOf,
+} from '../support/otlp-receiver.ts';
+import { RealtimeClient } from '../support/realtime-client.ts';
+import { startScriptedTextUpstream } from '../support/scripted-text-upstream.ts';
+
+/** The real process, traced to a real receiver. */
+
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
+const PARENT = '00f067aa0ba902b7';
+const TRACEPARENT = `00-${TRACE}-${PARENT}-01`;
+const SECRET_TEXT = 'The zebra crosses quietly. Another zebra follows it.';
+const PATIENCE = { timeout: 20_000, interval: 50 };
+
+let receiver: OtlpReceiver;
+let upstream: FakeUpstream;
+let embedder: FakeUpstream;
+let service: LaunchedService;
+beforeAll(async () => {
+  receiver = startOtlpReceiver();
+  upstream = startFakeChatUpstream();
+  embedder = startScriptedTextUpstream();
+  const far = (id: string, { baseUrl }: FakeUpstream) =>
+    `[models."${id}"]\nkind = "upstream"\nbase_url = "${baseUrl}"\nmodel = "far"\n`;
+  service = await launchService({
+    config: `[models."svc-tts"]\nkind = "piper"\n${NO_RECOGNISER}${far('smollm2-135m-instruct', upstream)}${far('all-minilm-l6-v2', embedder)}`,
+    env: { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint, OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=voices' },
+  });
+}, 120_000);
+afterAll(async () => {
+  await service?.stop();
+  await Promise.all([receiver, upstream, embedder].map((each) => each?.close()));
+});
+beforeEach(() => {
+  receiver.spans.length = 0;
+});
+
+/** Waits until a span was received. */
+async function received(is: (span: ReceivedSpan) => boolean): Promise<ReceivedSpan> {
+  let found: ReceivedSpan | undefined;
+  await expect
+    .poll(() => {
+      found = receiver.spans.find(is);
+      return found !== undefined;
+    }, PATIENCE)
+    .toBe(true);
+  return found as ReceivedSpan;
+}
+const named = (name: string) => (span: ReceivedSpan) => span.name === name;
+
+function post(path: string, body: object, headers: Record<string, string> = {}): Promise<Response> {
+  return service.fetch(path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${SERVICE_KEY}`, 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
+}
+
+describe('a streamed speech', () => {
+  it('is a tree from the request to the passes of each sentence, in the trace of its caller', async () => {
+    const response = await post(
+      '/v1/audio/speech',
+      { model: 'svc-tts', input: SECRET_TEXT, response_format: 'pcm' },
+      { traceparent: TRACEPARENT },
+    );
+    await response.arrayBuffer();
+    await expect.poll(() => receiver.spans.filter(named('synthesis')).length, PATIENCE).toBe(2);
+    const request = await received(named('POST /v1/audio/speech'));
+    expect(request).toMatchObject({ traceId: TRACE, parentSpanId: PARENT, kind: 2 });
+    expect(attributeOf(request, 'http.response.status_code')).toBe(200);
+    expect(attributeOf(request, 'request_id')).toBe(response.headers.get('x-request-id'));
+    // Sentences of the queue have one or more passes; which of them, the model says.
+    const tree = treeOf(receiver.spans, TRACE);
+    expect(tree.filter((line, at) => line !== tree[at - 1])).toEqual([
+      'POST /v1/audio/speech',
+      ...['  synthesis', '    queue', '    pass'],
+      ...['  synthesis', '    queue', '    pass'],
+    ]);
+    const synthesis = await received(named('synthesis'));
+    expect(attributeOf(synthesis, 'model')).toBe('svc-tts');
+    expect(Number(attributeOf(synthesis, 'audio_ms'))).toBeGreaterThan(500);
+  });
+
+  it('begins a trace of its own where the caller has none', async () => {
+    await (await speakStreamed(service, 'One.')).arrayBuffer();
+    const request = await received(named('POST /v1/audio/speech'));
+    expect(request.parentSpanId ?? '').toBe('');
+  });
+});
+
+it('a chat by another server carries the trace to it', async () => {
+  const body = {
+    model: 'smollm2-135m-instruct',
+    messages: [{ role: 'user', content: 'zebra' }],
+    stream: true,
+  };
+  await (await post('/v1/chat/completions', body, { traceparent: TRACEPARENT })).text();
+  const asked = await received((span) => span.kind === 3);
+  await received(named('POST /v1/chat/completions'));
+  await received(named('chat'));
+  expect(treeOf(receiver.spans, TRACE)).toEqual(['POST /v1/chat/completions', '  chat', '    POST']);
+  expect(upstream.seen.at(-1)?.headers.traceparent).toBe(`00-${TRACE}-${asked.spanId}-01`);
+});
+
+it('a response of a socket has a trace of its own, linked to the request that opened the socket', async () => {
+  const url = `${service.baseUrl.replace('http', 'ws')}/v1/realtime`;
+  const client = await RealtimeClient.connect(url, { headers: { authorization: `Bearer ${SERVICE_KEY}` } });
+  client.send({ type: 'session.update', session: { output_modalities: ['audio'] } });
+  client.send({ type: 'conversation.item.create', item: message('A zebra.') });
+  client.send({ type: 'response.create' });
+  await client.next('response.done');
+  await client.close();
+  const response = await received(named('response'));
+  const opening = await received(named('GET /v1/realtime'));
+  expect(response.links).toMatchObject([{ traceId: opening.traceId, spanId: opening.spanId }]);
+  expect(response.traceId).not.toBe(opening.traceId);
+  expect(attributeOf(response, 'request_id')).toBe(attributeOf(opening, 'request_id'));
+  await received((span) => span.name === 'synthesis' && span.traceId === response.traceId);
+});
+
+it('a batch has a trace of its own, linked to the request that made it', async () => {
+  const url = '/v1/embeddings';
+  const line = { custom_id: 'a', method: 'POST', url, body: { model: 'all-minilm-l6-v2', input: 'zebra' } };
+  const batch = await createBatch(service, await uploadInput(service, `${JSON.stringify(line)}\n`), url);
+  const job = await received((span) => span.name === 'job' && attributeOf(span, 'job') === batch.id);
+  const making = await received(named('POST /v1/batches'));
+  expect(attributeOf(job, 'kind')).toBe('batch');
+  expect(job.links).toMatchObject([{ traceId: making.traceId, spanId: making.spanId }]);
+  await received((span) => span.name === 'embedding' && span.traceId === job.traceId);
+});
+
+it('nothing private is sent, and the headers of the operator are', () => {
+  expect(receiver.bodies.length).toBeGreaterThan(0);
+  const all = receiver.bodies.join();
+  for (const word of ['zebra', SERVICE_KEY]) expect(all).not.toContain(word);
+  expect(receiver.headers.every((headers) => headers['x-tenant'] === 'voices')).toBe(true);
+});
+
+it('a collector that is away is nothing to a request', async () => {
+  await receiver.close();
+  for (let n = 0; n < 20; n += 1) {
+    expect((await speakStreamed(service, 'Two.')).status).toBe(200);
+  }
+  const warned = () => service.log().filter(({ msg }) => String(msg).startsWith('the collector of traces'));
+  await expect.poll(() => warned().length, PATIENCE).toBe(1);
+  const page = await (await service.fetch('/metrics')).text();
+  expect(page).toMatch(/^trace_spans_total\{result="failed"\} [1-9]/m);
+  expect(await service.stop()).toBe(0);
+});
+
+function message(text: string): object {
+  return { type: 'message', role: 'user', content: [{ type: 'input_text', text }] };
+}
