@@ -47,7 +47,10 @@ export function NewVideo(props: {
   const [progress, setProgress] = useState<number>();
   const running = useRef<AbortController>(undefined);
   useEffect(() => () => running.current?.abort(), []);
-  const change = (changes: Partial<ExtendForm>) => setForm((before) => ({ ...before, ...changes }));
+  const change = (changes: Partial<ExtendForm>) => {
+    setForm((before) => ({ ...before, ...changes }));
+    setFaults({});
+  };
 
   const start = async () => {
     const made = extensionForm(form);

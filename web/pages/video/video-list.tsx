@@ -59,28 +59,28 @@ function Card({ video, onOpen }: { readonly video: Video; readonly onOpen: (id: 
   const { id, prompt, model, seconds, size, status, progress, created_at: createdAt } = video;
   return (
     <Paper component="article" withBorder className={classes.card}>
-      <UnstyledButton onClick={() => onOpen(id)} aria-label={`Open: ${prompt}`} className={classes.open}>
-        <AspectRatio ratio={16 / 9}>
-          {status === 'completed' ? <Thumbnail id={id} /> : <NotYet video={video} />}
-        </AspectRatio>
-        <Stack gap={4} p="sm">
+      <AspectRatio ratio={16 / 9}>
+        {status === 'completed' ? <Thumbnail id={id} /> : <NotYet video={video} />}
+      </AspectRatio>
+      <Stack gap={4} p="sm">
+        <UnstyledButton onClick={() => onOpen(id)} className={classes.open}>
           <Text size="sm" fw={500} lineClamp={2}>
             {prompt}
           </Text>
-          <Group gap="xs">
-            <VideoStatus status={status} />
-            {status === 'in_progress' && (
-              <Progress value={progress} size="sm" flex={1} aria-label={`${progress} percent`} />
-            )}
-          </Group>
-          <Text size="xs" c="dimmed">
-            {model}, {seconds} s, {size}
-          </Text>
-          <Text size="xs" c="dimmed">
-            {timeWords(createdAt)}
-          </Text>
-        </Stack>
-      </UnstyledButton>
+        </UnstyledButton>
+        <Group gap="xs">
+          <VideoStatus status={status} />
+          {status === 'in_progress' && (
+            <Progress value={progress} size="sm" flex={1} aria-label={`${progress} percent`} />
+          )}
+        </Group>
+        <Text size="xs" c="dimmed">
+          {model}, {seconds} s, {size}
+        </Text>
+        <Text size="xs" c="dimmed">
+          {timeWords(createdAt)}
+        </Text>
+      </Stack>
     </Paper>
   );
 }

@@ -1,0 +1,181 @@
+import { readFile } from 'node:fs/promises';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import type { ResultLine } from '../support/batch-service.ts';
+import {
+  type ConsoleOptions,
+  expectAccessible,
+  expectNoSidewaysScroll,
+  HAS_CHROMIUM,
+  launchBrowser,
+  type OpenConsole,
+  openConsole,
+  PHONE_WIDTH,
+  screenshot,
+} from '../support/console-browser.ts';
+import { type LaunchedService, launchService, NO_RECOGNISER, NO_SPEAKER } from '../support/launcher.ts';
+import { needs } from '../support/needs.ts';
+
+/** The page of batches in a real browser, with the real model for embeddings and a language model that is away. */
+
+const CONFIG = `${NO_SPEAKER}${NO_RECOGNISER}
+[models."smollm2-135m-instruct"]
+kind = "upstream"
+base_url = "http://127.0.0.1:9/v1"
+model = "none"
+`;
+const PATIENCE = { timeout: 60_000 };
+
+let service: LaunchedService;
+let browser: Browser;
+beforeAll(async () => {
+  service = await launchService({ config: CONFIG, env: { PLUGINS: 'batch,responses' } });
+  browser = await launchBrowser();
+}, 180_000);
+afterAll(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+beforeEach((context) => needs(context, HAS_CHROMIUM, 'Chromium'));
+
+/** The page, until the test has ended. */
+async function opened(options: ConsoleOptions = {}): Promise<OpenConsole> {
+  const open = await openConsole(browser, service.baseUrl, { path: '/batches', ...options });
+  onTestFinished(() => open.close());
+  return open;
+}
+
+const line = (id: string, changes: object = {}) =>
+  JSON.stringify({
+    custom_id: id,
+    method: 'POST',
+    url: '/v1/embeddings',
+    body: { model: 'all-minilm-l6-v2', input: `A text called ${id}.` },
+    ...changes,
+  });
+
+const jsonl = (...lines: readonly string[]) => ({
+  name: 'lines.jsonl',
+  mimeType: 'application/jsonl',
+  buffer: Buffer.from(lines.map((each) => `${each}\n`).join('')),
+});
+
+/** The bytes that a click lets the browser keep. */
+async function downloaded(page: Page, button: string): Promise<string> {
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: button }).click(),
+  ]);
+  return readFile(await download.path(), 'utf8');
+}
+
+const results = (text: string) =>
+  text
+    .trimEnd()
+    .split('\n')
+    .map((each) => JSON.parse(each) as ResultLine);
+
+describe('a batch from a file', () => {
+  test('is uploaded, run, and its results are downloaded', async () => {
+    const { page, faults } = await opened();
+    await expect.poll(() => page.getByText('There is no batch yet').isVisible(), PATIENCE).toBe(true);
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'New batch' }).click();
+    const lines = ['a', 'b', 'c'].map((id) => line(id));
+    const unknown = line('d', { body: { model: 'no-such-model', input: 'x' } });
+    await page.getByLabel('Input file').setInputFiles(jsonl(...lines, unknown));
+    await page.getByText('"custom_id":"a"').waitFor();
+    await page.getByRole('button', { name: 'Add metadata' }).click();
+    await page.getByLabel('Name 1', { exact: true }).fill('set');
+    await page.getByLabel('Value 1').fill('first');
+    await expectAccessible(page);
+    await screenshot(page, 'batches-new');
+    await page.getByRole('button', { name: 'Start the batch' }).click();
+
+    await page.getByText('The result files are there.').waitFor(PATIENCE);
+    await page.getByRole('progressbar', { name: '3 of 4 lines completed' }).waitFor();
+    await page.getByText('model_not_found').waitFor();
+    await expectAccessible(page);
+    await screenshot(page, 'batches-completed');
+
+    const answered = results(await downloaded(page, 'Download results'));
+    expect(answered.map(({ custom_id: id }) => id).toSorted()).toEqual(['a', 'b', 'c']);
+    for (const { response } of answered) {
+      expect(response?.body).toMatchObject({
+        data: [{ embedding: expect.objectContaining({ length: 384 }) }],
+      });
+    }
+    const [failed] = results(await downloaded(page, 'Download errors'));
+    expect(failed).toMatchObject({ custom_id: 'd', error: { code: 'model_not_found' } });
+
+    await page.getByRole('button', { name: 'All batches' }).click();
+    const row = page.getByRole('row').filter({ hasText: 'set: first' });
+    await row.waitFor();
+    expect((await row.getByRole('cell').allTextContents()).slice(1, 4)).toEqual([
+      'completed',
+      '/v1/embeddings',
+      '4 of 4, 1 failed',
+    ]);
+    await expectAccessible(page);
+    await screenshot(page, 'batches-list');
+    expect(faults).toEqual([]);
+  });
+
+  test('with bad lines shows them before it is sent, and what the service says of each after', async () => {
+    const { page, faults } = await opened();
+    await page.getByRole('button', { name: 'New batch' }).click();
+    const other = line('b', { url: '/v1/responses' });
+    await page.getByLabel('Input file').setInputFiles(jsonl(line('a'), line('a'), '{"custom_id":', other));
+    await page.getByText('Line 2: A line above has the same "custom_id".').waitFor();
+    await page.getByText('Line 3: This is no JSON object.').waitFor();
+    await page.getByRole('button', { name: 'Start the batch' }).click();
+
+    await page.getByText('The input has faults, so nothing was run.').waitFor(PATIENCE);
+    const cells = await page.getByRole('cell').allTextContents();
+    expect([0, 4, 8].map((row) => cells.slice(row, row + 3))).toEqual([
+      ['2', 'duplicate_custom_id', 'custom_id'],
+      ['3', 'invalid_json_line', ''],
+      ['4', 'invalid_url', 'url'],
+    ]);
+    await expectAccessible(page);
+    await screenshot(page, 'batches-failed');
+    expect(faults).toEqual([]);
+  });
+});
+
+test('a batch from texts that are typed runs until it is cancelled', async () => {
+  const { page, faults } = await opened();
+  await page.getByRole('button', { name: 'New batch' }).click();
+  await page.getByRole('tab', { name: 'Write lines here' }).click();
+  await page.getByLabel('Texts').fill('One.\nTwo.');
+  await page.getByRole('combobox', { name: 'Endpoint' }).click();
+  await page.getByRole('option', { name: '/v1/chat/completions' }).click();
+  await page.getByRole('combobox', { name: 'Model' }).click();
+  await page.getByRole('option', { name: 'smollm2-135m-instruct' }).click();
+  await page.getByText('"content":"Two."').waitFor();
+  await page.getByRole('button', { name: 'Start the batch' }).click();
+
+  // Its model is away, so its lines wait.
+  await page.getByText('Lines run, beside everything that is live.').waitFor(PATIENCE);
+  await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+  await expectAccessible(page);
+  await page.getByRole('button', { name: 'Cancel the batch' }).click();
+  await page.getByText('What had ended is in the results').waitFor(PATIENCE);
+  await page.getByText('batch_cancelled').first().waitFor();
+  expect(await page.getByRole('button', { name: 'Cancel', exact: true }).count()).toBe(0);
+  expect(faults).toEqual([]);
+});
+
+test('the pages fit a phone', async () => {
+  const { page } = await opened({ width: PHONE_WIDTH });
+  await page.getByRole('button', { name: 'New batch' }).click();
+  await page.getByLabel('Input file').setInputFiles(jsonl(line('a')));
+  await page.getByText('"custom_id":"a"').waitFor();
+  await expectNoSidewaysScroll(page);
+  await screenshot(page, 'batches-new-phone');
+  await page.getByRole('button', { name: 'All batches' }).click();
+  await page.getByRole('row').first().waitFor();
+  await expectNoSidewaysScroll(page);
+  await screenshot(page, 'batches-list-phone');
+});

@@ -1,0 +1,245 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import {
+  type ConsoleOptions,
+  expectAccessible,
+  expectNoSidewaysScroll,
+  HAS_CHROMIUM,
+  launchBrowser,
+  type OpenConsole,
+  openConsole,
+  PHONE_WIDTH,
+  screenshot,
+} from '../support/console-browser.ts';
+import {
+  type LaunchedService,
+  launchService,
+  NO_RECOGNISER,
+  NO_SPEAKER,
+  SERVICE_KEY,
+} from '../support/launcher.ts';
+import { needs } from '../support/needs.ts';
+
+/** The playground of responses in a real browser, with the real language model. */
+
+const RAIN = '{"weather":"rain","celsius":4}';
+const PATIENCE = { timeout: 120_000 };
+
+let service: LaunchedService;
+let browser: Browser;
+beforeAll(async () => {
+  service = await launchService({ config: NO_SPEAKER + NO_RECOGNISER, env: { PLUGINS: 'responses' } });
+  browser = await launchBrowser();
+}, 300_000);
+afterAll(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+beforeEach((context) => needs(context, HAS_CHROMIUM, 'Chromium'));
+
+/** The page, until the test has ended; it chooses the language model by itself. */
+async function opened(options: ConsoleOptions = {}): Promise<OpenConsole> {
+  const open = await openConsole(browser, service.baseUrl, { path: '/responses', ...options });
+  onTestFinished(() => open.close());
+  const model = open.page.getByRole('combobox', { name: 'Model' });
+  await expect.poll(() => model.inputValue(), PATIENCE).toMatch(/smollm2/);
+  return open;
+}
+
+const turn = (page: Page, number: number) => page.getByRole('region', { name: `Turn ${number}` });
+const ended = (at: Locator, status = 'completed') =>
+  at
+    .getByRole('status')
+    .filter({ hasText: new RegExp(`^${status}$`, 'i') })
+    .waitFor(PATIENCE);
+
+async function ask(page: Page, text: string): Promise<void> {
+  await page.getByLabel(/^Message/).fill(text);
+  await page.keyboard.press('Enter');
+}
+
+/** What a turn shows under a name. */
+async function saidBy(at: Locator, who: string): Promise<string> {
+  const text = await at.getByRole('group', { name: who }).textContent();
+  return (text ?? '').slice(who.length);
+}
+
+/** The id of the response that a turn shows. */
+async function idOf(at: Locator): Promise<string> {
+  return (await at.getByText(/^resp_/).textContent()) ?? '';
+}
+
+describe('a conversation', () => {
+  test('is streamed, continued, cut, opened again and deleted', { timeout: 400_000 }, async () => {
+    const { page, faults } = await opened();
+    await expectAccessible(page);
+    await page.getByLabel('Instructions').fill('Be brief.');
+    await page.getByLabel('Most tokens').fill('24');
+    await ask(page, 'Name three birds.');
+    const first = turn(page, 1);
+    await first
+      .getByRole('status')
+      .filter({ hasText: /^(completed|incomplete)$/i })
+      .waitFor(PATIENCE);
+    const said = await saidBy(first, 'Answer');
+    expect(said.length).toBeGreaterThan(3);
+    await first.getByRole('tab', { name: 'Events' }).click();
+    const events = await first.getByRole('listitem').locator('summary').allTextContents();
+    expect(events[0]).toMatch(/^response\.created/);
+    expect(events.at(-1)).toMatch(/response\.(completed|incomplete)/);
+    // The answer came in pieces, which together are what is shown.
+    expect(events.filter((event) => event.includes('output_text.delta')).length).toBeGreaterThan(3);
+    await expectAccessible(page);
+    await screenshot(page, 'responses-events');
+    await first.getByRole('tab', { name: 'Answer' }).click();
+
+    const firstId = await idOf(first);
+    await page.getByText(`Continues ${firstId}.`).waitFor();
+    await ask(page, 'And three fishes.');
+    const second = turn(page, 2);
+    await second
+      .getByRole('status')
+      .filter({ hasText: /^(completed|incomplete)$/i })
+      .waitFor(PATIENCE);
+    const secondId = await idOf(second);
+    const stored = await (await service.fetch(`/v1/responses/${secondId}`)).json();
+    expect(stored).toMatchObject({
+      previous_response_id: firstId,
+      instructions: 'Be brief.',
+      max_output_tokens: 24,
+    });
+    await expectAccessible(page);
+    await screenshot(page, 'responses-conversation');
+
+    await second.getByRole('button', { name: 'Cut here' }).click();
+    await second.waitFor({ state: 'detached' });
+    await page.getByText(`Continues ${firstId}.`).waitFor();
+
+    await page.getByRole('button', { name: 'Open a stored response' }).click();
+    await page.getByLabel('Id of the response').waitFor();
+    await expectAccessible(page);
+    await page.getByLabel('Id of the response').fill(secondId);
+    await page.getByRole('button', { name: 'Open', exact: true }).click();
+    await turn(page, 2).getByText('And three fishes.').waitFor(PATIENCE);
+    await turn(page, 1).getByText(said.slice(0, 20)).first().waitFor();
+
+    await turn(page, 1).getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('button', { name: 'Delete it' }).click();
+    await page.getByText('This begins anew').waitFor();
+    expect((await service.fetch(`/v1/responses/${firstId}`)).status).toBe(404);
+    expect(faults).toEqual([]);
+  });
+
+  test('ends when it is stopped, and an answer that is not streamed comes whole', {
+    timeout: 300_000,
+  }, async () => {
+    const { page, faults } = await opened();
+    await ask(page, 'Tell a very long story about a ship and its crew, with every detail.');
+    await expect
+      .poll(
+        () =>
+          turn(page, 1)
+            .getByText(/^resp_/)
+            .count(),
+        PATIENCE,
+      )
+      .toBe(1);
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await turn(page, 1)
+      .getByRole('status')
+      .filter({ hasText: /^stopped$/i })
+      .waitFor(PATIENCE);
+    const stoppedId = await idOf(turn(page, 1));
+    const status = async () =>
+      ((await (await service.fetch(`/v1/responses/${stoppedId}`)).json()) as { status: string }).status;
+    await expect.poll(status, PATIENCE).toBe('incomplete');
+
+    await page.getByRole('button', { name: 'New conversation' }).click();
+    await page.getByLabel('Stream').uncheck({ force: true });
+    await page.getByLabel('Most tokens').fill('5');
+    await ask(page, 'Say hello.');
+    await ended(turn(page, 1), 'incomplete');
+    expect(await turn(page, 1).getByRole('tab', { name: 'Events' }).count()).toBe(0);
+    await page.getByText('It ended early: max_output_tokens.').waitFor();
+    expect(faults).toEqual([]);
+  });
+});
+
+test('a function is called, answered by hand, and the answer goes on', { timeout: 300_000 }, async () => {
+  const { page, faults } = await opened();
+  await page.getByRole('region', { name: 'Tools' }).getByRole('button', { name: 'Example' }).click();
+  await page.getByRole('combobox', { name: 'Call' }).click();
+  await page.getByRole('option', { name: 'get_weather' }).click();
+  await page.getByLabel('Most tokens').fill('60');
+  await ask(page, 'What is the weather in Oslo?');
+  await ended(turn(page, 1));
+  // A small model may call it more than once.
+  const calls = await turn(page, 1).getByRole('group', { name: 'Calls get_weather' }).allTextContents();
+  for (const call of calls) {
+    expect(JSON.parse(call.slice('Calls get_weather'.length))).toEqual({ city: expect.any(String) });
+  }
+
+  await page.getByRole('combobox', { name: 'Call' }).click();
+  await page.getByRole('option', { name: 'no tool' }).click();
+  const results = await page.getByLabel(/^Result .*get_weather$/).all();
+  expect(results).toHaveLength(calls.length);
+  for (const field of results) await field.fill(RAIN);
+  await expectAccessible(page);
+  await screenshot(page, 'responses-call');
+  await page.getByRole('button', { name: 'Send results' }).click();
+  await turn(page, 2)
+    .getByRole('status')
+    .filter({ hasText: /^(completed|incomplete)$/i })
+    .waitFor(PATIENCE);
+  const id = await idOf(turn(page, 2));
+  const { data } = (await (await service.fetch(`/v1/responses/${id}/input_items`)).json()) as {
+    data: object[];
+  };
+  expect(data).toMatchObject(calls.map(() => ({ type: 'function_call_output', output: RAIN })));
+  expect(faults).toEqual([]);
+});
+
+test('an answer keeps to a schema, and its code for curl does the same', { timeout: 300_000 }, async () => {
+  const { page, faults } = await opened();
+  await page.getByRole('combobox', { name: 'Format' }).click();
+  await page.getByRole('option', { name: 'JSON of a schema' }).click();
+  await page.getByLabel('Schema', { exact: true }).fill('{"type": "object"');
+  await ask(page, 'Describe a sparrow.');
+  await page.getByText('This is not JSON').waitFor();
+  await page.getByLabel('Schema', { exact: true }).fill('');
+  await page.getByRole('region', { name: 'Answer' }).getByRole('button', { name: 'Example' }).click();
+  const schema = JSON.parse(await page.getByLabel('Schema', { exact: true }).inputValue());
+  await page.getByRole('button', { name: 'Send' }).click();
+  await ended(turn(page, 1));
+  const answer = await saidBy(turn(page, 1), 'Answer');
+  const valid = new Ajv2020({ strict: false }).compile(schema);
+  expect(valid(JSON.parse(answer)), answer).toBe(true);
+  await screenshot(page, 'responses-schema');
+
+  await turn(page, 1).getByRole('tab', { name: 'As code' }).click();
+  const code = await turn(page, 1).getByRole('region', { name: 'curl code' }).textContent();
+  await expectAccessible(page);
+  const shell = Bun.spawn(['bash', '-c', code ?? ''], {
+    env: { ...process.env, API_KEY: SERVICE_KEY },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  expect(await new Response(shell.stdout).text()).toContain('event: response.completed');
+  expect(faults).toEqual([]);
+});
+
+test('a refusal is told at the field that the service names', { timeout: 120_000 }, async () => {
+  const { page } = await opened();
+  await page.getByLabel('Functions').fill('[{"name": "not a name"}]');
+  await ask(page, 'Hello.');
+  await expect.poll(() => page.getByLabel('Functions').getAttribute('aria-invalid'), PATIENCE).toBe('true');
+  expect(await page.getByLabel(/^Message/).inputValue()).toBe('Hello.');
+  expect(await turn(page, 1).count()).toBe(0);
+});
+
+test('the page fits a phone, with the settings after the conversation', async () => {
+  const { page } = await opened({ width: PHONE_WIDTH });
+  await expectNoSidewaysScroll(page);
+  await screenshot(page, 'responses-phone');
+});

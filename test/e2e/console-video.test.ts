@@ -1,0 +1,150 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import {
+  type ConsoleOptions,
+  expectAccessible,
+  expectNoSidewaysScroll,
+  HAS_CHROMIUM,
+  launchBrowser,
+  type OpenConsole,
+  openConsole,
+  PHONE_WIDTH,
+  screenshot,
+} from '../support/console-browser.ts';
+import { type LaunchedService, launchService } from '../support/launcher.ts';
+import { needs } from '../support/needs.ts';
+import { smallClip } from '../support/video-service.ts';
+
+/** The page of videos in a real browser, with the embedded model: from a small clip to a segment that plays. */
+
+const PATIENCE = { timeout: 120_000 };
+const PROMPT = 'The camera pans on over the harbour.';
+
+let clip: Uint8Array<ArrayBuffer>;
+let service: LaunchedService;
+let browser: Browser;
+beforeAll(async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'console-video-'));
+  clip = await smallClip(folder);
+  await rm(folder, { recursive: true });
+  service = await launchService({ config: '', env: { PLUGINS: 'video' } });
+  browser = await launchBrowser();
+}, 180_000);
+afterAll(async () => {
+  await browser?.close();
+  await service?.stop();
+});
+
+beforeEach((context) => needs(context, HAS_CHROMIUM, 'Chromium'));
+
+/** The page, until the test has ended. */
+async function opened(options: ConsoleOptions = {}): Promise<OpenConsole> {
+  const open = await openConsole(browser, service.baseUrl, { path: '/video', ...options });
+  onTestFinished(() => open.close());
+  return open;
+}
+
+async function chooseClip(page: Page, name = 'small.mp4', bytes = clip): Promise<void> {
+  await page.getByRole('button', { name: 'Continue a clip' }).click();
+  await page
+    .getByLabel('Clip', { exact: true })
+    .setInputFiles({ name, mimeType: 'video/mp4', buffer: Buffer.from(bytes) });
+}
+
+/** Seconds at which a player is. */
+const timeOf = (page: Page, name: string) =>
+  page
+    .locator(`video[aria-label="${name}"]`)
+    .evaluate((video) => (video as unknown as { currentTime: number }).currentTime);
+
+test('a clip becomes a segment, which plays beside it and after it', { timeout: 300_000 }, async () => {
+  const { page, faults } = await opened();
+  await page.getByText('There is no video yet').waitFor(PATIENCE);
+  await expectAccessible(page);
+  await chooseClip(page);
+  await page.getByText('400x300, 2.0 s').waitFor();
+  await page.getByLabel('Prompt').fill(PROMPT);
+  await expectAccessible(page);
+  await screenshot(page, 'video-new');
+  await page.getByRole('button', { name: 'Make the segment' }).click();
+
+  await page.getByText(PROMPT).waitFor(PATIENCE);
+  await page.getByText('How this model works').waitFor();
+  await page.locator('video[aria-label="Segment"]').waitFor(PATIENCE);
+  await page.locator('video[aria-label="Clip"]').waitFor();
+  await expectAccessible(page);
+  await page.getByRole('button', { name: 'Play both' }).click();
+  await expect.poll(() => timeOf(page, 'Segment'), PATIENCE).toBeGreaterThan(0.5);
+  await expect.poll(() => timeOf(page, 'Clip'), PATIENCE).toBeGreaterThan(0.5);
+  await screenshot(page, 'video-beside');
+
+  await page.getByText('Play through').click();
+  await page.getByRole('button', { name: 'Play', exact: true }).click();
+  await expect.poll(() => timeOf(page, 'Clip'), PATIENCE).toBeGreaterThan(0.2);
+  expect(await timeOf(page, 'Segment')).toBe(0);
+  await expect.poll(() => timeOf(page, 'Segment'), PATIENCE).toBeGreaterThan(0.5);
+  await screenshot(page, 'video-through');
+  await expectAccessible(page);
+  // At its end it can be played again, from the beginning of the clip.
+  await page.getByRole('button', { name: 'Play', exact: true }).click(PATIENCE);
+  await expect.poll(() => timeOf(page, 'Segment'), PATIENCE).toBe(0);
+
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Download' }).click(),
+  ]);
+  expect(download.suggestedFilename()).toMatch(/^video_.*\.mp4$/);
+  expect(faults).toEqual([]);
+});
+
+test('a video of ours is continued, found in the list, and deleted', { timeout: 300_000 }, async () => {
+  const { page, faults } = await opened();
+  await page.getByRole('button', { name: PROMPT }).click();
+  await page.getByText('it was not sent from this tab').waitFor(PATIENCE);
+  await page.getByRole('button', { name: 'Continue it' }).click();
+  await page.getByLabel('Prompt').fill('And on.');
+  await page.getByRole('button', { name: 'Make the segment' }).click();
+  await page.locator('video[aria-label="Segment"]').waitFor(PATIENCE);
+  // What it continues is a video that the service has.
+  await page.locator('video[aria-label="Clip"]').waitFor(PATIENCE);
+  await page.getByRole('button', { name: 'All videos' }).click();
+  await expect.poll(() => page.getByRole('article').locator('img').count(), PATIENCE).toBe(2);
+  await expectAccessible(page);
+  await screenshot(page, 'video-list');
+  await page.getByRole('button', { name: 'And on.' }).click();
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('button', { name: 'Delete it' }).click();
+  await expect.poll(() => page.getByRole('article').count(), PATIENCE).toBe(1);
+  expect(faults).toEqual([]);
+});
+
+test('what cannot be continued is told at its field', { timeout: 120_000 }, async () => {
+  const { page } = await opened();
+  await chooseClip(page, 'text.mp4', new TextEncoder().encode('no clip'));
+  await page.getByRole('button', { name: 'Make the segment' }).click();
+  await page.getByText('Say what happens next.').waitFor();
+  await page.getByLabel('Prompt').fill('On.');
+  await page.getByRole('button', { name: 'Make the segment' }).click();
+  await page.getByRole('alert').filter({ hasText: "'video'" }).waitFor(PATIENCE);
+
+  await page.getByText('An address').click();
+  await page.getByLabel('Address', { exact: true }).fill('https://127.0.0.1/clip.mp4');
+  await page.getByRole('button', { name: 'Make the segment' }).click();
+  await expect
+    .poll(() => page.getByLabel('Address', { exact: true }).getAttribute('aria-invalid'), PATIENCE)
+    .toBe('true');
+});
+
+test('the pages fit a phone', async () => {
+  const { page } = await opened({ width: PHONE_WIDTH });
+  await page.getByRole('article').first().waitFor(PATIENCE);
+  await expectNoSidewaysScroll(page);
+  await screenshot(page, 'video-list-phone');
+  await chooseClip(page);
+  await page.getByText('400x300, 2.0 s').waitFor(PATIENCE);
+  await expectNoSidewaysScroll(page);
+  await screenshot(page, 'video-new-phone');
+});
