@@ -39,7 +39,7 @@ function documentation() {
   return {
     summary: 'Transcriber of a voice-agent platform over WebSocket',
     description:
-      'The platform sends a `start` message and the audio of a call; it is sent what the customer says. The frames are described in plugins/partner/README.md.',
+      'The platform sends a `start` message and the audio of a call; it is sent what the customer says. [Its frames](docs/sockets#partner). This page cannot open a WebSocket: to try it, see [the guide](docs/partner).',
     parameters: [
       query('model', 'Id of a recogniser.', 'svc-stt'),
       query('language', 'ISO 639-1 code of what the customer speaks. Left out: it is found out.'),

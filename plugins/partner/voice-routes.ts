@@ -47,7 +47,17 @@ function documentation(maxCharacters: number) {
     ],
     requestBody: {
       required: true,
-      content: { 'application/json': { schema: plain(voiceBodySchema(maxCharacters)) } },
+      content: {
+        'application/json': {
+          schema: plain(voiceBodySchema(maxCharacters)),
+          examples: {
+            piece: {
+              summary: 'A piece of a reply',
+              value: { message: { type: 'voice-request', text: 'Good evening.', sampleRate: 16_000 } },
+            },
+          },
+        },
+      },
     },
     responses: {
       200: {

@@ -265,9 +265,9 @@ function description(): string {
 
 Order:
 1. \`session.created\` is the first event; every \`session.update\` is answered by \`session.updated\`, after one \`error\` for each field that was refused and kept its value.
-2. Manual commit: \`input_audio_buffer.append\`*, \`commit\`, then \`committed\`, \`…transcription.delta\`*, \`…completed\` or \`…failed\`.
+2. Manual commit: \`input_audio_buffer.append\`\\*, \`commit\`, then \`committed\`, \`…transcription.delta\`\\*, \`…completed\` or \`…failed\`.
 3. \`server_vad\`: \`speech_started\`, \`speech_stopped\`, \`committed\`, then as above.
-4. Speech: \`conversation.item.create\`, \`conversation.item.created\`, \`response.create\`, then \`response.created\`, \`response.output_item.added\`, \`response.content_part.added\`, \`response.audio.delta\`*, \`response.audio_transcript.delta\`*, \`response.audio_transcript.done\`, \`response.audio.done\`, \`response.content_part.done\`, \`response.output_item.done\`, \`response.done\`. A response that is cancelled or fails has no transcript events.
+4. Speech: \`conversation.item.create\`, \`conversation.item.created\`, \`response.create\`, then \`response.created\`, \`response.output_item.added\`, \`response.content_part.added\`, \`response.audio.delta\`\\*, \`response.audio_transcript.delta\`\\*, \`response.audio_transcript.done\`, \`response.audio.done\`, \`response.content_part.done\`, \`response.output_item.done\`, \`response.done\`. A response that is cancelled or fails has no transcript events.
 
 Errors:
 

@@ -50,7 +50,7 @@ function documentation() {
   return {
     summary: 'Realtime audio over WebSocket',
     description:
-      'Streams speech to text (manual commit or server-side voice activity detection), text to speech, or both over one WebSocket of JSON text frames. The frames are described in docs/realtime.asyncapi.json. A browser, which cannot set headers, offers the subprotocols `realtime` and `ext-insecure-api-key.<API_KEY>`.',
+      'Streams speech to text (manual commit or server-side voice activity detection), text to speech, or both over one WebSocket of JSON text frames. [Its frames](docs/sockets#realtime). A browser, which cannot set headers, offers the subprotocols `realtime` and `ext-insecure-api-key.<API_KEY>`. This page cannot open a WebSocket: to try it, use the console, or see [the guide](docs/realtime).',
     parameters: [
       query(
         'model',

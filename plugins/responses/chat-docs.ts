@@ -83,10 +83,19 @@ export const COMPLETE = {
       'application/json': {
         schema: plain(ChatBody),
         examples: {
-          text: { value: { model: MODEL, messages: [{ role: 'user', content: 'Name three birds.' }] } },
-          tools: {
+          text: {
+            summary: 'A question',
             value: {
               model: MODEL,
+              max_tokens: 50,
+              messages: [{ role: 'user', content: 'Name three birds.' }],
+            },
+          },
+          tools: {
+            summary: 'With a function of the client',
+            value: {
+              model: MODEL,
+              max_tokens: 50,
               messages,
               tools: [{ type: 'function', function: { name: 'get_weather', parameters } }],
             },

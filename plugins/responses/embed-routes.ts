@@ -66,8 +66,11 @@ const DOCUMENTATION = {
       'application/json': {
         schema: plain(EmbedBody),
         examples: {
-          text: { value: { model: MODEL, input: 'The cat sat on the mat.' } },
-          texts: { value: { model: MODEL, input: ['A cat.', 'A dog.'], encoding_format: 'base64' } },
+          text: { summary: 'A text', value: { model: MODEL, input: 'The cat sat on the mat.' } },
+          texts: {
+            summary: 'Several, as bytes',
+            value: { model: MODEL, input: ['A cat.', 'A dog.'], encoding_format: 'base64' },
+          },
         },
       },
     },

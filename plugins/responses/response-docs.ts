@@ -1,11 +1,12 @@
 /** What Swagger shows of the Responses API. */
 
 import { type TSchema, Type } from '@sinclair/typebox';
-import { failure, plain, WORK_FAILURES } from '../../src/http/route-docs.ts';
+import { failure, pathId, plain, WORK_FAILURES } from '../../src/http/route-docs.ts';
 import { UnixSeconds } from '../../src/http/schemas.ts';
 import { INCLUDABLE } from './output-items.ts';
 import { ResponseBody } from './response-model.ts';
 
+const MODEL = 'smollm2-135m-instruct';
 const ID = 'resp_5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f';
 const MESSAGE = {
   id: 'msg_5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f_0',
@@ -33,7 +34,7 @@ const ResponseSchema = Type.Object({
   completed_at: orNull(Type.Integer()),
   error: orNull(Type.Object({ code: Type.String({ examples: ['server_error'] }), message: Type.String() })),
   incomplete_details: orNull(Type.Object({ reason: Type.String({ examples: ['max_output_tokens'] }) })),
-  model: Type.String({ examples: ['smollm2-135m-instruct'] }),
+  model: Type.String({ examples: [MODEL] }),
   output: Type.Array(Item, { examples: [[MESSAGE]] }),
   output_text: Type.Optional(Type.String({ examples: ['Robin, wren, swift.'] })),
   instructions: orNull(Type.String()),
@@ -68,14 +69,7 @@ function json(description: string, schema: TSchema) {
 /** Failures of every route that looks up a stored response. */
 const LOOK_UP_FAILURES = { 401: WORK_FAILURES[401], 404: NOT_FOUND, 429: failure('Too many requests') };
 
-const ID_PARAMETER = {
-  name: 'id',
-  in: 'path' as const,
-  required: true,
-  description: 'Id of the response.',
-  schema: { type: 'string' as const },
-  example: ID,
-};
+const ID_PARAMETER = pathId('id', ID);
 
 const INCLUDE = {
   name: 'include[]',
@@ -88,7 +82,7 @@ export const CREATE = {
   summary: 'Response',
   description:
     'Answers a text or items, continues a stored response, calls functions of the client and tools of the ' +
-    'service. Whole, or in server-sent events from `response.created` to `response.completed`, ' +
+    'service. `previous_response_id` goes on from a response that was stored. Whole, or in server-sent events from `response.created` to `response.completed`, ' +
     '`response.incomplete` or `response.failed`.',
   requestBody: {
     required: true,
@@ -96,12 +90,18 @@ export const CREATE = {
       'application/json': {
         schema: plain(ResponseBody),
         examples: {
-          text: { value: { model: 'smollm2-135m-instruct', input: 'Name three birds.' } },
-          continued: {
+          text: {
+            summary: 'A question',
+            value: { model: MODEL, input: 'Name three birds.', max_output_tokens: 50 },
+          },
+          items: {
+            summary: 'A conversation in JSON',
             value: {
-              model: 'smollm2-135m-instruct',
-              previous_response_id: ID,
-              input: [{ role: 'user', content: 'Which of them swims?' }],
+              model: MODEL,
+              instructions: 'Answer in one sentence.',
+              input: [{ role: 'user', content: 'Which is the largest bird?' }],
+              max_output_tokens: 50,
+              text: { format: { type: 'json_object' } },
             },
           },
         },
@@ -126,6 +126,7 @@ export const CREATE = {
 
 export const RETRIEVE = {
   summary: 'Stored response',
+  description: 'As it is now: one that is still being made has the items that are finished.',
   parameters: [
     ID_PARAMETER,
     INCLUDE,
@@ -169,6 +170,7 @@ export const CANCEL = {
 
 export const INPUT_ITEMS = {
   summary: 'What a response was asked',
+  description: 'The items of its own input, without those of the responses that it continues.',
   parameters: [
     ID_PARAMETER,
     {

@@ -428,7 +428,7 @@ describe('Swagger', () => {
     const { requestBody, responses = {} } = document.paths[PATH]?.post ?? {};
     const { content = {} } = requestBody ?? {};
     expect(Object.keys(responses)).toEqual(['200', '400', '401', '413', '415', '429', '500', '502', '503']);
-    expect(Object.keys(content)).toEqual(['multipart/form-data', 'application/json']);
+    expect(Object.keys(content)).toEqual(['application/json', 'multipart/form-data']);
     expect(content['application/json']).toMatchObject({
       schema: { required: ['model', 'input'], properties: { model: { examples: ['svc-tts'] } } },
     });

@@ -29,6 +29,8 @@ export function speechRoutes(synthesizer: Synthesizer, maxCharacters: number) {
   );
 }
 
+const TEXT = 'Hello there, how can I help you today?';
+
 function documentation(maxCharacters: number) {
   const schema = plain(speechBodySchema(maxCharacters));
   return {
@@ -37,7 +39,19 @@ function documentation(maxCharacters: number) {
       'Speaks a text. `wav` is sent when all of it is made, `pcm` (signed 16-bit little-endian, mono, 24 kHz) while it is being made.',
     requestBody: {
       required: true,
-      content: { 'multipart/form-data': { schema }, 'application/json': { schema } },
+      content: {
+        'application/json': {
+          schema,
+          examples: {
+            file: { summary: 'A WAV file', value: { model: 'svc-tts', input: TEXT } },
+            streamed: {
+              summary: 'Samples while they are made',
+              value: { model: 'svc-tts', input: TEXT, response_format: 'pcm', speed: 1.1 },
+            },
+          },
+        },
+        'multipart/form-data': { schema },
+      },
     },
     responses: {
       200: {

@@ -59,8 +59,10 @@ const Transcription = Type.Object(
     ),
     timestamp_granularities: Type.Optional(
       Type.Array(oneOf(['word', 'segment']), {
-        default: ['segment'],
-        description: 'What has times; with the `response_format` `verbose_json` only.',
+        // None, or Swagger would send one with every other format.
+        examples: [[]],
+        description:
+          'What has times, `segment` if nothing is said; with the `response_format` `verbose_json` only.',
       }),
     ),
     chunking_strategy: Type.Optional(

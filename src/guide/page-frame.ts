@@ -39,6 +39,7 @@ export function framedPage(address: string, { title, headings, html }: PageText)
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${Bun.escapeHTML(title)} · Voice service</title>
+<link rel="icon" href="data:,">
 <link rel="stylesheet" href="${relativeAddress(address, STYLE_ADDRESS)}">
 </head>
 <body>

@@ -6,6 +6,7 @@ import { hashApiKey } from '../kit/api-key.ts';
 import { senderOf } from '../kit/network-address.ts';
 import type { ClientAddress } from './client-address.ts';
 import { CONSOLE_PREFIX } from './console-route.ts';
+import { DOCS_PATHS } from './docs-routes.ts';
 import { SWAGGER_FILES } from './openapi.ts';
 import { asksForSocket, offeredProtocols } from './socket.ts';
 import type { WrongKeys } from './wrong-keys.ts';
@@ -18,6 +19,7 @@ const PUBLIC_PATHS: ReadonlySet<string> = new Set([
   '/swagger',
   '/swagger/json',
   ...SWAGGER_FILES,
+  ...DOCS_PATHS,
 ]);
 
 /** Whether a path answers without a key (contract); everything else needs one. */

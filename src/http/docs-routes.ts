@@ -8,7 +8,7 @@ const HEADERS = {
   'cache-control': 'no-cache',
   // Pages to read: nothing in them runs, and they load their style sheet and pictures only.
   'content-security-policy':
-    "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
 };
 

@@ -17,7 +17,11 @@ export function healthRoutes({ readiness, draining }: HealthParts) {
   return new Elysia({ name: 'health', tags: ['service'] })
     .get('/healthz', () => ({ status: 'ok' }), {
       response: t.Object({ status: t.String({ examples: ['ok'] }) }),
-      detail: { summary: 'Whether the process serves', security: [] },
+      detail: {
+        summary: 'Whether the process serves',
+        description: 'For an orchestrator that ends processes which do not. No key is needed.',
+        security: [],
+      },
     })
     .get(
       '/readyz',
@@ -32,7 +36,11 @@ export function healthRoutes({ readiness, draining }: HealthParts) {
       },
       {
         response: { 200: Readiness, 503: Readiness },
-        detail: { summary: 'Whether every loaded plugin can take work', security: [] },
+        detail: {
+          summary: 'Whether every loaded plugin can take work',
+          description: 'For a balancer: 503 while it starts or stops. No key is needed.',
+          security: [],
+        },
       },
     );
 }

@@ -11,6 +11,12 @@ export function metricsRoutes(metrics: MetricsRegistry) {
       Object.assign(set.headers, SECURITY_HEADERS, { 'content-type': metrics.contentType });
       return metrics.render();
     },
-    { detail: publicPage('Numbers for Prometheus', 'text/plain') },
+    {
+      detail: publicPage(
+        'Numbers for Prometheus',
+        'text/plain',
+        'The setting METRICS_PORT moves them to a port of their own.',
+      ),
+    },
   );
 }

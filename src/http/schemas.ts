@@ -6,10 +6,13 @@ import { t } from 'elysia';
 export const ErrorSchema = t.Object(
   {
     error: t.Object({
-      message: t.String({ description: 'What was wrong, where, and what is allowed.' }),
+      message: t.String({
+        description: 'What was wrong, where, and what is allowed.',
+        examples: ["'model' is required and must be a string."],
+      }),
       type: t.String({ examples: ['invalid_request_error'] }),
-      param: t.Union([t.String(), t.Null()], { description: 'The field at fault.' }),
-      code: t.Union([t.String(), t.Null()], { examples: ['invalid_api_key'] }),
+      param: t.Union([t.String(), t.Null()], { description: 'The field at fault.', examples: ['model'] }),
+      code: t.Union([t.String(), t.Null()], { examples: ['missing_required_parameter'] }),
     }),
   },
   { description: 'The body of every failed request.' },

@@ -32,7 +32,10 @@ export function creditRoutes(credits: Pick<CreditStore, 'balance'>) {
     },
     {
       response: { 200: Credits, 400: ErrorSchema },
-      detail: { summary: 'Credits of your organization' },
+      detail: {
+        summary: 'Credits of your organization',
+        description: 'Without prices in CONFIG everything is free, and none are needed.',
+      },
     },
   );
 }

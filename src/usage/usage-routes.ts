@@ -58,6 +58,7 @@ export function usageRoutes(usage: UsageReader) {
       response: { 200: Page, 400: ErrorSchema },
       detail: {
         summary: 'Usage of your organization, newest first',
+        description: 'One row for each call, with what it consumed. The next page begins after `last_id`.',
         parameters: [
           {
             name: 'limit',
@@ -76,14 +77,13 @@ export function usageRoutes(usage: UsageReader) {
             in: 'query',
             description: 'Id of the last row of the previous page.',
             schema: { type: 'string' },
-            example: 'usage_5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f',
           },
           {
             name: 'endpoint',
             in: 'query',
-            description: 'Rows with exactly this label only.',
+            description:
+              'Rows with exactly this label only, such as `/v1/audio/speech` or `POST /v1/responses`.',
             schema: { type: 'string' },
-            example: '/v1/audio/speech',
           },
         ],
       },
