@@ -30,6 +30,7 @@ export interface Findings {
 const WINDOW_MS = 10_000;
 /** Faults of one promise that are printed; the rest is counted. */
 const MOST_SHOWN = 20;
+const LONGEST_SHOWN = 10;
 const ENDS: readonly CallEnd[] = [
   ...(['right', 'refused', 'failed', 'cut', 'unreachable', 'left', 'wrong', 'untyped', 'late'] as const),
 ];
@@ -132,6 +133,18 @@ function callTables({ calls }: Findings): string[] {
         ];
       }),
     ),
+    'The longest waits for a right answer:',
+    '',
+    ...table(
+      ['load', 'machine', 'at minute', 's'],
+      calls
+        .filter(({ end }) => end === 'right')
+        .toSorted((one, other) => secondsOf(other) - secondsOf(one))
+        .slice(0, LONGEST_SHOWN)
+        .map((call) => [
+          ...[call.load, call.node, (call.beganMs / 60_000).toFixed(1), secondsOf(call).toFixed(1)],
+        ]),
+    ),
     'Typed errors:',
     '',
     ...table(
@@ -175,7 +188,8 @@ function pauseTable({ samples }: Findings): string[] {
   ];
 }
 
-function chartsOf({ calls, samples, faults, lengthMs }: Findings): Record<string, Chart> {
+function chartsOf({ calls, samples: all, faults, lengthMs }: Findings): Record<string, Chart> {
+  const samples = all.filter(({ atMs }) => atMs <= lengthMs);
   const marks = faults.map(({ name, fromMs, toMs = lengthMs }) => ({ name, fromMs, toMs }));
   const common = { marks, lengthMs };
   const ended = calls.filter(({ endedMs }) => endedMs !== undefined);
