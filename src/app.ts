@@ -14,7 +14,7 @@ import { healthRoutes } from './http/health-routes.ts';
 import { keyRoutes } from './http/key-routes.ts';
 import type { MetricsRegistry } from './http/metrics.ts';
 import { metricsRoutes } from './http/metrics-routes.ts';
-import { modelRoutes } from './http/model-routes.ts';
+import { type ListedModel, modelRoutes } from './http/model-routes.ts';
 import { openapiRoutes } from './http/openapi.ts';
 import { organizationRoutes } from './http/organization-routes.ts';
 import { type PluginSwitches, pluginRoutes } from './http/plugin-routes.ts';
@@ -40,8 +40,8 @@ export interface AppParts {
   readonly origins: OriginRules;
   readonly requestLimits: RequestLimits;
   readonly requestBytes: number;
-  /** Of the models that can be asked for. */
-  readonly modelIds: readonly string[];
+  /** That can be asked for. */
+  readonly models: readonly ListedModel[];
   /** When the process started, in Unix seconds. */
   readonly startedAt: number;
   readonly keys: Pick<ApiKeyStore, 'create' | 'listOf' | 'revoke'>;
@@ -81,7 +81,7 @@ export function buildApp(parts: AppParts): AnyElysia {
     .use(consoleRoutes(parts.consoleFolder))
     .use(docsRoutes())
     .use(openapiRoutes(parts.version))
-    .use(modelRoutes(parts.modelIds, parts.startedAt))
+    .use(modelRoutes(parts.models, parts.startedAt))
     .use(pluginRoutes(parts.plugins))
     .use(organizationRoutes())
     .use(keyRoutes(parts.keys))

@@ -202,7 +202,7 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       await startAccounts({ ...words, journal, prices: config.prices, limits }),
       (it) => it.close(),
     );
-    const jobSettings = { redisUrl: config.redisUrl, store: jobStore(records), clock, log, tracer };
+    const jobSettings = { redisUrl: config.redisUrl, store: jobStore(records), clock, log, tracer, runs: config.runsJobs };
     const parts = partsTogether([
       build.parts(config, words),
       new OpenParts({
@@ -232,7 +232,8 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
     const startedAt = unixSeconds(clock);
     // Requests that run go on in the app that they came to.
     const serve = () => {
-      app = buildApp({ ...appParts, modelIds: config.modelIds.filter((id) => registry.modelIds.has(id)) });
+      const { models } = registry;
+      app = buildApp({ ...appParts, models: config.modelIds.flatMap((id) => models.get(id) ?? []) });
     };
     const appParts = {
       version: packageJson.version,

@@ -237,7 +237,10 @@ describe('a plugin that is switched', () => {
       },
     });
     expect(events).toEqual(['open tts', 'open stt', 'setup speech', 'setup other']);
-    expect([...registry.modelIds]).toEqual(['model of tts', 'model of stt']);
+    expect([...registry.models.values()]).toEqual([
+      { id: 'model of tts', task: 'speech' },
+      { id: 'model of stt', task: 'transcription' },
+    ]);
     expect(registry.refusal('/v1/speech/x')).toBeUndefined();
     events.splice(0);
 
@@ -256,7 +259,7 @@ describe('a plugin that is switched', () => {
     expect(events).toEqual(['drain speech', 'close speech', 'close stt']);
     expect(registry.refusal('/v1/speech/x')).toMatchObject({ status: 404, code: 'plugin_disabled' });
     expect(registry.refusal('/v1/other')).toBeUndefined();
-    expect([...registry.modelIds]).toEqual(['model of tts']);
+    expect([...registry.models.keys()]).toEqual(['model of tts']);
     await registry.close();
     expect(events.slice(3)).toEqual(['close other', 'close tts']);
   });

@@ -4,6 +4,7 @@ import { ServiceError } from './contract/error.ts';
 import type { Logger } from './contract/logger.ts';
 import type { PluginInstance, SlotParts, Slots } from './contract/plugin.ts';
 import type { PluginWish, PluginWishes } from './contract/plugin-switch-store.ts';
+import type { ListedModel } from './http/model-routes.ts';
 import { type RouteTable, routeTable } from './http/route-table.ts';
 import { aborted } from './kit/aborted.ts';
 import {
@@ -42,8 +43,8 @@ export interface PluginReport {
 export interface Registry {
   /** Of the plugins that are on. */
   readonly routes: readonly AnyElysia[];
-  /** Ids of the models that a plugin which is on needs. */
-  readonly modelIds: ReadonlySet<string>;
+  /** The models that a plugin which is on needs, by their ids. */
+  readonly models: ReadonlyMap<string, ListedModel>;
   /** In start order. */
   readonly plugins: readonly AnyPlugin[];
   /** @throws Error for a name that no plugin has. */
@@ -95,7 +96,13 @@ export async function startPlugins(parts: RegistryParts): Promise<Registry> {
 
 const NEVER_SWITCHED: PluginWish = { enabled: true, revision: 0, changedAt: 0 };
 const RETRY_AFTER_S = 2;
-const MODEL_SLOTS = ['tts', 'stt', 'text', 'embed', 'video'] as const;
+const MODEL_SLOTS = [
+  ['tts', 'speech'],
+  ['stt', 'transcription'],
+  ['text', 'chat'],
+  ['embed', 'embeddings'],
+  ['video', 'video'],
+] as const;
 
 /** A plugin and what there is of it. */
 interface Entry {
@@ -156,10 +163,13 @@ class Plugins implements Registry {
     return this.#on().flatMap(({ instance }) => instance.routes ?? []);
   }
 
-  get modelIds(): ReadonlySet<string> {
+  get models(): ReadonlyMap<string, ListedModel> {
     const needs = needsOf(this.#on());
     const slots = { ...this.#given.core, ...this.#provided };
-    return new Set(MODEL_SLOTS.filter((slot) => needs.has(slot)).flatMap((slot) => slots[slot]?.ids ?? []));
+    const needed = MODEL_SLOTS.filter(([slot]) => needs.has(slot));
+    return new Map(
+      needed.flatMap(([slot, task]) => (slots[slot]?.ids ?? []).map((id) => [id, { id, task }] as const)),
+    );
   }
 
   report(name: string): PluginReport {

@@ -1,38 +1,60 @@
 import { Elysia, t } from 'elysia';
 import { ServiceError } from '../contract/error.ts';
 import type { ModelTable } from '../contract/plugin.ts';
+import { oneOf } from '../kit/schema-error.ts';
 import { ErrorSchema, UnixSeconds } from './schemas.ts';
+
+/** What models are for; each is for one thing. */
+export const MODEL_TASKS = ['speech', 'transcription', 'chat', 'embeddings', 'video'] as const;
+export type ModelTask = (typeof MODEL_TASKS)[number];
+
+/** A model that requests may name. */
+export interface ListedModel {
+  readonly id: string;
+  readonly task: ModelTask;
+}
 
 const Model = t.Object({
   id: t.String({ examples: ['svc-tts'] }),
   object: t.Literal('model'),
   created: UnixSeconds,
   owned_by: t.String({ examples: ['system'] }),
+  task: oneOf(MODEL_TASKS, { description: 'What it is for.' }),
 });
 
 /**
  * GET /v1/models and /v1/models/{id}, as in OpenAI's SDK.
- * @param ids every model id of CONFIG, in its order.
+ * @param listed the models that can be asked for, in the order of CONFIG.
  * @param created Unix seconds at which the list was made.
  */
-export function modelRoutes(ids: readonly string[], created: number) {
-  const models = ids.map((id) => ({ id, object: 'model' as const, created, owned_by: 'system' }));
+export function modelRoutes(listed: readonly ListedModel[], created: number) {
+  const models = listed.map(({ id, task }) => ({
+    ...{ id, object: 'model' as const, created, owned_by: 'system' },
+    task,
+  }));
   return new Elysia({ name: 'models', tags: ['models'] })
     .get('/v1/models', () => ({ object: 'list' as const, data: models }), {
       response: { 200: t.Object({ object: t.Literal('list'), data: t.Array(Model) }) },
-      detail: { summary: 'All models' },
+      detail: {
+        summary: 'All models',
+        description:
+          'Ids that requests may name as `model`, in the order of CONFIG. `task` says what each is for.',
+      },
     })
     .get(
       '/v1/models/:model',
       ({ params }) => {
         const found = models.find((model) => model.id === params.model);
         if (found !== undefined) return found;
-        throw unknownModel(ids, 'not_found');
+        throw unknownModel(
+          listed.map(({ id }) => id),
+          'not_found',
+        );
       },
       {
         params: t.Object({ model: t.String({ description: 'Id of a model.', example: 'svc-tts' }) }),
         response: { 200: Model, 404: ErrorSchema },
-        detail: { summary: 'One model' },
+        detail: { summary: 'One model', description: 'Tells whether an id can be used now.' },
       },
     );
 }

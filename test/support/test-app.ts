@@ -97,7 +97,7 @@ export function testApp(options: TestAppOptions = {}): TestApp {
     origins: originRules(options.allowedOrigins),
     requestLimits: options.requestLimits ?? noRequestLimits,
     requestBytes: options.requestBytes ?? 64 * 1024,
-    modelIds: ['svc-tts', 'svc-tts-fast'],
+    models: ['svc-tts', 'svc-tts-fast'].map((id) => ({ id, task: 'speech' })),
     keys,
     usage,
     credits,
