@@ -5,6 +5,7 @@ import {
   Box,
   Burger,
   Group,
+  type MantineColorScheme,
   Menu,
   NavLink,
   ScrollArea,
@@ -135,17 +136,16 @@ function Account() {
           </ActionIcon>
         </Menu.Target>
         <Menu.Dropdown>
-          {SCHEMES.map(({ value, label }) => (
-            <Menu.Item
-              key={value}
-              onClick={() => setColorScheme(value)}
-              role="menuitemradio"
-              aria-checked={colorScheme === value}
-              rightSection={colorScheme === value && <Icon name="check" size={16} />}
-            >
-              {label}
-            </Menu.Item>
-          ))}
+          <Menu.RadioGroup
+            value={colorScheme}
+            onChange={(value) => setColorScheme(value as MantineColorScheme)}
+          >
+            {SCHEMES.map(({ value, label }) => (
+              <Menu.RadioItem key={value} value={value}>
+                {label}
+              </Menu.RadioItem>
+            ))}
+          </Menu.RadioGroup>
         </Menu.Dropdown>
       </Menu>
       <ActionIcon variant="default" onClick={signOut} aria-label="Sign out" title="Sign out">

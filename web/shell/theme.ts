@@ -1,4 +1,4 @@
-import { type CSSVariablesResolver, createTheme, type MantineColorScheme } from '@mantine/core';
+import { Badge, type CSSVariablesResolver, createTheme, type MantineColorScheme } from '@mantine/core';
 
 /** Calm and dense: small controls, one accent, no shadows where a line does. */
 export const theme = createTheme({
@@ -10,6 +10,10 @@ export const theme = createTheme({
   defaultRadius: 'md',
   headings: { fontWeight: '600' },
   cursorType: 'pointer',
+  components: {
+    // States are words of the service, written as it writes them.
+    Badge: Badge.extend({ defaultProps: { tt: 'none', fw: 500 } }),
+  },
 });
 
 /** Names of colours that texts and badges of the console use. */
