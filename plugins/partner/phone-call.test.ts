@@ -1,5 +1,5 @@
 import { heapStats } from 'bun:jsc';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type {
   HeardAudio,
   SttEngine,
@@ -7,11 +7,12 @@ import type {
   TranscriptionRequest,
 } from '../../src/contract/engine.ts';
 import { ServiceError } from '../../src/contract/error.ts';
+import { createMetrics } from '../../src/http/metrics.ts';
 import { CLOSE, type Socket } from '../../src/http/socket.ts';
 import { noTracer } from '../../src/kit/spans.ts';
-import { noMetrics } from '../../test/support/doubles.ts';
 import { settled } from '../../test/support/fake-vad-engine.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
+import { metricValue } from '../../test/support/metric-values.ts';
 import { RecordedCalls, type RecordedCallsOptions } from '../../test/support/recorded-calls.ts';
 import { RecordingLogger } from '../../test/support/recording-logger.ts';
 import { OrderedVadEngine, type VadOrder } from '../../test/support/scripted-engines.ts';
@@ -126,16 +127,18 @@ function calling({ speech = [], query = '', partialMs = 0, ...options }: Options
   const log = new RecordingLogger();
   const clock = new ManualClock();
   const billing = new RecordedCalls(options);
+  const metrics = createMetrics(clock);
+  onTestFinished(() => metrics.close());
   const calls = new PhoneCalls({
     stt: { ids: ['svc-stt'], get: (id): SttEngine | undefined => (id === 'svc-stt' ? engine : undefined) },
-    ...{ vad, calls: billing, clock, log, metrics: noMetrics, tracer: noTracer },
+    ...{ vad, calls: billing, clock, log, metrics, tracer: noTracer },
     ...{ perOrganization: 1, silenceMs: 300, partialMs },
   });
   const call = calls.open(CALLER, new URLSearchParams(query));
   const socket = new FakeSocket(call);
   call.opened(socket);
   return {
-    ...{ engine, vad, log, clock, calls, call, socket, billing },
+    ...{ engine, vad, log, clock, metrics, calls, call, socket, billing },
     rows: billing.rows,
     start: (fields: object = {}) => call.received(JSON.stringify({ ...START, ...fields })),
     async talk(lengthMs: number, rateHz = RATE_HZ) {
@@ -302,10 +305,14 @@ describe('a turn of the customer', () => {
 
 describe('partials', () => {
   it('have all of the turn so far, again and again, and end with it', async () => {
-    const { start, talk, told, engine } = calling({ speech: [ONE_TURN], partialMs: 400 });
+    const { start, talk, told, engine, metrics } = calling({ speech: [ONE_TURN], partialMs: 400 });
     start();
     await talk(3000);
     expect(told()).toEqual(['partial: so far 0', 'partial: so far 1', 'partial: so far 2', 'final: Turn 0.']);
+    expect(await metricValue(metrics, 'partner_partials_total')).toBe(3);
+    expect(await metricValue(metrics, 'partner_turns_total{status="completed"}')).toBe(1);
+    expect(await metricValue(metrics, 'partner_final_seconds_count')).toBe(1);
+    expect(await metricValue(metrics, 'partner_open_calls')).toBe(1);
     // From 200 ms on: known at 600, and again after each 400 ms.
     expect(engine.partials.map(({ samples }) => samples.length / 16)).toEqual([500, 900, 1300]);
     expect(engine.partials.flatMap(({ samples }) => samples).every((each) => each > 0)).toBe(true);

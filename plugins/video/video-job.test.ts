@@ -58,7 +58,9 @@ describe('a run', () => {
       `videos/${app.id}/${runner}.mp4`,
       `videos/${app.id}/${runner}.webp`,
     ]);
-    expect(await app.metrics.render()).toContain('videos_ended_total{status="completed"} 1');
+    const page = await app.metrics.render();
+    expect(page).toContain('videos_ended_total{status="completed"} 1');
+    expect(page).toContain('video_making_seconds_count{model="vid-2.0"} 1');
   });
 
   it('tells the engine all that was asked, with the clip on this machine’s disk', async () => {

@@ -3,14 +3,15 @@ import { openDiskBlobs } from '../../src/blobs/disk-blobs.ts';
 import { LISTEN_RATE_HZ } from '../../src/contract/audio.ts';
 import { ServiceError } from '../../src/contract/error.ts';
 import { clipBlob, type VoiceRecord } from '../../src/contract/voice-store.ts';
+import { createMetrics } from '../../src/http/metrics.ts';
 import { openSqlite } from '../../src/records/sqlite-records.ts';
 import { voiceStore } from '../../src/records/voice-store.ts';
 import { chunks } from '../../test/cases/blob-store.cases.ts';
 import { voiceRecord } from '../../test/cases/voice-store.cases.ts';
-import { noMetrics } from '../../test/support/doubles.ts';
 import { FakeFitter, type FakeFitterOptions, FakeSpeakers } from '../../test/support/fake-speakers.ts';
 import { FakeVadEngine } from '../../test/support/fake-vad-engine.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
+import { metricValue } from '../../test/support/metric-values.ts';
 import { RecordingLogger } from '../../test/support/recording-logger.ts';
 import { tempDir } from '../../test/support/temp-dir.ts';
 import { sine } from '../../test/support/wav-files.ts';
@@ -39,12 +40,14 @@ async function setUp(fitting: FakeFitterOptions = {}, fitMs = 20_000) {
     { kind: 'stopped', endSample: 8 * LISTEN_RATE_HZ },
   ] as const;
   const vad = new FakeVadEngine({ script: () => events.map((event) => ({ atSample: 1, event })) });
+  const metrics = createMetrics(new ManualClock());
+  onTestFinished(() => metrics.close());
   const job = voiceJob({
     ...{ voices, blobs, vad, speakers, voiceFitter, log, fitMs },
-    metrics: voiceMetrics(noMetrics),
+    metrics: voiceMetrics(metrics),
   });
   return {
-    ...{ voices, blobs, log, speakers, voiceFitter, job },
+    ...{ voices, blobs, log, metrics, speakers, voiceFitter, job },
     run: (id: string, signal = never) => job.run(id, signal),
     async stored(overrides: Partial<VoiceRecord> = {}): Promise<VoiceRecord> {
       const voice = voiceRecord({ isImproving: true, adaptation: 'v1:0', ...overrides });
@@ -62,7 +65,7 @@ async function setUp(fitting: FakeFitterOptions = {}, fitMs = 20_000) {
 describe('the job of a voice', () => {
   it('saves each better adaptation, and then the voice is ready', async () => {
     const seen: unknown[] = [];
-    const { voices, voiceFitter, stored, run } = await setUp({
+    const { voices, voiceFitter, metrics, stored, run } = await setUp({
       async before(step) {
         const voice = await voices.find(id);
         seen.push([step, voice?.adaptation, voice?.isImproving]);
@@ -76,6 +79,7 @@ describe('the job of a voice', () => {
     ]);
     expect(await voices.find(id)).toMatchObject({ adaptation: 'v1:2', isImproving: false });
     expect(voiceFitter.improved).toEqual([{ from: 'v1:0', budgetMs: 20_000, owner: keyId }]);
+    expect(await metricValue(metrics, 'voice_adaptations_total')).toBe(2);
   });
 
   it('is done at once for a voice that is ready, and for none', async () => {

@@ -1,11 +1,13 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { noCallLimits } from '../../test/support/doubles.ts';
+import { metricValue } from '../../test/support/metric-values.ts';
 import { SPEECH_PRICE, sharedAccounts, speechCall } from '../../test/support/usage-parts.ts';
 import type { CallJournal } from '../contract/accounts-store.ts';
 import { ServiceError } from '../contract/error.ts';
 import { createMetrics } from '../http/metrics.ts';
 import { Accounts } from './accounts.ts';
 import { CallBooks } from './call-books.ts';
+import { creditNumber } from './credit-amounts.ts';
 import { priceList } from './prices.ts';
 import { rowMetrics } from './row-metrics.ts';
 
@@ -160,6 +162,10 @@ describe('a store that fails', () => {
     await shared.credits.grant('a', 100, 0);
     const closed = await accounts.open(speechCall(10));
     const discarded = await accounts.open(speechCall(20));
+    const { reserved } = await shared.credits.balance('a');
+    expect(reserved).toBeGreaterThan(0);
+    expect(await metricValue(metrics, 'usage_reserved_credits')).toBe(creditNumber(reserved));
+    expect(await metricValue(metrics, 'usage_open_calls')).toBe(2);
     await closed.close({ ...DONE, characters: 10 });
     await discarded.discard();
     expect(shared.log.lines).toMatchObject([
@@ -175,6 +181,8 @@ describe('a store that fails', () => {
     expect(await metrics.render()).toContain(
       'usage_rows_total{endpoint="/v1/audio/speech",status="completed"} 1',
     );
+    expect(await metricValue(metrics, 'usage_reserved_credits')).toBe(0);
+    expect(await metricValue(metrics, 'usage_open_calls')).toBe(0);
     metrics.close();
   });
 

@@ -3,11 +3,16 @@ import { documentedMetrics } from '../support/documented-metrics.ts';
 import {
   type LaunchedService,
   launchService,
+  NO_MODELS,
   NO_RECOGNISER,
   NO_TEXT,
+  SERVICE_KEY,
   speakStreamed,
 } from '../support/launcher.ts';
 import { seriesValue } from '../support/metric-values.ts';
+import { needs } from '../support/needs.ts';
+import { RealtimeClient } from '../support/realtime-client.ts';
+import { HAS_REDIS, startRedis } from '../support/redis.ts';
 
 /** What the real process shows at /metrics. */
 
@@ -61,4 +66,31 @@ it('a streamed speech moves what is counted of it', async () => {
   ).toBeGreaterThan(0);
   expect(seriesValue(after, 'inference_open_jobs{priority="interactive"}')).toBe(0);
   expect(moved('process_cpu_seconds_total')).toBeGreaterThan(0);
+});
+
+it('a socket is counted while it is open', async () => {
+  const open = async () => seriesValue(await page(), 'realtime_open_connections');
+  const url = `${service.baseUrl.replace('http', 'ws')}/v1/realtime`;
+  const client = await RealtimeClient.connect(url, { headers: { authorization: `Bearer ${SERVICE_KEY}` } });
+  await client.next('session.created');
+  expect(await open()).toBe(1);
+  await client.close();
+  await expect.poll(open).toBe(0);
+});
+
+it('a store that does not answer is counted', async (context) => {
+  needs(context, HAS_REDIS, 'Redis');
+  const redis = await startRedis();
+  const own = await launchService({
+    config: `${NO_MODELS}\n[rate_limits]\nrequests_per_minute_per_key = 600\n`,
+    env: { REDIS_URL: redis.url, PLUGINS: 'speech' },
+  });
+  const failures = async () =>
+    seriesValue(await (await own.fetch('/metrics')).text(), 'store_failures_total{store="redis"}');
+  expect((await own.fetch('/v1/models')).status).toBe(200);
+  expect(await failures()).toBeUndefined();
+  await redis.close();
+  expect((await own.fetch('/v1/models')).status).toBe(200);
+  expect(await failures()).toBe(1);
+  await own.stop();
 });

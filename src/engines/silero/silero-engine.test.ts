@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { eventsOf, vadEngineCases } from '../../../test/cases/vad-engine.cases.ts';
 import { noMetrics, silentLog } from '../../../test/support/doubles.ts';
+import { metricValue } from '../../../test/support/metric-values.ts';
 import { joined, withNoise } from '../../../test/support/sample-runs.ts';
 import { edgesOf, SPOKEN_RATE_HZ, silence, speak } from '../../../test/support/spoken.ts';
 import { tempDir } from '../../../test/support/temp-dir.ts';
@@ -8,6 +9,8 @@ import { loadConfig } from '../../config.ts';
 import type { Float32Samples } from '../../contract/audio.ts';
 import { DEFAULT_VAD_SETTINGS, type VadEngine } from '../../contract/engine.ts';
 import { StartError } from '../../contract/error.ts';
+import { createMetrics } from '../../http/metrics.ts';
+import { systemClock } from '../../kit/clock.ts';
 import { openVad, type VadOptions } from './silero-engine.ts';
 
 const { modelsDir } = loadConfig(process.env);
@@ -231,6 +234,27 @@ describe('limits and losses', () => {
     expect((await silent.write(joined([talk, silence(1000)]))).map(({ kind }) => kind)).toContain('stopped');
     expect(own.ready().ready).toBe(true);
     expect(await eventsOf(own, talk)).toEqual(await eventsOf(engine, talk));
+  });
+
+  it('tells how much it heard, how long that took, and of processes that died', async () => {
+    const metrics = createMetrics(systemClock);
+    onTestFinished(() => metrics.close());
+    const value = (series: string) => metricValue(metrics, series);
+    const { own, signal } = await openOwn({ metrics });
+    const stream = own.open(DEFAULT_VAD_SETTINGS, SPOKEN_RATE_HZ);
+    expect(await value('vad_open_streams')).toBe(1);
+    await stream.write(joined([silence(2000), spoken[0] ?? silence(0), silence(2000)]));
+    await stream.end();
+    stream.close();
+    expect(await value('vad_open_streams')).toBe(0);
+    expect(await value('vad_pass_seconds_count')).toBeGreaterThan(1);
+    expect(await value('vad_pass_seconds_sum')).toBeGreaterThan(0);
+    expect(await value('vad_audio_seconds_total{by="quiet"}')).toBeGreaterThan(2);
+    expect(await value('vad_audio_seconds_total{by="model"}')).toBeGreaterThan(0.3);
+    const during = eventsOf(own, spoken[2] ?? silence(0));
+    signal('SIGKILL');
+    await expect(during).rejects.toThrow();
+    expect(await value('worker_restarts_total{process="voice_activity"}')).toBe(1);
   });
 
   it('a process that hangs is killed', async () => {
