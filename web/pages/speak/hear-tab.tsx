@@ -121,8 +121,8 @@ export function HearTab() {
   );
 }
 
-function Heard({ hearing: { text, phase, ask } }: { readonly hearing: Hearing }) {
-  const isSilent = text === '' && phase === 'done' && ask !== undefined;
+function Heard({ hearing: { text, phase, ask, fault } }: { readonly hearing: Hearing }) {
+  const isSilent = phase === 'done' && fault === undefined;
   return (
     <section
       className={classes.heard}

@@ -14,7 +14,7 @@ describe('formOf', () => {
   const fields = (ask: Partial<HearingAsk>) =>
     [...formOf({ ...ASK, ...ask }).entries()].map(([name, value]) => [
       name,
-      value instanceof File ? value.name : value,
+      typeof value === 'string' ? value : (value as File).name,
     ]);
 
   it('asks for words as they come', () => {

@@ -1,0 +1,65 @@
+import type { Locator, Page } from 'playwright-core';
+
+/** What a page led to the loudspeaker. */
+export interface PageLoudness {
+  /** Seconds that were louder than -50 dB. */
+  readonly loudS: number;
+  /** Power of these, in dB of full scale. */
+  readonly loudnessDb: number;
+}
+
+/** Measures what a page plays through the Web Audio API from now on. */
+export async function measureLoudness(page: Page): Promise<void> {
+  await page.evaluate(MEASURE);
+}
+
+/** What was played since then. */
+export async function playedBy(page: Page): Promise<PageLoudness> {
+  const { loudS, squares, samples } =
+    await page.evaluate<Record<'loudS' | 'squares' | 'samples', number>>('played');
+  return { loudS, loudnessDb: 10 * Math.log10(squares / samples) };
+}
+
+/** What the browser complained of, but for how this measures, and for refusals of the service, which are answers. */
+export function ownFaults(faults: readonly string[]): readonly string[] {
+  return faults.filter((fault) => !/ScriptProcessorNode|responded with a status of 4\d\d/.test(fault));
+}
+
+/** Length of what an audio element plays, in seconds; NaN before it is known. */
+export function durationOf(audio: Locator): Promise<number> {
+  return audio.evaluate((element) => (element as unknown as { duration: number }).duration);
+}
+
+/** What gives a browser a microphone that plays a WAV file over and over, and lets pages have it. */
+export const microphoneOf = (file: string): readonly string[] => [
+  '--use-fake-device-for-media-stream',
+  '--use-fake-ui-for-media-stream',
+  `--use-file-for-fake-audio-capture=${file}`,
+];
+
+const MEASURE = `
+  globalThis.played = { loudS: 0, squares: 0, samples: 0 };
+  const connect = AudioNode.prototype.connect;
+  AudioNode.prototype.connect = function (target, ...more) {
+    if (target instanceof AudioDestinationNode) {
+      const { context } = this;
+      context.meter ??= (() => {
+        const meter = context.createScriptProcessor(256, 1, 1);
+        meter.onaudioprocess = ({ inputBuffer }) => {
+          const samples = inputBuffer.getChannelData(0);
+          let squares = 0;
+          for (const sample of samples) squares += sample * sample;
+          if (Math.sqrt(squares / samples.length) < 0.00316) return;
+          played.loudS += samples.length / context.sampleRate;
+          played.squares += squares;
+          played.samples += samples.length;
+        };
+        connect.call(meter, context.destination);
+        return meter;
+      })();
+      connect.call(this, context.meter);
+    }
+    return connect.call(this, target, ...more);
+  };
+  undefined;
+`;
