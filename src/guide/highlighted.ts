@@ -1,19 +1,31 @@
 /** Code with its words marked for the style sheet. The only importer of highlight.js. */
 
-import hljs from 'highlight.js/lib/core';
-import bash from 'highlight.js/lib/languages/bash';
-import ini from 'highlight.js/lib/languages/ini';
-import json from 'highlight.js/lib/languages/json';
-import python from 'highlight.js/lib/languages/python';
-import typescript from 'highlight.js/lib/languages/typescript';
-import yaml from 'highlight.js/lib/languages/yaml';
+import { createRequire } from 'node:module';
 
-/** Languages by the names that fenced blocks give them. */
-const LANGUAGES = { sh: bash, toml: ini, json, python, ts: typescript, yaml };
-for (const [name, language] of Object.entries(LANGUAGES)) hljs.registerLanguage(name, language);
+/** What is used of it: its own types would give a browser's to every file of the service. */
+interface Highlighter {
+  registerLanguage(name: string, language: unknown): void;
+  highlight(code: string, options: { readonly language: string }): { readonly value: string };
+}
+
+const load = createRequire(import.meta.url);
+const highlighter: Highlighter = load('highlight.js/lib/core');
+
+/** Languages of highlight.js by the names that fenced blocks give them. */
+const LANGUAGES = {
+  sh: 'bash',
+  toml: 'ini',
+  json: 'json',
+  python: 'python',
+  ts: 'typescript',
+  yaml: 'yaml',
+} as const;
+for (const [name, language] of Object.entries(LANGUAGES)) {
+  highlighter.registerLanguage(name, load(`highlight.js/lib/languages/${language}`));
+}
 
 /** The code as HTML; of a language that is not known, without marks. */
 export function highlighted(code: string, language: string): string {
   if (!Object.hasOwn(LANGUAGES, language)) return Bun.escapeHTML(code);
-  return hljs.highlight(code, { language }).value;
+  return highlighter.highlight(code, { language }).value;
 }
