@@ -29,6 +29,7 @@ const PATIENCE = { timeout: 60_000 };
 let service: LaunchedService;
 let browser: Browser;
 beforeAll(async () => {
+  if (!HAS_CHROMIUM) return;
   service = await launchService({ config: CONFIG, env: { PLUGINS: 'batch,responses' } });
   browser = await launchBrowser();
 }, 180_000);
@@ -167,15 +168,17 @@ test('a batch from texts that are typed runs until it is cancelled', async () =>
   expect(faults).toEqual([]);
 });
 
-test('the pages fit a phone', async () => {
-  const { page } = await opened({ width: PHONE_WIDTH });
+test('the pages fit a phone, in the dark', async () => {
+  const { page } = await opened({ width: PHONE_WIDTH, scheme: 'dark' });
   await page.getByRole('button', { name: 'New batch' }).click();
   await page.getByLabel('Input file').setInputFiles(jsonl(line('a')));
   await page.getByText('"custom_id":"a"').waitFor();
   await expectNoSidewaysScroll(page);
+  await expectAccessible(page);
   await screenshot(page, 'batches-new-phone');
   await page.getByRole('button', { name: 'All batches' }).click();
   await page.getByRole('row').first().waitFor();
   await expectNoSidewaysScroll(page);
+  await expectAccessible(page);
   await screenshot(page, 'batches-list-phone');
 });

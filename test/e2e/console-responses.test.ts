@@ -29,6 +29,7 @@ const PATIENCE = { timeout: 120_000 };
 let service: LaunchedService;
 let browser: Browser;
 beforeAll(async () => {
+  if (!HAS_CHROMIUM) return;
   service = await launchService({ config: NO_SPEAKER + NO_RECOGNISER, env: { PLUGINS: 'responses' } });
   browser = await launchBrowser();
 }, 300_000);
@@ -238,8 +239,9 @@ test('a refusal is told at the field that the service names', { timeout: 120_000
   expect(await turn(page, 1).count()).toBe(0);
 });
 
-test('the page fits a phone, with the settings after the conversation', async () => {
-  const { page } = await opened({ width: PHONE_WIDTH });
+test('the page fits a phone, in the dark', async () => {
+  const { page } = await opened({ width: PHONE_WIDTH, scheme: 'dark' });
   await expectNoSidewaysScroll(page);
+  await expectAccessible(page);
   await screenshot(page, 'responses-phone');
 });

@@ -27,6 +27,7 @@ let clip: Uint8Array<ArrayBuffer>;
 let service: LaunchedService;
 let browser: Browser;
 beforeAll(async () => {
+  if (!HAS_CHROMIUM) return;
   const folder = await mkdtemp(join(tmpdir(), 'console-video-'));
   clip = await smallClip(folder);
   await rm(folder, { recursive: true });
@@ -138,13 +139,15 @@ test('what cannot be continued is told at its field', { timeout: 120_000 }, asyn
     .toBe('true');
 });
 
-test('the pages fit a phone', async () => {
-  const { page } = await opened({ width: PHONE_WIDTH });
+test('the pages fit a phone, in the dark', async () => {
+  const { page } = await opened({ width: PHONE_WIDTH, scheme: 'dark' });
   await page.getByRole('article').first().waitFor(PATIENCE);
   await expectNoSidewaysScroll(page);
+  await expectAccessible(page);
   await screenshot(page, 'video-list-phone');
   await chooseClip(page);
   await page.getByText('400x300, 2.0 s').waitFor(PATIENCE);
   await expectNoSidewaysScroll(page);
+  await expectAccessible(page);
   await screenshot(page, 'video-new-phone');
 });

@@ -211,7 +211,7 @@ function LocalPreview({ file, model }: { readonly file: File; readonly model: st
           controls
           preload="metadata"
           className={classes.player}
-          style={{ maxHeight: '16rem' }}
+          style={{ maxHeight: '16rem', width: 'auto', maxWidth: '100%' }}
           aria-label="The clip"
           onLoadedMetadata={({
             currentTarget: { videoWidth: width, videoHeight: height, duration: seconds },

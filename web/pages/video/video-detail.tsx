@@ -11,7 +11,7 @@ import { saveFile } from '../../parts/save-file.ts';
 import { useObjectUrl } from '../../parts/use-object-url.ts';
 import { timeWords } from '../../parts/words.ts';
 import { clipMemory, type Origin } from './clip-memory.ts';
-import { PlayThrough } from './play-through.tsx';
+import { PlayThrough, start } from './play-through.tsx';
 import { useContent } from './use-content.ts';
 import classes from './video.module.css';
 import { hasEnded, VideoStatus } from './video-status.tsx';
@@ -182,7 +182,7 @@ function SideBySide({ clip, segment }: { readonly clip: string | undefined; read
   const playBoth = () => {
     for (const video of stage.current?.querySelectorAll('video') ?? []) {
       video.currentTime = 0;
-      void video.play();
+      start(video);
     }
   };
   return (
