@@ -135,6 +135,11 @@ describe('rate limits', () => {
   });
 });
 
+test('jobs are run unless they are left to machines that share the database', () => {
+  expect(loadConfig({}).runsJobs).toBe(true);
+  expect(loadConfig({ RUN_JOBS: 'off', DATABASE_URL: 'postgres://u@h/d' }).runsJobs).toBe(false);
+});
+
 describe('files', () => {
   test('lie under DATA_DIR unless there is a bucket', () => {
     const { blobs } = loadConfig({ DATA_DIR: '/srv/data' });
@@ -265,6 +270,8 @@ describe('environment', () => {
     [{ API_KEYS: 'a:b,a:c' }, 'API_KEYS, entry 2: this key is listed twice'],
     [{ DATABASE_URL: 'mysql://u:hunter2@db/x' }, 'DATABASE_URL must be a URL such as postgres://'],
     [{ DATABASE_URL: 'postgres://:hunter2@db/x' }, 'DATABASE_URL must name a user'],
+    [{ RUN_JOBS: 'off' }, 'RUN_JOBS=off needs DATABASE_URL'],
+    [{ RUN_JOBS: 'no', DATABASE_URL: 'postgres://u@h/d' }, 'RUN_JOBS must be'],
     [{ REDIS_URL: 'http://:hunter2@r' }, 'REDIS_URL must be redis://host:port'],
     [
       { S3_SECRET_ACCESS_KEY: 'hunter2' },

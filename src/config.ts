@@ -85,6 +85,8 @@ export interface Config {
   readonly rateLimits: LimitSettings;
   /** What machines share; undefined on one alone. */
   readonly redisUrl: Secret | undefined;
+  /** False where jobs are made and worked on elsewhere. */
+  readonly runsJobs: boolean;
   /** Undefined traces nothing. */
   readonly tracing: TracingSettings | undefined;
 }
@@ -210,6 +212,11 @@ export const ENVIRONMENT = [
       '`redis://…`: rate limits are counted and jobs (batches, voices, videos) are handed out there, for all machines together',
   },
   {
+    name: 'RUN_JOBS',
+    fallback: 'on',
+    meaning: '`off` leaves jobs to the other machines that share DATABASE_URL with this one',
+  },
+  {
     name: 'S3_ENDPOINT',
     fallback: '–',
     meaning:
@@ -245,7 +252,8 @@ export const ENVIRONMENT = [
   {
     name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
     fallback: '–',
-    meaning: '`http://host:4318` of an OpenTelemetry collector: traces are sent there, as OTLP over HTTP; without it none are made',
+    meaning:
+      '`http://host:4318` of an OpenTelemetry collector: traces are sent there, as OTLP over HTTP; without it none are made',
   },
   {
     name: 'OTEL_EXPORTER_OTLP_HEADERS',
@@ -290,6 +298,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     http: httpSettings(file),
     rateLimits: rateLimits(file),
     redisUrl: redisUrl(env),
+    runsJobs: runsJobs(env),
     tracing: tracingSettings(env),
     shutdownGraceMs: env.integer('SHUTDOWN_GRACE_MS', 0, 3_600_000) ?? 30_000,
     logLevel: env.choice<LogLevel>('LOG_LEVEL', ['debug', 'info', 'warn', 'error', 'silent']) ?? 'info',
@@ -496,6 +505,14 @@ function s3Bucket(name: string): string {
   if (/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(name)) return name;
   throw new ConfigError(
     'Environment variable S3_BUCKET must be 3 to 63 of a-z 0-9 . - and begin and end with a letter or a digit.',
+  );
+}
+
+function runsJobs(env: EnvironmentReader): boolean {
+  if (env.choice('RUN_JOBS', ['on', 'off']) !== 'off') return true;
+  if (env.text('DATABASE_URL') !== undefined) return false;
+  throw new ConfigError(
+    'RUN_JOBS=off needs DATABASE_URL: without it there is no other machine that does the jobs.',
   );
 }
 

@@ -16,14 +16,29 @@ export interface JobSettings {
   readonly clock: Clock;
   readonly log: Logger;
   readonly tracer?: Tracer;
+  /** False: jobs are made known here, and run elsewhere. */
+  readonly runs: boolean;
 }
 
 /**
  * Opens the queue: BullMQ where there is a Redis, else a table.
  * @throws StartError when Redis cannot be reached.
  */
-export async function openJobs({ redisUrl, store, ...words }: JobSettings): Promise<JobQueue> {
+export async function openJobs({ runs, ...settings }: JobSettings): Promise<JobQueue> {
+  const queue = await open(settings);
+  return runs ? queue : withoutRunners(queue);
+}
+
+async function open({ redisUrl, store, ...words }: Omit<JobSettings, 'runs'>): Promise<JobQueue> {
   if (redisUrl !== undefined) return bullmqJobs({ url: redisUrl, ...words });
   const self = { place: processPlace(), pid: process.pid, instance: crypto.randomUUID() };
   return sqlJobs({ store, ...words, self, isRunning });
+}
+
+function withoutRunners(queue: JobQueue): JobQueue {
+  return {
+    add: (...job) => queue.add(...job),
+    work: () => ({ stop: async () => undefined }),
+    close: () => queue.close(),
+  };
 }

@@ -1,0 +1,35 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { silentLog } from '../../test/support/doubles.ts';
+import { systemClock } from '../kit/clock.ts';
+import { jobStore } from '../records/job-store.ts';
+import { openSqlite } from '../records/sqlite-records.ts';
+import { openJobs } from './open-jobs.ts';
+
+test('a machine that runs no jobs makes them known, and another runs them', async () => {
+  const records = openSqlite(':memory:');
+  onTestFinished(() => records.close());
+  const settings = { redisUrl: undefined, store: jobStore(records), clock: systemClock, log: silentLog };
+  const serving = await openJobs({ ...settings, runs: false });
+  const working = await openJobs({ ...settings, runs: true });
+  onTestFinished(async () => {
+    await serving.close();
+    await working.close();
+  });
+  const ran: string[] = [];
+  const done = Promise.withResolvers<void>();
+  const handler = (name: string) => ({
+    kind: 'batch' as const,
+    concurrency: 1,
+    async run(id: string) {
+      ran.push(`${name} ${id}`);
+      done.resolve();
+      return { kind: 'done' as const };
+    },
+  });
+  const idle = serving.work(handler('serving'));
+  await serving.add('batch', 'batch_1');
+  working.work(handler('working'));
+  await done.promise;
+  expect(ran).toEqual(['working batch_1']);
+  await idle.stop();
+});
