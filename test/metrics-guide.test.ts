@@ -151,19 +151,37 @@ describe('the alarms', () => {
     const guide = [...metricsGuide().matchAll(/^\| ([A-Z]\w+) \|/gm)].map(([, name]) => name);
     expect(alerts.map(({ alert }) => alert)).toEqual(guide);
   });
+});
 
-  it('are rules to Prometheus, and its settings are settings', async (context) => {
-    needs(context, Bun.which('promtool') !== null, 'promtool');
+describe('promtool', () => {
+  const check = async (what: string, settings: string, ...files: readonly (readonly [string, string])[]) => {
     const folder = await tempDir();
-    const settings = join(folder, 'prometheus.yml');
-    const rules = new URL('../docker/alerts.yml', import.meta.url).pathname;
-    writeFileSync(settings, read('docker/prometheus.yml').replace('/etc/prometheus/alerts.yml', rules));
-    const { exitCode, stdout, stderr } = Bun.spawnSync(['promtool', 'check', 'config', settings]);
-    expect([exitCode, stdout.toString(), stderr.toString()]).toEqual([
-      0,
-      expect.stringContaining('SUCCESS'),
-      '',
-    ]);
+    for (const [name, text] of files) writeFileSync(join(folder, name), text);
+    const run = Bun.spawnSync(['promtool', 'check', what, join(folder, settings)]);
+    return { exitCode: run.exitCode, output: run.stdout.toString() + run.stderr.toString() };
+  };
+
+  it('takes the alarms and the settings of Prometheus', async (context) => {
+    needs(context, Bun.which('promtool') !== null, 'promtool');
+    const settings = read('docker/prometheus.yml').replace('/etc/prometheus/alerts.yml', 'alerts.yml');
+    const { exitCode, output } = await check(
+      ...(['config', 'prometheus.yml'] as const),
+      ...[['prometheus.yml', settings] as const, ['alerts.yml', read('docker/alerts.yml')] as const],
+    );
+    expect(exitCode, output).toBe(0);
+    expect(output).toContain(`SUCCESS: ${alerts.length} rules found`);
+  });
+
+  it('takes every expression of the dashboard', async (context) => {
+    needs(context, Bun.which('promtool') !== null, 'promtool');
+    const rules = expressions.map(({ expr }, at) => ({
+      record: `panel_${at}`,
+      expr: expr.replaceAll('$__rate_interval', '1m').replaceAll('$instance', '.*'),
+    }));
+    const text = JSON.stringify({ groups: [{ name: 'dashboard', rules }] });
+    const { exitCode, output } = await check('rules', 'rules.yml', ['rules.yml', text]);
+    expect(exitCode, output).toBe(0);
+    expect(output).toContain(`SUCCESS: ${expressions.length} rules found`);
   });
 });
 
