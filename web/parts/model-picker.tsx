@@ -9,8 +9,7 @@ export type ModelTask = 'speech' | 'transcription' | 'chat' | 'embeddings' | 'vi
 
 interface Model {
   readonly id: string;
-  /** Absent of a service that does not tell. */
-  readonly task?: ModelTask;
+  readonly task: ModelTask;
 }
 
 /** Chooses one of the service's models for a task; the first one until a person chose. */
@@ -32,7 +31,7 @@ export function ModelPicker(props: {
   } = useLoad(
     async (signal) => {
       const { data } = await client.list<Model>('v1/models', { signal });
-      const ids = data.filter((model) => model.task === undefined || model.task === task).map(({ id }) => id);
+      const ids = data.filter((model) => model.task === task).map(({ id }) => id);
       const [first] = ids;
       if (first !== undefined && (value === undefined || !ids.includes(value))) onChange(first);
       return ids;

@@ -16,11 +16,11 @@ export function Page(props: {
     <Stack gap="lg" maw={1120} mx="auto">
       <Group justify="space-between" align="flex-start" gap="sm">
         <Box flex="1 1 18rem">
-          <Title order={1} size="h2">
+          <Title order={1} size="h3">
             {props.title}
           </Title>
           {props.text !== undefined && (
-            <Text c="dimmed" maw="44rem">
+            <Text c="dimmed" size="sm" maw="44rem" mt={2}>
               {props.text}
             </Text>
           )}
