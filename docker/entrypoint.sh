@@ -1,6 +1,6 @@
 #!/bin/sh
-# Fetches what is missing, then becomes the service, so that signals reach it.
+# Fetches the models that are missing, then becomes the service, so that signals reach it.
 set -eu
 cd /app
-bun scripts/setup.ts
+bun scripts/models.ts fetch >&2
 exec bun src/main.ts

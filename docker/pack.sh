@@ -1,0 +1,28 @@
+#!/bin/sh
+# Puts what an image runs into a folder that is laid over its root. Usage: docker/pack.sh FOLDER cpu|cuda
+set -eu
+root="$1"
+provider="$2"
+cd "$(dirname "$0")/.."
+arch=$(node -p process.arch)
+
+mkdir -p "$root/app/native" "$root/app/.cache" "$root/usr/local/bin"
+cp "$(realpath "$(command -v bun)")" "$root/usr/local/bin/bun"
+cp -r LICENSE README.md bunfig.toml bun.lock package.json docker docs models plugins scripts src web "$root/app/"
+cp -r native/build "$root/app/native/"
+cp -r .cache/console "$root/app/.cache/"
+
+cd "$root/app"
+bun install --frozen-lockfile --production
+find src plugins models web \( -name '*.test.ts' -o -name '*.test.tsx' \) -delete
+
+# ONNX Runtime brings its libraries for every platform, llama.cpp's package those for every kind of processor.
+cd node_modules
+find onnxruntime-node/bin/napi-v6 -mindepth 2 -maxdepth 2 ! -path "*/linux/$arch" -exec rm -r {} +
+for llama in @fugood/node-llama-*; do
+  case "$llama" in
+    *-linux-"$arch") ;;
+    *-linux-"$arch"-"$provider") ;;
+    *) rm -r "$llama" ;;
+  esac
+done
