@@ -110,7 +110,7 @@ describe('keys', () => {
     expect((await second.fetch('/v1/models', withKey)).status).toBe(200);
 
     const list = await keys(dataDir, 'list');
-    expect(list.output).toMatch(/^key_[0-9a-f]{32} {2}default {2}sk-/);
+    expect(list.output).toMatch(/^key_[0-9a-f]{32} {2}default {2}admin {2}sk-/);
     expect(list.output).not.toContain(key);
     const id = list.output.split(' ')[0] ?? '';
     expect(await keys(dataDir, 'revoke', id)).toMatchObject({ exitCode: 0 });
@@ -127,6 +127,19 @@ describe('keys', () => {
     for (const file of ['service.sqlite', 'service.sqlite-wal']) {
       expect(readFileSync(join(dataDir, file)).includes(key)).toBe(false);
     }
+  });
+
+  test.each([
+    [[], 'member'],
+    [['--admin'], 'admin'],
+  ])('create %j makes the key of %s', async (options, role) => {
+    const dataDir = dataFolder();
+    const service = await launch({ dataDir });
+    const made = await keys(dataDir, 'create', ...options, '--org', 'acme');
+    const key = /^ {4}(sk-\S+)$/m.exec(made.output)?.[1] ?? '';
+    const answer = await service.fetch('/v1/organization', { headers: { 'x-api-key': key } });
+    expect(await answer.json()).toMatchObject({ id: 'acme', role, operator: false });
+    expect((await keys(dataDir, 'list')).output).toContain(`  acme  ${role}  sk-`);
   });
 
   test('organizations of fixed keys and of made ones are listed', async () => {
@@ -149,6 +162,9 @@ describe('keys', () => {
     [['create']],
     [['create', '--org', 'a b']],
     [['create', '--org']],
+    [['create', '--admin']],
+    [['create', '--org', 'a', '--admin', '--admin']],
+    [['create', '--org', 'a', '--owner']],
     [['drop']],
     [['revoke']],
     [['list', 'x']],
