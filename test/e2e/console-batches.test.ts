@@ -110,6 +110,11 @@ describe('a batch from a file', () => {
     const [failed] = results(await downloaded(page, 'Download errors'));
     expect(failed).toMatchObject({ custom_id: 'd', error: { code: 'model_not_found' } });
 
+    // Its address leads to it, and back.
+    await page.reload();
+    await page.getByText('The result files are there.').waitFor(PATIENCE);
+    await page.goBack();
+    await page.getByRole('button', { name: 'Start the batch' }).waitFor();
     await page.getByRole('button', { name: 'All batches' }).click();
     const row = page.getByRole('row').filter({ hasText: 'set: first' });
     await row.waitFor();

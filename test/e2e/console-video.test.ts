@@ -103,7 +103,10 @@ test('a clip becomes a segment, which plays beside it and after it', { timeout: 
 
 test('a video of ours is continued, found in the list, and deleted', { timeout: 300_000 }, async () => {
   const { page, faults } = await opened();
-  await page.getByRole('button', { name: PROMPT }).click();
+  await page.getByRole('link', { name: PROMPT }).click();
+  await page.getByText('it was not sent from this tab').waitFor(PATIENCE);
+  // Its address leads to it.
+  await page.reload();
   await page.getByText('it was not sent from this tab').waitFor(PATIENCE);
   await page.getByRole('button', { name: 'Continue it' }).click();
   await page.getByLabel('Prompt').fill('And on.');
@@ -115,7 +118,7 @@ test('a video of ours is continued, found in the list, and deleted', { timeout: 
   await expect.poll(() => page.getByRole('article').locator('img').count(), PATIENCE).toBe(2);
   await expectAccessible(page);
   await screenshot(page, 'video-list');
-  await page.getByRole('button', { name: 'And on.' }).click();
+  await page.getByRole('link', { name: 'And on.' }).click();
   await page.getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('button', { name: 'Delete it' }).click();
   await expect.poll(() => page.getByRole('article').count(), PATIENCE).toBe(1);

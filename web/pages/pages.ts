@@ -9,6 +9,8 @@ export interface ConsolePage {
   readonly icon: IconName;
   /** The plugin without which the page can do nothing; undefined for pages of the core. */
   readonly plugin?: string;
+  /** Whether what it shows has addresses too, below its own: `/batches/batch_1`. */
+  readonly hasPlaces?: true;
   /** Loaded when it is first opened. */
   readonly component: ComponentType;
 }
@@ -50,6 +52,7 @@ const batches: ConsolePage = {
   title: 'Batches',
   icon: 'batches',
   plugin: 'batch',
+  hasPlaces: true,
   component: lazy(() => import('./batches/batches-page.tsx')),
 };
 
@@ -58,6 +61,7 @@ const video: ConsolePage = {
   title: 'Video',
   icon: 'video',
   plugin: 'video',
+  hasPlaces: true,
   component: lazy(() => import('./video/video-page.tsx')),
 };
 

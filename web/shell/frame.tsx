@@ -65,7 +65,7 @@ export function Frame({ children }: { readonly children: ReactNode }) {
                 {title}
               </Text>
               {pages.map((page) => (
-                <PageLink key={page.path} page={page} isCurrent={path === page.path} />
+                <PageLink key={page.path} page={page} isCurrent={`${path}/`.startsWith(`${page.path}/`)} />
               ))}
             </Box>
           ))}

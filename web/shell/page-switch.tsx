@@ -12,14 +12,14 @@ export function PageSwitch() {
   const [path] = useLocation();
   return (
     // A page that cannot be shown does not keep another one from it.
-    <ErrorBoundary key={path}>
+    <ErrorBoundary key={path.split('/', 2).join('/')}>
       <Suspense fallback={<Loading />}>
         <Switch>
           <Route path="/">
             <Redirect to={PAGES[0].path} replace />
           </Route>
           {PAGES.map((page) => (
-            <Route key={page.path} path={page.path}>
+            <Route key={page.path} path={page.hasPlaces ? `${page.path}/*?` : page.path}>
               <PluginPage page={page} />
             </Route>
           ))}

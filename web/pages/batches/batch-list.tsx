@@ -1,4 +1,5 @@
 import { Anchor, Table, Text } from '@mantine/core';
+import { Link } from 'wouter';
 import { useSession } from '../../client/session.tsx';
 import { useLoad } from '../../client/use-load.ts';
 import { Empty } from '../../parts/empty.tsx';
@@ -15,7 +16,7 @@ const EVERY_MS = 10_000;
 const WHILE_RUNNING_MS = 2000;
 
 /** The organization's batches, newest first. */
-export function BatchList({ onOpen }: { readonly onOpen: (id: string) => void }) {
+export function BatchList() {
   const { client } = useSession();
   const paging = usePaging();
   const { after } = paging;
@@ -46,7 +47,7 @@ export function BatchList({ onOpen }: { readonly onOpen: (id: string) => void })
           </Table.Thead>
           <Table.Tbody>
             {value.data.map((batch) => (
-              <Row key={batch.id} batch={batch} onOpen={onOpen} />
+              <Row key={batch.id} batch={batch} />
             ))}
           </Table.Tbody>
         </Table>
@@ -56,12 +57,12 @@ export function BatchList({ onOpen }: { readonly onOpen: (id: string) => void })
   );
 }
 
-function Row({ batch, onOpen }: { readonly batch: Batch; readonly onOpen: (id: string) => void }) {
+function Row({ batch }: { readonly batch: Batch }) {
   const { total, completed, failed } = batch.request_counts;
   return (
     <Table.Tr>
       <Table.Td>
-        <Anchor component="button" type="button" size="sm" ff="monospace" onClick={() => onOpen(batch.id)}>
+        <Anchor component={Link} href={`/batches/${batch.id}`} size="sm" ff="monospace">
           {shortened(batch.id)}
         </Anchor>
         {batch.metadata !== null && (

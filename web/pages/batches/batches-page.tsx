@@ -1,27 +1,28 @@
 import { Button } from '@mantine/core';
-import { useState } from 'react';
+import { useLocation, useRoute } from 'wouter';
 import { Icon } from '../../parts/icon.tsx';
 import { Page } from '../../parts/page.tsx';
 import { BatchDetail } from './batch-detail.tsx';
 import { BatchList } from './batch-list.tsx';
 import { NewBatch } from './new-batch.tsx';
 
-type Shown =
-  | { readonly kind: 'list' }
-  | { readonly kind: 'new' }
-  | { readonly kind: 'batch'; readonly id: string };
-
+/** The list, at `/batches/new` what makes one, below `/batches/` a batch by its id. */
 export default function BatchesPage() {
-  const [shown, setShown] = useState<Shown>({ kind: 'list' });
-  const toList = () => setShown({ kind: 'list' });
-  const open = (id: string) => setShown({ kind: 'batch', id });
+  const [, navigate] = useLocation();
+  const [, params] = useRoute('/batches/:place?');
+  const place = params?.place;
+  const open = (id: string) => navigate(`/batches/${id}`);
   const action =
-    shown.kind === 'list' ? (
-      <Button leftSection={<Icon name="plus" size={16} />} onClick={() => setShown({ kind: 'new' })}>
+    place === undefined ? (
+      <Button leftSection={<Icon name="plus" size={16} />} onClick={() => open('new')}>
         New batch
       </Button>
     ) : (
-      <Button variant="default" leftSection={<Icon name="back" size={16} />} onClick={toList}>
+      <Button
+        variant="default"
+        leftSection={<Icon name="back" size={16} />}
+        onClick={() => navigate('/batches')}
+      >
         All batches
       </Button>
     );
@@ -31,9 +32,9 @@ export default function BatchesPage() {
       text="Many requests in one file, done within a day beside everything that is live."
       actions={action}
     >
-      {shown.kind === 'list' && <BatchList onOpen={open} />}
-      {shown.kind === 'new' && <NewBatch onMade={open} />}
-      {shown.kind === 'batch' && <BatchDetail id={shown.id} />}
+      {place === undefined && <BatchList />}
+      {place === 'new' && <NewBatch onMade={open} />}
+      {place !== undefined && place !== 'new' && <BatchDetail key={place} id={place} />}
     </Page>
   );
 }

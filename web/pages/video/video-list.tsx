@@ -1,14 +1,5 @@
-import {
-  AspectRatio,
-  Center,
-  Group,
-  Paper,
-  Progress,
-  SimpleGrid,
-  Stack,
-  Text,
-  UnstyledButton,
-} from '@mantine/core';
+import { AspectRatio, Center, Group, Paper, Progress, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Link } from 'wouter';
 import { useSession } from '../../client/session.tsx';
 import { useLoad } from '../../client/use-load.ts';
 import { Empty } from '../../parts/empty.tsx';
@@ -25,7 +16,7 @@ const EVERY_MS = 15_000;
 const WHILE_RUNNING_MS = 1500;
 
 /** The organization's videos, newest first. */
-export function VideoList({ onOpen }: { readonly onOpen: (id: string) => void }) {
+export function VideoList() {
   const { client } = useSession();
   const paging = usePaging();
   const { after } = paging;
@@ -46,7 +37,7 @@ export function VideoList({ onOpen }: { readonly onOpen: (id: string) => void })
       {value !== undefined && (
         <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }} spacing="md">
           {value.data.map((video) => (
-            <Card key={video.id} video={video} onOpen={onOpen} />
+            <Card key={video.id} video={video} />
           ))}
         </SimpleGrid>
       )}
@@ -55,7 +46,7 @@ export function VideoList({ onOpen }: { readonly onOpen: (id: string) => void })
   );
 }
 
-function Card({ video, onOpen }: { readonly video: Video; readonly onOpen: (id: string) => void }) {
+function Card({ video }: { readonly video: Video }) {
   const { id, prompt, model, seconds, size, status, progress, created_at: createdAt } = video;
   return (
     <Paper component="article" withBorder className={classes.card}>
@@ -63,11 +54,9 @@ function Card({ video, onOpen }: { readonly video: Video; readonly onOpen: (id: 
         {status === 'completed' ? <Thumbnail id={id} /> : <NotYet video={video} />}
       </AspectRatio>
       <Stack gap={4} p="sm">
-        <UnstyledButton onClick={() => onOpen(id)} className={classes.open}>
-          <Text size="sm" fw={500} lineClamp={2}>
-            {prompt}
-          </Text>
-        </UnstyledButton>
+        <Link href={`/video/${id}`} className={classes.open}>
+          {prompt}
+        </Link>
         <Group gap="xs">
           <VideoStatus status={status} />
           {status === 'in_progress' && (

@@ -1,24 +1,24 @@
 import { Button } from '@mantine/core';
-import { useState } from 'react';
+import { useLocation, useRoute } from 'wouter';
 import { Icon } from '../../parts/icon.tsx';
 import { Page } from '../../parts/page.tsx';
 import { NewVideo } from './new-video.tsx';
 import { VideoDetail } from './video-detail.tsx';
 import { VideoList } from './video-list.tsx';
 
-type Shown =
-  | { readonly kind: 'list' }
-  /** With the video that is to be continued, if one is. */
-  | { readonly kind: 'new'; readonly of?: string }
-  | { readonly kind: 'video'; readonly id: string };
-
+/**
+ * The list, at `/video/new` what makes one, at `/video/new/ID` what continues that video, below `/video/` one by its
+ * id.
+ */
 export default function VideoPage() {
-  const [shown, setShown] = useState<Shown>({ kind: 'list' });
-  const toList = () => setShown({ kind: 'list' });
-  const open = (id: string) => setShown({ kind: 'video', id });
+  const [, navigate] = useLocation();
+  const [, params] = useRoute('/video/:place?/:of?');
+  const { place, of } = params ?? {};
+  const toList = () => navigate('/video');
+  const open = (id: string) => navigate(`/video/${id}`);
   const action =
-    shown.kind === 'list' ? (
-      <Button leftSection={<Icon name="plus" size={16} />} onClick={() => setShown({ kind: 'new' })}>
+    place === undefined ? (
+      <Button leftSection={<Icon name="plus" size={16} />} onClick={() => open('new')}>
         Continue a clip
       </Button>
     ) : (
@@ -32,14 +32,14 @@ export default function VideoPage() {
       text="A clip goes in; a new segment that begins where it ends comes out."
       actions={action}
     >
-      {shown.kind === 'list' && <VideoList onOpen={open} />}
-      {shown.kind === 'new' && <NewVideo of={shown.of} onMade={open} />}
-      {shown.kind === 'video' && (
+      {place === undefined && <VideoList />}
+      {place === 'new' && <NewVideo key={of} of={of} onMade={open} />}
+      {place !== undefined && place !== 'new' && (
         <VideoDetail
-          key={shown.id}
-          id={shown.id}
+          key={place}
+          id={place}
           onDeleted={toList}
-          onContinue={(of) => setShown({ kind: 'new', of })}
+          onContinue={(id) => navigate(`/video/new/${id}`)}
         />
       )}
     </Page>
