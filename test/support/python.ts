@@ -24,7 +24,7 @@ export async function pinnedFor(script: string): Promise<string> {
  * @throws Error with the script's error output when it fails.
  */
 export async function runPython<Line>(script: string, input: object): Promise<Line[]> {
-  const PYTHONPATH = await packagesFor(script);
+  const PYTHONPATH = await pythonPackages(requirementsOf(script));
   const output = await run(['python3', script], `${JSON.stringify(input)}\n`, { PYTHONPATH });
   return output
     .split('\n')
@@ -32,9 +32,11 @@ export async function runPython<Line>(script: string, input: object): Promise<Li
     .map((line) => JSON.parse(line) as Line);
 }
 
-/** The folder with the packages. A folder by itself, and no virtual environment, for which some machines lack a part. */
-async function packagesFor(script: string): Promise<string> {
-  const requirements = requirementsOf(script);
+/**
+ * The folder with the packages that a requirements.txt pins. A folder by itself, and no virtual environment, for which
+ * some machines lack a part.
+ */
+export async function pythonPackages(requirements: string): Promise<string> {
   const name = createHash('sha256')
     .update(await readFile(requirements))
     .digest('hex');

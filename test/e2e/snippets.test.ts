@@ -1,0 +1,52 @@
+import { readdirSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type LaunchedService, launchService } from '../support/launcher.ts';
+import { needs } from '../support/needs.ts';
+import { HAS_PIP } from '../support/python.ts';
+import { furnish, isWhatItSays, runSnippet, snippetsOf } from '../support/snippets.ts';
+
+/** All code of the README and the guide, as it stands there, against one real process with the models that come with it. */
+
+const GUIDE = 'docs/guide';
+const PAGES = [
+  'README.md',
+  ...readdirSync(join(import.meta.dirname, '../..', GUIDE)).map((name) => `${GUIDE}/${name}`),
+];
+const WITH_CODE = PAGES.map((page) => ({ page, snippets: snippetsOf(page) })).filter(
+  ({ snippets }) => snippets.length > 0,
+);
+
+const PROGRAMS = { sh: ['bash', 'curl', 'jq'], ts: [], python: ['python3'] } as const;
+
+let service: LaunchedService;
+beforeAll(async () => {
+  service = await launchService();
+});
+afterAll(() => service?.stop());
+
+describe.each(WITH_CODE)('$page', ({ snippets }) => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'snippets-'));
+    await furnish(folder, snippets);
+    return () => rm(folder, { recursive: true, force: true });
+  });
+
+  test.for(snippets)('$number, $language', async (snippet, context) => {
+    const missing = PROGRAMS[snippet.language].find((name) => Bun.which(name) === null);
+    needs(context, missing === undefined, `${missing}`);
+    needs(context, snippet.language !== 'python' || HAS_PIP, 'Python with pip');
+    const { output, written } = await runSnippet(snippet, folder, service.baseUrl);
+    // One that leaves nothing shows nothing.
+    expect(output.trim() + written.join()).not.toBe('');
+    for (const name of written) expect(await isWhatItSays(join(folder, name)), name).toBe(true);
+  });
+});
+
+test('the guide has code in all three languages', () => {
+  const languages = WITH_CODE.flatMap(({ snippets }) => snippets.map(({ language }) => language));
+  expect(new Set(languages)).toEqual(new Set(['sh', 'ts', 'python']));
+});
