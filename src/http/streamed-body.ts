@@ -1,6 +1,5 @@
 /** Answers that are sent while they are being made. */
 
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { serverOf } from './connection-server.ts';
 
 /** Seconds without a byte after which a reader that does not take what is there is dropped. */
@@ -24,7 +23,7 @@ export function idleTimeoutOf(request: Request): IdleTimeout {
 }
 
 /**
- * A body that pulls one chunk at a time. What is done for a chunk is a part of the request, whoever asks for it.
+ * A body that pulls one chunk at a time, each in the context in which the body was made.
  * @param left aborted when the reader leaves, because a pull may be waiting for the next chunk; then `chunks`
  *   is returned.
  */
@@ -33,11 +32,10 @@ export function streamedBody(
   left: AbortController,
   idleTimeout: IdleTimeout,
 ): ReadableStream {
-  const inRequest = AsyncLocalStorage.snapshot();
   return new ReadableStream({
     async pull(controller) {
       idleTimeout.suspend();
-      const { done, value } = await inRequest(() => chunks.next());
+      const { done, value } = await chunks.next();
       idleTimeout.resume();
       if (done) controller.close();
       else controller.enqueue(value);
