@@ -44,6 +44,11 @@ describe('the process answers and lives', () => {
       `GET /v1/models HTTP/1.1\r\n${HEAD.replace('host: test', `host: ${host}`)}\r\n`,
       [400],
     ]),
+    [
+      'two hosts',
+      `GET /v1/models HTTP/1.1\r\n${HEAD.replace('host: test', 'host: test\r\nhost: other')}\r\n`,
+      [400],
+    ],
     ['an unknown method', `BREW /v1/models HTTP/1.1\r\n${HEAD}\r\n`, [0, 400, 405]],
     ['a header of 100 kB', `GET /v1/models HTTP/1.1\r\n${HEAD}x-long: ${'x'.repeat(100_000)}\r\n\r\n`, [431]],
     ['5000 headers', `GET /v1/models HTTP/1.1\r\n${HEAD}${'a: b\r\n'.repeat(5000)}\r\n`, [400, 431]],

@@ -1,0 +1,121 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { selfSigned } from '../support/certificate.ts';
+import { shake } from '../support/handshake.ts';
+import { type LaunchedService, launchService, NO_MODELS, SERVICE_KEY } from '../support/launcher.ts';
+
+/** Headers that protect browsers, on every kind of answer of the real process, with TLS and without. */
+
+const LISTED = 'https://app.test';
+
+let service: LaunchedService;
+let secureUrl: string;
+beforeAll(async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'headers-test-'));
+  const { cert, key } = selfSigned();
+  await writeFile(join(folder, 'cert.pem'), cert);
+  await writeFile(join(folder, 'key.pem'), key);
+  service = await launchService({
+    config: `${NO_MODELS}
+      [http]
+      allowed_origins = ["${LISTED}"]
+      strict_transport_seconds = 3600`,
+    env: {
+      ...{ TLS_CERT_FILE: join(folder, 'cert.pem'), TLS_KEY_FILE: join(folder, 'key.pem'), TLS_PORT: '0' },
+      METRICS_PORT: '0',
+    },
+  });
+  await rm(folder, { recursive: true });
+  secureUrl = `https://127.0.0.1:${portOf('listening with TLS')}`;
+});
+afterAll(() => service?.stop());
+
+const portOf = (message: string) => service.log().find(({ msg }) => msg === message)?.port;
+const ask = (url: string, headers: Record<string, string> = {}) =>
+  fetch(url, { headers, tls: { rejectUnauthorized: false } } as RequestInit);
+
+/** Public pages and files, as the OpenAPI document lists them. */
+async function publicPages(): Promise<string[]> {
+  const document = (await (await service.fetch('/swagger/json')).json()) as {
+    paths: Record<
+      string,
+      { get?: { security?: unknown[]; responses: Record<string, { content?: object }> } }
+    >;
+  };
+  return Object.entries(document.paths).flatMap(([path, { get }]) =>
+    Object.keys(get?.responses['200']?.content ?? {}).includes('text/html') && !path.includes('{')
+      ? [path]
+      : [],
+  );
+}
+
+describe('pages', () => {
+  test('run their own files alone, in no frame, and tell nobody where they are', async () => {
+    const pages = await publicPages();
+    expect(pages).toEqual(expect.arrayContaining(['/', '/swagger']));
+    for (const path of pages) {
+      const answer = await ask(`${service.baseUrl}${path}`);
+      const { headers } = answer;
+      const policy = headers.get('content-security-policy') ?? '';
+      expect([path, policy]).toEqual([path, expect.stringContaining("default-src 'none'")]);
+      expect([path, policy]).toEqual([path, expect.stringContaining("frame-ancestors 'none'")]);
+      const scripts = /script-src ([^;]*)/.exec(policy)?.[1] ?? '';
+      expect([path, scripts]).toEqual([path, expect.not.stringMatching(/unsafe|https?:|\*|data:|blob:/)]);
+      expect([path, headers.get('x-content-type-options')]).toEqual([path, 'nosniff']);
+      expect([path, headers.get('referrer-policy')]).toEqual([path, 'no-referrer']);
+      expect([path, headers.get('set-cookie')]).toEqual([path, null]);
+      expect([path, await answer.text()]).toEqual([path, expect.not.stringMatching(/\son\w+=|javascript:/)]);
+    }
+  });
+});
+
+describe('TLS', () => {
+  test('is asked for from then on, over TLS alone', async () => {
+    for (const path of ['/healthz', '/v1/models', '/v1/nothing', '/swagger']) {
+      const secure = await ask(`${secureUrl}${path}`, { 'x-api-key': SERVICE_KEY });
+      expect([path, secure.headers.get('strict-transport-security')]).toEqual([path, 'max-age=3600']);
+      const plain = await ask(`${service.baseUrl}${path}`, { 'x-api-key': SERVICE_KEY });
+      expect([path, plain.headers.get('strict-transport-security')]).toEqual([path, null]);
+    }
+  });
+});
+
+describe('every answer', () => {
+  test('is what its type says, is kept by nobody, and names no software', async () => {
+    const urls = [
+      ...['/v1/models', '/v1/nothing', '/healthz', '/readyz', '/v1/usage'].map(
+        (path) => service.baseUrl + path,
+      ),
+      `http://127.0.0.1:${portOf('metrics listening')}/metrics`,
+    ];
+    for (const url of urls) {
+      const { headers } = await ask(url, { 'x-api-key': SERVICE_KEY });
+      expect([url, headers.get('x-content-type-options')]).toEqual([url, 'nosniff']);
+      expect([url, headers.get('cache-control')]).toEqual([url, 'no-store']);
+      expect([url, headers.get('server') ?? headers.get('x-powered-by')]).toEqual([url, null]);
+    }
+  });
+});
+
+describe('origins', () => {
+  test('of the list may open a WebSocket, as may the service itself; others are 403', async () => {
+    const dial = async (origin: string, url = service.baseUrl) =>
+      (await shake(`${url}/v1/realtime?model=svc-tts`, { 'x-api-key': SERVICE_KEY, origin })).status;
+    expect(await dial(LISTED)).toBe(101);
+    expect(await dial(service.baseUrl)).toBe(101);
+    expect(await dial(secureUrl, secureUrl)).toBe(101);
+    expect(await dial('https://other.test')).toBe(403);
+    expect(await dial('null')).toBe(403);
+  });
+
+  test('that are not listed may not read answers', async () => {
+    const read = async (origin: string) =>
+      (await ask(`${service.baseUrl}/v1/models`, { origin, 'x-api-key': SERVICE_KEY })).headers.get(
+        'access-control-allow-origin',
+      );
+    expect(await read(LISTED)).toBe(LISTED);
+    expect(await read('https://other.test')).toBeNull();
+  });
+});
