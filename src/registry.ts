@@ -271,6 +271,8 @@ class Plugins implements Registry {
     await this.#closeInstance(entry);
     await this.#letGo(entry);
     this.#after(entry, 'stopped');
+    // What it had lies in the heap until somebody allocates much, which may be never: 25 ms now for some 50 MB.
+    Bun.gc(true);
     log.info('plugin stopped', { plugin });
   }
 
