@@ -185,6 +185,23 @@ describe('promtool', () => {
   });
 });
 
+it('Prometheus asks every node of the compose file that has it, at its port for metrics', () => {
+  const { services, ...compose } = Bun.YAML.parse(read('docker/compose.scale.yaml')) as {
+    services: Record<string, { image?: string; volumes?: string[] }>;
+    'x-node': { environment: { METRICS_PORT: string } };
+  };
+  const { METRICS_PORT: port } = compose['x-node'].environment;
+  const nodes = Object.keys(services).filter((name) => services[name]?.image === 'voice-service');
+  const { scrape_configs: configs } = Bun.YAML.parse(read('docker/prometheus.yml')) as {
+    scrape_configs: { static_configs: { targets: string[] }[] }[];
+  };
+  const targets = configs.flatMap(({ static_configs: all }) => all.flatMap(({ targets: each }) => each));
+  expect(targets).toEqual(nodes.map((name) => `${name}:${port}`));
+  expect(services.grafana?.volumes).toContain(
+    './grafana/voice-service.json:/var/lib/grafana/dashboards/voice-service.json:ro',
+  );
+});
+
 it('the provisioning of Grafana names the data source that it makes, and a folder of dashboards', () => {
   const sources = Bun.YAML.parse(read('docker/grafana/provisioning/datasources/prometheus.yml'));
   expect(sources).toMatchObject({ apiVersion: 1, datasources: [{ type: 'prometheus', isDefault: true }] });
