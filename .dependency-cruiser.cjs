@@ -87,10 +87,10 @@ module.exports = {
     ...consoleRules,
     {
       name: 'console-stands-alone',
-      comment: 'It knows the service by its wire alone',
+      comment: 'It knows the service by its wire alone, and types of that',
       severity: 'error',
       from: { path: '^web/', pathNot: TEST },
-      to: { path: '^(src|plugins|models|scripts|test|bench)/' },
+      to: { path: '^(src|plugins|models|scripts|test|bench)/', dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'console-pages-stand-alone',

@@ -43,6 +43,7 @@ describe('dependency directions', () => {
         join(ROOT, '.dependency-cruiser.cjs'),
         'src',
         'plugins',
+        'web',
       ],
       folder,
     );
@@ -53,6 +54,11 @@ describe('dependency directions', () => {
     'src/engines/engine.ts': "import { tool } from '../kit/tool.ts';\nexport const engine = tool;",
     'plugins/a/index.ts': "import { tool } from '../../src/kit/tool.ts';\nexport const a = tool;",
     'plugins/b/index.ts': 'export const b = 1;',
+    'web/client/client.ts':
+      "import type { a } from '../../plugins/a/index.ts';\nexport type Client = typeof a;",
+    'web/pages/x/x-page.tsx':
+      "import type { Client } from '../../client/client.ts';\nexport type X = Client;",
+    'web/pages/y/y-page.tsx': 'export const y = <p />;',
   };
 
   test('a tree that keeps them passes', async () => {
@@ -67,7 +73,7 @@ describe('dependency directions', () => {
       'kit-uses-contract-kit',
     ],
     ['src/contract/wrong.ts', "import '../kit/tool.ts';", 'contract-uses-contract'],
-    ['src/http/wrong.ts', "import '../engines/engine.ts';", 'http-uses-contract-kit-http'],
+    ['src/http/wrong.ts', "import '../engines/engine.ts';", 'http-uses-contract-kit-guide-http'],
     ['src/media/wrong.ts', "import '../engines/engine.ts';", 'media-uses-contract-kit-audio-media'],
     ['src/sandbox/wrong.ts', "import '../engines/engine.ts';", 'sandbox-uses-contract-kit-sandbox'],
     ['src/search/wrong.ts', "import '../engines/engine.ts';", 'search-uses-contract-kit-search'],
@@ -79,6 +85,10 @@ describe('dependency directions', () => {
     ['plugins/a/wrong.ts', "import '../b/index.ts';", 'plugin-uses'],
     ['plugins/a/wrong.ts', "import '../../src/engines/engine.ts';", 'plugin-uses'],
     ['src/engines/wrong.ts', "import '../../plugins/a/index.ts';", 'only-the-build-knows-plugins'],
+    ['web/client/wrong.ts', "import '../pages/x/x-page.tsx';", 'console-client-use-client'],
+    ['web/pages/x/wrong.tsx', "import '../y/y-page.tsx';", 'console-pages-stand-alone'],
+    ['web/pages/x/wrong.tsx', "import '../../../src/kit/tool.ts';", 'console-stands-alone'],
+    ['src/http/wrong.ts', "import '../../web/client/client.ts';", 'nothing-imports-the-console'],
     ['src/kit/wrong.ts', "import './gone.ts';", 'no-missing'],
     ['src/kit/wrong.ts', "export * from './wrong.ts';", 'no-cycles'],
   ])('%s with %j breaks %s', async (path, text, rule) => {

@@ -1,6 +1,5 @@
 /** What a request consumed: one row per API call (spec 1.8, contract `GET /v1/usage`). */
 
-import type { MicroCredits } from './accounts-store.ts';
 import type { Id } from './id.ts';
 
 /** Labels exactly as the spec prints them (spec 1, 4.3, 4.7); those that it does not print are method and path. */
@@ -61,7 +60,8 @@ export interface UsageDay {
   readonly outputTokens: number;
   readonly characters: number;
   readonly audioSeconds: number;
-  readonly charged: MicroCredits;
+  /** Integer millionths of a credit. */
+  readonly charged: number;
 }
 
 export interface UsageReader {
