@@ -47,14 +47,18 @@ export async function askSlowly(request: RawRequest): Promise<RawAnswer> {
   }
 }
 
-/** Everything until the other side closes, or breaks the connection. */
+/** Everything until the answer is whole, or the other side breaks the connection. */
 async function taken(socket: Socket, readBytes: number, pauseMs: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  let sincePause = 0;
+  let [bytes, sincePause] = [0, 0];
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   socket.on('data', (chunk: Buffer) => {
     chunks.push(chunk);
+    bytes += chunk.length;
     sincePause += chunk.length;
+    // Whether it closes behind the answer is the other side's matter.
+    const end = Buffer.concat(chunks.slice(-LAST_CHUNK.length)).subarray(-LAST_CHUNK.length);
+    if (end.equals(LAST_CHUNK) || (bytes < SHORT_BYTES && read(Buffer.concat(chunks)).isWhole)) resolve();
     if (sincePause < readBytes) return;
     sincePause = 0;
     socket.pause();
@@ -67,6 +71,9 @@ async function taken(socket: Socket, readBytes: number, pauseMs: number): Promis
 }
 
 const LINE = '\r\n';
+const LAST_CHUNK = Buffer.from(`${LINE}0${LINE}${LINE}`);
+/** An answer with a length is an error, and no longer than this. */
+const SHORT_BYTES = 10_000;
 
 /** An answer of HTTP/1.1 from its bytes (RFC 9112, 6 and 7.1). */
 export function read(bytes: Buffer): RawAnswer {
