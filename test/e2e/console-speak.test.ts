@@ -109,7 +109,7 @@ describe('speaking', () => {
 
   test('speaks faster, and gives all of it at once, as it was asked to', async () => {
     const slow = secondsOf(await spoken(ANSWER));
-    await page.getByText('When it is whole').click();
+    await page.getByText('At the end').click();
     const speed = page.getByRole('slider', { name: 'Speed' });
     await speed.focus();
     for (let step = 0; step < 20; step += 1) await page.keyboard.press('ArrowRight');

@@ -1,7 +1,7 @@
-import { useComputedColorScheme } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
 import WaveSurfer from 'wavesurfer.js';
 import { styleNonce } from '../client/style-nonce.ts';
+import { useSoundColors } from './sound-colors.ts';
 import classes from './waveform.module.css';
 
 const HEIGHT_PX = 72;
@@ -13,15 +13,18 @@ export default function DrawnWaveform(props: {
   readonly label: string;
 }) {
   const { sound, label } = props;
+  const place = useRef<HTMLDivElement>(null);
   const picture = useRef<HTMLDivElement>(null);
-  const controls = useRef<HTMLAudioElement>(null);
   const [isBroken, setBroken] = useState(false);
-  const scheme = useComputedColorScheme();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another scheme has other colours, which the picture is asked for
+  const colors = useSoundColors();
   useEffect(() => {
-    const [container, media] = [picture.current, controls.current];
-    if (container === null || media === null) return;
-    const style = getComputedStyle(container);
+    const [container, parent] = [picture.current, place.current];
+    if (container === null || parent === null) return;
+    // One for each sound: what draws would load again what an element had before.
+    const media = document.createElement('audio');
+    media.controls = true;
+    media.setAttribute('aria-label', label);
+    parent.append(media);
     const drawn = WaveSurfer.create({
       container,
       media,
@@ -30,22 +33,23 @@ export default function DrawnWaveform(props: {
       barGap: 1,
       barRadius: 2,
       cursorWidth: 1,
-      waveColor: style.getPropertyValue('--wave'),
-      progressColor: style.getPropertyValue('--heard'),
-      cursorColor: style.getPropertyValue('--heard'),
+      waveColor: colors.wave,
+      progressColor: colors.marked,
+      cursorColor: colors.marked,
       cspNonce: styleNonce(),
     });
     setBroken(false);
     drawn.on('error', () => setBroken(true));
     // Its failure is told by the event.
     drawn.loadBlob(sound).catch(() => undefined);
-    return () => drawn.destroy();
-  }, [sound, scheme]);
+    return () => {
+      drawn.destroy();
+      media.remove();
+    };
+  }, [sound, label, colors]);
   return (
-    <div className={classes.waveform}>
+    <div ref={place} className={classes.waveform}>
       <div ref={picture} aria-hidden="true" hidden={isBroken} />
-      {/* biome-ignore lint/a11y/useMediaCaption: what is said is the text that it was made of */}
-      <audio ref={controls} controls aria-label={label} />
     </div>
   );
 }

@@ -1,7 +1,7 @@
-import { useComputedColorScheme } from '@mantine/core';
 import { useEffect, useRef } from 'react';
 import { BAR_MS, heightOf, type LoudnessTrack } from './loudness-track.ts';
 import classes from './loudness-view.module.css';
+import { type SoundColors, useSoundColors } from './sound-colors.ts';
 
 const BAR_PX = 3;
 /** Times stand under the bars, so far apart. */
@@ -20,8 +20,7 @@ export function LoudnessView(props: {
 }) {
   const { track, label, heightPx = 96 } = props;
   const canvas = useRef<HTMLCanvasElement>(null);
-  const scheme = useComputedColorScheme();
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another scheme has other colours, which the canvas is asked for
+  const colors = useSoundColors();
   useEffect(() => {
     const drawn = canvas.current;
     if (drawn === null) return;
@@ -32,7 +31,7 @@ export function LoudnessView(props: {
     };
     const draw = () => {
       frame = 0;
-      paint(drawn, track);
+      paint(drawn, track, colors);
     };
     const end = track.subscribe(ask);
     const resized = new ResizeObserver(ask);
@@ -42,7 +41,7 @@ export function LoudnessView(props: {
       resized.disconnect();
       cancelAnimationFrame(frame);
     };
-  }, [track, scheme]);
+  }, [track, colors]);
   return (
     <canvas
       ref={canvas}
@@ -54,22 +53,20 @@ export function LoudnessView(props: {
   );
 }
 
-function paint(canvas: HTMLCanvasElement, track: LoudnessTrack): void {
+function paint(canvas: HTMLCanvasElement, track: LoudnessTrack, colors: SoundColors): void {
   const brush = canvas.getContext('2d');
   if (brush === null) return;
   const [width, height] = [canvas.clientWidth, canvas.clientHeight];
   canvas.width = Math.round(width * devicePixelRatio);
   canvas.height = Math.round(height * devicePixelRatio);
   brush.scale(devicePixelRatio, devicePixelRatio);
-  const style = getComputedStyle(canvas);
-  const [quiet, marked, words] = ['--bar', '--marked', '--words'].map((name) => style.getPropertyValue(name));
   const { bars, before, marks, lengthMs } = track;
   const bottom = height - TICKS_PX;
   /** Where a moment of the sound stands. */
   const xOf = (ms: number) => width - ((lengthMs - ms) / BAR_MS) * BAR_PX;
 
-  brush.fillStyle = words ?? '';
-  brush.font = `11px ${style.fontFamily}`;
+  brush.fillStyle = colors.words;
+  brush.font = `11px ${getComputedStyle(canvas).fontFamily}`;
   for (let second = 0; second * 1000 <= lengthMs; second += TICK_S) {
     const x = xOf(second * 1000);
     if (x >= 0) brush.fillText(`${second} s`, x + 2, height - 2);
@@ -79,10 +76,10 @@ function paint(canvas: HTMLCanvasElement, track: LoudnessTrack): void {
     const startMs = (before + at) * BAR_MS;
     const isMarked = marks.some((mark) => startMs + BAR_MS > mark.startMs && startMs < mark.endMs);
     const tall = Math.max(2, heightOf(bars[at] ?? 0) * (bottom - 6));
-    brush.fillStyle = (isMarked ? marked : quiet) ?? '';
+    brush.fillStyle = isMarked ? colors.marked : colors.wave;
     brush.fillRect(xOf(startMs), (bottom - tall) / 2, BAR_PX - 1, tall);
   }
-  brush.fillStyle = marked ?? '';
+  brush.fillStyle = colors.marked;
   for (const { startMs, endMs } of marks) {
     for (const ms of [startMs, endMs]) {
       if (Number.isFinite(ms)) brush.fillRect(Math.round(xOf(ms)), 0, 1, bottom);

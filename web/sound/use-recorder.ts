@@ -115,6 +115,7 @@ class Take {
   close(): void {
     this.#abort.abort();
     this.#microphone?.close();
+    this.#microphone = undefined;
     this.#tape = undefined;
   }
 }

@@ -1,4 +1,4 @@
-import { Button, Group, SegmentedControl, SimpleGrid, Stack, Text, Textarea } from '@mantine/core';
+import { Button, Group, Input, SegmentedControl, SimpleGrid, Stack, Text, Textarea } from '@mantine/core';
 import { useState } from 'react';
 import { useSession } from '../../client/session.tsx';
 import { FaultNote, faultOfField } from '../../parts/fault-note.tsx';
@@ -19,8 +19,8 @@ import { Charge } from './charge.tsx';
 /** The service's own limit, unless its operator set a lower one, which it then tells. */
 const MOST_CHARACTERS = 5000;
 const FORMATS = [
-  { value: 'pcm', label: 'While it is made' },
-  { value: 'wav', label: 'When it is whole' },
+  { value: 'pcm', label: 'As it is made' },
+  { value: 'wav', label: 'At the end' },
 ];
 /** Fields that have a place for what the service says of them. */
 const FIELDS = ['input', 'model', 'voice', 'speed'];
@@ -75,17 +75,15 @@ export function SpeakTab() {
                 shown={(value) => `${value.toFixed(2)} ×`}
                 onChange={setSpeed}
               />
-              <Stack gap={4}>
-                <Text size="sm" fw={500} id="speech-format">
-                  The audio comes
-                </Text>
+              <Input.Wrapper label="The audio comes" labelElement="div" labelProps={{ id: 'speech-format' }}>
                 <SegmentedControl
+                  fullWidth
                   aria-labelledby="speech-format"
                   data={FORMATS}
                   value={format}
                   onChange={(value) => setFormat(value as SpeechAsk['format'])}
                 />
-              </Stack>
+              </Input.Wrapper>
             </SimpleGrid>
             <Group gap="xs">
               <Button

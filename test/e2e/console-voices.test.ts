@@ -1,0 +1,178 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { READING_TEXTS } from '../../web/pages/voices/reading-texts.ts';
+import { wavFile } from '../../web/sound/wav.ts';
+import {
+  expectAccessible,
+  expectNoSidewaysScroll,
+  HAS_CHROMIUM,
+  launchBrowser,
+  type OpenConsole,
+  openConsole,
+  PHONE_WIDTH,
+  screenshot,
+} from '../support/console-browser.ts';
+import { type LaunchedService, launchService, NO_RECOGNISER, NO_TEXT } from '../support/launcher.ts';
+import { needs } from '../support/needs.ts';
+import { durationOf, measureLoudness, microphoneOf, ownFaults, playedBy } from '../support/page-sound.ts';
+import { SPOKEN_RATE_HZ, silence, speak } from '../support/spoken.ts';
+
+/** The page of stored voices in a real browser, whose microphone plays somebody who reads. */
+
+const CONFIG = `${NO_RECOGNISER}${NO_TEXT}
+[voices]
+fit_seconds = 1
+`;
+const PATIENCE = { timeout: 60_000 };
+
+/** Samples from -1 to 1 as the bytes of a WAV file. */
+async function wavOf(parts: readonly Float32Array[]): Promise<Buffer> {
+  const pieces = parts.map((part) => Int16Array.from(part, (sample) => sample * 0x7fff));
+  return Buffer.from(await wavFile(pieces, SPOKEN_RATE_HZ).arrayBuffer());
+}
+
+let service: LaunchedService;
+let browser: Browser;
+let folder: string;
+/** Somebody who reads, some eight seconds. */
+let reading: Float32Array;
+beforeAll(async () => {
+  if (!HAS_CHROMIUM) return;
+  folder = mkdtempSync(join(tmpdir(), 'console-voices-'));
+  const [first = new Float32Array(0)] = await speak([READING_TEXTS[0] ?? '']);
+  reading = first;
+  const microphone = join(folder, 'microphone.wav');
+  await writeFile(microphone, await wavOf([reading, silence(300)]));
+  service = await launchService({ config: CONFIG, env: { PLUGINS: 'speech,voices' } });
+  browser = await launchBrowser(microphoneOf(microphone));
+}, 300_000);
+afterAll(async () => {
+  await browser?.close();
+  await service?.stop();
+  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+});
+
+let opened: OpenConsole | undefined;
+let page: Page;
+beforeEach(async (context) => {
+  needs(context, HAS_CHROMIUM, 'Chromium');
+  await open(service.baseUrl);
+});
+afterEach(async () => {
+  await opened?.close();
+  expect(ownFaults(opened?.faults ?? [])).toEqual([]);
+});
+
+async function open(baseUrl: string): Promise<void> {
+  await opened?.close();
+  opened = await openConsole(browser, baseUrl, { path: '/voices' });
+  page = opened.page;
+  await measureLoudness(page);
+}
+
+/** The clip of a new voice as a file. */
+async function choose(buffer: Buffer): Promise<void> {
+  await page.getByRole('button', { name: 'New voice' }).click();
+  await page.getByText('Upload', { exact: true }).click();
+  await page
+    .getByLabel('Clip', { exact: true })
+    .setInputFiles({ name: 'a.wav', mimeType: 'audio/wav', buffer });
+  await page.getByLabel('What is said in it, word for word').fill(READING_TEXTS[0] ?? '');
+}
+
+async function store(name: string): Promise<void> {
+  await page.getByLabel('Name').fill(name);
+  await page.getByRole('checkbox', { name: /I have the consent/ }).check();
+  await page.getByRole('button', { name: 'Store the voice' }).click();
+}
+
+test('a voice is recorded, heard before it is sent, stored, used and deleted', async () => {
+  await page.getByText('No voices yet.').waitFor();
+  await page.getByRole('button', { name: 'New voice' }).click();
+  await page.getByText(READING_TEXTS[0] ?? '').waitFor();
+  await page.getByRole('button', { name: 'Record' }).click();
+  const clock = page.getByRole('timer', { name: 'Length of the recording' });
+  await expect
+    .poll(async () => Number.parseFloat((await clock.textContent()) ?? ''), PATIENCE)
+    .toBeGreaterThan(0.5);
+  await page.getByText('At least 5 s').waitFor();
+  const meter = page.getByRole('meter', { name: 'Level of the microphone' });
+  await expect
+    .poll(async () => Number(await meter.getAttribute('aria-valuenow')), PATIENCE)
+    .toBeGreaterThan(40);
+  await screenshot(page, 'voices-recording');
+  await page.getByText('Long enough').waitFor();
+  await expect
+    .poll(async () => Number.parseFloat((await clock.textContent()) ?? ''), PATIENCE)
+    .toBeGreaterThan(7);
+  await page.getByRole('button', { name: 'Stop' }).click();
+  const clipLength = () => durationOf(page.getByLabel('The clip', { exact: true }));
+  await expect.poll(clipLength, PATIENCE).toBeGreaterThan(7);
+  await expectAccessible(page);
+  await store('Reader');
+  await page.getByText('Reader is stored').waitFor(PATIENCE);
+
+  const voice = page.getByRole('listitem', { name: 'Reader' });
+  await voice.getByText(/^(improving|ready)$/).waitFor(PATIENCE);
+  await voice.getByRole('button', { name: 'Listen' }).click();
+  const keptLength = () => durationOf(page.getByLabel('The clip of Reader'));
+  await expect.poll(keptLength, PATIENCE).toBeGreaterThan(7);
+
+  await voice.getByRole('button', { name: 'Say something' }).click();
+  await voice.getByLabel('Text for Reader').fill('Good evening, and thank you for listening.');
+  await voice.getByRole('button', { name: 'Speak' }).click();
+  await page.getByLabel('What Reader said').waitFor(PATIENCE);
+  await expect.poll(async () => (await playedBy(page)).loudS, PATIENCE).toBeGreaterThan(1);
+  await screenshot(page, 'voices');
+  await expectAccessible(page);
+
+  const id = await voice.getByRole('code').textContent();
+  expect((await service.fetch(`/v1/audio/voices/${id}`)).status).toBe(200);
+  await voice.getByRole('button', { name: 'Delete' }).click();
+  const question = page.getByRole('dialog', { name: 'Delete Reader?' });
+  await question.getByRole('button', { name: 'Delete' }).click();
+  await page.getByText('No voices yet.').waitFor(PATIENCE);
+  expect((await service.fetch(`/v1/audio/voices/${id}`)).status).toBe(404);
+});
+
+test('a clip that is too short is refused at the clip, and one with noise is stored with a warning', async () => {
+  await choose(await wavOf([reading.slice(0, SPOKEN_RATE_HZ * 2)]));
+  await store('Short');
+  await page
+    .getByRole('alert')
+    .getByText(/'audio_sample'.*5/)
+    .waitFor(PATIENCE);
+  await screenshot(page, 'voices-refused');
+
+  const noisy = reading.map((sample) => sample * 0.5 + (Math.random() - 0.5) * 0.1);
+  const buffer = await wavOf([noisy]);
+  await page
+    .getByLabel('Clip', { exact: true })
+    .setInputFiles({ name: 'b.wav', mimeType: 'audio/wav', buffer });
+  await store('Noisy');
+  await page.getByText('Noisy is stored').waitFor(PATIENCE);
+  await page.getByText(/louder than the noise around it/).waitFor();
+  await screenshot(page, 'voices-warning');
+});
+
+test('without a microphone a clip can be uploaded still', async () => {
+  await page.evaluate(`
+    navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('none', 'NotFoundError'));
+  `);
+  await page.getByRole('button', { name: 'New voice' }).click();
+  await page.getByRole('button', { name: 'Record' }).click();
+  await page.getByRole('alert').getByText('There is no microphone.').waitFor();
+  expect(await page.getByRole('button', { name: 'Record' }).isEnabled()).toBe(true);
+  expect(await page.getByRole('button', { name: 'Store the voice' }).isDisabled()).toBe(true);
+});
+
+test('fits a phone', async () => {
+  await page.setViewportSize({ width: PHONE_WIDTH, height: 844 });
+  await page.getByRole('button', { name: 'New voice' }).click();
+  await expectNoSidewaysScroll(page);
+  await screenshot(page, 'voices-phone');
+});
