@@ -113,5 +113,10 @@ export async function screenshot(
   const folder = process.env.SCREENSHOTS;
   if (folder === undefined || folder === '') return;
   mkdirSync(folder, { recursive: true });
-  await page.screenshot({ path: join(folder, `${name}.png`), fullPage: options.fullPage ?? false });
+  // Hiding the caret would take a style of Playwright's own, which the page's policy forbids.
+  await page.screenshot({
+    path: join(folder, `${name}.png`),
+    fullPage: options.fullPage ?? false,
+    caret: 'initial',
+  });
 }
