@@ -89,7 +89,7 @@ export async function expectAccessible(page: Page): Promise<void> {
   const here = await page.evaluate('typeof axe');
   if (here === 'undefined') await page.evaluate(`${await Bun.file(AXE).text()}; undefined`);
   const findings =
-    await page.evaluate(`axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+    await page.evaluate(`axe.run(document, { resultTypes: ['violations'], preload: false }).then(({ violations }) =>
     violations
       .filter(({ impact }) => impact === 'serious' || impact === 'critical')
       .map(({ id, nodes }) => ({ id, nodes: nodes.map(({ target, failureSummary }) => target + ': ' + failureSummary) })))`);
