@@ -87,12 +87,7 @@ export class Aftermath {
 
   /** No call and no socket is open, of clients that are gone. */
   async #nothingOpen(): Promise<Check> {
-    const names = [
-      'usage_open_calls',
-      'realtime_open_connections',
-      'partner_open_calls',
-      'inference_open_jobs',
-    ];
+    const names = ['usage_open_calls', 'realtime_open_connections', 'partner_open_calls', 'vad_open_streams'];
     const open = async (): Promise<string[]> => {
       const found: string[] = [];
       for (const node of this.#site.nodes) {
