@@ -32,7 +32,7 @@ export function Frame({ children }: { readonly children: ReactNode }) {
     <AppShell
       layout="alt"
       header={{ height: 52 }}
-      navbar={{ width: 216, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
+      navbar={{ width: 220, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
       padding={{ base: 'md', sm: 'xl' }}
     >
       <button type="button" className={classes.skip} onClick={focusContent}>
@@ -53,15 +53,15 @@ export function Frame({ children }: { readonly children: ReactNode }) {
           <Account />
         </Group>
       </AppShell.Header>
-      <AppShell.Navbar aria-label="Pages" p="sm">
-        <Group h={40} px="sm" justify="space-between" wrap="nowrap">
+      <AppShell.Navbar aria-label="Pages" p="xs">
+        <Group h={40} px="xs" justify="space-between" wrap="nowrap">
           <Text fw={600}>Voice service</Text>
           <Burger opened onClick={close} size="sm" hiddenFrom="sm" aria-label="Close the navigation" />
         </Group>
         <AppShell.Section grow component={ScrollArea}>
           {PAGE_GROUPS.map(({ title, pages }) => (
             <Box key={title} component="section" aria-label={title} mt="md">
-              <Text size="xs" c="dimmed" fw={600} px="sm" mb={4}>
+              <Text size="xs" c="dimmed" fw={600} px="xs" mb={4}>
                 {title}
               </Text>
               {pages.map((page) => (
@@ -71,7 +71,7 @@ export function Frame({ children }: { readonly children: ReactNode }) {
           ))}
         </AppShell.Section>
         <AppShell.Section>
-          <Group gap="md" px="sm" py="xs">
+          <Group gap="md" px="xs" py="xs">
             <a className={classes.link} href="docs">
               Docs
             </a>
@@ -111,6 +111,7 @@ function PageLink({ page, isCurrent }: { readonly page: ConsolePage; readonly is
       }
       active={isCurrent}
       aria-current={isCurrent ? 'page' : undefined}
+      px="xs"
       py={6}
       className={classes.page}
     />

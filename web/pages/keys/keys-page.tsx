@@ -42,14 +42,14 @@ export default function KeysPage() {
         <Empty text="No keys are stored. Fixed keys, of the setting API_KEYS, are not listed here." />
       )}
       {keys.items !== undefined && keys.items.length > 0 && (
-        <Table.ScrollContainer minWidth={640}>
+        <Table.ScrollContainer minWidth={320}>
           <Table verticalSpacing="sm">
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>Name</Table.Th>
-                <Table.Th>Begins with</Table.Th>
+                <Table.Th visibleFrom="sm">Begins with</Table.Th>
                 <Table.Th>Role</Table.Th>
-                <Table.Th>Made</Table.Th>
+                <Table.Th visibleFrom="sm">Made</Table.Th>
                 <Table.Th>State</Table.Th>
                 {isAdmin && <Table.Th aria-label="Actions" />}
               </Table.Tr>
@@ -109,6 +109,9 @@ function KeyRow(props: {
           <Text size="sm" {...(apiKey.name === null && { c: 'dimmed' })}>
             {apiKey.name ?? 'No name'}
           </Text>
+          <Text size="sm" c="dimmed" ff="monospace" hiddenFrom="sm">
+            {apiKey.hint}
+          </Text>
           {isOwn && (
             <Badge size="sm" variant="light">
               this one
@@ -116,9 +119,11 @@ function KeyRow(props: {
           )}
         </Group>
       </Table.Td>
-      <Table.Td ff="monospace">{apiKey.hint}</Table.Td>
+      <Table.Td ff="monospace" visibleFrom="sm">
+        {apiKey.hint}
+      </Table.Td>
       <Table.Td>{apiKey.role}</Table.Td>
-      <Table.Td>{timeWords(apiKey.created_at)}</Table.Td>
+      <Table.Td visibleFrom="sm">{timeWords(apiKey.created_at)}</Table.Td>
       <Table.Td>
         {isGood ? (
           <Badge color="green" variant="light">

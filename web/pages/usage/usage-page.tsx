@@ -41,7 +41,7 @@ export default function UsagePage() {
       <FaultNote fault={credits.fault} onRetry={credits.reload} />
       <FaultNote fault={summary.fault} onRetry={summary.reload} />
       <SimpleGrid cols={{ base: 2, xs: 3, md: 6 }}>
-        <Figure name="Credits">
+        <Figure name="Credits left">
           {credits.value === undefined ? '–' : creditWords(credits.value.balance)}
         </Figure>
         <Figure name="Held for running work">
