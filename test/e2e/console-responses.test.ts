@@ -202,6 +202,23 @@ test('a function is called, answered by hand, and the answer goes on', { timeout
   expect(faults).toEqual([]);
 });
 
+test('a tool of the service shows its program and what came of it', { timeout: 300_000 }, async () => {
+  const { page, faults } = await opened();
+  await page.getByRole('switch', { name: 'Code interpreter' }).check({ force: true });
+  await page.getByRole('combobox', { name: 'Call' }).click();
+  await page.getByRole('option', { name: 'code interpreter' }).click();
+  await page.getByLabel('Most runs').fill('1');
+  await page.getByLabel('Most tokens').fill('40');
+  await ask(page, 'Compute 6 times 7 with print(6 * 7).');
+  const tool = turn(page, 1).getByRole('group', { name: 'Code interpreter' });
+  await tool.waitFor(PATIENCE);
+  await ended(turn(page, 1), '(completed|incomplete)');
+  expect(await tool.textContent()).toMatch(/^Code interpreter(completed|failed|incomplete)./);
+  await expectAccessible(page);
+  await screenshot(page, 'responses-code');
+  expect(faults).toEqual([]);
+});
+
 test('an answer keeps to a schema, and its code for curl does the same', { timeout: 300_000 }, async () => {
   const { page, faults } = await opened();
   await page.getByRole('combobox', { name: 'Format' }).click();

@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { isJsonObject, laidOut, readJson } from '../../parts/json-text.ts';
 import { textOf } from './response-fold.ts';
 import type { CodeItem, InputItem, MessageItem, OutputItem } from './response-wire.ts';
+import classes from './responses.module.css';
 
 /** Something that was asked: a message in words, anything else as the JSON that it is. */
 export function AskedItem({ item }: { readonly item: InputItem }) {
@@ -82,7 +83,7 @@ function Said(props: {
 
 function Tool(props: { readonly name: string; readonly status: string; readonly children: ReactNode }) {
   return (
-    <Stack gap={4}>
+    <Stack gap={4} role="group" aria-label={props.name}>
       <Group gap="xs">
         <Text size="xs" c="dimmed">
           {props.name}
@@ -100,14 +101,19 @@ function Program({ item }: { readonly item: CodeItem }) {
   return (
     <>
       <Code block>{item.code ?? ''}</Code>
+      {item.outputs !== null && item.outputs.length > 0 && (
+        <Text size="xs" c="dimmed">
+          gave
+        </Text>
+      )}
       {item.outputs?.map((output, index) =>
         output.type === 'logs' ? (
           // biome-ignore lint/suspicious/noArrayIndexKey: what was printed changes no more
-          <Code block key={index} aria-label="What it printed">
+          <Code block key={index}>
             {output.logs}
           </Code>
         ) : (
-          <img key={output.url} src={output.url} alt="What the program drew" style={{ maxWidth: '100%' }} />
+          <img key={output.url} src={output.url} alt="What the program drew" className={classes.drawing} />
         ),
       )}
     </>
