@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -11,7 +11,13 @@ import {
   voiceClip,
 } from '../support/full-service.ts';
 import { shake } from '../support/handshake.ts';
-import { LaunchError, type LaunchedService, launchService, NO_MODELS } from '../support/launcher.ts';
+import {
+  childrenOf,
+  LaunchError,
+  type LaunchedService,
+  launchService,
+  NO_MODELS,
+} from '../support/launcher.ts';
 import { needs } from '../support/needs.ts';
 import { HAS_POSTGRES } from '../support/postgres.ts';
 import { HAS_REDIS } from '../support/redis.ts';
@@ -28,6 +34,7 @@ const MARK = 'mrk7';
 const KEY = `${MARK}-key-of-a`;
 const UPSTREAM_KEY = `${MARK}-key-of-upstream`;
 const SEARCH_KEY = `${MARK}-key-of-search`;
+const COLLECTOR_KEY = `${MARK}-key-of-collector`;
 /** A text with a mark that tells where it was sent. */
 const text = (place: string) => `${MARK}-${place} Quietly.`;
 
@@ -52,6 +59,21 @@ function startEcho() {
     },
   });
   return { url: `http://127.0.0.1:${server.port}`, seen, close: () => server.stop(true) };
+}
+
+/** Takes traces, and keeps them as they were sent. */
+function startCollector() {
+  const traces: string[] = [];
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    async fetch(request) {
+      const key = request.headers.get('x-collector-key');
+      traces.push(`${key} ${Buffer.from(await request.arrayBuffer()).toString('latin1')}`);
+      return new Response('{}');
+    },
+  });
+  return { url: `http://127.0.0.1:${server.port}`, traces, close: () => server.stop(true) };
 }
 
 const post = (body: unknown): RequestInit => ({
@@ -225,6 +247,7 @@ const marked = (output: string) => output.split('\n').filter((line) => line.incl
 
 describe('with a disk and SQLite', () => {
   const echo = startEcho();
+  const collector = startCollector();
   let full: FullService;
   let clip: Uint8Array<ArrayBuffer>;
   beforeAll(async () => {
@@ -242,12 +265,19 @@ describe('with a disk and SQLite', () => {
         api_key_env = "SEARCH_KEY"
         [http]
         wrong_keys_per_minute = 1000`,
-      launch: { env: { API_KEYS: `${KEY}:a`, LOG_LEVEL: 'debug', UPSTREAM_KEY, SEARCH_KEY } },
+      launch: {
+        env: {
+          ...{ API_KEYS: `${KEY}:a`, LOG_LEVEL: 'debug', UPSTREAM_KEY, SEARCH_KEY },
+          OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+          OTEL_EXPORTER_OTLP_HEADERS: `x-collector-key=${COLLECTOR_KEY}`,
+        },
+      },
     });
   }, 300_000);
   afterAll(async () => {
     await full?.close();
     await echo.close();
+    await collector.close();
   });
 
   test('texts, file names, prompts and addresses stay out of logs and errors', async () => {
@@ -395,6 +425,31 @@ describe('with a disk and SQLite', () => {
       const answer = await full.service.fetch(path, { headers: { 'x-api-key': KEY } });
       expect([path, (await answer.text()).includes(MARK)]).toEqual([path, false]);
     }
+  });
+
+  test.runIf(process.platform === 'linux')('child processes are given none of it', async () => {
+    const children = childrenOf(full.service.pid);
+    expect(children.length).toBeGreaterThan(0);
+    const own = await readFile(`/proc/${full.service.pid}/environ`, 'latin1');
+    expect(own).toContain(UPSTREAM_KEY);
+    for (const child of children) {
+      // One that has ended meanwhile has nothing.
+      const given = await readFile(`/proc/${child}/environ`, 'latin1').catch(() => '');
+      expect(given.split('\0').filter((variable) => variable.includes(MARK))).toEqual([]);
+    }
+  });
+
+  test('traces have times and places, and nothing of what was sent', async () => {
+    // What waits is sent at the latest when the process ends.
+    await full.service.stop();
+    const { traces } = collector;
+    expect(traces.length).toBeGreaterThan(0);
+    expect(traces.every((trace) => trace.startsWith(`${COLLECTOR_KEY} `))).toBe(true);
+    const sent = traces.map((trace) => trace.slice(COLLECTOR_KEY.length));
+    expect(sent.some((trace) => trace.includes('/v1/chat/completions'))).toBe(true);
+    const around = sent.flatMap((trace) => trace.match(new RegExp(`.{0,60}${MARK}.{0,60}`, 'gs')) ?? []);
+    expect(around).toEqual([]);
+    expect(marked(full.service.output())).toEqual([]);
   });
 });
 
