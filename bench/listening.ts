@@ -3,9 +3,9 @@
 import { loadConfig } from '../src/config.ts';
 import type { Float32Samples } from '../src/contract/audio.ts';
 import type { HeardAudio, SttEngine, TranscriptionRequest } from '../src/contract/engine.ts';
-import { openEngines } from '../test/support/open-engines.ts';
 import { systemClock } from '../src/kit/clock.ts';
 import { noMetrics, silentLog } from '../test/support/doubles.ts';
+import { openEngines } from '../test/support/open-engines.ts';
 
 const MODEL = 'svc-stt';
 
