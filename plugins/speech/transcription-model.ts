@@ -26,8 +26,8 @@ const COMMON = {
   prompt: Type.Optional(
     Type.String({
       maxLength: PROMPT_CHARACTERS,
-      description: 'Earlier text of the same speaker, or words to expect: a hint for spelling and style.',
-      examples: ['Ahrensburg, Bargteheide, HVV'],
+      description:
+        'Earlier text of the same speaker, or words to expect, such as `Ahrensburg, HVV`: a hint for spelling and style.',
     }),
   ),
   response_format: Type.Optional(

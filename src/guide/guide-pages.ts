@@ -54,7 +54,10 @@ export const SECTIONS: readonly GuideSection[] = [
     'Reference',
     folderPages('plugins', 'docs/reference', (name) => `${name}/README.md`),
   ),
-  section('Inside', [page('docs/architecture', 'docs/architecture.md', 'Architecture')]),
+  section('Inside', [
+    page('docs/architecture', 'docs/architecture.md', 'Architecture'),
+    page('docs/licences', 'docs/licences.md', 'Licences'),
+  ]),
   section('Decisions', folderPages('docs/decisions', 'docs/decisions'), true),
   section('State machines', folderPages('docs/states', 'docs/states'), true),
 ];

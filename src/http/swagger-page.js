@@ -38,6 +38,14 @@ function playAnswers({ React: { createElement } }) {
   };
 }
 
+/** A field of a form that is left empty is left out, also where Swagger UI begins with an empty list. */
+function withoutEmptyFields(request) {
+  if (request.body instanceof FormData) {
+    for (const [name, value] of [...request.body]) if (value === '') request.body.delete(name);
+  }
+  return request;
+}
+
 // Never kept: persistAuthorization would leave the key in the browser.
 SwaggerUIBundle({
   url: 'swagger/json',
@@ -47,4 +55,5 @@ SwaggerUIBundle({
   displayRequestDuration: true,
   defaultModelsExpandDepth: -1,
   plugins: [playAnswers],
+  requestInterceptor: withoutEmptyFields,
 });

@@ -1,0 +1,118 @@
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import {
+  CHROMIUM,
+  expectAccessible,
+  expectNoSidewaysScroll,
+  HAS_CHROMIUM,
+  PHONE_WIDTH,
+  screenshot,
+} from '../support/console-browser.ts';
+import { needs } from '../support/needs.ts';
+import { testApp } from '../support/test-app.ts';
+
+/** The guide in a real browser, without scripts. */
+
+const PAGES = [
+  'docs',
+  'docs/overview',
+  'docs/realtime',
+  'docs/models',
+  'docs/sockets',
+  'docs/decisions/jobs',
+];
+
+const app = testApp();
+let server: ReturnType<typeof Bun.serve>;
+let browser: Browser;
+beforeAll(async () => {
+  server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: serve });
+  if (HAS_CHROMIUM) browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+});
+afterAll(async () => {
+  await browser?.close();
+  await server.stop(true);
+  app.close();
+});
+
+const PREFIX = '/voice';
+
+/** As it is, and behind a proxy that puts a prefix in front of every path. */
+function serve(request: Request): Response | Promise<Response> {
+  const { pathname } = new URL(request.url);
+  return app.send(pathname.startsWith(PREFIX) ? pathname.slice(PREFIX.length) || '/' : pathname, {
+    headers: {},
+  });
+}
+
+let page: Page;
+let faults: string[];
+beforeEach((context) => needs(context, HAS_CHROMIUM, `Chromium at ${CHROMIUM}`));
+afterEach(() => page?.close());
+
+async function open(
+  path: string,
+  options: { scheme?: 'light' | 'dark'; width?: number; scripts?: boolean } = {},
+) {
+  const { scheme = 'light', width = 1280, scripts = true } = options;
+  page = await browser.newPage({
+    colorScheme: scheme,
+    viewport: { width, height: 900 },
+    javaScriptEnabled: scripts,
+  });
+  faults = [];
+  page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
+  await page.goto(new URL(path, server.url).href);
+}
+
+describe.each(['light', 'dark'] as const)('%s', (scheme) => {
+  test.each(PAGES)('%s can be read by everybody', async (path) => {
+    await open(path, { scheme });
+    await expectAccessible(page);
+    await screenshot(page, `${path.replaceAll('/', '-')}-${scheme}`);
+    expect(faults).toEqual([]);
+  });
+});
+
+test.each(PAGES)('%s fits a telephone', async (path) => {
+  await open(path, { width: PHONE_WIDTH });
+  await expectNoSidewaysScroll(page);
+  await expectAccessible(page);
+  await screenshot(page, `${path.replaceAll('/', '-')}-phone`);
+});
+
+test('on a telephone the navigation opens, without scripts and by the keyboard', async () => {
+  await open('docs', { width: PHONE_WIDTH, scripts: false });
+  const link = page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Speech' }).first();
+  expect(await link.isVisible()).toBe(false);
+  await page.getByLabel('All pages').focus();
+  await page.keyboard.press('Space');
+  expect(await link.isVisible()).toBe(true);
+  await link.click();
+  await page.getByRole('heading', { level: 1, name: 'Speech' }).waitFor();
+});
+
+test('behind a prefix every link and the style stay behind it', async () => {
+  await open(`${PREFIX}/docs`);
+  const pages = page.getByRole('navigation', { name: 'Pages' });
+  await pages.getByRole('link', { name: 'Batches' }).first().click();
+  await page.waitForURL(`**${PREFIX}/docs/batches`);
+  await page.getByRole('link', { name: 'reference', exact: true }).click();
+  await page.waitForURL(`**${PREFIX}/docs/reference/batch`);
+  await page.getByRole('navigation', { name: 'Service' }).getByRole('link', { name: 'Sockets' }).click();
+  await page.waitForURL(`**${PREFIX}/docs/sockets`);
+  const ground = await page.evaluate('getComputedStyle(document.querySelector(".columns")).display');
+  expect(ground).toBe('grid');
+  expect(faults).toEqual([]);
+});
+
+test('an event of a socket is opened and shows its fields and an example', async () => {
+  await open('docs/sockets');
+  const event = page.locator('#realtime-input_audio_buffer\\.append');
+  await event.locator('summary').click();
+  expect(await event.getByRole('cell', { name: 'audio required' }).isVisible()).toBe(true);
+  expect(await event.locator('pre').textContent()).toContain('"type": "input_audio_buffer.append"');
+  const download = page.waitForEvent('download');
+  await page.getByRole('link', { name: 'partner.asyncapi.json' }).click();
+  expect((await download).suggestedFilename()).toBe('partner.asyncapi.json');
+});
