@@ -117,7 +117,8 @@ const PriceEntry = Type.Object(
 
 const RateLimit = Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 }));
 
-const ConfigFile = Type.Object(
+/** What the file may hold; the guide tells all of it. */
+export const ConfigFile = Type.Object(
   {
     models: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
     inference: Type.Optional(
