@@ -1,5 +1,9 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, it } from 'vitest';
 import { embedRequest } from '../../../test/cases/embed-engine.cases.ts';
+import { RecordingTracer } from '../../../test/support/recording-tracer.ts';
+import type { TracePlace, Tracer } from '../../contract/tracer.ts';
+import { inSpan } from '../../kit/spans.ts';
 import { InputBatches, InputTooLong, type RunBatch } from './input-batches.ts';
 import { lengthBuckets } from './length-buckets.ts';
 
@@ -12,10 +16,14 @@ function batches(atOnce = 1) {
     owner: string;
     end: (error?: unknown) => void;
     signal: AbortSignal;
+    /** Where it is run. */
+    place: (tracer: Tracer) => TracePlace | undefined;
   }[] = [];
   const run: RunBatch = async function* (inputs, { owner }, signal) {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    begun.push({ inputs, owner, end: (error) => (error === undefined ? resolve() : reject(error)), signal });
+    const end = (error?: unknown) => (error === undefined ? resolve() : reject(error));
+    const inContext = AsyncLocalStorage.snapshot();
+    begun.push({ inputs, owner, end, signal, place: (tracer) => inContext(() => tracer.here()) });
     await promise;
     const places = inputs.map((_, place) => place).reverse();
     const texts = places.map((place) => String(inputs[place]));
@@ -55,6 +63,21 @@ describe('a batch', () => {
     two.end();
     await Promise.all([third, fourth]);
     expect(begun).toHaveLength(2);
+  });
+
+  it('is a part of its first request, whoever made room for it', async () => {
+    const tracer = new RecordingTracer();
+    const { subject, begun, batch } = batches();
+    const asked = (name: string) =>
+      inSpan(tracer, name, {}, () => subject.embed(embedRequest({ inputs: [name] }), never));
+    const first = asked('first');
+    (await batch(0)).end();
+    const [second, third] = [asked('second'), asked('third')];
+    (await batch(1)).end();
+    await Promise.all([first, second, third]);
+    const placeOf = (name: string) => tracer.spans.find((span) => span.name === name)?.place;
+    expect(begun.map(({ inputs }) => inputs)).toEqual([['first'], ['second', 'third']]);
+    expect(begun.map(({ place }) => place(tracer))).toEqual([placeOf('first'), placeOf('second')]);
   });
 
   it('is of one class, the highest that waits', async () => {

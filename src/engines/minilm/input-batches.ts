@@ -3,6 +3,7 @@
  * that moment, of every owner in turn, so that a small request need not wait for the end of a large one.
  */
 
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { EmbedRequest } from '../../contract/embed.ts';
 import type { Priority } from '../../contract/engine.ts';
 import { shuttingDown } from '../../contract/error.ts';
@@ -39,6 +40,8 @@ const CLASSES: readonly Priority[] = ['realtime', 'interactive', 'batch'];
 
 /** A request that is not done. */
 interface OpenRequest extends Pick<EmbedRequest, 'inputs' | 'priority' | 'owner'> {
+  /** Does work where it was asked for, for its trace. */
+  readonly asItsPart: <Result>(work: () => Result) => Result;
   readonly embedded: Embedded[];
   /** Inputs that a batch has taken. */
   taken: number;
@@ -85,7 +88,8 @@ export class InputBatches {
     this.#admit(request);
     const { inputs, priority, owner } = request;
     const { promise, resolve, reject } = Promise.withResolvers<readonly Embedded[]>();
-    const open = { inputs, priority, owner, embedded: [], taken: 0, done: 0, resolve, reject };
+    const asItsPart = AsyncLocalStorage.snapshot();
+    const open = { inputs, priority, owner, asItsPart, embedded: [], taken: 0, done: 0, resolve, reject };
     const leave = () => reject(signal.reason);
     signal.addEventListener('abort', leave, { once: true });
     this.#open.add(open);
@@ -127,7 +131,9 @@ export class InputBatches {
         const [first] = batch;
         if (first === undefined) break;
         this.#running.set(priority, this.#runningOf(priority) + 1);
-        void this.#work(batch, first.request).finally(() => {
+        const { request } = first;
+        const work = request.asItsPart(() => this.#work(batch, request));
+        void work.finally(() => {
           this.#running.set(priority, this.#runningOf(priority) - 1);
           this.#begin();
         });
