@@ -24,7 +24,8 @@ import type { Site } from './soak-site.ts';
 const ENDING_MS = 600_000;
 /** Until calls are closed, and connections whose peer is gone; these take two minutes. */
 const CLOSING_MS = 200_000;
-const SWEEPING_MS = 60_000;
+/** A start with its models, and the sweep that it begins with. */
+const SWEEPING_MS = 240_000;
 const POLL_MS = 500;
 const BLOB_FOLDERS = ['files/', 'batches/', 'voices/', 'videos/'];
 const TOMORROW = resolve(import.meta.dirname, 'tomorrow-main.ts');

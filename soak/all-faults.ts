@@ -3,10 +3,10 @@ import type { SoakFault } from './fault.ts';
 import { PROCESS_FAULTS } from './process-faults.ts';
 import { STORE_FAULTS } from './store-faults.ts';
 
-/** In the order in which they strike: kinds in turn, so that one has time to be over before its like. */
+/** In the order in which they strike: kinds in turn, and machines early, so that those that start again live for long. */
 const ORDER = [
-  ...['inference', 'redis', 'half-open', 's3', 'llama', 'disk', 'machine'],
-  ...['media', 'database', 'listener', 'slow-readers', 'video', 'redis-hangs', 'small-machine'],
+  ...['inference', 'machine', 'redis', 'half-open', 's3', 'small-machine', 'llama'],
+  ...['disk', 'media', 'database', 'listener', 'slow-readers', 'video', 'redis-hangs'],
 ];
 
 const position = ({ name }: SoakFault) => ORDER.indexOf(name);

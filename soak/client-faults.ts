@@ -11,7 +11,7 @@ import { accountOf } from './soak-client.ts';
 import { keyOf, type Organization } from './soak-config.ts';
 import type { SoakNode } from './soak-node.ts';
 
-const SLOW_READERS = 4;
+const SLOW_READERS = 3;
 /** Three seconds of speech, then none for half a second: six times as fast as it is heard, and slower than it is made. */
 const READ_BYTES = 150_000;
 const PAUSE_MS = 500;
@@ -39,7 +39,9 @@ async function readSlowly({ ledger, material, signal }: FaultParts, node: SoakNo
       signal: AbortSignal.any([signal, late]),
     });
     entry.answered(answer.status, answer.requestId);
-    if (answer.status !== 200) entry.end('refused', String(answer.status));
+    if (late.aborted) entry.end('late', `${answer.bodyBytes} bytes of ${material.taleBytes}`);
+    else if (signal.aborted) entry.end('left');
+    else if (answer.status !== 200) entry.end('refused', String(answer.status));
     else if (!answer.isWhole) entry.end('cut', `${answer.bodyBytes} bytes`);
     else if (answer.bodyBytes === material.taleBytes) entry.end('right');
     else entry.end('wrong', `${answer.bodyBytes} bytes of speech and not ${material.taleBytes}`);

@@ -19,15 +19,22 @@ export interface Growth {
   readonly most: number;
 }
 
+/** In which a process is still filling its caches. */
+const WARM_UP_MS = 180_000;
+/** What a shorter life says of growth is mostly chance. */
+const LEAST_MINUTES = 8;
+
 /**
- * How the last process of each machine grew over the last two thirds of the run.
+ * How the last process of each machine grew over the last two thirds of the run, if it lived for long enough.
  * @param wholeMs length of the load.
  */
 export function growths(samples: readonly Sample[], wholeMs: number): Growth[] {
   const byNode = Map.groupBy(samples, ({ node }) => node);
   return [...byNode].flatMap(([node, all]) => {
     const last = all.at(-1)?.pid;
-    const own = all.filter(({ pid, atMs }) => pid === last && atMs >= wholeMs / 3 && atMs <= wholeMs);
+    const life = all.filter(({ pid }) => pid === last);
+    const fromMs = Math.max(wholeMs / 3, (life[0]?.atMs ?? 0) + WARM_UP_MS);
+    const own = life.filter(({ atMs }) => atMs >= fromMs && atMs <= wholeMs);
     const measures = [
       {
         what: 'memory of the serving process',
@@ -45,7 +52,7 @@ export function growths(samples: readonly Sample[], wholeMs: number): Growth[] {
     ];
     return measures.flatMap(({ what, unit, most, of }) => {
       const trend = trendOf(own.map((sample) => ({ atMs: sample.atMs, value: of(sample) })));
-      return trend ? [{ node, what, unit, trend, most }] : [];
+      return trend && trend.minutes >= LEAST_MINUTES ? [{ node, what, unit, trend, most }] : [];
     });
   });
 }

@@ -87,7 +87,7 @@ function pageOf(findings: Findings, day: string, images: readonly string[]): str
     '## What machines hold',
     '',
     'Slope over the last two thirds of the run, of the least value of each minute, with half of its 95 % interval; of the last',
-    'process of each machine.',
+    'process of each machine, without its first minutes, where it lived for long enough.',
     '',
     ...table(
       ['machine', 'what', 'a minute', 'at most'],

@@ -5,6 +5,8 @@ import type { Load } from './load.ts';
 import type { Material } from './material.ts';
 
 const POLL_MS = 2000;
+/** Any machine may have made it. */
+const MAKERS = 'any';
 /** Bytes in which every MP4 says what it is (ISO/IEC 14496-12, 4.3). */
 const FTYP = Buffer.from('ftyp');
 
@@ -27,14 +29,14 @@ async function videoRound(client: SoakClient, { videoClip }: Material, at: numbe
   while (status === 'queued' || status === 'in_progress') {
     await Bun.sleep(POLL_MS);
     if (signal.aborted) return;
-    const answer = await client.ask({
-      path,
-      judge: (answer) => {
-        const video = answer.json<VideoOnWire>();
-        return video.status === 'failed' ? { end: 'wrong', detail: 'a video that failed' } : undefined;
-      },
-    });
-    if (answer) status = answer.json<VideoOnWire>().status;
+    const answer = await client.ask({ path });
+    if (answer === undefined) continue;
+    const video = answer.json<VideoOnWire>();
+    status = video.status;
+    if (status !== 'failed') continue;
+    const call = { load: 'video jobs', organization: client.account, node: MAKERS, rows: 'none' } as const;
+    ledger.begin(call).end('failed', (video.error as { code?: string } | null)?.code);
+    return;
   }
   const content = await client.insist({
     path: `${path}/content`,
