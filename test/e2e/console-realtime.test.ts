@@ -1,0 +1,344 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { wavFile } from '../../web/sound/wav.ts';
+import { transcriptWords } from '../reference/transcript-normalizer.ts';
+import {
+  expectAccessible,
+  expectNoSidewaysScroll,
+  HAS_CHROMIUM,
+  launchBrowser,
+  type OpenConsole,
+  openConsole,
+  PHONE_WIDTH,
+  screenshot,
+} from '../support/console-browser.ts';
+import { launchService, NO_MODELS } from '../support/launcher.ts';
+import { needs } from '../support/needs.ts';
+import { measureLoudness, microphoneOf, ownFaults, playedBy } from '../support/page-sound.ts';
+import {
+  launchRealtimeService,
+  type RealtimeService,
+  silentPcm,
+  spokenPcm,
+} from '../support/realtime-service.ts';
+
+/** The realtime page in a real browser, whose microphone plays a file over and over. */
+
+const SAID = 'Please book a table for two people on Friday evening.';
+const ANSWER = 'Your train leaves from platform three in ten minutes.';
+const PATIENCE = { timeout: 60_000 };
+
+let service: RealtimeService;
+let browser: Browser;
+let folder: string;
+beforeAll(async () => {
+  if (!HAS_CHROMIUM) return;
+  folder = mkdtempSync(join(tmpdir(), 'console-realtime-'));
+  service = await launchRealtimeService();
+  const clip = Buffer.concat([silentPcm(800), await spokenPcm(service, SAID), silentPcm(2000)]);
+  const microphone = join(folder, 'microphone.wav');
+  const samples = new Int16Array(new Uint8Array(clip).buffer);
+  await writeFile(microphone, Buffer.from(await wavFile([samples], 24_000).arrayBuffer()));
+  browser = await launchBrowser(microphoneOf(microphone));
+}, 300_000);
+afterAll(async () => {
+  await browser?.close();
+  await service?.stop();
+  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+});
+
+let opened: OpenConsole | undefined;
+let page: Page;
+beforeEach(async (context) => {
+  needs(context, HAS_CHROMIUM, 'Chromium');
+  await open(service.baseUrl);
+});
+afterEach(async () => {
+  await opened?.close();
+  expect(ownFaults(opened?.faults ?? [])).toEqual([]);
+});
+
+async function open(baseUrl: string): Promise<void> {
+  await opened?.close();
+  opened = await openConsole(browser, baseUrl, { path: '/realtime' });
+  page = opened.page;
+  await measureLoudness(page);
+}
+
+const button = (name: string) => page.getByRole('button', { name, exact: true });
+const turns = (side: 'heard' | 'spoken', state: string): Locator =>
+  page.locator(`[data-side=${side}][data-state=${state}]`);
+/** The words of a turn. */
+const wordsOf = async (turn: Locator) => (await turn.locator('p').last().textContent()) ?? '';
+
+async function choose(field: string, option: string): Promise<void> {
+  await page.getByRole('combobox', { name: field }).click();
+  await page.getByRole('option', { name: option, exact: true }).click();
+}
+
+async function connect(): Promise<void> {
+  await button('Connect').click();
+  await expect.poll(() => button('Speak').isEnabled(), PATIENCE).toBe(true);
+}
+
+interface Entry {
+  readonly from: 'client' | 'server';
+  readonly at_ms: number;
+  readonly frame: { readonly type: string; readonly session?: UpdatedSession; readonly audio?: string };
+}
+
+/** The part of a session that the page's fields change. */
+interface UpdatedSession {
+  readonly type: string;
+  readonly audio: {
+    readonly input: {
+      readonly transcription: { readonly language?: string | null };
+      readonly turn_detection: { readonly threshold: number; readonly silence_duration_ms: number } | null;
+    };
+  };
+}
+
+/** What of a canvas is looked at; the types of a page are not those of tests. */
+interface Canvas {
+  readonly width: number;
+  readonly height: number;
+  getContext(kind: '2d'): {
+    getImageData(x: number, y: number, width: number, height: number): { readonly data: Uint8ClampedArray };
+  };
+}
+
+/** The trace that can be downloaded, which the command for that finds to be right. */
+async function trace(): Promise<readonly Entry[]> {
+  const [download] = await Promise.all([page.waitForEvent('download'), button('Download the trace').click()]);
+  expect(download.suggestedFilename()).toBe('realtime-trace.jsonl');
+  const file = await download.path();
+  const script = resolve(import.meta.dirname, '../../scripts/trace-check.ts');
+  const judged = Bun.spawnSync([process.execPath, script, file]);
+  expect(`${judged.stdout}${judged.stderr}`).toContain('every rule is kept');
+  expect(judged.exitCode).toBe(0);
+  const lines = (await readFile(file, 'utf8')).trimEnd().split('\n');
+  return lines.map((line) => JSON.parse(line) as Entry);
+}
+
+const errorsOf = (entries: readonly Entry[]) => entries.filter(({ frame }) => frame.type === 'error');
+
+describe('what is said', () => {
+  test('is written down turn by turn, while it is said', async () => {
+    // What was there before the end: words that were still open.
+    await page.evaluate(`
+      globalThis.partial = new Set();
+      new MutationObserver(() => {
+        for (const words of document.querySelectorAll('[data-side=heard]:not([data-state=done]) p:last-child'))
+          partial.add(words.textContent);
+      }).observe(document.body, { subtree: true, childList: true, characterData: true });
+    `);
+    await connect();
+    const heard = turns('heard', 'done');
+    await expect.poll(() => heard.count(), PATIENCE).toBeGreaterThanOrEqual(2);
+    // The file starts somewhere in its middle; the second turn is whole.
+    const turn = heard.nth(1);
+    expect(transcriptWords(await wordsOf(turn))).toEqual(transcriptWords(SAID));
+    expect(await turn.textContent()).toMatch(/^You0:\d\d\.\d – 0:\d\d\.\dwords after (< )?\d\.\d\d s/);
+    const partial = await page.evaluate<string[]>('[...partial]');
+    const whole = await wordsOf(turn);
+    expect(partial.some((text) => text !== '' && whole.startsWith(text) && text !== whole)).toBe(true);
+    await screenshot(page, 'realtime');
+    await expectAccessible(page);
+
+    await button('Disconnect').click();
+    await page.getByRole('status').getByText('not connected').waitFor();
+    // What was said stays.
+    expect(await heard.count()).toBeGreaterThanOrEqual(2);
+    const entries = await trace();
+    expect(entries.slice(0, 3).map(({ from, frame }) => [from, frame.type])).toEqual([
+      ['server', 'session.created'],
+      ['client', 'session.update'],
+      ['server', 'session.updated'],
+    ]);
+    expect(errorsOf(entries)).toEqual([]);
+    const audio = entries.filter(({ frame }) => frame.type === 'input_audio_buffer.append');
+    expect(audio.length).toBeGreaterThan(50);
+    expect(new Set(audio.map(({ frame }) => frame.audio))).toEqual(new Set(['AAAA']));
+  });
+
+  test('stands out where the service heard it', async () => {
+    await connect();
+    await turns('heard', 'done').first().waitFor(PATIENCE);
+    const sound = page.getByRole('img', { name: /Loudness of what was sent/ });
+    // Bars of both colours: quiet and in a turn.
+    const colors = await sound.evaluate((element) => {
+      const canvas = element as unknown as Canvas;
+      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+      const counts = new Map<string, number>();
+      for (let at = 0; at < data.length; at += 4) {
+        if ((data[at + 3] ?? 0) < 255) continue;
+        const color = data.slice(at, at + 3).join();
+        counts.set(color, (counts.get(color) ?? 0) + 1);
+      }
+      return [...counts.values()].filter((count) => count > 100).length;
+    });
+    expect(colors).toBeGreaterThanOrEqual(2);
+  });
+
+  test('lasts as long as the space bar is held, for who ends turns by hand', async () => {
+    await choose('A turn ends', 'When I let go');
+    await connect();
+    const hold = button('Hold to talk');
+    await expect.poll(() => hold.isEnabled(), PATIENCE).toBe(true);
+    await page.getByRole('heading', { name: 'Realtime' }).click();
+    await page.keyboard.down('Space');
+    await page.getByRole('status').getByText('hearing you').waitFor();
+    expect(await hold.getAttribute('aria-pressed')).toBe('true');
+    // Longer than the file once around, so that everything is in it.
+    await page.getByText(/× (9\d|1\d\d)$/).waitFor(PATIENCE);
+    await page.keyboard.up('Space');
+    const turn = turns('heard', 'done');
+    await turn.waitFor(PATIENCE);
+    const words = transcriptWords(SAID);
+    expect(await turn.textContent()).toMatch(/^You0:00\.0 – 0:\d\d\.\dwords after \d\.\d\d s/);
+    const heard = transcriptWords(await wordsOf(turn)).join(' ');
+    expect(words.filter((word) => heard.includes(word)).length / words.length).toBeGreaterThan(0.8);
+    const types = (await trace()).map(({ frame }) => frame.type);
+    expect(types.filter((type) => type === 'input_audio_buffer.commit')).toHaveLength(1);
+    expect(types).not.toContain('input_audio_buffer.speech_started');
+  });
+
+  test('is said back, for who wants that', async () => {
+    await choose('Spoken after each turn', 'The same words');
+    await connect();
+    await turns('spoken', 'done').first().waitFor(PATIENCE);
+    const heard = await wordsOf(turns('heard', 'done').first());
+    expect(await wordsOf(turns('spoken', 'done').first())).toBe(heard);
+    await button('Disconnect').click();
+    await trace();
+  });
+});
+
+describe('a text', () => {
+  test('is spoken, heard from the loudspeaker whole and loud, without a gap', async () => {
+    await connect();
+    await page.getByLabel('Text', { exact: true }).fill(ANSWER);
+    await page.keyboard.press('Enter');
+    const turn = turns('spoken', 'done');
+    await turn.waitFor(PATIENCE);
+    expect(await wordsOf(turn)).toBe(ANSWER);
+    const lengthS = Number.parseFloat(/^Voice(\d+\.\d+) s/.exec((await turn.textContent()) ?? '')?.[1] ?? '');
+    expect(lengthS).toBeGreaterThan(2);
+    expect(lengthS).toBeLessThan(6);
+    expect(await turn.textContent()).toMatch(/first sound after (< )?\d\.\d\d s/);
+    await expect.poll(() => button('Cancel').isDisabled(), PATIENCE).toBe(true);
+    const { loudS, loudnessDb } = await playedBy(page);
+    // Between words it is silent; no sample was lost on the way to the loudspeaker.
+    expect(loudS).toBeGreaterThan(lengthS * 0.6);
+    expect(loudS).toBeLessThan(lengthS + 0.1);
+    expect(loudnessDb).toBeGreaterThan(-30);
+    expect(loudnessDb).toBeLessThan(-8);
+  });
+
+  test('ends at once when it is cancelled, and the next one may be spoken', async () => {
+    await connect();
+    await page.getByLabel('Text', { exact: true }).fill('And so on, without an end. '.repeat(30));
+    await button('Speak').click();
+    await turns('spoken', 'speaking').waitFor(PATIENCE);
+    await expect.poll(async () => (await playedBy(page)).loudS, PATIENCE).toBeGreaterThan(0.2);
+    await button('Cancel').click();
+    await turns('spoken', 'cancelled').waitFor();
+    await expect.poll(() => button('Cancel').isDisabled()).toBe(true);
+    await page.getByLabel('Text', { exact: true }).fill(ANSWER);
+    await button('Speak').click();
+    await turns('spoken', 'done').waitFor(PATIENCE);
+    expect(errorsOf(await trace())).toEqual([]);
+  });
+
+  test('without a word is refused at its field', async () => {
+    await connect();
+    await page.getByLabel('Text', { exact: true }).fill(' ');
+    await button('Speak').click();
+    await page.getByText('no user text').first().waitFor();
+    expect(await page.getByLabel('Text', { exact: true }).getAttribute('aria-invalid')).toBe('true');
+    expect(await button('Speak').isEnabled()).toBe(true);
+  });
+});
+
+test('fields reach the session, before it begins and while it lasts', async () => {
+  await page.getByLabel('Language').fill('en');
+  await choose('What you say', 'Write down in English');
+  await connect();
+  for (const name of ['Threshold of speech', 'Length of a pause']) {
+    await page.getByRole('slider', { name }).focus();
+    await page.keyboard.press('ArrowRight');
+  }
+  await page.getByLabel('Language').fill('');
+  await choose('What you say', 'Write down');
+  const wanted = [
+    ['translation', 'en', 0.5, 500],
+    ['translation', 'en', 0.55, 500],
+    ['translation', 'en', 0.55, 550],
+    ['translation', undefined, 0.55, 550],
+    ['transcription', undefined, 0.55, 550],
+  ];
+  await expect
+    .poll(async () =>
+      (await trace()).flatMap(({ frame: { type, session } }) => {
+        if (type !== 'session.updated' || session === undefined) return [];
+        const { transcription, turn_detection: detection } = session.audio.input;
+        const language = transcription.language ?? undefined;
+        return [[session.type, language, detection?.threshold, detection?.silence_duration_ms]];
+      }),
+    )
+    .toEqual(wanted);
+  expect(errorsOf(await trace())).toEqual([]);
+});
+
+test('events can be filtered by direction and type, and opened', async () => {
+  await connect();
+  await turns('heard', 'done').first().waitFor(PATIENCE);
+  await button('Disconnect').click();
+  const rows = page.getByRole('list', { name: 'Events' }).getByRole('listitem');
+  await page.getByText('Sent', { exact: true }).click();
+  expect(await rows.getByRole('img', { name: 'received' }).count()).toBe(0);
+  expect(await rows.getByRole('img', { name: 'sent' }).count()).toBeGreaterThan(1);
+  await page.getByText('Received', { exact: true }).click();
+  await page.getByLabel('Type of event').fill('session.created');
+  expect(await rows.count()).toBe(1);
+  await rows.getByText('session.created', { exact: true }).click();
+  await rows.getByText('"realtime.session"').waitFor();
+});
+
+describe('what goes wrong is told in words', () => {
+  test('without a microphone it still speaks', async () => {
+    await page.evaluate(`
+      navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('none', 'NotFoundError'));
+    `);
+    await connect();
+    await page.getByRole('alert').getByText('There is no microphone.').waitFor();
+    await button('Speak').click();
+    await turns('spoken', 'done').waitFor(PATIENCE);
+  });
+
+  test('a service that stops', async () => {
+    const other = await launchService({ config: NO_MODELS });
+    await open(other.baseUrl);
+    await connect();
+    expect(await other.stop()).toBe(0);
+    await page.getByRole('alert').getByText('The service is stopping.').waitFor(PATIENCE);
+    await page.getByText('a new connection begins a new conversation').waitFor();
+    expect(await button('Connect again').isEnabled()).toBe(true);
+  });
+});
+
+test('works over TLS', async () => {
+  await open(service.tlsUrl);
+  await button('Connect').click();
+  await turns('heard', 'done').first().waitFor(PATIENCE);
+});
+
+test('fits a phone', async () => {
+  await page.setViewportSize({ width: PHONE_WIDTH, height: 844 });
+  await expectNoSidewaysScroll(page);
+  await screenshot(page, 'realtime-phone');
+});
