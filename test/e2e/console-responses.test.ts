@@ -254,6 +254,13 @@ test('a refusal is told at the field that the service names', { timeout: 120_000
   await expect.poll(() => page.getByLabel('Functions').getAttribute('aria-invalid'), PATIENCE).toBe('true');
   expect(await page.getByLabel(/^Message/).inputValue()).toBe('Hello.');
   expect(await turn(page, 1).count()).toBe(0);
+
+  await page.getByLabel('Functions').fill('');
+  await page.getByRole('switch', { name: 'Web search' }).check({ force: true });
+  await page.getByRole('button', { name: 'Send' }).click();
+  // No search server is in the settings of this service.
+  await page.getByText('SearXNG').waitFor(PATIENCE);
+  expect(await page.getByLabel('Functions').getAttribute('aria-invalid')).not.toBe('true');
 });
 
 test('the page fits a phone, in the dark', async () => {

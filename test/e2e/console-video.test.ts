@@ -128,6 +128,7 @@ test('a video of ours is continued, found in the list, and deleted', { timeout: 
 test('what cannot be continued is told at its field', { timeout: 120_000 }, async () => {
   const { page } = await opened();
   await chooseClip(page, 'text.mp4', new TextEncoder().encode('no clip'));
+  await page.getByText('This browser cannot show it.').waitFor();
   await page.getByRole('button', { name: 'Make the segment' }).click();
   await page.getByText('Say what happens next.').waitFor();
   await page.getByLabel('Prompt').fill('On.');

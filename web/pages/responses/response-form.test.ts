@@ -111,18 +111,27 @@ test('names of functions are known as soon as they can be read', () => {
   expect(functionNames('[{"na')).toEqual([]);
 });
 
-test.each([
-  ['model', 'model'],
-  ['tools[0].name', 'functions'],
-  ['text.format.schema.properties', 'schema'],
-  ['text.format.name', 'schemaName'],
-  ['input[0].content', 'input'],
-  ['max_output_tokens', 'maxOutputTokens'],
-  ['max_tool_calls', 'maxToolCalls'],
-  ['previous_response_id', 'previous'],
-  ['tool_choice', 'toolChoice'],
-  ['metadata', undefined],
-  [null, undefined],
-])('a refusal of %s is shown at %s', (param, field) => {
-  expect(fieldOf(param)).toBe(field);
+describe('a refusal is shown at the field that it is about', () => {
+  const form = (changes: Partial<AskForm>) => ({ ...NEW_FORM, ...changes });
+  const tools = { functions: EXAMPLE_FUNCTIONS, webSearch: true, codeInterpreter: true };
+  test.each<[string | null, string | undefined, Partial<AskForm>]>([
+    ['model', 'model', {}],
+    ['tools[0].name', 'functions', tools],
+    ['tools[1].type', 'webSearch', tools],
+    ['tools[2]', 'codeInterpreter', tools],
+    ['tools[0]', 'codeInterpreter', { codeInterpreter: true }],
+    ['tools', 'functions', { functions: EXAMPLE_FUNCTIONS }],
+    ['text.format.schema.properties', 'schema', { format: 'json_schema' }],
+    ['text.format.name', 'schemaName', { format: 'json_schema' }],
+    ['text.format', 'format', { format: 'json_object' }],
+    ['input[0].content', 'input', {}],
+    ['max_output_tokens', 'maxOutputTokens', {}],
+    ['max_tool_calls', 'maxToolCalls', {}],
+    ['previous_response_id', 'previous', {}],
+    ['tool_choice', 'toolChoice', {}],
+    ['metadata', undefined, {}],
+    [null, undefined, {}],
+  ])('%s: %s', (param, field, changes) => {
+    expect(fieldOf(param, form(changes))).toBe(field);
+  });
 });

@@ -128,15 +128,16 @@ export function functionNames(text: string): string[] {
   return 'fault' in functions ? [] : functions.tools.map(({ name }) => name);
 }
 
-/** The field of the form that a refusal of the service is about. */
-export function fieldOf(param: string | null): FormField | undefined {
+/** The field of the form that a refusal of the service is about; undefined when it is about none. */
+export function fieldOf(param: string | null, form: AskForm): FormField | undefined {
   if (param === null) return undefined;
   const [, name = ''] = /^([a-z_]+)/.exec(param) ?? [];
   switch (name) {
     case 'text':
+      if (form.format !== 'json_schema') return 'format';
       return /schema\.name|format\.name/.test(param) ? 'schemaName' : 'schema';
     case 'tools':
-      return 'functions';
+      return toolField(param, form);
     case 'tool_choice':
       return 'toolChoice';
     case 'max_output_tokens':
@@ -155,6 +156,16 @@ export function fieldOf(param: string | null): FormField | undefined {
     default:
       return undefined;
   }
+}
+
+/** Functions come first, then the tools of the service. */
+function toolField(param: string, { functions, webSearch, codeInterpreter }: AskForm): FormField {
+  const [, index = '0'] = /^tools\[(\d+)\]/.exec(param) ?? [];
+  const builtIn = [
+    ...(webSearch ? ['webSearch' as const] : []),
+    ...(codeInterpreter ? ['codeInterpreter' as const] : []),
+  ];
+  return builtIn[Number(index) - functionNames(functions).length] ?? 'functions';
 }
 
 type FunctionTool = Readonly<Record<string, unknown>> & { readonly name: string };

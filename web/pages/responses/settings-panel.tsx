@@ -113,12 +113,14 @@ function Tools({ form, onChange, faults }: SettingsProps) {
         label="Web search"
         description="Needs a search server in the service’s settings."
         checked={form.webSearch}
+        error={faults.webSearch}
         onChange={({ currentTarget }) => onChange({ webSearch: currentTarget.checked })}
       />
       <Switch
         label="Code interpreter"
         description="Python that the service runs, without a network."
         checked={form.codeInterpreter}
+        error={faults.codeInterpreter}
         onChange={({ currentTarget }) => onChange({ codeInterpreter: currentTarget.checked })}
       />
       {hasTools && (
@@ -176,6 +178,7 @@ function Format({ form, onChange, faults }: SettingsProps) {
         value={form.format}
         onChange={(format) => format !== null && onChange({ format: format as AskForm['format'] })}
         allowDeselect={false}
+        error={faults.format}
       />
       {form.format === 'json_schema' && (
         <>

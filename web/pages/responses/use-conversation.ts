@@ -76,7 +76,7 @@ export function useConversation(): Talk {
       }
       const refused = toFault(error);
       act({ kind: 'refused', key, message: refused.message, atMs: performance.now() });
-      const field = fieldOf(refused.param);
+      const field = fieldOf(refused.param, form);
       if (field === undefined) setFault(refused);
       else setFaults({ [field]: refused.message });
       return began;

@@ -199,7 +199,11 @@ function Source(props: {
 function LocalPreview({ file, model }: { readonly file: File; readonly model: string }) {
   const address = useObjectUrl(file);
   const [clip, setClip] = useState<LocalClip>({ bytes: file.size });
-  useEffect(() => setClip({ bytes: file.size }), [file]);
+  const [isUnreadable, setUnreadable] = useState(false);
+  useEffect(() => {
+    setClip({ bytes: file.size });
+    setUnreadable(false);
+  }, [file]);
   const hint = clipHint(clip, model);
   const { picture } = clip;
   return (
@@ -213,6 +217,7 @@ function LocalPreview({ file, model }: { readonly file: File; readonly model: st
           className={classes.player}
           style={{ maxHeight: '16rem', width: 'auto', maxWidth: '100%' }}
           aria-label="The clip"
+          onError={() => setUnreadable(true)}
           onLoadedMetadata={({
             currentTarget: { videoWidth: width, videoHeight: height, duration: seconds },
           }) => setClip({ bytes: file.size, picture: { width, height, seconds } })}
@@ -221,6 +226,11 @@ function LocalPreview({ file, model }: { readonly file: File; readonly model: st
       {picture !== undefined && (
         <Text size="xs" c="dimmed">
           {picture.width}x{picture.height}, {picture.seconds.toFixed(1)} s
+        </Text>
+      )}
+      {isUnreadable && (
+        <Text size="sm" c="dimmed">
+          This browser cannot show it. The service may read it even so.
         </Text>
       )}
       {hint !== undefined && (
