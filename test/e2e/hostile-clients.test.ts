@@ -261,7 +261,7 @@ describe('names that objects have of their own', () => {
 });
 
 describe('bombs', () => {
-  const post = (path: string, type: string, body: BodyInit) =>
+  const post = (path: string, type: string, body: string) =>
     service.fetch(path, {
       method: 'POST',
       headers: { 'x-api-key': SERVICE_KEY, 'content-type': type },
