@@ -3,6 +3,7 @@
 import { folded, NOTHING_YET, type ResponseView, viewOf } from './response-fold.ts';
 import type { RequestBody } from './response-form.ts';
 import type { CallItem, InputItem, ResponseBody, StreamEvent } from './response-wire.ts';
+import type { StoredResponse } from './stored-chain.ts';
 
 /** Most events of a turn that are kept to be looked at; the first ones go. */
 export const KEPT_EVENTS = 2000;
@@ -47,11 +48,8 @@ export type ConversationAct =
   | { readonly kind: 'cut'; readonly key: number }
   | { readonly kind: 'opened'; readonly turns: readonly StoredTurn[] };
 
-/** A response as it is stored, with what it was asked. */
-export interface StoredTurn {
+export interface StoredTurn extends StoredResponse {
   readonly key: number;
-  readonly asked: readonly InputItem[];
-  readonly response: ResponseBody;
 }
 
 export function conversed(turns: Conversation, act: ConversationAct): Conversation {

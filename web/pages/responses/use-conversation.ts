@@ -3,16 +3,10 @@ import type { ServerEvent } from '../../client/event-reader.ts';
 import type { ServiceClient } from '../../client/service-client.ts';
 import { faultOf, isAbort, type ServiceFault, toFault } from '../../client/service-fault.ts';
 import { useSession } from '../../client/session.tsx';
-import {
-  type Conversation,
-  type ConversationAct,
-  continuedId,
-  conversed,
-  itemsOf,
-  type StoredTurn,
-} from './conversation.ts';
+import { type Conversation, type ConversationAct, continuedId, conversed, itemsOf } from './conversation.ts';
 import { type AskForm, bodyOf, type FormFaults, fieldOf, type RequestBody } from './response-form.ts';
 import type { InputItem, ResponseBody, StreamEvent } from './response-wire.ts';
+import { type StoredResponse, storedChain } from './stored-chain.ts';
 
 /** The turns of the page, and what can be done with them. */
 export interface Talk {
@@ -34,9 +28,6 @@ export interface Talk {
   open(id: string): Promise<void>;
   clear(): void;
 }
-
-/** Most responses that are loaded of a chain. */
-const LOADED_TURNS = 20;
 
 export function useConversation(): Talk {
   const { client } = useSession();
@@ -98,7 +89,7 @@ export function useConversation(): Talk {
       act({ kind: 'deleted', key });
     },
     open: async (id) => {
-      const stored = await storedChain(client, id);
+      const stored = await storedChain((each) => storedResponse(client, each), id);
       act({ kind: 'opened', turns: stored.map((turn) => ({ ...turn, key: nextKey() })) });
     },
     clear: () => {
@@ -134,24 +125,11 @@ function eventOf({ event, data }: ServerEvent): StreamEvent {
   return value;
 }
 
-/** A stored response with those that it continues, oldest first; what is deleted or too far back is left out. */
-async function storedChain(client: ServiceClient, id: string): Promise<Omit<StoredTurn, 'key'>[]> {
-  const chain: Omit<StoredTurn, 'key'>[] = [];
-  let next: string | null = id;
-  while (next !== null && chain.length < LOADED_TURNS) {
-    const path: string = `v1/responses/${encodeURIComponent(next)}`;
-    try {
-      const [response, asked] = await Promise.all([
-        client.get<ResponseBody>(path),
-        client.list<InputItem>(`${path}/input_items`, { query: { order: 'asc', limit: 100 } }),
-      ]);
-      chain.unshift({ response, asked: asked.data });
-      next = response.previous_response_id;
-    } catch (error) {
-      // Of the one that was asked for, why it cannot be shown; of an older one, that it is gone.
-      if (chain.length === 0 || toFault(error).status !== 404) throw error;
-      next = null;
-    }
-  }
-  return chain;
+async function storedResponse(client: ServiceClient, id: string): Promise<StoredResponse> {
+  const path = `v1/responses/${encodeURIComponent(id)}`;
+  const [response, asked] = await Promise.all([
+    client.get<ResponseBody>(path),
+    client.list<InputItem>(`${path}/input_items`, { query: { order: 'asc', limit: 100 } }),
+  ]);
+  return { response, asked: asked.data };
 }
