@@ -40,8 +40,8 @@ function processKill(name: string, part: string, what: string): SoakFault {
 }
 
 /** Kills a machine with all that it does, and starts it again. */
-async function killNode(node: SoakNode, { ledger, signal }: FaultParts): Promise<undefined> {
-  const over = ledger.strike({ name: 'machine', nodes: [node.name], excuses: ['cut', 'unreachable'] });
+async function killNode(name: string, node: SoakNode, { ledger, signal }: FaultParts): Promise<undefined> {
+  const over = ledger.strike({ name, nodes: [node.name], excuses: ['cut', 'unreachable'] });
   await node.kill();
   await Bun.sleep(AWAY_MS);
   await node.start(signal);
@@ -54,7 +54,7 @@ const machine: SoakFault = {
   isPossible: ({ main }) => main.nodes.length > 1,
   async strike(parts) {
     const node = parts.sites.main.nodes.at(-1);
-    return node && (await killNode(node, parts));
+    return node && (await killNode('machine', node, parts));
   },
 };
 
@@ -64,7 +64,7 @@ const smallMachine: SoakFault = {
   isPossible: ({ small }) => small !== undefined,
   async strike(parts) {
     const node = parts.sites.small?.nodes[0];
-    return node && (await killNode(node, parts));
+    return node && (await killNode('small-machine', node, parts));
   },
 };
 
