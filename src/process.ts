@@ -202,7 +202,15 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       await startAccounts({ ...words, journal, prices: config.prices, limits }),
       (it) => it.close(),
     );
-    const jobSettings = { redisUrl: config.redisUrl, store: jobStore(records), clock, log, tracer, runs: config.runsJobs };
+    const jobSettings = {
+      redisUrl: config.redisUrl,
+      store: jobStore(records),
+      clock,
+      log,
+      tracer,
+      runs: config.runsJobs,
+      failed: failed('redis'),
+    };
     const parts = partsTogether([
       build.parts(config, words),
       new OpenParts({

@@ -34,6 +34,7 @@ export interface BullmqJobRunnerParts {
   readonly log: Logger;
   readonly timing: JobTiming;
   readonly tracer: Tracer;
+  readonly failed?: () => void;
   readonly handler: JobHandler;
 }
 
@@ -141,7 +142,8 @@ export class BullmqJobRunner implements JobRunner {
 
   /** Says once that Redis is away, and of everything else what it was. */
   #complain(error: Error): void {
-    const { handler, log, redis } = this.#parts;
+    const { handler, log, redis, failed } = this.#parts;
+    failed?.();
     if (redis.status !== 'ready') {
       if (this.#isAway || this.#stopped !== undefined) return;
       this.#isAway = true;

@@ -16,11 +16,17 @@ const PATIENCE = { timeout: 15_000, interval: 20 };
 let server: RedisServer;
 let queue: JobQueue;
 let log: RecordingLogger;
+let failures: number;
 beforeEach(async (context) => {
   needs(context, HAS_REDIS, 'Redis');
   server = await startRedis();
   log = new RecordingLogger();
-  queue = await bullmqJobs({ url: new Secret(server.url), clock: systemClock, log, timing: TIMING });
+  failures = 0;
+  const failed = () => {
+    failures += 1;
+  };
+  const words = { clock: systemClock, log, timing: TIMING, failed };
+  queue = await bullmqJobs({ url: new Secret(server.url), ...words });
 });
 afterEach(async () => {
   await queue.close();
@@ -51,7 +57,9 @@ describe('a Redis', () => {
     await vi.waitFor(() => expect(runs).toHaveLength(1), PATIENCE);
     server.pause();
     const asked = performance.now();
+    expect(failures).toBe(0);
     await expect(queue.add('batch', 'b')).rejects.toMatchObject({ kind: 'overloaded' });
+    expect(failures).toBeGreaterThan(0);
     expect(performance.now() - asked).toBeLessThan(2500);
     await vi.waitFor(() => expect(runs[0]?.aborted).toBe(true), PATIENCE);
     server.resume();
@@ -73,6 +81,7 @@ describe('a Redis', () => {
     untilTold(1);
     await server.stop();
     await vi.waitFor(() => expect(log.lines).toHaveLength(1), PATIENCE);
+    await vi.waitFor(() => expect(failures).toBeGreaterThan(1), PATIENCE);
     // Time for some more attempts to connect.
     await Bun.sleep(1000);
     expect(log.lines).toMatchObject([{ level: 'warn', message: 'Redis is away; its jobs wait' }]);

@@ -22,6 +22,8 @@ export interface BullmqJobsParts {
   readonly log: Logger;
   readonly timing?: JobTiming | undefined;
   readonly tracer?: Tracer;
+  /** Told of what Redis did not answer, or refused. */
+  readonly failed?: () => void;
 }
 
 /**
@@ -68,6 +70,7 @@ export async function bullmqJobs({
           },
         );
       } catch (error) {
+        parts.failed?.();
         throw new ServiceError('overloaded', 'The queue of jobs cannot be reached. Send the request again.', {
           code: 'server_overloaded',
           retryAfterS: RETRY_AFTER_S,

@@ -16,6 +16,8 @@ export interface JobSettings {
   readonly clock: Clock;
   readonly log: Logger;
   readonly tracer?: Tracer;
+  /** Told of what Redis did not answer, or refused; failures of the table are told by the database. */
+  readonly failed?: () => void;
   /** False: jobs are made known here, and run elsewhere. */
   readonly runs: boolean;
 }

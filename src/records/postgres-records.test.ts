@@ -45,6 +45,21 @@ async function refusal(url: string): Promise<string> {
   return message;
 }
 
+test('statements that fail are told', async () => {
+  let failures = 0;
+  const failed = () => {
+    failures += 1;
+  };
+  const records = await openRecords(parsePostgresUrl(await server.freshDatabase()), undefined, failed);
+  opened.push(records);
+  await sql`SELECT 1`.execute(records.db);
+  expect(failures).toBe(0);
+  await expect(sql`SELECT * FROM nothing_here`.execute(records.db)).rejects.toMatchObject({
+    kind: 'internal',
+  });
+  expect(failures).toBe(1);
+});
+
 const asleep = (seconds: number) => sql`SELECT pg_sleep(${sql.lit(seconds)})`;
 
 /** A way to the server on which nothing more arrives once it is silenced. */
