@@ -220,6 +220,9 @@ describe('keys', () => {
     const key = await shown.inputValue();
     await expectAccessible(page);
     await screenshot(page, 'made-key');
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await expectAccessible(page);
+    await page.emulateMedia({ colorScheme: 'light' });
     const models = () => fetch(`${service.baseUrl}/v1/models`, { headers: bearer(key) });
     expect((await models()).status).toBe(200);
     await page.getByRole('button', { name: 'Done' }).click();
@@ -227,7 +230,9 @@ describe('keys', () => {
 
     await page.getByRole('button', { name: 'End the key Reception' }).click();
     await expectAccessible(page);
-    await screenshot(page, 'end-key');
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await expectAccessible(page);
+    await screenshot(page, 'end-key-dark');
     await page.getByRole('button', { name: 'Keep' }).click();
     expect((await models()).status).toBe(200);
     await page.getByRole('button', { name: 'End the key Reception' }).click();
@@ -271,6 +276,9 @@ describe('usage', () => {
     await page.getByRole('img', { name: 'Requests by day and model' }).waitFor();
     await expectAccessible(page);
     await screenshot(page, 'usage-model', { fullPage: true });
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await expectAccessible(page);
+    await screenshot(page, 'usage-model-dark', { fullPage: true });
     expect(faults).toEqual([]);
   });
 });

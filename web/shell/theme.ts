@@ -10,6 +10,7 @@ export const theme = createTheme({
   defaultRadius: 'md',
   headings: { fontWeight: '600' },
   cursorType: 'pointer',
+  respectReducedMotion: true,
   components: {
     // States are words of the service, written as it writes them.
     Badge: Badge.extend({ defaultProps: { tt: 'none', fw: 500 } }),
