@@ -111,7 +111,7 @@ function Totals({ totals }: { readonly totals: readonly UsageTotal[] }) {
             <Table.Th>Endpoint</Table.Th>
             <Table.Th>Model</Table.Th>
             {MEASURES.map(({ value, label }) => (
-              <Table.Th key={value} ta="right">
+              <Table.Th key={value} ta="right" style={{ whiteSpace: 'nowrap' }}>
                 {label}
               </Table.Th>
             ))}

@@ -3,9 +3,9 @@ import type { UsageDay, UsageSummary } from './usage-wire.ts';
 /** What can be counted of a request. */
 export const MEASURES = [
   { value: 'requests', label: 'Requests' },
-  { value: 'failed', label: 'Failed requests' },
-  { value: 'input_tokens', label: 'Input tokens' },
-  { value: 'output_tokens', label: 'Output tokens' },
+  { value: 'failed', label: 'Failed' },
+  { value: 'input_tokens', label: 'Tokens in' },
+  { value: 'output_tokens', label: 'Tokens out' },
   { value: 'characters', label: 'Characters' },
   { value: 'audio_seconds', label: 'Audio seconds' },
   { value: 'credits', label: 'Credits' },
