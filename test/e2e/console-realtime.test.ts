@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { wavFile } from '../../web/sound/wav.ts';
 import { transcriptWords } from '../reference/transcript-normalizer.ts';
 import {
+  type ConsoleOptions,
   expectAccessible,
   expectNoSidewaysScroll,
   HAS_CHROMIUM,
@@ -62,9 +63,9 @@ afterEach(async () => {
   expect(ownFaults(opened?.faults ?? [])).toEqual([]);
 });
 
-async function open(baseUrl: string): Promise<void> {
+async function open(baseUrl: string, options: ConsoleOptions = {}): Promise<void> {
   await opened?.close();
-  opened = await openConsole(browser, baseUrl, { path: '/realtime' });
+  opened = await openConsole(browser, baseUrl, { path: '/realtime', ...options });
   page = opened.page;
   await measureLoudness(page);
 }
@@ -337,8 +338,15 @@ test('works over TLS', async () => {
   await turns('heard', 'done').first().waitFor(PATIENCE);
 });
 
+test('can be used by everybody in the dark scheme', async () => {
+  await open(service.baseUrl, { scheme: 'dark' });
+  await connect();
+  await turns('heard', 'done').first().waitFor(PATIENCE);
+  await expectAccessible(page);
+});
+
 test('fits a phone', async () => {
-  await page.setViewportSize({ width: PHONE_WIDTH, height: 844 });
+  await open(service.baseUrl, { width: PHONE_WIDTH });
   await expectNoSidewaysScroll(page);
   await screenshot(page, 'realtime-phone');
 });

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { readWav, wavFile } from '../../web/sound/wav.ts';
 import { transcriptWords } from '../reference/transcript-normalizer.ts';
 import {
+  type ConsoleOptions,
   expectAccessible,
   expectNoSidewaysScroll,
   HAS_CHROMIUM,
@@ -45,9 +46,9 @@ afterEach(async () => {
   expect(ownFaults(opened?.faults ?? [])).toEqual([]);
 });
 
-async function open(baseUrl: string): Promise<void> {
+async function open(baseUrl: string, options: ConsoleOptions = {}): Promise<void> {
   await opened?.close();
-  opened = await openConsole(browser, baseUrl, { path: '/speak' });
+  opened = await openConsole(browser, baseUrl, { path: '/speak', ...options });
   page = opened.page;
   await measureLoudness(page);
 }
@@ -188,14 +189,18 @@ describe('hearing', () => {
   });
 });
 
-test('can be used by everybody, on a phone too', async () => {
+test.each(['light', 'dark'] as const)('can be used by everybody in the %s scheme', async (scheme) => {
+  await open(service.baseUrl, { scheme });
   await expectAccessible(page);
   await page.getByRole('tab', { name: 'Hear' }).click();
   await expectAccessible(page);
-  await page.setViewportSize({ width: PHONE_WIDTH, height: 844 });
-  await expectNoSidewaysScroll(page);
-  await screenshot(page, 'hear-phone');
-  await page.getByRole('tab', { name: 'Speak' }).click();
+});
+
+test('fits a phone', async () => {
+  await open(service.baseUrl, { width: PHONE_WIDTH });
   await expectNoSidewaysScroll(page);
   await screenshot(page, 'speak-phone');
+  await page.getByRole('tab', { name: 'Hear' }).click();
+  await expectNoSidewaysScroll(page);
+  await screenshot(page, 'hear-phone');
 });

@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { READING_TEXTS } from '../../web/pages/voices/reading-texts.ts';
 import { wavFile } from '../../web/sound/wav.ts';
 import {
+  type ConsoleOptions,
   expectAccessible,
   expectNoSidewaysScroll,
   HAS_CHROMIUM,
@@ -67,9 +68,9 @@ afterEach(async () => {
   expect(ownFaults(opened?.faults ?? [])).toEqual([]);
 });
 
-async function open(baseUrl: string): Promise<void> {
+async function open(baseUrl: string, options: ConsoleOptions = {}): Promise<void> {
   await opened?.close();
-  opened = await openConsole(browser, baseUrl, { path: '/voices' });
+  opened = await openConsole(browser, baseUrl, { path: '/voices', ...options });
   page = opened.page;
   await measureLoudness(page);
 }
@@ -170,8 +171,16 @@ test('without a microphone a clip can be uploaded still', async () => {
   expect(await page.getByRole('button', { name: 'Store the voice' }).isDisabled()).toBe(true);
 });
 
+test('can be used by everybody in the dark scheme', async () => {
+  await open(service.baseUrl, { scheme: 'dark' });
+  await page.getByRole('button', { name: 'New voice' }).click();
+  await expectAccessible(page);
+  await page.getByText('Upload', { exact: true }).click();
+  await expectAccessible(page);
+});
+
 test('fits a phone', async () => {
-  await page.setViewportSize({ width: PHONE_WIDTH, height: 844 });
+  await open(service.baseUrl, { width: PHONE_WIDTH });
   await page.getByRole('button', { name: 'New voice' }).click();
   await expectNoSidewaysScroll(page);
   await screenshot(page, 'voices-phone');
