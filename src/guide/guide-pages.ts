@@ -24,6 +24,26 @@ export interface GuideSection {
 /** Address of the page that is drawn of the AsyncAPI documents. */
 export const SOCKETS_ADDRESS = 'docs/sockets';
 
+/** An AsyncAPI document, which has its part of that page. */
+export interface SocketDocument {
+  readonly anchor: string;
+  readonly label: string;
+  /** Path in the repository; scripts/asyncapi.ts makes it. */
+  readonly file: string;
+  /** Where it is downloaded. */
+  readonly address: string;
+}
+
+function socketDocument(anchor: string, label: string): SocketDocument {
+  const name = `${anchor}.asyncapi.json`;
+  return { anchor, label, file: `docs/${name}`, address: `${SOCKETS_ADDRESS}/${name}` };
+}
+
+export const SOCKET_DOCUMENTS: readonly SocketDocument[] = [
+  socketDocument('realtime', 'Realtime'),
+  socketDocument('partner', 'Transcriber of the partner platform'),
+];
+
 /** Every page made of Markdown, in the order of the navigation. */
 export const SECTIONS: readonly GuideSection[] = [
   section('Start', [
@@ -64,15 +84,36 @@ export const SECTIONS: readonly GuideSection[] = [
 
 /** Text of a file of the repository. */
 export function textOf(file: string): string {
-  return readFileSync(join(ROOT, file), 'utf8');
+  return readFileSync(pathOf(file), 'utf8');
 }
 
-/** Names of the pictures that pages show: files of `docs`. */
-export const PICTURES = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.png'));
+/** Pages of the guide, the one of the sockets among them, by their addresses. */
+export const PAGE_ADDRESSES: readonly string[] = [
+  ...SECTIONS.flatMap(({ pages }) => pages.map(({ address }) => address)),
+  SOCKETS_ADDRESS,
+];
 
-/** Bytes of one of {@link PICTURES}. */
-export function pictureBytes(name: string): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(readFileSync(join(ROOT, 'docs', name)));
+/** A file that is served as it is. */
+export interface GuideFile {
+  readonly address: string;
+  /** Path in the repository. */
+  readonly file: string;
+}
+
+export const STYLE: GuideFile = { address: 'docs/guide.css', file: 'src/guide/guide.css' };
+
+/** Pictures that pages show, the style that they have, and the documents of the sockets. */
+export const GUIDE_FILES: readonly GuideFile[] = [
+  STYLE,
+  ...readdirSync(pathOf('docs'))
+    .filter((name) => name.endsWith('.png'))
+    .map((name) => ({ address: `docs/${name}`, file: `docs/${name}` })),
+  ...SOCKET_DOCUMENTS,
+];
+
+/** Where a file of the repository lies. */
+export function pathOf(file: string): string {
+  return join(ROOT, file);
 }
 
 function section(title: string, pages: readonly GuidePage[], folded = false): GuideSection {
@@ -89,9 +130,9 @@ function guide(name: string, label: string, address = `docs/${name}`): GuidePage
 
 /** The pages of a folder, by their titles. @param fileOf path of the page of an entry, within the folder. */
 function folderPages(folder: string, address: string, fileOf = (name: string) => name): GuidePage[] {
-  return readdirSync(join(ROOT, folder))
+  return readdirSync(pathOf(folder))
     .map((name) => ({ name: name.replace(/\.md$/, ''), file: `${folder}/${fileOf(name)}` }))
-    .filter(({ file }) => existsSync(join(ROOT, file)))
+    .filter(({ file }) => existsSync(pathOf(file)))
     .map(({ name, file }) => page(`${address}/${name}`, file, titleOf(file) ?? name))
     .sort((one, other) => one.label.localeCompare(other.label));
 }

@@ -1,9 +1,7 @@
 /** What stands around the text of every page: the head, the navigation, the places of the page. No scripts. */
 
-import { type GuidePage, SECTIONS, SOCKETS_ADDRESS } from './guide-pages.ts';
+import { type GuidePage, SECTIONS, SOCKETS_ADDRESS, STYLE } from './guide-pages.ts';
 import type { PageText } from './markdown-page.ts';
-
-export const STYLE_ADDRESS = 'docs/guide.css';
 
 /** Links of the line at the top. */
 const TOP: readonly (readonly [label: string, address: string])[] = [
@@ -40,7 +38,7 @@ export function framedPage(address: string, { title, headings, html }: PageText)
 <meta name="color-scheme" content="light dark">
 <title>${Bun.escapeHTML(title)} · Voice service</title>
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="${relativeAddress(address, STYLE_ADDRESS)}">
+<link rel="stylesheet" href="${relativeAddress(address, STYLE.address)}">
 </head>
 <body>
 <a class="skip" href="#content">Skip to the text</a>

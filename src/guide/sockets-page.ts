@@ -1,27 +1,8 @@
 /** One page of all WebSockets, drawn of their AsyncAPI documents: who sends what, field by field, with examples. */
 
-import { SOCKETS_ADDRESS, textOf } from './guide-pages.ts';
+import { SOCKET_DOCUMENTS, type SocketDocument, textOf } from './guide-pages.ts';
 import { codeBlock, type Heading, markdownPage, type PageText } from './markdown-page.ts';
 import { type FieldRow, fieldRows, nameOf, type Schema } from './schema-fields.ts';
-
-interface SocketDocument {
-  readonly anchor: string;
-  readonly label: string;
-  /** Path in the repository; scripts/asyncapi.ts makes it. */
-  readonly file: string;
-  /** Where it is downloaded. */
-  readonly address: string;
-}
-
-function socketDocument(anchor: string, label: string): SocketDocument {
-  const name = `${anchor}.asyncapi.json`;
-  return { anchor, label, file: `docs/${name}`, address: `${SOCKETS_ADDRESS}/${name}` };
-}
-
-export const SOCKET_DOCUMENTS: readonly SocketDocument[] = [
-  socketDocument('realtime', 'Realtime'),
-  socketDocument('partner', 'Transcriber of the partner platform'),
-];
 
 /** The part of AsyncAPI 3.0 that our documents use. */
 interface AsyncApi {

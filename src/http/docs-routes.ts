@@ -1,8 +1,17 @@
 import { posix } from 'node:path';
 import { Elysia } from 'elysia';
-import { GUIDE_FILES } from '../guide/guide-files.ts';
+import { GUIDE_FILES, PAGE_ADDRESSES, pathOf } from '../guide/guide-pages.ts';
+import { pageHtml } from '../guide/made-guide.ts';
 import { addressOf } from './address.ts';
 import { publicPage } from './openapi.ts';
+
+const HTML = 'text/html; charset=utf-8';
+
+const FIRST_PAGE = publicPage(
+  'The guide',
+  'text/html',
+  'Pages for who uses or runs the service; `/docs/sockets` has the events of the WebSockets.',
+);
 
 const HEADERS = {
   'cache-control': 'no-cache',
@@ -13,30 +22,29 @@ const HEADERS = {
 };
 
 /** Paths of the guide, none of which needs a key. */
-export const DOCS_PATHS: readonly string[] = GUIDE_FILES.map(({ address }) => `/${address}`);
+export const DOCS_PATHS: readonly string[] = [
+  ...PAGE_ADDRESSES,
+  ...GUIDE_FILES.map(({ address }) => address),
+].map((address) => `/${address}`);
 
 /** `GET /docs` and what is below it: the guide, for who uses or runs the service. */
 export function docsRoutes() {
   const routes = new Elysia({ name: 'docs', tags: ['service'] });
-  for (const { address, type, content } of GUIDE_FILES) {
+  for (const address of PAGE_ADDRESSES) {
     routes.get(
       `/${address}`,
-      ({ request }) => {
+      async ({ request }) => {
         const { pathname } = addressOf(request);
         if (pathname.endsWith('/')) return withoutSlash(pathname);
-        return new Response(content(), { headers: { ...HEADERS, 'content-type': type } });
+        return new Response(await pageHtml(address), { headers: { ...HEADERS, 'content-type': HTML } });
       },
-      {
-        detail:
-          address === 'docs'
-            ? publicPage(
-                'The guide',
-                'text/html',
-                'Pages for who uses or runs the service; `/docs/sockets` has the events of the WebSockets.',
-              )
-            : { hide: true },
-      },
+      { detail: address === 'docs' ? FIRST_PAGE : { hide: true } },
     );
+  }
+  for (const { address, file } of GUIDE_FILES) {
+    const content = Bun.file(pathOf(file));
+    const answer = () => new Response(content, { headers: { ...HEADERS, 'content-type': content.type } });
+    routes.get(`/${address}`, answer, { detail: { hide: true } });
   }
   return routes;
 }
