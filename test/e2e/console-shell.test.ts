@@ -242,6 +242,16 @@ describe('keys', () => {
     expect(faults).toEqual([]);
   });
 
+  test('many come page by page', async () => {
+    for (let count = 0; count < 21; count += 1) await makeKey('member', OTHER_KEY);
+    const { page } = await open({ key: OTHER_KEY, path: '/keys' });
+    const rows = page.getByRole('row').filter({ hasText: 'member' });
+    await expect.poll(() => rows.count()).toBe(20);
+    await page.getByRole('button', { name: 'Show more' }).click();
+    await expect.poll(() => rows.count()).toBe(21);
+    expect(await page.getByRole('button', { name: 'Show more' }).count()).toBe(0);
+  });
+
   test("a member's key sees keys, and makes and ends none", async () => {
     const { key } = await makeKey('member');
     const { page } = await open({ key, path: '/keys' });
@@ -316,10 +326,10 @@ function bearer(key = SERVICE_KEY): Record<string, string> {
   return { authorization: `Bearer ${key}` };
 }
 
-async function makeKey(role: string): Promise<{ id: string; key: string }> {
+async function makeKey(role: string, by = SERVICE_KEY): Promise<{ id: string; key: string }> {
   const response = await service.fetch('/v1/keys', {
     method: 'POST',
-    headers: { ...bearer(), 'content-type': 'application/json' },
+    headers: { ...bearer(by), 'content-type': 'application/json' },
     body: JSON.stringify({ role }),
   });
   return (await response.json()) as { id: string; key: string };

@@ -15,7 +15,7 @@ import { NewKey } from './new-key.tsx';
 /** Keys of the organization: who has some, a new one, the end of one. */
 export default function KeysPage() {
   const { client, organization } = useSession();
-  const keys = useList<ApiKey>('v1/keys', { limit: 50 });
+  const keys = useList<ApiKey>('v1/keys', { limit: 20 });
   const [isMaking, setMaking] = useState(false);
   const [ending, setEnding] = useState<ApiKey>();
   const isAdmin = organization.role === 'admin';
