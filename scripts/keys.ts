@@ -75,13 +75,14 @@ async function create(store: ApiKeyStore, wish: KeyWish): Promise<void> {
 }
 
 async function list(store: ApiKeyStore): Promise<void> {
-  const rows = (await store.list()).map(({ id, organization, role, hint, createdAt, revokedAt }) => [
+  const rows = (await store.list()).map(({ id, organization, name, role, hint, createdAt, revokedAt }) => [
     id,
     organization,
     role,
     hint,
     day(createdAt),
     revokedAt === null ? 'good' : `revoked ${day(revokedAt)}`,
+    ...(name === null ? [] : [name]),
   ]);
   for (const row of rows) console.log(row.join('  '));
   if (rows.length === 0) console.log('No keys are stored.');
