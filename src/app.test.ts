@@ -508,6 +508,7 @@ describe('browsers, when CONFIG lists origins', () => {
 
 interface OpenApi {
   readonly security: unknown;
+  readonly tags: readonly { name: string }[];
   readonly paths: Record<
     string,
     Record<
@@ -542,6 +543,8 @@ describe('swagger', () => {
       expect(answer.description).toEqual(expect.any(String));
       expect(Object.keys(answer.content ?? {}).length).toBeLessThan(2);
     }
+    // Features of this app have no routes under the others.
+    expect(document.tags.map(({ name }) => name)).toEqual(['models', 'usage', 'organization', 'service']);
     expect(document.security).toEqual([{ bearer: [] }, { apiKey: [] }, { partnerSecret: [] }]);
     const limit = document.paths['/v1/usage']?.get?.parameters?.find(({ name }) => name === 'limit');
     expect(limit?.schema).toMatchObject({ type: 'integer', minimum: 1, maximum: 100, default: 20 });

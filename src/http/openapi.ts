@@ -110,10 +110,12 @@ export function openapiRoutes(version: string) {
 
 /** The part of an OpenAPI document that {@link tidy} changes. */
 interface OpenApiDocument {
+  tags: readonly { readonly name: string }[];
   readonly paths: Record<string, Record<string, OpenApiOperation>>;
 }
 
 interface OpenApiOperation {
+  readonly tags?: readonly string[];
   /** Empty: no key is needed. */
   readonly security?: readonly object[];
   readonly requestBody?: OpenApiBody;
@@ -132,9 +134,14 @@ interface OpenApiContent {
   example?: unknown;
 }
 
-/** Makes the plugin's document a valid one. What needs a key may be refused for it, whatever the route says. */
+/**
+ * Makes the framework's document a valid one. What needs a key may be refused for it, whatever the route says, and a heading
+ * without routes, whose feature is off, is left out.
+ */
 function tidy(document: OpenApiDocument): void {
   const operations = Object.values(document.paths).flatMap((item) => Object.values(item));
+  const headings = new Set(operations.flatMap(({ tags = [] }) => tags));
+  document.tags = document.tags.filter(({ name }) => headings.has(name));
   for (const operation of operations) {
     operation.responses ??= {};
     const { requestBody, responses, security } = operation;
