@@ -47,7 +47,7 @@ export async function soak({ minutes, only = FAULT_NAMES, signal, say }: RunOpti
   const clientOf = (it: Pick<Load, 'name' | 'organization'>, site: Site, seed: number) =>
     new SoakClient({
       ...{ ledger, load: it.name, organization: it.organization, site: site.name, nodes: site.nodes },
-      ...{ random: seededRandom(seed), signal: running },
+      ...{ random: seededRandom(seed), signal: running, stopped: signal },
     });
   say('asking for everything once …');
   const material = await makeMaterial(clientOf({ name: 'first', organization: 'speech' }, sites.main, 0));

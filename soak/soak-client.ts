@@ -50,6 +50,8 @@ export interface ClientParts {
   readonly random: () => number;
   /** The end of the load: nothing is asked for again after it. */
   readonly signal: AbortSignal;
+  /** Somebody wants the run to end: what was asked for is not waited for. */
+  readonly stopped: AbortSignal;
 }
 
 export class SoakClient {
@@ -81,11 +83,11 @@ export class SoakClient {
   /** Asks once. @returns the answer if it was right, else undefined; the ledger knows why. */
   async ask(question: Question): Promise<Answer | undefined> {
     const { withinMs = WITHIN_MS, leaveAfterMs, rows = 'none', at = this.node() } = question;
-    const { ledger, load } = this.parts;
+    const { ledger, load, stopped } = this.parts;
     const entry = ledger.begin({ load, organization: this.account, node: at.name, rows });
     const late = AbortSignal.timeout(withinMs);
     const left = leaveAfterMs === undefined ? undefined : AbortSignal.timeout(leaveAfterMs);
-    const signal = left ? AbortSignal.any([late, left]) : late;
+    const signal = AbortSignal.any([late, stopped, ...(left ? [left] : [])]);
     let hasHead = false;
     try {
       const response = await fetch(`${at.service.baseUrl}${question.path}`, {
@@ -108,7 +110,7 @@ export class SoakClient {
       return verdict === undefined ? answer : undefined;
     } catch (error) {
       const said = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-      if (left?.aborted) entry.end('left');
+      if (left?.aborted || stopped.aborted) entry.end('left');
       else if (late.aborted)
         entry.end('late', `no whole answer within ${withinMs / 1000} s of ${question.path}`);
       else entry.end(hasHead ? 'cut' : 'unreachable', `${question.path}: ${said}`);
@@ -124,7 +126,7 @@ export class SoakClient {
     const latest = performance.now() + INSIST_MS;
     for (;;) {
       const answer = await this.ask(question);
-      if (answer !== undefined || performance.now() > latest) return answer;
+      if (answer !== undefined || performance.now() > latest || this.parts.stopped.aborted) return answer;
       await Bun.sleep(AGAIN_MS);
     }
   }
