@@ -38,6 +38,11 @@ const MOST_CHARACTERS = 400_000;
  * thread: some twice as many as the largest schema has whose parts are not named again and again.
  */
 const MOST_LOOKS = 50_000;
+/**
+ * Ways to begin at one place, each of which llama.cpp goes for each token: choices of choices multiply where references name
+ * them again. Twice as many as the choices that a schema may have.
+ */
+const MOST_WAYS = 2000;
 /** Planes of Unicode in which nothing is assigned. */
 const RARE = /[\u{40000}-\u{DFFFF}]/gu;
 const CONTROLS = /\p{Cc}/gu;
@@ -68,8 +73,8 @@ export class Grammar {
   readonly #names = new Map<string, string>();
   /** Rules that a rule may begin with, without a character before: where they go round, nothing is ever written. */
   readonly #begins = new Map<string, readonly string[]>();
-  /** Rules of which it is known that they do not begin with themselves. */
-  readonly #ending = new Set<string>();
+  /** In how many ways rules may begin, of those of which it is known. */
+  readonly #ways = new Map<string, number>();
   /** Rules by the text that they were read from. */
   readonly #read = new Map<string, string>();
   #characters = 0;
@@ -131,14 +136,28 @@ export class Grammar {
     this.#begins.set(rule, begins);
   }
 
-  /** @throws SchemaFault when what the rule may begin with leads back to itself. */
-  checkBegins(rule: string, above: Set<string> = new Set()): void {
-    if (this.#ending.has(rule)) return;
+  /**
+   * Looks at every rule, because one that llama.cpp cannot read or never comes through ends its process.
+   * @throws SchemaFault when what a rule may begin with leads back to it, and when there are too many ways to begin.
+   */
+  checkBegins(): void {
+    for (const rule of this.#begins.keys()) this.#waysOf(rule, new Set());
+  }
+
+  /** @param above rules that begin with this one. */
+  #waysOf(rule: string, above: Set<string>): number {
+    const known = this.#ways.get(rule);
+    if (known !== undefined) return known;
     if (above.has(rule)) throw new SchemaFault("a '$ref' leads back to itself");
+    const begins = this.#begins.get(rule) ?? [];
+    let ways = 0;
     above.add(rule);
-    for (const each of this.#begins.get(rule) ?? []) this.checkBegins(each, above);
+    for (const each of begins) ways += this.#waysOf(each, above);
     above.delete(rule);
-    this.#ending.add(rule);
+    if (begins.length === 0) ways = this.#rules.get(rule)?.split(' | ').length ?? 1;
+    if (ways > MOST_WAYS) throw new SchemaFault('a value may begin in too many ways');
+    this.#ways.set(rule, ways);
+    return ways;
   }
 
   /** The whole grammar. @param root what a text of it is. */

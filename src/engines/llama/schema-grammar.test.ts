@@ -94,6 +94,22 @@ describe('a schema that a grammar cannot follow is refused by what it asks for',
       { anyOf: [{ $ref: '#' }, { type: 'null' }] },
       "a '$ref' leads back to itself",
     ],
+    [
+      'a member that may be itself',
+      {
+        properties: { a: { $ref: '#/$defs/a' } },
+        $defs: { a: { anyOf: [{ $ref: '#/$defs/a' }, { type: 'null' }] } },
+      },
+      "a '$ref' leads back to itself",
+    ],
+    [
+      'an item that may be itself, by another',
+      {
+        items: { $ref: '#/$defs/a' },
+        $defs: { a: { $ref: '#/$defs/b' }, b: { anyOf: [{ type: 'null' }, { $ref: '#/$defs/a' }] } },
+      },
+      "a '$ref' leads back to itself",
+    ],
     ['itself in all of it', { allOf: [{ $ref: '#' }, { type: 'null' }] }, "'$ref' and 'allOf' go deeper"],
     ['oneOf with more than one', { oneOf: [{ type: 'number' }, { type: 'integer' }] }, "a 'oneOf'"],
     ['limits without a number', { type: 'integer', minimum: 3, maximum: 2 }, 'limits that leave no number'],
@@ -123,6 +139,20 @@ describe('a schema that a grammar cannot follow is refused by what it asks for',
     expect(() => written({ $defs, $ref: '#/$defs/d24' })).toThrow('it is too large');
     const required = Array.from({ length: 1001 }, (_, i) => `name ${i}`);
     expect(() => written({ required })).toThrow('it has more than 1000 values');
+  });
+
+  it('one of choices of choices, whose ways to begin multiply', () => {
+    const choices = (levels: number): JsonSchema => {
+      const $defs: Record<string, JsonSchema> = { a0: { const: 'a' }, b0: { const: 'b' } };
+      for (let i = 1; i <= levels; i += 1) {
+        const anyOf = ['a', 'b'].map((name) => ({ $ref: `#/$defs/${name}${i - 1}` }));
+        Object.assign($defs, { [`a${i}`]: { anyOf }, [`b${i}`]: { anyOf: anyOf.toReversed() } });
+      }
+      return { required: ['k'], properties: { k: { $ref: `#/$defs/a${levels}` } }, $defs };
+    };
+    expect(written(choices(10), 1)).toHaveLength(1);
+    expect(() => written(choices(11))).toThrow('a value may begin in too many ways');
+    expect(() => written(choices(25))).toThrow('a value may begin in too many ways');
   });
 
   it('one that is far too deep', () => {

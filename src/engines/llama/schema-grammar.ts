@@ -72,7 +72,7 @@ export function schemaRule(grammar: Grammar, schema: Schema, param: string, root
   }
   try {
     const rule = new SchemaReader(grammar, root).rule(schema, [], 0);
-    grammar.checkBegins(rule);
+    grammar.checkBegins();
     return rule;
   } catch (error) {
     if (!(error instanceof SchemaFault)) throw error;
