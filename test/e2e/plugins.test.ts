@@ -8,7 +8,9 @@ import {
   SERVICE_KEY,
   speakStreamed,
 } from '../support/launcher.ts';
+import { needs } from '../support/needs.ts';
 import { launchPluginService, load, type PluginService } from '../support/plugin-service.ts';
+import { HAS_POSTGRES, startPostgres } from '../support/postgres.ts';
 import { familyMemoryKb } from '../support/process-memory.ts';
 import { RealtimeClient } from '../support/realtime-client.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -282,6 +284,24 @@ describe('a wish', () => {
       exitCode: 1,
       output: expect.stringContaining('Usage:'),
     });
+  });
+
+  test('holds for every process that shares the database', async (context) => {
+    needs(context, HAS_POSTGRES, 'PostgreSQL');
+    const server = await startPostgres();
+    try {
+      const env = { DATABASE_URL: await server.freshDatabase() };
+      const [one, other] = [await launch({ env }), await launch({ env })];
+      await one.switch('speech', false);
+      await other.until('speech', 'off');
+      expect(await errorOf(await speakStreamed(other, TEXT))).toEqual(DISABLED);
+      await other.switch('speech', true);
+      await one.until('speech', 'on');
+      // Not while the server goes.
+      await Promise.all([one.stop(), other.stop()]);
+    } finally {
+      await server.close();
+    }
   });
 
   test('is an operator’s', async () => {
