@@ -1,4 +1,10 @@
-import { Badge, type CSSVariablesResolver, createTheme, type MantineColorScheme } from '@mantine/core';
+import {
+  Badge,
+  type CSSVariablesResolver,
+  createTheme,
+  type MantineColorScheme,
+  SegmentedControl,
+} from '@mantine/core';
 
 /** Calm and dense: small controls, one accent, no shadows where a line does. */
 export const theme = createTheme({
@@ -14,6 +20,7 @@ export const theme = createTheme({
   components: {
     // States are words of the service, written as it writes them.
     Badge: Badge.extend({ defaultProps: { tt: 'none', fw: 500 } }),
+    SegmentedControl: SegmentedControl.extend({ styles: { label: { paddingInline: 6 } } }),
   },
 });
 
