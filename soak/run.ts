@@ -33,8 +33,20 @@ export const FAULT_NAMES: readonly string[] = FAULTS.map(({ name }) => name);
 export type RunFindings = Omit<Findings, 'machine' | 'commit'>;
 
 /** @throws when a service does not start or does not work before the first fault, and the signal's reason. */
-export async function soak({ minutes, only = FAULT_NAMES, signal, say }: RunOptions): Promise<RunFindings> {
-  await using opened = new AsyncDisposableStack();
+export async function soak(options: RunOptions): Promise<RunFindings> {
+  const opened = new AsyncDisposableStack();
+  try {
+    return await run(options, opened);
+  } finally {
+    await opened.disposeAsync();
+  }
+}
+
+/** @param opened takes what the caller ends. */
+async function run(
+  { minutes, only = FAULT_NAMES, signal, say }: RunOptions,
+  opened: AsyncDisposableStack,
+): Promise<RunFindings> {
   say('starting servers and machines …');
   const sites = opened.adopt(await openSites(signal), (it) => it.close());
   const startedAt = new Date();

@@ -53,9 +53,19 @@ export interface SoakSites {
 
 /** @throws when something does not start; what was started is ended then. */
 export async function openSites(signal: AbortSignal): Promise<SoakSites> {
-  await using opening = new AsyncDisposableStack();
+  const opened = new AsyncDisposableStack();
+  try {
+    return { ...(await open(opened, signal)), close: () => opened.disposeAsync() };
+  } catch (error) {
+    await opened.disposeAsync();
+    throw error;
+  }
+}
+
+/** @param opened takes what the caller ends. */
+async function open(opened: AsyncDisposableStack, signal: AbortSignal): Promise<Omit<SoakSites, 'close'>> {
   const keep = <Part extends { close(): Promise<void> }>(part: Part) =>
-    opening.adopt(part, (it) => it.close());
+    opened.adopt(part, (it) => it.close());
   const lacks = { PostgreSQL: !HAS_POSTGRES, Redis: !HAS_REDIS, versitygw: !HAS_S3 };
   const missing = Object.entries(lacks).flatMap(([name, isMissing]) => (isMissing ? [name] : []));
   const servers = missing.length === 0 ? keep(await startSharedServers()) : undefined;
@@ -89,8 +99,7 @@ export async function openSites(signal: AbortSignal): Promise<SoakSites> {
     await grantAll(site);
     await Promise.all(site.nodes.map((node) => node.start(signal)));
   }
-  const opened = opening.move();
-  return { ...sites, servers, disk, s3, missing, close: () => opened.disposeAsync() };
+  return { ...sites, servers, disk, s3, missing };
 }
 
 function siteOf(name: Site['name'], site: BatchSite, names: readonly string[]): Site {
