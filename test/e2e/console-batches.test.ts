@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import type { ResultLine } from '../support/batch-service.ts';
+import { createBatch, type ResultLine, uploadInput } from '../support/batch-service.ts';
 import {
   type ConsoleOptions,
   expectAccessible,
@@ -186,4 +186,25 @@ test('the pages fit a phone, in the dark', async () => {
   await expectNoSidewaysScroll(page);
   await expectAccessible(page);
   await screenshot(page, 'batches-list-phone');
+});
+
+test('the list goes on page by page', async () => {
+  const input = await uploadInput(service, 'no line\n');
+  const made = [];
+  for (let count = 0; count < 21; count += 1) {
+    made.push((await createBatch(service, input, '/v1/embeddings')).id);
+  }
+  const { page } = await opened();
+  const addresses = () =>
+    page
+      .getByRole('row')
+      .getByRole('link')
+      .evaluateAll((links) => links.map((link) => link.getAttribute('href')));
+  const newest = made.toReversed().map((id) => `#/batches/${id}`);
+  await expect.poll(addresses, PATIENCE).toEqual(newest.slice(0, 20));
+  await page.getByRole('button', { name: 'Older' }).click();
+  await expect.poll(async () => (await addresses())[0], PATIENCE).toBe(newest[20]);
+  await page.getByRole('button', { name: 'Newer' }).click();
+  await expect.poll(addresses, PATIENCE).toEqual(newest.slice(0, 20));
+  expect(await page.getByRole('button', { name: 'Newer' }).isDisabled()).toBe(true);
 });

@@ -1,3 +1,6 @@
+/** Browsers may begin to read the bytes a while after the click. */
+const KEPT_MS = 40_000;
+
 /** Lets the browser keep bytes as a file, as a click on a download link would. */
 export function saveFile(bytes: Blob, name: string): void {
   const address = URL.createObjectURL(bytes);
@@ -5,6 +8,5 @@ export function saveFile(bytes: Blob, name: string): void {
   link.href = address;
   link.download = name;
   link.click();
-  // The browser has taken hold of the bytes with the click.
-  setTimeout(() => URL.revokeObjectURL(address), 0);
+  setTimeout(() => URL.revokeObjectURL(address), KEPT_MS);
 }
