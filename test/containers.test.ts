@@ -46,12 +46,12 @@ function* havingKey(value: unknown, key: string): Generator<Record<string, unkno
 describe('an image', () => {
   it.for(['Dockerfile', 'Dockerfile.cuda'])(
     'has nothing that hadolint objects to: %s',
+    { timeout: LIMIT_MS },
     async (name, context) => {
       needs(context, HAS_PIP, 'Python with pip');
       const hadolint = join(await tools(), 'bin/hadolint');
       expect(await run([hadolint, join(DOCKER, name)])).toEqual({ code: 0, output: '' });
     },
-    LIMIT_MS,
   );
 
   it.each(['Dockerfile', 'Dockerfile.cuda'])('runs without root and tells its health: %s', async (name) => {
