@@ -171,18 +171,19 @@ describe('what is said', () => {
     await turns('heard', 'done').first().waitFor(PATIENCE);
     const sound = page.getByRole('img', { name: /Loudness of what was sent/ });
     // Bars of both colours: quiet and in a turn.
-    const colors = await sound.evaluate((element) => {
-      const canvas = element as unknown as Canvas;
-      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
-      const counts = new Map<string, number>();
-      for (let at = 0; at < data.length; at += 4) {
-        if ((data[at + 3] ?? 0) < 255) continue;
-        const color = data.slice(at, at + 3).join();
-        counts.set(color, (counts.get(color) ?? 0) + 1);
-      }
-      return [...counts.values()].filter((count) => count > 100).length;
-    });
-    expect(colors).toBeGreaterThanOrEqual(2);
+    const colors = () =>
+      sound.evaluate((element) => {
+        const canvas = element as unknown as Canvas;
+        const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+        const counts = new Map<string, number>();
+        for (let at = 0; at < data.length; at += 4) {
+          if ((data[at + 3] ?? 0) < 255) continue;
+          const color = data.slice(at, at + 3).join();
+          counts.set(color, (counts.get(color) ?? 0) + 1);
+        }
+        return [...counts.values()].filter((count) => count > 100).length;
+      });
+    await expect.poll(colors, PATIENCE).toBeGreaterThanOrEqual(2);
   });
 
   test('lasts as long as the space bar is held, for who ends turns by hand', async () => {
@@ -217,6 +218,18 @@ describe('what is said', () => {
     await button('Disconnect').click();
     await trace();
   });
+});
+
+test('is answered by a language model, for who wants that', async () => {
+  await choose('Spoken after each turn', 'What a language model answers');
+  await page.getByRole('combobox', { name: 'Language model' }).waitFor();
+  await connect();
+  await turns('heard', 'done').first().waitFor(PATIENCE);
+  const spoken = page.locator('[data-side=spoken]').first();
+  await spoken.waitFor(PATIENCE);
+  const answer = await wordsOf(spoken);
+  expect(answer.length).toBeGreaterThan(5);
+  expect(answer).not.toBe(await wordsOf(turns('heard', 'done').first()));
 });
 
 describe('a text', () => {
@@ -282,16 +295,14 @@ test('fields reach the session, before it begins and while it lasts', async () =
     ['translation', undefined, 0.55, 550],
     ['transcription', undefined, 0.55, 550],
   ];
-  await expect
-    .poll(async () =>
-      (await trace()).flatMap(({ frame: { type, session } }) => {
-        if (type !== 'session.updated' || session === undefined) return [];
-        const { transcription, turn_detection: detection } = session.audio.input;
-        const language = transcription.language ?? undefined;
-        return [[session.type, language, detection?.threshold, detection?.silence_duration_ms]];
-      }),
-    )
-    .toEqual(wanted);
+  const sessions = async () =>
+    (await trace()).flatMap(({ frame: { type, session } }) => {
+      if (type !== 'session.updated' || session === undefined) return [];
+      const { transcription, turn_detection: detection } = session.audio.input;
+      const language = transcription.language ?? undefined;
+      return [[session.type, language, detection?.threshold, detection?.silence_duration_ms]];
+    });
+  await expect.poll(sessions, PATIENCE).toEqual(wanted);
   expect(errorsOf(await trace())).toEqual([]);
 });
 
@@ -321,14 +332,44 @@ describe('what goes wrong is told in words', () => {
     await turns('spoken', 'done').waitFor(PATIENCE);
   });
 
-  test('a service that stops', async () => {
-    const other = await launchService({ config: NO_MODELS });
+  test('a service that takes no more connections, and one that stops', async () => {
+    const config = `${NO_MODELS}\n[limits]\nrealtime_connections_per_organization = 1`;
+    const other = await launchService({ config, env: { PLUGINS: 'realtime,voices' } });
+    const first = await openConsole(browser, other.baseUrl, { path: '/realtime' });
+    await first.page.getByRole('button', { name: 'Connect' }).click();
+    await first.page.getByRole('status').getByText('connected').waitFor();
     await open(other.baseUrl);
-    await connect();
+    await button('Connect').click();
+    await page
+      .getByRole('alert')
+      .getByText(/connections/)
+      .waitFor();
+    await first.close();
+    // The service hears a little later that the first one is gone.
+    const again = button('Connect again');
+    const connected = async () => {
+      if (await again.isVisible()) await again.click();
+      return button('Speak').isEnabled();
+    };
+    await expect.poll(connected, PATIENCE).toBe(true);
     expect(await other.stop()).toBe(0);
     await page.getByRole('alert').getByText('The service is stopping.').waitFor(PATIENCE);
     await page.getByText('a new connection begins a new conversation').waitFor();
     expect(await button('Connect again').isEnabled()).toBe(true);
+  });
+
+  test('a key that no browser can send over a WebSocket', async () => {
+    const key = 'key/of=a';
+    const other = await launchService({
+      config: NO_MODELS,
+      env: { PLUGINS: 'realtime,voices', API_KEYS: `${key}:a` },
+    });
+    await open(other.baseUrl, { key });
+    await button('Connect').click();
+    await page.getByRole('alert').getByText('characters that a browser cannot send').waitFor();
+    expect(await button('Connect').isEnabled()).toBe(true);
+    await opened?.close();
+    await other.stop();
   });
 });
 

@@ -22,7 +22,10 @@ export async function playedBy(page: Page): Promise<PageLoudness> {
 
 /** What the browser complained of, but for how this measures, and for refusals of the service, which are answers. */
 export function ownFaults(faults: readonly string[]): readonly string[] {
-  return faults.filter((fault) => !/ScriptProcessorNode|responded with a status of 4\d\d/.test(fault));
+  return faults.filter(
+    (fault) =>
+      !/ScriptProcessorNode|(responded with a status of|Unexpected response code:) 4\d\d/.test(fault),
+  );
 }
 
 /** Length of what an audio element plays, in seconds; NaN before it is known. */

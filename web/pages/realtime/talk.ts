@@ -50,6 +50,9 @@ export class Talk {
   #sentMs = 0;
   #sentEvents = 0;
   #pcm = new PcmReader();
+  /** Whether a language model is asked, and whether more was said since then. */
+  #isAnswering = false;
+  #hasMore = false;
   /** A text that waits for the end of what is spoken; only the newest does. */
   #waiting: string | undefined;
   #version = 0;
@@ -184,7 +187,7 @@ export class Talk {
         this.track.end(event.audio_end_ms);
         break;
       case 'conversation.item.input_audio_transcription.completed':
-        void this.#answer(event.transcript);
+        this.#answer(event.transcript);
         break;
       case 'response.audio.delta':
         if (this.#conversation.response?.isCancelled !== true) {
@@ -212,19 +215,30 @@ export class Talk {
     this.speak(text);
   }
 
-  async #answer(transcript: string): Promise<void> {
-    const { answers, answeringModel } = this.#settings;
-    if (answers === 'nothing' || transcript.trim() === '') return;
-    if (answers === 'echo') {
-      this.speak(transcript);
-      return;
-    }
+  #answer(transcript: string): void {
+    if (transcript.trim() === '') return;
+    const { answers } = this.#settings;
+    if (answers === 'echo') this.speak(transcript);
+    if (answers === 'model') void this.#answerByModel();
+  }
+
+  /** One answer at a time: what is said meanwhile is answered together, when that one has come. */
+  async #answerByModel(): Promise<void> {
+    this.#hasMore = true;
+    if (this.#isAnswering) return;
+    this.#isAnswering = true;
     const { signal } = this.#abort;
     try {
-      const text = await answerOf(this.#client, answeringModel, this.#conversation.turns, signal);
-      if (text !== '') this.speak(text);
+      while (this.#hasMore && !signal.aborted) {
+        this.#hasMore = false;
+        const { answeringModel } = this.#settings;
+        const text = await answerOf(this.#client, answeringModel, this.#conversation.turns, signal);
+        if (text !== '') this.speak(text);
+      }
     } catch (error) {
       if (!signal.aborted) this.#faulted(toFault(error).message);
+    } finally {
+      this.#isAnswering = false;
     }
   }
 
@@ -290,10 +304,11 @@ export class Talk {
     this.#act({ type: 'page.configured' });
   }
 
-  /** Sends an event with an id of its own, which errors repeat. @returns that id. */
+  /** Sends an event with an id of its own, which errors repeat; nothing once the connection ends. @returns that id. */
   #send(event: Frame): string {
     this.#sentEvents += 1;
     const eventId = `page_${this.#sentEvents}`;
+    if (this.#socket.readyState !== WebSocket.OPEN) return eventId;
     const frame = { event_id: eventId, ...event };
     this.log.add('client', frame, this.#atMs);
     this.#socket.send(JSON.stringify(frame));
