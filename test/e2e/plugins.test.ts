@@ -15,7 +15,7 @@ import { familyMemoryKb } from '../support/process-memory.ts';
 import { RealtimeClient } from '../support/realtime-client.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
-/** Plugins of the real process are switched off and on while it serves. */
+/** Plugins of the real process are switched off and on while it serves. Loads take minutes where others keep the cores busy. */
 
 const ROOT = resolve(import.meta.dirname, '../..');
 /** Small models that really run, one of them for `speech` alone where nothing else speaks. */
@@ -111,7 +111,7 @@ describe('speech beside embeddings, which share the inference processes', () => 
     await expect
       .poll(() => familyMemoryKb(service.pid) / neverOn, { timeout: 30_000, interval: 500 })
       .toBeLessThan(1.2);
-  });
+  }, 400_000);
 
   test('that was the last to need a model leaves no inference process behind', async () => {
     const service = await launch({ config: SMALL_MODELS, env: { PLUGINS: 'speech' } });
@@ -143,7 +143,7 @@ test('speech goes and comes five times while conversations that use its models g
   await client.close('quiet');
   // Nothing that realtime needs was loaded anew.
   expect(childrenOf(service.pid, INFERENCE)).toEqual(processes);
-});
+}, 300_000);
 
 test('a realtime connection ends its response when realtime is switched off, and none is opened then', async () => {
   const service = await launch({ config: SMALL_MODELS, env: { PLUGINS: 'realtime' } });
