@@ -35,7 +35,14 @@ export function videoPlugin(options: VideoOptions): FeaturePlugin<(typeof NEEDS)
     name: 'video',
     needs: NEEDS,
     offers: [],
-    paths: ['/v1/videos', '/v1/videos/extensions', '/v1/videos/:id', '/v1/videos/:id/content', '/v1/videos/edits', '/v1/videos/characters'],
+    paths: [
+      '/v1/videos',
+      '/v1/videos/extensions',
+      '/v1/videos/:id',
+      '/v1/videos/:id/content',
+      '/v1/videos/edits',
+      '/v1/videos/characters',
+    ],
     async setup(slots) {
       const { folder } = options;
       await prepareUploadFolder(folder, slots.clock);
