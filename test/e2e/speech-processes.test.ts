@@ -72,7 +72,8 @@ test('a checkout may lie in a folder whose name has spaces and letters of any sc
   const root = resolve(import.meta.dirname, '../..');
   const checkout = mkdtempSync(join(tmpdir(), 'a ø 100% checkout-'));
   onTestFinished(() => rmSync(checkout, { recursive: true }));
-  for (const part of ['src', 'plugins', 'models', 'web', 'package.json', 'tsconfig.json']) {
+  const parts = ['src', 'plugins', 'models', 'web', 'docs', 'README.md', 'package.json', 'tsconfig.json'];
+  for (const part of parts) {
     cpSync(join(root, part), join(checkout, part), { recursive: true });
   }
   for (const part of ['node_modules', 'native']) symlinkSync(join(root, part), join(checkout, part));
