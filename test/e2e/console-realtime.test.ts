@@ -168,22 +168,22 @@ describe('what is said', () => {
 
   test('stands out where the service heard it', async () => {
     await connect();
-    await turns('heard', 'done').first().waitFor(PATIENCE);
+    // Between two turns nobody speaks.
+    await turns('heard', 'done').nth(1).waitFor(PATIENCE);
     const sound = page.getByRole('img', { name: /Loudness of what was sent/ });
     // Bars of both colours: quiet and in a turn.
-    const colors = () =>
-      sound.evaluate((element) => {
-        const canvas = element as unknown as Canvas;
-        const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
-        const counts = new Map<string, number>();
-        for (let at = 0; at < data.length; at += 4) {
-          if ((data[at + 3] ?? 0) < 255) continue;
-          const color = data.slice(at, at + 3).join();
-          counts.set(color, (counts.get(color) ?? 0) + 1);
-        }
-        return [...counts.values()].filter((count) => count > 100).length;
-      });
-    await expect.poll(colors, PATIENCE).toBeGreaterThanOrEqual(2);
+    const colors = await sound.evaluate((element) => {
+      const canvas = element as unknown as Canvas;
+      const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+      const counts = new Map<string, number>();
+      for (let at = 0; at < data.length; at += 4) {
+        if ((data[at + 3] ?? 0) < 255) continue;
+        const color = data.slice(at, at + 3).join();
+        counts.set(color, (counts.get(color) ?? 0) + 1);
+      }
+      return [...counts.values()].filter((count) => count > 100).length;
+    });
+    expect(colors).toBeGreaterThanOrEqual(2);
   });
 
   test('lasts as long as the space bar is held, for who ends turns by hand', async () => {
