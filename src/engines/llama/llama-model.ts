@@ -1,6 +1,7 @@
 /** A language model in this process: conversations in, texts out, several at once. */
 
 import { type CallWords, learnCallWords } from './call-words.ts';
+import { learnControlWords, withoutControlWords } from './control-words.ts';
 import { endOfCut } from './cut-answer.ts';
 import type { FromLlama, LlamaEnd, LlamaSampling, LoadedLlama, LoadLlama } from './llama-protocol.ts';
 import type { Conversation } from './llama-question.ts';
@@ -34,7 +35,9 @@ export async function loadLlama(load: LoadLlama): Promise<LlamaModel> {
     throw new Error(`The language model ${model} has no chat template that can be used.`);
   }
   context.enableParallelMode({ n_parallel: slots, n_batch: BATCH_TOKENS[provider] });
-  return new LlamaModel(context, contextTokens, await tokenMs(context), load.chatTemplate);
+  const loaded = new LlamaModel(context, contextTokens, await tokenMs(context), load.chatTemplate);
+  await loaded.learnControlWords();
+  return loaded;
 }
 
 /** Milliseconds in which this machine reads a token: a few are read. Resolves when the model has computed. */
@@ -70,6 +73,7 @@ export class LlamaModel {
   readonly #template: string | undefined;
   readonly #callWords: CallWords | undefined;
   readonly #tokenMs: number;
+  #controlWords: readonly string[] = [];
   /** The library's number of each answer that is being written. */
   readonly #requests = new Map<number, number>();
 
@@ -84,6 +88,15 @@ export class LlamaModel {
     if (this.#jinja) {
       this.#callWords = learnCallWords((messages, tools) => this.#render({ messages, tools }, false));
     }
+  }
+
+  /** Before the first conversation: no message may speak for the template. */
+  async learnControlWords(): Promise<void> {
+    const probe = { messages: [{ role: 'user', content: 'probe' }], tools: [] } as const;
+    this.#controlWords = await learnControlWords(
+      this.#promptOf(probe) ?? '',
+      async (text) => (await this.#context.tokenize(text)).tokens.length,
+    );
   }
 
   get loaded(): LoadedLlama {
@@ -170,17 +183,22 @@ export class LlamaModel {
 
   /** @throws Error for a conversation that the template refuses. */
   #render({ messages, tools }: Conversation, opensAnswer: boolean): string {
-    const chat = this.#context.getFormattedChat(messages, this.#template, {
+    const chat = this.#context.getFormattedChat(this.#plain(messages), this.#template, {
       jinja: this.#jinja,
       add_generation_prompt: opensAnswer,
       enable_thinking: false,
       ...(tools.length > 0 && {
-        tools: tools.map(withoutPatterns),
+        tools: this.#plain(tools.map(withoutPatterns)),
         tool_choice: 'auto',
         parallel_tool_calls: true,
       }),
     });
     return typeof chat === 'string' ? chat : chat.prompt;
+  }
+
+  /** Without control words, in whatever text there is. */
+  #plain<Part>(parts: readonly Part[]): readonly Part[] {
+    return JSON.parse(withoutControlWords(JSON.stringify(parts), this.#controlWords));
   }
 
   #completion(sampling: LlamaSampling): Omit<NativeCompletion, 'prompt'> {
