@@ -30,6 +30,8 @@ const EXTRA_ENGINES: Readonly<Record<string, readonly string[] | null>> = {
   image: null,
 };
 
+const INSTALLED = 'installed';
+
 /** A step that failed, with a message for the person who typed the command. */
 class SetupError extends Error {
   override readonly name = 'SetupError';
@@ -42,20 +44,37 @@ async function main(args: readonly string[]): Promise<void> {
     throw new SetupError(`Usage: bun scripts/setup.ts [--for=${Object.keys(EXTRA_ENGINES).join('|')}]`);
   }
   const onWait = () => log('another set-up is running in this checkout; waiting for it …');
-  await withFileLock(join(root, '.cache', 'setup.lock'), { signal: stop.signal, onWait }, async () => {
-    await step('packages', installPackages);
+  const lock = join(root, '.cache', 'setup.lock');
+  const isInstalled = await withFileLock(lock, { signal: stop.signal, onWait }, async () => {
+    if ((await step('packages', installPackages)) === INSTALLED) return true;
     await step('native addon', buildAddon);
     await step('console', bundleConsole);
+    return false;
   });
+  if (isInstalled) return await continueAnew(args);
   if (extraEngines !== null) await step('models', () => bringModels(extraEngines));
 }
 
 /** Runs one step and says how long it took and what it did. */
-async function step(name: string, work: () => Promise<string>): Promise<void> {
+async function step(name: string, work: () => Promise<string>): Promise<string> {
   stop.signal.throwIfAborted();
   const startMs = performance.now();
   const outcome = await work();
   log(`${name}: ${outcome} (${((performance.now() - startMs) / 1000).toFixed(2)} s)`);
+  return outcome;
+}
+
+/** The other steps, in a new process: one that began without the packages does not see them. */
+async function continueAnew(args: readonly string[]): Promise<void> {
+  const rest = Bun.spawn([process.execPath, import.meta.path, ...args], {
+    stdin: 'ignore',
+    stdout: 'inherit',
+    stderr: 'inherit',
+  });
+  // A signal to the group reaches it too, and it says what it has to say.
+  const forward = () => rest.kill('SIGTERM');
+  stop.signal.addEventListener('abort', forward, { once: true });
+  process.exitCode = await rest.exited;
 }
 
 /** Installs when the lock file, the package file or the runtime changed since the last time. */
@@ -80,7 +99,7 @@ async function installPackages(): Promise<string> {
     );
   }
   writeFileSync(stampPath, stamp);
-  return 'installed';
+  return INSTALLED;
 }
 
 async function buildAddon(): Promise<string> {
