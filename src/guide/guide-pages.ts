@@ -65,6 +65,7 @@ export const SECTIONS: readonly GuideSection[] = [
     guide('models', 'Models and engines'),
     guide('operations', 'Operations'),
     guide('scale-out', 'More than one machine'),
+    guide('containers', 'Containers'),
     guide('gpu', 'On a GPU'),
     guide('metrics', 'Metrics'),
     guide('security', 'Security'),
