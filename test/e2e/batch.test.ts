@@ -321,7 +321,7 @@ test('the SDK of Python creates, polls, downloads, lists, cancels and deletes', 
   ]);
 });
 
-describe('the commands of the README', () => {
+describe('the commands of the guide', () => {
   /** Runs them with a key, after a change; what they print and leave. */
   async function run(context: TestContext, key: string, changed = (commands: string) => commands) {
     const programs = ['bash', 'curl', 'jq'];
@@ -330,8 +330,8 @@ describe('the commands of the README', () => {
       programs.every((name) => Bun.which(name) !== null),
       programs.join(', '),
     );
-    const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
-    const commands = /^## Batch\n.*?```sh\n(.*?)```/ms.exec(readme)?.[1] ?? 'false';
+    const guide = await readFile(new URL('../../docs/guide/batches.md', import.meta.url), 'utf8');
+    const commands = /^```sh\n(.*?)```/ms.exec(guide)?.[1] ?? 'false';
     const folder = await tempDir();
     const script = changed(commands.replaceAll('localhost:8080', service.baseUrl));
     const { PATH = '' } = process.env;
