@@ -141,7 +141,9 @@ class SqliteConnection implements DatabaseConnection {
 
   async end(how: 'COMMIT' | 'ROLLBACK'): Promise<void> {
     try {
-      this.#statements.run(CompiledQuery.raw(how));
+      // A full disk has rolled it back already (sqlite.org, lang_transaction.html): to ask again would be another error, which
+      // would hide the first.
+      if (how === 'COMMIT' || this.#statements.inTransaction) this.#statements.run(CompiledQuery.raw(how));
       this.#leave();
     } catch (error) {
       // Kysely answers a failed COMMIT with a ROLLBACK, and after that nothing is left to hold on to.
@@ -181,6 +183,10 @@ class Statements {
 
   constructor(database: Database) {
     this.#database = database;
+  }
+
+  get inTransaction(): boolean {
+    return this.#database.inTransaction;
   }
 
   run<Row>({ sql, parameters }: CompiledQuery): QueryResult<Row> {

@@ -229,3 +229,21 @@ CREATE INDEX usage_by_organization ON usage (organization, sequence);
 CREATE INDEX usage_by_endpoint ON usage (organization, endpoint, sequence);
 PRAGMA user_version = 2;
 `;
+
+test('a transaction for which there is no room says so, and the next one is its own', async () => {
+  const { db } = open(freshPath());
+  const write = (bytes: number) =>
+    db.transaction().execute(async (transaction) => {
+      await sql`INSERT INTO organizations (id, created_at) VALUES (hex(zeroblob(${bytes})), 0)`.execute(
+        transaction,
+      );
+    });
+  await sql`PRAGMA max_page_count = 1`.execute(db);
+  await expect(write(1_000_000)).rejects.toMatchObject({
+    kind: 'overloaded',
+    cause: { code: 'SQLITE_FULL' },
+  });
+  await sql`PRAGMA max_page_count = 100000`.execute(db);
+  await write(2);
+  expect(await db.selectFrom('organizations').select('id').execute()).toEqual([{ id: '0000' }]);
+});
