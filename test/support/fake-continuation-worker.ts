@@ -1,6 +1,6 @@
 /** A continuation process that does what the path of its clip says; it first writes its own id where the segment goes. */
 
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import type {
   ContinuationJob,
   FromContinuation,
@@ -9,10 +9,15 @@ import type {
 const send = (message: FromContinuation) => process.send?.(message);
 
 process.on('message', ({ clip, to }: ContinuationJob) => {
+  const isFirst = !existsSync(to);
   writeFileSync(to, String(process.pid));
   switch (clip) {
     case 'die':
       process.exit(3);
+      break;
+    case 'die-once':
+      if (isFirst) process.exit(3);
+      send({ kind: 'done', seconds: 4 });
       break;
     case 'compute':
       for (;;);

@@ -89,6 +89,14 @@ describe('a process that makes a segment', () => {
     expect(isRunning(await grown.begun())).toBe(false);
   });
 
+  it('is begun once more when it dies, since the clip need not be to blame', {
+    timeout: 60_000,
+  }, async () => {
+    const { made, log } = await ordered('die-once');
+    expect(await made).toMatchObject({ seconds: 4 });
+    expect(log.lines).toMatchObject([{ level: 'warn' }]);
+  });
+
   it('may not take longer than its limit', { timeout: 60_000 }, async () => {
     const { made } = await ordered('compute', { timeLimitMs: 500 });
     await expect(made).rejects.toMatchObject({ kind: 'timeout' });

@@ -57,7 +57,7 @@ class ContinuationEngine implements VideoEngine {
     const soundBeyondS = Math.max(0, (facts.audio?.durationS ?? 0) - durationS);
     const ended = AbortSignal.any([signal, this.#closed.signal]);
     ended.throwIfAborted();
-    const made = this.#run(
+    const made = this.#make(
       { clip, to: work.to, width, height, fps, frames, soundBeyondS, seconds, audio },
       ended,
     );
@@ -78,6 +78,17 @@ class ContinuationEngine implements VideoEngine {
     await Promise.allSettled(this.#running);
   }
 
+  /** Once more where the process died: what killed it need not be this clip. */
+  async #make(job: ContinuationJob, signal: AbortSignal): Promise<number> {
+    try {
+      return await this.#run(job, signal);
+    } catch (error) {
+      if (!(error instanceof ProcessDied) || signal.aborted) throw error;
+      this.#options.log.warn('a continuation process died; its segment is begun again');
+    }
+    return await this.#run(job, signal);
+  }
+
   /** Resolves with the length of the segment when its process is gone. */
   async #run(job: ContinuationJob, signal: AbortSignal): Promise<number> {
     const { environment, entry = ENTRY, timeLimitMs = TIME_LIMIT_MS } = this.#options;
@@ -89,7 +100,7 @@ class ContinuationEngine implements VideoEngine {
       stdio: ['ignore', 'ignore', 'ignore'],
       serialization: 'advanced',
       ipc: (message: FromContinuation) => told.resolve(message),
-      onExit: () => told.reject(new ServiceError('internal', DIED, { code: 'worker_crashed' })),
+      onExit: () => told.reject(new ProcessDied()),
     });
     const left = () => told.reject(signal.reason);
     signal.addEventListener('abort', left, { once: true });
@@ -122,6 +133,13 @@ class ContinuationEngine implements VideoEngine {
 }
 
 const DIED = 'The process that made the segment ended before it was done.';
+
+/** By itself, or by who is no owner of it. */
+class ProcessDied extends ServiceError {
+  constructor() {
+    super('internal', DIED, { code: 'worker_crashed' });
+  }
+}
 
 function tookTooLong(): ServiceError {
   return new ServiceError('timeout', 'The segment took too long to make.', { code: 'generation_failed' });
