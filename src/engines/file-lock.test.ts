@@ -63,22 +63,34 @@ describe('withFileLock', () => {
     expect(waits).toBe(1);
   });
 
-  test('takes over from a process that has ended, at once', async () => {
-    const dir = await tempDir();
-    const path = join(dir, 'lock');
-    await writeFile(path, JSON.stringify({ host: hostname(), pid: await deadPid(), token: 'old' }));
-    let most = 0;
-    let inside = 0;
-    await Promise.all(
-      Array.from({ length: 6 }, () =>
+  test('takes over from a process that has ended, at once, and one of those that wait alone', async () => {
+    const pid = await deadPid();
+    for (let round = 0; round < 30; round += 1) {
+      const dir = await tempDir();
+      const path = join(dir, 'lock');
+      await writeFile(path, JSON.stringify({ host: hostname(), pid, token: 'old' }));
+      let most = 0;
+      let inside = 0;
+      const each = () =>
         withFileLock(path, { ...quick, staleMs: 60_000 }, async () => {
           most = Math.max(most, ++inside);
           await readFile(path);
           inside--;
-        }),
-      ),
-    );
-    expect(most).toBe(1);
+        });
+      await Promise.all(Array.from({ length: 6 }, each));
+      expect(most).toBe(1);
+      expect(await readdir(dir)).toEqual([]);
+    }
+  });
+
+  test('takes over though one that did so before died meanwhile', async () => {
+    const dir = await tempDir();
+    const path = join(dir, 'lock');
+    const dead = JSON.stringify({ host: hostname(), pid: await deadPid(), token: 'old' });
+    await writeFile(path, dead);
+    await writeFile(`${path}.takeover`, dead);
+    expect(await withFileLock(path, quick, async () => 'mine')).toBe('mine');
+    expect(await readdir(dir)).toEqual([]);
   });
 
   test.each([

@@ -57,14 +57,15 @@ async function acquire(
     const holder = await readOwner(path);
     const changed = (await stat(path).catch(() => undefined))?.mtimeMs;
     if (holder === undefined || changed === undefined) continue;
+    if (holder === owner) return;
     const state = `${holder} ${changed}`;
     if (state !== seen) {
       seen = state;
       seenAt = systemClock.monotonicMs();
     }
-    if (ownerIsGone(holder) || systemClock.monotonicMs() - seenAt > staleMs) {
-      await takeAway(path, holder);
-      continue;
+    const untouchedMs = systemClock.monotonicMs() - seenAt;
+    if (ownerIsGone(holder) || untouchedMs > staleMs) {
+      if (await takeOver(path, holder, owner, untouchedMs > 2 * staleMs)) return;
     }
     if (waits === 0) options.onWait?.();
     // An abort ends the delay early; the loop's head then throws the signal's own reason.
@@ -82,18 +83,24 @@ async function create(path: string, owner: string): Promise<boolean> {
   }
 }
 
-/** Moves a dead lock aside; one that turns out to be another's fresh lock is put back. */
-async function takeAway(path: string, holder: string): Promise<void> {
-  const aside = `${path}.${randomUUID()}`;
-  try {
-    await rename(path, aside);
-  } catch (error) {
-    if (isErrno(error, 'ENOENT')) return;
-    throw error;
+/**
+ * Puts this owner in the place of a dead one, unless another was faster. Who does so has the file `.takeover` first, whose
+ * content is the new lock: there is no moment without a lock, in which two could make one.
+ * @param isHopeless whether somebody who began to take over must have died too.
+ */
+async function takeOver(path: string, holder: string, owner: string, isHopeless: boolean): Promise<boolean> {
+  const mine = `${path}.takeover`;
+  if (!(await create(mine, owner))) {
+    const other = await readOwner(mine);
+    if (other !== undefined && (isHopeless || ownerIsGone(other))) await rm(mine, { force: true });
+    return false;
   }
-  const taken = await readOwner(aside);
-  if (taken !== undefined && taken !== holder) await create(path, taken);
-  await rm(aside, { force: true });
+  if ((await readOwner(path)) !== holder) {
+    await rm(mine, { force: true });
+    return false;
+  }
+  await rename(mine, path);
+  return (await readOwner(path)) === owner;
 }
 
 /** True when the owner ran on this machine and its process has ended. */
