@@ -37,10 +37,12 @@ export function chartSvg(chart: Chart): string {
   const scale = isLogarithmic ? logarithmicScale(values) : linearScale(values);
   const x = (ms: number) => PLOT.left + (Math.min(ms, lengthMs) / lengthMs) * (PLOT.right - PLOT.left);
   const y = (value: number) => PLOT.bottom - scale.share(value) * (PLOT.bottom - PLOT.top);
+  const heading = `${escaped(title)}${unit && ` (${escaped(unit)})`}`;
   const parts = [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="11">`,
+    `<title>${heading}</title>`,
     `<rect width="${WIDTH}" height="${HEIGHT}" fill="#fff"/>`,
-    `<text x="${PLOT.left}" y="18" font-size="14" font-weight="bold">${escaped(title)}${unit && ` (${escaped(unit)})`}</text>`,
+    `<text x="${PLOT.left}" y="18" font-size="14" font-weight="bold">${heading}</text>`,
     ...marks.map((mark) => markSvg(mark, x)),
     ...scale.ticks.map(
       (tick) =>
