@@ -198,7 +198,10 @@ export class LlamaModel {
 
   /** Without control words, in whatever text there is. */
   #plain<Part>(parts: readonly Part[]): readonly Part[] {
-    return JSON.parse(withoutControlWords(JSON.stringify(parts), this.#controlWords));
+    const text = JSON.stringify(parts);
+    const plain = withoutControlWords(text, this.#controlWords);
+    // Hardly ever there are any: then nothing is read again.
+    return plain === text ? parts : JSON.parse(plain);
   }
 
   #completion(sampling: LlamaSampling): Omit<NativeCompletion, 'prompt'> {
