@@ -63,6 +63,8 @@ class Killing {
   async run(): Promise<KillReport> {
     for (let node = 0; node < this.#plan.nodes; node += 1) await this.#start(node);
     const [batches] = await Promise.all([this.#work(), this.#kill()]);
+    // The last batch may have ended on another node while one that was killed is still starting.
+    for (const service of this.#running.values()) await this.#ready(service);
     return { batches, killedIn: this.#killedIn };
   }
 
@@ -111,6 +113,14 @@ class Killing {
         if (performance.now() > latest) throw error;
         await sleep(POLL_MS);
       }
+    }
+  }
+
+  async #ready(service: Fetching): Promise<void> {
+    const latest = performance.now() + PATIENCE_MS;
+    while ((await service.fetch('/readyz')).status !== 200) {
+      if (performance.now() > latest) throw new Error('a process that was started again does not get ready');
+      await sleep(POLL_MS);
     }
   }
 

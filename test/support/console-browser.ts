@@ -84,10 +84,21 @@ export async function signIn(page: Page, baseUrl: string, key: string, path = '/
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
+/**
+ * Ends when a scheme of colours that was just chosen is drawn and no colour is on its way to another, in which it
+ * would be judged. A transition that is broken off counts as ended.
+ */
+const COLOURS_AT_REST = `new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))
+  .then(() => Promise.allSettled(document.getAnimations()
+    .filter((animation) => animation instanceof CSSTransition)
+    .map(({ finished }) => finished)))
+  .then(() => undefined)`;
+
 /** Nothing that keeps people out, as axe-core sees the page now: no serious and no critical finding. */
 export async function expectAccessible(page: Page): Promise<void> {
   const here = await page.evaluate('typeof axe');
   if (here === 'undefined') await page.evaluate(`${await Bun.file(AXE).text()}; undefined`);
+  await page.evaluate(COLOURS_AT_REST);
   const findings =
     await page.evaluate(`axe.run(document, { resultTypes: ['violations'], preload: false }).then(({ violations }) =>
     violations
