@@ -5,9 +5,12 @@ import { MOST_BUFFERED_BYTES } from './connection.ts';
 import { ERROR_TYPES } from './error-codes.ts';
 import { clientEventFault, serverEventFault } from './frame-faults.ts';
 import { SERVER_EVENT_SCHEMAS } from './server-events.ts';
+import { SessionUpdateSchema } from './session-update-docs.ts';
 
 /** As a reader gets it: JSON. */
 const document = JSON.parse(JSON.stringify(asyncApiDocument('1.2.3'))) as Document;
+
+const SESSION_UPDATE = JSON.parse(JSON.stringify(SessionUpdateSchema));
 
 interface Reference {
   readonly $ref: string;
@@ -109,7 +112,10 @@ describe.each([
 
   it('shows the schemas that frames are judged by', () => {
     for (const { name, payload } of messagesOf(operation)) {
-      expect(whole(payload)).toEqual(JSON.parse(JSON.stringify(schemas.get(name))));
+      const judged = JSON.parse(JSON.stringify(schemas.get(name)));
+      // Which is judged field by field (session-update-docs.test.ts).
+      if (name === 'session.update') judged.properties.session = SESSION_UPDATE;
+      expect(whole(payload)).toEqual(judged);
     }
   });
 

@@ -19,11 +19,13 @@ import { ERROR_TYPES, type RealtimeErrorCode } from './error-codes.ts';
 import { BETA_SESSION_UPDATE_DOC, CLIENT_EVENT_DOCS, SERVER_EVENT_DOCS } from './event-docs.ts';
 import { MOST_HELD_CHARACTERS, MOST_HELD_FRAMES } from './frame-inbox.ts';
 import { SERVER_EVENT_SCHEMAS } from './server-events.ts';
+import { SessionUpdateSchema } from './session-update-docs.ts';
 import {
   assistantItemSchema,
   endedResponseSchema,
   FormatSchema,
   itemSchema,
+  open,
   ResponseUsageSchema,
   SessionSchema,
   StartedResponseSchema,
@@ -70,6 +72,7 @@ const LIMITS: readonly (readonly [what: string, limit: string])[] = [
 const SHARED: ReadonlyMap<string, string> = new Map(
   Object.entries({
     Session: SessionSchema,
+    SessionUpdate: SessionUpdateSchema,
     Format: FormatSchema,
     TurnDetection: TurnDetectionSchema,
     StartedResponse: StartedResponseSchema,
@@ -83,6 +86,14 @@ const SHARED: ReadonlyMap<string, string> = new Map(
     GaAssistantItem: assistantItemSchema({ audio: 'output_audio', text: 'output_text' }),
     GaEndedResponse: endedResponseSchema({ audio: 'output_audio', text: 'output_text' }),
   }).map(([name, schema]) => [JSON.stringify(schema), name]),
+);
+
+/** A session that a client sends is judged field by field, so the schema of its event only says that it is an object. */
+const CLIENT_SCHEMAS: ReadonlyMap<string, TObject> = new Map(
+  [...CLIENT_EVENT_SCHEMAS].map(([type, schema]) => [
+    type,
+    type === 'session.update' ? open({ ...schema.properties, session: SessionUpdateSchema }) : schema,
+  ]),
 );
 
 interface Message {
@@ -171,7 +182,7 @@ interface EventDoc {
 
 function clientMessages(): Messages {
   const docs: readonly EventDoc[] = [...Object.values(CLIENT_EVENT_DOCS), BETA_SESSION_UPDATE_DOC];
-  return messagesOf(docs, CLIENT_EVENT_SCHEMAS);
+  return messagesOf(docs, CLIENT_SCHEMAS);
 }
 
 function serverMessages(dialect: Dialect): Messages {

@@ -89,7 +89,7 @@ const HEARD = { item_id: 'item_3', content_index: 0 } as const;
 
 export const CLIENT_EVENT_DOCS: ClientDocs = {
   'session.update': {
-    summary: 'Changes fields of the `Session`. Merges: those that are not sent keep their value.',
+    summary: 'Changes fields of the session. Merges: those that are not sent keep their value.',
     example: {
       type: 'session.update',
       event_id: 'c1',
@@ -126,7 +126,7 @@ export const CLIENT_EVENT_DOCS: ClientDocs = {
     },
   },
   'response.create': {
-    summary: 'Speaks the latest text of the user. What `response` asks for is read and not honoured.',
+    summary: 'Speaks the latest text of the user. Of `response` only `metadata` is honoured, and echoed.',
     example: { type: 'response.create', event_id: 'c4' },
   },
   'response.cancel': {
