@@ -80,6 +80,17 @@ const UpstreamVideo = Type.Object(
   },
   strict,
 );
+/** What a table of `[models]` may hold, by its kind and task; the guide tells all of it. */
+export const MODEL_TABLES = [
+  SpeakingModel,
+  WhisperModel,
+  LlamaModel,
+  MinilmModel,
+  ContinuationModel,
+  UpstreamSpeech,
+  UpstreamChat,
+  UpstreamVideo,
+] as const;
 type UpstreamKeys = Static<typeof UpstreamSpeech> &
   Static<typeof UpstreamChat> &
   Static<typeof UpstreamVideo>;

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import type { TSchema } from '@sinclair/typebox';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../src/config.ts';
-import { ConfigFile } from '../src/config-file.ts';
+import { ConfigFile, MODEL_TABLES } from '../src/config-file.ts';
 import { SECTIONS } from '../src/guide/guide-pages.ts';
 import { codeIn } from '../src/guide/markdown-page.ts';
 import { testApp } from './support/test-app.ts';
@@ -112,12 +112,13 @@ describe('settings', () => {
 
   test('are all told, key by key', () => {
     const told = blocks.map(([, toml]) => toml).join('\n');
-    const keys = Object.entries(ConfigFile.properties).flatMap(
+    const tables = Object.entries(ConfigFile.properties).flatMap(
       ([name, { properties, items }]: [string, TSchema]) => [
         name,
         ...Object.keys(properties ?? items?.properties ?? {}),
       ],
     );
+    const keys = [...tables, ...MODEL_TABLES.flatMap(({ properties }) => Object.keys(properties))];
     expect(keys.length).toBeGreaterThan(40);
     expect(keys.filter((key) => !new RegExp(`(^|[[. ])${key}\\b`, 'm').test(told))).toEqual([]);
   });

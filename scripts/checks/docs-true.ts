@@ -5,8 +5,8 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { ENVIRONMENT } from '../../src/config.ts';
 import { headingsIn, hrefsIn } from '../../src/guide/markdown-page.ts';
 
-const PAGES = ['README.md', 'docs/**/*.md', 'plugins/*/README.md', 'bench/README.md'];
-const FOLDERS = 'src|plugins|native|models|scripts|test|bench|web|docs|docker|\\.ci';
+const PAGES = ['README.md', 'docs/**/*.md', 'plugins/*/README.md', 'bench/README.md', 'soak/README.md'];
+const FOLDERS = 'src|plugins|native|models|scripts|test|bench|soak|web|docs|docker|deploy|\\.ci';
 /** A path as prose names it, such as src/kit/clock.ts or docs/decisions; placeholders and globs are left out. */
 const PATH = new RegExp(`(?<![\\w./-])(?:${FOLDERS})/[\\w./-]*[\\w/-]`, 'g');
 const SCRIPT = /\bbun(?:@1\.4)? run ([\w:-]+)/g;
@@ -18,7 +18,7 @@ export async function docsFaults(root: string): Promise<string[]> {
   for (const page of pages) {
     const text = await Bun.file(`${root}/${page}`).text();
     for (const [path] of text.matchAll(PATH)) {
-      const made = path.startsWith('native/build') || path.startsWith('bench/results/');
+      const made = /^(native\/build|(bench|soak)\/results)\b/.test(path);
       if (!made && !existsSync(`${root}/${path}`))
         faults.push(`${page}: names ${path}, which does not exist`);
     }
