@@ -1,13 +1,17 @@
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it, onTestFinished } from 'vitest';
 import type { EchoLoad } from '../../test/support/echo-process.ts';
 import { RecordingLogger } from '../../test/support/recording-logger.ts';
+import { tempDir } from '../../test/support/temp-dir.ts';
 import { SupervisedProcess } from './supervised-process.ts';
 
-const entry = fileURLToPath(new URL('../../test/support/echo-process.ts', import.meta.url));
+const ECHO = fileURLToPath(new URL('../../test/support/echo-process.ts', import.meta.url));
 
 /** A process under supervision, with everything that was told of it. */
-function supervise(load: EchoLoad = { greeting: 'hello' }) {
+function supervise(load: EchoLoad = { greeting: 'hello' }, entry = ECHO) {
   const log = new RecordingLogger();
   const told: string[] = [];
   const supervised = new SupervisedProcess<EchoLoad, string, string, string>({
@@ -90,6 +94,28 @@ it('waits no longer for a load when it is closed', async () => {
   const closed = supervised.close();
   await expect(started).rejects.toThrow('The echo was closed before it had loaded.');
   await closed;
+  await hasTold();
+  expect(pausesMs()).toEqual([]);
+});
+
+it('heeds nothing that a process said before it was closed', async () => {
+  const folder = await tempDir();
+  const entry = join(folder, 'hasty.ts');
+  const said = join(folder, 'said');
+  await writeFile(
+    entry,
+    `process.send({ kind: 'loaded', loaded: '' });
+     await Bun.write(${JSON.stringify(said)}, '');
+     setInterval(() => undefined, 1000);`,
+  );
+  const { supervised, hasTold, pausesMs } = supervise(undefined, entry);
+  const started = supervised.start();
+  // What it says lies in the pipe until the event loop has its turn.
+  while (!existsSync(said)) Bun.sleepSync(5);
+  const closed = supervised.close();
+  await expect(started).rejects.toThrow('The echo was closed before it had loaded.');
+  await closed;
+  expect(supervised.loaded).toBe(false);
   await hasTold();
   expect(pausesMs()).toEqual([]);
 });

@@ -119,7 +119,8 @@ export class SupervisedProcess<Load, Loaded, Sent, Received> {
       stdio: ['ignore', 'ignore', this.#options.errorOutput ?? 'inherit'],
       serialization: 'advanced',
       ipc: (message: FromProcess<Loaded, Received>, from) => {
-        if (from === this.#child) this.#receive(message);
+        // What it said before its end may be read after it was closed.
+        if (from === this.#child && this.#state !== 'closed') this.#receive(message);
       },
     });
     // Not `onExit`, which may be called before there is a child to know it by.
