@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { describe, expect, it } from 'vitest';
 import { embedRequest } from '../../../test/cases/embed-engine.cases.ts';
 import { RecordingTracer } from '../../../test/support/recording-tracer.ts';
+import { ServiceError } from '../../contract/error.ts';
 import type { TracePlace, Tracer } from '../../contract/tracer.ts';
 import { inSpan } from '../../kit/spans.ts';
 import { InputBatches, InputTooLong, type RunBatch } from './input-batches.ts';
@@ -172,6 +173,19 @@ describe('what fails', () => {
     const next = embed(['c']);
     (await batch(1)).end();
     expect(await next).toHaveLength(1);
+  });
+
+  it('is an owner who gets no place, and not those who share the batch', async () => {
+    const { embed, batch } = batches();
+    const refused = [embed(['a'], { owner: 'a' }), embed(['aa'], { owner: 'a' })];
+    const others = [embed(['bbb'], { owner: 'b' }), embed(['cccc'], { owner: 'c' })];
+    const outcomes = refused.map((each) => expect(each).rejects.toMatchObject({ kind: 'rate_limited' }));
+    (await batch(0)).end(new ServiceError('rate_limited', 'Your share is used.'));
+    await Promise.all(outcomes);
+    const again = await batch(1);
+    expect(again).toMatchObject({ inputs: ['bbb', 'cccc'], owner: 'b' });
+    again.end();
+    expect(await Promise.all(others)).toMatchObject([[{ tokens: 3 }], [{ tokens: 4 }]]);
   });
 
   it('is a caller that leaves, whose inputs nobody takes any more', async () => {

@@ -6,7 +6,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { EmbedRequest } from '../../contract/embed.ts';
 import type { Priority } from '../../contract/engine.ts';
-import { shuttingDown } from '../../contract/error.ts';
+import { ServiceError, shuttingDown } from '../../contract/error.ts';
 import { requirePlace } from '../queue-places.ts';
 import type { MinilmResult } from './minilm-request.ts';
 
@@ -74,7 +74,6 @@ export class InputBatches {
    */
   constructor(atOnce: number, places: number, run: RunBatch) {
     this.#atOnce = atOnce;
-    this.#places = places;
     this.#places = places;
     this.#run = run;
   }
@@ -188,7 +187,13 @@ export class InputBatches {
         if (batch.every(({ request }) => !this.#open.has(request))) stop.abort(new Error('nobody waits'));
       }
     } catch (error) {
-      for (const { request } of batch) request.reject(error);
+      // A place that one owner does not get is not refused to those who share the batch.
+      const isRefusal = error instanceof ServiceError && error.kind === 'rate_limited';
+      const isFailed = ({ request }: Taken) => !isRefusal || request.owner === of.owner;
+      for (const { request } of batch.filter(isFailed)) request.reject(error);
+      const rest = batch.filter((taken) => !isFailed(taken));
+      const next = rest[0]?.request;
+      await next?.asItsPart(() => this.#work(rest, next));
     }
   }
 }
