@@ -405,6 +405,15 @@ describe('an answer', () => {
   });
 });
 
+it('has nothing to report when it is closed while the process for batches is being started', async () => {
+  const log = new RecordingLogger();
+  const engine = await openFake({ log });
+  const asked = expect(all(engine, {}, { priority: 'batch' })).rejects.toMatchObject({ kind: 'overloaded' });
+  await engine.close();
+  await asked;
+  expect(log.lines).toEqual([]);
+});
+
 it('fails what is open when it is closed, and what comes after', async () => {
   const engine = await openFake();
   const { ask, has, error } = scene(engine);

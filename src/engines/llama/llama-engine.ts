@@ -93,7 +93,8 @@ class LlamaEngine implements TextEngine {
     this.#batches = lane;
     // Who waits for it hears of it; it is tried again meanwhile.
     lane.start().catch((error: unknown) => {
-      if (this.#batches === lane) this.#options.log.error('no process for batches could be started', error);
+      if (this.#batches === lane && !this.#closed)
+        this.#options.log.error('no process for batches could be started', error);
     });
     return lane;
   }
