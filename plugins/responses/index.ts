@@ -10,7 +10,7 @@ import { textOperations } from './operations.ts';
 import { Responder } from './respond.ts';
 import { responseRoutes } from './response-routes.ts';
 import { serviceTools } from './tools/service-tools.ts';
-import { UnfinishedWatch } from './unfinished-watch.ts';
+import { unfinishedWatch } from './unfinished-watch.ts';
 
 export interface TextOptions {
   /** Requests of one organization that may be open at once, of all endpoints together. */
@@ -46,7 +46,7 @@ export function responsesPlugin({
       const chat = new Chat(parts);
       const embedder = new Embedder(parts);
       const responder = new Responder({ ...parts, tools: serviceTools(slots) });
-      const watch = new UnfinishedWatch({ ...slots, open: () => responder.stored() });
+      const watch = unfinishedWatch({ ...slots, open: () => responder.stored() });
       return {
         provides: { operations: textOperations({ chat, embedder, responder }) },
         routes: new Elysia({ name: 'responses-plugin' })

@@ -3,7 +3,7 @@ import type { StoredResponse } from '../../src/contract/response-store.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { RecordingLogger } from '../../test/support/recording-logger.ts';
 import { memoryStore } from '../../test/support/response-app.ts';
-import { SILENT_S, UnfinishedWatch } from './unfinished-watch.ts';
+import { SILENT_S, unfinishedWatch } from './unfinished-watch.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
@@ -27,7 +27,7 @@ it('ends what lost its process, at the start and later, and nothing else', async
   const log = new RecordingLogger();
   await responses.put('a', response('old', nowS - SILENT_S - 1), []);
   await responses.put('a', response('young', nowS), []);
-  const watch = new UnfinishedWatch({ responses, open: () => [], clock, log });
+  const watch = unfinishedWatch({ responses, open: () => [], clock, log });
   await watch.close();
   expect(await responses.get('a', 'resp_old')).toMatchObject({
     status: 'failed',
@@ -43,7 +43,7 @@ it('leaves alone what is worked on, here or in another process, however long it 
   for (const name of ['here', 'there', 'lost']) await responses.put('a', response(name, begun), []);
   await responses.keep(['resp_there'], nowS - SILENT_S);
   const log = new RecordingLogger();
-  await new UnfinishedWatch({ responses, open: () => ['resp_here'], clock, log }).close();
+  await unfinishedWatch({ responses, open: () => ['resp_here'], clock, log }).close();
   const states = ['here', 'there', 'lost'].map(
     async (name) => (await responses.get('a', `resp_${name}`))?.status,
   );
@@ -53,12 +53,26 @@ it('leaves alone what is worked on, here or in another process, however long it 
 it('looks again from time to time, until it is closed', async () => {
   const looks = vi.fn(async () => []);
   const responses = { ...(await memoryStore()), unfinished: looks };
-  const watch = new UnfinishedWatch({ responses, open: () => [], clock, log: new RecordingLogger() });
-  vi.advanceTimersByTime(180_000);
+  const watch = unfinishedWatch({ responses, open: () => [], clock, log: new RecordingLogger() });
+  for (let minute = 1; minute <= 3; minute++) {
+    await expect.poll(() => looks.mock.calls.length).toBe(minute);
+    await vi.advanceTimersByTimeAsync(60_000);
+  }
   await watch.close();
   expect(looks).toHaveBeenCalledTimes(4);
   vi.advanceTimersByTime(180_000);
   expect(looks).toHaveBeenCalledTimes(4);
+});
+
+it('does not look again while a slow store has not answered', async () => {
+  const answer = Promise.withResolvers<void>();
+  const keep = vi.fn(() => answer.promise);
+  const responses = { ...(await memoryStore()), keep };
+  const watch = unfinishedWatch({ responses, open: () => [], clock, log: new RecordingLogger() });
+  vi.advanceTimersByTime(180_000);
+  answer.resolve();
+  await watch.close();
+  expect(keep).toHaveBeenCalledTimes(1);
 });
 
 it('leaves alone what has ended meanwhile', async () => {
@@ -66,7 +80,7 @@ it('leaves alone what has ended meanwhile', async () => {
   const ended: StoredResponse = { ...response('old', nowS - SILENT_S - 1), status: 'completed' };
   await responses.put('a', ended, []);
   const late = async () => [{ organization: 'a', response: response('old', nowS - SILENT_S - 1) }];
-  await new UnfinishedWatch({
+  await unfinishedWatch({
     responses: { ...responses, unfinished: late },
     open: () => [],
     clock,
@@ -78,6 +92,6 @@ it('leaves alone what has ended meanwhile', async () => {
 it('survives a store that fails', async () => {
   const log = new RecordingLogger();
   const responses = { ...(await memoryStore()), unfinished: () => Promise.reject(new Error('disk')) };
-  await new UnfinishedWatch({ responses, open: () => [], clock, log }).close();
+  await unfinishedWatch({ responses, open: () => [], clock, log }).close();
   expect(log.lines).toMatchObject([{ level: 'error' }]);
 });

@@ -3,6 +3,7 @@ import type { Id } from '../../src/contract/id.ts';
 import type { Logger } from '../../src/contract/logger.ts';
 import type { ResponseStore } from '../../src/contract/response-store.ts';
 import { unixSeconds } from '../../src/kit/clock.ts';
+import { RecurringWork } from '../../src/kit/recurring-work.ts';
 
 const EVERY_MS = 60_000;
 /** A response that nobody has worked on for so long lost its process: that is five beats. */
@@ -21,44 +22,27 @@ export interface WatchParts {
  * Tells from time to time which stored responses this process works on, and ends those of processes that are gone:
  * they have `failed`.
  */
-export class UnfinishedWatch {
-  readonly #parts: WatchParts;
-  readonly #timer: ReturnType<typeof setInterval>;
-  #looking: Promise<void>;
-
-  constructor(parts: WatchParts) {
-    this.#parts = parts;
-    this.#looking = this.#look();
-    this.#timer = setInterval(() => {
-      this.#looking = this.#looking.then(() => this.#look());
-    }, EVERY_MS);
-    this.#timer.unref();
-  }
-
-  /** Resolves when nothing is looked at any more. */
-  async close(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#looking;
-  }
-
-  async #look(): Promise<void> {
-    const { responses, open, clock, log } = this.#parts;
-    try {
-      const now = unixSeconds(clock);
-      await responses.keep(open(), now);
-      const lost = await responses.unfinished(now - SILENT_S, AT_ONCE);
-      for (const { organization, response } of lost) {
-        const error = {
-          code: 'server_error',
-          message: 'The server stopped before the response was finished.',
-        };
-        // Without effect on one that has ended meanwhile.
-        const failed = { ...response, status: 'failed' as const, error };
-        await responses.update(organization, failed);
+export function unfinishedWatch({ responses, open, clock, log }: WatchParts): RecurringWork {
+  return new RecurringWork({
+    everyMs: EVERY_MS,
+    async work() {
+      try {
+        const now = unixSeconds(clock);
+        await responses.keep(open(), now);
+        const lost = await responses.unfinished(now - SILENT_S, AT_ONCE);
+        for (const { organization, response } of lost) {
+          const error = {
+            code: 'server_error',
+            message: 'The server stopped before the response was finished.',
+          };
+          // Without effect on one that has ended meanwhile.
+          const failed = { ...response, status: 'failed' as const, error };
+          await responses.update(organization, failed);
+        }
+        if (lost.length > 0) log.warn('responses of a process that is gone', { responses: lost.length });
+      } catch (error) {
+        log.error('unfinished responses could not be read', error);
       }
-      if (lost.length > 0) log.warn('responses of a process that is gone', { responses: lost.length });
-    } catch (error) {
-      log.error('unfinished responses could not be read', error);
-    }
-  }
+    },
+  });
 }
