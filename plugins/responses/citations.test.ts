@@ -15,3 +15,8 @@ test('pages are cited wherever the text names them, the longest address of all',
 test('a text that names none has none', () => {
   expect(citationsOf('Birds.', [BIRDS, { url: '', title: '' }])).toEqual([]);
 });
+
+test('a page that two searches found is cited once, by its first title', () => {
+  const citations = citationsOf(BIRDS.url, [BIRDS, { ...BIRDS, title: 'The same birds' }]);
+  expect(citations).toMatchObject([{ title: 'Birds', start_index: 0, end_index: BIRDS.url.length }]);
+});
