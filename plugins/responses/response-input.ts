@@ -97,8 +97,6 @@ type InputMessage = Static<typeof UserMessage | typeof SystemMessage | typeof As
 /** An item of a conversation: what was said to the model, or what it said. */
 export type ConversationItem = OutputItem | (Exclude<InputItem, ItemReference> & { readonly id: string });
 
-export type InputMessageItem = Extract<ConversationItem, { role: string }>;
-
 /** Whether an item stands for another one. */
 export function isReference(item: InputItem): item is ItemReference {
   return item.type === 'item_reference' || (item.type == null && !('role' in item));

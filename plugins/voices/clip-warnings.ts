@@ -58,7 +58,7 @@ export function cutShare(samples: Float32Samples): number {
 }
 
 /** Power of the speech over that of the quietest frames, in dB; infinite in digital silence. */
-export function snrOf(heard: Float32Samples, spans: readonly SpeechSpan[]): number {
+function snrOf(heard: Float32Samples, spans: readonly SpeechSpan[]): number {
   const frames = Array.from({ length: Math.floor(heard.length / FRAME_SAMPLES) }, (_, at) =>
     powerOf(heard.subarray(at * FRAME_SAMPLES, (at + 1) * FRAME_SAMPLES)),
   ).toSorted((one, other) => one - other);

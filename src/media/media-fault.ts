@@ -4,8 +4,7 @@ import type { LossReason } from './media-process.ts';
 import type { MediaFault } from './media-protocol.ts';
 
 /** What is read, as messages name it. */
-export const READABLE_FORMATS =
-  'WAV, MP3, M4A or MP4, MOV, FLAC, OGG (Opus or Vorbis), WebM, MKV and AAC (ADTS)';
+const READABLE_FORMATS = 'WAV, MP3, M4A or MP4, MOV, FLAC, OGG (Opus or Vorbis), WebM, MKV and AAC (ADTS)';
 const PROCESS_RETRY_AFTER_S = 1;
 
 /**

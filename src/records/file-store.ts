@@ -140,7 +140,7 @@ export function fileStore({ db, engine }: Records): FileStore {
 }
 
 /** @param at Unix seconds: what has expired by then is not there. */
-export async function findFile(
+async function findFile(
   db: Kysely<Tables>,
   organization: string,
   id: string,

@@ -38,7 +38,7 @@ export const USAGE_OF_BEFORE = `INSERT INTO usage_days
  * Steps from nothing to today's tables, for both engines. The database counts those done. A step is never
  * changed once it was in use: add another.
  */
-export const MIGRATIONS: readonly Migration[] = [
+const MIGRATIONS: readonly Migration[] = [
   ({ schema, integer, real, numberedTable }) => [
     numberedTable('usage')
       .addColumn('id', 'text', (column) => column.notNull().unique())

@@ -11,8 +11,8 @@ import { chunks } from './chunks.ts';
 import type { Records } from './records.ts';
 
 /** Most responses of a chain, and most characters of their JSON: it is read into memory as a whole. */
-export const MAX_CHAIN_LINKS = 1000;
-export const MAX_CHAIN_CHARACTERS = 16_000_000;
+const MAX_CHAIN_LINKS = 1000;
+const MAX_CHAIN_CHARACTERS = 16_000_000;
 /** Items of one INSERT: engines bound the values of a statement (PostgreSQL 65 535, SQLite 32 766). */
 const ITEMS_AT_ONCE = 5000;
 const IDS_AT_ONCE = 5000;

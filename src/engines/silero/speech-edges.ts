@@ -7,9 +7,9 @@
 /** Samples of a block at 16 kHz: 8 ms. */
 export const BLOCK_SAMPLES = 128;
 /** Blocks of a frame of 512 samples. */
-export const FRAME_BLOCKS = 4;
+const FRAME_BLOCKS = 4;
 /** What is remembered: 1 s. */
-export const MEMORY_BLOCKS = 128;
+const MEMORY_BLOCKS = 128;
 
 /** Energy, as the square of full scale, below which there is nothing to hear: -60 dB. */
 export const QUIET_ENERGY = 1e-6;

@@ -135,7 +135,7 @@ function sideLength(core: string): string | undefined {
 }
 
 /** Groups of digits parted by hyphens or dots: account, part and telephone numbers. */
-export function digitGroups(core: string): string | undefined {
+function digitGroups(core: string): string | undefined {
   const groups = core.split(/[-.–]/u);
   if (groups.length < 2 || !groups.every((group) => /^[0-9]+$/.test(group))) return undefined;
   return groups.map(digitByDigit).join(', ');

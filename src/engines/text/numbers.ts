@@ -71,7 +71,7 @@ export function ordinal(digits: string): string {
 }
 
 /** Makes the last word of a spoken cardinal an ordinal: "twenty-one" → "twenty-first". */
-export function toOrdinal(spoken: string): string {
+function toOrdinal(spoken: string): string {
   const cut = Math.max(spoken.lastIndexOf(' '), spoken.lastIndexOf('-')) + 1;
   const last = spoken.slice(cut);
   const made = IRREGULAR_ORDINALS[last] ?? (last.endsWith('y') ? `${last.slice(0, -1)}ieth` : `${last}th`);

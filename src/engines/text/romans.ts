@@ -66,7 +66,7 @@ function standsAlone(chunks: readonly Chunk[], at: number): boolean {
 }
 
 /** @returns 1–89, or undefined when the letters are not a well-formed numeral */
-export function romanValue(letters: string): number | undefined {
+function romanValue(letters: string): number | undefined {
   if (letters.length === 0 || letters.length > 8) return undefined;
   let value = 0;
   for (let i = 0; i < letters.length; i++) {
