@@ -2,7 +2,7 @@
 
 import { upstreamFault } from './upstream-error.ts';
 
-/** Longest event, in characters; a whole transcript is one of them. */
+/** Longest event, in characters with the ends of its lines; a whole transcript is one of them. */
 const LONGEST_EVENT = 4 * 1024 * 1024;
 
 /**
@@ -14,18 +14,21 @@ export async function* eventData(body: AsyncIterable<Uint8Array>): AsyncGenerato
   const decoder = new TextDecoder();
   let rest = '';
   let data: string[] = [];
+  let held = 0;
   for await (const portion of body) {
     rest += decoder.decode(portion, { stream: true });
     const lines = rest.split(/\r\n|\n|\r(?!$)/);
     rest = lines.pop() ?? '';
     for (const line of lines) {
-      if (line.startsWith('data:')) data.push(line.slice(line[5] === ' ' ? 6 : 5));
-      else if (line === '' && data.length > 0) {
+      if (line.startsWith('data:')) {
+        data.push(line.slice(line[5] === ' ' ? 6 : 5));
+        held += line.length + 1;
+      } else if (line === '' && data.length > 0) {
         yield data.join('\n');
         data = [];
+        held = 0;
       }
     }
-    const held = data.reduce((sum, line) => sum + line.length, rest.length);
-    if (held > LONGEST_EVENT) throw upstreamFault('an event of its answer is too long');
+    if (held + rest.length > LONGEST_EVENT) throw upstreamFault('an event of its answer is too long');
   }
 }

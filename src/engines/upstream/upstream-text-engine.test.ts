@@ -448,6 +448,7 @@ it('many answers at once do not mix', async () => {
 it.each([
   ['answer', eventText(chatChunk({ content: 'x'.repeat(256 * 1024) })).replace('data: [DONE]\n\n', '')],
   ['event', `data: ${'x'.repeat(256 * 1024)}`],
+  ['event of empty lines', 'data:\n'.repeat(64 * 1024)],
   ['line', 'x'.repeat(256 * 1024)],
 ])('an %s that never ends is given up, and says so', async (_, portion) => {
   const bytes = new TextEncoder().encode(portion);
