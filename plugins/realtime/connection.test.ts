@@ -80,15 +80,15 @@ function service({ storing = () => undefined, find = async () => undefined }: Wa
     const socket = new FakeSocket(connection);
     connection.opened(socket);
     const send = (event: object) => connection.received(JSON.stringify(event));
-    const speak = () => {
+    const speak = (response?: object) => {
       send({ type: 'session.update', session: { output_modalities: ['audio'] } });
       const content = [{ type: 'input_text', text: 'Hello.' }];
       send({ type: 'conversation.item.create', item: { role: 'user', content } });
-      send({ type: 'response.create' });
+      send({ type: 'response.create', response });
     };
     return { socket, send, speak };
   };
-  return { connections, connect, vad, log };
+  return { connections, connect, vad, tts, log };
 }
 
 describe('a fault that nobody foresaw', () => {
@@ -179,6 +179,17 @@ describe('a session.update that names a voice', () => {
     await closing;
     expect(socket.sent.map(({ type }) => type)).toEqual(['session.created']);
   });
+});
+
+it('a response.create is answered as the session says, whatever it asks otherwise (spec 6.1)', async () => {
+  const { connections, connect, tts } = service();
+  const { socket, speak } = connect();
+  speak({ modalities: ['text'], output_modalities: ['text'], model: 'none', voice: 'none' });
+  await settled();
+  const done = { status: 'completed', output_modalities: ['audio'] };
+  expect(socket.sent.at(-1)).toMatchObject({ type: 'response.done', response: done });
+  expect(tts.requests).toMatchObject([{ text: 'Hello.' }]);
+  await connections.close();
 });
 
 describe('the end of the service', () => {
