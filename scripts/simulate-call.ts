@@ -86,4 +86,9 @@ function table(turns: readonly SimulatedTurn[]): string {
   return [`${`${turns.length} turns`.padEnd(48)} median      most`, ...lines].join('\n');
 }
 
-process.exitCode = await main(process.argv.slice(2));
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  console.error(`The call broke off: ${error instanceof Error ? error.message : error}`);
+  process.exitCode = 1;
+}
