@@ -66,6 +66,20 @@ describe('a Redis', () => {
     await vi.waitFor(() => expect(runs).toHaveLength(2), PATIENCE);
   });
 
+  it('that does not answer when a kind of jobs is first known takes them when it is back', async () => {
+    server.pause();
+    await expect(queue.add('voice', 'a')).rejects.toMatchObject({ kind: 'overloaded' });
+    server.resume();
+    await vi.waitFor(() => queue.add('voice', 'a'), PATIENCE);
+  });
+
+  it('that is away when a kind of jobs is first known is not waited for', async () => {
+    await server.stop();
+    await expect(queue.add('voice', 'a')).rejects.toMatchObject({ kind: 'overloaded' });
+    await server.start();
+    await vi.waitFor(() => queue.add('voice', 'a'), PATIENCE);
+  });
+
   it('that forgot everything is filled again by whoever adds, and the run of before is told', async () => {
     const runs = untilTold(2);
     await queue.add('batch', 'a');

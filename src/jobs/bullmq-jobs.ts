@@ -46,6 +46,10 @@ export async function bullmqJobs({
       connection: redis,
       prefix: KEY_PREFIX,
       streams: { events: { maxLen: EVENTS_KEPT } },
+      // It would ask for the version first, and never work again when that is not answered in time.
+      skipVersionCheck: true,
+      // A queue that is first used while Redis is away fails as any other does then.
+      skipWaitingForReady: true,
     });
     // Failures are those of `add`; without a listener the process would end.
     queue.on('error', () => undefined);
