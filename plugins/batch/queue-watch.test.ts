@@ -57,15 +57,20 @@ it('queues every batch that has not ended, page by page, and counts them', async
 
 it('looks again when the queue could not be reached', async () => {
   let isAway = true;
+  let refused = 0;
   const queued = new Set<string>();
   const { ids, log } = await watching(2, async (id) => {
-    if (isAway) throw new Error('it is away');
+    if (isAway) {
+      refused += 1;
+      throw new Error('it is away');
+    }
     queued.add(id);
   });
-  await expect.poll(() => log.lines.length).toBeGreaterThan(2);
-  expect(log.lines).toContainEqual(expect.objectContaining({ level: 'error' }));
+  await expect.poll(() => refused).toBeGreaterThan(2);
+  expect(log.lines).toMatchObject([{ level: 'error', message: 'open batches could not be queued' }]);
   isAway = false;
   await expect.poll(() => queued).toEqual(new Set(ids));
+  await expect.poll(() => log.lines.slice(1)).toMatchObject([{ level: 'info', fields: { times: refused } }]);
 });
 
 it('ends in the middle of a look, after which nothing is queued', async () => {

@@ -2,6 +2,7 @@ import type { BatchStore } from '../../src/contract/batch-store.ts';
 import type { JobQueue } from '../../src/contract/jobs.ts';
 import type { Logger } from '../../src/contract/logger.ts';
 import type { Metrics } from '../../src/contract/metrics.ts';
+import { FailureLog } from '../../src/kit/failure-log.ts';
 import { RecurringWork } from '../../src/kit/recurring-work.ts';
 import { openBatches } from './open-batches.ts';
 
@@ -21,11 +22,13 @@ export interface QueueWatchParts {
  */
 export class QueueWatch {
   readonly #parts: QueueWatchParts;
+  readonly #failures: FailureLog;
   readonly #looking: RecurringWork;
   #open = 0;
 
   constructor(parts: QueueWatchParts) {
     this.#parts = parts;
+    this.#failures = new FailureLog(parts.log, 'open batches could not be queued');
     parts.metrics.gauge(
       'batches_open',
       'Batches of all machines that had not ended at the last look.',
@@ -45,8 +48,9 @@ export class QueueWatch {
   async #look(signal: AbortSignal): Promise<void> {
     try {
       this.#open = await this.#queueAll(signal);
+      this.#failures.worked();
     } catch (error) {
-      this.#parts.log.error('open batches could not be queued', error);
+      this.#failures.failed(error);
     }
   }
 

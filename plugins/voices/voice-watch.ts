@@ -3,6 +3,7 @@ import type { JobQueue } from '../../src/contract/jobs.ts';
 import type { Logger } from '../../src/contract/logger.ts';
 import type { VoiceFitter } from '../../src/contract/voice.ts';
 import type { VoiceStore } from '../../src/contract/voice-store.ts';
+import { FailureLog } from '../../src/kit/failure-log.ts';
 import { RecurringWork } from '../../src/kit/recurring-work.ts';
 
 const EVERY_MS = 30_000;
@@ -22,6 +23,7 @@ export interface VoiceWatchParts {
  * time: those that the queue has lost, or that nobody could tell it of. Those that it knows are left as they are.
  */
 export function voiceWatch(parts: VoiceWatchParts): RecurringWork {
+  const failures = new FailureLog(parts.log, 'voices could not be queued');
   let hasSeenAll = false;
   return new RecurringWork({
     everyMs: parts.everyMs ?? EVERY_MS,
@@ -30,8 +32,9 @@ export function voiceWatch(parts: VoiceWatchParts): RecurringWork {
         if (!hasSeenAll) await outdate(parts, signal);
         hasSeenAll = !signal.aborted;
         await queueAll(parts, signal);
+        failures.worked();
       } catch (error) {
-        parts.log.error('voices could not be queued', error);
+        failures.failed(error);
       }
     },
   });

@@ -5,6 +5,7 @@ import type { JobHandler, JobKind, JobOutcome, JobRunner } from '../contract/job
 import type { Logger } from '../contract/logger.ts';
 import type { TracePlace, Tracer } from '../contract/tracer.ts';
 import type { Redis } from '../redis/open-redis.ts';
+import { FailedRuns } from './failed-runs.ts';
 import { HeldJob } from './held-job.ts';
 import { type AskedJob, runInSpan } from './job-span.ts';
 import { type JobTiming, retryDelayMs } from './job-timing.ts';
@@ -45,12 +46,14 @@ export class BullmqJobRunner implements JobRunner {
   /** Those that run here, by id. */
   readonly #held = new Map<string, HeldJob>();
   readonly #runs = new Set<Promise<void>>();
+  readonly #failedRuns: FailedRuns;
   #isAway = false;
   #stopped: Promise<void> | undefined;
 
   constructor(parts: BullmqJobRunnerParts) {
     this.#parts = parts;
     const { redis, timing, handler } = parts;
+    this.#failedRuns = new FailedRuns(parts.log, handler.kind);
     this.#worker = new Worker<JobData, void, JobKind>(
       handler.kind,
       (job, token) => this.#process(job, token),
@@ -122,7 +125,7 @@ export class BullmqJobRunner implements JobRunner {
   }
 
   async #outcome(job: AskedJob, signal: AbortSignal): Promise<JobOutcome> {
-    const { tracer, handler, log } = this.#parts;
+    const { tracer, handler } = this.#parts;
     const running = runInSpan(tracer, handler, job, signal);
     const ended = running.then(
       () => undefined,
@@ -130,9 +133,11 @@ export class BullmqJobRunner implements JobRunner {
     );
     this.#runs.add(ended);
     try {
-      return await running;
+      const outcome = await running;
+      if (!signal.aborted) this.#failedRuns.worked();
+      return outcome;
     } catch (error) {
-      log.error('a job failed and will be run again', error, { kind: handler.kind, job: job.id });
+      this.#failedRuns.failed(error, { job: job.id });
       // Redis keeps the message of what is thrown.
       throw new Error('the run failed');
     } finally {

@@ -3,7 +3,9 @@ import type { JobStore, TakenJob } from '../contract/job-store.ts';
 import type { JobHandler, JobRunner } from '../contract/jobs.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { Tracer } from '../contract/tracer.ts';
+import { FailureLog } from '../kit/failure-log.ts';
 import type { ProcessStart } from '../kit/process-place.ts';
+import { FailedRuns } from './failed-runs.ts';
 import { HeldJob } from './held-job.ts';
 import { runInSpan } from './job-span.ts';
 import { type JobTiming, retryDelayMs } from './job-timing.ts';
@@ -30,8 +32,9 @@ export class SqlJobRunner implements JobRunner {
   readonly #runs = new Set<Promise<void>>();
   readonly #working: Promise<void>;
   readonly #timer: NodeJS.Timeout;
-  /** What failed when it was tried last. */
-  readonly #failing = new Set<string>();
+  readonly #failedRuns: FailedRuns;
+  /** Of the table, by what is asked of it. */
+  readonly #failures = new Map<string, FailureLog>();
   #begun = 0;
   #renewing: Promise<void> | undefined;
   /** Whether there may be a free job that {@link #work} has not seen. */
@@ -41,6 +44,7 @@ export class SqlJobRunner implements JobRunner {
 
   constructor(parts: SqlJobRunnerParts) {
     this.#parts = parts;
+    this.#failedRuns = new FailedRuns(parts.log, parts.handler.kind);
     this.#timer = setInterval(() => this.#renewOnce(), parts.timing.renewalMs);
     this.#working = this.#work();
   }
@@ -114,15 +118,16 @@ export class SqlJobRunner implements JobRunner {
 
   /** Runs a job. @returns what stores that it did. */
   async #outcome(job: TakenJob, lease: string, signal: AbortSignal): Promise<() => Promise<void>> {
-    const { store, clock, log, tracer, handler, timing } = this.#parts;
+    const { store, clock, tracer, handler, timing } = this.#parts;
     try {
       const outcome = await runInSpan(tracer, handler, job, signal);
+      if (!signal.aborted) this.#failedRuns.worked();
       if (outcome.kind === 'done') return () => store.remove(lease);
       return () => store.free(lease, clock.now() + outcome.delayMs, 0);
     } catch (error) {
       const failures = job.failures + 1;
       const delayMs = retryDelayMs(timing, failures);
-      log.error('a job failed and will be run again', error, { kind: handler.kind, job: job.id, delayMs });
+      this.#failedRuns.failed(error, { job: job.id, delayMs });
       return () => store.free(lease, clock.now() + delayMs, failures);
     }
   }
@@ -158,19 +163,17 @@ export class SqlJobRunner implements JobRunner {
     }
   }
 
-  /**
-   * Runs what may fail while the store is away: it is tried again in a while, by whoever calls this. The first failure
-   * in a row is logged.
-   */
+  /** Runs what may fail while the store is away: it is tried again in a while, by whoever calls this. */
   async #watchful<T>(failure: string, work: () => Promise<T>): Promise<T | undefined> {
+    const { log, handler } = this.#parts;
+    const failures = this.#failures.get(failure) ?? new FailureLog(log, failure, { kind: handler.kind });
+    this.#failures.set(failure, failures);
     try {
       const done = await work();
-      this.#failing.delete(failure);
+      failures.worked();
       return done;
     } catch (error) {
-      const { log, handler } = this.#parts;
-      if (!this.#failing.has(failure)) log.error(failure, error, { kind: handler.kind });
-      this.#failing.add(failure);
+      failures.failed(error);
       return undefined;
     }
   }

@@ -3,6 +3,7 @@ import { silentLog } from '../../test/support/doubles.ts';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { RecordingLogger } from '../../test/support/recording-logger.ts';
 import { withMethods } from '../../test/support/with-methods.ts';
+import { ServiceError } from '../contract/error.ts';
 import { MOST_AHEAD_MS } from '../contract/job-store.ts';
 import type { JobQueue } from '../contract/jobs.ts';
 import { jobStore } from '../records/job-store.ts';
@@ -139,6 +140,38 @@ it('a store that is away is told to the log once, and again when it was back', a
   const before = asked;
   await vi.waitFor(() => expect(asked).toBeGreaterThan(before + 3));
   expect(told()).toBe(2);
+});
+
+it('jobs that something is away for are told to the log once, and that they work again; any other failure each time', async () => {
+  const log = new RecordingLogger();
+  const timing = { ...TIMING, firstRetryMs: 0 };
+  const queue = sqlJobs({
+    ...{ store: jobStore(records), clock, log, timing, self: FIRST, isRunning: () => true },
+  });
+  queues.push(queue);
+  const away = new ServiceError('overloaded', 'It is away.', { code: 'server_overloaded' });
+  const ends = [away, away, away, undefined, new Error('a fault'), new Error('a fault'), undefined, away];
+  queue.work({
+    kind: 'batch',
+    concurrency: 1,
+    async run() {
+      const error = ends.shift();
+      if (error !== undefined) throw error;
+      return ends.length === 0 ? { kind: 'done' } : { kind: 'again', delayMs: 0 };
+    },
+  });
+  await queue.add('batch', 'a');
+  await vi.waitFor(() => expect(log.lines).toHaveLength(6));
+  const waiting = 'jobs wait for what is away or full';
+  const fault = { level: 'error', message: 'a job failed and will be run again', fields: { job: 'a' } };
+  expect(log.lines).toMatchObject([
+    { level: 'error', message: waiting, fields: { kind: 'batch', job: 'a' }, error: away },
+    { level: 'info', fields: { kind: 'batch', failed: waiting, times: 3 } },
+    fault,
+    fault,
+    { level: 'error', message: waiting },
+    { level: 'info', fields: { times: 1 } },
+  ]);
 });
 
 it('a lease of this very process is not of a dead one', () => {
