@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { callerOf, sharedAccounts, speechCall } from '../../test/support/usage-parts.ts';
-import { SILENT_S } from './instance-watch.ts';
+import { type InstanceWatch, SILENT_S } from './instance-watch.ts';
 
 let shared: ReturnType<typeof sharedAccounts>;
 beforeEach(async () => {
@@ -8,6 +8,14 @@ beforeEach(async () => {
   await shared.credits.grant('a', 1000, 0);
 });
 afterEach(() => shared.close());
+
+/** A process beats every 10 s, for longer than it takes to be sure that another one is silent. */
+async function listen(watch: InstanceWatch): Promise<void> {
+  for (let seconds = 0; seconds <= SILENT_S; seconds += 10) {
+    await watch.beat();
+    shared.clock.advance(10_000);
+  }
+}
 
 const names = async () => (await shared.journal.instances()).map(({ id }) => id);
 
@@ -79,11 +87,39 @@ describe('the calls of a process that died', () => {
       await watch.beat();
       await accounts.open(speechCall(10));
     }
-    shared.clock.advance(SILENT_S * 1000 + 1000);
-    await lives.watch.beat();
+    await listen(lives.watch);
     expect(await shared.rows()).toHaveLength(1);
     expect(await names()).toEqual([lives.self.id]);
     expect(await shared.credits.balance('a')).toMatchObject({ available: 988, reserved: 12 });
+  });
+
+  it('are left alone after a time in which nobody could say that it lives', async () => {
+    const first = shared.process({ place: 'there' });
+    const second = shared.process();
+    for (const { watch, accounts } of [first, second]) {
+      await watch.beat();
+      await accounts.open(speechCall(10));
+    }
+    // The database was away. Whoever comes back first, and one that starts then, know nothing of the others.
+    shared.clock.advance(SILENT_S * 2000);
+    for (const { watch } of [second, shared.process({ place: 'elsewhere' }), first]) await watch.beat();
+    expect(await shared.rows()).toEqual([]);
+    await listen(first.watch);
+    expect(await shared.rows()).toHaveLength(1);
+  });
+
+  it('are left alone when a clock is set forward', async () => {
+    const there = shared.process({ place: 'there' });
+    const here = shared.process();
+    await there.watch.beat();
+    await there.accounts.open(speechCall(10));
+    for (let beat = 0; beat < 3; beat += 1) {
+      for (const { watch } of [there, here]) await watch.beat();
+      shared.clock.advance(10_000);
+    }
+    shared.clock.step(SILENT_S * 2000);
+    await here.watch.beat();
+    expect(await shared.rows()).toEqual([]);
   });
 
   it('are ended when its number is used again', async () => {
@@ -113,8 +149,7 @@ describe('the calls of a process that died', () => {
     const paused = shared.process({ place: 'there' });
     await paused.watch.beat();
     const call = await paused.accounts.open(speechCall(10));
-    shared.clock.advance(SILENT_S * 2000);
-    await shared.process().watch.beat();
+    await listen(shared.process().watch);
     await call.close({ status: 'completed', inputTokens: 1, outputTokens: 1, characters: 10 });
     expect(await shared.rows()).toMatchObject([{ status: 'failed' }]);
     expect(await shared.credits.balance('a')).toMatchObject({ available: 1000, revenue: 0 });

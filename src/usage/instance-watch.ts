@@ -2,13 +2,16 @@ import type { CallJournal, Instance } from '../contract/accounts-store.ts';
 import type { Clock } from '../contract/clock.ts';
 import type { Logger } from '../contract/logger.ts';
 import { unixSeconds } from '../kit/clock.ts';
+import { FailureLog } from '../kit/failure-log.ts';
 import type { Accounts } from './accounts.ts';
 import type { CallBooks } from './call-books.ts';
 
 /** How often a process says that it lives. */
 const BEAT_MS = 10_000;
-/** One that was not heard for so long is dead. Clocks of machines must agree better than that. */
+/** One that said nothing for so long, while this one listened, is dead. */
 export const SILENT_S = 60;
+/** Who says nothing for longer has not listened either: the database may have been away for all. */
+const LISTENING_MS = 3 * BEAT_MS;
 /** Calls that are read at once. */
 const PAGE = 500;
 
@@ -24,14 +27,24 @@ export interface InstanceWatchParts {
   readonly isRunning: (pid: number) => boolean;
 }
 
+/** What a process said last, and since when it says so, by the monotonic clock of who hears it. */
+interface Heard {
+  readonly seenAt: number;
+  readonly sinceMs: number;
+}
+
 /** Keeps this process noted as one that lives, and ends the calls of those that died. */
 export class InstanceWatch {
   readonly #parts: InstanceWatchParts;
+  readonly #failures: FailureLog;
+  #heard: ReadonlyMap<string, Heard> = new Map();
+  #listenedMs = 0;
   #timer: NodeJS.Timeout | undefined;
   #beating: Promise<void> | undefined;
 
   constructor(parts: InstanceWatchParts) {
     this.#parts = parts;
+    this.#failures = new FailureLog(parts.log, 'open calls could not be looked after');
   }
 
   /** Resolves when calls may be opened, and those of processes that died before are ended. */
@@ -46,9 +59,9 @@ export class InstanceWatch {
     const seenAt = unixSeconds(clock);
     await journal.seen({ ...self, seenAt });
     await books.storeAgain();
-    for (const instance of await journal.instances()) {
-      if (this.#isDead(instance, seenAt)) await this.#bury(instance);
-    }
+    const instances = await journal.instances();
+    this.#hear(instances);
+    for (const instance of instances) if (this.#isDead(instance)) await this.#bury(instance);
   }
 
   /** For the end of the process, when its calls are closed. */
@@ -61,10 +74,24 @@ export class InstanceWatch {
     await journal.forget(self.id);
   }
 
-  #isDead({ id, place, pid, seenAt }: Instance, now: number): boolean {
+  /** Clocks of machines are not compared: what counts is whether a process says something new. */
+  #hear(instances: readonly Instance[]): void {
+    const nowMs = this.#parts.clock.monotonicMs();
+    const before = nowMs - this.#listenedMs > LISTENING_MS ? new Map<string, Heard>() : this.#heard;
+    this.#listenedMs = nowMs;
+    this.#heard = new Map(
+      instances.map(({ id, seenAt }) => {
+        const last = before.get(id);
+        return [id, last?.seenAt === seenAt ? last : { seenAt, sinceMs: nowMs }];
+      }),
+    );
+  }
+
+  #isDead({ id, place, pid }: Instance): boolean {
     const { self, isRunning } = this.#parts;
     if (id === self.id) return false;
-    if (seenAt < now - SILENT_S) return true;
+    const sinceMs = this.#heard.get(id)?.sinceMs ?? this.#listenedMs;
+    if (this.#listenedMs - sinceMs >= SILENT_S * 1000) return true;
     // Numbers are used again: one with this process's own number was before it.
     return place === self.place && (pid === self.pid || !isRunning(pid));
   }
@@ -84,9 +111,10 @@ export class InstanceWatch {
   /** One at a time: a beat that waits for the store must not be followed by a queue of others. */
   async #beatOrLog(): Promise<void> {
     if (this.#beating !== undefined) return;
-    this.#beating = this.beat().catch((error: unknown) => {
-      this.#parts.log.error('open calls could not be looked after', error);
-    });
+    this.#beating = this.beat().then(
+      () => this.#failures.worked(),
+      (error: unknown) => this.#failures.failed(error),
+    );
     await this.#beating;
     this.#beating = undefined;
   }

@@ -22,4 +22,9 @@ export class ManualClock implements Clock {
     this.#nowMs += byMs;
     this.#elapsedMs += byMs;
   }
+
+  /** Sets the time of day, as who corrects a clock does. */
+  step(byMs: number): void {
+    this.#nowMs += byMs;
+  }
 }
