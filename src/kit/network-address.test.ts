@@ -40,6 +40,8 @@ test.each([
   ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::'],
   ['2001:db8:1:2:ffff::', '2001:db8:1:2::'],
   ['fe80::1%eth0', 'fe80::'],
+  ['fe80::1%eth-0.7', 'fe80::'],
+  ['::ffff:192.0.2.7%eth-0', '192.0.2.7'],
 ])('%s counts as %s', (address, sender) => {
   expect(senderOf(address)).toBe(sender);
 });

@@ -34,7 +34,7 @@ export function senderOf(address: string): string {
   return ipaddr.fromByteArray(bytes).toString();
 }
 
-/** IPv4 that is written as IPv6 is IPv4. */
+/** IPv4 that is written as IPv6 is IPv4; of which interface an address is (`%eth0`) is left out. */
 function parseAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
-  return isIP(text) === 0 ? undefined : ipaddr.process(text);
+  return isIP(text) === 0 ? undefined : ipaddr.process(text.replace(/%.*$/, ''));
 }
