@@ -58,6 +58,15 @@ describe('an error', () => {
     expect(text.join('')).not.toMatch(/private|two lines/);
   });
 
+  test('shows no line of a message that looks like a frame', () => {
+    const { log, lines, text } = record();
+    log.error('x', new Error('not so\n    at private (place.ts:1:1)\n    at private'));
+    expect(lines()[0]?.error).toMatchObject({
+      stack: expect.arrayContaining([expect.stringMatching(/^at /)]),
+    });
+    expect(text.join('')).not.toContain('private');
+  });
+
   test('shows its causes without their messages', () => {
     const { log, lines, text } = record();
     const cause = Object.assign(new Error('private'), { code: 'ECONNRESET' });

@@ -73,16 +73,17 @@ const MAX_CAUSES = 4;
 /** What may be logged of an error: an unknown one's message may quote what a caller sent, so it is left out. */
 function describeError(error: unknown, depth = 0): ErrorFields {
   if (!(error instanceof Error)) return { class: typeof error };
-  const fields: ErrorFields = { class: error.name, stack: frames(error.stack) };
+  const fields: ErrorFields = { class: error.name, stack: frames(error) };
   if ('code' in error && typeof error.code === 'string') fields.code = error.code;
   if (error instanceof ServiceError) fields.message = error.message;
   if (error.cause !== undefined && depth < MAX_CAUSES) fields.cause = describeError(error.cause, depth + 1);
   return fields;
 }
 
-/** The frames of a stack without its first lines, which repeat the message. */
-function frames(stack: string | undefined): string[] {
-  return (stack ?? '')
+/** The frames of a stack without its first lines, which repeat the message: one of its lines may look like a frame. */
+function frames({ message, stack = '' }: Error): string[] {
+  return stack
+    .slice(Math.max(0, stack.indexOf(message)) + message.length)
     .split('\n')
     .filter((line) => /^\s+at /.test(line))
     .map((line) => line.trim());
