@@ -82,10 +82,15 @@ async function list(store: ApiKeyStore): Promise<void> {
     hint,
     day(createdAt),
     revokedAt === null ? 'good' : `revoked ${day(revokedAt)}`,
-    ...(name === null ? [] : [name]),
+    ...(name === null ? [] : [shown(name)]),
   ]);
   for (const row of rows) console.log(row.join('  '));
   if (rows.length === 0) console.log('No keys are stored.');
+}
+
+/** A name, which somebody else chose, as it does nothing to a terminal. */
+function shown(name: string): string {
+  return name.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '\uFFFD');
 }
 
 async function revoke(store: ApiKeyStore, id: string): Promise<void> {

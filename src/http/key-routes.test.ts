@@ -56,6 +56,9 @@ describe('POST /v1/keys', () => {
   test.each([
     [{ name: '' }, 'name'],
     [{ name: 'x'.repeat(65) }, 'name'],
+    [{ name: '\u001b[2Jgone' }, 'name'],
+    [{ name: 'a\nkey_0  b  admin' }, 'name'],
+    [{ name: 'a\0' }, 'name'],
     [{ role: 'owner' }, 'role'],
     [{ scope: 'all' }, 'scope'],
     [{ role: null }, 'role'],

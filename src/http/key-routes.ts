@@ -24,11 +24,14 @@ const key = {
   created_at: UnixSeconds,
   revoked_at: Type.Union([UnixSeconds, Type.Null()], { description: 'Null while the key is good.' }),
 };
-const Key = Type.Object(key);
-const NewKey = Type.Object({
-  ...key,
-  key: Type.String({ description: 'The key itself, shown this once.', examples: ['sk-4fJa…'] }),
-});
+const Key = Type.Object(key, { title: 'Api key' });
+const NewKey = Type.Object(
+  {
+    ...key,
+    key: Type.String({ description: 'The key itself, shown this once.', examples: ['sk-4fJa…'] }),
+  },
+  { title: 'New api key' },
+);
 
 const Wish = t.Object(
   {
@@ -81,6 +84,9 @@ export function keyRoutes(keys: Pick<ApiKeyStore, 'create' | 'listOf' | 'revoke'
         readQuery(request, []);
         const { organization } = requireAdmin(request);
         const { name, role = 'member' } = body;
+        if (/\p{Cc}/u.test(name ?? '')) {
+          throw invalidRequest("'name' must not have control characters.", 'name', 'invalid_value');
+        }
         const issued = await issueKey(keys, { organization, role, name }, MOST_KEYS);
         return { ...keyObject(issued.record), key: issued.key };
       },

@@ -3,6 +3,10 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/kit/clock.ts';
+import { issueKey } from '../../src/kit/issue-key.ts';
+import { apiKeyStore } from '../../src/records/api-key-store.ts';
+import { openSqlite } from '../../src/records/sqlite-records.ts';
 import {
   LaunchError,
   type LaunchedService,
@@ -174,6 +178,16 @@ describe('keys', () => {
     expect(exitCode).toBe(1);
     expect(output).toMatch(/Usage:|An organization is/);
     expect(output).not.toContain('    at ');
+  });
+
+  test('a name that somebody gave a key does nothing to the terminal', async () => {
+    const dataDir = dataFolder();
+    const records = openSqlite(join(dataDir, 'service.sqlite'));
+    const wish = { organization: 'a', role: 'admin', name: '\u001b[2Jx\nkey_1\u202e' } as const;
+    await issueKey(apiKeyStore(records, systemClock), wish);
+    await records.close();
+    const { output } = await keys(dataDir, 'list');
+    expect(output).toMatch(/^key_\w+ {2}a {2}admin {2}\S+ {2}\S+ {2}good {2}\uFFFD\[2Jx\uFFFDkey_1\uFFFD\n$/);
   });
 
   async function keys(dataDir: string, ...args: string[]) {
