@@ -20,7 +20,7 @@ export function voiceRoutes(voice: PartnerVoice, maxCharacters: number) {
         const chunks = await voice.speak(asked, callerOf(request), signal);
         // The platform's guide names this type; it plays the bytes as they come, without a look at it.
         const headers = { 'content-type': 'application/octet-stream' };
-        return new Response(streamedBody(chunks, left, idleTimeout), { headers });
+        return new Response(streamedBody(chunks, left, request), { headers });
       } finally {
         idleTimeout.resume();
       }

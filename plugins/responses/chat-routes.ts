@@ -30,7 +30,7 @@ export function chatRoutes(chat: Chat, calls: Calls) {
       const events = await chat.answer(ask, order, signal);
       const maker = new ChunkMaker(chat.head(ask.model), ask.includeUsage);
       const chunks = records(events, maker, chat, caller, left);
-      return new Response(streamedBody(chunks, left, idleTimeout), { headers: SSE_HEADERS });
+      return new Response(streamedBody(chunks, left, request), { headers: SSE_HEADERS });
     } finally {
       idleTimeout.resume();
     }

@@ -23,7 +23,7 @@ export function embeddingRoutes(embedder: Embedder, calls: Calls) {
         const signal = AbortSignal.any([request.signal, left.signal]);
         const order = { caller: callerOf(request), priority: 'interactive', calls } as const;
         const embeddings = await embedder.embed(ask, order, signal);
-        const answer = streamedBody(encoded(embeddingList(embeddings, ask)), left, idleTimeout);
+        const answer = streamedBody(encoded(embeddingList(embeddings, ask)), left, request);
         return new Response(answer, { headers: { 'content-type': 'application/json' } });
       } finally {
         idleTimeout.resume();

@@ -34,7 +34,7 @@ export function responseRoutes(responder: Responder, store: ResponseStore, calls
           const order = { caller: callerOf(request), priority: 'interactive', calls } as const;
           if (!ask.stream) return jsonAnswer(await responder.respond(ask, order, signal));
           const events = await responder.answer(ask, order, signal);
-          return new Response(streamedBody(records(events), left, idleTimeout), { headers: SSE_HEADERS });
+          return new Response(streamedBody(records(events), left, request), { headers: SSE_HEADERS });
         } finally {
           idleTimeout.resume();
         }

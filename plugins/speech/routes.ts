@@ -19,7 +19,7 @@ export function speechRoutes(synthesizer: Synthesizer, maxCharacters: number) {
       const signal = AbortSignal.any([request.signal, left.signal]);
       try {
         const audio = await synthesizer.synthesize(speech, callerOf(request), signal);
-        const answer = audio.format === 'wav' ? audio.bytes : streamedBody(audio.chunks, left, idleTimeout);
+        const answer = audio.format === 'wav' ? audio.bytes : streamedBody(audio.chunks, left, request);
         return new Response(answer, { headers: { 'content-type': `audio/${audio.format}` } });
       } finally {
         idleTimeout.resume();

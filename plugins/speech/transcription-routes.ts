@@ -53,7 +53,7 @@ export function transcriptionRoutes(transcriber: Transcriber, uploads: UploadSet
       const chunks = sseOf(startingWith(first.value, events), held, (error) => {
         if (!place.signal.aborted) transcriber.failedLate(error, caller);
       });
-      return new Response(streamedBody(chunks, left, idleTimeout), { headers: SSE_HEADERS });
+      return new Response(streamedBody(chunks, left, request), { headers: SSE_HEADERS });
     } catch (error) {
       await held.disposeAsync();
       throw error;

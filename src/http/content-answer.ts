@@ -6,7 +6,7 @@ import { startingWith } from '../kit/starting-with.ts';
 import { byteRangeOf } from './byte-range.ts';
 import { isKnownTo } from './entity-tag.ts';
 import { headAnswer } from './head-answer.ts';
-import { idleTimeoutOf, streamedBody } from './streamed-body.ts';
+import { streamedBody } from './streamed-body.ts';
 
 /**
  * Content up to this is sent whole. The runtime sends a stream in pieces and leaves its `content-length` out
@@ -74,7 +74,7 @@ export async function contentAnswer(
   // What fails before the first byte can still be told by a status.
   const first = await bytes.next();
   const chunks = first.done ? bytes : startingWith(first.value, bytes);
-  return new Response(streamedBody(chunks, left, idleTimeoutOf(request)), answer);
+  return new Response(streamedBody(chunks, left, request), answer);
 }
 
 /** The range that a request asks for; all when it asks for one of what it takes for other content (RFC 9110, 13.1.5). */

@@ -1,8 +1,8 @@
 import { Elysia } from 'elysia';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { RecordingTracer } from '../../test/support/recording-tracer.ts';
 import { KEY_A, type TestApp, testApp } from '../../test/support/test-app.ts';
-import { idleTimeoutOf, streamedBody } from './streamed-body.ts';
+import { streamedBody } from './streamed-body.ts';
 
 const opened: TestApp[] = [];
 afterEach(() => {
@@ -28,7 +28,14 @@ function traced() {
           yield new TextEncoder().encode(name);
         }
       };
-      return new Response(streamedBody(chunks(), new AbortController(), idleTimeoutOf(request)));
+      return new Response(streamedBody(chunks(), new AbortController(), request));
+    })
+    .get('/v1/cut', ({ request }) => {
+      const chunks = async function* () {
+        yield new TextEncoder().encode('first');
+        throw new TypeError('a private word');
+      };
+      return new Response(streamedBody(chunks(), new AbortController(), request));
     });
   const app = testApp({ tracer, routes: [routes] });
   opened.push(app);
@@ -63,12 +70,46 @@ it('is a part of the trace of its caller', async () => {
   expect(await requestSpan(tracer)).toMatchObject({ parent: 'theirs' });
 });
 
-it('what is made for its stream is its part, though the runtime asks for it later', async () => {
-  const { tracer, app } = traced();
-  const response = await app.send('/v1/stream');
-  await requestSpan(tracer);
-  expect(await response.text()).toBe('firstsecondthird');
-  expect(tracer.tree()).toEqual(['GET /v1/stream', '  first', '  second', '  third']);
+describe('with a body that is made while it is sent', () => {
+  /** Its span, when the head is out. */
+  async function begun(path: string, init?: RequestInit) {
+    const { tracer, app } = traced();
+    const response = await app.send(path, init);
+    await expect.poll(() => tracer.spans[0]?.name).toBe(`GET ${path}`);
+    expect(tracer.spans[0]?.ended).toBe(false);
+    return { tracer, response };
+  }
+
+  it('lasts until all of it is sent, and what is made for it is its part', async () => {
+    const { tracer, response } = await begun('/v1/stream');
+    expect(await response.text()).toBe('firstsecondthird');
+    const span = await requestSpan(tracer);
+    expect(span?.failure).toBeUndefined();
+    expect(span?.attributes).not.toHaveProperty('left');
+    expect(tracer.tree()).toEqual(['GET /v1/stream', '  first', '  second', '  third']);
+  });
+
+  it('ends when the reader leaves, and says so', async () => {
+    const { tracer, response } = await begun('/v1/stream');
+    await response.body?.cancel();
+    expect(await requestSpan(tracer)).toMatchObject({ failure: undefined, attributes: { left: true } });
+  });
+
+  it('ends when the caller has gone before anything was read', async () => {
+    const caller = new AbortController();
+    const { tracer } = await begun('/v1/stream', {
+      headers: { authorization: `Bearer ${KEY_A}` },
+      signal: caller.signal,
+    });
+    caller.abort();
+    expect(await requestSpan(tracer)).toMatchObject({ attributes: { left: true } });
+  });
+
+  it('ends with what broke it', async () => {
+    const { tracer, response } = await begun('/v1/cut');
+    await expect(response.text()).rejects.toThrow();
+    expect((await requestSpan(tracer))?.failure).toBeInstanceOf(TypeError);
+  });
 });
 
 it.each([

@@ -2,13 +2,14 @@ import { Elysia } from 'elysia';
 import type { Span, Tracer } from '../contract/tracer.ts';
 import { noTracer } from '../kit/spans.ts';
 import { visitOf } from './caller.ts';
+import { bodyEndOf } from './streamed-body.ts';
 
 /** From here on a failure is one of ours. */
 const SERVER_FAULT = 500;
 
 /**
  * A span for each request, around everything that is done for it; it goes on with the trace of the caller, if that
- * sends one. It ends when the head of the answer is sent: what makes a stream goes on as its part.
+ * sends one. It ends with the answer; that of a WebSocket with its handshake, since what follows has traces of its own.
  */
 export function requestSpans(tracer: Tracer) {
   const hooks = new Elysia({ name: 'request-spans' });
@@ -36,6 +37,15 @@ export function requestSpans(tracer: Tracer) {
         'http.response.status_code': status,
         request_id: visitOf(request)?.requestId ?? '',
       });
-      span.end(status >= SERVER_FAULT ? String(status) : undefined);
+      const failure = status >= SERVER_FAULT ? String(status) : undefined;
+      const bodyEnd = bodyEndOf(request);
+      if (bodyEnd === undefined) {
+        span.end(failure);
+        return;
+      }
+      bodyEnd.then((end) => {
+        if (end === 'left') span.set({ left: true });
+        span.end(failure);
+      }, span.end);
     });
 }

@@ -22,6 +22,17 @@ export function idleTimeoutOf(request: Request): IdleTimeout {
   };
 }
 
+/** Ends of bodies, by the requests that they answer. */
+const ends = new WeakMap<Request, Promise<'sent' | 'left'>>();
+
+/**
+ * How the body that answers a request ends: all of it was handed over, or its reader left. Rejects with what its maker threw.
+ * Undefined for an answer that was made before it was sent.
+ */
+export function bodyEndOf(request: Request): Promise<'sent' | 'left'> | undefined {
+  return ends.get(request);
+}
+
 /**
  * A body that pulls one chunk at a time, each in the context in which the body was made.
  * @param left aborted when the reader leaves, because a pull may be waiting for the next chunk; then `chunks`
@@ -30,17 +41,33 @@ export function idleTimeoutOf(request: Request): IdleTimeout {
 export function streamedBody(
   chunks: AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined>,
   left: AbortController,
-  idleTimeout: IdleTimeout,
+  request: Request,
 ): ReadableStream {
+  const idleTimeout = idleTimeoutOf(request);
+  const end = Promise.withResolvers<'sent' | 'left'>();
+  // Where nobody asks for it.
+  end.promise.catch(() => undefined);
+  ends.set(request, end.promise);
+  // One that is never read is not cancelled either.
+  request.signal.addEventListener('abort', () => end.resolve('left'), { once: true });
   return new ReadableStream({
     async pull(controller) {
       idleTimeout.suspend();
-      const { done, value } = await chunks.next();
-      idleTimeout.resume();
-      if (done) controller.close();
-      else controller.enqueue(value);
+      try {
+        const { done, value } = await chunks.next();
+        if (done) {
+          controller.close();
+          end.resolve('sent');
+        } else controller.enqueue(value);
+      } catch (error) {
+        end.reject(error);
+        throw error;
+      } finally {
+        idleTimeout.resume();
+      }
     },
     async cancel() {
+      end.resolve('left');
       left.abort();
       await chunks.return();
     },

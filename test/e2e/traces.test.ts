@@ -86,6 +86,10 @@ describe('a streamed speech', () => {
     expect(attributeOf(request, 'request_id')).toBe(response.headers.get('x-request-id'));
     // Sentences of the queue have one or more passes; which of them, the model says.
     const tree = treeOf(receiver.spans, TRACE);
+    // It lasts until the last of them was sent.
+    const endOf = (span: ReceivedSpan) => BigInt(span.endTimeUnixNano);
+    for (const part of receiver.spans.filter(named('synthesis')))
+      expect(endOf(request) >= endOf(part)).toBe(true);
     expect(tree.filter((line, at) => line !== tree[at - 1])).toEqual([
       'POST /v1/audio/speech',
       ...['  synthesis', '    queue', '    pass'],
