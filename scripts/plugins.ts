@@ -18,6 +18,8 @@ const USAGE = `Usage:
   bun run plugins enable NAME    switch one on again`;
 
 interface Parts {
+  /** The database. */
+  readonly where: string;
   readonly switches: PluginSwitchStore;
   readonly available: readonly PluginNode[];
   /** Those that PLUGINS loads. */
@@ -34,7 +36,8 @@ async function run(args: readonly string[]): Promise<void> {
   const loaded = selectPlugins(available, config.plugins);
   const records = await openRecords(config.database);
   try {
-    await action({ switches: pluginSwitchStore(records, systemClock), available, loaded });
+    const where = config.database.kind === 'sqlite' ? config.database.path : 'the database of DATABASE_URL';
+    await action({ where, switches: pluginSwitchStore(records, systemClock), available, loaded });
   } finally {
     await records.close();
   }
@@ -61,7 +64,8 @@ async function list({ switches, available, loaded }: Parts): Promise<void> {
   }
 }
 
-async function set({ switches, available, loaded }: Parts, name: string, enabled: boolean): Promise<void> {
+async function set(parts: Parts, name: string, enabled: boolean): Promise<void> {
+  const { where, switches, available, loaded } = parts;
   const plugin = available.find((each) => each.name === name);
   if (plugin === undefined) {
     const names = available.map((each) => each.name).join(', ');
@@ -70,7 +74,7 @@ async function set({ switches, available, loaded }: Parts, name: string, enabled
   requireSwitchable(loaded, await switches.all(), plugin, enabled);
   await switches.set(name, enabled);
   console.log(
-    `'${name}' is switched ${enabled ? 'on' : 'off'}. Services that run follow within two seconds; ` +
+    `'${name}' is switched ${enabled ? 'on' : 'off'} in ${where}. Services that run on it follow within two seconds; ` +
       'GET /v1/plugins shows how far they are, and so does the console.',
   );
   if (!loaded.includes(plugin)) {
