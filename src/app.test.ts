@@ -4,6 +4,7 @@ import { KEY_A, KEY_B, type TestApp, type TestAppOptions, testApp } from '../tes
 import { ServiceError } from './contract/error.ts';
 import { isPublic } from './http/auth.ts';
 import { callerOf } from './http/caller.ts';
+import type { PluginReadiness } from './http/health-routes.ts';
 
 const opened: TestApp[] = [];
 function open(options?: TestAppOptions): TestApp {
@@ -365,20 +366,33 @@ describe('failures', () => {
 });
 
 describe('readiness', () => {
-  test('shows each plugin and is 503 while one is not ready', async () => {
-    const states = new Map([
-      ['speech', { ready: false, detail: 'loading' }],
-      ['voices', { ready: true }],
+  test('shows each plugin and is 503 while one that is on is not ready', async () => {
+    const states = new Map<string, PluginReadiness>([
+      ['speech', { state: 'on', ready: false, detail: 'loading' }],
+      ['voices', { state: 'on', ready: true }],
     ]);
     const { send } = open({ readiness: () => states });
     const starting = await send('/readyz', { headers: {} });
     expect(starting.status).toBe(503);
     expect(await starting.json()).toEqual({ status: 'starting', plugins: Object.fromEntries(states) });
-    states.set('speech', { ready: true, detail: 'cpu' });
+    states.set('speech', { state: 'on', ready: true, detail: 'cpu' });
     const ready = await send('/readyz', { headers: {} });
     expect(ready.status).toBe(200);
     expect(await ready.json()).toMatchObject({ status: 'ready', plugins: { speech: { ready: true } } });
   });
+
+  test.each(['starting', 'stopping', 'failed'] as const)(
+    'a plugin that is %s while the process serves is shown, and takes nothing from the others',
+    async (state) => {
+      const states = new Map<string, PluginReadiness>([
+        ['speech', { state, ready: false, detail: 'a word' }],
+        ['voices', { state: 'on', ready: true }],
+      ]);
+      const answer = await open({ readiness: () => states }).send('/readyz', { headers: {} });
+      expect(answer.status).toBe(200);
+      expect(await answer.json()).toEqual({ status: 'ready', plugins: Object.fromEntries(states) });
+    },
+  );
 });
 
 describe('log and metrics', () => {

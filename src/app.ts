@@ -88,7 +88,7 @@ export function buildApp(parts: AppParts): AnyElysia {
     .use(usageRoutes(parts.usage))
     .use(usageSummaryRoutes(parts.usage, clock))
     .use(creditRoutes(parts.credits));
-  if (parts.showMetrics) app.use(metricsRoutes(metrics));
+  if (parts.showMetrics) app.use(metricsRoutes(metrics, clock));
   for (const plugin of registry.routes) app.use(plugin);
   return app;
 }

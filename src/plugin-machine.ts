@@ -2,7 +2,8 @@
 
 import { dependantsOf, type PluginNode, providersOf } from './plugin-graph.ts';
 
-export type PluginState = 'off' | 'starting' | 'on' | 'stopping' | 'failed';
+export const PLUGIN_STATES = ['off', 'starting', 'on', 'stopping', 'failed'] as const;
+export type PluginState = (typeof PLUGIN_STATES)[number];
 
 /** `start`, `stop` and `forget` are begun by the registry; the others are how they end. */
 export type PluginEvent = PluginMove | 'started' | 'failed' | 'stopped';

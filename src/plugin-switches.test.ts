@@ -1,4 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
+import { noMetrics } from '../test/support/doubles.ts';
 import { ManualClock } from '../test/support/manual-clock.ts';
 import { RecordingLogger } from '../test/support/recording-logger.ts';
 import type { PluginSwitchStore } from './contract/plugin-switch-store.ts';
@@ -41,6 +42,7 @@ async function open(store: PluginSwitchStore, log = new RecordingLogger()) {
   const registry = await startPlugins({
     plugins: [RESPONSES, BATCH],
     ...{ core: {}, parts: new OpenParts({}), wishes: await store.all(), graceMs: 1000, log },
+    metrics: noMetrics,
     changed: () => undefined,
   });
   closing.push(() => registry.close());

@@ -180,7 +180,7 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       log.info('listening with TLS', { host: config.host, port: tlsServer.port });
     }
     if (config.metricsPort !== undefined) {
-      const routes = metricsRoutes(metrics);
+      const routes = metricsRoutes(metrics, clock);
       const metricsServer = open(config.metricsPort, { fetch: (request) => routes.fetch(request) });
       log.info('metrics listening', { host: config.host, port: metricsServer.port });
     }
@@ -231,7 +231,7 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
     };
     const graceMs = config.shutdownGraceMs;
     const registry = opened.adopt(
-      await startPlugins({ plugins, core, parts, wishes, graceMs, log, changed: () => serve() }),
+      await startPlugins({ plugins, core, parts, wishes, graceMs, log, metrics, changed: () => serve() }),
       (it) => it.close(),
     );
     const stored = opened.adopt(new StoredSwitches({ available, registry, store: switches, log }), (it) =>
@@ -270,7 +270,7 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       draining: () => stopping,
     };
     serve();
-    log.info('started', { plugins: awaited.join(',') });
+    log.info('started', { plugins: [...registry.readiness().keys()].join(',') });
 
     return {
       async stop() {

@@ -1,11 +1,14 @@
 import { Elysia } from 'elysia';
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
+import { noMetrics } from '../test/support/doubles.ts';
 import { ManualClock } from '../test/support/manual-clock.ts';
+import { seriesValue } from '../test/support/metric-values.ts';
 import { RecordingLogger } from '../test/support/recording-logger.ts';
 import type { ReadyReport } from './contract/engine.ts';
 import type { Slots } from './contract/plugin.ts';
 import type { PluginWish, PluginWishes } from './contract/plugin-switch-store.ts';
+import { createMetrics } from './http/metrics.ts';
 import { type Openers, OpenParts } from './kit/open-parts.ts';
 import { seededRandom } from './kit/seeded-random.ts';
 import { type AnyPlugin, type Registry, type RegistryParts, startPlugins } from './registry.ts';
@@ -62,7 +65,8 @@ async function start(
   more: Partial<RegistryParts> = {},
 ): Promise<Registry> {
   return startPlugins({
-    ...{ plugins, core: core(), parts: new OpenParts({}), wishes: new Map(), graceMs: 60_000, log },
+    ...{ plugins, core: core(), parts: new OpenParts({}), wishes: new Map(), graceMs: 60_000 },
+    ...{ log, metrics: noMetrics },
     changed: () => undefined,
     ...more,
   });
@@ -149,8 +153,8 @@ describe('readiness', () => {
     });
     const registry = await start([plugin('fine'), broken]);
     expect([...registry.readiness()]).toEqual([
-      ['fine', { ready: true }],
-      ['broken', { ready: false, detail: 'its state could not be read' }],
+      ['fine', { state: 'on', ready: true }],
+      ['broken', { state: 'on', ready: false, detail: 'its state could not be read' }],
     ]);
   });
 });
@@ -216,6 +220,75 @@ describe('paths', () => {
   });
 });
 
+describe('metrics', () => {
+  const shown = async (more: Behaviour = {}) => {
+    const metrics = createMetrics(new ManualClock());
+    let open = 3;
+    const calls = plugin('calls', {
+      needs: ['metrics'],
+      setup: ({ metrics: own }) => {
+        own.gauge('calls_open', 'Open calls.', () => open);
+        own.counter('calls_total', 'Calls.', []).add({});
+      },
+      ...more,
+    });
+    const registry = await start([calls], undefined, { metrics, core: { metrics } });
+    const value = async (series: string) => seriesValue(await metrics.render(), series);
+    const states = async () =>
+      [...(await metrics.render()).matchAll(/^plugin_state\{plugin="calls",state="(\w+)"\} 1$/gm)].map(
+        ([, state]) => state,
+      );
+    const close = async () => {
+      await registry.close();
+      metrics.close();
+    };
+    return { registry, value, states, close, setOpen: (count: number) => (open = count) };
+  };
+
+  test('show the state of each plugin', async () => {
+    const gate = Promise.withResolvers<void>();
+    const { registry, value, states, close } = await shown({ drain: () => gate.promise });
+    expect(await states()).toEqual(['on']);
+    expect(await value('plugin_state{plugin="calls",state="failed"}')).toBe(0);
+    registry.follow(wish({ calls: false }));
+    expect(await states()).toEqual(['stopping']);
+    gate.resolve();
+    await until(registry, 'calls', 'off');
+    expect(await states()).toEqual(['off']);
+    await close();
+  });
+
+  test('of how much there is go with the plugin and come back with it; what was counted stays', async () => {
+    const { registry, value, setOpen, close } = await shown();
+    expect(await value('calls_open')).toBe(3);
+    registry.follow(wish({ calls: false }));
+    await until(registry, 'calls', 'off');
+    expect([await value('calls_open'), await value('calls_total')]).toEqual([undefined, 1]);
+    setOpen(4);
+    registry.follow(wish({ calls: true }));
+    await until(registry, 'calls', 'on');
+    expect([await value('calls_open'), await value('calls_total')]).toEqual([4, 2]);
+    await close();
+  });
+
+  test('of a plugin that could not be set up are not shown', async () => {
+    let works = true;
+    const { registry, value, close } = await shown({
+      setup: ({ metrics }) => {
+        metrics.gauge('calls_open', 'Open calls.', () => 1);
+        if (!works) throw new Error('private');
+      },
+    });
+    registry.follow(wish({ calls: false }));
+    await until(registry, 'calls', 'off');
+    works = false;
+    registry.follow(wish({ calls: true }));
+    await until(registry, 'calls', 'failed');
+    expect(await value('calls_open')).toBeUndefined();
+    await close();
+  });
+});
+
 describe('a plugin that is switched', () => {
   test('off: its routes go, its work ends, then it is closed with what nobody else needs', async () => {
     const events: string[] = [];
@@ -254,10 +327,11 @@ describe('a plugin that is switched', () => {
       code: 'plugin_stopping',
       retryAfterS: 2,
     });
-    expect(registry.readiness().has('speech')).toBe(false);
+    expect(registry.readiness().get('speech')).toEqual({ state: 'stopping', ready: false });
     gate.resolve();
     await until(registry, 'speech', 'off');
     expect(events).toEqual(['drain speech', 'close speech', 'close stt']);
+    expect(registry.readiness().has('speech')).toBe(false);
     expect(registry.refusal('/v1/speech/x')).toMatchObject({ status: 404, code: 'plugin_disabled' });
     expect(registry.refusal('/v1/other')).toBeUndefined();
     expect([...registry.models.keys()]).toEqual(['model of tts']);
@@ -353,6 +427,7 @@ describe('a plugin that is switched', () => {
     await until(registry, 'it', 'failed');
     expect(registry.report('it').detail).toBe('it could not be started; the log says why');
     expect(registry.refusal('/v1/it')).toMatchObject({ status: 503, code: 'plugin_failed' });
+    expect(registry.readiness().get('it')).toMatchObject({ state: 'failed', ready: false });
     expect(events).toEqual(['open tts', 'setup it', 'close tts']);
     expect(log.lines.filter(({ level }) => level === 'error')).toMatchObject([{ fields: { plugin: 'it' } }]);
     // The same wish is not tried for ever.

@@ -2,11 +2,14 @@ import type { AnyElysia } from 'elysia';
 import type { ReadyReport } from './contract/engine.ts';
 import { ServiceError } from './contract/error.ts';
 import type { Logger } from './contract/logger.ts';
+import type { Level, Metrics } from './contract/metrics.ts';
 import type { PluginInstance, SlotParts, Slots } from './contract/plugin.ts';
 import type { PluginWish, PluginWishes } from './contract/plugin-switch-store.ts';
+import type { PluginReadiness } from './http/health-routes.ts';
 import type { ListedModel } from './http/model-routes.ts';
 import { type RouteTable, routeTable } from './http/route-table.ts';
 import { aborted } from './kit/aborted.ts';
+import { type PartMetrics, partMetrics } from './kit/part-metrics.ts';
 import {
   isWished,
   type PluginNode,
@@ -17,6 +20,7 @@ import {
 } from './plugin-graph.ts';
 import {
   movesNow,
+  PLUGIN_STATES,
   type PluginEvent,
   type PluginMove,
   type PluginState,
@@ -49,8 +53,8 @@ export interface Registry {
   readonly plugins: readonly AnyPlugin[];
   /** @throws Error for a name that no plugin has. */
   report(name: string): PluginReport;
-  /** State of each plugin that is on, for `/readyz`: what is off on purpose is no reason to send requests elsewhere. */
-  readiness(): ReadonlyMap<string, ReadyReport>;
+  /** Of each plugin, for `/readyz`. What is off on purpose is left out. */
+  readiness(): ReadonlyMap<string, PluginReadiness>;
   /** Why the routes at a path are not there: the plugin that has them is not on. Undefined for all other paths. */
   refusal(path: string): ServiceError | undefined;
   /**
@@ -75,6 +79,7 @@ export interface RegistryParts {
   /** Time for the work of a plugin that is switched off. */
   readonly graceMs: number;
   readonly log: Logger;
+  readonly metrics: Metrics;
   /** Called after the start whenever other plugins are on than before: routes and models are others. */
   readonly changed: () => void;
 }
@@ -110,6 +115,8 @@ interface Entry {
   readonly routes: RouteTable;
   state: PluginState;
   instance: AnyInstance | undefined;
+  /** What it shows of itself while it is there. */
+  metrics: PartMetrics | undefined;
   /** The end of the instance, once it has begun. */
   closing: Promise<void> | undefined;
   /** Of the wish that was followed last. */
@@ -122,6 +129,7 @@ class Plugins implements Registry {
   /** In start order. */
   readonly #entries: ReadonlyMap<string, Entry>;
   readonly #wishes: Map<string, PluginWish>;
+  readonly #states: Level;
   /** Plugins for which parts are open. */
   readonly #holders = new Set<Entry>();
   /** Fires when there is no more time for work that runs. */
@@ -137,11 +145,18 @@ class Plugins implements Registry {
   #closing: Promise<void> | undefined;
 
   constructor(given: RegistryParts) {
-    const { plugins, core, parts, wishes } = given;
+    const { plugins, core, parts, wishes, metrics } = given;
     this.#given = given;
     this.plugins = startOrder(plugins, new Set([...(Object.keys(core) as SlotName[]), ...parts.fills]));
     this.#entries = new Map(this.plugins.map((plugin) => [plugin.name, entryOf(plugin)]));
     this.#wishes = new Map(wishes);
+    this.#states = metrics.level('plugin_state', '1 for the state that a plugin is in, 0 for the others.', [
+      'plugin',
+      'state',
+    ]);
+    for (const { name: plugin } of plugins) {
+      for (const state of PLUGIN_STATES) this.#states.add({ plugin, state }, state === 'off' ? 1 : 0);
+    }
   }
 
   /** @throws what a part or a plugin throws. */
@@ -178,8 +193,9 @@ class Plugins implements Registry {
     return detail === undefined ? { state } : { state, detail };
   }
 
-  readiness(): ReadonlyMap<string, ReadyReport> {
-    return new Map(this.#on().map(({ plugin, instance }) => [plugin.name, readyOf(instance)]));
+  readiness(): ReadonlyMap<string, PluginReadiness> {
+    const there = [...this.#entries.values()].filter(({ state }) => state !== 'off');
+    return new Map(there.map((entry) => [entry.plugin.name, this.#readiness(entry)]));
   }
 
   refusal(path: string): ServiceError | undefined {
@@ -280,6 +296,9 @@ class Plugins implements Registry {
   #after(entry: Entry, event: PluginEvent): void {
     const before = entry.state;
     entry.state = stateAfter(before, event);
+    const plugin = entry.plugin.name;
+    this.#states.add({ plugin, state: before }, -1);
+    this.#states.add({ plugin, state: entry.state }, 1);
     const isOther = (before === 'on') !== (entry.state === 'on');
     if (isOther && this.#hasStarted && !this.#isEnding) this.#given.changed();
   }
@@ -323,7 +342,7 @@ class Plugins implements Registry {
 
   async #setUp(entry: Entry): Promise<void> {
     const { plugin } = entry;
-    const instance = await plugin.setup(this.#slotsFor(plugin));
+    const instance = await plugin.setup(this.#slotsFor(entry));
     entry.instance = instance;
     entry.closing = undefined;
     requireOffers(plugin, instance);
@@ -333,11 +352,13 @@ class Plugins implements Registry {
   }
 
   /** Only what the plugin asked for, so that a need it forgot to name shows at once. */
-  #slotsFor({ name, needs }: AnyPlugin): Slots {
-    const { core, log } = this.#given;
+  #slotsFor(entry: Entry): Slots {
+    const { name, needs } = entry.plugin;
+    entry.metrics = partMetrics(this.#given.metrics);
+    const own: Partial<Slots> = { log: this.#given.log.child({ plugin: name }), metrics: entry.metrics };
     const offers = this.#on().map(({ instance }) => instance.provides);
-    const slots: Partial<Slots> = Object.assign({}, core, this.#provided, ...offers);
-    const entries = needs.map((need) => [need, need === 'log' ? log.child({ plugin: name }) : slots[need]]);
+    const slots: Partial<Slots> = Object.assign({}, this.#given.core, this.#provided, ...offers, own);
+    const entries = needs.map((need) => [need, slots[need]]);
     return Object.fromEntries(entries) as Slots;
   }
 
@@ -358,13 +379,20 @@ class Plugins implements Registry {
 
   /** Never rejects. */
   #closeInstance(entry: Entry): Promise<void> {
-    const { plugin, instance } = entry;
+    const { plugin, instance, metrics } = entry;
+    metrics?.close();
     if (instance === undefined) return entry.closing ?? Promise.resolve();
     entry.instance = undefined;
     entry.closing = instance.close().catch((error: unknown) => {
       this.#given.log.error('plugin failed to close', error, { plugin: plugin.name });
     });
     return entry.closing;
+  }
+
+  #readiness({ plugin, state, instance }: Entry): PluginReadiness {
+    if (state === 'on' && instance !== undefined) return { state, ...readyOf(instance) };
+    const detail = this.#detail(plugin, state, instance);
+    return { state, ready: false, ...(detail !== undefined && { detail }) };
   }
 
   #on(): readonly (Entry & { readonly instance: AnyInstance })[] {
@@ -392,7 +420,8 @@ class Plugins implements Registry {
 
 function entryOf(plugin: AnyPlugin): Entry {
   const routes = routeTable(plugin.paths.map((path) => ({ method: 'any', path })));
-  return { plugin, routes, state: 'off', instance: undefined, closing: undefined, revision: 0 };
+  const nothing = { instance: undefined, metrics: undefined, closing: undefined };
+  return { plugin, routes, state: 'off', revision: 0, ...nothing };
 }
 
 function isOn(entry: Entry): entry is Entry & { instance: AnyInstance } {

@@ -28,6 +28,9 @@ export interface Metrics {
   level(name: string, help: string, labelNames: readonly string[]): Level;
   /** @param buckets upper bounds, rising, in the unit of the name. */
   histogram(name: string, help: string, labelNames: readonly string[], buckets: readonly number[]): Histogram;
-  /** `read` is called at every scrape, the newest alone; it must be cheap and must not throw. */
-  gauge(name: string, help: string, read: () => number): void;
+  /**
+   * `read` is called at every scrape, the newest alone; it must be cheap and must not throw.
+   * @returns what ends it: the gauge has no value from then on, unless somebody asked for it anew.
+   */
+  gauge(name: string, help: string, read: () => number): () => void;
 }

@@ -21,6 +21,7 @@ import type { Tracer } from '../contract/tracer.ts';
 import type { VideoEngine } from '../contract/video.ts';
 import type { VoiceFitter } from '../contract/voice.ts';
 import { type OpenPart, OpenParts, part } from '../kit/open-parts.ts';
+import { partMetrics } from '../kit/part-metrics.ts';
 import { noTracer } from '../kit/spans.ts';
 import { clipCutter } from '../media/clip-cutter.ts';
 import { clipReader } from '../media/clip-reader.ts';
@@ -130,7 +131,11 @@ export function engineParts(options: EngineOptions): SlotParts {
       });
       return closedWith(table, clips, cutter);
     },
-    vad: async () => part(await openVad({ modelsDir, environment, log, metrics })),
+    vad: async () => {
+      const own = partMetrics(metrics);
+      const vad = part(await openVad({ modelsDir, environment, log, metrics: own }));
+      return closedWith(vad, { close: async () => own.close() });
+    },
   });
   return {
     fills: parts.fills,

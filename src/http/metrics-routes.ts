@@ -1,15 +1,24 @@
 import { Elysia } from 'elysia';
+import type { Clock } from '../contract/clock.ts';
 import type { MetricsRegistry } from './metrics.ts';
 import { publicPage } from './openapi.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
 
+/** How long a page serves everybody who asks: whoever floods it has it made so often and no more. */
+const FRESH_MS = 100;
+
 /** `/metrics` in Prometheus text, without a key. */
-export function metricsRoutes(metrics: MetricsRegistry) {
+export function metricsRoutes(metrics: MetricsRegistry, clock: Clock) {
+  let page: { readonly text: Promise<string>; readonly madeMs: number } | undefined;
   return new Elysia({ name: 'metrics', tags: ['service'] }).get(
     '/metrics',
     async ({ set }) => {
       Object.assign(set.headers, SECURITY_HEADERS, { 'content-type': metrics.contentType });
-      return metrics.render();
+      const nowMs = clock.monotonicMs();
+      if (page === undefined || nowMs - page.madeMs >= FRESH_MS) {
+        page = { text: metrics.render(), madeMs: nowMs };
+      }
+      return page.text;
     },
     {
       detail: publicPage(

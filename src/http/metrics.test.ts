@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { ManualClock } from '../../test/support/manual-clock.ts';
 import { createMetrics, type MetricsRegistry } from './metrics.ts';
+import { metricsRoutes } from './metrics-routes.ts';
 
 const opened: MetricsRegistry[] = [];
 function open(clock = new ManualClock()): MetricsRegistry {
@@ -10,6 +11,26 @@ function open(clock = new ManualClock()): MetricsRegistry {
 }
 afterEach(() => {
   for (const metrics of opened.splice(0)) metrics.close();
+});
+
+describe('the page', () => {
+  test('is made once for all who ask at once, and anew a tenth of a second later', async () => {
+    const clock = new ManualClock();
+    const metrics = open(clock);
+    let looks = 0;
+    metrics.gauge('looks', 'Looks.', () => {
+      looks += 1;
+      return looks;
+    });
+    const routes = metricsRoutes(metrics, clock);
+    const page = async () => (await routes.handle(new Request('http://service.test/metrics'))).text();
+    const pages = await Promise.all(Array.from({ length: 1000 }, page));
+    expect(new Set(pages).size).toBe(1);
+    clock.advance(99);
+    expect(await page()).toContain('\nlooks 1\n');
+    clock.advance(1);
+    expect(await page()).toContain('\nlooks 2\n');
+  });
 });
 
 describe('metrics', () => {

@@ -78,10 +78,15 @@ export function createMetrics(clock: Clock): MetricsRegistry {
             help,
             registers,
             collect() {
-              this.set(readers.get(name)?.() ?? 0);
+              const current = readers.get(name);
+              if (current === undefined) this.remove();
+              else this.set(current());
             },
           }),
       );
+      return () => {
+        if (readers.get(name) === read) readers.delete(name);
+      };
     },
   };
 

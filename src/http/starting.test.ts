@@ -11,7 +11,7 @@ describe('before the app is there', () => {
     expect(readyz.status).toBe(503);
     expect(await readyz.json()).toEqual({
       status: 'starting',
-      plugins: { speech: { ready: false, detail: 'starting' } },
+      plugins: { speech: { state: 'starting', ready: false } },
     });
   });
 

@@ -13,7 +13,7 @@ export function startingAnswer(request: Request, plugins: readonly string[]): Re
     case '/healthz':
       return Response.json({ status: 'ok' }, { headers });
     case '/readyz': {
-      const state = { ready: false, detail: 'starting' };
+      const state = { state: 'starting', ready: false };
       const states = Object.fromEntries(plugins.map((plugin) => [plugin, state]));
       return Response.json({ status: 'starting', plugins: states }, { status: 503, headers });
     }

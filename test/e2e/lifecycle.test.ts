@@ -224,7 +224,7 @@ describe('while the engines load', () => {
     expect(readyz.status).toBe(503);
     expect(await readyz.json()).toEqual({
       status: 'starting',
-      plugins: { waiting: { ready: false, detail: 'starting' } },
+      plugins: { waiting: { state: 'starting', ready: false } },
     });
     const refused = await service.fetch('/v1/models');
     expect(refused.status).toBe(503);

@@ -73,7 +73,7 @@ it('a socket is counted while it is open', async () => {
   const url = `${service.baseUrl.replace('http', 'ws')}/v1/realtime`;
   const client = await RealtimeClient.connect(url, { headers: { authorization: `Bearer ${SERVICE_KEY}` } });
   await client.next('session.created');
-  expect(await open()).toBe(1);
+  await expect.poll(open).toBe(1);
   await client.close();
   await expect.poll(open).toBe(0);
 });
@@ -91,6 +91,6 @@ it('a store that does not answer is counted', async (context) => {
   expect(await failures()).toBeUndefined();
   await redis.close();
   expect((await own.fetch('/v1/models')).status).toBe(200);
-  expect(await failures()).toBe(1);
+  await expect.poll(failures).toBe(1);
   await own.stop();
 });

@@ -17,7 +17,7 @@ export const noMetrics: Metrics = {
   counter: () => ({ add: () => undefined }),
   level: () => ({ add: () => undefined }),
   histogram: () => ({ observe: () => undefined }),
-  gauge: () => undefined,
+  gauge: () => () => undefined,
 };
 
 /** Everybody may do everything. */

@@ -3,7 +3,6 @@ import type { AnyElysia } from 'elysia';
 import { buildApp } from '../../src/app.ts';
 import type { CreditStore } from '../../src/contract/accounts-store.ts';
 import type { Calls } from '../../src/contract/calls.ts';
-import type { ReadyReport } from '../../src/contract/engine.ts';
 import type { ServiceError } from '../../src/contract/error.ts';
 import type { RequestLimits } from '../../src/contract/limits.ts';
 import type { Price } from '../../src/contract/prices.ts';
@@ -12,6 +11,7 @@ import { authenticator } from '../../src/http/auth.ts';
 import { clientAddress } from '../../src/http/client-address.ts';
 import { type ConnectionServer, cameTo } from '../../src/http/connection-server.ts';
 import { originRules } from '../../src/http/cors.ts';
+import type { PluginReadiness } from '../../src/http/health-routes.ts';
 import { createMetrics, type MetricsRegistry } from '../../src/http/metrics.ts';
 import type { PluginSwitches } from '../../src/http/plugin-routes.ts';
 import { WrongKeys } from '../../src/http/wrong-keys.ts';
@@ -38,7 +38,7 @@ export const KEY_B = 'key-of-b';
 
 export interface TestAppOptions {
   readonly routes?: readonly AnyElysia[];
-  readonly readiness?: () => ReadonlyMap<string, ReadyReport>;
+  readonly readiness?: () => ReadonlyMap<string, PluginReadiness>;
   readonly refusal?: (path: string) => ServiceError | undefined;
   readonly plugins?: PluginSwitches;
   readonly requestBytes?: number;

@@ -12,6 +12,8 @@ type CallOutcome = 'answered' | 'refused' | 'failed';
 export interface UpstreamMeter {
   call(outcome: CallOutcome): void;
   circuit(state: CircuitChange): void;
+  /** Nobody calls it any more: what its circuit is does not matter. */
+  close(): void;
   /**
    * Sends a request of a call, in a span that ends with the head of its answer.
    * @param send is given what the server is told of the trace.
@@ -44,9 +46,9 @@ export function upstreamMeters(
   const openCircuits = new Set<string>();
   const closeCircuit = (model: string) => open.add({ model }, openCircuits.delete(model) ? -1 : 0);
   return (model) => {
-    // One that is opened anew lets calls through.
-    closeCircuit(model);
+    open.add({ model }, 0);
     return {
+      close: () => closeCircuit(model),
       call: (outcome) => calls.add({ model, outcome }),
       circuit(state) {
         changes.add({ model, state });

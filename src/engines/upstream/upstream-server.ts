@@ -88,6 +88,7 @@ export class UpstreamServer {
     this.#probeMs = probeMs;
     // Looks are a little apart by the clock of the circuit, so half of their pause is sure to be over.
     this.#circuit = new UpstreamCircuit(probeMs / 2, (state) => {
+      if (this.#closed.signal.aborted) return;
       this.#meter?.circuit(state);
       this.#log.warn('upstream circuit', { state });
       if (state === 'open') this.#lost();
@@ -135,6 +136,7 @@ export class UpstreamServer {
   async close(): Promise<void> {
     clearTimeout(this.#probe);
     this.#closed.abort(shuttingDown());
+    this.#meter?.close();
   }
 
   async #post(

@@ -34,6 +34,7 @@ afterEach(() => upstream.close());
 const meter: UpstreamMeter = {
   call: (outcome) => counted.push(outcome),
   circuit: (state) => counted.push(state),
+  close: () => undefined,
   request: (_method, send) => send({}),
 };
 
