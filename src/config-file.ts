@@ -145,11 +145,8 @@ export const ConfigFile = Type.Object(
     http: Type.Optional(
       Type.Object(
         {
-          allowed_origins: Type.Optional(
-            Type.Array(Type.String({ pattern: '^[a-z][a-z0-9+.-]*://[^/?#\\sA-Z]+$', maxLength: 300 }), {
-              maxItems: 1000,
-            }),
-          ),
+          allowed_origins: Type.Optional(Type.Array(Type.String({ maxLength: 300 }), { maxItems: 1000 })),
+          security_contact: Type.Optional(Type.String({ maxLength: 300 })),
           strict_transport_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 63_072_000 })),
           wrong_keys_per_minute: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })),
           trusted_proxies: Type.Optional(Type.Array(Type.String({ maxLength: 100 }), { maxItems: 1000 })),

@@ -267,6 +267,8 @@ describe('environment', () => {
     [{ API_KEYS: 'a:b,:org' }, 'API_KEYS, entry 2'],
     [{ API_KEYS: 'a:b,' }, 'API_KEYS, entry 2'],
     [{ API_KEYS: 'a:o/g' }, 'API_KEYS, entry 1'],
+    [{ API_KEYS: 'a:b,ключ:c' }, 'API_KEYS, entry 2: must be key:organization, where the key is 1 to 512'],
+    [{ API_KEYS: 'a\u0001b:c' }, 'API_KEYS, entry 1'],
     [{ API_KEYS: 'a:b,a:c' }, 'API_KEYS, entry 2: this key is listed twice'],
     [{ DATABASE_URL: 'mysql://u:hunter2@db/x' }, 'DATABASE_URL must be a URL such as postgres://'],
     [{ DATABASE_URL: 'postgres://:hunter2@db/x' }, 'DATABASE_URL must name a user'],
@@ -307,6 +309,14 @@ describe('environment', () => {
     expect(message).toContain(words);
     expect(message).not.toContain('hunter2');
   });
+});
+
+test('a key in API_KEYS is no longer than those that are looked at', () => {
+  const longest = 'k'.repeat(512);
+  expect(loadConfig({ API_KEYS: `${longest}:a` }).apiKeys).toHaveLength(1);
+  expect(() => loadConfig({ API_KEYS: `${longest}k:a` })).toThrow(
+    'API_KEYS, entry 1: must be key:organization',
+  );
 });
 
 describe('file', () => {
@@ -520,25 +530,38 @@ describe('file', () => {
   test('sets what is asked of who sends requests', () => {
     expect(load('').http).toEqual({
       allowedOrigins: undefined,
+      securityContact: undefined,
       strictTransportSeconds: 0,
       wrongKeysPerMinute: 20,
       trustedProxies: [],
     });
     const { http } = load(`
       [http]
-      allowed_origins = ["https://voice.example", "http://localhost:5173", "capacitor://localhost"]
+      allowed_origins = ["https://voice.example", "http://[::1]:5173", "capacitor://localhost"]
+      security_contact = "mailto:security@voice.example"
       strict_transport_seconds = 31536000
       wrong_keys_per_minute = 5
       trusted_proxies = ["10.0.0.0/8", "2001:db8::1"]
     `);
     expect(http).toMatchObject({ strictTransportSeconds: 31_536_000, wrongKeysPerMinute: 5 });
     expect(http.allowedOrigins).toHaveLength(3);
+    expect(http.securityContact).toBe('mailto:security@voice.example');
     expect(http.trustedProxies.map(([start, bits]) => `${start}/${bits}`)).toEqual([
       '10.0.0.0/8',
       '2001:db8::1/128',
     ]);
-    for (const wrong of ['*', 'voice.example', 'https://voice.example/', 'https://Voice.example', 'null']) {
-      expect(() => load(`[http]\nallowed_origins = ["${wrong}"]`)).toThrow("'http.allowed_origins.0'");
+    for (const wrong of [
+      ...['*', 'null', '', 'voice.example', 'https://', 'file://', 'https://voice.example/'],
+      ...['https://Voice.example', 'https://voice.example:443', 'http://voice.example:80'],
+      ...['https://*.voice.example', 'https://me@voice.example', 'https://voice.example:99999'],
+      ...['https://vöice.example', 'http://[0:0:0:0:0:0:0:1]', 'https://voice.example?', 'https://a b'],
+    ]) {
+      expect(() => load(`[http]\nallowed_origins = ["https://a.example", "${wrong}"]`)).toThrow(
+        "'http.allowed_origins.1' must be an origin as browsers send it",
+      );
+    }
+    for (const wrong of ['', 'security@voice.example', 'http://voice.example', 'mailto:a@b\\nExpires: x']) {
+      expect(() => load(`[http]\nsecurity_contact = "${wrong}"`)).toThrow("'http.security_contact' must be");
     }
     expect(() => load('[http]\ntrusted_proxies = ["10.0.0.1", "proxy"]')).toThrow(
       `'http.trusted_proxies.1' must be an address or a range such as "10.0.0.0/8"`,

@@ -25,7 +25,7 @@ import type {
   VideoModels,
   WebSearchSettings,
 } from './contract/settings.ts';
-import { hashApiKey } from './kit/api-key.ts';
+import { hashApiKey, MOST_KEY_CHARACTERS } from './kit/api-key.ts';
 import { type NetworkRange, parseRange } from './kit/network-address.ts';
 import { PostgresUrlError, parsePostgresUrl } from './kit/postgres-url.ts';
 
@@ -102,6 +102,8 @@ export interface TlsSettings {
 export interface HttpSettings {
   /** Origins of the pages that may call, beside the service's own; undefined is any. */
   readonly allowedOrigins: readonly string[] | undefined;
+  /** Whom to tell of a weakness: a URI for /.well-known/security.txt; undefined is nobody. */
+  readonly securityContact: string | undefined;
   /** For how long browsers are told to come by TLS alone; 0 tells nothing. */
   readonly strictTransportSeconds: number;
   /** Wrong keys of a minute from one address that are looked up. */
@@ -525,8 +527,20 @@ function redisUrl(env: EnvironmentReader): Secret | undefined {
   throw new ConfigError('Environment variable REDIS_URL must be redis://host:port, or rediss:// with TLS.');
 }
 
-/** @throws ConfigError for what is no range of addresses. */
+/** @throws ConfigError for what is no origin, no address of a person, and no range of addresses. */
 function httpSettings({ http, path }: ConfigFileContent): HttpSettings {
+  const strange = (http?.allowed_origins ?? []).findIndex((text) => !isOrigin(text));
+  if (strange >= 0) {
+    throw new ConfigError(
+      `${path}: 'http.allowed_origins.${strange}' must be an origin as browsers send it, such as "https://app.example" or "http://localhost:5173": in lower case, without a path, a wildcard, a user and the usual port.`,
+    );
+  }
+  const securityContact = http?.security_contact;
+  if (securityContact !== undefined && !CONTACT.test(securityContact)) {
+    throw new ConfigError(
+      `${path}: 'http.security_contact' must be an address such as "mailto:security@company.example", "https://company.example/security" or "tel:+1-201-555-0123".`,
+    );
+  }
   const trustedProxies = (http?.trusted_proxies ?? []).map((text, index) => {
     const range = parseRange(text);
     if (range !== undefined) return range;
@@ -536,10 +550,20 @@ function httpSettings({ http, path }: ConfigFileContent): HttpSettings {
   });
   return Object.freeze({
     allowedOrigins: http?.allowed_origins,
+    securityContact,
     strictTransportSeconds: http?.strict_transport_seconds ?? 0,
     wrongKeysPerMinute: http?.wrong_keys_per_minute ?? 20,
     trustedProxies: Object.freeze(trustedProxies),
   });
+}
+
+/** What RFC 9116 (2.5.3) has as a contact, in one line. */
+const CONTACT = /^(mailto:[!-~]+@[!-~]+|https:\/\/[!-~]+|tel:[+\d().-]+)$/;
+
+/** Whether browsers would write an origin so; anything else would never fit. */
+function isOrigin(text: string): boolean {
+  const { protocol, host } = URL.parse(text) ?? {};
+  return Boolean(host) && !text.includes('*') && text === `${protocol}//${host}`;
 }
 
 function rateLimits(file: ConfigFileContent): LimitSettings {
@@ -560,12 +584,13 @@ function rateLimits(file: ConfigFileContent): LimitSettings {
 function parseApiKeys(text: string | undefined): readonly FixedKey[] {
   const keys = new Map<string, FixedKey>();
   for (const [index, item] of (text?.split(',') ?? []).entries()) {
-    const match = /^(\S+):([A-Za-z0-9._-]{1,64})$/.exec(item.trim());
+    const match = /^([!-~]+):([A-Za-z0-9._-]{1,64})$/.exec(item.trim());
     const key = match?.[1];
     const organization = match?.[2];
-    if (key === undefined || organization === undefined) {
+    // Whatever else a header could not carry, or not in the same way from every client.
+    if (key === undefined || organization === undefined || key.length > MOST_KEY_CHARACTERS) {
       throw new ConfigError(
-        `Environment variable API_KEYS, entry ${index + 1}: must be key:organization, where the key has no space or comma and the organization is 1 to 64 of A-Z a-z 0-9 . _ -`,
+        `Environment variable API_KEYS, entry ${index + 1}: must be key:organization, where the key is 1 to ${MOST_KEY_CHARACTERS} printable characters of ASCII without space and comma, and the organization is 1 to 64 of A-Z a-z 0-9 . _ -`,
       );
     }
     const keyHash = hashApiKey(key);

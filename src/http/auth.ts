@@ -2,12 +2,13 @@ import { timingSafeEqual } from 'node:crypto';
 import type { ApiKeyStore } from '../contract/api-key.ts';
 import type { KeyHolder } from '../contract/caller.ts';
 import { ServiceError } from '../contract/error.ts';
-import { hashApiKey } from '../kit/api-key.ts';
+import { hashApiKey, MOST_KEY_CHARACTERS } from '../kit/api-key.ts';
 import { senderOf } from '../kit/network-address.ts';
 import type { ClientAddress } from './client-address.ts';
 import { CONSOLE_PREFIX } from './console-route.ts';
 import { DOCS_PATHS } from './docs-routes.ts';
 import { SWAGGER_FILES } from './openapi.ts';
+import { SECURITY_TXT_PATH } from './security-txt.ts';
 import { asksForSocket, offeredProtocols } from './socket.ts';
 import type { WrongKeys } from './wrong-keys.ts';
 
@@ -18,6 +19,7 @@ const PUBLIC_PATHS: ReadonlySet<string> = new Set([
   '/metrics',
   '/swagger',
   '/swagger/json',
+  SECURITY_TXT_PATH,
   ...SWAGGER_FILES,
   ...DOCS_PATHS,
 ]);
@@ -36,7 +38,6 @@ const KEY_HEADERS = ['authorization', 'x-api-key', 'x-partner-secret'] as const;
  */
 const KEY_PROTOCOLS = ['openai-insecure-api-key.', 'ext-insecure-api-key.', 'bearer.'] as const;
 
-const MAX_KEY_LENGTH = 512;
 const HOW =
   "Send it as 'Authorization: Bearer <API_KEY>', 'x-api-key: <API_KEY>' or 'x-partner-secret: <API_KEY>'; a browser that opens a WebSocket offers the subprotocols 'realtime' and 'ext-insecure-api-key.<API_KEY>'.";
 
@@ -62,7 +63,7 @@ export function keyFrom(headers: Headers): string {
   if (others.length > 0) {
     throw invalidKey(`The request carries different API keys. ${HOW}`);
   }
-  if (key.length > MAX_KEY_LENGTH) throw invalidKey(`This API key is not valid. ${HOW}`);
+  if (key.length > MOST_KEY_CHARACTERS) throw invalidKey(`This API key is not valid. ${HOW}`);
   return key;
 }
 

@@ -1,5 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 
+/** The longest key that is looked at. */
+export const MOST_KEY_CHARACTERS = 512;
+
 /** SHA-256 of a key in hex. Keys hold 256 random bits, so a fast hash without salt is enough. */
 export function hashApiKey(key: string): string {
   return createHash('sha256').update(key, 'utf8').digest('hex');
