@@ -21,6 +21,7 @@ import { type PluginSwitches, pluginRoutes } from './http/plugin-routes.ts';
 import { requestHooks } from './http/request-hooks.ts';
 import { requestSpans } from './http/request-spans.ts';
 import { type RouteTable, routeTable } from './http/route-table.ts';
+import { securityTxtRoutes } from './http/security-txt.ts';
 import type { Registry } from './registry.ts';
 import { creditRoutes } from './usage/credit-routes.ts';
 import { usageRoutes } from './usage/usage-routes.ts';
@@ -38,6 +39,8 @@ export interface AppParts {
   readonly showMetrics: boolean;
   readonly authenticate: Authenticator;
   readonly origins: OriginRules;
+  /** Whom to tell of a weakness; undefined is nobody. */
+  readonly securityContact: string | undefined;
   readonly requestLimits: RequestLimits;
   readonly requestBytes: number;
   /** That can be asked for. */
@@ -89,6 +92,7 @@ export function buildApp(parts: AppParts): AnyElysia {
     .use(usageSummaryRoutes(parts.usage, clock))
     .use(creditRoutes(parts.credits));
   if (parts.showMetrics) app.use(metricsRoutes(metrics, clock));
+  if (parts.securityContact !== undefined) app.use(securityTxtRoutes(parts.securityContact, clock));
   for (const plugin of registry.routes) app.use(plugin);
   return app;
 }

@@ -259,6 +259,7 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
         addressOf: clientAddress(config.http.trustedProxies),
       }),
       origins: originRules(config.http.allowedOrigins),
+      securityContact: config.http.securityContact,
       requestLimits: requestLimits(requestsPerMinute, counts),
       requestBytes: config.limits.requestBytes,
       startedAt,

@@ -45,6 +45,7 @@ export interface TestAppOptions {
   readonly draining?: () => boolean;
   readonly consoleFolder?: string;
   readonly allowedOrigins?: readonly string[];
+  readonly securityContact?: string;
   readonly wrongKeysPerMinute?: number;
   readonly requestLimits?: RequestLimits;
   readonly showMetrics?: boolean;
@@ -95,6 +96,7 @@ export function testApp(options: TestAppOptions = {}): TestApp {
       addressOf: clientAddress([]),
     }),
     origins: originRules(options.allowedOrigins),
+    securityContact: options.securityContact,
     requestLimits: options.requestLimits ?? noRequestLimits,
     requestBytes: options.requestBytes ?? 64 * 1024,
     models: ['svc-tts', 'svc-tts-fast'].map((id) => ({ id, task: 'speech' })),
