@@ -1,15 +1,15 @@
-import { Button, Group, Select, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Button, Group, Select, SimpleGrid, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useSession } from '../../client/session.tsx';
-import { FaultNote, faultOfField } from '../../parts/fault-note.tsx';
+import { faultOfField } from '../../parts/fault-note.tsx';
 import { Figure } from '../../parts/figure.tsx';
 import { FileDrop } from '../../parts/file-drop.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { LanguageField } from '../../parts/language-field.tsx';
 import { ModelPicker } from '../../parts/model-picker.tsx';
-import { Panel } from '../../parts/panel.tsx';
 import { saveFile } from '../../parts/save-file.ts';
-import { bytesWords, countWords, secondsWords } from '../../parts/words.ts';
+import { bytesWords, countWords } from '../../parts/words.ts';
+import { Exchange, SecondsFigure } from './exchange.tsx';
 import { type HearingAsk, type HearingResult, MOST_FILE_BYTES, resultFile } from './hearing.ts';
 import classes from './speak.module.css';
 import { type Hearing, useHearing } from './use-hearing.ts';
@@ -38,86 +38,78 @@ export function HearTab() {
   const { hearing, start, stop } = useHearing(client);
   const { phase, fault } = hearing;
   return (
-    <SimpleGrid cols={{ base: 1, lg: 2 }} spacing="lg">
-      <Panel title="Recording">
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            if (file !== undefined) void start({ file, task, model, language, result });
-          }}
-        >
-          <Stack gap="md">
-            <FileDrop
-              file={file}
-              onFile={setFile}
-              label="Recording"
-              text={`WAV, MP3, M4A, MP4, FLAC, OGG or WebM, at most ${bytesWords(MOST_FILE_BYTES)}`}
-              accept="audio/*,video/mp4,video/webm"
-              error={faultOfField(fault, 'file')}
+    <Exchange
+      title="Recording"
+      action={{ name: 'Listen' }}
+      canStart={file !== undefined}
+      isWaiting={phase === 'running'}
+      isRunning={phase === 'running'}
+      onStart={() => file !== undefined && void start({ file, task, model, language, result })}
+      onStop={stop}
+      answerTitle="Words"
+      state={PHASES[phase]}
+      fault={fault}
+      toldByFields={FIELDS}
+      fields={
+        <>
+          <FileDrop
+            file={file}
+            onFile={setFile}
+            label="Recording"
+            text={`WAV, MP3, M4A, MP4, FLAC, OGG or WebM, at most ${bytesWords(MOST_FILE_BYTES)}`}
+            accept="audio/*,video/mp4,video/webm"
+            error={faultOfField(fault, 'file')}
+          />
+          <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="md">
+            <Select
+              label="Task"
+              data={TASKS}
+              value={task}
+              allowDeselect={false}
+              onChange={(value) => setTask(value as HearingAsk['task'])}
             />
-            <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="md">
-              <Select
-                label="Task"
-                data={TASKS}
-                value={task}
-                allowDeselect={false}
-                onChange={(value) => setTask(value as HearingAsk['task'])}
-              />
-              <Select
-                label="Result"
-                data={RESULTS}
-                value={result}
-                allowDeselect={false}
-                onChange={(value) => setResult(value as HearingResult)}
-              />
-              <ModelPicker task="transcription" value={model} onChange={setModel} fault={fault} />
-              <LanguageField
-                value={language}
-                onChange={setLanguage}
-                disabled={task === 'translations'}
-                error={faultOfField(fault, 'language')}
-              />
-            </SimpleGrid>
-            <Group gap="xs">
-              <Button type="submit" loading={phase === 'running'} disabled={file === undefined}>
-                Listen
-              </Button>
-              <Button
-                variant="default"
-                disabled={phase !== 'running'}
-                onClick={stop}
-                leftSection={<Icon name="stop" size={16} />}
-              >
-                Stop
-              </Button>
-            </Group>
-          </Stack>
-        </form>
-      </Panel>
-      <Panel title="Words" actions={<State hearing={hearing} />}>
-        {(fault?.param == null || !FIELDS.includes(fault.param)) && <FaultNote fault={fault} />}
-        <Heard hearing={hearing} />
-        <SimpleGrid cols={3}>
-          <Figure name="First words after">{seconds(hearing.firstS)}</Figure>
-          <Figure name="All words after">{seconds(hearing.totalS)}</Figure>
-          <Figure name="Tokens in, out">
-            {hearing.tokens === undefined
-              ? '–'
-              : `${countWords(hearing.tokens.input)}, ${countWords(hearing.tokens.output)}`}
-          </Figure>
-        </SimpleGrid>
-        <Group>
-          <Button
-            variant="default"
-            disabled={hearing.text === '' || phase === 'running'}
-            leftSection={<Icon name="download" size={16} />}
-            onClick={() => download(hearing)}
-          >
-            Download
-          </Button>
-        </Group>
-      </Panel>
-    </SimpleGrid>
+            <Select
+              label="Result"
+              data={RESULTS}
+              value={result}
+              allowDeselect={false}
+              onChange={(value) => setResult(value as HearingResult)}
+            />
+            <ModelPicker task="transcription" value={model} onChange={setModel} fault={fault} />
+            <LanguageField
+              value={language}
+              onChange={setLanguage}
+              disabled={task === 'translations'}
+              error={faultOfField(fault, 'language')}
+            />
+          </SimpleGrid>
+        </>
+      }
+      answer={
+        <>
+          <Heard hearing={hearing} />
+          <SimpleGrid cols={3}>
+            <SecondsFigure name="First words after" seconds={hearing.firstS} />
+            <SecondsFigure name="All words after" seconds={hearing.totalS} />
+            <Figure name="Tokens in, out">
+              {hearing.tokens === undefined
+                ? '–'
+                : `${countWords(hearing.tokens.input)}, ${countWords(hearing.tokens.output)}`}
+            </Figure>
+          </SimpleGrid>
+          <Group>
+            <Button
+              variant="default"
+              disabled={hearing.text === '' || phase === 'running'}
+              leftSection={<Icon name="download" size={16} />}
+              onClick={() => download(hearing)}
+            >
+              Download
+            </Button>
+          </Group>
+        </>
+      }
+    />
   );
 }
 
@@ -128,6 +120,7 @@ function Heard({ hearing: { text, phase, ask, fault } }: { readonly hearing: Hea
       className={classes.heard}
       aria-label="What was heard"
       aria-live="polite"
+      dir="auto"
       // Scrolls by itself, so it takes the keyboard too (WCAG 2.1.1).
       // biome-ignore lint/a11y/noNoninteractiveTabindex: as above
       tabIndex={0}
@@ -144,21 +137,9 @@ function download({ ask, text }: Hearing): void {
   saveFile(file, file.name);
 }
 
-function seconds(value: number | undefined): string {
-  return value === undefined ? '–' : secondsWords(value);
-}
-
 const PHASES: Readonly<Record<Hearing['phase'], string>> = {
   idle: '',
   running: 'Listening',
   done: '',
   stopped: 'Stopped',
 };
-
-function State({ hearing: { phase } }: { readonly hearing: Hearing }) {
-  return (
-    <Text size="sm" c="dimmed" role="status">
-      {PHASES[phase]}
-    </Text>
-  );
-}
