@@ -27,21 +27,20 @@ export function ClipRecorder(props: {
             {props.isAgain ? 'Record again' : 'Record'}
           </Button>
         ) : (
-          <Button
-            color="red"
-            onClick={stop}
-            loading={phase === 'opening'}
-            leftSection={<Icon name="stop" size={16} />}
-          >
-            Stop
+          <Button color="red" onClick={stop} leftSection={<Icon name="stop" size={16} />}>
+            {phase === 'recording' ? 'Stop' : 'Cancel'}
           </Button>
         )}
         <Text size="sm" role="timer" aria-label="Length of the recording" className="figures">
           {phase === 'recording' ? `${seconds.toFixed(1)} s` : `${LEAST_SECONDS} to ${MOST_SECONDS} s`}
         </Text>
-        {phase === 'recording' && (
+        {phase !== 'idle' && (
           <Text size="sm" c="dimmed" role="status">
-            {isShort ? `At least ${LEAST_SECONDS} s` : 'Long enough'}
+            {phase === 'opening'
+              ? 'Waiting for the microphone'
+              : isShort
+                ? `At least ${LEAST_SECONDS} s`
+                : 'Long enough'}
           </Text>
         )}
       </Group>

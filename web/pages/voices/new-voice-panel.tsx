@@ -57,7 +57,7 @@ export function NewVoicePanel(props: {
   const [isSending, setSending] = useState(false);
   const [fault, setFault] = useState<ServiceFault>();
   const readingText = READING_TEXTS[reading] ?? '';
-  const clip: Clip | undefined = source === 'record' ? recorded : uploaded && { file: uploaded };
+  const clip: Clip | undefined = source === 'record' ? recorded : uploaded && uploadedClip(uploaded);
   const text = source === 'record' ? readingText : uploadedText;
   const clipFault = faultOfField(fault, 'audio_sample');
   const fields = source === 'upload' ? [...FIELDS, 'ref_text'] : FIELDS;
@@ -126,6 +126,8 @@ export function NewVoicePanel(props: {
                     </Button>
                   </Group>
                   <ClipRecorder
+                    // A recording that runs is of the text before.
+                    key={reading}
                     text={readingText}
                     isAgain={recorded !== undefined}
                     onRecorded={({ file, advice, seconds }) => {
@@ -159,7 +161,9 @@ export function NewVoicePanel(props: {
                   />
                 </>
               )}
-              {clip !== undefined && <Waveform sound={clip.file} label="The clip" />}
+              {clip !== undefined && clip.file.size <= MOST_CLIP_BYTES && (
+                <Waveform sound={clip.file} label="The clip" />
+              )}
               <Note words={clip?.advice} color="orange" />
               <Note words={clipFault} color="red" />
             </Stack>
@@ -203,6 +207,12 @@ export function NewVoicePanel(props: {
   );
 }
 
+/** One that is too large is not drawn: all of it would be read for that. */
+function uploadedClip(file: File): Clip {
+  return { file, advice: file.size > MOST_CLIP_BYTES ? TOO_LARGE : undefined };
+}
+
+const TOO_LARGE = `This is larger than ${bytesWords(MOST_CLIP_BYTES)}, which the service takes only if its operator allows it.`;
 const TOO_SHORT = `This is shorter than ${LEAST_SECONDS} s, which the service does not take.`;
 
 function Note({ words, color }: { readonly words: string | undefined; readonly color: 'orange' | 'red' }) {

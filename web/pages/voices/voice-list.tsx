@@ -32,7 +32,13 @@ export function VoiceList() {
     <Panel title="Stored voices">
       <FaultNote fault={fault} onRetry={reload} />
       {value?.data.length === 0 && (
-        <Empty text="No voices yet. A new one takes a clip of five to fifteen seconds." />
+        <Empty
+          text={
+            paging.after === undefined
+              ? 'No voices yet. A new one takes a clip of five to fifteen seconds.'
+              : 'No older voices.'
+          }
+        />
       )}
       <Stack gap="md" component="ul" m={0} p={0} style={{ listStyle: 'none' }}>
         {value?.data.map((voice) => (

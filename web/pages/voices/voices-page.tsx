@@ -10,6 +10,7 @@ import type { NewVoice } from './voice-wire.ts';
 export default function VoicesPage() {
   const [isNew, setNew] = useState(false);
   const [stored, setStored] = useState<NewVoice>();
+  const [newestId, setNewestId] = useState<string>();
   return (
     <Page
       title="Voices"
@@ -26,6 +27,7 @@ export default function VoicesPage() {
         <NewVoicePanel
           onStored={(voice) => {
             setStored(voice);
+            setNewestId(voice.id);
             setNew(false);
           }}
           onClose={() => setNew(false)}
@@ -33,7 +35,7 @@ export default function VoicesPage() {
       )}
       {stored !== undefined && <StoredNote voice={stored} onClose={() => setStored(undefined)} />}
       {/* A new voice is at the beginning of the list. */}
-      <VoiceList key={stored?.id} />
+      <VoiceList key={newestId} />
     </Page>
   );
 }
