@@ -1,55 +1,42 @@
 import { readFile } from 'node:fs/promises';
-import type { Browser, Download, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Download, Page } from 'playwright-core';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readWav, wavFile } from '../../web/sound/wav.ts';
 import { transcriptWords } from '../reference/transcript-normalizer.ts';
 import {
   type ConsoleOptions,
+  consoleTests,
   expectAccessible,
   expectNoSidewaysScroll,
   HAS_CHROMIUM,
-  launchBrowser,
-  type OpenConsole,
-  openConsole,
   PHONE_WIDTH,
   screenshot,
 } from '../support/console-browser.ts';
-import { needs } from '../support/needs.ts';
-import { durationOf, measureLoudness, ownFaults, playedBy } from '../support/page-sound.ts';
-import { launchRealtimeService, type RealtimeService, spokenPcm } from '../support/realtime-service.ts';
+import { type LaunchedService, launchService } from '../support/launcher.ts';
+import { durationOf, measureLoudness, playedBy } from '../support/page-sound.ts';
+import { spokenPcm } from '../support/realtime-service.ts';
 
 /** The page that speaks and hears, in a real browser and with real models. */
 
 const SAID = 'Please book a table for two people on Friday evening.';
 const ANSWER = 'Your train leaves from platform three in ten minutes.';
 
-let service: RealtimeService;
-let browser: Browser;
-beforeAll(async () => {
-  if (!HAS_CHROMIUM) return;
-  service = await launchRealtimeService();
-  browser = await launchBrowser();
-}, 300_000);
-afterAll(async () => {
-  await browser?.close();
-  await service?.stop();
+const CONFIG = `
+[models."svc-tts"]
+kind = "piper"
+[models."svc-stt"]
+kind = "whisper"
+`;
+
+let service: LaunchedService;
+const openPage = consoleTests('/speak', async () => {
+  service = await launchService({ config: CONFIG, env: { PLUGINS: 'speech' } });
+  return { service };
 });
 
-let opened: OpenConsole | undefined;
 let page: Page;
-beforeEach(async (context) => {
-  needs(context, HAS_CHROMIUM, 'Chromium');
-  await open(service.baseUrl);
-});
-afterEach(async () => {
-  await opened?.close();
-  expect(ownFaults(opened?.faults ?? [])).toEqual([]);
-});
-
-async function open(baseUrl: string, options: ConsoleOptions = {}): Promise<void> {
-  await opened?.close();
-  opened = await openConsole(browser, baseUrl, { path: '/speak', ...options });
-  page = opened.page;
+async function open(options: ConsoleOptions = {}): Promise<void> {
+  ({ page } = await openPage(options));
   await measureLoudness(page);
 }
 
@@ -85,6 +72,8 @@ const secondsOf = (wav: Buffer) => {
 };
 
 describe('speaking', () => {
+  beforeEach(() => open());
+
   test('plays a text while it is made, and gives it as a file that says the text', async () => {
     const wav = await spoken(ANSWER);
     const lengthS = secondsOf(wav);
@@ -145,6 +134,7 @@ describe('speaking', () => {
 describe('hearing', () => {
   let recording: Buffer;
   beforeAll(async () => {
+    if (!HAS_CHROMIUM) return;
     const pcm = await spokenPcm(service, SAID);
     const samples = new Int16Array(new Uint8Array(pcm).buffer);
     recording = Buffer.from(await wavFile([samples], 24_000).arrayBuffer());
@@ -161,6 +151,7 @@ describe('hearing', () => {
   }
 
   beforeEach(async () => {
+    await open();
     await page.getByRole('tab', { name: 'Hear' }).click();
   });
 
@@ -190,14 +181,14 @@ describe('hearing', () => {
 });
 
 test.each(['light', 'dark'] as const)('can be used by everybody in the %s scheme', async (scheme) => {
-  await open(service.baseUrl, { scheme });
+  await open({ scheme });
   await expectAccessible(page);
   await page.getByRole('tab', { name: 'Hear' }).click();
   await expectAccessible(page);
 });
 
 test('fits a phone', async () => {
-  await open(service.baseUrl, { width: PHONE_WIDTH });
+  await open({ width: PHONE_WIDTH });
   await expectNoSidewaysScroll(page);
   await screenshot(page, 'speak-phone');
   await page.getByRole('tab', { name: 'Hear' }).click();

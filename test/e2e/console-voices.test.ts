@@ -2,24 +2,21 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { afterAll, expect, test } from 'vitest';
 import { READING_TEXTS } from '../../web/pages/voices/reading-texts.ts';
+import { MOST_CLIP_BYTES } from '../../web/pages/voices/voice-wire.ts';
 import { wavFile } from '../../web/sound/wav.ts';
 import {
   type ConsoleOptions,
+  consoleTests,
   expectAccessible,
   expectNoSidewaysScroll,
-  HAS_CHROMIUM,
-  launchBrowser,
-  type OpenConsole,
-  openConsole,
   PHONE_WIDTH,
   screenshot,
 } from '../support/console-browser.ts';
 import { type LaunchedService, launchService, NO_RECOGNISER, NO_TEXT } from '../support/launcher.ts';
-import { needs } from '../support/needs.ts';
-import { durationOf, measureLoudness, microphoneOf, ownFaults, playedBy } from '../support/page-sound.ts';
+import { durationOf, measureLoudness, microphoneOf, playedBy } from '../support/page-sound.ts';
 import { SPOKEN_RATE_HZ, silence, speak } from '../support/spoken.ts';
 
 /** The page of stored voices in a real browser, whose microphone plays somebody who reads. */
@@ -37,41 +34,24 @@ async function wavOf(parts: readonly Float32Array[]): Promise<Buffer> {
 }
 
 let service: LaunchedService;
-let browser: Browser;
 let folder: string;
 /** Somebody who reads, some eight seconds. */
 let reading: Float32Array;
-beforeAll(async () => {
-  if (!HAS_CHROMIUM) return;
+// After the browser, which plays a file of it.
+afterAll(() => folder !== undefined && rmSync(folder, { recursive: true, force: true }));
+const openPage = consoleTests('/voices', async () => {
   folder = mkdtempSync(join(tmpdir(), 'console-voices-'));
   const [first = new Float32Array(0)] = await speak([READING_TEXTS[0] ?? '']);
   reading = first;
   const microphone = join(folder, 'microphone.wav');
   await writeFile(microphone, await wavOf([reading, silence(300)]));
   service = await launchService({ config: CONFIG, env: { PLUGINS: 'speech,voices' } });
-  browser = await launchBrowser(microphoneOf(microphone));
-}, 300_000);
-afterAll(async () => {
-  await browser?.close();
-  await service?.stop();
-  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  return { service, browserArgs: microphoneOf(microphone) };
 });
 
-let opened: OpenConsole | undefined;
 let page: Page;
-beforeEach(async (context) => {
-  needs(context, HAS_CHROMIUM, 'Chromium');
-  await open(service.baseUrl);
-});
-afterEach(async () => {
-  await opened?.close();
-  expect(ownFaults(opened?.faults ?? [])).toEqual([]);
-});
-
-async function open(baseUrl: string, options: ConsoleOptions = {}): Promise<void> {
-  await opened?.close();
-  opened = await openConsole(browser, baseUrl, { path: '/voices', ...options });
-  page = opened.page;
+async function open(options: ConsoleOptions = {}): Promise<void> {
+  ({ page } = await openPage(options));
   await measureLoudness(page);
 }
 
@@ -92,6 +72,7 @@ async function store(name: string): Promise<void> {
 }
 
 test('a voice is recorded, heard before it is sent, stored, used and deleted', async () => {
+  await open();
   await page.getByText('No voices yet.').waitFor();
   await page.getByRole('button', { name: 'New voice' }).click();
   await page.getByText(READING_TEXTS[0] ?? '').waitFor();
@@ -124,6 +105,8 @@ test('a voice is recorded, heard before it is sent, stored, used and deleted', a
   await expect.poll(keptLength, PATIENCE).toBeGreaterThan(7);
 
   await voice.getByRole('button', { name: 'Say something' }).click();
+  // What was opened in the list stays when the note above is closed.
+  await page.getByRole('status').getByRole('button', { name: 'Close' }).click();
   await voice.getByLabel('Text for Reader').fill('Good evening, and thank you for listening.');
   await voice.getByRole('button', { name: 'Speak' }).click();
   await page.getByLabel('What Reader said').waitFor(PATIENCE);
@@ -141,6 +124,7 @@ test('a voice is recorded, heard before it is sent, stored, used and deleted', a
 });
 
 test('a clip that is too short is refused at the clip, and one with noise is stored with a warning', async () => {
+  await open();
   await choose(await wavOf([reading.slice(0, SPOKEN_RATE_HZ * 2)]));
   await store('Short');
   await page
@@ -160,7 +144,36 @@ test('a clip that is too short is refused at the clip, and one with noise is sto
   await screenshot(page, 'voices-warning');
 });
 
+test('a recording is of one text: another one ends it', async () => {
+  await open();
+  await page.getByRole('button', { name: 'New voice' }).click();
+  await page.getByRole('button', { name: 'Record' }).click();
+  await page.getByText('At least 5 s').waitFor();
+  await page.getByRole('button', { name: 'Another text' }).click();
+  await page.getByText(READING_TEXTS[1] ?? '').waitFor();
+  await page.getByRole('button', { name: 'Record' }).waitFor();
+  expect(await page.getByRole('meter').count()).toBe(0);
+});
+
+test('a file that is too large is not read to be drawn', async () => {
+  await open();
+  await choose(Buffer.alloc(MOST_CLIP_BYTES + 1));
+  await page.getByRole('alert').getByText('This is larger than').waitFor();
+  expect(await page.getByLabel('The clip', { exact: true }).count()).toBe(0);
+});
+
+test('a microphone that is asked for in vain is given up', async () => {
+  await open();
+  await page.evaluate('navigator.mediaDevices.getUserMedia = () => new Promise(() => undefined);');
+  await page.getByRole('button', { name: 'New voice' }).click();
+  await page.getByRole('button', { name: 'Record' }).click();
+  await page.getByText('Waiting for the microphone').waitFor();
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('button', { name: 'Record' }).waitFor();
+});
+
 test('without a microphone a clip can be uploaded still', async () => {
+  await open();
   await page.evaluate(`
     navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('none', 'NotFoundError'));
   `);
@@ -172,7 +185,7 @@ test('without a microphone a clip can be uploaded still', async () => {
 });
 
 test('can be used by everybody in the dark scheme', async () => {
-  await open(service.baseUrl, { scheme: 'dark' });
+  await open({ scheme: 'dark' });
   await page.getByRole('button', { name: 'New voice' }).click();
   await expectAccessible(page);
   await page.getByText('Upload', { exact: true }).click();
@@ -180,7 +193,7 @@ test('can be used by everybody in the dark scheme', async () => {
 });
 
 test('fits a phone', async () => {
-  await open(service.baseUrl, { width: PHONE_WIDTH });
+  await open({ width: PHONE_WIDTH });
   await page.getByRole('button', { name: 'New voice' }).click();
   await expectNoSidewaysScroll(page);
   await screenshot(page, 'voices-phone');

@@ -2,10 +2,11 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { expect } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import { buildConsole } from '../../scripts/build-console.ts';
 import { withFileLock } from '../../src/engines/file-lock.ts';
-import { SERVICE_KEY } from './launcher.ts';
+import { type LaunchedService, SERVICE_KEY } from './launcher.ts';
+import { needs } from './needs.ts';
 
 /** The console in a real browser. */
 
@@ -17,6 +18,59 @@ export const PHONE_WIDTH = 390;
 
 const LOCK = join(import.meta.dirname, '../../.cache/setup.lock');
 
+/** What the tests of a page run on. */
+export interface ConsoleSetup {
+  readonly service: Pick<LaunchedService, 'baseUrl' | 'stop'>;
+  /** Of the browser. */
+  readonly browserArgs?: readonly string[];
+}
+
+/**
+ * The set-up of a file that tests a page: a service and a browser for all its tests, which are skipped where there is no
+ * Chromium. What a test opens ends with it, and must have given the browser nothing to complain of ({@link ownFaults}).
+ * @param path the page, such as `/speak`.
+ * @param start starts the service; called once, before the first test.
+ * @returns opens the console: at `path`, unless the options say otherwise.
+ */
+export function consoleTests(
+  path: string,
+  start: () => Promise<ConsoleSetup>,
+): (options?: ConsoleOptions) => Promise<OpenConsole> {
+  let setup: ConsoleSetup | undefined;
+  let browser: Browser | undefined;
+  let opened: OpenConsole[] = [];
+  beforeAll(async () => {
+    if (!HAS_CHROMIUM) return;
+    setup = await start();
+    browser = await launchBrowser(setup.browserArgs);
+  }, 300_000);
+  afterAll(async () => {
+    await browser?.close();
+    await setup?.service.stop();
+  });
+  beforeEach((context) => needs(context, HAS_CHROMIUM, `Chromium at ${CHROMIUM}`));
+  afterEach(async () => {
+    const ended = opened;
+    opened = [];
+    for (const open of ended) await open.close();
+    expect(ended.flatMap(({ faults }) => ownFaults(faults))).toEqual([]);
+  });
+  return async (options = {}) => {
+    if (setup === undefined || browser === undefined) throw new Error('open the console in a test');
+    const open = await openConsole(browser, options.baseUrl ?? setup.service.baseUrl, { path, ...options });
+    opened.push(open);
+    return open;
+  };
+}
+
+/** What the browser complained of, but for refusals of the service, which are answers, and for how sound is measured (page-sound.ts). */
+export function ownFaults(faults: readonly string[]): readonly string[] {
+  return faults.filter(
+    (fault) =>
+      !/ScriptProcessorNode|(responded with a status of|Unexpected response code:) 4\d\d/.test(fault),
+  );
+}
+
 /** Builds the console where it is not up to date, and starts a browser. The caller closes it. */
 export async function launchBrowser(args: readonly string[] = []): Promise<Browser> {
   await withFileLock(LOCK, { signal: AbortSignal.timeout(120_000) }, buildConsole);
@@ -24,6 +78,8 @@ export async function launchBrowser(args: readonly string[] = []): Promise<Brows
 }
 
 export interface ConsoleOptions {
+  /** Where the service is; that of the set-up when absent. */
+  readonly baseUrl?: string;
   /** The page, such as `/speak`. */
   readonly path?: string;
   /** Undefined: nobody is signed in. */

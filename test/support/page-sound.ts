@@ -20,14 +20,6 @@ export async function playedBy(page: Page): Promise<PageLoudness> {
   return { loudS, loudnessDb: 10 * Math.log10(squares / samples) };
 }
 
-/** What the browser complained of, but for how this measures, and for refusals of the service, which are answers. */
-export function ownFaults(faults: readonly string[]): readonly string[] {
-  return faults.filter(
-    (fault) =>
-      !/ScriptProcessorNode|(responded with a status of|Unexpected response code:) 4\d\d/.test(fault),
-  );
-}
-
 /** Length of what an audio element plays, in seconds; NaN before it is known. */
 export function durationOf(audio: Locator): Promise<number> {
   return audio.evaluate((element) => (element as unknown as { duration: number }).duration);

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { selfSigned } from './certificate.ts';
-import { type LaunchedService, launchService, SERVICE_KEY } from './launcher.ts';
+import { type LaunchedService, type LaunchOptions, launchService, SERVICE_KEY } from './launcher.ts';
 
 const CONFIG = `
 [models."svc-tts"]
@@ -21,7 +21,10 @@ export interface RealtimeService extends LaunchedService {
   readonly certificate: string;
 }
 
-export async function launchRealtimeService(): Promise<RealtimeService> {
+/** @param options `config` is added to that of the two models. */
+export async function launchRealtimeService(
+  options: Pick<LaunchOptions, 'config' | 'env'> = {},
+): Promise<RealtimeService> {
   const folder = mkdtempSync(join(tmpdir(), 'realtime-test-'));
   const certificate = join(folder, 'cert.pem');
   const keyFile = join(folder, 'key.pem');
@@ -31,8 +34,8 @@ export async function launchRealtimeService(): Promise<RealtimeService> {
   const removed = () => rmSync(folder, { recursive: true, force: true });
   try {
     const service = await launchService({
-      config: CONFIG,
-      env: { TLS_CERT_FILE: certificate, TLS_KEY_FILE: keyFile, TLS_PORT: '0' },
+      config: CONFIG + (options.config ?? ''),
+      env: { TLS_CERT_FILE: certificate, TLS_KEY_FILE: keyFile, TLS_PORT: '0', ...options.env },
     });
     const port = service.log().find(({ msg }) => msg === 'listening with TLS')?.port;
     return {

@@ -79,7 +79,7 @@ describe('what is heard', () => {
 });
 
 describe('what is spoken', () => {
-  const asked = { type: 'page.asked', eventId: 'page_3', text: 'Hello.' };
+  const asked = { type: 'page.asked', eventId: 'page_3', textEventId: 'page_2', text: 'Hello.' };
   const added = { type: 'response.output_item.added', item: { id: 'item_2' } };
   /** 100 ms. */
   const audio = {
@@ -106,12 +106,33 @@ describe('what is spoken', () => {
     expect(response).toBeUndefined();
   });
 
+  const cancel = { type: 'page.cancelled', eventId: 'page_4' };
+  const error = (event_id: string | null, message = 'No text.') => ({
+    type: 'error',
+    error: { message, event_id },
+  });
+
   it('ends where it is cancelled', () => {
-    const cancelled = said([100, asked], [110, added], [120, { type: 'page.cancelled' }]);
+    const cancelled = said([100, asked], [110, added], [120, cancel]);
     expect(cancelled.response?.isCancelled).toBe(true);
     const { turns } = said([100, asked], [110, added], [130, done('cancelled', { type: 'cancelled' })]);
     expect(turns).toMatchObject([{ state: 'cancelled' }]);
-    expect(said([1, { type: 'page.cancelled' }])).toBe(NOTHING_SAID);
+    expect(said([1, cancel])).toBe(NOTHING_SAID);
+  });
+
+  it('may end by itself while it is being cancelled, which is no fault', () => {
+    const after = said(
+      [100, asked],
+      [110, added],
+      [120, cancel],
+      [125, done('completed')],
+      [130, error('page_4')],
+    );
+    expect(after).toMatchObject({
+      turns: [{ state: 'done' }],
+      sessionFault: undefined,
+      speechFault: undefined,
+    });
   });
 
   it('says why it failed, until the next', () => {
@@ -124,14 +145,22 @@ describe('what is spoken', () => {
   });
 
   it('may be refused, which is told apart from what else is', () => {
-    const error = (event_id: string | null) => ({ type: 'error', error: { message: 'No text.', event_id } });
     expect(said([1, asked], [2, error('page_3')])).toMatchObject({
       response: undefined,
       speechFault: 'No text.',
       sessionFault: undefined,
     });
-    const other = said([1, asked], [2, error('page_2')]);
+    const other = said([1, asked], [2, error('page_1')]);
     expect(other).toMatchObject({ response: { askedBy: 'page_3' }, sessionFault: 'No text.' });
     expect(next(other, { type: 'page.configured' }, 3).sessionFault).toBeUndefined();
+  });
+
+  it('has a fault of its text at the text, whatever is said of the response after it', () => {
+    const refused = said([1, asked], [2, error('page_2', 'Too long.')]);
+    expect(refused).toMatchObject({ speechFault: 'Too long.', sessionFault: undefined });
+    expect(next(refused, error('page_3') as Event, 3)).toMatchObject({
+      response: undefined,
+      speechFault: 'Too long.',
+    });
   });
 });

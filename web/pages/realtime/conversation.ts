@@ -25,6 +25,8 @@ export interface Turn {
 export interface OpenResponse {
   /** Id of the event that asked, by which an error tells that there will be no response. */
   readonly askedBy: string;
+  /** Id of the event that gave the text. */
+  readonly textBy: string;
   readonly text: string;
   readonly askedAtMs: number;
   /** Cancelled by the page: what still comes is not heard. */
@@ -39,6 +41,8 @@ export interface Conversation {
   /** Whether the service hears somebody speak. */
   readonly isHearing: boolean;
   readonly response: OpenResponse | undefined;
+  /** Id of the event that cancelled last: refused when the response ended by itself meanwhile. */
+  readonly cancelledBy: string | undefined;
   /** Turns that were committed by hand and have no item yet. */
   readonly committed: readonly WholeTurn[];
   /** The last refusal: of something spoken, or of the session. Gone with the next request of its kind. */
@@ -50,6 +54,7 @@ export const NOTHING_SAID: Conversation = {
   turns: [],
   isHearing: false,
   response: undefined,
+  cancelledBy: undefined,
   committed: [],
   speechFault: undefined,
   sessionFault: undefined,
@@ -61,8 +66,13 @@ export const MOST_TURNS = 100;
 export type PageAct =
   | { readonly type: 'page.configured' }
   | { readonly type: 'page.committed'; readonly turn: WholeTurn }
-  | { readonly type: 'page.asked'; readonly eventId: string; readonly text: string }
-  | { readonly type: 'page.cancelled' };
+  | {
+      readonly type: 'page.asked';
+      readonly eventId: string;
+      readonly textEventId: string;
+      readonly text: string;
+    }
+  | { readonly type: 'page.cancelled'; readonly eventId: string };
 
 type Of<Type extends ServerEvent['type']> = Extract<ServerEvent, { readonly type: Type }>;
 
@@ -74,14 +84,14 @@ export function next(before: Conversation, event: ServerEvent | PageAct, nowMs: 
     case 'page.committed':
       return { ...before, committed: [...before.committed, event.turn] };
     case 'page.asked': {
-      const { eventId: askedBy, text } = event;
-      const response = { askedBy, text, askedAtMs: nowMs, isCancelled: false };
+      const { eventId: askedBy, textEventId: textBy, text } = event;
+      const response = { askedBy, textBy, text, askedAtMs: nowMs, isCancelled: false };
       return { ...before, speechFault: undefined, response };
     }
     case 'page.cancelled':
       return before.response === undefined
         ? before
-        : { ...before, response: { ...before.response, isCancelled: true } };
+        : { ...before, cancelledBy: event.eventId, response: { ...before.response, isCancelled: true } };
     case 'input_audio_buffer.speech_started':
       return changed({ ...before, isHearing: true }, event.item_id, {
         state: 'speaking',
@@ -180,9 +190,18 @@ function answered(before: Conversation, { response: ended }: Of<'response.done'>
   return status === 'failed' ? { ...told, speechFault: status_details.error.message } : told;
 }
 
-function refused(before: Conversation, { error }: Of<'error'>): Conversation {
-  if (before.response !== undefined && error.event_id === before.response.askedBy) {
-    return { ...before, response: undefined, speechFault: error.message };
+function refused(before: Conversation, event: Of<'error'>): Conversation {
+  const { message, event_id: eventId } = event.error;
+  if (isRefusedText(before, event)) return { ...before, speechFault: message };
+  if (before.response !== undefined && eventId === before.response.askedBy) {
+    // When its text was refused before, that is the reason.
+    return { ...before, response: undefined, speechFault: before.speechFault ?? message };
   }
-  return { ...before, sessionFault: error.message };
+  if (before.cancelledBy !== undefined && eventId === before.cancelledBy) return before;
+  return { ...before, sessionFault: message };
+}
+
+/** Whether an error refuses the text of the response that was asked for last. */
+export function isRefusedText({ response }: Conversation, { error }: Of<'error'>): boolean {
+  return response !== undefined && error.event_id === response.textBy;
 }

@@ -1,5 +1,5 @@
 import { Button, Group, SegmentedControl, Text, TextInput } from '@mantine/core';
-import { useMemo, useState } from 'react';
+import { memo, useMemo, useState } from 'react';
 import { Empty } from '../../parts/empty.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { saveFile } from '../../parts/save-file.ts';
@@ -69,23 +69,27 @@ export function EventList({ log, version }: { readonly log: EventLog; readonly v
   );
 }
 
-function EventRow({ row: { first, last, times } }: { readonly row: LogRow }) {
-  const { from, frame } = last;
-  const isError = frame.type === 'error';
-  const message = (frame as { error?: { message?: string } }).error?.message;
-  return (
-    <li className={classes.event} data-from={from}>
-      <span className={classes.at}>{(first.at_ms / 1000).toFixed(3)}</span>
-      <span role="img" aria-label={from === 'client' ? 'sent' : 'received'}>
-        {from === 'client' ? '→' : '←'}
-      </span>
-      <details>
-        <summary data-error={isError}>
-          {isError ? `error: ${message}` : frame.type}
-          {times > 1 && ` × ${times}`}
-        </summary>
-        <pre>{shownFrame(last)}</pre>
-      </details>
-    </li>
-  );
-}
+/** Drawn again when its row has grown: each event makes the rows anew. */
+const EventRow = memo(
+  ({ row: { first, last, times } }: { readonly row: LogRow }) => {
+    const { from, frame } = last;
+    const isError = frame.type === 'error';
+    const message = (frame as { error?: { message?: string } }).error?.message;
+    return (
+      <li className={classes.event} data-from={from}>
+        <span className={classes.at}>{(first.at_ms / 1000).toFixed(3)}</span>
+        <span role="img" aria-label={from === 'client' ? 'sent' : 'received'}>
+          {from === 'client' ? '→' : '←'}
+        </span>
+        <details>
+          <summary data-error={isError}>
+            {isError ? `error: ${message}` : frame.type}
+            {times > 1 && ` × ${times}`}
+          </summary>
+          <pre>{shownFrame(last)}</pre>
+        </details>
+      </li>
+    );
+  },
+  (before, { row }) => before.row.times === row.times && before.row.last === row.last,
+);

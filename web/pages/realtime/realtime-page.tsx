@@ -83,7 +83,7 @@ function TalkState({ talk }: { readonly talk: Talk | undefined }) {
 
 function stateOf(talk: Talk | undefined): readonly [words: string, color: string] {
   if (talk === undefined || talk.phase === 'ended') return ['not connected', 'gray'];
-  if (talk.phase === 'connecting') return ['connecting', 'gray'];
+  if (talk.phase !== 'ready') return ['connecting', 'gray'];
   if (talk.conversation.isHearing || talk.isHeld) return ['hearing you', 'green'];
   return talk.hasMicrophone ? ['listening', 'indigo'] : ['connected', 'indigo'];
 }
@@ -161,10 +161,15 @@ function SpeakPanel({ talk }: { readonly talk: Talk | undefined }) {
             maxLength={MOST_CHARACTERS}
             autoComplete="off"
             error={talk?.conversation.speechFault}
+            dir="auto"
             onChange={({ currentTarget }) => setText(currentTarget.value)}
           />
           <Group gap="xs">
-            <Button type="submit" disabled={!isReady} leftSection={<Icon name="play" size={16} />}>
+            <Button
+              type="submit"
+              disabled={!isReady || text.trim() === ''}
+              leftSection={<Icon name="play" size={16} />}
+            >
               Speak
             </Button>
             <Button variant="default" disabled={talk?.isSpeaking !== true} onClick={() => talk?.cancel()}>

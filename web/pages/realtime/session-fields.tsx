@@ -1,4 +1,5 @@
 import { Select, SimpleGrid } from '@mantine/core';
+import { memo } from 'react';
 import { LanguageField } from '../../parts/language-field.tsx';
 import { ModelPicker } from '../../parts/model-picker.tsx';
 import { SliderField } from '../../parts/slider-field.tsx';
@@ -19,12 +20,13 @@ const ANSWERS = [
   { value: 'model', label: 'What a language model answers' },
 ];
 
-/** Everything that can be chosen of a conversation, before it and while it lasts. */
-export function SessionFields(props: {
+interface SessionFieldsProps {
   readonly settings: TalkSettings;
   readonly onChange: (part: Partial<TalkSettings>) => void;
-}) {
-  const { settings, onChange: change } = props;
+}
+
+/** Everything that can be chosen of a conversation, before it and while it lasts. */
+export const SessionFields = memo(({ settings, onChange: change }: SessionFieldsProps) => {
   return (
     <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }} spacing="md">
       <Select
@@ -94,4 +96,4 @@ export function SessionFields(props: {
       )}
     </SimpleGrid>
   );
-}
+});

@@ -6,7 +6,7 @@ import { Microphone } from '../../sound/microphone.ts';
 import { base64Of, bytesOf, PcmReader, type Samples } from '../../sound/pcm.ts';
 import { Player } from '../../sound/player.ts';
 import { answerOf } from './answer.ts';
-import { type Conversation, NOTHING_SAID, next, type PageAct } from './conversation.ts';
+import { type Conversation, isRefusedText, NOTHING_SAID, next, type PageAct } from './conversation.ts';
 import { EventLog, type Frame } from './event-log.ts';
 import { completed, type HeldTurn, pressed, released, UP } from './held-turn.ts';
 import { SPOKEN_RATE_HZ, sessionOf, type TalkSettings } from './talk-settings.ts';
@@ -26,7 +26,8 @@ const CLOSED: Readonly<Record<number, string>> = {
   1013: 'The service is busy; try again later.',
 };
 
-export type TalkPhase = 'connecting' | 'ready' | 'ended';
+/** `configuring`: the service has not taken the session yet, perhaps because it refused what was chosen. */
+export type TalkPhase = 'connecting' | 'configuring' | 'ready' | 'ended';
 
 /** One connection to `/v1/realtime`, with the microphone and the loudspeaker that belong to it. Whoever opened it closes it. */
 export class Talk {
@@ -36,7 +37,7 @@ export class Talk {
 
   readonly #client: ServiceClient;
   readonly #socket: WebSocket;
-  readonly #player = new Player(SPOKEN_RATE_HZ, () => this.#changed());
+  readonly #player: Player;
   readonly #abort = new AbortController();
   readonly #startMs = performance.now();
   readonly #listeners = new Set<() => void>();
@@ -63,6 +64,7 @@ export class Talk {
     this.#settings = settings;
     const { address, protocols } = client.socket('v1/realtime');
     this.#socket = new WebSocket(address, protocols);
+    this.#player = new Player(SPOKEN_RATE_HZ, () => this.#changed());
     this.#socket.onmessage = ({ data }) => this.#told(JSON.parse(data as string) as ServerEvent);
     this.#socket.onclose = ({ code, reason }) => {
       const wasReady = this.#phase === 'ready';
@@ -115,9 +117,8 @@ export class Talk {
   configure(settings: TalkSettings): void {
     if (settings === this.#settings) return;
     this.#settings = settings;
-    this.release();
-    this.#commitHeld();
-    if (this.#phase === 'ready') this.#sendSession();
+    this.#endHeld();
+    if (this.#phase === 'configuring' || this.#phase === 'ready') this.#sendSession();
     this.#changed();
   }
 
@@ -146,9 +147,10 @@ export class Talk {
     this.#player.stop();
     this.#pcm = new PcmReader();
     const content = [{ type: 'input_text', text }];
-    this.#send({ type: 'conversation.item.create', item: { type: 'message', role: 'user', content } });
+    const item = { type: 'message', role: 'user', content };
+    const textEventId = this.#send({ type: 'conversation.item.create', item });
     const eventId = this.#send({ type: 'response.create' });
-    this.#act({ type: 'page.asked', eventId, text });
+    this.#act({ type: 'page.asked', eventId, textEventId, text });
   }
 
   /** Ends what is spoken. */
@@ -156,8 +158,10 @@ export class Talk {
     const { response } = this.#conversation;
     this.#waiting = undefined;
     this.#player.stop();
-    if (response !== undefined && !response.isCancelled) this.#send({ type: 'response.cancel' });
-    this.#act({ type: 'page.cancelled' });
+    if (response !== undefined && !response.isCancelled) {
+      this.#act({ type: 'page.cancelled', eventId: this.#send({ type: 'response.cancel' }) });
+    }
+    this.#changed();
   }
 
   close(): void {
@@ -175,6 +179,7 @@ export class Talk {
   #perform(event: ServerEvent): void {
     switch (event.type) {
       case 'session.created':
+        this.#phase = 'configuring';
         this.#sendSession();
         break;
       case 'session.updated':
@@ -194,8 +199,12 @@ export class Talk {
           this.#player.play(this.#pcm.read(bytesOf(event.delta)), SPOKEN_RATE_HZ);
         }
         break;
-      case 'response.done':
       case 'error':
+        // The response is already asked for; without its text it would speak the one before.
+        if (isRefusedText(this.#conversation, event) && this.#waiting === undefined) this.cancel();
+        this.#speakWaiting();
+        break;
+      case 'response.done':
         this.#speakWaiting();
         break;
     }
@@ -203,7 +212,7 @@ export class Talk {
 
   /** The session is as it was chosen. */
   #begin(): void {
-    if (this.#phase !== 'connecting') return;
+    if (this.#phase !== 'configuring') return;
     this.#phase = 'ready';
     void this.#listen();
   }
@@ -264,6 +273,7 @@ export class Talk {
   }
 
   #lostMicrophone(words: string): void {
+    this.#endHeld();
     this.#microphone?.close();
     this.#microphone = undefined;
     this.#microphoneFault = words;
@@ -284,6 +294,13 @@ export class Talk {
     this.#send({ type: 'input_audio_buffer.append', audio: base64Of(block) });
     this.#sentMs += (block.length / microphone.rateHz) * 1000;
     this.track.add(block, microphone.rateHz);
+    this.#commitHeld();
+    this.#changed();
+  }
+
+  /** Ends a turn by hand with what was sent of it. */
+  #endHeld(): void {
+    this.release();
     this.#commitHeld();
   }
 

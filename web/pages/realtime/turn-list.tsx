@@ -1,5 +1,5 @@
 import { Badge, Box, Group, Text, VisuallyHidden } from '@mantine/core';
-import { useLayoutEffect, useRef } from 'react';
+import { memo, useLayoutEffect, useRef } from 'react';
 import { Empty } from '../../parts/empty.tsx';
 import { secondsWords } from '../../parts/words.ts';
 import type { Turn } from './conversation.ts';
@@ -10,7 +10,7 @@ import classes from './realtime.module.css';
 const NEAR_PX = 60;
 
 /** The conversation: what was heard and what was spoken, with times. */
-export function TurnList({ turns }: { readonly turns: readonly Turn[] }) {
+export const TurnList = memo(({ turns }: { readonly turns: readonly Turn[] }) => {
   const list = useRef<HTMLOListElement>(null);
   const atEnd = useRef(true);
   // biome-ignore lint/correctness/useExhaustiveDependencies: whenever there is more to see
@@ -40,9 +40,9 @@ export function TurnList({ turns }: { readonly turns: readonly Turn[] }) {
       <VisuallyHidden aria-live="polite">{complete?.text}</VisuallyHidden>
     </>
   );
-}
+});
 
-function TurnRow({ turn }: { readonly turn: Turn }) {
+const TurnRow = memo(({ turn }: { readonly turn: Turn }) => {
   const { side, text, state } = turn;
   return (
     <Box component="li" className={classes.turn} data-side={side} data-state={state}>
@@ -57,12 +57,12 @@ function TurnRow({ turn }: { readonly turn: Turn }) {
         </Group>
         <TurnState turn={turn} />
       </Group>
-      <Text className={classes.words} {...(state === 'failed' && { c: 'error' })}>
+      <Text className={classes.words} dir="auto" {...(state === 'failed' && { c: 'error' })}>
         {text === '' && state === 'done' ? '(no words)' : text}
       </Text>
     </Box>
   );
-}
+});
 
 function TurnState({ turn: { side, state, waitMs } }: { readonly turn: Turn }) {
   if (state !== 'done') {
