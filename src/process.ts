@@ -17,7 +17,7 @@ import { CONSOLE_FOLDER } from './http/console-route.ts';
 import { originRules } from './http/cors.ts';
 import { errorAnswer, toServiceError } from './http/error-body.ts';
 import { createMetrics } from './http/metrics.ts';
-import { metricsRoutes } from './http/metrics-routes.ts';
+import { metricsPort } from './http/metrics-routes.ts';
 import { overTlsOnly } from './http/security-headers.ts';
 import { socketHandler } from './http/socket.ts';
 import { startingAnswer } from './http/starting.ts';
@@ -180,8 +180,8 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       log.info('listening with TLS', { host: config.host, port: tlsServer.port });
     }
     if (config.metricsPort !== undefined) {
-      const routes = metricsRoutes(metrics, clock);
-      const metricsServer = open(config.metricsPort, { fetch: (request) => routes.fetch(request) });
+      const numbers = metricsPort(metrics, clock);
+      const metricsServer = open(config.metricsPort, { fetch: (request) => numbers.fetch(request) });
       log.info('metrics listening', { host: config.host, port: metricsServer.port });
     }
     log.info('listening', { host: config.host, port: server.port });

@@ -43,6 +43,11 @@ export function errorHeaders(error: ServiceError): Record<string, string> {
   return headers;
 }
 
+/** The refusal of a path that does not exist. */
+export function nothingHere(): ServiceError {
+  return new ServiceError('not_found', 'There is nothing at this address.');
+}
+
 /** A failure as a whole answer, for places where no app is at work. */
 export function errorAnswer(error: ServiceError): Response {
   const headers = { ...SECURITY_HEADERS, 'x-request-id': newId('request'), ...errorHeaders(error) };
@@ -84,7 +89,7 @@ function fromValidation(thrown: ValidationError): ServiceError {
 function fromStatus(status: number | string): ServiceError {
   switch (status) {
     case 404:
-      return new ServiceError('not_found', 'There is nothing at this address.');
+      return nothingHere();
     case 415:
       return new ServiceError('unsupported_media_type', 'This content type is not accepted here.');
     default:

@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia';
 import type { Clock } from '../contract/clock.ts';
+import { errorAnswer, nothingHere, toServiceError } from './error-body.ts';
 import type { MetricsRegistry } from './metrics.ts';
 import { publicPage } from './openapi.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
@@ -28,4 +29,12 @@ export function metricsRoutes(metrics: MetricsRegistry, clock: Clock) {
       ),
     },
   );
+}
+
+/** A port that has `/metrics` alone, for whatever host name it is asked; its errors are those of the service. */
+export function metricsPort(metrics: MetricsRegistry, clock: Clock) {
+  // As in src/app.ts, the framework would find no path behind a short host name.
+  return new Elysia({ name: 'metrics-port', handler: { standardHostname: false } })
+    .onError(({ code, error }) => errorAnswer(code === 'NOT_FOUND' ? nothingHere() : toServiceError(error)))
+    .use(metricsRoutes(metrics, clock));
 }

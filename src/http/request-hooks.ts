@@ -10,7 +10,7 @@ import { type Authenticator, isPublic } from './auth.ts';
 import { readBody, refuseDeclaredLength } from './body.ts';
 import { beginVisit, identify, visitOf } from './caller.ts';
 import { isPreflight, type OriginRules, preflightAnswer } from './cors.ts';
-import { errorBody, errorHeaders, toServiceError } from './error-body.ts';
+import { errorBody, errorHeaders, nothingHere, toServiceError } from './error-body.ts';
 import type { RouteTable } from './route-table.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
 
@@ -140,10 +140,6 @@ function notFound(
   if (methods.length === 0) return nothingHere();
   headers.allow = methods.join(', ');
   return new ServiceError('method_not_allowed', `This address allows ${methods.join(', ')} only.`);
-}
-
-function nothingHere(): ServiceError {
-  return new ServiceError('not_found', 'There is nothing at this address.');
 }
 
 /** Whether a path is percent-encoded UTF-8, and without the character that no database keeps in a text. */
