@@ -187,6 +187,35 @@ describe('turns over realtime', () => {
   });
 });
 
+test('a key that ends begins nothing more, and what it began goes on', async () => {
+  await credits('grant', '--org', 'a', '100');
+  const service = await launch();
+  const JSON_TYPE = { 'content-type': 'application/json' };
+  const made = await service.fetch('/v1/keys', {
+    ...{ method: 'POST', headers: { ...JSON_TYPE, 'x-api-key': SERVICE_KEY } },
+    body: JSON.stringify({ role: 'admin' }),
+  });
+  const { id, key } = (await made.json()) as { id: string; key: string };
+  const headers = { ...JSON_TYPE, 'x-api-key': key };
+  endless();
+  const speech = await speak(service, 'Ten chars.', { headers });
+  const reader = speech.body?.getReader();
+  expect((await reader?.read())?.done).toBe(false);
+  const url = `${service.baseUrl.replace('http', 'ws')}/v1/realtime`;
+  const client = await RealtimeClient.connect(url, { headers: { 'x-api-key': key } });
+  await client.next('session.created');
+
+  const ended = await service.fetch(`/v1/keys/${id}`, { method: 'DELETE' });
+  expect(ended.status).toBe(200);
+  expect((await speak(service, 'Ten chars.', { headers })).status).toBe(401);
+  await expect(RealtimeClient.connect(url, { headers: { 'x-api-key': key } })).rejects.toThrow('refused');
+  for (let read = 0; read < 10; read += 1) expect((await reader?.read())?.done).toBe(false);
+  client.send({ type: 'session.update', session: { output_modalities: ['text'] } });
+  await client.next('session.updated');
+  await reader?.cancel();
+  await client.close();
+});
+
 describe('credits', () => {
   test('are given, held, charged and shown', async () => {
     expect(await credits('balance', '--org', 'a')).toMatchObject({
