@@ -4,13 +4,14 @@ import { encodeAudio } from '../../src/audio/codec.ts';
 import { Resampler } from '../../src/audio/resampler.ts';
 import { type Int16Samples, SPEECH_RATE_HZ } from '../../src/contract/audio.ts';
 import type { Caller } from '../../src/contract/caller.ts';
-import { type ErrorKind, invalidRequest, ServiceError } from '../../src/contract/error.ts';
+import { invalidRequest } from '../../src/contract/error.ts';
 import type { Id } from '../../src/contract/id.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
 import type { SpokenVoice } from '../../src/contract/spoken-voice.ts';
 import type { TracePlace } from '../../src/contract/tracer.ts';
 import { requireModel } from '../../src/http/model-routes.ts';
 import { codePoints } from '../../src/kit/code-points.ts';
+import { noteFailure } from '../../src/kit/note-failure.ts';
 import { Runs } from '../../src/kit/runs.ts';
 import { inSpan } from '../../src/kit/spans.ts';
 import { type AudioFormat, sampleBytes } from '../../src/listen/audio-format.ts';
@@ -118,18 +119,10 @@ export class Speaking {
       return { kind: 'synthesis_ended', responseId, tokens: tally.tokens };
     } catch (error) {
       if (signal.aborted) return undefined;
-      this.#note(error);
+      const { log, caller } = this.#parts;
+      noteFailure(log, 'speech failed', error, { request_id: caller.requestId });
       return { kind: 'synthesis_failed', responseId, error: failureOf(error) };
     }
-  }
-
-  /** What is at fault in the request is told to its client; nobody here can mend it. */
-  #note(error: unknown): void {
-    const { log, caller } = this.#parts;
-    const fields = { request_id: caller.requestId };
-    if (error instanceof ServiceError && CLIENTS.has(error.kind)) {
-      log.info('speech refused', { ...fields, code: error.code });
-    } else log.error('speech failed', error, fields);
   }
 
   /** As it is now: it may have become better since the session named it, or be gone. */
@@ -175,9 +168,6 @@ export class Speaking {
     }
   }
 }
-
-/** Kinds of errors that are the client's doing, such as a voice that was deleted while it was used. */
-const CLIENTS: ReadonlySet<ErrorKind> = new Set(['invalid_request', 'not_found']);
 
 const VOICE_GONE =
   'The stored voice of this session does not exist any more; set another with session.update, or null for the default voice.';

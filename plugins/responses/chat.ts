@@ -10,6 +10,7 @@ import type { TextEngine, TextEvent, TextRequest } from '../../src/contract/text
 import { requireModel } from '../../src/http/model-routes.ts';
 import { unixSeconds } from '../../src/kit/clock.ts';
 import { codePoints } from '../../src/kit/code-points.ts';
+import { noteFailure } from '../../src/kit/note-failure.ts';
 import type { OpenRequests } from '../../src/kit/open-requests.ts';
 import { startingWith } from '../../src/kit/starting-with.ts';
 import { CompletionBuilder, type CompletionHead } from './chat-completion.ts';
@@ -85,7 +86,7 @@ export class Chat {
 
   /** Notes a failure that no status can tell any more, because the answer had begun. */
   failedLate(error: unknown, { requestId }: Caller): void {
-    this.#parts.log.error('chat failed in its stream', error, { request_id: requestId });
+    noteFailure(this.#parts.log, 'chat failed in its stream', error, { request_id: requestId });
   }
 
   async *#events(

@@ -10,6 +10,7 @@ import type { TextEngine } from '../../src/contract/text.ts';
 import { toServiceError } from '../../src/http/error-body.ts';
 import { requireModel } from '../../src/http/model-routes.ts';
 import { unixSeconds } from '../../src/kit/clock.ts';
+import { noteFailure } from '../../src/kit/note-failure.ts';
 import type { OpenRequest, OpenRequests } from '../../src/kit/open-requests.ts';
 import { startingWith } from '../../src/kit/starting-with.ts';
 import { Answers } from './answers.ts';
@@ -149,7 +150,7 @@ class Run {
       }
       // The finally stores what there is of it.
       if (this.#parts.left.aborted) throw error;
-      this.#parts.log.error('a response failed', error, this.#words());
+      noteFailure(this.#parts.log, 'a response failed', error, this.#words());
       const { state, events } = next(this.#state, { kind: 'failed', error: failureOf(error) });
       await this.#end(state, 'failed').catch((fault) => this.#lost(fault));
       this.#state = state;

@@ -6,9 +6,9 @@ import type { Caller } from '../../src/contract/caller.ts';
 import type { HeardAudio, SttEngine, TranscriptionEvent } from '../../src/contract/engine.ts';
 import { invalidRequest, ServiceError } from '../../src/contract/error.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
-import { toServiceError } from '../../src/http/error-body.ts';
 import { requireModel } from '../../src/http/model-routes.ts';
 import { languageName } from '../../src/kit/languages.ts';
+import { noteFailure } from '../../src/kit/note-failure.ts';
 import { type OpenRequest, OpenRequests } from '../../src/kit/open-requests.ts';
 import { Turns } from '../../src/kit/turns.ts';
 import { TranscriptionTally } from '../../src/usage/call-tally.ts';
@@ -67,8 +67,7 @@ export class Transcriber {
 
   /** Notes a failure that no status can tell any more, because the answer had begun. */
   failedLate(error: unknown, { requestId }: Caller): void {
-    const { kind } = toServiceError(error);
-    this.#parts.log.error('transcription failed in its stream', error, { request_id: requestId, kind });
+    noteFailure(this.#parts.log, 'transcription failed in its stream', error, { request_id: requestId });
   }
 
   /** Resolves when nothing is running; at the signal it stops what still is. */

@@ -318,7 +318,7 @@ describe('a turn that is begun early', () => {
 
   it('and still at work when its call is refused stops', async () => {
     const step = gate();
-    const { transcriptions, fake, happened } = driver({ opening: quota, before: step.wait });
+    const { transcriptions, fake, happened, log } = driver({ opening: quota, before: step.wait });
     const turn = spoken();
     transcriptions.start(turn, ASK);
     await step.reached;
@@ -328,6 +328,7 @@ describe('a turn that is begun early', () => {
     await settled();
     expect(happened).toEqual([NO_CREDITS]);
     expect(fake.leftEarly).toBe(1);
+    expect(log.lines).toMatchObject([{ level: 'info' }]);
   });
 
   it('is heard while its audio arrives', async () => {

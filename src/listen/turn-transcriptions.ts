@@ -8,6 +8,7 @@ import type { TracePlace } from '../contract/tracer.ts';
 import type { EndpointLabel } from '../contract/usage.ts';
 import { requireModel } from '../http/model-routes.ts';
 import { aborted } from '../kit/aborted.ts';
+import { noteFailure } from '../kit/note-failure.ts';
 import { Runs } from '../kit/runs.ts';
 import { inSpan } from '../kit/spans.ts';
 import { untilAborted } from '../kit/until-aborted.ts';
@@ -174,7 +175,8 @@ export class TurnTranscriptions {
     } catch (error) {
       // One that was dropped is not awaited by anybody, though its stop may come later.
       if (stopped.aborted || error instanceof TurnDropped) return undefined;
-      this.#parts.log.error('transcription failed', error, { request_id: this.#parts.caller.requestId });
+      const { log, caller } = this.#parts;
+      noteFailure(log, 'transcription failed', error, { request_id: caller.requestId });
       return { kind: 'failed', itemId, error };
     } finally {
       // An engine that failed may have left it half read, or never begun to read.
