@@ -70,6 +70,17 @@ describe('steps in a span', () => {
     expect(tracer.spans[0]).toMatchObject({ name: 'work', ended: true, failure: undefined });
   });
 
+  it('end although what the consumer leaves cannot be ended', async () => {
+    const tracer = new RecordingTracer();
+    const fails = () => {
+      throw new Error('not closed');
+    };
+    const steps = stepsInSpan(tracer, 'work', {}, () => counted(tracer, fails));
+    await steps.next();
+    await expect(steps.return()).rejects.toThrow('not closed');
+    expect(tracer.spans[0]).toMatchObject({ name: 'work', ended: true });
+  });
+
   it('that fail tell of what', async () => {
     const tracer = new RecordingTracer();
     const failure = new Error('why');

@@ -59,8 +59,11 @@ export async function* stepsInSpan<Item>(
     failure = error;
     throw error;
   } finally {
-    // Still there: the consumer left.
-    await span.inside(() => steps?.return?.());
-    span.end(failure);
+    try {
+      // Still there: the consumer left.
+      await span.inside(() => steps?.return?.());
+    } finally {
+      span.end(failure);
+    }
   }
 }
