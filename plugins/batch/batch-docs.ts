@@ -31,38 +31,41 @@ const BatchError = Type.Object({
   line: orNull(Type.Integer({ minimum: 1 })),
 });
 
-const BatchSchema = Type.Object({
-  id: Type.String({ examples: [ID] }),
-  object: Type.Literal('batch'),
-  endpoint: oneOf(OPERATION_URLS),
-  model: orNull(Type.String({ description: 'When all lines name the same.' })),
-  errors: orNull(Type.Object({ object: Type.Literal('list'), data: Type.Array(BatchError) })),
-  input_file_id: Type.String(),
-  completion_window: Type.Literal(WINDOW),
-  status: oneOf(BATCH_STATUSES),
-  output_file_id: orNull(Type.String({ description: 'Results; null when no line succeeded.' })),
-  error_file_id: orNull(Type.String({ description: 'Failed lines; null when none did.' })),
-  created_at: UnixSeconds,
-  in_progress_at: Time,
-  expires_at: Time,
-  finalizing_at: Time,
-  completed_at: Time,
-  failed_at: Time,
-  expired_at: Time,
-  cancelling_at: Time,
-  cancelled_at: Time,
-  request_counts: Type.Object({ total: Count, completed: Count, failed: Count }),
-  usage: orNull(
-    Type.Object({
-      input_tokens: Count,
-      input_tokens_details: Type.Object({ cached_tokens: Count }),
-      output_tokens: Count,
-      output_tokens_details: Type.Object({ reasoning_tokens: Count }),
-      total_tokens: Count,
-    }),
-  ),
-  metadata: orNull(Type.Record(Type.String(), Type.String())),
-});
+const BatchSchema = Type.Object(
+  {
+    id: Type.String({ examples: [ID] }),
+    object: Type.Literal('batch'),
+    endpoint: oneOf(OPERATION_URLS),
+    model: orNull(Type.String({ description: 'When all lines name the same.' })),
+    errors: orNull(Type.Object({ object: Type.Literal('list'), data: Type.Array(BatchError) })),
+    input_file_id: Type.String(),
+    completion_window: Type.Literal(WINDOW),
+    status: oneOf(BATCH_STATUSES),
+    output_file_id: orNull(Type.String({ description: 'Results; null when no line succeeded.' })),
+    error_file_id: orNull(Type.String({ description: 'Failed lines; null when none did.' })),
+    created_at: UnixSeconds,
+    in_progress_at: Time,
+    expires_at: Time,
+    finalizing_at: Time,
+    completed_at: Time,
+    failed_at: Time,
+    expired_at: Time,
+    cancelling_at: Time,
+    cancelled_at: Time,
+    request_counts: Type.Object({ total: Count, completed: Count, failed: Count }),
+    usage: orNull(
+      Type.Object({
+        input_tokens: Count,
+        input_tokens_details: Type.Object({ cached_tokens: Count }),
+        output_tokens: Count,
+        output_tokens_details: Type.Object({ reasoning_tokens: Count }),
+        total_tokens: Count,
+      }),
+    ),
+    metadata: orNull(Type.Record(Type.String(), Type.String())),
+  },
+  { title: 'Batch' },
+);
 
 const AWAY = failure('The records cannot be reached');
 const FAILURES = { 401: WORK_FAILURES[401], 429: failure('Too many requests'), 503: AWAY };
@@ -83,7 +86,7 @@ export const CREATE = {
     required: true,
     content: {
       'application/json': {
-        schema: plain(BatchBody),
+        schema: plain({ ...BatchBody, title: 'Batch request' }),
         examples: {
           embeddings: {
             summary: 'Lines of embeddings',

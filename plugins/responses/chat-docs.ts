@@ -19,40 +19,43 @@ const ToolCall = Type.Object({
   }),
 });
 
-const Completion = Type.Object({
-  id: Type.String({ examples: [ID] }),
-  object: Type.Literal('chat.completion'),
-  created: UnixSeconds,
-  model: Type.String({ examples: [MODEL] }),
-  choices: Type.Array(
-    Type.Object({
-      index: Type.Literal(0),
-      message: Type.Object({
-        role: Type.Literal('assistant'),
-        content: Type.Union([Type.String(), Type.Null()], { examples: ['Robin, wren, swift.'] }),
-        refusal: Type.Union([Type.String(), Type.Null()]),
-        annotations: Type.Array(Type.Object({})),
-        reasoning_content: Type.Optional(Type.String()),
-        tool_calls: Type.Optional(Type.Array(ToolCall)),
+const Completion = Type.Object(
+  {
+    id: Type.String({ examples: [ID] }),
+    object: Type.Literal('chat.completion'),
+    created: UnixSeconds,
+    model: Type.String({ examples: [MODEL] }),
+    choices: Type.Array(
+      Type.Object({
+        index: Type.Literal(0),
+        message: Type.Object({
+          role: Type.Literal('assistant'),
+          content: Type.Union([Type.String(), Type.Null()], { examples: ['Robin, wren, swift.'] }),
+          refusal: Type.Union([Type.String(), Type.Null()]),
+          annotations: Type.Array(Type.Object({})),
+          reasoning_content: Type.Optional(Type.String()),
+          tool_calls: Type.Optional(Type.Array(ToolCall)),
+        }),
+        logprobs: Type.Null(),
+        finish_reason: oneOf(['stop', 'length', 'tool_calls', 'content_filter']),
       }),
-      logprobs: Type.Null(),
-      finish_reason: oneOf(['stop', 'length', 'tool_calls', 'content_filter']),
+      { minItems: 1, maxItems: 1 },
+    ),
+    usage: Type.Object({
+      prompt_tokens: Count,
+      completion_tokens: Count,
+      total_tokens: Count,
+      prompt_tokens_details: Type.Object({ cached_tokens: Count, audio_tokens: Count }),
+      completion_tokens_details: Type.Object({
+        reasoning_tokens: Count,
+        audio_tokens: Count,
+        accepted_prediction_tokens: Count,
+        rejected_prediction_tokens: Count,
+      }),
     }),
-    { minItems: 1, maxItems: 1 },
-  ),
-  usage: Type.Object({
-    prompt_tokens: Count,
-    completion_tokens: Count,
-    total_tokens: Count,
-    prompt_tokens_details: Type.Object({ cached_tokens: Count, audio_tokens: Count }),
-    completion_tokens_details: Type.Object({
-      reasoning_tokens: Count,
-      audio_tokens: Count,
-      accepted_prediction_tokens: Count,
-      rejected_prediction_tokens: Count,
-    }),
-  }),
-});
+  },
+  { title: 'Chat completion' },
+);
 
 const chunk = (delta: object, reason: string | null = null) =>
   `data: ${JSON.stringify({
@@ -81,7 +84,7 @@ export const COMPLETE = {
     required: true,
     content: {
       'application/json': {
-        schema: plain(ChatBody),
+        schema: plain({ ...ChatBody, title: 'Chat completion request' }),
         examples: {
           text: {
             summary: 'A question',
@@ -109,7 +112,7 @@ export const COMPLETE = {
       description: 'The completion, or its chunks',
       content: {
         'application/json': { schema: plain(Completion) },
-        'text/event-stream': { schema: {}, example: STREAM },
+        'text/event-stream': { schema: { type: 'string' as const }, example: STREAM },
       },
     },
     ...WORK_FAILURES,

@@ -41,21 +41,24 @@ async function* encoded(
 
 const MODEL = 'all-minilm-l6-v2';
 const Tokens = Type.Integer({ minimum: 0, examples: [8] });
-const EmbeddingList = Type.Object({
-  object: Type.Literal('list'),
-  data: Type.Array(
-    Type.Object({
-      object: Type.Literal('embedding'),
-      index: Type.Integer({ minimum: 0, description: 'Place of its input.', examples: [0] }),
-      embedding: Type.Union([Type.Array(Type.Number()), Type.String()], {
-        description: 'Numbers, or with `base64` their bytes.',
-        examples: [[0.6, -0.8]],
+const EmbeddingList = Type.Object(
+  {
+    object: Type.Literal('list'),
+    data: Type.Array(
+      Type.Object({
+        object: Type.Literal('embedding'),
+        index: Type.Integer({ minimum: 0, description: 'Place of its input.', examples: [0] }),
+        embedding: Type.Union([Type.Array(Type.Number()), Type.String()], {
+          description: 'Numbers, or with `base64` their bytes.',
+          examples: [[0.6, -0.8]],
+        }),
       }),
-    }),
-  ),
-  model: Type.String({ examples: [MODEL] }),
-  usage: Type.Object({ prompt_tokens: Tokens, total_tokens: Tokens }),
-});
+    ),
+    model: Type.String({ examples: [MODEL] }),
+    usage: Type.Object({ prompt_tokens: Tokens, total_tokens: Tokens }),
+  },
+  { title: 'Embeddings' },
+);
 
 const DOCUMENTATION = {
   summary: 'Embeddings',
@@ -64,7 +67,7 @@ const DOCUMENTATION = {
     required: true,
     content: {
       'application/json': {
-        schema: plain(EmbedBody),
+        schema: plain({ ...EmbedBody, title: 'Embeddings request' }),
         examples: {
           text: { summary: 'A text', value: { model: MODEL, input: 'The cat sat on the mat.' } },
           texts: {

@@ -20,40 +20,47 @@ const orNull = (schema: TSchema) => Type.Union([schema, Type.Null()]);
 const Count = Type.Integer({ minimum: 0 });
 const Item = Type.Object(
   { id: Type.String(), type: Type.String() },
-  { description: 'A message, a function call, reasoning, or a call of a tool of the service.' },
+  {
+    title: 'Response item',
+    description: 'A message, a function call, reasoning, or a call of a tool of the service.',
+    additionalProperties: true,
+  },
 );
 
 /** Its fields are those of openai-wire 6.7; the ones below are what most clients read. */
-const ResponseSchema = Type.Object({
-  id: Type.String({ examples: [ID] }),
-  object: Type.Literal('response'),
-  created_at: UnixSeconds,
-  status: Type.Union(
-    ['in_progress', 'completed', 'incomplete', 'failed'].map((status) => Type.Literal(status)),
-  ),
-  completed_at: orNull(Type.Integer()),
-  error: orNull(Type.Object({ code: Type.String({ examples: ['server_error'] }), message: Type.String() })),
-  incomplete_details: orNull(Type.Object({ reason: Type.String({ examples: ['max_output_tokens'] }) })),
-  model: Type.String({ examples: [MODEL] }),
-  output: Type.Array(Item, { examples: [[MESSAGE]] }),
-  output_text: Type.Optional(Type.String({ examples: ['Robin, wren, swift.'] })),
-  instructions: orNull(Type.String()),
-  max_output_tokens: orNull(Type.Integer()),
-  previous_response_id: orNull(Type.String()),
-  temperature: Type.Number({ examples: [1] }),
-  top_p: Type.Number({ examples: [1] }),
-  tools: Type.Array(Type.Object({})),
-  metadata: Type.Object({}),
-  usage: orNull(
-    Type.Object({
-      input_tokens: Count,
-      input_tokens_details: Type.Object({ cached_tokens: Count, cache_write_tokens: Count }),
-      output_tokens: Count,
-      output_tokens_details: Type.Object({ reasoning_tokens: Count }),
-      total_tokens: Count,
-    }),
-  ),
-});
+const ResponseSchema = Type.Object(
+  {
+    id: Type.String({ examples: [ID] }),
+    object: Type.Literal('response'),
+    created_at: UnixSeconds,
+    status: Type.Union(
+      ['in_progress', 'completed', 'incomplete', 'failed'].map((status) => Type.Literal(status)),
+    ),
+    completed_at: orNull(Type.Integer()),
+    error: orNull(Type.Object({ code: Type.String({ examples: ['server_error'] }), message: Type.String() })),
+    incomplete_details: orNull(Type.Object({ reason: Type.String({ examples: ['max_output_tokens'] }) })),
+    model: Type.String({ examples: [MODEL] }),
+    output: Type.Array(Item, { examples: [[MESSAGE]] }),
+    output_text: Type.Optional(Type.String({ examples: ['Robin, wren, swift.'] })),
+    instructions: orNull(Type.String()),
+    max_output_tokens: orNull(Type.Integer()),
+    previous_response_id: orNull(Type.String()),
+    temperature: Type.Number({ examples: [1] }),
+    top_p: Type.Number({ examples: [1] }),
+    tools: Type.Array(Type.Object({})),
+    metadata: Type.Object({}),
+    usage: orNull(
+      Type.Object({
+        input_tokens: Count,
+        input_tokens_details: Type.Object({ cached_tokens: Count, cache_write_tokens: Count }),
+        output_tokens: Count,
+        output_tokens_details: Type.Object({ reasoning_tokens: Count }),
+        total_tokens: Count,
+      }),
+    ),
+  },
+  { title: 'Response' },
+);
 
 const STREAM = `event: response.output_text.delta
 data: {"type":"response.output_text.delta","sequence_number":4,"item_id":"${MESSAGE.id}","output_index":0,"content_index":0,"delta":"Robin","logprobs":[]}
@@ -88,7 +95,7 @@ export const CREATE = {
     required: true,
     content: {
       'application/json': {
-        schema: plain(ResponseBody),
+        schema: plain({ ...ResponseBody, title: 'Response request' }),
         examples: {
           text: {
             summary: 'A question',
@@ -113,7 +120,7 @@ export const CREATE = {
       description: 'The response, or its events',
       content: {
         'application/json': { schema: plain(ResponseSchema) },
-        'text/event-stream': { schema: {}, example: STREAM },
+        'text/event-stream': { schema: { type: 'string' as const }, example: STREAM },
       },
     },
     ...WORK_FAILURES,

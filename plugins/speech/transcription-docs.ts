@@ -21,7 +21,7 @@ const Json = Type.Object(
       }),
     }),
   },
-  { title: 'json' },
+  { title: 'Transcription' },
 );
 
 const Segment = Type.Object({
@@ -53,7 +53,7 @@ const Verbose = Type.Object(
     words: Type.Optional(Type.Array(Word)),
     usage: Type.Object({ type: Type.Literal('duration'), seconds: Type.Integer({ examples: [11] }) }),
   },
-  { title: 'verbose_json' },
+  { title: 'Verbose transcription' },
 );
 
 const STREAM = `data: {"type":"transcript.text.delta","delta":"Ask not"}
@@ -90,7 +90,7 @@ export function transcriptionDocumentation(task: TranscriptionTask, fileBytes: n
           'text/plain': text(
             '1\n00:00:00,000 --> 00:00:04,200\nAsk not what your country can do for you.\n\n',
           ),
-          'text/event-stream': { schema: {}, example: STREAM },
+          'text/event-stream': { schema: { type: 'string' as const }, example: STREAM },
         },
       },
       ...WORK_FAILURES,

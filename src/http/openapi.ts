@@ -4,6 +4,7 @@ import { swagger } from '@elysiajs/swagger';
 import { Elysia } from 'elysia';
 import { ERROR_KINDS, type ErrorCode, type ErrorKind, ServiceError } from '../contract/error.ts';
 import { type ErrorBody, errorBody } from './error-body.ts';
+import { namedSchemas } from './named-schemas.ts';
 import { failure } from './route-docs.ts';
 import { type SampledSchema, sampleOf } from './schema-sample.ts';
 
@@ -111,7 +112,8 @@ export function openapiRoutes(version: string) {
 /** The part of an OpenAPI document that {@link tidy} changes. */
 interface OpenApiDocument {
   tags: readonly { readonly name: string }[];
-  readonly paths: Record<string, Record<string, OpenApiOperation>>;
+  paths: Record<string, Record<string, OpenApiOperation>>;
+  readonly components: { schemas: Readonly<Record<string, unknown>> };
 }
 
 interface OpenApiOperation {
@@ -125,11 +127,12 @@ interface OpenApiOperation {
 /** The body of a request or of an answer. */
 interface OpenApiBody {
   description?: string;
+  title?: string;
   content?: Record<string, OpenApiContent>;
 }
 
 interface OpenApiContent {
-  readonly schema?: SampledSchema;
+  readonly schema?: SampledSchema & { title?: string };
   readonly examples?: object;
   example?: unknown;
 }
@@ -152,12 +155,18 @@ function tidy(document: OpenApiDocument): void {
     for (const [status, response] of Object.entries(responses)) {
       response.description ??= status.startsWith('2') ? 'The answer' : 'A refusal';
       const json = response.content?.['application/json'];
+      // The framework says of the answer what its schema says of itself.
+      if (response.title !== undefined && json?.schema !== undefined) json.schema.title = response.title;
+      delete response.title;
       if (json?.schema?.properties?.error !== undefined)
         json.example = refusalExample(status, response.description);
       tidyBody(response);
     }
     if (requestBody !== undefined) tidyBody(requestBody);
   }
+  const { value, schemas } = namedSchemas(document.paths);
+  document.paths = value;
+  document.components.schemas = schemas;
 }
 
 /** Codes that refusals of a status mostly have. */

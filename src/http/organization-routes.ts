@@ -6,18 +6,21 @@ import { keyHolderOf } from './caller.ts';
 import { readQuery } from './query.ts';
 import { json } from './route-docs.ts';
 
-const Organization = Type.Object({
-  object: Type.Literal('organization'),
-  id: Type.String({ examples: ['default'] }),
-  role: oneOf(KEY_ROLES, { description: "An admin's key makes and ends keys." }),
-  operator: Type.Boolean({ description: 'Whether the key may switch plugins of the whole service.' }),
-  key_id: Type.Optional(
-    Type.String({
-      description: 'Of the key, when it is a stored one.',
-      examples: ['key_5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f'],
-    }),
-  ),
-});
+const Organization = Type.Object(
+  {
+    object: Type.Literal('organization'),
+    id: Type.String({ examples: ['default'] }),
+    role: oneOf(KEY_ROLES, { description: "An admin's key makes and ends keys." }),
+    operator: Type.Boolean({ description: 'Whether the key may switch plugins of the whole service.' }),
+    key_id: Type.Optional(
+      Type.String({
+        description: 'Of the key, when it is a stored one.',
+        examples: ['key_5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f'],
+      }),
+    ),
+  },
+  { title: 'Organization' },
+);
 
 /** GET /v1/organization: whose key this is, and what it may do. */
 export function organizationRoutes() {

@@ -56,13 +56,16 @@ export function pageQuery(of: string, [minimum, maximum, byDefault]: readonly [n
 /** A page of a list. @param example an id. */
 export function pageOf(Item: TSchema, example: string) {
   const id = Type.Union([Type.String(), Type.Null()], { examples: [example] });
-  return Type.Object({
-    object: Type.Literal('list'),
-    data: Type.Array(Item),
-    first_id: id,
-    last_id: id,
-    has_more: Type.Boolean(),
-  });
+  return Type.Object(
+    {
+      object: Type.Literal('list'),
+      data: Type.Array(Item),
+      first_id: id,
+      last_id: id,
+      has_more: Type.Boolean(),
+    },
+    Item.title === undefined ? {} : { title: `${Item.title} page` },
+  );
 }
 
 /** What a deletion answers. */

@@ -15,7 +15,7 @@ export const ErrorSchema = t.Object(
       code: t.Union([t.String(), t.Null()], { examples: ['missing_required_parameter'] }),
     }),
   },
-  { description: 'The body of every failed request.' },
+  { title: 'Error', description: 'The body of every failed request.' },
 );
 
 /** Unix time in seconds, as OpenAI's objects have it. */

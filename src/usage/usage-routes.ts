@@ -8,21 +8,24 @@ import { ErrorSchema, UnixSeconds } from '../http/schemas.ts';
 // TypeBox's own numbers: Elysia's would also be documented as text.
 const Count = Type.Integer({ minimum: 0 });
 
-const Row = t.Object({
-  id: t.String({ examples: ['usage_5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f'] }),
-  object: t.Literal('usage.record'),
-  created_at: UnixSeconds,
-  endpoint: t.String({ examples: ['/v1/audio/speech'] }),
-  model: t.String({ examples: ['svc-tts'] }),
-  status: t.String({ description: 'completed, cancelled or failed', examples: ['completed'] }),
-  input_tokens: Count,
-  output_tokens: Count,
-  characters: t.Optional(Count),
-  audio_bytes: t.Optional(Count),
-  audio_seconds: t.Optional(Type.Number({ minimum: 0 })),
-  transcript: t.Optional(t.String({ description: 'what was heard, of endpoints that transcribe' })),
-  request_id: t.String({ examples: ['req_0d4f3c8f4f9a3d2b1c0e9f5f0c2f1e6b'] }),
-});
+const Row = t.Object(
+  {
+    id: t.String({ examples: ['usage_5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f'] }),
+    object: t.Literal('usage.record'),
+    created_at: UnixSeconds,
+    endpoint: t.String({ examples: ['/v1/audio/speech'] }),
+    model: t.String({ examples: ['svc-tts'] }),
+    status: t.String({ description: 'completed, cancelled or failed', examples: ['completed'] }),
+    input_tokens: Count,
+    output_tokens: Count,
+    characters: t.Optional(Count),
+    audio_bytes: t.Optional(Count),
+    audio_seconds: t.Optional(Type.Number({ minimum: 0 })),
+    transcript: t.Optional(t.String({ description: 'what was heard, of endpoints that transcribe' })),
+    request_id: t.String({ examples: ['req_0d4f3c8f4f9a3d2b1c0e9f5f0c2f1e6b'] }),
+  },
+  { title: 'Usage record' },
+);
 
 const Page = t.Object({
   object: t.Literal('list'),

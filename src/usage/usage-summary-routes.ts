@@ -13,25 +13,28 @@ const DAYS = { minimum: 1, maximum: 92, fallback: 30 };
 const Count = Type.Integer({ minimum: 0 });
 const Day = Type.String({ description: 'A day in UTC.', examples: ['2026-11-22'] });
 
-const Summary = t.Object({
-  object: t.Literal('usage.summary'),
-  from: Day,
-  to: Day,
-  data: t.Array(
-    t.Object({
-      day: Day,
-      endpoint: t.String({ examples: ['/v1/audio/speech'] }),
-      model: t.String({ examples: ['svc-tts'] }),
-      requests: Count,
-      failed: Type.Integer({ minimum: 0, description: 'of the requests' }),
-      input_tokens: Count,
-      output_tokens: Count,
-      characters: Count,
-      audio_seconds: Type.Number({ minimum: 0 }),
-      credits: Type.Number({ minimum: 0, description: 'what was charged' }),
-    }),
-  ),
-});
+const Summary = t.Object(
+  {
+    object: t.Literal('usage.summary'),
+    from: Day,
+    to: Day,
+    data: t.Array(
+      t.Object({
+        day: Day,
+        endpoint: t.String({ examples: ['/v1/audio/speech'] }),
+        model: t.String({ examples: ['svc-tts'] }),
+        requests: Count,
+        failed: Type.Integer({ minimum: 0, description: 'of the requests' }),
+        input_tokens: Count,
+        output_tokens: Count,
+        characters: Count,
+        audio_seconds: Type.Number({ minimum: 0 }),
+        credits: Type.Number({ minimum: 0, description: 'what was charged' }),
+      }),
+    ),
+  },
+  { title: 'Usage summary' },
+);
 
 /** GET /v1/usage/summary: sums of the caller's organization by day, endpoint and model. */
 export function usageSummaryRoutes(usage: Pick<UsageReader, 'days'>, clock: Clock) {

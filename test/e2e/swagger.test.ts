@@ -42,6 +42,7 @@ interface Operation {
 interface OpenApi {
   readonly tags: readonly { readonly name: string; readonly description?: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, object>> };
 }
 
 let service: LaunchedService;
@@ -77,7 +78,8 @@ function examplesOf(content: Content | undefined): readonly unknown[] {
 /** What is wrong with an example, undefined for a good one. */
 function exampleFault(schema: object, value: unknown): string | undefined {
   const json = JSON.stringify(schema);
-  const validate = validators.get(json) ?? ajv.compile(schema);
+  // References are to what the document holds by name.
+  const validate = validators.get(json) ?? ajv.compile({ ...schema, components: document.components });
   validators.set(json, validate);
   return validate(value) ? undefined : ajv.errorsText(validate.errors);
 }
@@ -149,6 +151,26 @@ describe('every route', () => {
       }
     }
   });
+});
+
+test('schemas have names, and each name is of one schema', () => {
+  const { schemas } = document.components;
+  expect(Object.keys(schemas)).toEqual(
+    expect.arrayContaining([
+      'Error',
+      'Batch',
+      'BatchPage',
+      'ChatCompletion',
+      'Response',
+      'NewVoice',
+      'Video',
+    ]),
+  );
+  const text = JSON.stringify([document.paths, schemas]);
+  const named = [...text.matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name);
+  expect(new Set(named)).toEqual(new Set(Object.keys(schemas)));
+  // One that is not named although it has a title differs from another that has the same.
+  expect(JSON.stringify(document.paths)).not.toMatch(/"title":"/);
 });
 
 interface FormSchema {
