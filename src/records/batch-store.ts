@@ -17,7 +17,7 @@ import type { Id } from '../contract/id.ts';
 import { chunks } from './chunks.ts';
 import { holdFile, isPresent, toRow as toFileRow } from './file-store.ts';
 import { madeBefore } from './idempotency.ts';
-import { storeBills } from './line-bills.ts';
+import { lineBills } from './line-bills.ts';
 import { lockOrganization } from './organization-lock.ts';
 import type { Records } from './records.ts';
 import type { Tables } from './tables.ts';
@@ -35,6 +35,7 @@ const RETRY_AFTER_S = 10;
  * no longer so change no row. The records belong to the caller.
  */
 export function batchStore({ db, engine }: Records): BatchStore {
+  const storeBills = lineBills(engine);
   const ofOrganization = (query: Kysely<Tables>, organization: string, id: string) =>
     query
       .selectFrom('batches')
@@ -208,7 +209,7 @@ export function batchStore({ db, engine }: Records): BatchStore {
           const rows = some.map((part) => ({ ...toPartRow(part), batch: id }));
           await transaction.insertInto('batch_parts').values(rows).execute();
         }
-        const uncovered = await storeBills(engine, transaction, bills);
+        const uncovered = await storeBills(transaction, bills);
         return { batch: toRecord(row), uncovered };
       });
     },

@@ -5,11 +5,12 @@ import type { Id } from '../contract/id.ts';
 import { chunks } from './chunks.ts';
 import { CreditLedger, type NewTransfer, settlement } from './credit-ledger.ts';
 import type { Records } from './records.ts';
+import { RowInserts } from './row-inserts.ts';
 import type { Tables } from './tables.ts';
 import { addToDays } from './usage-days.ts';
 import { toRow } from './usage-store.ts';
 
-/** Rows of one statement. */
+/** Calls of one statement. */
 const MOST_AT_ONCE = 64;
 
 /**
@@ -21,17 +22,25 @@ const MOST_AT_ONCE = 64;
  * @returns what they cost beyond what there was for them, which is not charged.
  * @throws what the engine throws when a call has its row already.
  */
-export async function storeBills(
+export type StoreBills = (transaction: Kysely<Tables>, bills: readonly LineBill[]) => Promise<MicroCredits>;
+
+/** What writes bills of lines into the tables of an engine. */
+export function lineBills(engine: Records['engine']): StoreBills {
+  const usage = new RowInserts('usage');
+  return async (transaction, bills) => {
+    await usage.insert(
+      transaction,
+      bills.map(({ record }) => toRow(record)),
+    );
+    return await charge(engine, transaction, bills);
+  };
+}
+
+async function charge(
   engine: Records['engine'],
   transaction: Kysely<Tables>,
   bills: readonly LineBill[],
 ): Promise<MicroCredits> {
-  for (const some of chunks(bills, MOST_AT_ONCE)) {
-    await transaction
-      .insertInto('usage')
-      .values(some.map(({ record }) => toRow(record)))
-      .execute();
-  }
   const held = await takeHeld(transaction, bills);
   const byOrganization = Map.groupBy(bills, ({ record }) => record.organization);
   const paid = new Map<Id<'usage'>, MicroCredits>();

@@ -26,7 +26,7 @@ import { batchStore } from './batch-store.ts';
 import { callJournal } from './call-journal.ts';
 import { creditStore } from './credit-store.ts';
 import { fileStore } from './file-store.ts';
-import { storeBills } from './line-bills.ts';
+import { lineBills } from './line-bills.ts';
 import { USAGE_OF_BEFORE } from './migrations.ts';
 import { openRecords } from './open-records.ts';
 import { organizationStore } from './organization-store.ts';
@@ -74,7 +74,7 @@ function storeCases(fresh: () => Promise<Records>): void {
         ...{ calls: callJournal(records), credits: creditStore(records), usage: usageRows(records) },
         storeBills: (bills, failing) =>
           records.db.transaction().execute(async (transaction) => {
-            const uncovered = await storeBills(records.engine, transaction, bills);
+            const uncovered = await lineBills(records.engine)(transaction, bills);
             if (failing !== undefined) throw failing;
             return uncovered;
           }),

@@ -37,8 +37,9 @@ export async function addToDays(transaction: Kysely<Tables>, used: readonly Char
   for (const each of used) {
     const row = toDay(each);
     const key = keyOf(row);
-    const before = rows.get(key);
-    rows.set(key, before === undefined ? row : sumOf(before, row));
+    const sums = rows.get(key);
+    if (sums === undefined) rows.set(key, row);
+    else for (const name of SUMS) sums[name] += row[name];
   }
   // In the same order everywhere, so that two transactions never wait for each other.
   const sorted = [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
@@ -106,9 +107,4 @@ function toDay({ record, charged }: ChargedUsage): DayRow {
 
 function keyOf({ organization, day, endpoint, model }: DayRow): string {
   return JSON.stringify([organization, day, endpoint, model]);
-}
-
-function sumOf(a: DayRow, b: DayRow): DayRow {
-  const sums = SUMS.map((name) => [name, a[name] + b[name]]);
-  return { ...a, ...Object.fromEntries(sums) };
 }

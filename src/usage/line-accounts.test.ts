@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { sharedAccounts, speechCall } from '../../test/support/usage-parts.ts';
 import type { LineBill } from '../contract/calls.ts';
 import { createMetrics } from '../http/metrics.ts';
-import { storeBills } from '../records/line-bills.ts';
+import { lineBills } from '../records/line-bills.ts';
 
 let shared: ReturnType<typeof sharedAccounts>;
 beforeEach(async () => {
@@ -18,7 +18,7 @@ const FREE = { model: 'free' };
 const checkpoint = (bills: readonly LineBill[]) =>
   shared.records.db
     .transaction()
-    .execute((transaction) => storeBills(shared.records.engine, transaction, bills));
+    .execute((transaction) => lineBills(shared.records.engine)(transaction, bills));
 
 describe('a call of a batch line', () => {
   it('with a price holds its credits until the checkpoint, which has its row and its charge', async () => {
