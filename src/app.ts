@@ -50,6 +50,8 @@ export interface AppParts {
   readonly keys: Pick<ApiKeyStore, 'create' | 'listOf' | 'revoke'>;
   readonly usage: UsageReader;
   readonly credits: Pick<CreditStore, 'balance'>;
+  /** Whether no call costs credits. */
+  readonly isFree: boolean;
   readonly registry: Pick<Registry, 'routes' | 'readiness' | 'refusal'>;
   readonly plugins: PluginSwitches;
   readonly draining: () => boolean;
@@ -90,7 +92,7 @@ export function buildApp(parts: AppParts): AnyElysia {
     .use(keyRoutes(parts.keys))
     .use(usageRoutes(parts.usage))
     .use(usageSummaryRoutes(parts.usage, clock))
-    .use(creditRoutes(parts.credits));
+    .use(creditRoutes(parts.credits, parts.isFree));
   if (parts.showMetrics) app.use(metricsRoutes(metrics, clock));
   if (parts.securityContact !== undefined) app.use(securityTxtRoutes(parts.securityContact, clock));
   for (const plugin of registry.routes) app.use(plugin);

@@ -52,6 +52,7 @@ import { voiceStore } from './records/voice-store.ts';
 import { openRedis } from './redis/open-redis.ts';
 import { type AnyPlugin, startPlugins } from './registry.ts';
 import { openTracing } from './tracing/open-tracing.ts';
+import { areFree } from './usage/prices.ts';
 import { startAccounts } from './usage/start-accounts.ts';
 
 /** What a build of the service consists of; src/main.ts names the real one. */
@@ -266,6 +267,7 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       keys,
       usage,
       credits: creditStore(records),
+      isFree: areFree(config.prices),
       registry,
       plugins: stored,
       draining: () => stopping,

@@ -19,6 +19,13 @@ describe('GET /v1/credits', () => {
     expect(await credits()).toEqual({ object: 'credits', balance: 0, reserved: 0 });
   });
 
+  it('says when calls need none', async () => {
+    const app = testApp({ prices: [{ ...SPEECH_PRICE, request: 0n, character: 0n }] });
+    const response = await app.send('/v1/credits');
+    app.close();
+    expect(await response.json()).toEqual({ object: 'credits', balance: 0, reserved: 0, free: true });
+  });
+
   it('shows what calls may still cost and what is held for those that run', async () => {
     await service.credits.grant('a', 12_500_000, 0);
     expect(await credits()).toEqual({ object: 'credits', balance: 12.5, reserved: 0 });

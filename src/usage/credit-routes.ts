@@ -7,18 +7,25 @@ import { ErrorSchema } from '../http/schemas.ts';
 import { creditNumber } from './credit-amounts.ts';
 
 // TypeBox's own numbers: Elysia's would also be documented as text.
-const Credits = t.Object({
-  object: t.Literal('credits'),
-  balance: Type.Number({ minimum: 0, description: 'what calls may still cost', examples: [12.5] }),
-  reserved: Type.Number({
-    minimum: 0,
-    description: 'what is held for calls that have not ended; no part of the balance',
-    examples: [0.25],
-  }),
-});
+const Credits = t.Object(
+  {
+    object: t.Literal('credits'),
+    balance: Type.Number({ minimum: 0, description: 'what calls may still cost', examples: [12.5] }),
+    reserved: Type.Number({
+      minimum: 0,
+      description: 'what is held for calls that have not ended; no part of the balance',
+      examples: [0.25],
+    }),
+    free: t.Optional(t.Literal(true, { description: 'there when no call costs any: CONFIG has no prices' })),
+  },
+  { title: 'Credits' },
+);
 
-/** GET /v1/credits: what the caller's organization has (contract). */
-export function creditRoutes(credits: Pick<CreditStore, 'balance'>) {
+/**
+ * GET /v1/credits: what the caller's organization has (contract).
+ * @param isFree whether no call costs any.
+ */
+export function creditRoutes(credits: Pick<CreditStore, 'balance'>, isFree: boolean) {
   return new Elysia({ name: 'credits', tags: ['usage'] }).get(
     '/v1/credits',
     async ({ request }) => {
@@ -28,6 +35,7 @@ export function creditRoutes(credits: Pick<CreditStore, 'balance'>) {
         object: 'credits' as const,
         balance: creditNumber(available),
         reserved: creditNumber(reserved),
+        ...(isFree && { free: true as const }),
       };
     },
     {

@@ -17,6 +17,11 @@ export function priceList(prices: readonly Price[]): FindPrice {
   return (call) => charged.get(key(call));
 }
 
+/** Whether no call costs anything. */
+export function areFree(prices: readonly Price[]): boolean {
+  return prices.every(isFree);
+}
+
 /** What so much costs with the fee of its request, rounded up; at most what anybody can have. */
 export function costOf(price: Price, consumed: Consumption): MicroCredits {
   const { inputTokens, outputTokens, characters = 0, audioSeconds = 0 } = consumed;

@@ -24,7 +24,7 @@ import { openSqlite } from '../../src/records/sqlite-records.ts';
 import { usageStore } from '../../src/records/usage-store.ts';
 import { Accounts } from '../../src/usage/accounts.ts';
 import { CallBooks } from '../../src/usage/call-books.ts';
-import { priceList } from '../../src/usage/prices.ts';
+import { areFree, priceList } from '../../src/usage/prices.ts';
 import { rowMetrics } from '../../src/usage/row-metrics.ts';
 import { noCallLimits, noRequestLimits } from './doubles.ts';
 import { ManualClock } from './manual-clock.ts';
@@ -103,6 +103,7 @@ export function testApp(options: TestAppOptions = {}): TestApp {
     keys,
     usage,
     credits,
+    isFree: areFree(options.prices ?? []),
     startedAt: Math.floor(clock.now() / 1000),
     registry: {
       routes: options.routes ?? [],
