@@ -6,7 +6,7 @@ import { ManualClock } from '../test/support/manual-clock.ts';
 import { seriesValue } from '../test/support/metric-values.ts';
 import { RecordingLogger } from '../test/support/recording-logger.ts';
 import type { ReadyReport } from './contract/engine.ts';
-import type { Slots } from './contract/plugin.ts';
+import type { PluginInstance, Slots } from './contract/plugin.ts';
 import type { PluginWish, PluginWishes } from './contract/plugin-switch-store.ts';
 import { createMetrics } from './http/metrics.ts';
 import { type Openers, OpenParts } from './kit/open-parts.ts';
@@ -20,6 +20,7 @@ interface Behaviour {
   readonly offers?: readonly SlotName[];
   readonly provides?: Partial<Slots>;
   readonly paths?: readonly string[];
+  readonly limits?: NonNullable<PluginInstance['limits']>;
   readonly setup?: (slots: Slots) => void | Promise<void>;
   readonly ready?: () => ReadyReport;
   readonly drain?: (until: AbortSignal) => Promise<void>;
@@ -43,6 +44,7 @@ function plugin(name: string, behaviour: Behaviour = {}, events: string[] = []):
       return {
         provides: behaviour.provides ?? offered,
         routes,
+        limits: behaviour.limits ?? new Map(),
         ready: behaviour.ready ?? (() => ({ ready: true })),
         async drain(until) {
           events.push(`drain ${name}`);
@@ -302,7 +304,8 @@ describe('a plugin that is switched', () => {
       { needs: ['tts', 'stt'], paths: ['/v1/speech/:id'], drain: () => gate.promise },
       events,
     );
-    const other = plugin('other', { needs: ['tts'], paths: ['/v1/other'] }, events);
+    const limits = new Map([['model of tts', { characters: { maximum: 9 } }]]);
+    const other = plugin('other', { needs: ['tts'], paths: ['/v1/other'], limits }, events);
     let changes = 0;
     const registry = await start([speech, other], undefined, {
       parts: new OpenParts(openers),
@@ -312,7 +315,7 @@ describe('a plugin that is switched', () => {
     });
     expect(events).toEqual(['open tts', 'open stt', 'setup speech', 'setup other']);
     expect([...registry.models.values()]).toEqual([
-      { id: 'model of tts', task: 'speech' },
+      { id: 'model of tts', task: 'speech', limits: { characters: { maximum: 9 } } },
       { id: 'model of stt', task: 'transcription' },
     ]);
     expect(registry.refusal('/v1/speech/x')).toBeUndefined();

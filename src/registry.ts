@@ -182,8 +182,11 @@ class Plugins implements Registry {
     const needs = needsOf(this.#on());
     const slots = { ...this.#given.core, ...this.#provided };
     const needed = MODEL_SLOTS.filter(([slot]) => needs.has(slot));
+    const limits = new Map(this.#on().flatMap(({ instance }) => [...(instance.limits ?? [])]));
     return new Map(
-      needed.flatMap(([slot, task]) => (slots[slot]?.ids ?? []).map((id) => [id, { id, task }] as const)),
+      needed.flatMap(([slot, task]) =>
+        (slots[slot]?.ids ?? []).map((id) => [id, { id, task, limits: limits.get(id) }] as const),
+      ),
     );
   }
 

@@ -1,5 +1,6 @@
 /** Which clips are continued, and how large their continuation is (spec 4.6, rules 1 and 2; spec 8). */
 
+import type { ModelLimits } from '../../src/contract/plugin.ts';
 import type { ClipFacts } from '../../src/contract/video.ts';
 import type { ModelWindow, SecondsRange } from './model-windows.ts';
 
@@ -42,6 +43,17 @@ export function clipFault(clip: ClipFacts, model: string, window: ModelWindow): 
     return `is ${tenths(durationS)} s long; '${model}' continues clips of ${shownRange(window.clipS)}`;
   }
   return undefined;
+}
+
+/** The rules for clips and segments that numbers tell, as GET /v1/models has them. */
+export function limitsOf({ segmentS, clipS, mostClip }: ModelWindow): ModelLimits {
+  return {
+    seconds: segmentS,
+    clip_seconds: clipS,
+    clip_sides: SIDES,
+    clip_short_side: { ...SIDES, ...(mostClip !== undefined && { maximum: mostClip }) },
+    clip_bytes: { maximum: CLIP_BYTES },
+  };
 }
 
 /**

@@ -3,8 +3,9 @@ import type { FeaturePlugin } from '../../src/contract/plugin.ts';
 import type { VideoRoom } from '../../src/contract/video-store.ts';
 import { GuardedFetch } from '../../src/http/guarded-fetch.ts';
 import { prepareUploadFolder } from '../../src/http/multipart.ts';
-import { CLIP_BYTES } from './clip-rules.ts';
+import { CLIP_BYTES, limitsOf } from './clip-rules.ts';
 import { ClipTurns } from './clip-turns.ts';
+import { windowOf } from './model-windows.ts';
 import { Pace } from './pace.ts';
 import { videoJob } from './video-job.ts';
 import { videoMetrics } from './video-metrics.ts';
@@ -60,6 +61,7 @@ export function videoPlugin(options: VideoOptions): FeaturePlugin<(typeof NEEDS)
         routes: new Elysia({ name: 'video-plugin' }).use(
           videoRoutes({ videos, pace, nowMs, folder, clipBytes: CLIP_BYTES }),
         ),
+        limits: new Map(slots.video.ids.map((id) => [id, limitsOf(windowOf(id))])),
         // What videos wait for is no reason to send requests elsewhere.
         ready: () => ({ ready: true }),
         async drain(until) {

@@ -74,10 +74,15 @@ export interface FeaturePlugin<Needs extends keyof Slots = keyof Slots, Offers e
   setup(slots: Pick<Slots, Needs>): Promise<PluginInstance<Offers>>;
 }
 
+/** Ranges of what may be asked of a model, by what they are of; both ends are allowed. */
+export type ModelLimits = Readonly<Record<string, { readonly minimum?: number; readonly maximum?: number }>>;
+
 export interface PluginInstance<Offers extends keyof Slots = never> {
   readonly provides: Pick<Slots, Offers>;
   /** A named Elysia instance, so that mounting it twice is harmless. */
   readonly routes?: AnyElysia;
+  /** What it takes with each of its models, where that is not the same for all of them: GET /v1/models tells. */
+  readonly limits?: ReadonlyMap<string, ModelLimits>;
   /** Cheap and honest; `/readyz` is the sum of these. */
   ready(): ReadyReport;
   /** Refuse new work and finish what is running, until the signal fires. */

@@ -1,6 +1,7 @@
+import { Type } from '@sinclair/typebox';
 import { Elysia, t } from 'elysia';
 import { ServiceError } from '../contract/error.ts';
-import type { ModelTable } from '../contract/plugin.ts';
+import type { ModelLimits, ModelTable } from '../contract/plugin.ts';
 import { oneOf } from '../kit/schema-error.ts';
 import { ErrorSchema, UnixSeconds } from './schemas.ts';
 
@@ -12,15 +13,30 @@ export type ModelTask = (typeof MODEL_TASKS)[number];
 export interface ListedModel {
   readonly id: string;
   readonly task: ModelTask;
+  readonly limits?: ModelLimits | undefined;
 }
 
-const Model = t.Object({
-  id: t.String({ examples: ['svc-tts'] }),
-  object: t.Literal('model'),
-  created: UnixSeconds,
-  owned_by: t.String({ examples: ['system'] }),
-  task: oneOf(MODEL_TASKS, { description: 'What it is for.' }),
-});
+const Model = t.Object(
+  {
+    id: t.String({ examples: ['svc-tts'] }),
+    object: t.Literal('model'),
+    created: UnixSeconds,
+    owned_by: t.String({ examples: ['system'] }),
+    task: oneOf(MODEL_TASKS, { description: 'What it is for.' }),
+    limits: t.Optional(
+      t.Record(
+        t.String(),
+        t.Object({ minimum: t.Optional(Type.Number()), maximum: t.Optional(Type.Number()) }),
+        {
+          description:
+            'What it takes, where models of its task differ. Of video models: `seconds` of the new segment; `clip_seconds`, `clip_sides` and `clip_short_side` in pixels, `clip_bytes` of what is continued.',
+          examples: [{ seconds: { minimum: 4, maximum: 15 }, clip_seconds: { minimum: 2, maximum: 15 } }],
+        },
+      ),
+    ),
+  },
+  { title: 'Model' },
+);
 
 /**
  * GET /v1/models and /v1/models/{id}, as in OpenAI's SDK.
@@ -28,9 +44,10 @@ const Model = t.Object({
  * @param created Unix seconds at which the list was made.
  */
 export function modelRoutes(listed: readonly ListedModel[], created: number) {
-  const models = listed.map(({ id, task }) => ({
+  const models = listed.map(({ id, task, limits }) => ({
     ...{ id, object: 'model' as const, created, owned_by: 'system' },
     task,
+    ...(limits && { limits }),
   }));
   return new Elysia({ name: 'models', tags: ['models'] })
     .get('/v1/models', () => ({ object: 'list' as const, data: models }), {

@@ -1,21 +1,16 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
 import {
-  type ConsoleOptions,
+  consoleTests,
   expectAccessible,
   expectNoSidewaysScroll,
-  HAS_CHROMIUM,
-  launchBrowser,
-  type OpenConsole,
-  openConsole,
   PHONE_WIDTH,
   screenshot,
 } from '../support/console-browser.ts';
-import { type LaunchedService, launchService } from '../support/launcher.ts';
-import { needs } from '../support/needs.ts';
+import { launchService } from '../support/launcher.ts';
 import { smallClip } from '../support/video-service.ts';
 
 /** The page of videos in a real browser, with the embedded model: from a small clip to a segment that plays. */
@@ -24,29 +19,12 @@ const PATIENCE = { timeout: 120_000 };
 const PROMPT = 'The camera pans on over the harbour.';
 
 let clip: Uint8Array<ArrayBuffer>;
-let service: LaunchedService;
-let browser: Browser;
-beforeAll(async () => {
-  if (!HAS_CHROMIUM) return;
+const opened = consoleTests('/video', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'console-video-'));
   clip = await smallClip(folder);
   await rm(folder, { recursive: true });
-  service = await launchService({ config: '', env: { PLUGINS: 'video' } });
-  browser = await launchBrowser();
-}, 180_000);
-afterAll(async () => {
-  await browser?.close();
-  await service?.stop();
+  return { service: await launchService({ config: '', env: { PLUGINS: 'video' } }) };
 });
-
-beforeEach((context) => needs(context, HAS_CHROMIUM, 'Chromium'));
-
-/** The page, until the test has ended. */
-async function opened(options: ConsoleOptions = {}): Promise<OpenConsole> {
-  const open = await openConsole(browser, service.baseUrl, { path: '/video', ...options });
-  onTestFinished(() => open.close());
-  return open;
-}
 
 async function chooseClip(page: Page, name = 'small.mp4', bytes = clip): Promise<void> {
   await page.getByRole('button', { name: 'Continue a clip' }).click();
@@ -67,6 +45,9 @@ test('a clip becomes a segment, which plays beside it and after it', { timeout: 
   await expectAccessible(page);
   await chooseClip(page);
   await page.getByText('400x300, 2.0 s').waitFor();
+  // As GET /v1/models tells.
+  await page.getByText('Continues clips of 2 to 15 s.').waitFor();
+  await page.getByText('The new segment alone: 4 to 15 s.').waitFor();
   await page.getByLabel('Prompt').fill(PROMPT);
   await expectAccessible(page);
   await screenshot(page, 'video-new');

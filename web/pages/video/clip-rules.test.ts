@@ -1,22 +1,20 @@
 import { describe, expect, test } from 'vitest';
-import { CLIP_BYTES, clipFault } from '../../../plugins/video/clip-rules.ts';
-import { windowOf as servedWindow } from '../../../plugins/video/model-windows.ts';
+import { CLIP_BYTES, clipFault, limitsOf } from '../../../plugins/video/clip-rules.ts';
+import { windowOf } from '../../../plugins/video/model-windows.ts';
 import type { ClipFacts } from '../../../src/contract/video.ts';
-import { clipHint, type LocalClip, windowOf } from './clip-rules.ts';
+import { clipHint, type LocalClip, shownRange } from './clip-rules.ts';
 
 const MODELS = ['vid-2.0-mini', 'vid-2.0-fast', 'vid-2.0', 'vid-2.5', 'some-upstream'];
 
-test.each(MODELS)('the window of %s is that of the service', (model) => {
-  const { segmentS, clipS, mostClip } = servedWindow(model);
-  expect(windowOf(model)).toEqual({ segmentS, clipS, mostClip });
-});
+/** As GET /v1/models has it. */
+const served = (id: string) => ({ id, limits: limitsOf(windowOf(id)) });
 
 /** What the service says of a clip with these facts and nothing else wrong. */
 function refused({ bytes, picture }: Required<LocalClip>, model: string): boolean {
   const { width, height, seconds } = picture;
   const facts = { container: 'mp4', videoCodec: 'avc', audio: undefined, fps: 24 } as unknown as ClipFacts;
   const clip = { ...facts, width, height, durationS: seconds, lengthBytes: bytes };
-  return clipFault(clip, model, servedWindow(model)) !== undefined;
+  return clipFault(clip, model, windowOf(model)) !== undefined;
 }
 
 describe('what is hinted at is what the service refuses', () => {
@@ -43,12 +41,28 @@ describe('what is hinted at is what the service refuses', () => {
     ['a minute', clip(640, 360, 60)],
   ];
   test.each(clips)('%s', (_, each) => {
-    const hinted = MODELS.map((model) => clipHint(each, model) !== undefined);
+    const hinted = MODELS.map((model) => clipHint(each, served(model)) !== undefined);
     expect(hinted).toEqual(MODELS.map((model) => refused(each, model)));
   });
 });
 
 test('what the browser cannot read is not judged but by its length', () => {
-  expect(clipHint({ bytes: 1000 }, 'vid-2.0')).toBeUndefined();
-  expect(clipHint({ bytes: CLIP_BYTES + 1 }, 'vid-2.0')).toMatch(/at most 209715200/);
+  expect(clipHint({ bytes: 1000 }, served('vid-2.0'))).toBeUndefined();
+  expect(clipHint({ bytes: CLIP_BYTES + 1 }, served('vid-2.0'))).toMatch(/at most 209715200/);
+  const endless = { bytes: 1000, picture: { width: 640, height: 360, seconds: Infinity } };
+  expect(clipHint(endless, served('vid-2.0'))).toBeUndefined();
+});
+
+test('a service that tells no limits is asked itself', () => {
+  expect(
+    clipHint({ bytes: 1e12, picture: { width: 1, height: 1, seconds: 1e6 } }, { id: 'm' }),
+  ).toBeUndefined();
+});
+
+test.each([
+  [{ minimum: 2, maximum: 15 }, '2 to 15'],
+  [{ maximum: 9 }, 'at most 9'],
+  [{ minimum: 2 }, 'at least 2'],
+])('a range in words: %j', (range, words) => {
+  expect(shownRange(range)).toBe(words);
 });

@@ -1,36 +1,27 @@
 /**
- * What each model continues (plugins/video/README.md), so that a clip that cannot be used is told before it is sent.
- * The service alone decides. Pure.
+ * What a model continues, as `GET /v1/models` tells, so that a clip that cannot be used is told before it is sent. The
+ * service alone decides. Pure.
  */
 
-interface SecondsRange {
-  readonly minimum: number;
-  readonly maximum: number;
+export interface Range {
+  readonly minimum?: number;
+  readonly maximum?: number;
 }
 
-export interface ModelWindow {
-  /** Length of the new segment. */
-  readonly segmentS: SecondsRange;
-  /** Length of the clip. */
-  readonly clipS: SecondsRange;
-  /** Shorter side of the largest clip, in pixels; undefined: any. */
-  readonly mostClip: number | undefined;
+/** A model as the service lists it. */
+export interface VideoModel {
+  readonly id: string;
+  readonly limits?: {
+    /** Length of the new segment. */
+    readonly seconds?: Range;
+    readonly clip_seconds?: Range;
+    /** Of either side, in pixels. */
+    readonly clip_sides?: Range;
+    readonly clip_short_side?: Range;
+    readonly clip_bytes?: Range;
+  };
 }
 
-const SHORT = { segmentS: { minimum: 4, maximum: 15 }, clipS: { minimum: 2, maximum: 15 } };
-const WINDOWS: Readonly<Record<string, ModelWindow>> = {
-  'vid-2.0-mini': { ...SHORT, mostClip: 720 },
-  'vid-2.0-fast': { ...SHORT, mostClip: 720 },
-  'vid-2.5': { segmentS: { minimum: 4, maximum: 30 }, clipS: { minimum: 2, maximum: 30 }, mostClip: 1080 },
-};
-
-/** The window of a model; one that is not known has that of `vid-2.0`. */
-export function windowOf(model: string): ModelWindow {
-  return WINDOWS[model] ?? { ...SHORT, mostClip: undefined };
-}
-
-const MOST_BYTES = 209_715_200;
-const SIDES = { minimum: 300, maximum: 6000 };
 /** About one frame, by which clips may be longer or shorter. */
 const FRAME_S = 1 / 24;
 
@@ -42,24 +33,31 @@ export interface LocalClip {
 }
 
 /** What the service would refuse in a clip for a model; undefined: nothing that can be seen from here. */
-export function clipHint({ bytes, picture }: LocalClip, model: string): string | undefined {
-  if (bytes > MOST_BYTES) return `The file has ${bytes} bytes; the service takes at most ${MOST_BYTES}.`;
+export function clipHint({ bytes, picture }: LocalClip, { id, limits = {} }: VideoModel): string | undefined {
+  if (!isWithin(limits.clip_bytes, bytes)) {
+    return `The file has ${bytes} bytes; the service takes ${shownRange(limits.clip_bytes)}.`;
+  }
   if (picture === undefined) return undefined;
-  const { clipS, mostClip } = windowOf(model);
   const { width, height, seconds } = picture;
-  const sides = [width, height];
-  if (sides.some((side) => side < SIDES.minimum || side > SIDES.maximum)) {
-    return `The clip is ${width}x${height}; its sides must be of ${SIDES.minimum} to ${SIDES.maximum} pixels.`;
+  if (!isWithin(limits.clip_sides, width) || !isWithin(limits.clip_sides, height)) {
+    return `The clip is ${width}x${height}; its sides must be of ${shownRange(limits.clip_sides)} pixels.`;
   }
-  if (mostClip !== undefined && Math.min(...sides) > mostClip) {
-    return `The clip is ${width}x${height}; ${model} continues clips whose shorter side is at most ${mostClip} pixels.`;
+  if (!isWithin(limits.clip_short_side, Math.min(width, height))) {
+    return `The clip is ${width}x${height}; ${id} continues clips with a shorter side of ${shownRange(limits.clip_short_side)} pixels.`;
   }
-  if (seconds < clipS.minimum - FRAME_S || seconds > clipS.maximum + FRAME_S) {
-    return `The clip is ${seconds.toFixed(1)} s long; ${model} continues clips of ${shownRange(clipS)}.`;
+  if (!isWithin(limits.clip_seconds, seconds, FRAME_S)) {
+    return `The clip is ${seconds.toFixed(1)} s long; ${id} continues clips of ${shownRange(limits.clip_seconds)} s.`;
   }
   return undefined;
 }
 
-export function shownRange({ minimum, maximum }: SecondsRange): string {
-  return `${minimum} to ${maximum} s`;
+/** `2 to 15`, `at most 720`; both ends are allowed. */
+export function shownRange({ minimum, maximum }: Range = {}): string {
+  if (minimum === undefined) return `at most ${maximum}`;
+  return maximum === undefined ? `at least ${minimum}` : `${minimum} to ${maximum}`;
+}
+
+/** @param slack by which a value may be outside. A length that the browser does not know is in no range's way. */
+function isWithin({ minimum = 0, maximum = Infinity }: Range = {}, value: number, slack = 0): boolean {
+  return !Number.isFinite(value) || (value >= minimum - slack && value <= maximum + slack);
 }

@@ -20,7 +20,7 @@ import { ModelPicker } from '../../parts/model-picker.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { useObjectUrl } from '../../parts/use-object-url.ts';
 import { clipMemory, type Origin } from './clip-memory.ts';
-import { clipHint, type LocalClip, shownRange, windowOf } from './clip-rules.ts';
+import { clipHint, type LocalClip, shownRange, type VideoModel } from './clip-rules.ts';
 import {
   type ExtendForm,
   type ExtensionFaults,
@@ -78,10 +78,17 @@ export function NewVideo(props: {
     }
   };
   const isRunning = progress !== undefined;
-  const { segmentS, clipS } = windowOf(form.model);
+  const { value: model } = useLoad(
+    async (signal) => {
+      if (form.model === '') return undefined;
+      return client.get<VideoModel>(`v1/models/${encodeURIComponent(form.model)}`, { signal });
+    },
+    [client, form.model],
+  );
+  const { seconds, clip_seconds: clipSeconds } = model?.limits ?? {};
   return (
     <Panel title="Continue a clip">
-      <Source form={form} onChange={change} fault={faults.video} isRunning={isRunning} />
+      <Source form={form} model={model} onChange={change} fault={faults.video} isRunning={isRunning} />
       <Group align="flex-start" grow preventGrowOverflow={false}>
         <div>
           <ModelPicker
@@ -91,15 +98,15 @@ export function NewVideo(props: {
             disabled={isRunning}
           />
           <Text size="xs" c={faults.model === undefined ? 'dimmed' : 'error'} mt={4}>
-            {faults.model ?? `Continues clips of ${shownRange(clipS)}.`}
+            {faults.model ?? (clipSeconds && `Continues clips of ${shownRange(clipSeconds)} s.`)}
           </Text>
         </div>
         <NumberInput
           label="Seconds of the new segment"
           inputWrapperOrder={['label', 'input', 'description', 'error']}
-          description={`The new segment alone: ${shownRange(segmentS)}.`}
-          min={segmentS.minimum}
-          max={segmentS.maximum}
+          description={seconds && `The new segment alone: ${shownRange(seconds)} s.`}
+          min={seconds?.minimum ?? 1}
+          {...(seconds?.maximum !== undefined && { max: seconds.maximum })}
           allowDecimal={false}
           value={form.seconds}
           onChange={(value) => change({ seconds: typeof value === 'number' ? value : '' })}
@@ -144,11 +151,12 @@ function originOf({ source, file, video }: ExtendForm): Origin {
 
 function Source(props: {
   readonly form: ExtendForm;
+  readonly model: VideoModel | undefined;
   readonly onChange: (changes: Partial<ExtendForm>) => void;
   readonly fault: string | undefined;
   readonly isRunning: boolean;
 }) {
-  const { form, onChange, fault, isRunning } = props;
+  const { form, model, onChange, fault, isRunning } = props;
   return (
     <>
       <SegmentedControl
@@ -174,7 +182,7 @@ function Source(props: {
             error={fault}
             disabled={isRunning}
           />
-          {form.file !== undefined && <LocalPreview file={form.file} model={form.model} />}
+          {form.file !== undefined && <LocalPreview file={form.file} model={model} />}
         </>
       )}
       {form.source === 'video' && (
@@ -196,7 +204,7 @@ function Source(props: {
 }
 
 /** The chosen clip, and what the service would not take of it, as far as the browser sees. */
-function LocalPreview({ file, model }: { readonly file: File; readonly model: string }) {
+function LocalPreview({ file, model }: { readonly file: File; readonly model: VideoModel | undefined }) {
   const address = useObjectUrl(file);
   const [clip, setClip] = useState<LocalClip>({ bytes: file.size });
   const [isUnreadable, setUnreadable] = useState(false);
@@ -204,7 +212,7 @@ function LocalPreview({ file, model }: { readonly file: File; readonly model: st
     setClip({ bytes: file.size });
     setUnreadable(false);
   }, [file]);
-  const hint = clipHint(clip, model);
+  const hint = model && clipHint(clip, model);
   const { picture } = clip;
   return (
     <div>
@@ -225,7 +233,8 @@ function LocalPreview({ file, model }: { readonly file: File; readonly model: st
       )}
       {picture !== undefined && (
         <Text size="xs" c="dimmed">
-          {picture.width}x{picture.height}, {picture.seconds.toFixed(1)} s
+          {picture.width}x{picture.height}
+          {Number.isFinite(picture.seconds) && `, ${picture.seconds.toFixed(1)} s`}
         </Text>
       )}
       {isUnreadable && (

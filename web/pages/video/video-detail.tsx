@@ -82,7 +82,7 @@ export function VideoDetail(props: {
       >
         <FaultNote fault={fault ?? segment.fault} onRetry={fault ? reload : segment.reload} />
         {video.metadata !== null && (
-          <Alert color="blue" variant="light" p="xs" title="How this model works">
+          <Alert color="blue" variant="light" role="note" p="xs" title="How this model works">
             {video.metadata.note}
           </Alert>
         )}
