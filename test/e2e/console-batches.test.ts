@@ -1,20 +1,15 @@
 import { readFile } from 'node:fs/promises';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
 import { createBatch, type ResultLine, uploadInput } from '../support/batch-service.ts';
 import {
-  type ConsoleOptions,
+  consoleTests,
   expectAccessible,
   expectNoSidewaysScroll,
-  HAS_CHROMIUM,
-  launchBrowser,
-  type OpenConsole,
-  openConsole,
   PHONE_WIDTH,
   screenshot,
 } from '../support/console-browser.ts';
 import { type LaunchedService, launchService, NO_RECOGNISER, NO_SPEAKER } from '../support/launcher.ts';
-import { needs } from '../support/needs.ts';
 
 /** The page of batches in a real browser, with the real model for embeddings and a language model that is away. */
 
@@ -27,25 +22,10 @@ model = "none"
 const PATIENCE = { timeout: 60_000 };
 
 let service: LaunchedService;
-let browser: Browser;
-beforeAll(async () => {
-  if (!HAS_CHROMIUM) return;
+const opened = consoleTests('/batches', async () => {
   service = await launchService({ config: CONFIG, env: { PLUGINS: 'batch,responses' } });
-  browser = await launchBrowser();
-}, 180_000);
-afterAll(async () => {
-  await browser?.close();
-  await service?.stop();
+  return { service };
 });
-
-beforeEach((context) => needs(context, HAS_CHROMIUM, 'Chromium'));
-
-/** The page, until the test has ended. */
-async function opened(options: ConsoleOptions = {}): Promise<OpenConsole> {
-  const open = await openConsole(browser, service.baseUrl, { path: '/batches', ...options });
-  onTestFinished(() => open.close());
-  return open;
-}
 
 const line = (id: string, changes: object = {}) =>
   JSON.stringify({

@@ -1,14 +1,12 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import type { Browser, Locator, Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import type { Locator, Page } from 'playwright-core';
+import { afterAll, describe, expect, test } from 'vitest';
 import {
   type ConsoleOptions,
+  consoleTests,
   expectAccessible,
   expectNoSidewaysScroll,
-  HAS_CHROMIUM,
-  launchBrowser,
   type OpenConsole,
-  openConsole,
   PHONE_WIDTH,
   screenshot,
 } from '../support/console-browser.ts';
@@ -22,7 +20,6 @@ import {
   NO_SPEAKER,
   SERVICE_KEY,
 } from '../support/launcher.ts';
-import { needs } from '../support/needs.ts';
 
 /** The playground of responses in a real browser, with the real language model, and one that does as it is told. */
 
@@ -36,12 +33,15 @@ const WRITER = [
   { say: 'Tea is hot: https://tea.example/' },
 ] as const;
 
+let service: LaunchedService;
 let writer: FakeUpstream;
 let search: ReturnType<typeof fakeSearxng>;
-let service: LaunchedService;
-let browser: Browser;
-beforeAll(async () => {
-  if (!HAS_CHROMIUM) return;
+// After the service, which is closed first.
+afterAll(async () => {
+  await writer?.close();
+  await search?.close();
+});
+const openPage = consoleTests('/responses', async () => {
   writer = startFakeUpstream();
   writer.answer(({ messages }) => written(messages as readonly { role: string }[]));
   search = fakeSearxng(() => searxngAnswer([{ url: 'https://tea.example/', title: 'Tea', content: 'Hot.' }]));
@@ -54,13 +54,7 @@ beforeAll(async () => {
     [web_search]
     url = "${search.url}"`;
   service = await launchService({ config, env: { PLUGINS: 'responses' } });
-  browser = await launchBrowser();
-}, 300_000);
-afterAll(async () => {
-  await browser?.close();
-  await service?.stop();
-  await writer?.close();
-  await search?.close();
+  return { service };
 });
 
 /** The step of {@link WRITER} that comes after so many results of tools. */
@@ -76,12 +70,9 @@ function written(messages: readonly { readonly role: string }[]): Response {
   return portionAnswer([eventText(chatChunk({ role: 'assistant', ...delta }), end, usageChunk(9, 3))]);
 }
 
-beforeEach((context) => needs(context, HAS_CHROMIUM, 'Chromium'));
-
-/** The page, until the test has ended; it chooses the language model by itself. */
+/** The page; it chooses the language model by itself. */
 async function opened(options: ConsoleOptions = {}): Promise<OpenConsole> {
-  const open = await openConsole(browser, service.baseUrl, { path: '/responses', ...options });
-  onTestFinished(() => open.close());
+  const open = await openPage(options);
   const model = open.page.getByRole('combobox', { name: 'Model' });
   await expect.poll(() => model.inputValue(), PATIENCE).toMatch(/smollm2/);
   // The same words each time.

@@ -1,13 +1,9 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, type TestContext, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import {
-  CHROMIUM,
+  consoleTests,
   expectAccessible,
   expectNoSidewaysScroll,
-  HAS_CHROMIUM,
-  launchBrowser,
-  type OpenConsole,
-  openConsole,
   PHONE_WIDTH,
   screenshot,
 } from '../support/console-browser.ts';
@@ -18,7 +14,6 @@ import {
   OTHER_KEY,
   SERVICE_KEY,
 } from '../support/launcher.ts';
-import { needs } from '../support/needs.ts';
 
 /** The console's shell, and its pages about the organization, in a real browser. */
 
@@ -37,30 +32,10 @@ const PAGES = [
 const OWN = { usage: 'Usage', keys: 'API keys', plugins: 'Plugins', 'no-such-page': 'No such page' };
 
 let service: LaunchedService;
-let browser: Browser;
-beforeAll(async () => {
-  if (!HAS_CHROMIUM) return;
+const open = consoleTests('/', async () => {
   service = await launchService({ config: `operators = ["a"]\n${NO_MODELS}` });
-  browser = await launchBrowser();
-}, 300_000);
-afterAll(async () => {
-  await browser?.close();
-  await service?.stop();
+  return { service };
 });
-
-let opened: OpenConsole | undefined;
-beforeEach((context: TestContext) => needs(context, HAS_CHROMIUM, `Chromium at ${CHROMIUM}`));
-afterEach(async () => {
-  await opened?.close();
-  opened = undefined;
-});
-
-async function open(
-  ...args: Parameters<typeof openConsole> extends [unknown, unknown, ...infer Rest] ? Rest : never
-) {
-  opened = await openConsole(browser, service.baseUrl, ...args);
-  return opened;
-}
 
 const heading = (page: Page) => page.getByRole('heading', { level: 1 });
 
@@ -197,14 +172,11 @@ describe('the shell', () => {
         });
       },
     });
-    try {
-      opened = await openConsole(browser, `${proxy.url.origin}/voice`, { path: '/keys' });
-      await heading(opened.page).filter({ hasText: 'API keys' }).waitFor();
-      expect(opened.asked.filter((address) => !address.startsWith(`${proxy.url.origin}/voice/`))).toEqual([]);
-      expect(opened.faults).toEqual([]);
-    } finally {
-      await proxy.stop(true);
-    }
+    onTestFinished(() => proxy.stop(true));
+    const { page, asked, faults } = await open({ baseUrl: `${proxy.url.origin}/voice`, path: '/keys' });
+    await heading(page).filter({ hasText: 'API keys' }).waitFor();
+    expect(asked.filter((address) => !address.startsWith(`${proxy.url.origin}/voice/`))).toEqual([]);
+    expect(faults).toEqual([]);
   });
 });
 
