@@ -13,9 +13,10 @@ const USAGE = `Usage: bun run models <command>
 
 const config = loadConfig();
 const stop = new AbortController();
-process.once('SIGINT', () =>
-  stop.abort(new Error('Stopped. What has arrived is kept; the next fetch continues it.')),
-);
+const onSignal = () =>
+  stop.abort(new Error('Stopped. What has arrived is kept; the next fetch continues it.'));
+process.once('SIGINT', onSignal);
+process.once('SIGTERM', onSignal);
 
 /** @returns the exit code. */
 async function main([command, ...ids]: readonly string[]): Promise<number> {

@@ -5,6 +5,7 @@
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDiskFull, isUnwritable } from '../models/source-error.ts';
 import { sha256 } from '../src/engines/content-hash.ts';
 import { withFileLock } from '../src/engines/file-lock.ts';
 
@@ -138,6 +139,16 @@ async function bringModels(extraEngines: readonly string[]): Promise<string> {
   return `${files} files in ${config.modelsDir} have their sha256, ${fetched} fetched`;
 }
 
+/** Errors of the steps are written for people; anything that is not foreseen is a fault here and shows its stack. */
+function textOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const forPeople = ['SetupError', 'ConfigError', 'ModelFetchError'];
+  if (stop.signal.aborted || forPeople.includes(error.name)) return error.message;
+  if (isUnwritable(error)) return `${error.message}. Give this user the right to write to ${root}.`;
+  if (isDiskFull(error)) return `${error.message}. Free some space on the disk that holds ${root}.`;
+  return error.stack ?? error.message;
+}
+
 function log(line: string): void {
   process.stderr.write(`setup: ${line}\n`);
 }
@@ -145,11 +156,6 @@ function log(line: string): void {
 try {
   await main(process.argv.slice(2));
 } catch (error) {
-  // Errors of the steps are written for people; anything else is a fault here and shows its stack.
-  const forPeople = ['SetupError', 'ConfigError', 'ModelFetchError'];
-  const known = stop.signal.aborted || (error instanceof Error && forPeople.includes(error.name));
-  const text =
-    error instanceof Error ? (known ? error.message : (error.stack ?? error.message)) : String(error);
-  process.stderr.write(`setup failed: ${text}\n`);
+  process.stderr.write(`setup failed: ${textOf(error)}\n`);
   process.exitCode = stop.signal.aborted ? 130 : 1;
 }

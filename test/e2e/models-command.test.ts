@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from 'node:fs/promises';
+import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { cachedFilePath, catalog, catalogEntry } from '../../src/engines/model-files.ts';
@@ -62,6 +62,22 @@ describe('bun run models', () => {
     expect(exitCode).toBe(code);
     expect(stderr).toMatch(message);
   });
+});
+
+test('the set-up says in one line where it cannot write', async () => {
+  const checkout = await tempDir();
+  for (const path of ['scripts/setup.ts', 'models/source-error.ts', 'src/engines', 'src/kit']) {
+    await cp(join(root, path), join(checkout, path), { recursive: true });
+  }
+  // A folder that is nobody's to write to, not even root's.
+  await symlink('/sys/kernel', join(checkout, '.cache'));
+  const child = Bun.spawn([process.execPath, join(checkout, 'scripts/setup.ts')], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  expect(await child.stderr.text()).toMatch(
+    /^setup failed: E\w+: .*setup\.lock'\. Give this user the right to write to .*\n$/,
+  );
+  expect(await child.exited).toBe(1);
 });
 
 test('the set-up refuses an unknown purpose before it does anything', async () => {
