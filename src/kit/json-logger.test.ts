@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ServiceError } from '../contract/error.ts';
+import { ServiceError, StartError } from '../contract/error.ts';
 import { jsonLogger } from './json-logger.ts';
 
 function record(level = 'info') {
@@ -45,7 +45,9 @@ describe('an error', () => {
       'request failed',
       new ServiceError('upstream', 'the engine is gone', { code: 'upstream_error' }),
     );
-    const [foreign, ours] = lines().map(({ error }) => error as Record<string, unknown>);
+    // A plugin that is switched on while the process serves fails with it, too.
+    log.error('plugin failed to start', new StartError('the file x.onnx is missing'));
+    const [foreign, ours, start] = lines().map(({ error }) => error as Record<string, unknown>);
     expect(foreign).toMatchObject({
       class: 'TypeError',
       stack: expect.arrayContaining([expect.stringMatching(/^at /)]),
@@ -55,6 +57,7 @@ describe('an error', () => {
       code: 'upstream_error',
       message: 'the engine is gone',
     });
+    expect(start).toMatchObject({ class: 'StartError', message: 'the file x.onnx is missing' });
     expect(text.join('')).not.toMatch(/private|two lines/);
   });
 

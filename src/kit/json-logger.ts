@@ -1,5 +1,5 @@
 import { type DestinationStream, type Logger as Pino, pino } from 'pino';
-import { ServiceError } from '../contract/error.ts';
+import { ServiceError, StartError } from '../contract/error.ts';
 import type { LogFields, Logger } from '../contract/logger.ts';
 
 /** A logger that owns its output. */
@@ -75,7 +75,7 @@ function describeError(error: unknown, depth = 0): ErrorFields {
   if (!(error instanceof Error)) return { class: typeof error };
   const fields: ErrorFields = { class: error.name, stack: frames(error) };
   if ('code' in error && typeof error.code === 'string') fields.code = error.code;
-  if (error instanceof ServiceError) fields.message = error.message;
+  if (error instanceof ServiceError || error instanceof StartError) fields.message = error.message;
   if (error.cause !== undefined && depth < MAX_CAUSES) fields.cause = describeError(error.cause, depth + 1);
   return fields;
 }
