@@ -52,6 +52,21 @@ describe('signing in', () => {
     await page.getByRole('heading', { name: 'API keys' }).waitFor();
   });
 
+  test('says which keys can be none, and tries again what the service could not be asked', async () => {
+    const { page, context } = await open({ key: undefined, path: '/keys' });
+    const field = page.getByLabel('API key', { exact: true });
+    await field.fill('sk-abc…');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').filter({ hasText: 'letters, digits and signs of ASCII' }).waitFor();
+    await context.setOffline(true);
+    await field.fill(SERVICE_KEY);
+    await page.keyboard.press('Enter');
+    await page.getByText('The service cannot be reached.').waitFor();
+    await context.setOffline(false);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await heading(page).filter({ hasText: 'API keys' }).waitFor();
+  });
+
   test('lasts as long as the tab, and leaves the key nowhere else', async () => {
     const { page, context, asked, faults } = await open({ path: '/usage' });
     await page.reload();
@@ -149,7 +164,10 @@ describe('the shell', () => {
       await expectNoSidewaysScroll(page);
       await screenshot(page, `${name}-phone`);
     }
+    const links = page.getByRole('navigation', { name: 'Pages' }).getByRole('link');
+    expect(await links.count()).toBe(0);
     await page.getByRole('button', { name: 'Open the navigation' }).click();
+    await expect.poll(() => links.count()).toBe(PAGES.length + 2);
     await expectAccessible(page);
     await screenshot(page, 'navigation-phone');
     await page.getByRole('link', { name: 'Usage' }).click();
@@ -197,7 +215,10 @@ describe('keys', () => {
     await page.emulateMedia({ colorScheme: 'light' });
     const models = () => fetch(`${service.baseUrl}/v1/models`, { headers: bearer(key) });
     expect((await models()).status).toBe(200);
+    // It is not shown again, so only its buttons close it.
+    await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Done' }).click();
+    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('New key');
     expect(await page.content()).not.toContain(key);
 
     await page.getByRole('button', { name: 'End the key Reception' }).click();
@@ -206,6 +227,9 @@ describe('keys', () => {
     await expectAccessible(page);
     await screenshot(page, 'end-key-dark');
     await page.getByRole('button', { name: 'Keep' }).click();
+    await expect
+      .poll(() => page.evaluate(`document.activeElement.getAttribute('aria-label')`))
+      .toBe('End the key Reception');
     expect((await models()).status).toBe(200);
     await page.getByRole('button', { name: 'End the key Reception' }).click();
     await page.getByRole('button', { name: 'End key' }).click();
@@ -219,9 +243,24 @@ describe('keys', () => {
     const { page } = await open({ key: OTHER_KEY, path: '/keys' });
     const rows = page.getByRole('row').filter({ hasText: 'member' });
     await expect.poll(() => rows.count()).toBe(20);
-    await page.getByRole('button', { name: 'Show more' }).click();
-    await expect.poll(() => rows.count()).toBe(21);
-    expect(await page.getByRole('button', { name: 'Show more' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Older' }).click();
+    await expect.poll(() => rows.count()).toBe(1);
+    expect(await page.getByRole('button', { name: 'Older' }).isDisabled()).toBe(true);
+    await page.getByRole('button', { name: 'Newer' }).click();
+    await expect.poll(() => rows.count()).toBe(20);
+  });
+
+  test('a new one can be taken by hand where the browser lets no page copy', async () => {
+    const { page } = await open({ path: '/keys' });
+    // As over plain http from another machine.
+    await page.addInitScript('delete Navigator.prototype.clipboard');
+    await page.reload();
+    await page.getByRole('button', { name: 'New key' }).click();
+    await page.getByRole('button', { name: 'Make key' }).click();
+    const shown = page.getByRole('dialog').getByLabel('Key', { exact: true });
+    await shown.waitFor();
+    await expect.poll(() => page.evaluate('getSelection().toString()')).toBe(await shown.inputValue());
+    expect(await page.getByRole('button', { name: 'Copy' }).count()).toBe(0);
   });
 
   test("a member's key sees keys, and makes and ends none", async () => {
@@ -250,9 +289,13 @@ describe('usage', () => {
     await page.getByRole('img', { name: 'Requests by day and endpoint' }).waitFor();
     const requests = page.getByRole('region', { name: 'Last requests' });
     await requests.getByText('failed').first().waitFor();
-    await requests.getByPlaceholder('All endpoints').click();
-    await page.getByRole('option', { name: 'POST /v1/embeddings' }).click();
-    await requests.getByText('No requests yet.').waitFor();
+    await page.getByText('none needed').waitFor();
+    const endpoint = requests.getByPlaceholder('All endpoints');
+    await endpoint.click();
+    expect(await page.getByRole('option').allTextContents()).toEqual(['/v1/audio/speech']);
+    await page.getByRole('option', { name: '/v1/audio/speech' }).click();
+    await expect.poll(() => endpoint.inputValue()).toBe('/v1/audio/speech');
+    await requests.getByText('failed').first().waitFor();
     await page.getByText('90 days').click();
     await page.getByText('Model', { exact: true }).first().click();
     await page.getByRole('img', { name: 'Requests by day and model' }).waitFor();

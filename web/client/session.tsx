@@ -17,13 +17,18 @@ export interface Entrance {
   /** Why the last key was not taken, or why this one was given up. */
   readonly fault: ServiceFault | string | undefined;
   signIn(key: string): void;
+  /** Tries the last key again, which may be good: the service could not say. */
+  readonly retry: (() => void) | undefined;
 }
 
 /** In this tab only, and gone with it: a key is never written where it outlives the tab. */
 const KEY_NAME = 'console.key';
 
+/** What a header takes: visible characters of ASCII. */
+const CAN_BE_KEY = /^[\x21-\x7e]+$/;
+
 type State =
-  | { readonly phase: 'out'; readonly fault?: ServiceFault | string }
+  | { readonly phase: 'out'; readonly fault?: ServiceFault | string; readonly unjudged?: string }
   | { readonly phase: 'trying'; readonly key: string }
   | { readonly phase: 'in'; readonly client: ServiceClient; readonly organization: Organization };
 
@@ -62,8 +67,7 @@ export function SessionProvider(props: {
         if (abort.signal.aborted) return;
         const fault = toFault(error);
         if (fault.status === 401) leave('The service does not know this key.');
-        // It may be good: loading the page again tries it again.
-        else setState({ phase: 'out', fault });
+        else setState({ phase: 'out', fault, unjudged: tried });
       },
     );
     return () => abort.abort();
@@ -75,10 +79,14 @@ export function SessionProvider(props: {
   }, [state, leave]);
 
   if (session === undefined) {
+    const out = state.phase === 'out' ? state : undefined;
+    const signIn = (key: string) => {
+      if (CAN_BE_KEY.test(key)) setState({ phase: 'trying', key });
+      else leave('A key has only letters, digits and signs of ASCII; this one has something else.');
+    };
     return props.entrance({
-      isTrying: state.phase === 'trying',
-      fault: state.phase === 'out' ? state.fault : undefined,
-      signIn: (key) => setState({ phase: 'trying', key }),
+      ...{ isTrying: state.phase === 'trying', fault: out?.fault, signIn },
+      retry: out?.unjudged === undefined ? undefined : () => signIn(out.unjudged),
     });
   }
   return <SessionContext value={session}>{props.children}</SessionContext>;

@@ -1,6 +1,9 @@
 import { ActionIcon, Box, Code, CopyButton } from '@mantine/core';
 import { Icon } from './icon.tsx';
 
+/** Browsers let a page copy where nobody on the way can change it: over https, and on the machine itself. */
+export const CAN_COPY = 'clipboard' in navigator;
+
 /** Code or JSON as it is, with a button that copies it. */
 export function CodeBlock(props: { readonly text: string; readonly label: string }) {
   return (
@@ -23,8 +26,9 @@ export function CodeBlock(props: { readonly text: string; readonly label: string
   );
 }
 
-/** A small button that copies a text and says that it did. */
+/** A small button that copies a text and says that it did; nothing where the browser does not let it. */
 export function CopyAction(props: { readonly text: string; readonly label: string }) {
+  if (!CAN_COPY) return null;
   return (
     <CopyButton value={props.text} timeout={2000}>
       {({ copied, copy }) => (

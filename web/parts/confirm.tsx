@@ -1,6 +1,7 @@
-import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { Button, Group, Stack, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { type ServiceFault, toFault } from '../client/service-fault.ts';
+import { Dialog } from './dialog.tsx';
 import { FaultNote } from './fault-note.tsx';
 
 /** Asks before something that cannot be taken back; stays open with the fault when it does not work. */
@@ -26,7 +27,7 @@ export function Confirm(props: {
     }
   };
   return (
-    <Modal opened onClose={props.onClose} title={props.title} closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Dialog onClose={props.onClose} title={props.title}>
       <Stack>
         <Text size="sm">{props.text}</Text>
         <FaultNote fault={fault} />
@@ -39,6 +40,6 @@ export function Confirm(props: {
           </Button>
         </Group>
       </Stack>
-    </Modal>
+    </Dialog>
   );
 }

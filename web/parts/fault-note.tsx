@@ -11,10 +11,13 @@ export function FaultNote(props: {
   if (fault === undefined) return null;
   const about = [fault.status > 0 && `status ${fault.status}`, fault.code, fault.param, fault.requestId];
   return (
-    <Alert color="red" variant="light" role="alert" icon={<Icon name="warning" />} p="sm">
+    <Alert color="red" variant="light" role="group" icon={<Icon name="warning" />} p="sm">
       <Group justify="space-between" align="flex-start" gap="sm">
         <div>
-          <Text size="sm">{fault.message}</Text>
+          {/* Alone: what is asked again and again fails each time as another request, which nobody wants to hear. */}
+          <Text size="sm" role="alert">
+            {fault.message}
+          </Text>
           <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
             {about.filter(Boolean).join(' · ')}
           </Text>

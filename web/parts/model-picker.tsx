@@ -12,6 +12,9 @@ interface Model {
   readonly task: ModelTask;
 }
 
+/** The page is of little use without them, so they are asked for again until they come. */
+const AGAIN_MS = 3000;
+
 /** Chooses one of the service's models for a task; the first one until a person chose. */
 export function ModelPicker(props: {
   readonly task: ModelTask;
@@ -37,6 +40,7 @@ export function ModelPicker(props: {
       return ids;
     },
     [client, task],
+    { whileMs: (ids) => (ids === undefined ? AGAIN_MS : undefined) },
   );
   return (
     <Select

@@ -8,6 +8,8 @@ export interface Paging {
   readonly after: string | undefined;
   older(lastId: string): void;
   newer(): void;
+  /** To the first page: the list is another one now, or has something new. */
+  newest(): void;
 }
 
 export function usePaging(): Paging {
@@ -16,6 +18,7 @@ export function usePaging(): Paging {
     after: afters.at(-1),
     older: (lastId) => setAfters((before) => [...before, lastId]),
     newer: () => setAfters((before) => before.slice(0, -1)),
+    newest: () => setAfters([]),
   };
 }
 

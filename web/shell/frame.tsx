@@ -53,7 +53,7 @@ export function Frame({ children }: { readonly children: ReactNode }) {
           <Account />
         </Group>
       </AppShell.Header>
-      <AppShell.Navbar aria-label="Pages" p="xs">
+      <AppShell.Navbar aria-label="Pages" p="xs" className={isOpen ? undefined : classes.closed}>
         <Group h={40} px="xs" justify="space-between" wrap="nowrap">
           <Text fw={600}>Voice service</Text>
           <Burger opened onClick={close} size="sm" hiddenFrom="sm" aria-label="Close the navigation" />

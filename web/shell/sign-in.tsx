@@ -4,7 +4,7 @@ import type { Entrance } from '../client/session.tsx';
 import { FaultNote } from '../parts/fault-note.tsx';
 
 /** Asks for a key. */
-export function SignIn({ isTrying, fault, signIn }: Entrance) {
+export function SignIn({ isTrying, fault, signIn, retry }: Entrance) {
   const [key, setKey] = useState('');
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -28,6 +28,7 @@ export function SignIn({ isTrying, fault, signIn }: Entrance) {
             value={key}
             onChange={(event) => setKey(event.currentTarget.value)}
             error={typeof fault === 'string' ? fault : undefined}
+            errorProps={{ role: 'alert' }}
             autoComplete="off"
             spellCheck={false}
             autoFocus
@@ -35,7 +36,7 @@ export function SignIn({ isTrying, fault, signIn }: Entrance) {
             withAsterisk={false}
             visibilityToggleButtonProps={{ 'aria-label': 'Show the key', tabIndex: 0 }}
           />
-          {typeof fault === 'object' && <FaultNote fault={fault} />}
+          {typeof fault === 'object' && <FaultNote fault={fault} onRetry={retry} />}
           <Button type="submit" loading={isTrying}>
             Sign in
           </Button>

@@ -7,6 +7,7 @@ import { Confirm } from '../../parts/confirm.tsx';
 import { FaultNote } from '../../parts/fault-note.tsx';
 import { Figure } from '../../parts/figure.tsx';
 import { Panel } from '../../parts/panel.tsx';
+import { WideTable } from '../../parts/wide-table.tsx';
 import { countWords, secondsWords, timeWords } from '../../parts/words.ts';
 import { canCancel, hasEnded, statusWords, timeline } from './batch-view.ts';
 import type { Batch, BatchFault } from './batch-wire.ts';
@@ -143,7 +144,7 @@ function Metadata({ metadata }: { readonly metadata: Readonly<Record<string, str
 function Faults({ faults }: { readonly faults: readonly BatchFault[] }) {
   return (
     <Panel title="What is wrong with the input">
-      <Table.ScrollContainer minWidth={480}>
+      <WideTable label="Faults" minWidth={480}>
         <Table verticalSpacing={6}>
           <Table.Thead>
             <Table.Tr>
@@ -164,7 +165,7 @@ function Faults({ faults }: { readonly faults: readonly BatchFault[] }) {
             ))}
           </Table.Tbody>
         </Table>
-      </Table.ScrollContainer>
+      </WideTable>
     </Panel>
   );
 }

@@ -1,13 +1,14 @@
 import { Badge, Button, Group, Table, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useSession } from '../../client/session.tsx';
-import { useList } from '../../client/use-list.ts';
+import { useLoad } from '../../client/use-load.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { FaultNote } from '../../parts/fault-note.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { MoreButton } from '../../parts/more-button.tsx';
 import { Page } from '../../parts/page.tsx';
+import { Pager, usePaging } from '../../parts/pager.tsx';
+import { WideTable } from '../../parts/wide-table.tsx';
 import { timeWords } from '../../parts/words.ts';
 import type { ApiKey } from './api-key.ts';
 import { NewKey } from './new-key.tsx';
@@ -15,9 +16,22 @@ import { NewKey } from './new-key.tsx';
 /** Keys of the organization: who has some, a new one, the end of one. */
 export default function KeysPage() {
   const { client, organization } = useSession();
-  const keys = useList<ApiKey>('v1/keys', { limit: 20 });
+  const paging = usePaging();
+  const { after } = paging;
+  const {
+    value: keys,
+    fault,
+    reload,
+  } = useLoad(
+    (signal) => client.list<ApiKey>('v1/keys', { signal, query: { limit: 20, after } }),
+    [client, after],
+  );
   const [isMaking, setMaking] = useState(false);
   const [ending, setEnding] = useState<ApiKey>();
+  const showNewest = () => {
+    paging.newest();
+    reload();
+  };
   const isAdmin = organization.role === 'admin';
 
   return (
@@ -37,12 +51,12 @@ export default function KeysPage() {
           You are signed in with a member's key. An admin's makes and ends keys.
         </Text>
       )}
-      <FaultNote fault={keys.fault} onRetry={keys.reload} />
-      {keys.items?.length === 0 && (
+      <FaultNote fault={fault} onRetry={reload} />
+      {keys?.data.length === 0 && (
         <Empty text="No keys are stored. Fixed keys, of the setting API_KEYS, are not listed here." />
       )}
-      {keys.items !== undefined && keys.items.length > 0 && (
-        <Table.ScrollContainer minWidth={320}>
+      {keys !== undefined && keys.data.length > 0 && (
+        <WideTable label="Keys" minWidth={320}>
           <Table verticalSpacing="sm">
             <Table.Thead>
               <Table.Tr>
@@ -55,7 +69,7 @@ export default function KeysPage() {
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
-              {keys.items.map((key) => (
+              {keys.data.map((key) => (
                 <KeyRow
                   key={key.id}
                   apiKey={key}
@@ -65,10 +79,10 @@ export default function KeysPage() {
               ))}
             </Table.Tbody>
           </Table>
-        </Table.ScrollContainer>
+        </WideTable>
       )}
-      <MoreButton list={keys} />
-      {isMaking && <NewKey onMade={keys.reload} onClose={() => setMaking(false)} />}
+      <Pager paging={paging} page={keys} />
+      {isMaking && <NewKey onMade={showNewest} onClose={() => setMaking(false)} />}
       {ending !== undefined && (
         <Confirm
           title="End this key?"
@@ -81,7 +95,7 @@ export default function KeysPage() {
           action="End key"
           onConfirm={async () => {
             await client.delete(`v1/keys/${ending.id}`);
-            keys.reload();
+            reload();
           }}
           onClose={() => setEnding(undefined)}
         />
@@ -106,7 +120,7 @@ function KeyRow(props: {
     <Table.Tr>
       <Table.Td>
         <Group gap="xs">
-          <Text size="sm" {...(apiKey.name === null && { c: 'dimmed' })}>
+          <Text size="sm" {...(apiKey.name === null && { c: 'dimmed' })} style={{ overflowWrap: 'anywhere' }}>
             {apiKey.name ?? 'No name'}
           </Text>
           <Text size="sm" c="dimmed" ff="monospace" hiddenFrom="sm">

@@ -1,7 +1,9 @@
-import { Alert, Button, CopyButton, Group, Modal, Radio, Stack, Text, TextInput } from '@mantine/core';
+import { Alert, Button, CopyButton, Group, Radio, Stack, Text, TextInput } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { type ServiceFault, toFault } from '../../client/service-fault.ts';
 import { useSession } from '../../client/session.tsx';
+import { CAN_COPY } from '../../parts/code-block.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
 import { FaultNote, faultOfField } from '../../parts/fault-note.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import type { ApiKey, MadeKey } from './api-key.ts';
@@ -10,13 +12,10 @@ import type { ApiKey, MadeKey } from './api-key.ts';
 export function NewKey(props: { readonly onMade: () => void; readonly onClose: () => void }) {
   const [made, setMade] = useState<MadeKey>();
   return (
-    <Modal
-      opened
+    <Dialog
       onClose={props.onClose}
       title={made === undefined ? 'New key' : 'The new key'}
-      // A click beside it must not lose a key that is shown once.
-      closeOnClickOutside={made === undefined}
-      closeButtonProps={{ 'aria-label': 'Close' }}
+      isKept={made !== undefined}
     >
       {made === undefined ? (
         <Wish
@@ -28,7 +27,7 @@ export function NewKey(props: { readonly onMade: () => void; readonly onClose: (
       ) : (
         <Shown made={made} onClose={props.onClose} />
       )}
-    </Modal>
+    </Dialog>
   );
 }
 
@@ -91,22 +90,25 @@ function Shown({ made, onClose }: { readonly made: MadeKey; readonly onClose: ()
         label={made.name ?? 'Key'}
         value={made.key}
         readOnly
+        autoFocus={!CAN_COPY}
         onFocus={(event) => event.currentTarget.select()}
         styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
       />
       <Group justify="flex-end" gap="xs">
-        <CopyButton value={made.key} timeout={3000}>
-          {({ copied, copy }) => (
-            <Button
-              variant="default"
-              leftSection={<Icon name={copied ? 'check' : 'copy'} />}
-              onClick={copy}
-              data-autofocus
-            >
-              {copied ? 'Copied' : 'Copy'}
-            </Button>
-          )}
-        </CopyButton>
+        {CAN_COPY && (
+          <CopyButton value={made.key} timeout={3000}>
+            {({ copied, copy }) => (
+              <Button
+                variant="default"
+                leftSection={<Icon name={copied ? 'check' : 'copy'} />}
+                onClick={copy}
+                autoFocus
+              >
+                {copied ? 'Copied' : 'Copy'}
+              </Button>
+            )}
+          </CopyButton>
+        )}
         <Button onClick={onClose}>Done</Button>
       </Group>
     </Stack>

@@ -1,6 +1,7 @@
-import { Button, Group, Modal, Stack, TextInput } from '@mantine/core';
+import { Button, Group, Stack, TextInput } from '@mantine/core';
 import { type SubmitEvent, useState } from 'react';
 import { type ServiceFault, toFault } from '../../client/service-fault.ts';
+import { Dialog } from '../../parts/dialog.tsx';
 import { FaultNote } from '../../parts/fault-note.tsx';
 import type { Talk } from './use-conversation.ts';
 
@@ -28,12 +29,7 @@ export function OpenStored({
     }
   };
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      title="Open a stored response"
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
+    <Dialog onClose={onClose} title="Open a stored response">
       <form onSubmit={open}>
         <Stack>
           <TextInput
@@ -52,6 +48,6 @@ export function OpenStored({
           </Group>
         </Stack>
       </form>
-    </Modal>
+    </Dialog>
   );
 }

@@ -1,33 +1,41 @@
 import { Badge, Code, Select, Table } from '@mantine/core';
 import { useState } from 'react';
-import { useList } from '../../client/use-list.ts';
+import { useSession } from '../../client/session.tsx';
+import { useLoad } from '../../client/use-load.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { FaultNote } from '../../parts/fault-note.tsx';
-import { MoreButton } from '../../parts/more-button.tsx';
+import { Pager, usePaging } from '../../parts/pager.tsx';
 import { Panel } from '../../parts/panel.tsx';
+import { WideTable } from '../../parts/wide-table.tsx';
 import { countWords, timeWords } from '../../parts/words.ts';
 import type { UsageRow } from './usage-wire.ts';
 
-/** Labels of the service's usage rows. */
-const ENDPOINTS = [
-  '/v1/audio/speech',
-  '/v1/audio/transcriptions',
-  '/v1/audio/translations',
-  'POST /v1/voices/partner',
-  'POST /v1/transcribers/partner',
-  'POST /v1/chat/completions',
-  'POST /v1/embeddings',
-  'POST /v1/responses',
-  'POST /v1/audio/voices',
-  'POST /v1/videos/extensions',
-];
-
 const COLORS = { completed: 'green', cancelled: 'gray', failed: 'red' } as const;
 
-/** The last requests, newest first. */
-export function RequestTable() {
+/**
+ * The last requests, newest first.
+ * @param props.endpoints labels that were used, of which one can be chosen.
+ */
+export function RequestTable({ endpoints }: { readonly endpoints: readonly string[] }) {
+  const { client } = useSession();
   const [endpoint, setEndpoint] = useState<string | null>(null);
-  const rows = useList<UsageRow>('v1/usage', { limit: 20, endpoint: endpoint ?? undefined });
+  const paging = usePaging();
+  const { after } = paging;
+  const {
+    value: rows,
+    fault,
+    reload,
+  } = useLoad(
+    (signal) => {
+      const query = { limit: 20, after, endpoint: endpoint ?? undefined };
+      return client.list<UsageRow>('v1/usage', { signal, query });
+    },
+    [client, after, endpoint],
+  );
+  const choose = (chosen: string | null) => {
+    setEndpoint(chosen);
+    paging.newest();
+  };
   return (
     <Panel
       title="Last requests"
@@ -35,18 +43,23 @@ export function RequestTable() {
         <Select
           aria-label="Endpoint"
           placeholder="All endpoints"
-          data={ENDPOINTS}
+          data={
+            endpoints.includes(endpoint ?? '') || endpoint === null
+              ? [...endpoints]
+              : [...endpoints, endpoint]
+          }
           value={endpoint}
-          onChange={setEndpoint}
+          onChange={choose}
           clearable
+          clearButtonProps={{ 'aria-label': 'Show all endpoints' }}
           w={260}
         />
       }
     >
-      <FaultNote fault={rows.fault} onRetry={rows.reload} />
-      {rows.items?.length === 0 && <Empty text="No requests yet." />}
-      {rows.items !== undefined && rows.items.length > 0 && (
-        <Table.ScrollContainer minWidth={820}>
+      <FaultNote fault={fault} onRetry={reload} />
+      {rows?.data.length === 0 && <Empty text="No requests yet." />}
+      {rows !== undefined && rows.data.length > 0 && (
+        <WideTable label="Requests" minWidth={820}>
           <Table>
             <Table.Thead>
               <Table.Tr>
@@ -61,7 +74,7 @@ export function RequestTable() {
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
-              {rows.items.map((row) => (
+              {rows.data.map((row) => (
                 <Table.Tr key={row.id}>
                   <Table.Td>{timeWords(row.created_at)}</Table.Td>
                   <Table.Td>{row.endpoint}</Table.Td>
@@ -87,9 +100,9 @@ export function RequestTable() {
               ))}
             </Table.Tbody>
           </Table>
-        </Table.ScrollContainer>
+        </WideTable>
       )}
-      <MoreButton list={rows} />
+      <Pager paging={paging} page={rows} />
     </Panel>
   );
 }

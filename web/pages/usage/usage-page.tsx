@@ -7,6 +7,7 @@ import { FaultNote } from '../../parts/fault-note.tsx';
 import { Figure } from '../../parts/figure.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
+import { WideTable } from '../../parts/wide-table.tsx';
 import { countWords, creditWords, secondsWords } from '../../parts/words.ts';
 import { RequestTable } from './request-table.tsx';
 import { UsageBars } from './usage-bars.tsx';
@@ -41,9 +42,7 @@ export default function UsagePage() {
       <FaultNote fault={credits.fault} onRetry={credits.reload} />
       <FaultNote fault={summary.fault} onRetry={summary.reload} />
       <SimpleGrid cols={{ base: 2, xs: 3, md: 6 }}>
-        <Figure name="Credits left">
-          {credits.value === undefined ? '–' : creditWords(credits.value.balance)}
-        </Figure>
+        <Figure name="Credits left">{creditsLeft(credits.value)}</Figure>
         <Figure name="Held for running work">
           {credits.value === undefined ? '–' : creditWords(credits.value.reserved)}
         </Figure>
@@ -58,9 +57,15 @@ export default function UsagePage() {
           <Totals totals={totals} />
         </Panel>
       )}
-      <RequestTable />
+      <RequestTable endpoints={[...new Set(totals.map(({ endpoint }) => endpoint))].sort()} />
     </Page>
   );
+}
+
+/** What calls may still cost; nothing that runs out where they cost nothing. */
+function creditsLeft(credits: Credits | undefined): string {
+  if (credits === undefined) return '–';
+  return credits.free && credits.balance === 0 ? 'none needed' : creditWords(credits.balance);
 }
 
 function Chart({ summary }: { readonly summary: UsageSummary }) {
@@ -104,7 +109,7 @@ function Chart({ summary }: { readonly summary: UsageSummary }) {
 
 function Totals({ totals }: { readonly totals: readonly UsageTotal[] }) {
   return (
-    <Table.ScrollContainer minWidth={760}>
+    <WideTable label="Sums" minWidth={760}>
       <Table>
         <Table.Thead>
           <Table.Tr>
@@ -133,7 +138,7 @@ function Totals({ totals }: { readonly totals: readonly UsageTotal[] }) {
           ))}
         </Table.Tbody>
       </Table>
-    </Table.ScrollContainer>
+    </WideTable>
   );
 }
 

@@ -39,4 +39,6 @@ export interface UsageSummary {
 export interface Credits {
   readonly balance: number;
   readonly reserved: number;
+  /** There when no call costs any. */
+  readonly free?: true;
 }

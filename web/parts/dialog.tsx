@@ -1,0 +1,27 @@
+import { Modal } from '@mantine/core';
+import { type ReactNode, useEffect, useState } from 'react';
+
+/** A dialog that is open while it is drawn; at its end the focus goes back to where it was before. */
+export function Dialog(props: {
+  readonly title: string;
+  readonly onClose: () => void;
+  /** Whether only its buttons close it, since what it shows is not shown again. */
+  readonly isKept?: boolean;
+  readonly children: ReactNode;
+}) {
+  const { title, onClose, isKept = false, children } = props;
+  const [before] = useState(() => document.activeElement);
+  useEffect(() => () => before instanceof HTMLElement && before.focus(), [before]);
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={title}
+      closeOnClickOutside={!isKept}
+      closeOnEscape={!isKept}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      {children}
+    </Modal>
+  );
+}
