@@ -130,6 +130,19 @@ describe('a batch from a file', () => {
   });
 });
 
+test('a result that is too long to be shown is there to be downloaded', async () => {
+  const many = Array.from({ length: 20 }, (_, index) => `Text ${index}.`);
+  const input = await uploadInput(
+    service,
+    `${line('a', { body: { model: 'all-minilm-l6-v2', input: many } })}\n`,
+  );
+  const { id } = await createBatch(service, input, '/v1/embeddings');
+  const { page } = await opened({ path: `/batches/${id}` });
+  await page.getByText('Its first line is too long to be shown here').waitFor(PATIENCE);
+  const [result] = results(await downloaded(page, 'Download results'));
+  expect(result?.response?.body).toMatchObject({ data: expect.objectContaining({ length: 20 }) });
+});
+
 test('a batch from texts that are typed runs until it is cancelled', async () => {
   const { page, faults } = await opened();
   await page.getByRole('button', { name: 'New batch' }).click();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { INPUT_FILE_BYTES } from '../../../src/contract/file-store.ts';
-import { beginningOf, PREVIEW_BYTES, PREVIEW_LINES, previewOf } from './input-preview.ts';
+import { beginningOf, beginningOfText, PREVIEW_BYTES, PREVIEW_LINES, previewOf } from './input-preview.ts';
 
 const line = (id: string, more: object = {}) =>
   JSON.stringify({ custom_id: id, body: { model: 'm', input: 'x' }, ...more });
@@ -60,4 +60,7 @@ test('only the beginning of a file is read, and a line that was cut is no fault'
   const one = await beginningOf(new Blob([line('a', { note: 'x'.repeat(PREVIEW_BYTES) })]));
   expect(previewOf(one)).toMatchObject({ lines: [{ number: 1, hint: undefined }], hint: undefined });
   expect(await beginningOf(new Blob([line('a')]))).toMatchObject({ isWhole: true });
+  const text = await long.text();
+  expect(beginningOfText(text, long.size)).toEqual(beginning);
+  expect(beginningOfText('é', 2)).toEqual({ text: 'é', size: 2, isWhole: true });
 });

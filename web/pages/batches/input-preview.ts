@@ -35,6 +35,11 @@ export interface BeginningOfFile {
   readonly isWhole: boolean;
 }
 
+/** The beginning of a text that is to be a file of so many bytes. */
+export function beginningOfText(text: string, size: number): BeginningOfFile {
+  return { text: text.slice(0, PREVIEW_BYTES), size, isWhole: text.length <= PREVIEW_BYTES };
+}
+
 /** Reads the beginning of a file. */
 export async function beginningOf(file: Blob): Promise<BeginningOfFile> {
   const text = await file.slice(0, PREVIEW_BYTES).text();
@@ -57,10 +62,9 @@ export function previewOf({ text, size, isWhole }: BeginningOfFile): Preview {
       hint: isCut ? undefined : hintOf(line, ids),
     };
   });
-  const urls = filled.map(({ line }) => addressOf(line));
   return {
     lines: shown,
-    endpoint: ENDPOINTS.find((endpoint) => endpoint === urls.find((url) => url !== undefined)),
+    endpoint: endpointOf(filled),
     hint: fileHint(size, filled.length),
   };
 }
@@ -83,9 +87,13 @@ function hintOf(line: string, ids: Set<string>): string | undefined {
   return undefined;
 }
 
-function addressOf(line: string): string | undefined {
-  const url = objectOf(line)?.url;
-  return typeof url === 'string' ? url : undefined;
+/** What the first line with an address names. */
+function endpointOf(lines: readonly { readonly line: string }[]): Endpoint | undefined {
+  for (const { line } of lines) {
+    const url = objectOf(line)?.url;
+    if (typeof url === 'string') return ENDPOINTS.find((endpoint) => endpoint === url);
+  }
+  return undefined;
 }
 
 function objectOf(line: string): Readonly<Record<string, unknown>> | undefined {

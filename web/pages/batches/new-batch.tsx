@@ -1,5 +1,5 @@
 import { Button, Group, Progress, Select, Tabs, Textarea } from '@mantine/core';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import { isAbort, type ServiceFault, toFault } from '../../client/service-fault.ts';
 import { useSession } from '../../client/session.tsx';
 import { FaultNote } from '../../parts/fault-note.tsx';
@@ -7,7 +7,7 @@ import { FileDrop } from '../../parts/file-drop.tsx';
 import { ModelPicker } from '../../parts/model-picker.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { type Batch, ENDPOINTS, type Endpoint, type StoredFile } from './batch-wire.ts';
-import { beginningOf, type Preview, previewOf } from './input-preview.ts';
+import { beginningOf, beginningOfText, type Preview, previewOf } from './input-preview.ts';
 import { linesOf } from './line-maker.ts';
 import { MetadataEditor, type Pair } from './metadata-editor.tsx';
 import { PreviewLines } from './preview-lines.tsx';
@@ -26,7 +26,7 @@ function writtenInput(texts: string, endpoint: Endpoint, model: string | undefin
   if (model === undefined) return undefined;
   const text = linesOf(texts, endpoint, model);
   const file = new File([text], 'lines.jsonl', { type: 'application/jsonl' });
-  return { file, preview: previewOf({ text, size: file.size, isWhole: true }) };
+  return { file, preview: previewOf(beginningOfText(text, file.size)) };
 }
 
 /** From a file, or from texts that are typed here, to a batch. */
@@ -43,7 +43,9 @@ export function NewBatch({ onMade }: { readonly onMade: (id: string) => void }) 
   const running = useRef<AbortController>(undefined);
   useEffect(() => () => running.current?.abort(), []);
 
-  const input = way === 'file' ? chosen : writtenInput(texts, endpoint, model);
+  // Texts may be many, and this page is drawn with every step of the upload.
+  const written = useMemo(() => writtenInput(texts, endpoint, model), [texts, endpoint, model]);
+  const input = way === 'file' ? chosen : written;
   const choose = async (file: File) => {
     const preview = previewOf(await beginningOf(file));
     setChosen({ file, preview });

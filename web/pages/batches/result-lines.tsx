@@ -3,10 +3,12 @@ import { useState } from 'react';
 import { type ServiceFault, toFault } from '../../client/service-fault.ts';
 import { useSession } from '../../client/session.tsx';
 import { useLoad } from '../../client/use-load.ts';
+import { Empty } from '../../parts/empty.tsx';
 import { FaultNote } from '../../parts/fault-note.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { saveFile } from '../../parts/save-file.ts';
+import { WideTable } from '../../parts/wide-table.tsx';
 import { RESULT_BYTES, resultsOf } from './result-preview.ts';
 
 /** A result file: its first lines, and a button to have all of it. */
@@ -33,8 +35,9 @@ export function ResultLines(props: { readonly title: string; readonly file: stri
       actions={<Download path={path} name={name} label={`Download ${title.toLowerCase()}`} />}
     >
       <FaultNote fault={fault} onRetry={reload} />
-      {lines !== undefined && (
-        <Table.ScrollContainer minWidth={420} mah="22rem">
+      {lines?.length === 0 && <Empty text="Its first line is too long to be shown here; the file has it." />}
+      {lines !== undefined && lines.length > 0 && (
+        <WideTable label={`${title}: first lines`} minWidth={420} maxHeight="22rem">
           <Table verticalSpacing={6} layout="fixed">
             <Table.Thead>
               <Table.Tr>
@@ -62,7 +65,7 @@ export function ResultLines(props: { readonly title: string; readonly file: stri
               ))}
             </Table.Tbody>
           </Table>
-        </Table.ScrollContainer>
+        </WideTable>
       )}
     </Panel>
   );
