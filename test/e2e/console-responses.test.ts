@@ -253,6 +253,30 @@ test('tools of the service show what they were asked and what came of it', { tim
   expect(faults).toEqual([]);
 });
 
+test('an answer whose stream ends in its middle says so', { timeout: 120_000 }, async () => {
+  const proxy = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: cutShort });
+  onTestFinished(() => proxy.stop(true));
+  const open = await openConsole(browser, proxy.url.origin, { path: '/responses' });
+  onTestFinished(() => open.close());
+  const { page } = open;
+  await page.getByRole('combobox', { name: 'Model' }).click();
+  await page.getByRole('option', { name: 'writer' }).click();
+  await ask(page, 'What is tea?');
+  await turn(page, 1).getByText('The answer broke off').waitFor(PATIENCE);
+  await ended(turn(page, 1), 'broken off');
+});
+
+/** The service, of whose streams only the first event comes. */
+async function cutShort(request: Request): Promise<Response> {
+  const { pathname, search } = new URL(request.url);
+  const answer = await fetch(`${service.baseUrl}${pathname}${search}`, {
+    ...{ method: request.method, headers: request.headers, body: request.body, decompress: false },
+  });
+  if (!answer.headers.get('content-type')?.startsWith('text/event-stream')) return answer;
+  const [event] = (await answer.text()).split('\n\n');
+  return new Response(`${event}\n\n`, { headers: { 'content-type': 'text/event-stream' } });
+}
+
 test('an answer keeps to a schema, and its code for curl does the same', { timeout: 300_000 }, async () => {
   const { page, faults } = await opened();
   await page.getByRole('combobox', { name: 'Format' }).click();

@@ -110,6 +110,11 @@ export function folded(view: ResponseView, event: StreamEvent): ResponseView {
   }
 }
 
+/** Whether a stream has told all of its response with this event. */
+export function endsResponse({ type }: StreamEvent): boolean {
+  return /^response\.(completed|incomplete|failed)$/.test(type);
+}
+
 /** What a part says. */
 export function textOf(part: ContentPart): string {
   return part.type === 'refusal' ? part.refusal : part.text;

@@ -1,9 +1,10 @@
 import { useEffect, useReducer, useRef, useState } from 'react';
 import type { ServerEvent } from '../../client/event-reader.ts';
 import type { ServiceClient } from '../../client/service-client.ts';
-import { faultOf, isAbort, type ServiceFault, toFault } from '../../client/service-fault.ts';
+import { faultOf, isAbort, ServiceFault, toFault } from '../../client/service-fault.ts';
 import { useSession } from '../../client/session.tsx';
 import { type Conversation, type ConversationAct, continuedId, conversed, itemsOf } from './conversation.ts';
+import { endsResponse } from './response-fold.ts';
 import { type AskForm, bodyOf, type FormFaults, fieldOf, type RequestBody } from './response-form.ts';
 import type { InputItem, ResponseBody, StreamEvent } from './response-wire.ts';
 import { type StoredResponse, storedChain } from './stored-chain.ts';
@@ -112,9 +113,14 @@ async function answer(
     const response = await client.post<ResponseBody>('v1/responses', body, { signal });
     return act({ kind: 'answered', key, response, atMs: now() });
   }
-  for await (const event of client.events('v1/responses', body, { signal })) {
-    act({ kind: 'told', key, event: eventOf(event), atMs: now() });
+  let isWhole = false;
+  for await (const each of client.events('v1/responses', body, { signal })) {
+    const event = eventOf(each);
+    isWhole ||= endsResponse(event);
+    act({ kind: 'told', key, event, atMs: now() });
   }
+  if (!isWhole)
+    throw new ServiceFault('The answer broke off: its stream ended before it did.', { status: 0 });
   act({ kind: 'ended', key, atMs: now() });
 }
 
