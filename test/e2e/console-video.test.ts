@@ -45,6 +45,9 @@ test('a clip becomes a segment, which plays beside it and after it', { timeout: 
   await expectAccessible(page);
   await chooseClip(page);
   await page.getByText('400x300, 2.0 s').waitFor();
+  // As GET /v1/models tells.
+  await page.getByText('Continues clips of 2 to 15 s.').waitFor();
+  await page.getByText('The new segment alone: 4 to 15 s.').waitFor();
   await page.getByLabel('Prompt').fill(PROMPT);
   await expectAccessible(page);
   await screenshot(page, 'video-new');
