@@ -19,8 +19,13 @@ export interface Growth {
   readonly most: number;
 }
 
-/** In which a process is still filling its caches. */
+/** In which a process is still filling its caches and pools. */
 const WARM_UP_MS = 180_000;
+/**
+ * In which its memory still grows by compiled code, statements and arenas of the allocator: a process that is asked for
+ * everything gets some 30 MB by that, most of it in ten minutes, while the objects of its heap are as many as before.
+ */
+const MEMORY_WARM_UP_MS = 600_000;
 /** What a shorter life says of growth is mostly chance. */
 const LEAST_MINUTES = 8;
 
@@ -33,25 +38,35 @@ export function growths(samples: readonly Sample[], wholeMs: number): Growth[] {
   return [...byNode].flatMap(([node, all]) => {
     const last = all.at(-1)?.pid;
     const life = all.filter(({ pid }) => pid === last);
-    const fromMs = Math.max(wholeMs / 3, (life[0]?.atMs ?? 0) + WARM_UP_MS);
-    const own = life.filter(({ atMs }) => atMs >= fromMs && atMs <= wholeMs);
+    const lifeSince = (warmUpMs: number) => {
+      const fromMs = Math.max(wholeMs / 3, (life[0]?.atMs ?? 0) + warmUpMs);
+      return life.filter(({ atMs }) => atMs >= fromMs && atMs <= wholeMs);
+    };
     const measures = [
       {
         what: 'memory of the serving process',
         unit: 'MB',
         most: MOST_MB_A_MINUTE,
+        warmUpMs: MEMORY_WARM_UP_MS,
         of: (it: Sample) => it.servingKb / 1000,
       },
       {
         what: 'open files and sockets',
         unit: '',
         most: MOST_HANDLES_A_MINUTE,
+        warmUpMs: WARM_UP_MS,
         of: (it: Sample) => it.handles,
       },
-      { what: 'processes', unit: '', most: MOST_PROCESSES_A_MINUTE, of: (it: Sample) => it.processes },
+      {
+        what: 'processes',
+        unit: '',
+        most: MOST_PROCESSES_A_MINUTE,
+        warmUpMs: WARM_UP_MS,
+        of: (it: Sample) => it.processes,
+      },
     ];
-    return measures.flatMap(({ what, unit, most, of }) => {
-      const trend = trendOf(own.map((sample) => ({ atMs: sample.atMs, value: of(sample) })));
+    return measures.flatMap(({ what, unit, most, warmUpMs, of }) => {
+      const trend = trendOf(lifeSince(warmUpMs).map((sample) => ({ atMs: sample.atMs, value: of(sample) })));
       return trend && trend.minutes >= LEAST_MINUTES ? [{ node, what, unit, trend, most }] : [];
     });
   });
