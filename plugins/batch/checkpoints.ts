@@ -19,10 +19,10 @@ import { type LineResult, UnsavedResults } from './unsaved-results.ts';
 
 /** Results that are worth a checkpoint of their own. */
 const DUE_LINES = 500;
-const DUE_CHARACTERS = 4 * 1024 * 1024;
+const DUE_BYTES = 4 * 1024 * 1024;
 /** So many may wait while a checkpoint is being written. */
 const MOST_LINES = 6 * DUE_LINES;
-const MOST_CHARACTERS = 2 * DUE_CHARACTERS;
+const MOST_BYTES = 2 * DUE_BYTES;
 /** Rows of usage of one checkpoint, which SQLite writes while nobody else is served. */
 const MOST_BILLS = DUE_LINES;
 /** A store that has not taken a checkpoint by then hangs. */
@@ -69,8 +69,8 @@ export class Checkpoints {
 
   /** Whether the next line may begin: neither too far ahead of others, nor with too many results that wait. */
   hasRoomFor(line: LineSpan): boolean {
-    const { lines, characters, bills } = this.#unsaved;
-    const hasRoom = lines < MOST_LINES && characters < MOST_CHARACTERS && bills.length < MOST_BILLS;
+    const { lines, lengthBytes, bills } = this.#unsaved;
+    const hasRoom = lines < MOST_LINES && lengthBytes < MOST_BYTES && bills.length < MOST_BILLS;
     return hasRoom && this.#window.hasRoomFor(line);
   }
 
@@ -90,8 +90,8 @@ export class Checkpoints {
 
   /** Whether there is enough for a checkpoint, none is being written, and none has failed. */
   get isDue(): boolean {
-    const { lines, characters, bills } = this.#unsaved;
-    const isEnough = lines >= DUE_LINES || characters >= DUE_CHARACTERS || bills.length >= MOST_BILLS;
+    const { lines, lengthBytes, bills } = this.#unsaved;
+    const isEnough = lines >= DUE_LINES || lengthBytes >= DUE_BYTES || bills.length >= MOST_BILLS;
     return isEnough && !this.isSaving && this.#failure === undefined;
   }
 

@@ -11,19 +11,17 @@ export interface LineResult {
   readonly bills: readonly LineBill[];
 }
 
-/** Characters of one piece of a part. */
-const PIECE_CHARACTERS = 256 * 1024;
+/** Of one piece of a part; a line that is longer is a piece by itself. */
+const PIECE_BYTES = 256 * 1024;
 
 export class UnsavedResults {
   readonly bills: LineBill[] = [];
-  readonly #texts: Record<BatchPart['kind'], string[]> = { output: [], error: [] };
-  #characters = 0;
+  readonly #lines: Record<BatchPart['kind'], LineBytes> = { output: new LineBytes(), error: new LineBytes() };
   #inputTokens = 0;
   #outputTokens = 0;
 
   add({ kind, text, bills }: LineResult): void {
-    this.#texts[kind].push(text);
-    this.#characters += text.length;
+    this.#lines[kind].add(text);
     for (const bill of bills) {
       this.bills.push(bill);
       // Tokens of a batch are those of lines that succeeded.
@@ -37,9 +35,9 @@ export class UnsavedResults {
     return this.countOf('output') + this.countOf('error');
   }
 
-  /** How long all of it is, which is about its bytes. */
-  get characters(): number {
-    return this.#characters;
+  /** Of all of it. */
+  get lengthBytes(): number {
+    return this.#lines.output.lengthBytes + this.#lines.error.lengthBytes;
   }
 
   get tokens(): BatchTokens {
@@ -47,21 +45,43 @@ export class UnsavedResults {
   }
 
   countOf(kind: BatchPart['kind']): number {
-    return this.#texts[kind].length;
+    return this.#lines[kind].count;
   }
 
   /** The bytes of a part, some lines at a time: one alone may be large, and there may be many small ones. */
   async *bytesOf(kind: BatchPart['kind']): AsyncGenerator<Uint8Array, void, undefined> {
-    let piece: string[] = [];
-    let characters = 0;
-    for (const text of this.#texts[kind]) {
-      piece.push(text);
-      characters += text.length;
-      if (characters < PIECE_CHARACTERS) continue;
-      yield Buffer.from(piece.join(''));
-      piece = [];
-      characters = 0;
+    yield* this.#lines[kind].pieces();
+  }
+}
+
+/** Lines as bytes. Thousands of texts that wait to be saved would outlive the young ones of the collector, and stay for long. */
+class LineBytes {
+  readonly #pieces: { readonly bytes: Buffer; usedBytes: number }[] = [];
+  #count = 0;
+  #lengthBytes = 0;
+
+  get count(): number {
+    return this.#count;
+  }
+
+  get lengthBytes(): number {
+    return this.#lengthBytes;
+  }
+
+  add(text: string): void {
+    const lengthBytes = Buffer.byteLength(text);
+    let piece = this.#pieces.at(-1);
+    if (piece === undefined || piece.usedBytes + lengthBytes > piece.bytes.length) {
+      piece = { bytes: Buffer.allocUnsafeSlow(Math.max(PIECE_BYTES, lengthBytes)), usedBytes: 0 };
+      this.#pieces.push(piece);
     }
-    if (piece.length > 0) yield Buffer.from(piece.join(''));
+    piece.bytes.write(text, piece.usedBytes);
+    piece.usedBytes += lengthBytes;
+    this.#count += 1;
+    this.#lengthBytes += lengthBytes;
+  }
+
+  *pieces(): Generator<Uint8Array, void, undefined> {
+    for (const { bytes, usedBytes } of this.#pieces) yield bytes.subarray(0, usedBytes);
   }
 }
