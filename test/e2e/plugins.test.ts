@@ -169,6 +169,7 @@ describe('what a switch shows', () => {
     const document = (await (await service.fetch('/swagger/json')).json()) as { paths: object };
     return Object.keys(document.paths);
   };
+  const numbers = async (service: PluginService) => (await service.fetch('/metrics')).text();
   const models = async (service: PluginService) => {
     const { data } = (await (await service.fetch('/v1/models')).json()) as { data: { id: string }[] };
     return data.map(({ id }) => id);
@@ -188,10 +189,14 @@ describe('what a switch shows', () => {
     const ready = await service.fetch('/readyz');
     expect(ready.status).toBe(200);
     expect(((await ready.json()) as { plugins: object }).plugins).not.toHaveProperty('video');
+    const without = await numbers(service);
+    expect(without).toMatch(/^plugin_state\{plugin="video",state="off"\} 1$/m);
+    expect(without).not.toMatch(/^videos_open /m);
     await service.switch('video', true);
     expect(await paths(service)).toContain('/v1/videos');
     expect(await models(service)).toContain('vid-2.0');
-    const metrics = await (await service.fetch('/metrics')).text();
+    const metrics = await numbers(service);
+    expect(metrics).toMatch(/^videos_open 0$/m);
     expect(metrics.match(/^# TYPE videos_open gauge$/gm)).toHaveLength(1);
     expect(service.log().filter(({ level }) => level === 'error')).toEqual([]);
   });
@@ -264,7 +269,7 @@ describe('a wish', () => {
     };
     expect(await command('disable', 'speech')).toMatchObject({
       exitCode: 0,
-      output: expect.stringContaining("'speech' is switched off"),
+      output: expect.stringContaining(`'speech' is switched off in ${dataDir}/`),
     });
     const asked = performance.now();
     await service.until('speech', 'off');

@@ -34,7 +34,7 @@ afterEach(() => upstream.close());
 const meter: UpstreamMeter = {
   call: (outcome) => counted.push(outcome),
   circuit: (state) => counted.push(state),
-  close: () => undefined,
+  close: () => counted.push('nobody'),
   request: (_method, send) => send({}),
 };
 
@@ -372,6 +372,8 @@ describe('an upstream that is away', () => {
     expect(upstream.seen).toHaveLength(5);
     expect(counted).toEqual([...new Array(4).fill('failed'), 'open', 'failed', 'refused']);
     expect(engine.ready().ready).toBe(false);
+    await engine.close();
+    expect(counted.at(-1)).toBe('nobody');
   });
 
   it('is not so because callers left', async () => {
