@@ -34,6 +34,14 @@ test('of two that differ and have one title, the second stays where it is', () =
   expect(schemas).toEqual({ Thing: one });
 });
 
+test('the order of fields is no difference, nor is what a schema says of itself', () => {
+  const one = { title: 'Thing', type: 'string', description: 'Some thing.', maxLength: 3 };
+  const { value, schemas } = namedSchemas([one, { maxLength: 3, type: 'string', title: 'Thing' }]);
+  const reference = { $ref: '#/components/schemas/Thing' };
+  expect(value).toEqual([reference, reference]);
+  expect(schemas).toEqual({ Thing: one });
+});
+
 test('a field that is called title is a field, and an example with one an example', () => {
   const schema = { type: 'object', properties: { title: text } };
   const part = { schema, example: { title: 'A page' }, examples: [{ title: 'A page' }] };

@@ -23,13 +23,18 @@ export function namedSchemas<Part>(part: Part): { value: Part; schemas: Record<s
     );
     if (typeof value.title !== 'string') return schema;
     const name = nameOf(value.title);
-    const text = JSON.stringify(schema);
+    // The framework writes fields in another order, and says of an answer what its schema says of itself.
+    const text = JSON.stringify({ ...schema, description: undefined }, inOrder);
     if ((texts.get(name) ?? text) !== text) return schema;
     texts.set(name, text);
-    schemas[name] = schema;
+    schemas[name] ??= schema;
     return { $ref: `#/components/schemas/${name}` };
   };
   return { value: without(part) as Part, schemas };
+}
+
+function inOrder(_: string, value: unknown): unknown {
+  return isRecord(value) ? Object.fromEntries(Object.entries(value).sort()) : value;
 }
 
 function nameOf(title: string): string {

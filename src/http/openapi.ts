@@ -51,13 +51,17 @@ export function openapiRoutes(version: string) {
     const headers = { 'content-type': file.type, 'cache-control': 'public, max-age=3600' };
     routes.get(path, () => new Response(file, { headers }), { detail: { hide: true } });
   }
-  // The plugin's own page would load its script from the internet.
+  // Made once: other routes are another app's.
+  let document: OpenApiDocument | undefined;
   routes.onBeforeHandle(({ route }) => {
-    if (route !== '/swagger') return undefined;
-    return new Response(PAGE, { headers: PAGE_HEADERS });
+    // The plugin's own page would load its script from the internet.
+    if (route === '/swagger') return new Response(PAGE, { headers: PAGE_HEADERS });
+    return route === '/swagger/json' ? document : undefined;
   });
   routes.onAfterHandle(({ route, response }) => {
-    if (route === '/swagger/json') tidy(response as OpenApiDocument);
+    if (route !== '/swagger/json' || document !== undefined) return;
+    document = response as OpenApiDocument;
+    tidy(document);
   });
   return routes.use(
     swagger({

@@ -46,6 +46,12 @@ function withoutEmptyFields(request) {
   return request;
 }
 
+// The style sheet has both schemes and chooses by a class.
+const dark = matchMedia('(prefers-color-scheme: dark)');
+const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
+dark.addEventListener('change', follow);
+follow();
+
 // Never kept: persistAuthorization would leave the key in the browser.
 SwaggerUIBundle({
   url: 'swagger/json',
