@@ -1,7 +1,13 @@
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { type Balancer, HAS_BALANCER, startBalancer } from '../support/balancer.ts';
 import { type FakeUpstream, pcmAnswer, startFakeUpstream } from '../support/fake-upstream.ts';
-import { type LaunchedService, launchService, NO_RECOGNISER, SERVICE_KEY } from '../support/launcher.ts';
+import {
+  type LaunchedService,
+  launchService,
+  NO_RECOGNISER,
+  SERVICE_KEY,
+  speakStreamed,
+} from '../support/launcher.ts';
 import { needs } from '../support/needs.ts';
 
 /** Two real nodes behind the real HAProxy with docker/haproxy.cfg. */
@@ -87,6 +93,22 @@ test('nodes are started anew one after the other, and no call fails', async () =
   await Promise.all(callers);
   expect(failures).toEqual([]);
   expect(balancer.output()).toContain('nodes/api-2');
+});
+
+test('what needs no server that is away is served while no node is ready', async () => {
+  await upstream.close();
+  for (const node of nodes) {
+    const readiness = async () => {
+      await speakStreamed(node, 'One.');
+      return (await node.fetch('/readyz')).status;
+    };
+    await expect.poll(readiness, PATIENCE).toBe(503);
+  }
+  await expect.poll(() => balancer.output(), PATIENCE).toContain('backend nodes has no server available');
+  const models = await fetch(`${balancer.baseUrl}/v1/models`, { headers: HEADERS });
+  expect(models.status).toBe(200);
+  // A node's own words, for programs.
+  expect(await (await speak('One.')).json()).toHaveProperty('error.message');
 });
 
 test('who hangs up is not worked for any more', async () => {

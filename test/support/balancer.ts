@@ -65,7 +65,7 @@ function placed(settings: string, port: number, [first, second]: readonly [numbe
   ] as const;
   return places.reduce((text, [there, here]) => {
     if (!text.includes(there)) throw new Error(`haproxy.cfg has no '${there}'`);
-    return text.replace(there, here);
+    return text.replaceAll(there, here);
   }, settings);
 }
 
