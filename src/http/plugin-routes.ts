@@ -29,22 +29,25 @@ export interface PluginSwitches {
   set(name: string, enabled: boolean): Promise<PluginStanding>;
 }
 
-const Plugin = t.Object({
-  object: t.Literal('plugin'),
-  name: t.String({ examples: ['speech'] }),
-  enabled: t.Boolean({ description: 'Whether it is wished on; `state` follows' }),
-  state: t.Union(
-    [t.Literal('on'), t.Literal('starting'), t.Literal('stopping'), t.Literal('off'), t.Literal('failed')],
-    {
-      description: 'How it is in the process that answers',
-    },
-  ),
-  detail: t.Optional(t.String({ description: 'What it runs on, or why it is as it is' })),
-  switchable: t.Boolean({ description: 'False when the setting PLUGINS leaves it out' }),
-  routes: t.Array(t.String({ examples: ['/v1/audio/speech'] })),
-  needs: t.Array(t.String(), { description: 'Plugins without which it cannot be on' }),
-  needed_by: t.Array(t.String(), { description: 'Plugins that cannot be on without it' }),
-});
+const Plugin = t.Object(
+  {
+    object: t.Literal('plugin'),
+    name: t.String({ examples: ['speech'] }),
+    enabled: t.Boolean({ description: 'Whether it is wished on; `state` follows' }),
+    state: t.Union(
+      [t.Literal('on'), t.Literal('starting'), t.Literal('stopping'), t.Literal('off'), t.Literal('failed')],
+      {
+        description: 'How it is in the process that answers',
+      },
+    ),
+    detail: t.Optional(t.String({ description: 'What it runs on, or why it is as it is' })),
+    switchable: t.Boolean({ description: 'False when the setting PLUGINS leaves it out' }),
+    routes: t.Array(t.String({ examples: ['/v1/audio/speech'] })),
+    needs: t.Array(t.String(), { description: 'Plugins without which it cannot be on' }),
+    needed_by: t.Array(t.String(), { description: 'Plugins that cannot be on without it' }),
+  },
+  { title: 'Plugin' },
+);
 
 /** GET /v1/plugins and POST /v1/plugins/{name}: what the service can do, and switches for it while it runs. */
 export function pluginRoutes(plugins: PluginSwitches) {
