@@ -21,7 +21,8 @@ beforeAll(async () => {
     config: `${NO_MODELS}
       [http]
       allowed_origins = ["${LISTED}"]
-      strict_transport_seconds = 3600`,
+      strict_transport_seconds = 3600
+      security_contact = "mailto:security@app.test"`,
     env: {
       ...{ TLS_CERT_FILE: join(folder, 'cert.pem'), TLS_KEY_FILE: join(folder, 'key.pem'), TLS_PORT: '0' },
       METRICS_PORT: '0',
@@ -97,6 +98,14 @@ describe('every answer', () => {
       expect([url, headers.get('server') ?? headers.get('x-powered-by')]).toEqual([url, null]);
     }
   });
+});
+
+test('whom to tell of a weakness is told to anybody', async () => {
+  const answer = await ask(`${secureUrl}/.well-known/security.txt`);
+  expect([answer.status, await answer.text()]).toEqual([
+    200,
+    expect.stringMatching(/^Contact: mailto:security@app\.test\n/),
+  ]);
 });
 
 describe('origins', () => {
