@@ -383,7 +383,7 @@ describe('what goes wrong is told in words', () => {
     await page.getByText(/× [2-9]\d$/).waitFor(PATIENCE);
     await page.evaluate(`stream.getTracks()[0].dispatchEvent(new Event('ended')); undefined`);
     await page.getByRole('alert').getByText('The microphone was taken away.').waitFor();
-    await page.getByRole('status').getByText('connected').waitFor();
+    await page.getByRole('status').getByText('connected', { exact: true }).waitFor();
     await turns('heard', 'done').waitFor(PATIENCE);
   });
 
@@ -392,7 +392,7 @@ describe('what goes wrong is told in words', () => {
     const other = await launchService({ config, env: { PLUGINS: 'realtime,voices' } });
     const first = await openPage({ baseUrl: other.baseUrl });
     await first.page.getByRole('button', { name: 'Connect' }).click();
-    await first.page.getByRole('status').getByText('connected').waitFor();
+    await first.page.getByRole('status').getByText(/^(connected|listening)$/).waitFor();
     await open({ baseUrl: other.baseUrl });
     await button('Connect').click();
     await page

@@ -151,7 +151,7 @@ test('a recording is of one text: another one ends it', async () => {
   await page.getByText('At least 5 s').waitFor();
   await page.getByRole('button', { name: 'Another text' }).click();
   await page.getByText(READING_TEXTS[1] ?? '').waitFor();
-  await page.getByRole('button', { name: 'Record' }).waitFor();
+  await page.getByRole('button', { name: 'Record', exact: true }).waitFor();
   expect(await page.getByRole('meter').count()).toBe(0);
 });
 

@@ -67,6 +67,15 @@ describe('what is heard', () => {
     expect(said([10, started], [20, committed]).isHearing).toBe(false);
   });
 
+  it('is open no longer than the connection', () => {
+    const { turns, isHearing } = said([10, started], [20, delta('Good')], [30, { type: 'page.ended' }]);
+    expect(turns).toMatchObject([{ text: 'Good', state: 'cancelled' }]);
+    expect(isHearing).toBe(false);
+    expect(said([10, started], [20, completed], [30, { type: 'page.ended' }]).turns).toMatchObject([
+      { state: 'done' },
+    ]);
+  });
+
   it('is forgotten when there is too much of it', () => {
     const many = Array.from(
       { length: MOST_TURNS + 3 },

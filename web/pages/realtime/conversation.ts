@@ -72,7 +72,9 @@ export type PageAct =
       readonly textEventId: string;
       readonly text: string;
     }
-  | { readonly type: 'page.cancelled'; readonly eventId: string };
+  | { readonly type: 'page.cancelled'; readonly eventId: string }
+  /** The connection is over: nothing more comes of what was open. */
+  | { readonly type: 'page.ended' };
 
 type Of<Type extends ServerEvent['type']> = Extract<ServerEvent, { readonly type: Type }>;
 
@@ -92,6 +94,8 @@ export function next(before: Conversation, event: ServerEvent | PageAct, nowMs: 
       return before.response === undefined
         ? before
         : { ...before, cancelledBy: event.eventId, response: { ...before.response, isCancelled: true } };
+    case 'page.ended':
+      return ended(before);
     case 'input_audio_buffer.speech_started':
       return changed({ ...before, isHearing: true }, event.item_id, {
         state: 'speaking',
@@ -129,6 +133,13 @@ export function next(before: Conversation, event: ServerEvent | PageAct, nowMs: 
     default:
       return before;
   }
+}
+
+function ended(before: Conversation): Conversation {
+  const turns = before.turns.map((turn) =>
+    turn.state === 'speaking' || turn.state === 'writing' ? { ...turn, state: 'cancelled' as const } : turn,
+  );
+  return { ...before, turns, isHearing: false, response: undefined };
 }
 
 function turnOf({ turns }: Conversation, id: string): Turn | undefined {

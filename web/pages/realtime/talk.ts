@@ -350,12 +350,11 @@ export class Talk {
     this.#microphone?.close();
     this.#microphone = undefined;
     this.#player.close();
-    this.#conversation = { ...this.#conversation, isHearing: false, response: undefined };
     this.track.end(this.#sentMs);
     this.#socket.onmessage = null;
     this.#socket.onclose = null;
     this.#socket.close(1000);
-    this.#changed();
+    this.#act({ type: 'page.ended' });
   }
 
   /** A page is not told why a socket was refused; the same request over HTTP is. */
