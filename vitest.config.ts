@@ -6,6 +6,8 @@ export default defineConfig({
     include: ['src', 'plugins', 'models', 'web', 'test'].map((folder) => `${folder}/**/*.test.ts`),
     pool: 'threads',
     maxWorkers: 2,
+    // Of tests of one file that are marked as concurrent.
+    maxConcurrency: 2,
     // Real models on two busy cores take their time; a hanging test is still told.
     testTimeout: 120_000,
     hookTimeout: 180_000,

@@ -7,7 +7,7 @@ import { SECTIONS } from '../../src/guide/guide-pages.ts';
 import { type LaunchedService, launchService } from '../support/launcher.ts';
 import { needs } from '../support/needs.ts';
 import { HAS_PIP } from '../support/python.ts';
-import { furnish, isWhatItSays, runSnippet, snippetsOf } from '../support/snippets.ts';
+import { furnish, isWhatItSays, runSnippet, snippetsOf, typeFaults } from '../support/snippets.ts';
 
 /** All code of the README and the guide, as it stands there, against one real process with the models that come with it. */
 
@@ -28,7 +28,8 @@ beforeAll(async () => {
 });
 afterAll(() => service?.stop());
 
-describe.each(WITH_CODE)('$page', ({ snippets }) => {
+// Pages beside one another; the code of a page in its order, since it goes on with what the code before it wrote.
+describe.concurrent.each(WITH_CODE)('$page', ({ snippets }) => {
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'snippets-'));
@@ -36,7 +37,7 @@ describe.each(WITH_CODE)('$page', ({ snippets }) => {
     return () => rm(folder, { recursive: true, force: true });
   });
 
-  test.for(snippets)('$number, $language', async (snippet, context) => {
+  test.for(snippets)('$number, $language', { concurrent: false }, async (snippet, context) => {
     const missing = PROGRAMS[snippet.language].find((name) => Bun.which(name) === null);
     needs(context, missing === undefined, `${missing}`);
     needs(context, snippet.language !== 'python' || HAS_PIP, 'Python with pip');
@@ -45,6 +46,10 @@ describe.each(WITH_CODE)('$page', ({ snippets }) => {
     expect(output.trim() + written.join()).not.toBe('');
     for (const name of written) expect(await isWhatItSays(join(folder, name)), name).toBe(true);
   });
+});
+
+test('TypeScript has no type errors', async () => {
+  expect(await typeFaults(WITH_CODE)).toBe('');
 });
 
 const USE = SECTIONS.find(({ title }) => title === 'Use')?.pages ?? [];

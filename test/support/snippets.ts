@@ -1,8 +1,9 @@
 /** The code in our pages, run as it stands there: bash with curl, TypeScript in Bun, Python with the SDK of OpenAI. */
 
 import { readFileSync } from 'node:fs';
-import { copyFile, readdir, readFile, stat, symlink } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { copyFile, mkdtemp, readdir, readFile, rm, stat, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join, resolve } from 'node:path';
 import { codeIn } from '../../src/guide/markdown-page.ts';
 import { SERVICE_KEY } from './launcher.ts';
 import { encodedFiles } from './media-files.ts';
@@ -23,6 +24,12 @@ export interface Snippet {
   readonly number: number;
   readonly language: (typeof LANGUAGES)[number];
   readonly code: string;
+}
+
+export interface PageCode {
+  /** Path in the repository. */
+  readonly page: string;
+  readonly snippets: readonly Snippet[];
 }
 
 /** What a page has to run, in order. A block is left out only where the page says why. */
@@ -103,6 +110,33 @@ async function commandOf({ language }: Snippet, code: string, folder: string) {
       return { line: [process.execPath, 'snippet.ts'] };
     case 'python':
       return { line: ['python3', '-c', code], env: { PYTHONPATH: await pythonPackages(REQUIREMENTS) } };
+  }
+}
+
+/**
+ * What the compiler says of the TypeScript of pages, under the settings of this repository, which are strict; empty when
+ * nothing is wrong.
+ */
+export async function typeFaults(pages: readonly PageCode[]): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'snippet-types-'));
+  try {
+    await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+    const settings = { extends: join(ROOT, 'tsconfig.json'), include: ['*.ts'] };
+    await Bun.write(join(folder, 'tsconfig.json'), JSON.stringify(settings));
+    for (const { page, snippets } of pages) {
+      for (const { language, number, code } of snippets) {
+        const name = `${basename(page, '.md')}-${number}.ts`;
+        if (language === 'ts') await Bun.write(join(folder, name), code);
+      }
+    }
+    const compiler = join(ROOT, 'node_modules/typescript/lib/tsc.js');
+    const child = Bun.spawn([process.execPath, compiler, '--project', folder], {
+      cwd: folder,
+      stdout: 'pipe',
+    });
+    return await new Response(child.stdout).text();
+  } finally {
+    await rm(folder, { recursive: true });
   }
 }
 
