@@ -175,6 +175,19 @@ describe('the shell', () => {
     await page.getByRole('button', { name: 'Open the navigation' }).waitFor();
   });
 
+  test('says what is chosen where the system has the colours', async () => {
+    const { page } = await open({ path: '/usage' });
+    await page.emulateMedia({ forcedColors: 'active' });
+    const lines = (part: string) =>
+      page.evaluate(`getComputedStyle(document.querySelector('.mantine-${part}')).borderInlineStartWidth`);
+    await expect.poll(() => lines('SegmentedControl-indicator')).toBe('2px');
+    expect(await lines('NavLink-root[data-active]')).toBe('4px');
+    await page.goto(`${service.baseUrl}/#/plugins`);
+    await page.getByRole('switch').first().waitFor();
+    expect(await lines('Switch-track')).toBe('1px');
+    await screenshot(page, 'plugins-forced-colours');
+  });
+
   test('works under a prefix, as a proxy may put it', async () => {
     const proxy = Bun.serve({
       port: 0,
