@@ -392,7 +392,10 @@ describe('what goes wrong is told in words', () => {
     const other = await launchService({ config, env: { PLUGINS: 'realtime,voices' } });
     const first = await openPage({ baseUrl: other.baseUrl });
     await first.page.getByRole('button', { name: 'Connect' }).click();
-    await first.page.getByRole('status').getByText(/^(connected|listening)$/).waitFor();
+    await first.page
+      .getByRole('status')
+      .getByText(/^(connected|listening)$/)
+      .waitFor();
     await open({ baseUrl: other.baseUrl });
     await button('Connect').click();
     await page
