@@ -160,7 +160,10 @@ export class LineRunner {
   }
 
   #mayRun(): boolean {
-    return this.#running < Math.min(this.#pace.limit, this.#parts.share.limit);
+    const { share } = this.#parts;
+    // One of its own always may: with the end of that it is asked again.
+    if (this.#running > 0 && share.isFull) return false;
+    return this.#running < Math.min(this.#pace.limit, share.limit);
   }
 
   #tryAgain(): void {
@@ -195,6 +198,7 @@ export class LineRunner {
   /** Never rejects. */
   async #attempt(request: LineRequest): Promise<void> {
     this.#running += 1;
+    const ended = this.#parts.share.begin();
     const attempt = this.#pace.begin();
     try {
       const end = await attemptLine(this.#parts, request.body, this.#givingUp.signal);
@@ -209,6 +213,7 @@ export class LineRunner {
       this.#fail(error);
     }
     this.#running -= 1;
+    ended();
     this.#wake();
   }
 

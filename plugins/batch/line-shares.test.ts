@@ -31,3 +31,12 @@ it('parts the bytes of lines in the same way', () => {
   another.leave();
   expect(b.limitBytes).toBe(2 ** 24);
 });
+
+it('is full when the lines of all batches are as many as may run', () => {
+  const shares = new LineShares(2);
+  const [a, b] = [shares.join('a'), shares.join('b')];
+  const ends = [a.begin(), a.begin()];
+  expect(b.isFull).toBe(true);
+  ends[0]?.();
+  expect([a.isFull, b.isFull]).toEqual([false, false]);
+});

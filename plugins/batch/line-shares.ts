@@ -9,6 +9,10 @@ export interface LineShare {
   readonly limit: number;
   /** Bytes of lines at once, changing likewise; one line alone may be longer. */
   readonly limitBytes: number;
+  /** Whether lines of all batches are as many as may run: another is let end before one more begins. */
+  readonly isFull: boolean;
+  /** A line runs; the function that is returned says that it does no more. */
+  begin(): () => void;
   /** The batch runs no more. Idempotent. */
   leave(): void;
 }
@@ -18,6 +22,8 @@ export class LineShares {
   readonly #atOnce: number;
   /** Batches of each organization that run. */
   readonly #batches = new Map<string, number>();
+  /** Lines that run, of all batches: for a while more than the shares, when a batch comes and others have all. */
+  #running = 0;
 
   /** @param atOnce lines of all batches; one for each batch when there are more of them. */
   constructor(atOnce: number) {
@@ -29,6 +35,13 @@ export class LineShares {
     batches.set(organization, (batches.get(organization) ?? 0) + 1);
     const limit = () => Math.max(1, this.#shareOf(this.#atOnce, organization));
     const limitBytes = () => this.#shareOf(MOST_BYTES, organization);
+    const isFull = () => this.#running >= this.#atOnce;
+    const begin = () => {
+      this.#running += 1;
+      return () => {
+        this.#running -= 1;
+      };
+    };
     let isIn = true;
     return {
       get limit() {
@@ -37,6 +50,10 @@ export class LineShares {
       get limitBytes() {
         return limitBytes();
       },
+      get isFull() {
+        return isFull();
+      },
+      begin,
       leave() {
         if (!isIn) return;
         isIn = false;
