@@ -415,6 +415,16 @@ describe('log and metrics', () => {
     expect(JSON.stringify(app.log.lines)).not.toMatch(/private-id|secret|key-of/);
   });
 
+  test('a watcher who is answered well has no line: it asks several times a second', async () => {
+    const app = open();
+    app.log.lines.length = 0;
+    for (const path of ['/healthz', '/readyz']) expect((await app.send(path)).status).toBe(200);
+    await app.send('/v1/models');
+    await expect.poll(() => app.log.lines.length).toBeGreaterThan(0);
+    expect(app.log.lines.map(({ fields }) => fields?.route)).toEqual(['/v1/models']);
+    expect(await (await app.send('/metrics')).text()).toContain('route="/healthz",status="200"} 1');
+  });
+
   test('unknown paths and methods share one label', async () => {
     const app = open();
     for (const path of ['/x1', '/x2', '/v1/x3']) await app.send(path);

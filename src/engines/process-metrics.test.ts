@@ -15,8 +15,10 @@ function registry() {
 
 it('processes that were lost are counted by what they do', async () => {
   const metrics = registry();
-  lostProcesses(metrics, 'inference')();
-  lostProcesses(metrics, 'inference')();
+  const lost = lostProcesses(metrics, 'inference');
+  expect(await metricValue(metrics, 'worker_restarts_total{process="inference"}')).toBe(0);
+  lost();
+  lost();
   lostProcesses(metrics, 'voice_activity')();
   expect(await metricValue(metrics, 'worker_restarts_total{process="inference"}')).toBe(2);
   expect(await metricValue(metrics, 'worker_restarts_total{process="voice_activity"}')).toBe(1);

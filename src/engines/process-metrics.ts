@@ -28,5 +28,7 @@ export function lostProcesses(metrics: Metrics, role: ProcessRole): () => void {
     'Processes that ended by themselves and were started again.',
     ['process'],
   );
+  // Born at 0, or the first loss would be no increase.
+  lost.add({ process: role }, 0);
   return () => lost.add({ process: role });
 }

@@ -35,7 +35,7 @@ const ALLOWED_HEADERS = [
 const EXPOSED_HEADERS = [
   ...['x-request-id', 'retry-after', 'x-should-retry'],
   ...['accept-ranges', 'content-disposition', 'content-range', 'etag'],
-  ...['openai-poll-after-ms', 'x-model-note'],
+  'openai-poll-after-ms',
 ].join(', ');
 const MAX_AGE_S = 86_400;
 

@@ -103,6 +103,8 @@ export function requestHooks(parts: HookParts) {
       const elapsedMs = clock.monotonicMs() - visit.startedMs;
       count.add({ method, route: pattern, status: String(status) });
       duration.observe({ method, route: pattern }, elapsedMs / 1000);
+      // Watchers ask several times a second: counted, but most of the log they shall not be.
+      if (status < 400 && WATCH_PATHS.has(route)) return;
       log.info('request', {
         method,
         route: pattern,

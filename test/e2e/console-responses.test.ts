@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { Locator, Page } from 'playwright-core';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import {
   type ConsoleOptions,
   consoleTests,
@@ -256,9 +256,7 @@ test('tools of the service show what they were asked and what came of it', { tim
 test('an answer whose stream ends in its middle says so', { timeout: 120_000 }, async () => {
   const proxy = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: cutShort });
   onTestFinished(() => proxy.stop(true));
-  const open = await openConsole(browser, proxy.url.origin, { path: '/responses' });
-  onTestFinished(() => open.close());
-  const { page } = open;
+  const { page } = await openPage({ baseUrl: proxy.url.origin });
   await page.getByRole('combobox', { name: 'Model' }).click();
   await page.getByRole('option', { name: 'writer' }).click();
   await ask(page, 'What is tea?');
