@@ -166,9 +166,8 @@ describe('what is said', () => {
     const partial = await page.evaluate<string[]>('[...partial]');
     const whole = await wordsOf(turn);
     expect(partial.some((text) => text !== '' && whole.startsWith(text) && text !== whole)).toBe(true);
-    expect(
-      await colorsOf(page.getByRole('img', { name: /Loudness of what was sent/ })),
-    ).toBeGreaterThanOrEqual(2);
+    const level = page.getByRole('img', { name: /Loudness of what was sent/ });
+    await expect.poll(() => colorsOf(level), PATIENCE).toBeGreaterThanOrEqual(2);
     await screenshot(page, 'realtime');
     await expectAccessible(page);
 

@@ -53,7 +53,7 @@ describe('signing in', () => {
   });
 
   test('says which keys can be none, and tries again what the service could not be asked', async () => {
-    const { page, context } = await open({ key: undefined, path: '/keys' });
+    const { page, context, faults } = await open({ key: undefined, path: '/keys' });
     const field = page.getByLabel('API key', { exact: true });
     await field.fill('sk-abc…');
     await page.keyboard.press('Enter');
@@ -62,6 +62,7 @@ describe('signing in', () => {
     await field.fill(SERVICE_KEY);
     await page.keyboard.press('Enter');
     await page.getByText('The service cannot be reached.').waitFor();
+    for (const fault of faults.splice(0)) expect(fault).toContain('ERR_INTERNET_DISCONNECTED');
     await context.setOffline(false);
     await page.getByRole('button', { name: 'Try again' }).click();
     await heading(page).filter({ hasText: 'API keys' }).waitFor();

@@ -106,18 +106,23 @@ describe('over an upstream whose answers are known', () => {
   ])('the examples of %s in the API documentation are answered as it says', async (path, statuses) => {
     const document = (await (await service.fetch('/swagger/json')).json()) as {
       paths: Record<string, { post: Documented }>;
+      components: { schemas: Record<string, Schema> };
     };
+    const { components } = document;
     const { requestBody, responses } = document.paths[path]?.post ?? { responses: {} };
     const { schema: body, examples = {} } = requestBody?.content['application/json'] ?? {};
-    for (const [field, { description }] of Object.entries(body?.properties ?? {})) {
+    const { properties = {} } = components.schemas[body?.$ref?.split('/').at(-1) ?? ''] ?? body ?? {};
+    expect(Object.keys(properties)).toContain('model');
+    for (const [field, { description }] of Object.entries(properties)) {
       expect(description, field).toMatch(/\w/);
     }
     const answers = Object.values(examples).map(async ({ value }) => {
       const headers = { 'x-api-key': SERVICE_KEY, 'content-type': 'application/json' };
       const answer = await service.fetch(path, { method: 'POST', headers, body: JSON.stringify(value) });
-      const schema = responses[answer.status]?.content['application/json']?.schema ?? false;
+      const schema = responses[answer.status]?.content['application/json']?.schema;
+      expect(schema).toBeDefined();
       const ajv = new Ajv2020({ strict: false });
-      ajv.validate(schema, await answer.json());
+      ajv.validate({ ...schema, components }, await answer.json());
       expect(ajv.errors).toBeNull();
       expect(answer.headers.get('x-request-id')).toMatch(/^req_/);
       return answer.status;
@@ -126,11 +131,17 @@ describe('over an upstream whose answers are known', () => {
   });
 });
 
+/** Of a body; one that has a name is a reference to it. */
+interface Schema {
+  readonly $ref?: string;
+  readonly properties?: Record<string, { readonly description?: string }>;
+}
+
 interface Documented {
   readonly requestBody?: {
     readonly content: {
       readonly 'application/json': {
-        readonly schema: { readonly properties: Record<string, { readonly description?: string }> };
+        readonly schema: Schema;
         readonly examples: Record<string, { readonly value: object }>;
       };
     };

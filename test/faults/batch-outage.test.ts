@@ -156,7 +156,9 @@ test('a full disk is waited for; requests that need it are told to come again', 
   await disk.fill();
   const before = await retrieveBatch(service, id);
   await expectRefusal(await upload(service));
-  await expect.poll(() => service.output().includes('a job failed'), PATIENCE).toBe(true);
+  await expect
+    .poll(() => service.output().includes('jobs wait for what is away or full'), PATIENCE)
+    .toBe(true);
   expect(await retrieveBatch(service, id)).toMatchObject({ status: 'in_progress' });
   expect((await retrieveBatch(service, id)).request_counts.total).toBe(before.request_counts.total);
   await disk.free();

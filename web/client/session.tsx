@@ -79,14 +79,14 @@ export function SessionProvider(props: {
   }, [state, leave]);
 
   if (session === undefined) {
-    const out = state.phase === 'out' ? state : undefined;
+    const { fault, unjudged } = state.phase === 'out' ? state : {};
     const signIn = (key: string) => {
       if (CAN_BE_KEY.test(key)) setState({ phase: 'trying', key });
       else leave('A key has only letters, digits and signs of ASCII; this one has something else.');
     };
     return props.entrance({
-      ...{ isTrying: state.phase === 'trying', fault: out?.fault, signIn },
-      retry: out?.unjudged === undefined ? undefined : () => signIn(out.unjudged),
+      ...{ isTrying: state.phase === 'trying', fault, signIn },
+      retry: unjudged === undefined ? undefined : () => signIn(unjudged),
     });
   }
   return <SessionContext value={session}>{props.children}</SessionContext>;

@@ -11,7 +11,12 @@ export function Dialog(props: {
 }) {
   const { title, onClose, isKept = false, children } = props;
   const [before] = useState(() => document.activeElement);
-  useEffect(() => () => before instanceof HTMLElement && before.focus(), [before]);
+  useEffect(
+    () => () => {
+      if (before instanceof HTMLElement) before.focus();
+    },
+    [before],
+  );
   return (
     <Modal
       opened
