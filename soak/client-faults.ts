@@ -15,7 +15,7 @@ const SLOW_READERS = 3;
 /** Three seconds of speech, then none for half a second: six times as fast as it is heard, and slower than it is made. */
 const READ_BYTES = 150_000;
 const PAUSE_MS = 500;
-const SLOW_WITHIN_MS = 600_000;
+const SLOW_WITHIN_MS = 300_000;
 
 const HALF_OPEN_SOCKETS = 3;
 const WITHIN_MS = 60_000;
