@@ -190,7 +190,7 @@ describe('an upload that is refused leaves nothing', () => {
       signal: left.signal,
     });
     await began.promise;
-    expect(await held()).toHaveLength(1);
+    await expect.poll(held).toHaveLength(1);
     left.abort();
     await answered;
     expect(await held()).toEqual([]);
