@@ -5,6 +5,7 @@ import { newId } from '../contract/id.ts';
 import type { RequestLimits } from '../contract/limits.ts';
 import type { Logger } from '../contract/logger.ts';
 import type { Metrics } from '../contract/metrics.ts';
+import { isRefusal } from '../kit/note-failure.ts';
 import { addressOf } from './address.ts';
 import { type Authenticator, isPublic } from './auth.ts';
 import { readBody, refuseDeclaredLength } from './body.ts';
@@ -85,8 +86,8 @@ export function requestHooks(parts: HookParts) {
       }
       const failure =
         code === 'NOT_FOUND' ? notFound(request, parts.routes(), set.headers) : toServiceError(error);
-      // Too much to do, or about to stop: no fault, and a crowd of them would fill the log.
-      if (failure.status >= 500 && failure.kind !== 'overloaded') {
+      // The request's own log line has the status of a refusal.
+      if (!isRefusal(failure)) {
         log.error('request failed', failure.cause ?? failure, { request_id: visitOf(request)?.requestId });
       }
       set.status = failure.status;

@@ -2,12 +2,18 @@ import { ServiceError } from '../contract/error.ts';
 import type { LogFields, Logger } from '../contract/logger.ts';
 
 /**
- * Tells the log of work that failed and whose caller is told why. An error is only what somebody here can mend: not what
- * the caller did or may not do, nor that there is too much to do, of which a crowd would fill the log.
- * @param what failed: the message of its line.
+ * Whether an operator can do nothing about a failed request: the client sent something invalid or not permitted, or the
+ * server is overloaded or shutting down. Such failures are not logged as errors, because overload would fill the log.
+ */
+export function isRefusal(failure: ServiceError): boolean {
+  return failure.status < 500 || failure.kind === 'overloaded';
+}
+
+/**
+ * Logs a failure that is also reported to the client: as an error, unless it is a refusal.
+ * @param what failed: the message of the log line.
  */
 export function noteFailure(log: Logger, what: string, error: unknown, fields: LogFields): void {
-  const isRefusal = error instanceof ServiceError && (error.status < 500 || error.kind === 'overloaded');
-  if (isRefusal) log.info(what, { ...fields, code: error.code });
+  if (error instanceof ServiceError && isRefusal(error)) log.info(what, { ...fields, code: error.code });
   else log.error(what, error, fields);
 }
