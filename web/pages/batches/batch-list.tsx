@@ -1,10 +1,9 @@
 import { Anchor, Table, Text } from '@mantine/core';
 import { Link } from 'wouter';
-import { useSession } from '../../client/session.tsx';
-import { useLoad } from '../../client/use-load.ts';
+import { usePages } from '../../client/use-pages.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { FaultNote } from '../../parts/fault-note.tsx';
-import { Pager, usePaging } from '../../parts/pager.tsx';
+import { Pager } from '../../parts/pager.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { countWords, timeWords } from '../../parts/words.ts';
 import { hasEnded } from './batch-view.ts';
@@ -17,24 +16,22 @@ const WHILE_RUNNING_MS = 2000;
 
 /** The organization's batches, newest first. */
 export function BatchList() {
-  const { client } = useSession();
-  const paging = usePaging();
-  const { after } = paging;
-  const { value, fault, reload } = useLoad(
-    (signal) => client.list<Batch>('v1/batches', { signal, query: { limit: 20, after } }),
-    [client, after],
+  const pages = usePages<Batch>(
+    'v1/batches',
+    { limit: 20 },
     {
       everyMs: EVERY_MS,
       whileMs: (page) => (page?.data.some((batch) => !hasEnded(batch)) ? WHILE_RUNNING_MS : undefined),
     },
   );
+  const { page, fault, reload } = pages;
   return (
     <Panel>
       <FaultNote fault={fault} onRetry={reload} />
-      {value?.data.length === 0 && (
+      {page?.data.length === 0 && (
         <Empty text="There is no batch yet. A batch is a file with one request in each line: upload one, or write a few lines here to try it." />
       )}
-      {value !== undefined && value.data.length > 0 && (
+      {page !== undefined && page.data.length > 0 && (
         <Table verticalSpacing="xs">
           <Table.Thead>
             <Table.Tr>
@@ -46,13 +43,13 @@ export function BatchList() {
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
-            {value.data.map((batch) => (
+            {page.data.map((batch) => (
               <Row key={batch.id} batch={batch} />
             ))}
           </Table.Tbody>
         </Table>
       )}
-      <Pager paging={paging} page={value} />
+      <Pager pages={pages} />
     </Panel>
   );
 }

@@ -1,13 +1,13 @@
 import { Badge, Button, Group, Table, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useSession } from '../../client/session.tsx';
-import { useLoad } from '../../client/use-load.ts';
+import { usePages } from '../../client/use-pages.ts';
 import { Confirm } from '../../parts/confirm.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { FaultNote } from '../../parts/fault-note.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Page } from '../../parts/page.tsx';
-import { Pager, usePaging } from '../../parts/pager.tsx';
+import { Pager } from '../../parts/pager.tsx';
 import { WideTable } from '../../parts/wide-table.tsx';
 import { timeWords } from '../../parts/words.ts';
 import type { ApiKey } from './api-key.ts';
@@ -16,22 +16,10 @@ import { NewKey } from './new-key.tsx';
 /** Keys of the organization: who has some, a new one, the end of one. */
 export default function KeysPage() {
   const { client, organization } = useSession();
-  const paging = usePaging();
-  const { after } = paging;
-  const {
-    value: keys,
-    fault,
-    reload,
-  } = useLoad(
-    (signal) => client.list<ApiKey>('v1/keys', { signal, query: { limit: 20, after } }),
-    [client, after],
-  );
+  const pages = usePages<ApiKey>('v1/keys', { limit: 20 });
+  const { page: keys, fault, reload } = pages;
   const [isMaking, setMaking] = useState(false);
   const [ending, setEnding] = useState<ApiKey>();
-  const showNewest = () => {
-    paging.newest();
-    reload();
-  };
   const isAdmin = organization.role === 'admin';
 
   return (
@@ -81,8 +69,8 @@ export default function KeysPage() {
           </Table>
         </WideTable>
       )}
-      <Pager paging={paging} page={keys} />
-      {isMaking && <NewKey onMade={showNewest} onClose={() => setMaking(false)} />}
+      <Pager pages={pages} />
+      {isMaking && <NewKey onMade={pages.newest} onClose={() => setMaking(false)} />}
       {ending !== undefined && (
         <Confirm
           title="End this key?"

@@ -1,10 +1,9 @@
 import { Badge, Code, Select, Table } from '@mantine/core';
 import { useState } from 'react';
-import { useSession } from '../../client/session.tsx';
-import { useLoad } from '../../client/use-load.ts';
+import { usePages } from '../../client/use-pages.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { FaultNote } from '../../parts/fault-note.tsx';
-import { Pager, usePaging } from '../../parts/pager.tsx';
+import { Pager } from '../../parts/pager.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { WideTable } from '../../parts/wide-table.tsx';
 import { countWords, timeWords } from '../../parts/words.ts';
@@ -17,24 +16,12 @@ const COLORS = { completed: 'green', cancelled: 'gray', failed: 'red' } as const
  * @param props.endpoints labels that were used, of which one can be chosen.
  */
 export function RequestTable({ endpoints }: { readonly endpoints: readonly string[] }) {
-  const { client } = useSession();
   const [endpoint, setEndpoint] = useState<string | null>(null);
-  const paging = usePaging();
-  const { after } = paging;
-  const {
-    value: rows,
-    fault,
-    reload,
-  } = useLoad(
-    (signal) => {
-      const query = { limit: 20, after, endpoint: endpoint ?? undefined };
-      return client.list<UsageRow>('v1/usage', { signal, query });
-    },
-    [client, after, endpoint],
-  );
+  const pages = usePages<UsageRow>('v1/usage', { limit: 20, endpoint: endpoint ?? undefined });
+  const { page: rows, fault, reload } = pages;
   const choose = (chosen: string | null) => {
     setEndpoint(chosen);
-    paging.newest();
+    pages.newest();
   };
   return (
     <Panel
@@ -102,7 +89,7 @@ export function RequestTable({ endpoints }: { readonly endpoints: readonly strin
           </Table>
         </WideTable>
       )}
-      <Pager paging={paging} page={rows} />
+      <Pager pages={pages} />
     </Panel>
   );
 }

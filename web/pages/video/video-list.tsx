@@ -1,10 +1,9 @@
 import { AspectRatio, Center, Group, Paper, Progress, SimpleGrid, Stack, Text } from '@mantine/core';
 import { Link } from 'wouter';
-import { useSession } from '../../client/session.tsx';
-import { useLoad } from '../../client/use-load.ts';
+import { usePages } from '../../client/use-pages.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { FaultNote } from '../../parts/fault-note.tsx';
-import { Pager, usePaging } from '../../parts/pager.tsx';
+import { Pager } from '../../parts/pager.tsx';
 import { useObjectUrl } from '../../parts/use-object-url.ts';
 import { timeWords } from '../../parts/words.ts';
 import { useContent } from './use-content.ts';
@@ -17,31 +16,29 @@ const WHILE_RUNNING_MS = 1500;
 
 /** The organization's videos, newest first. */
 export function VideoList() {
-  const { client } = useSession();
-  const paging = usePaging();
-  const { after } = paging;
-  const { value, fault, reload } = useLoad(
-    (signal) => client.list<Video>('v1/videos', { signal, query: { limit: 12, after } }),
-    [client, after],
+  const pages = usePages<Video>(
+    'v1/videos',
+    { limit: 12 },
     {
       everyMs: EVERY_MS,
       whileMs: (page) => (page?.data.some((video) => !hasEnded(video)) ? WHILE_RUNNING_MS : undefined),
     },
   );
+  const { page, fault, reload } = pages;
   return (
     <Stack gap="md">
       <FaultNote fault={fault} onRetry={reload} />
-      {value?.data.length === 0 && (
+      {page?.data.length === 0 && (
         <Empty text="There is no video yet. Continue a short clip: MP4 or QuickTime, of 2 to 15 seconds." />
       )}
-      {value !== undefined && (
+      {page !== undefined && (
         <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }} spacing="md">
-          {value.data.map((video) => (
+          {page.data.map((video) => (
             <Card key={video.id} video={video} />
           ))}
         </SimpleGrid>
       )}
-      <Pager paging={paging} page={value} />
+      <Pager pages={pages} />
     </Stack>
   );
 }
