@@ -1,9 +1,10 @@
 import { defineConfig } from 'vitest/config';
 
-/** Unit tests beside the code and everything under test/; run under Bun with `--pool=threads`. */
+/** Unit tests beside the code and everything under test/ except test/deep; run under Bun with `--pool=threads`. */
 export default defineConfig({
   test: {
     include: ['src', 'plugins', 'models', 'web', 'test'].map((folder) => `${folder}/**/*.test.ts`),
+    exclude: ['test/deep/**'],
     pool: 'threads',
     maxWorkers: 2,
     // Of tests of one file that are marked as concurrent.

@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
 /**
- * `bun run test`: the whole suite under Bun. Arguments go to vitest (`bun run test src/kit`). The last
+ * `bun run test`: the test suite under Bun. Other arguments go to vitest (`bun run test src/kit`). The last
  * line is always `N passed, N failed, N skipped`; the exit code is 0 only when nothing failed and
- * something passed.
+ * something passed. `--deep` runs the files of test/deep instead (`bun run test:deep`): container images,
+ * rolling restarts and other checks that take minutes.
  */
 
 const ROOT = resolve(import.meta.dir, '..');
@@ -21,6 +22,10 @@ interface Report {
   }[];
 }
 
+const args = process.argv.slice(2);
+const isDeep = args.includes('--deep');
+const config = join(ROOT, isDeep ? 'vitest.deep.config.ts' : 'vitest.config.ts');
+
 const scratch = mkdtempSync(join(tmpdir(), 'voice-service-test-'));
 const reportPath = join(scratch, 'report.json');
 const vitest = Bun.spawn(
@@ -28,11 +33,12 @@ const vitest = Bun.spawn(
     process.execPath,
     join(ROOT, 'node_modules/vitest/vitest.mjs'),
     'run',
+    `--config=${config}`,
     '--pool=threads',
     '--reporter=default',
     '--reporter=json',
     `--outputFile.json=${reportPath}`,
-    ...process.argv.slice(2),
+    ...args.filter((arg) => arg !== '--deep'),
   ],
   { cwd: ROOT, stdio: ['ignore', 'inherit', 'inherit'] },
 );
