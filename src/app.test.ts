@@ -4,7 +4,7 @@ import { KEY_A, KEY_B, type TestApp, type TestAppOptions, testApp } from '../tes
 import { ServiceError } from './contract/error.ts';
 import { isPublic } from './http/auth.ts';
 import { callerOf } from './http/caller.ts';
-import type { PluginReadiness } from './http/health-routes.ts';
+import type { ModelReadiness, PluginReadiness } from './http/readiness.ts';
 
 const opened: TestApp[] = [];
 function open(options?: TestAppOptions): TestApp {
@@ -350,8 +350,8 @@ describe('failures', () => {
     expect(response.headers.get('x-should-retry')).toBe('false');
   });
 
-  test('while stopping, new work is turned away and watchers are still told', async () => {
-    const { send } = open({ draining: () => true });
+  test('while stopping, new requests are rejected and probes are still served', async () => {
+    const { send } = open({ phase: () => 'stopping' });
     const refused = await send('/v1/models');
     expect(refused.status).toBe(503);
     expect(refused.headers.get('retry-after')).toBe('1');
@@ -363,36 +363,60 @@ describe('failures', () => {
     expect(readyz.status).toBe(503);
     expect(await readyz.json()).toMatchObject({ status: 'stopping' });
   });
+
+  test('while draining, readiness is 503, requests are accepted and connections are closed after them', async () => {
+    const { send } = open({ phase: () => 'draining' });
+    const readyz = await send('/readyz');
+    expect(readyz.status).toBe(503);
+    expect(await readyz.json()).toMatchObject({ status: 'stopping' });
+    const accepted = await send('/v1/models');
+    expect(accepted.status).toBe(200);
+    expect(accepted.headers.get('connection')).toBe('close');
+    expect((await open().send('/v1/models')).headers.get('connection')).toBeNull();
+  });
 });
 
 describe('readiness', () => {
-  test('shows each plugin and is 503 while one that is on is not ready', async () => {
-    const states = new Map<string, PluginReadiness>([
-      ['speech', { state: 'on', ready: false, detail: 'loading' }],
-      ['voices', { state: 'on', ready: true }],
-    ]);
-    const { send } = open({ readiness: () => states });
-    const starting = await send('/readyz', { headers: {} });
-    expect(starting.status).toBe(503);
-    expect(await starting.json()).toEqual({ status: 'starting', plugins: Object.fromEntries(states) });
-    states.set('speech', { state: 'on', ready: true, detail: 'cpu' });
-    const ready = await send('/readyz', { headers: {} });
-    expect(ready.status).toBe(200);
-    expect(await ready.json()).toMatchObject({ status: 'ready', plugins: { speech: { ready: true } } });
+  const plugins = new Map<string, PluginReadiness>([
+    ['speech', { state: 'on', ready: true, detail: 'svc-tts: unavailable' }],
+    ['responses', { state: 'failed', ready: false, detail: 'a reason' }],
+  ]);
+  const models = new Map<string, ModelReadiness>([
+    ['svc-tts', { task: 'speech', ready: false, detail: 'the upstream server is unavailable' }],
+    ['svc-stt', { task: 'transcription', ready: true }],
+  ]);
+  const readyz = async (options: Parameters<typeof open>[0]) => {
+    const answer = await open(options).send('/readyz', { headers: {} });
+    return { status: answer.status, body: await answer.json() };
+  };
+
+  test('shows each plugin and each model, and stays 200 while a model works', async () => {
+    expect(await readyz({ readiness: () => plugins, models: () => models })).toEqual({
+      status: 200,
+      body: {
+        status: 'ready',
+        plugins: Object.fromEntries(plugins),
+        models: {
+          'svc-tts': {
+            task: 'speech',
+            ready: false,
+            required: false,
+            detail: 'the upstream server is unavailable',
+          },
+          'svc-stt': { task: 'transcription', ready: true, required: false },
+        },
+      },
+    });
   });
 
-  test.each(['starting', 'stopping', 'failed'] as const)(
-    'a plugin that is %s while the process serves is shown, and takes nothing from the others',
-    async (state) => {
-      const states = new Map<string, PluginReadiness>([
-        ['speech', { state, ready: false, detail: 'a word' }],
-        ['voices', { state: 'on', ready: true }],
-      ]);
-      const answer = await open({ readiness: () => states }).send('/readyz', { headers: {} });
-      expect(answer.status).toBe(200);
-      expect(await answer.json()).toEqual({ status: 'ready', plugins: Object.fromEntries(states) });
-    },
-  );
+  test('is 503 while a required model is unavailable', async () => {
+    const parts = { readiness: () => plugins, models: () => models };
+    expect(await readyz({ ...parts, requiredModels: ['svc-tts'] })).toMatchObject({
+      status: 503,
+      body: { status: 'unavailable', models: { 'svc-tts': { required: true } } },
+    });
+    expect(await readyz({ ...parts, requiredModels: ['svc-stt'] })).toMatchObject({ status: 200 });
+  });
 });
 
 describe('log and metrics', () => {

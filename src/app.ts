@@ -22,6 +22,7 @@ import { requestHooks } from './http/request-hooks.ts';
 import { requestSpans } from './http/request-spans.ts';
 import { type RouteTable, routeTable } from './http/route-table.ts';
 import { securityTxtRoutes } from './http/security-txt.ts';
+import type { ServingPhase } from './http/serving-phase.ts';
 import type { Registry } from './registry.ts';
 import { creditRoutes } from './usage/credit-routes.ts';
 import { usageRoutes } from './usage/usage-routes.ts';
@@ -52,15 +53,16 @@ export interface AppParts {
   readonly credits: Pick<CreditStore, 'balance'>;
   /** Whether no call costs credits. */
   readonly isFree: boolean;
-  readonly registry: Pick<Registry, 'routes' | 'readiness' | 'refusal'>;
+  readonly registry: Pick<Registry, 'routes' | 'readiness' | 'modelReadiness' | 'refusal'>;
   readonly plugins: PluginSwitches;
-  readonly draining: () => boolean;
+  /** Ids of models that must be available for the process to be ready. */
+  readonly requiredModels: ReadonlySet<string>;
+  readonly phase: () => ServingPhase;
 }
 
 /** The whole HTTP surface of the service: the core's routes and those of the plugins that are on now. Never listens. */
 export function buildApp(parts: AppParts): AnyElysia {
-  const { clock, log, metrics, authenticate, origins, requestLimits, requestBytes, draining, registry } =
-    parts;
+  const { clock, log, metrics, authenticate, origins, requestLimits, requestBytes, phase, registry } = parts;
   let table: RouteTable | undefined;
   // Made at the first request that asks, when every route is mounted.
   const routes = () => {
@@ -78,11 +80,18 @@ export function buildApp(parts: AppParts): AnyElysia {
     .use(
       requestHooks({
         ...{ clock, log, metrics, authenticate, origins },
-        ...{ requestLimits, requestBytes, draining, routes },
+        ...{ requestLimits, requestBytes, phase, routes },
         refusal: (path) => registry.refusal(path),
       }),
     )
-    .use(healthRoutes({ readiness: () => registry.readiness(), draining }))
+    .use(
+      healthRoutes(() => ({
+        phase: phase(),
+        plugins: registry.readiness(),
+        models: registry.modelReadiness(),
+        requiredModels: parts.requiredModels,
+      })),
+    )
     .use(consoleRoutes(parts.consoleFolder))
     .use(docsRoutes())
     .use(openapiRoutes(parts.version))

@@ -2,7 +2,7 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { parse as parseToml, TomlError } from 'smol-toml';
 import { MAX_RATE_HZ, MIN_RATE_HZ, SPEECH_RATE_HZ } from './contract/audio.ts';
@@ -31,23 +31,25 @@ export class ConfigError extends StartError {
 const strict = { additionalProperties: false } as const;
 const name = Type.String({ minLength: 1, maxLength: 200 });
 
-const SpeakingModel = Type.Object({ kind: oneOf(['kokoro', 'piper']), voice: Type.Optional(name) }, strict);
-const WhisperModel = Type.Object(
-  { kind: oneOf(['whisper']), weights: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })) },
-  strict,
-);
+/** A table of `[models]`: the keys of its kind and those of every model. */
+function modelTable<Keys extends TProperties>(keys: Keys) {
+  return Type.Object({ ...keys, required: Type.Optional(Type.Boolean()) }, strict);
+}
+
+const SpeakingModel = modelTable({ kind: oneOf(['kokoro', 'piper']), voice: Type.Optional(name) });
+const WhisperModel = modelTable({
+  kind: oneOf(['whisper']),
+  weights: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
+});
 const contextTokens = Type.Optional(Type.Integer({ minimum: 256, maximum: 1_048_576 }));
-const LlamaModel = Type.Object(
-  {
-    kind: oneOf(['llama']),
-    weights: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
-    slots: Type.Optional(Type.Integer({ minimum: 1, maximum: 64 })),
-    context_tokens: contextTokens,
-  },
-  strict,
-);
-const MinilmModel = Type.Object({ kind: oneOf(['minilm']) }, strict);
-const ContinuationModel = Type.Object({ kind: oneOf(['continuation']) }, strict);
+const LlamaModel = modelTable({
+  kind: oneOf(['llama']),
+  weights: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
+  slots: Type.Optional(Type.Integer({ minimum: 1, maximum: 64 })),
+  context_tokens: contextTokens,
+});
+const MinilmModel = modelTable({ kind: oneOf(['minilm']) });
+const ContinuationModel = modelTable({ kind: oneOf(['continuation']) });
 const TASKS = ['speech', 'transcription', 'chat', 'embeddings', 'video'] as const;
 const variableName = Type.Optional(Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$' }));
 const upstreamKeys = {
@@ -57,29 +59,23 @@ const upstreamKeys = {
   api_key_env: variableName,
   model: name,
 };
-const UpstreamPlain = Type.Object(upstreamKeys, strict);
-const UpstreamChat = Type.Object({ ...upstreamKeys, context_tokens: contextTokens }, strict);
-const UpstreamSpeech = Type.Object(
-  {
-    ...upstreamKeys,
-    voice: Type.Optional(name),
-    voices: Type.Optional(oneOf(['register', 'inline', 'none'])),
-    rate_hz: Type.Optional(Type.Integer({ minimum: MIN_RATE_HZ, maximum: MAX_RATE_HZ })),
-  },
-  strict,
-);
-const UpstreamVideo = Type.Object(
-  {
-    ...upstreamKeys,
-    tail_seconds: Type.Optional(Type.Number({ minimum: 0, maximum: 30 })),
-    context_frames: Type.Optional(Type.Integer({ minimum: 0, maximum: 240 })),
-    audio: Type.Optional(Type.Boolean()),
-    fields: Type.Optional(
-      Type.Record(Type.String({ minLength: 1, maxLength: 64 }), Type.String({ maxLength: 4096 })),
-    ),
-  },
-  strict,
-);
+const UpstreamPlain = modelTable(upstreamKeys);
+const UpstreamChat = modelTable({ ...upstreamKeys, context_tokens: contextTokens });
+const UpstreamSpeech = modelTable({
+  ...upstreamKeys,
+  voice: Type.Optional(name),
+  voices: Type.Optional(oneOf(['register', 'inline', 'none'])),
+  rate_hz: Type.Optional(Type.Integer({ minimum: MIN_RATE_HZ, maximum: MAX_RATE_HZ })),
+});
+const UpstreamVideo = modelTable({
+  ...upstreamKeys,
+  tail_seconds: Type.Optional(Type.Number({ minimum: 0, maximum: 30 })),
+  context_frames: Type.Optional(Type.Integer({ minimum: 0, maximum: 240 })),
+  audio: Type.Optional(Type.Boolean()),
+  fields: Type.Optional(
+    Type.Record(Type.String({ minLength: 1, maxLength: 64 }), Type.String({ maxLength: 4096 })),
+  ),
+});
 /** What a table of `[models]` may hold, by its kind and task; the guide tells all of it. */
 export const MODEL_TABLES = [
   SpeakingModel,
@@ -306,6 +302,8 @@ const DEFAULT_TASKS: Readonly<Record<string, string>> = {
 export interface ParsedModels extends ConfiguredModels {
   /** Ids of all, in order. */
   readonly ids: readonly string[];
+  /** Ids of models with `required = true`. */
+  readonly required: ReadonlySet<string>;
   readonly video: ReadonlyMap<string, VideoModelSettings>;
 }
 
@@ -323,6 +321,7 @@ export function parseModels(
   const text = new Map<string, TextModelSettings>();
   const embed = new Map<string, EmbedModelSettings>();
   const video = new Map<string, VideoModelSettings>();
+  const required = new Set<string>();
   for (const [id, value] of Object.entries(models)) {
     if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(id)) {
       throw new ConfigError(
@@ -330,6 +329,7 @@ export function parseModels(
       );
     }
     const settings = parseModel(id, value, file.path, variable);
+    if (settings.required) required.add(id);
     switch (settings.task) {
       case 'speech':
         tts.set(id, Object.freeze(settings.model));
@@ -348,7 +348,7 @@ export function parseModels(
         break;
     }
   }
-  return { ids: Object.freeze(Object.keys(models)), tts, stt, text, embed, video };
+  return { ids: Object.freeze(Object.keys(models)), required, tts, stt, text, embed, video };
 }
 
 type ParsedModel =
@@ -363,51 +363,59 @@ function parseModel(
   value: unknown,
   path: string,
   variable: (name: string) => string | undefined,
-): ParsedModel {
+): ParsedModel & { readonly required: boolean } {
   const place = `models."${id}"`;
   const { kind, task = DEFAULT_TASKS[id] } = checked(ModelKind, value, path, place);
   switch (kind) {
     case 'kokoro':
     case 'piper': {
-      const { voice = DEFAULT_VOICES[kind] } = checked(SpeakingModel, value, path, place);
-      return { task: 'speech', model: { kind, voice } };
+      const { voice = DEFAULT_VOICES[kind], required = false } = checked(SpeakingModel, value, path, place);
+      return { required, task: 'speech', model: { kind, voice } };
     }
     case 'whisper': {
-      const { weights = DEFAULT_WEIGHTS } = checked(WhisperModel, value, path, place);
+      const { weights = DEFAULT_WEIGHTS, required = false } = checked(WhisperModel, value, path, place);
       requireNameOrPath(weights, path, place, 'a folder');
-      return { task: 'transcription', model: { kind, weights } };
+      return { required, task: 'transcription', model: { kind, weights } };
     }
     case 'llama': {
       const {
         weights = DEFAULT_LLAMA,
         slots = LLAMA_SLOTS,
         context_tokens: contextTokens = LLAMA_CONTEXT_TOKENS,
+        required = false,
       } = checked(LlamaModel, value, path, place);
       requireNameOrPath(weights, path, place, 'a GGUF file');
-      return { task: 'chat', model: { kind, weights, slots, contextTokens } };
+      return { required, task: 'chat', model: { kind, weights, slots, contextTokens } };
     }
-    case 'minilm':
-      return { task: 'embeddings', model: checked(MinilmModel, value, path, place) };
-    case 'continuation':
-      return { task: 'video', model: checked(ContinuationModel, value, path, place) };
+    case 'minilm': {
+      const { required = false } = checked(MinilmModel, value, path, place);
+      return { required, task: 'embeddings', model: { kind } };
+    }
+    case 'continuation': {
+      const { required = false } = checked(ContinuationModel, value, path, place);
+      return { required, task: 'video', model: { kind } };
+    }
     case 'upstream': {
       const schema = upstreamSchema(task);
       const model: UpstreamKeys = checked(schema, value, path, place);
+      const { required = false } = model;
       const server = {
         kind,
         baseUrl: model.base_url.replace(/\/+$/, ''),
         apiKey: keyOf(model.api_key_env, path, place, variable),
         model: model.model,
       };
-      if (task === 'transcription' || task === 'embeddings') return { task, model: server };
-      if (task === 'chat') return { task, model: { ...server, contextTokens: model.context_tokens } };
+      if (task === 'transcription' || task === 'embeddings') return { required, task, model: server };
+      if (task === 'chat') {
+        return { required, task, model: { ...server, contextTokens: model.context_tokens } };
+      }
       if (task === 'video') {
         const { tail_seconds: tailSeconds = TAIL_SECONDS, audio = false, fields = {} } = model;
         const contextFrames = model.context_frames ?? (tailSeconds === 0 ? 1 : CONTEXT_FRAMES);
-        return { task, model: { ...server, tailSeconds, contextFrames, audio, fields } };
+        return { required, task, model: { ...server, tailSeconds, contextFrames, audio, fields } };
       }
       const { voice, voices = 'none', rate_hz: rateHz = SPEECH_RATE_HZ } = model;
-      return { task: 'speech', model: { ...server, voice, voices, rateHz } };
+      return { required, task: 'speech', model: { ...server, voice, voices, rateHz } };
     }
   }
 }

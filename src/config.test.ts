@@ -225,6 +225,7 @@ describe('environment', () => {
       HOST: '0.0.0.0',
       PORT: '0',
       METRICS_PORT: '9100',
+      SHUTDOWN_DRAIN_MS: '5000',
       SHUTDOWN_GRACE_MS: '50',
       LOG_LEVEL: 'error',
       DATA_DIR: '/data',
@@ -237,6 +238,7 @@ describe('environment', () => {
       host: '0.0.0.0',
       port: 0,
       metricsPort: 9100,
+      shutdownDrainMs: 5000,
       shutdownGraceMs: 50,
       logLevel: 'error',
       dataDir: '/data',
@@ -367,6 +369,36 @@ describe('file', () => {
       voice: undefined,
       voices: 'none',
     });
+  });
+
+  test('marks models as required, whatever their kind', () => {
+    const config = load(`
+      [models."svc-tts"]
+      kind = "piper"
+      required = true
+      [models."svc-stt"]
+      kind = "whisper"
+      required = false
+      [models."all-minilm-l6-v2"]
+      kind = "minilm"
+      required = true
+      [models."vid-2.0"]
+      kind = "continuation"
+      required = true
+      [models."smollm2-135m-instruct"]
+      kind = "llama"
+      required = true
+      [models.remote]
+      kind = "upstream"
+      base_url = "http://127.0.0.1:1/v1"
+      model = "any"
+      required = true
+    `);
+    expect([...config.requiredModels].sort()).toEqual(
+      ['all-minilm-l6-v2', 'remote', 'smollm2-135m-instruct', 'svc-tts', 'vid-2.0'].sort(),
+    );
+    expect(config.embedModels.get('all-minilm-l6-v2')).toEqual({ kind: 'minilm' });
+    expect(loadConfig({}).requiredModels.size).toBe(0);
   });
 
   test('may give svc-tts another engine', () => {
@@ -749,7 +781,7 @@ describe('file', () => {
     ['[models]\nx = 1', `'models."x"' must be an object`],
     [
       '[models.x]\nkind = "kokoro"\nbase_url = "y"',
-      `'models."x".base_url' is not known; allowed here: kind, voice`,
+      `'models."x".base_url' is not known; allowed here: kind, voice, required`,
     ],
     ['[models.x]\nkind = "kokoro"\nvoice = 3', `'models."x".voice' must be a string`],
     ['[models.x]\nkind = "kokoro"\nvoice = ""', `'models."x".voice' must be a string of 1 to 200 characters`],
@@ -764,11 +796,11 @@ describe('file', () => {
     ],
     [
       '[models.x]\nkind = "whisper"\nvoice = "a"',
-      `'models."x".voice' is not known; allowed here: kind, weights`,
+      `'models."x".voice' is not known; allowed here: kind, weights, required`,
     ],
     [
       '[models.x]\nkind = "piper"\ntask = "speech"',
-      `'models."x".task' is not known; allowed here: kind, voice`,
+      `'models."x".task' is not known; allowed here: kind, voice, required`,
     ],
     [
       '[models.x]\nkind = "upstream"\nmodel = "m"\nbase_url = "http://h"\ntask = "song"',
@@ -776,7 +808,7 @@ describe('file', () => {
     ],
     [
       '[models.svc-stt]\nkind = "upstream"\nmodel = "m"\nbase_url = "http://h"\nvoice = "anna"',
-      `'models."svc-stt".voice' is not known; allowed here: kind, task, base_url, api_key_env, model`,
+      `'models."svc-stt".voice' is not known; allowed here: kind, task, base_url, api_key_env, model, required`,
     ],
     [
       '[models.x]\nkind = "upstream"\nmodel = "m"\nbase_url = "http://h"\nvoices = "all"',

@@ -48,6 +48,9 @@ export interface Config {
   /** A second listener, that speaks TLS; undefined is none. */
   readonly tls: TlsSettings | undefined;
   readonly http: HttpSettings;
+  /** Time after SIGTERM in which `/readyz` is 503 and requests are still accepted. */
+  readonly shutdownDrainMs: number;
+  /** Time that running work has after that. */
   readonly shutdownGraceMs: number;
   readonly logLevel: LogLevel;
   /** Whether npm or npx started this process: it names itself to whatever it runs. */
@@ -65,6 +68,8 @@ export interface Config {
   readonly plugins: readonly string[] | undefined;
   /** Ids of all models, in the order of CONFIG. */
   readonly modelIds: readonly string[];
+  /** Ids of models with `required = true`: `/readyz` is 503 while one of them is unavailable. */
+  readonly requiredModels: ReadonlySet<string>;
   readonly ttsModels: TtsModels;
   readonly sttModels: SttModels;
   readonly textModels: TextModels;
@@ -264,7 +269,12 @@ export const ENVIRONMENT = [
   },
   { name: 'OTEL_SERVICE_NAME', fallback: 'voice-service', meaning: 'name of this service in traces' },
   { name: 'OTEL_TRACES_SAMPLER_ARG', fallback: '1', meaning: 'share of traces that are kept, 0 to 1' },
-  { name: 'SHUTDOWN_GRACE_MS', fallback: '30000', meaning: 'how long running work may go on after SIGTERM' },
+  {
+    name: 'SHUTDOWN_DRAIN_MS',
+    fallback: '0',
+    meaning: 'time after SIGTERM in which `/readyz` is 503 but requests are still accepted',
+  },
+  { name: 'SHUTDOWN_GRACE_MS', fallback: '30000', meaning: 'time for running requests to finish after that' },
   { name: 'LOG_LEVEL', fallback: 'info', meaning: 'debug, info, warn, error or silent' },
 ] as const satisfies readonly EnvironmentVariable[];
 
@@ -284,6 +294,7 @@ export function loadConfig(environment: Environment = process.env): Config {
   const dataDir = resolve(env.text('DATA_DIR') ?? 'data');
   const {
     ids: modelIds,
+    required: requiredModels,
     tts: ttsModels,
     stt: sttModels,
     text: textModels,
@@ -302,6 +313,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     redisUrl: redisUrl(env),
     runsJobs: runsJobs(env),
     tracing: tracingSettings(env),
+    shutdownDrainMs: env.integer('SHUTDOWN_DRAIN_MS', 0, 3_600_000) ?? 0,
     shutdownGraceMs: env.integer('SHUTDOWN_GRACE_MS', 0, 3_600_000) ?? 30_000,
     logLevel: env.choice<LogLevel>('LOG_LEVEL', ['debug', 'info', 'warn', 'error', 'silent']) ?? 'info',
     startedByNpm: /np[mx]-cli\.js$/.test(env.text('npm_execpath') ?? ''),
@@ -313,6 +325,7 @@ export function loadConfig(environment: Environment = process.env): Config {
     modelsDir: resolve(env.text('MODELS_DIR') ?? join(userCache(env), 'voice-service', 'models')),
     plugins: parsePlugins(env.text('PLUGINS')),
     modelIds,
+    requiredModels,
     ttsModels,
     sttModels,
     textModels,

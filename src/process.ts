@@ -19,6 +19,7 @@ import { errorAnswer, toServiceError } from './http/error-body.ts';
 import { createMetrics } from './http/metrics.ts';
 import { metricsPort } from './http/metrics-routes.ts';
 import { overTlsOnly } from './http/security-headers.ts';
+import type { ServingPhase } from './http/serving-phase.ts';
 import { socketHandler } from './http/socket.ts';
 import { startingAnswer } from './http/starting.ts';
 import { WrongKeys } from './http/wrong-keys.ts';
@@ -65,7 +66,10 @@ export interface Build {
 
 /** A running service. */
 interface Service {
-  /** Turns new work away, lets running work finish within the grace time, then frees everything. */
+  /**
+   * Reports itself unready for the drain time, then rejects new requests, lets running ones finish within the grace time
+   * and frees everything.
+   */
   stop(): Promise<void>;
 }
 
@@ -153,7 +157,7 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
     const awaited = plugins.map(({ name }) => name).filter((name) => isWished(wishes, name));
 
     let app: AnyElysia | undefined;
-    let stopping = false;
+    let phase: ServingPhase = 'serving';
     const serving = {
       idleTimeout: IDLE_TIMEOUT_S,
       // http/body.ts holds the limit, with an error body; Bun's own refusal has none.
@@ -270,15 +274,21 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       isFree: areFree(config.prices),
       registry,
       plugins: stored,
-      draining: () => stopping,
+      requiredModels: config.requiredModels,
+      phase: () => phase,
     };
     serve();
     log.info('started', { plugins: [...registry.readiness().keys()].join(',') });
 
     return {
       async stop() {
-        stopping = true;
         const pending = () => servers.reduce((sum, each) => sum + each.pendingRequests, 0);
+        if (config.shutdownDrainMs > 0) {
+          phase = 'draining';
+          log.info('draining', { drainMs: config.shutdownDrainMs, requests: pending() });
+          await aborted(AbortSignal.timeout(config.shutdownDrainMs));
+        }
+        phase = 'stopping';
         log.info('stopping', { graceMs: config.shutdownGraceMs, requests: pending() });
         const deadline = AbortSignal.timeout(config.shutdownGraceMs);
         await registry.drain(deadline);

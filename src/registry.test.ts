@@ -161,6 +161,31 @@ describe('readiness', () => {
   });
 });
 
+describe('readiness of models', () => {
+  const report = (id: string) => (): ReadyReport => {
+    if (id === 'broken') throw new Error('private');
+    return { ready: true, detail: 'cpu' };
+  };
+  const tts = {
+    ids: ['works', 'broken'],
+    get: (id: string) => ({ ready: report(id) }),
+  } as unknown as Slots['tts'];
+  const withTts = { core: { ...core(), tts } };
+
+  test('shows the models of plugins that are on, also one whose report throws', async () => {
+    const registry = await start([plugin('speech', { needs: ['tts'] })], undefined, withTts);
+    expect([...registry.modelReadiness()]).toEqual([
+      ['works', { task: 'speech', ready: true, detail: 'cpu' }],
+      ['broken', { task: 'speech', ready: false, detail: 'its state could not be read' }],
+    ]);
+  });
+
+  test('leaves out models that no plugin uses', async () => {
+    const registry = await start([plugin('other')], undefined, withTts);
+    expect([...registry.modelReadiness()]).toEqual([]);
+  });
+});
+
 describe('drain', () => {
   test('asks all at once and waits for all', async () => {
     const events: string[] = [];

@@ -3,10 +3,10 @@ import type { ReadyReport } from './contract/engine.ts';
 import { ServiceError } from './contract/error.ts';
 import type { Logger } from './contract/logger.ts';
 import type { Level, Metrics } from './contract/metrics.ts';
-import type { PluginInstance, SlotParts, Slots } from './contract/plugin.ts';
+import type { ModelTable, PluginInstance, SlotParts, Slots } from './contract/plugin.ts';
 import type { PluginWish, PluginWishes } from './contract/plugin-switch-store.ts';
-import type { PluginReadiness } from './http/health-routes.ts';
 import type { ListedModel } from './http/model-routes.ts';
+import type { ModelReadiness, PluginReadiness } from './http/readiness.ts';
 import { type RouteTable, routeTable } from './http/route-table.ts';
 import { aborted } from './kit/aborted.ts';
 import { type PartMetrics, partMetrics } from './kit/part-metrics.ts';
@@ -55,6 +55,8 @@ export interface Registry {
   report(name: string): PluginReport;
   /** Of each plugin, for `/readyz`. What is off on purpose is left out. */
   readiness(): ReadonlyMap<string, PluginReadiness>;
+  /** Of each model in `models`, by its id, for `/readyz`. */
+  modelReadiness(): ReadonlyMap<string, ModelReadiness>;
   /** Why the routes at a path are not there: the plugin that has them is not on. Undefined for all other paths. */
   refusal(path: string): ServiceError | undefined;
   /**
@@ -179,15 +181,11 @@ class Plugins implements Registry {
   }
 
   get models(): ReadonlyMap<string, ListedModel> {
-    const needs = needsOf(this.#on());
-    const slots = { ...this.#given.core, ...this.#provided };
-    const needed = MODEL_SLOTS.filter(([slot]) => needs.has(slot));
     const limits = new Map(this.#on().flatMap(({ instance }) => [...(instance.limits ?? [])]));
-    return new Map(
-      needed.flatMap(([slot, task]) =>
-        (slots[slot]?.ids ?? []).map((id) => [id, { id, task, limits: limits.get(id) }] as const),
-      ),
+    const listed = this.#modelTables().flatMap(({ task, table }) =>
+      table.ids.map((id) => [id, { id, task, limits: limits.get(id) }] as const),
     );
+    return new Map(listed);
   }
 
   report(name: string): PluginReport {
@@ -199,6 +197,13 @@ class Plugins implements Registry {
   readiness(): ReadonlyMap<string, PluginReadiness> {
     const there = [...this.#entries.values()].filter(({ state }) => state !== 'off');
     return new Map(there.map((entry) => [entry.plugin.name, this.#readiness(entry)]));
+  }
+
+  modelReadiness(): ReadonlyMap<string, ModelReadiness> {
+    const reports = this.#modelTables().flatMap(({ task, table }) =>
+      table.ids.map((id) => [id, { task, ...readyOf(table.get(id)) }] as const),
+    );
+    return new Map(reports);
   }
 
   refusal(path: string): ServiceError | undefined {
@@ -398,6 +403,16 @@ class Plugins implements Registry {
     return { state, ready: false, ...(detail !== undefined && { detail }) };
   }
 
+  /** Models that a plugin which is on needs, by task. */
+  #modelTables(): readonly { readonly task: ListedModel['task']; readonly table: ModelTable<Reporting> }[] {
+    const needs = needsOf(this.#on());
+    const slots = { ...this.#given.core, ...this.#provided };
+    return MODEL_SLOTS.flatMap(([slot, task]) => {
+      const table = needs.has(slot) ? slots[slot] : undefined;
+      return table === undefined ? [] : { task, table };
+    });
+  }
+
   #on(): readonly (Entry & { readonly instance: AnyInstance })[] {
     return [...this.#entries.values()].filter(isOn);
   }
@@ -477,10 +492,12 @@ function refusalOf(name: string, state: PluginState): ServiceError {
   }
 }
 
-/** A plugin whose report throws is not ready, and the others still report. */
-function readyOf(instance: AnyInstance): ReadyReport {
+type Reporting = Pick<AnyInstance, 'ready'>;
+
+/** A plugin or model whose report throws is not ready; the others still report. */
+function readyOf(reporting: Reporting | undefined): ReadyReport {
   try {
-    return instance.ready();
+    return reporting?.ready() ?? { ready: false };
   } catch {
     return { ready: false, detail: 'its state could not be read' };
   }

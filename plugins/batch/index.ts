@@ -60,7 +60,7 @@ export function batchPlugin(options: BatchOptions): FeaturePlugin<(typeof NEEDS)
         routes: new Elysia({ name: 'batch-plugin' })
           .use(fileRoutes(files, INPUT_FILE_BYTES))
           .use(batchRoutes(batches, slots.batches)),
-        // What batches wait for is no reason to send requests elsewhere.
+        // Jobs wait for unavailable models; requests to this plugin need none.
         ready: () => ({ ready: true }),
         async drain(until) {
           await Promise.all([runner.stop(), files.drain(until)]);

@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
 import type { FeaturePlugin } from '../../src/contract/plugin.ts';
-import { modelReports, readyTogether } from '../../src/kit/ready-reports.ts';
+import { modelReports, readyWithAnyModel } from '../../src/kit/ready-reports.ts';
 import { StoredVoices } from '../../src/speak/stored-voices.ts';
 import { PhoneCalls } from './phone-calls.ts';
 import { transcriberRoutes } from './transcriber-routes.ts';
@@ -44,11 +44,10 @@ export function partnerPlugin(options: PartnerOptions): FeaturePlugin<Needs> {
           .use(voiceRoutes(voice, maxCharacters))
           .use(transcriberRoutes(calls)),
         ready: () =>
-          readyTogether([
-            ...modelReports(slots.stt),
-            ...modelReports(slots.tts),
-            { name: 'voice activity', report: slots.vad.ready() },
-          ]),
+          readyWithAnyModel(
+            [...modelReports(slots.stt), ...modelReports(slots.tts)],
+            [{ name: 'voice activity detection', report: slots.vad.ready() }],
+          ),
         async drain(until) {
           await Promise.all([calls.drain(until), voice.drain(until)]);
         },

@@ -1,5 +1,5 @@
 import type { FeaturePlugin, Slots } from '../../src/contract/plugin.ts';
-import { modelReports, readyTogether } from '../../src/kit/ready-reports.ts';
+import { modelReports, readyWithAnyModel } from '../../src/kit/ready-reports.ts';
 import { StoredVoices } from '../../src/speak/stored-voices.ts';
 import { Connections } from './connections.ts';
 import { realtimeRoutes } from './routes.ts';
@@ -31,11 +31,10 @@ export function realtimePlugin(options: RealtimeOptions): FeaturePlugin<Needs> {
         provides: {},
         routes: realtimeRoutes(connections),
         ready: () =>
-          readyTogether([
-            ...modelReports(slots.stt),
-            ...modelReports(slots.tts),
-            { name: 'voice activity', report: slots.vad.ready() },
-          ]),
+          readyWithAnyModel(
+            [...modelReports(slots.stt), ...modelReports(slots.tts)],
+            [{ name: 'voice activity detection', report: slots.vad.ready() }],
+          ),
         drain: (until) => connections.drain(until),
         close: () => connections.close(),
       };

@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia';
 import type { FeaturePlugin } from '../../src/contract/plugin.ts';
 import { OpenRequests } from '../../src/kit/open-requests.ts';
-import { modelReports, readyTogether } from '../../src/kit/ready-reports.ts';
+import { modelReports, readyWithAnyModel } from '../../src/kit/ready-reports.ts';
 import { Chat } from './chat.ts';
 import { chatRoutes, DOUBLED_CHAT_PATH } from './chat-routes.ts';
 import { Embedder } from './embed.ts';
@@ -53,7 +53,7 @@ export function responsesPlugin({
           .use(chatRoutes(chat, slots.calls))
           .use(embeddingRoutes(embedder, slots.calls))
           .use(responseRoutes(responder, slots.responses, slots.calls)),
-        ready: () => readyTogether([...modelReports(slots.text), ...modelReports(slots.embed)]),
+        ready: () => readyWithAnyModel([...modelReports(slots.text), ...modelReports(slots.embed)]),
         drain: (until) => open.drain(until),
         async close() {
           open.stop();

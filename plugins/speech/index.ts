@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia';
 import type { FeaturePlugin } from '../../src/contract/plugin.ts';
 import { prepareUploadFolder, type UploadSettings } from '../../src/http/multipart.ts';
-import { modelReports, readyTogether } from '../../src/kit/ready-reports.ts';
+import { modelReports, readyWithAnyModel } from '../../src/kit/ready-reports.ts';
 import { StoredVoices } from '../../src/speak/stored-voices.ts';
 import { speechRoutes } from './routes.ts';
 import { Synthesizer } from './synthesize.ts';
@@ -43,7 +43,7 @@ export function speechPlugin({
         routes: new Elysia({ name: 'speech-plugin' })
           .use(speechRoutes(synthesizer, maxCharacters))
           .use(transcriptionRoutes(transcriber, uploads)),
-        ready: () => readyTogether([...modelReports(slots.tts), ...modelReports(slots.stt)]),
+        ready: () => readyWithAnyModel([...modelReports(slots.tts), ...modelReports(slots.stt)]),
         async drain(until) {
           await Promise.all([synthesizer.drain(until), transcriber.drain(until)]);
         },

@@ -62,7 +62,7 @@ export function videoPlugin(options: VideoOptions): FeaturePlugin<(typeof NEEDS)
           videoRoutes({ videos, pace, nowMs, folder, clipBytes: CLIP_BYTES }),
         ),
         limits: new Map(slots.video.ids.map((id) => [id, limitsOf(windowOf(id))])),
-        // What videos wait for is no reason to send requests elsewhere.
+        // Jobs wait for unavailable models; requests to this plugin need none.
         ready: () => ({ ready: true }),
         async drain(until) {
           await Promise.all([runner.stop(), videos.drain(until)]);

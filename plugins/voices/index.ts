@@ -48,7 +48,7 @@ export function voicesPlugin(options: VoicesOptions): FeaturePlugin<(typeof NEED
         routes: new Elysia({ name: 'voices-plugin' }).use(
           voiceRoutes(new Voices(slots), enrollments, uploads),
         ),
-        // What voices wait for is no reason to send requests elsewhere.
+        // Jobs wait for unavailable models; requests to this plugin need none.
         ready: () => ({ ready: true }),
         async drain(until) {
           await Promise.all([runner.stop(), enrollments.drain(until)]);

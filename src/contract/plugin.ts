@@ -83,7 +83,10 @@ export interface PluginInstance<Offers extends keyof Slots = never> {
   readonly routes?: AnyElysia;
   /** What it takes with each of its models, where that is not the same for all of them: GET /v1/models tells. */
   readonly limits?: ReadonlyMap<string, ModelLimits>;
-  /** Cheap and honest; `/readyz` is the sum of these. */
+  /**
+   * Whether it accepts any work: a plugin that uses models is ready while one of them is. Called for each request to
+   * `/readyz`, so it must be cheap.
+   */
   ready(): ReadyReport;
   /** Refuse new work and finish what is running, until the signal fires. */
   drain(until: AbortSignal): Promise<void>;

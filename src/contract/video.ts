@@ -1,5 +1,6 @@
 /** Clips, and what continues them (spec 2.4, 4.6). */
 
+import type { ReadyReport } from './engine.ts';
 import type { Id } from './id.ts';
 
 /** What a clip turned out to be when it was decoded. */
@@ -93,6 +94,7 @@ export interface VideoEngine {
    *   process died; the signal's reason after an abort. Nothing is left elsewhere but what was remembered.
    */
   extend(request: ExtensionRequest, work: ExtensionWork, signal: AbortSignal): Promise<VideoSegment>;
+  ready(): ReadyReport;
   /** Removes what a job that has ended has elsewhere, also what is still being made. Never rejects. */
   forget(remembered: string): Promise<void>;
   /** Idempotent. */

@@ -206,6 +206,7 @@ export function engineWatch({ clock, metrics, tracer }: EngineWatchParts): Engin
         inSpan(tracer, 'segment', { attributes: { model, video: request.video } }, () =>
           engine.extend(request, work, signal),
         ),
+      ready: () => engine.ready(),
       forget: (remembered) => engine.forget(remembered),
       close: () => engine.close(),
     }),

@@ -1,58 +1,61 @@
 import { Elysia, t } from 'elysia';
-import type { ReadyReport } from '../contract/engine.ts';
-import type { PluginStanding } from './plugin-routes.ts';
+import { type ReadinessInput, readinessStatus } from './readiness.ts';
 
-/** Whether a plugin can take work now. */
-export interface PluginReadiness extends ReadyReport {
-  readonly state: PluginStanding['state'];
-}
-
-export interface HealthParts {
-  readonly readiness: () => ReadonlyMap<string, PluginReadiness>;
-  readonly draining: () => boolean;
-}
-
-const ReadinessOfPlugin = t.Object({
-  state: t.String({ description: 'on, starting, stopping or failed', examples: ['on'] }),
-  ready: t.Boolean(),
-  detail: t.Optional(t.String()),
+const PluginReadinessSchema = t.Object({
+  state: t.String({ description: '`on`, `starting`, `stopping` or `failed`', examples: ['on'] }),
+  ready: t.Boolean({ description: 'Whether the plugin accepts work with at least one of its models' }),
+  detail: t.Optional(t.String({ description: 'Why it is not ready, or what it runs on' })),
+});
+const ModelReadinessSchema = t.Object({
+  task: t.String({ description: 'As in GET /v1/models', examples: ['speech'] }),
+  ready: t.Boolean({ description: 'False while its upstream server or its worker process is unavailable' }),
+  required: t.Boolean({ description: 'Set by `required = true` in CONFIG' }),
+  detail: t.Optional(t.String({ description: 'Why it is not ready, or what it runs on' })),
 });
 const Readiness = t.Object({
-  status: t.String({ description: 'ready, starting or stopping', examples: ['ready'] }),
-  plugins: t.Record(t.String(), ReadinessOfPlugin, {
-    description:
-      'Those that are not off. One that starts, stops or failed while the process serves leaves the status as it is',
+  status: t.String({
+    description: '`ready` (200); `starting`, `unavailable` or `stopping` (503)',
+    examples: ['ready'],
   }),
+  plugins: t.Record(t.String(), PluginReadinessSchema, {
+    description:
+      'Plugins that are not off. A plugin that is starting, stopping or failed does not change the status',
+  }),
+  models: t.Record(t.String(), ModelReadinessSchema, { description: 'Models of the plugins that are on' }),
 });
 
-/** `/healthz`: the process serves. `/readyz`: it should be sent work. Neither needs a key. */
-export function healthRoutes({ readiness, draining }: HealthParts) {
+/**
+ * `GET /healthz`: liveness. `GET /readyz`: readiness, with a state for each plugin and model. Neither needs a key.
+ * @param input is called for each request to `/readyz`.
+ */
+export function healthRoutes(input: () => ReadinessInput) {
   return new Elysia({ name: 'health', tags: ['service'] })
     .get('/healthz', () => ({ status: 'ok' }), {
       response: t.Object({ status: t.String({ examples: ['ok'] }) }),
       detail: {
-        summary: 'Whether the process serves',
-        description: 'For an orchestrator that ends processes which do not. No key is needed.',
+        summary: 'Liveness',
+        description: 'Returns 200 as long as the process serves requests. No key is needed.',
         security: [],
       },
     })
     .get(
       '/readyz',
       ({ set }) => {
-        const states = readiness();
-        // One that is switched, or has failed, is no reason to keep the others from working.
-        const ready = !draining() && [...states.values()].every((each) => each.state !== 'on' || each.ready);
-        if (!ready) set.status = 503;
-        return {
-          status: draining() ? 'stopping' : ready ? 'ready' : 'starting',
-          plugins: Object.fromEntries(states),
-        };
+        const now = input();
+        const status = readinessStatus(now);
+        if (status !== 'ready') set.status = 503;
+        const models = [...now.models].map(([id, { task, ready, detail }]) => {
+          const required = now.requiredModels.has(id);
+          return [id, { task, ready, required, ...(detail !== undefined && { detail }) }] as const;
+        });
+        return { status, plugins: Object.fromEntries(now.plugins), models: Object.fromEntries(models) };
       },
       {
         response: { 200: Readiness, 503: Readiness },
         detail: {
-          summary: 'Whether every plugin that is on can take work',
-          description: 'For a balancer: 503 while it starts or stops. No key is needed.',
+          summary: 'Readiness',
+          description:
+            'For load balancers. Returns 503 during startup and shutdown, while all models are unavailable, and while a model with `required = true` is unavailable. No key is needed.',
           security: [],
         },
       },

@@ -14,6 +14,8 @@ import { isPreflight, type OriginRules, preflightAnswer } from './cors.ts';
 import { errorBody, errorHeaders, nothingHere, toServiceError } from './error-body.ts';
 import type { RouteTable } from './route-table.ts';
 import { SECURITY_HEADERS } from './security-headers.ts';
+import type { ServingPhase } from './serving-phase.ts';
+import { asksForSocket } from './socket.ts';
 
 export interface HookParts {
   readonly clock: Clock;
@@ -23,15 +25,14 @@ export interface HookParts {
   readonly origins: OriginRules;
   readonly requestLimits: RequestLimits;
   readonly requestBytes: number;
-  /** True from the moment the process was told to stop. */
-  readonly draining: () => boolean;
+  readonly phase: () => ServingPhase;
   /** Known once all routes are mounted. */
   readonly routes: () => RouteTable;
   /** Why what belongs at a path is not mounted; undefined where nothing does. */
   readonly refusal: (path: string) => ServiceError | undefined;
 }
 
-/** Still answered while draining: what watches the process must see it go. */
+/** Served in every phase, so that monitoring sees the shutdown. */
 const WATCH_PATHS: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 /** For the log and the metrics alone, since nobody reads it; nginx uses the same number. */
@@ -63,10 +64,10 @@ export function requestHooks(parts: HookParts) {
       parts.origins.refuseSocket(request);
 
       const path = pathOf(request);
-      if (parts.draining() && !WATCH_PATHS.has(path)) {
-        set.headers.connection = 'close';
-        throw shuttingDown();
-      }
+      const phase = parts.phase();
+      // The client's next request needs a new connection, which a load balancer routes to another node.
+      if (phase !== 'serving' && !asksForSocket(request.headers)) set.headers.connection = 'close';
+      if (phase === 'stopping' && !WATCH_PATHS.has(path)) throw shuttingDown();
       // The framework would call the handler with null in the place of what it cannot read.
       if (!isReadable(path)) throw invalidRequest('The path must be percent-encoded UTF-8, without NUL.');
       if (!isPublic(path)) await checkKey(request, path);

@@ -12,6 +12,7 @@ describe('before the app is there', () => {
     expect(await readyz.json()).toEqual({
       status: 'starting',
       plugins: { speech: { state: 'starting', ready: false } },
+      models: {},
     });
   });
 

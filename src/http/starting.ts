@@ -15,7 +15,7 @@ export function startingAnswer(request: Request, plugins: readonly string[]): Re
     case '/readyz': {
       const state = { state: 'starting', ready: false };
       const states = Object.fromEntries(plugins.map((plugin) => [plugin, state]));
-      return Response.json({ status: 'starting', plugins: states }, { status: 503, headers });
+      return Response.json({ status: 'starting', plugins: states, models: {} }, { status: 503, headers });
     }
     default:
       return errorAnswer(

@@ -31,6 +31,7 @@ const launch = (port = 0) =>
       kind = "upstream"
       base_url = "${upstream.baseUrl}"
       model = "any"
+      required = true
       [http]
       trusted_proxies = ["127.0.0.0/8"]
       wrong_keys_per_minute = 2`,
@@ -95,14 +96,18 @@ test('nodes are started anew one after the other, and no call fails', async () =
   expect(balancer.output()).toContain('nodes/api-2');
 });
 
-test('what needs no server that is away is served while no node is ready', async () => {
+test('while no node is ready, requests that need no unavailable model are served', async () => {
   await upstream.close();
   for (const node of nodes) {
     const readiness = async () => {
       await speakStreamed(node, 'One.');
-      return (await node.fetch('/readyz')).status;
+      return (await node.fetch('/readyz')).json();
     };
-    await expect.poll(readiness, PATIENCE).toBe(503);
+    await expect.poll(readiness, PATIENCE).toMatchObject({
+      status: 'unavailable',
+      models: { 'svc-tts': { ready: false, required: true }, 'svc-stt': { ready: true } },
+    });
+    expect((await node.fetch('/readyz')).status).toBe(503);
   }
   await expect.poll(() => balancer.output(), PATIENCE).toContain('backend nodes has no server available');
   const models = await fetch(`${balancer.baseUrl}/v1/models`, { headers: HEADERS });

@@ -225,6 +225,7 @@ describe('while the engines load', () => {
     expect(await readyz.json()).toEqual({
       status: 'starting',
       plugins: { waiting: { state: 'starting', ready: false } },
+      models: {},
     });
     const refused = await service.fetch('/v1/models');
     expect(refused.status).toBe(503);
@@ -271,6 +272,33 @@ describe('stop with work running', () => {
     // The row of the work that ended last was stored before the database was closed.
     const next = await launch({ main, dataDir });
     expect(await (await next.fetch('/v1/usage')).json()).toMatchObject({ data: [{ model: 'slow' }] });
+  });
+
+  test('accepts requests for SHUTDOWN_DRAIN_MS while /readyz is 503, then stops', async () => {
+    const drainMs = 2000;
+    const service = await launch({ main, env: { SHUTDOWN_DRAIN_MS: String(drainMs) } });
+    const signalledMs = performance.now();
+    service.signal('SIGTERM');
+    await expect.poll(async () => (await service.fetch('/readyz')).status).toBe(503);
+    // A load balancer that has not polled /readyz yet still sends requests, also ones with a body and streams.
+    const accepted = await service.fetch('/v1/models');
+    expect(accepted.status).toBe(200);
+    expect(accepted.headers.get('connection')).toBe('close');
+    const stream = await service.fetch('/v1/slow/30');
+    expect(stream.status).toBe(200);
+    expect(await stream.text()).toContain('29\n');
+    expect(await service.exited).toBe(0);
+    expect(performance.now() - signalledMs).toBeGreaterThanOrEqual(drainMs);
+    expect(messages(service).filter((it) => it === 'stopping')).toHaveLength(1);
+    expect(messages(service)).not.toContain('grace time is over');
+  });
+
+  test('a second signal ends the drain time', async () => {
+    const service = await launch({ main, env: { SHUTDOWN_DRAIN_MS: '3600000' } });
+    service.signal('SIGTERM');
+    await expect.poll(async () => (await service.fetch('/readyz')).status).toBe(503);
+    service.signal('SIGTERM');
+    expect(await service.exited).toBe(1);
   });
 
   test('cuts it off when the grace time is over, and still exits with 0', async () => {

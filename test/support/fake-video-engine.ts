@@ -19,6 +19,10 @@ export class FakeVideoEngine implements VideoEngine {
     return await extend(request, work, signal);
   }
 
+  ready() {
+    return { ready: true };
+  }
+
   async forget(remembered: string): Promise<void> {
     this.forgotten.push(remembered);
   }

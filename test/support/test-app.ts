@@ -11,9 +11,10 @@ import { authenticator } from '../../src/http/auth.ts';
 import { clientAddress } from '../../src/http/client-address.ts';
 import { type ConnectionServer, cameTo } from '../../src/http/connection-server.ts';
 import { originRules } from '../../src/http/cors.ts';
-import type { PluginReadiness } from '../../src/http/health-routes.ts';
 import { createMetrics, type MetricsRegistry } from '../../src/http/metrics.ts';
 import type { PluginSwitches } from '../../src/http/plugin-routes.ts';
+import type { ModelReadiness, PluginReadiness } from '../../src/http/readiness.ts';
+import type { ServingPhase } from '../../src/http/serving-phase.ts';
 import { WrongKeys } from '../../src/http/wrong-keys.ts';
 import { hashApiKey } from '../../src/kit/api-key.ts';
 import { noTracer } from '../../src/kit/spans.ts';
@@ -42,7 +43,9 @@ export interface TestAppOptions {
   readonly refusal?: (path: string) => ServiceError | undefined;
   readonly plugins?: PluginSwitches;
   readonly requestBytes?: number;
-  readonly draining?: () => boolean;
+  readonly models?: () => ReadonlyMap<string, ModelReadiness>;
+  readonly requiredModels?: readonly string[];
+  readonly phase?: () => ServingPhase;
   readonly consoleFolder?: string;
   readonly allowedOrigins?: readonly string[];
   readonly securityContact?: string;
@@ -108,10 +111,12 @@ export function testApp(options: TestAppOptions = {}): TestApp {
     registry: {
       routes: options.routes ?? [],
       readiness: options.readiness ?? (() => new Map()),
+      modelReadiness: options.models ?? (() => new Map()),
       refusal: options.refusal ?? (() => undefined),
     },
     plugins: options.plugins ?? { list: async () => [], set: () => Promise.reject(new Error('no plugins')) },
-    draining: options.draining ?? (() => false),
+    requiredModels: new Set(options.requiredModels),
+    phase: options.phase ?? (() => 'serving'),
   });
   const server: ConnectionServer = {
     timeout: () => undefined,

@@ -6,6 +6,7 @@
 
 import { join } from 'node:path';
 import type { Subprocess } from 'bun';
+import type { ReadyReport } from '../../contract/engine.ts';
 import { ServiceError, shuttingDown } from '../../contract/error.ts';
 import type { Logger } from '../../contract/logger.ts';
 import type { ExtensionRequest, ExtensionWork, VideoEngine, VideoSegment } from '../../contract/video.ts';
@@ -67,6 +68,10 @@ class ContinuationEngine implements VideoEngine {
     } finally {
       this.#running.delete(made);
     }
+  }
+
+  ready(): ReadyReport {
+    return { ready: true, detail: 'a process for each segment' };
   }
 
   async forget(): Promise<void> {

@@ -130,7 +130,7 @@ export class UpstreamServer {
 
   ready(): ReadyReport {
     if (this.#probe === undefined) return { ready: true, detail: 'upstream' };
-    return { ready: false, detail: 'the upstream does not answer' };
+    return { ready: false, detail: 'the upstream server is unavailable' };
   }
 
   async close(): Promise<void> {

@@ -5,6 +5,7 @@
 
 import { open, rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ReadyReport } from '../../contract/engine.ts';
 import { ServiceError, shuttingDown } from '../../contract/error.ts';
 import type { Logger } from '../../contract/logger.ts';
 import type { UpstreamVideoSettings } from '../../contract/settings.ts';
@@ -111,6 +112,10 @@ class UpstreamVideoEngine implements VideoEngine {
       clearTimeout(timer);
       await Promise.all(Object.values(files).map((path) => rm(path, { force: true })));
     }
+  }
+
+  ready(): ReadyReport {
+    return this.#server.ready();
   }
 
   async forget(remembered: string): Promise<void> {
