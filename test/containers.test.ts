@@ -69,8 +69,23 @@ describe('an image', () => {
   });
 });
 
+/** Longest time from SIGTERM to the exit, with a margin of 5 s to close everything. */
+function shutdownMs(valueOf: (variable: string) => string | undefined): number {
+  return Number(valueOf('SHUTDOWN_DRAIN_MS') ?? 0) + Number(valueOf('SHUTDOWN_GRACE_MS') ?? 30_000) + 5000;
+}
+
 describe('a compose file', () => {
   const FILES = ['compose.yaml', 'compose.scale.yaml'];
+
+  it.each(FILES)('lets nodes drain and finish before it kills them: %s', async (name) => {
+    const [file] = (await documents(join(DOCKER, name))) as [{ services: Record<string, Service> }];
+    const nodes = Object.values(file.services).filter(({ build }) => build !== undefined);
+    expect(nodes.length).toBeGreaterThan(0);
+    for (const { environment = {}, stop_grace_period: period = '10s' } of nodes) {
+      expect(environment.SHUTDOWN_DRAIN_MS).toBe('5000');
+      expect(Number.parseInt(period, 10) * 1000).toBeGreaterThan(shutdownMs((it) => environment[it]));
+    }
+  });
 
   it.each(FILES)(
     'names images with versions, files that exist and settings that there are: %s',
@@ -123,6 +138,7 @@ interface Service {
   readonly build?: { readonly context: string; readonly dockerfile: string };
   readonly volumes?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
+  readonly stop_grace_period?: string;
 }
 
 describe('the Kubernetes manifests', () => {
@@ -158,9 +174,11 @@ describe('the Kubernetes manifests', () => {
       expect(new Set(paths)).toEqual(new Set(['/healthz', '/readyz']));
       const [{ env }] = [...havingKey(deployment, 'env')] as [{ env: { name: string; value: string }[] }];
       expect(env.map((it) => it.name).filter((it) => !VARIABLES.has(it))).toEqual([]);
-      const graceMs = Number(env.find((it) => it.name === 'SHUTDOWN_GRACE_MS')?.value ?? 30_000);
+      const valueOf = (variable: string) => env.find((it) => it.name === variable)?.value;
       const [pod] = [...havingKey(deployment, 'terminationGracePeriodSeconds')];
-      expect(Number(pod?.terminationGracePeriodSeconds) * 1000).toBeGreaterThan(graceMs + 5000);
+      expect(Number(pod?.terminationGracePeriodSeconds) * 1000).toBeGreaterThan(shutdownMs(valueOf));
+      // Pods that receive requests drain before they stop.
+      if (name === 'api.yaml') expect(valueOf('SHUTDOWN_DRAIN_MS')).toBe('5000');
     },
   );
 
