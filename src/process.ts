@@ -10,6 +10,7 @@ import { StartError } from './contract/error.ts';
 import type { Logger } from './contract/logger.ts';
 import type { Metrics } from './contract/metrics.ts';
 import type { SlotParts, Slots } from './contract/plugin.ts';
+import { withAbsoluteUrl } from './http/address.ts';
 import { authenticator } from './http/auth.ts';
 import { clientAddress } from './http/client-address.ts';
 import { type ConnectionServer, cameTo } from './http/connection-server.ts';
@@ -177,7 +178,7 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
         ...serving,
         tls: readCertificate(files),
         fetch: async (request, server) => {
-          const answer = await serving.fetch(withPlainUrl(request), server);
+          const answer = await serving.fetch(request, server);
           return answer && overTlsOnly(answer, config.http.strictTransportSeconds);
         },
       });
@@ -343,11 +344,6 @@ function isListenError(code: unknown): boolean {
   return typeof code === 'string' && /^E(ADDR|ACCES|PERM)/.test(code);
 }
 
-/** The framework looks for a request's path where `http://` ends, and in `https://` that is a slash too early. */
-function withPlainUrl(request: Request): Request {
-  return Object.defineProperty(request, 'url', { value: request.url.replace(/^https:/, 'http:') });
-}
-
 interface Certificate {
   readonly cert: string;
   readonly key: string;
@@ -364,7 +360,11 @@ function readCertificate(files: { readonly certFile: string; readonly keyFile: s
   return { cert: read('TLS_CERT_FILE', files.certFile), key: read('TLS_KEY_FILE', files.keyFile) };
 }
 
-function listen(hostname: string, port: number, log: Logger, answering: Answering) {
+function listen(hostname: string, port: number, log: Logger, { fetch, ...options }: Answering) {
+  const answering: Answering = {
+    ...options,
+    fetch: (request, server) => fetch(withAbsoluteUrl(request), server),
+  };
   try {
     // Outside of development Bun shares ports: a second service would take half of the first one's calls.
     return Bun.serve({

@@ -39,6 +39,12 @@ describe('the process answers and lives', () => {
       `GET /v1/models HTTP/1.1\r\nauthorization: Bearer ${SERVICE_KEY}\r\nconnection: close\r\n\r\n`,
       [200, 400],
     ],
+    [
+      'HTTP/1.0 without a host',
+      `GET /v1/models HTTP/1.0\r\nauthorization: Bearer ${SERVICE_KEY}\r\n\r\n`,
+      [200],
+    ],
+    ['a health check of HTTP/1.0', 'GET /readyz HTTP/1.0\r\n\r\n', [200]],
     ...['', 'a b', 'x?', '[', 'a:b:c'].map((host): [string, string, number[]] => [
       `the host '${host}'`,
       `GET /v1/models HTTP/1.1\r\n${HEAD.replace('host: test', `host: ${host}`)}\r\n`,
