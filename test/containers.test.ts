@@ -70,8 +70,8 @@ describe('an image', () => {
 });
 
 /** Longest time from SIGTERM to the exit, with a margin of 5 s to close everything. */
-function shutdownMs(valueOf: (variable: string) => string | undefined): number {
-  return Number(valueOf('SHUTDOWN_DRAIN_MS') ?? 0) + Number(valueOf('SHUTDOWN_GRACE_MS') ?? 30_000) + 5000;
+function shutdownMs(variable: (name: string) => string | undefined): number {
+  return Number(variable('SHUTDOWN_DRAIN_MS') ?? 0) + Number(variable('SHUTDOWN_GRACE_MS') ?? 30_000) + 5000;
 }
 
 describe('a compose file', () => {
@@ -174,11 +174,11 @@ describe('the Kubernetes manifests', () => {
       expect(new Set(paths)).toEqual(new Set(['/healthz', '/readyz']));
       const [{ env }] = [...havingKey(deployment, 'env')] as [{ env: { name: string; value: string }[] }];
       expect(env.map((it) => it.name).filter((it) => !VARIABLES.has(it))).toEqual([]);
-      const valueOf = (variable: string) => env.find((it) => it.name === variable)?.value;
+      const variable = (wanted: string) => env.find((it) => it.name === wanted)?.value;
       const [pod] = [...havingKey(deployment, 'terminationGracePeriodSeconds')];
-      expect(Number(pod?.terminationGracePeriodSeconds) * 1000).toBeGreaterThan(shutdownMs(valueOf));
+      expect(Number(pod?.terminationGracePeriodSeconds) * 1000).toBeGreaterThan(shutdownMs(variable));
       // Pods that receive requests drain before they stop.
-      if (name === 'api.yaml') expect(valueOf('SHUTDOWN_DRAIN_MS')).toBe('5000');
+      if (name === 'api.yaml') expect(variable('SHUTDOWN_DRAIN_MS')).toBe('5000');
     },
   );
 

@@ -19,12 +19,16 @@ export interface Balancer {
 /**
  * Starts a balancer before nodes on this machine; the caller closes it. It ends with this process, however that ends.
  * @param nodes the ports of `api-1`, `api-2`.
+ * @param configuration path of an HAProxy configuration with these two servers; by default that of the repository.
  */
-export async function startBalancer(nodes: readonly [number, number]): Promise<Balancer> {
+export async function startBalancer(
+  nodes: readonly [number, number],
+  configuration = CONFIGURATION,
+): Promise<Balancer> {
   const folder = await mkdtemp(join(tmpdir(), 'balancer-test-'));
   const port = freePort();
   const path = join(folder, 'haproxy.cfg');
-  await writeFile(path, placed(await readFile(CONFIGURATION, 'utf8'), port, nodes));
+  await writeFile(path, localized(await readFile(configuration, 'utf8'), port, nodes));
   const shell = Bun.spawn(['sh', '-c', ENDS_WITH_US, 'haproxy', path], { stdio: ['pipe', 'pipe', 'pipe'] });
   let output = '';
   const read = async (stream: ReadableStream<Uint8Array>) => {
@@ -53,20 +57,17 @@ export async function startBalancer(nodes: readonly [number, number]): Promise<B
 const ENDS_WITH_US =
   'exec 3<&0; haproxy -db -f "$1" & server=$!; (read -r _ <&3; kill -TERM $server) & wait $server';
 
-/** The settings with addresses of this machine in the place of those that the containers have. */
-function placed(settings: string, port: number, [first, second]: readonly [number, number]): string {
-  const places = [
-    // As many as a machine allows that was not made for it.
-    ['maxconn 20000', 'maxconn 1000'],
-    ['bind :8080', `bind 127.0.0.1:${port}`],
-    ['api-1:8080', `127.0.0.1:${first}`],
-    ['api-2:8080', `127.0.0.1:${second}`],
-    ['resolvers docker init-addr last,libc,none', ''],
-  ] as const;
-  return places.reduce((text, [there, here]) => {
-    if (!text.includes(there)) throw new Error(`haproxy.cfg has no '${there}'`);
-    return text.replaceAll(there, here);
-  }, settings);
+/** Replaces addresses of containers with addresses of this machine, and what only containers have. */
+function localized(configuration: string, port: number, [first, second]: readonly [number, number]): string {
+  return (
+    configuration
+      // The limit of open files of a machine that was not prepared for more.
+      .replaceAll('maxconn 20000', 'maxconn 1000')
+      .replaceAll('bind :8080', `bind 127.0.0.1:${port}`)
+      .replaceAll('api-1:8080', `127.0.0.1:${first}`)
+      .replaceAll('api-2:8080', `127.0.0.1:${second}`)
+      .replaceAll(/ resolvers \S+ init-addr \S+/g, '')
+  );
 }
 
 function freePort(): number {
