@@ -35,6 +35,17 @@ export interface ApiKeyPage {
   readonly hasMore: boolean;
 }
 
+/** Which keys a revocation may affect. */
+export interface RevokeScope {
+  /** The organization that the key must belong to. */
+  readonly organization: string;
+  /**
+   * Rejects the revocation of the last active admin key of the organization. Check and revocation are one step, also for
+   * concurrent revocations.
+   */
+  readonly keepAdmin: boolean;
+}
+
 export interface ApiKeyStore {
   /**
    * @param most good keys that the organization may have with this one; undefined is any number.
@@ -54,11 +65,12 @@ export interface ApiKeyStore {
     readonly after?: string | undefined;
   }): Promise<ApiKeyPage>;
   /**
-   * Ends a key; other processes may take it for good for a few seconds more.
-   * @param organization whose key it must be; undefined is anybody's.
-   * @returns false when there is no such key or it was revoked before.
+   * Revokes a key. Other processes may accept it for a few seconds more.
+   * @param scope limits the revocation; undefined allows any key.
+   * @returns false when the key does not exist, is already revoked, or belongs to another organization.
+   * @throws ServiceError `conflict` (`last_admin_key`) when `scope.keepAdmin` forbids it; the key stays active.
    */
-  revoke(id: string, organization?: string): Promise<boolean>;
+  revoke(id: string, scope?: RevokeScope): Promise<boolean>;
   /** The key with this hash, unless it was revoked. */
   findByHash(keyHash: string): Promise<ApiKeyRecord | undefined>;
 }

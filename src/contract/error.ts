@@ -32,6 +32,7 @@ export type ErrorCode =
   | 'invalid_api_key'
   | 'permission_denied'
   | 'key_limit_exceeded'
+  | 'last_admin_key'
   | 'missing_required_parameter'
   | 'unknown_parameter'
   | 'unsupported_parameter'

@@ -104,6 +104,23 @@ describe('DELETE /v1/keys/{id}', () => {
   });
 });
 
+test('two admins that revoke each other concurrently leave one of them', async () => {
+  for (let round = 0; round < 10; round += 1) {
+    const [first, second] = [await made({ role: 'admin' }), await made({ role: 'admin' })];
+    const responses = await Promise.all([
+      ask('DELETE', `/v1/keys/${second.id}`, first.key),
+      ask('DELETE', `/v1/keys/${first.id}`, second.key),
+    ]);
+    expect(responses.map(({ status }) => status).toSorted()).toEqual([200, 409]);
+    const refused = responses.find(({ status }) => status === 409) as Response;
+    expect(await fault(refused)).toMatchObject({ code: 'last_admin_key', param: 'key_id' });
+    const left = responses[0] === refused ? second : first;
+    expect((await ask('GET', '/v1/keys', left.key)).status).toBe(200);
+    // The fixed key is an admin key too, so it may revoke the last stored one.
+    expect((await ask('DELETE', `/v1/keys/${left.id}`)).status).toBe(200);
+  }
+});
+
 test('GET /v1/keys shows the own organization page by page, newest first', async () => {
   const ids: string[] = [];
   for (let count = 0; count < 3; count += 1) ids.unshift((await made()).id);

@@ -110,27 +110,32 @@ export function keyRoutes(keys: Pick<ApiKeyStore, 'create' | 'listOf' | 'revoke'
         const { organization, storedKey } = requireAdmin(request);
         if (id === storedKey) {
           throw invalidRequest(
-            'A key cannot end itself. Use another one to end it.',
+            'A key cannot revoke itself. Use another admin key.',
             'key_id',
             'invalid_value',
           );
         }
-        if (!(await keys.revoke(id, organization))) {
-          throw new ServiceError('not_found', 'Your organization has no good key with this id.');
+        // A fixed key stays an admin key, so only a stored one must leave another.
+        const keepAdmin = storedKey !== undefined;
+        if (!(await keys.revoke(id, { organization, keepAdmin }))) {
+          throw new ServiceError('not_found', 'Your organization has no active key with this id.');
         }
         return { id, object: 'api_key.deleted', deleted: true };
       },
       {
         detail: {
-          summary: 'End a key',
+          summary: 'Revoke a key',
           description:
-            "For admins' keys. It is over at once, on other machines within five seconds; what it began goes on.",
+            'For admin keys. The key is invalid immediately, on other nodes within five seconds. Work that it started continues.',
           parameters: [pathId('key_id', EXAMPLE)],
           responses: {
-            200: json('It is over', deleted('api_key.deleted', EXAMPLE)),
-            400: failure('It is the key of this very request'),
+            200: json('The key is revoked', deleted('api_key.deleted', EXAMPLE)),
+            400: failure('It is the key of this request'),
             403: FORBIDDEN,
-            404: failure('Your organization has no good key with this id'),
+            404: failure('Your organization has no active key with this id'),
+            409: failure(
+              'It is the last active admin key, because the key of this request was revoked concurrently: `last_admin_key`',
+            ),
           },
         },
       },

@@ -1,7 +1,7 @@
 import type { Kysely, Selectable } from 'kysely';
 import type { ApiKeyRecord, ApiKeyStore } from '../contract/api-key.ts';
 import type { Clock } from '../contract/clock.ts';
-import { invalidRequest } from '../contract/error.ts';
+import { invalidRequest, ServiceError } from '../contract/error.ts';
 import { newId } from '../contract/id.ts';
 import { lockOrganization } from './organization-lock.ts';
 import { noteOrganizations } from './organization-store.ts';
@@ -66,16 +66,23 @@ export function apiKeyStore({ db, engine, read }: Records, clock: Clock): ApiKey
       return { keys: rows.slice(0, limit).map(toRecord), hasMore: rows.length > limit };
     },
 
-    async revoke(id, organization) {
-      let good = db
-        .updateTable('api_keys')
-        .set({ revoked_at: nowSeconds() })
-        .where('id', '=', id as Row['id'])
-        .where('revoked_at', 'is', null);
-      if (organization !== undefined) good = good.where('organization', '=', organization);
-      const { numUpdatedRows } = await good.executeTakeFirst();
-      return numUpdatedRows > 0n;
-    },
+    revoke: (id, scope) =>
+      db.transaction().execute(async (transaction) => {
+        let active = transaction
+          .updateTable('api_keys')
+          .set({ revoked_at: nowSeconds() })
+          .where('id', '=', id as Row['id'])
+          .where('revoked_at', 'is', null)
+          .returning('role');
+        if (scope !== undefined) {
+          await lockOrganization(engine, transaction, scope.organization, 'keys');
+          active = active.where('organization', '=', scope.organization);
+        }
+        const revoked = await active.executeTakeFirst();
+        if (scope?.keepAdmin && revoked?.role === 'admin')
+          await requireAdmin(transaction, scope.organization);
+        return revoked !== undefined;
+      }),
 
     async findByHash(keyHash) {
       const [row] = await read<Row>({ ...byHash, parameters: [keyHash] });
@@ -97,6 +104,24 @@ async function requireRoom(transaction: Kysely<Tables>, organization: string, mo
     `Your organization has ${good} keys, and may have ${most}. End one first.`,
     undefined,
     'key_limit_exceeded',
+  );
+}
+
+/** @throws ServiceError `last_admin_key` when the organization has no active admin key. */
+async function requireAdmin(transaction: Kysely<Tables>, organization: string): Promise<void> {
+  const admin = await transaction
+    .selectFrom('api_keys')
+    .select('id')
+    .where('organization', '=', organization)
+    .where('role', '=', 'admin')
+    .where('revoked_at', 'is', null)
+    .limit(1)
+    .executeTakeFirst();
+  if (admin !== undefined) return;
+  throw new ServiceError(
+    'conflict',
+    'This is the last active admin key of your organization. Create another admin key first.',
+    { param: 'key_id', code: 'last_admin_key' },
   );
 }
 

@@ -38,8 +38,8 @@ export function cachedApiKeyStore(store: ApiKeyStore, clock: Clock): ApiKeyStore
     create: (key, most) => store.create(key, most),
     list: () => store.list(),
     listOf: (query) => store.listOf(query),
-    async revoke(id, organization) {
-      const revoked = await store.revoke(id, organization);
+    async revoke(id, scope) {
+      const revoked = await store.revoke(id, scope);
       for (const [keyHash, { record }] of entries) {
         const known = await record.catch(() => undefined);
         if (known?.id === id) entries.delete(keyHash);

@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import type { Records } from './records.ts';
 import type { Tables } from './tables.ts';
 
-/** What an organization adds to one at a time. Any numbers that no other lock takes. */
+/** Records of an organization that are changed under a lock. Arbitrary numbers that no other advisory lock uses. */
 const LOCKS = {
   batches: 1_734_509,
   files: 1_734_510,
@@ -12,8 +12,8 @@ const LOCKS = {
 } as const;
 
 /**
- * Others who add to the same wait here until the transaction ends. Otherwise two that are made at once would both be the
- * last that may be.
+ * Locks one kind of record of an organization until the transaction ends. Otherwise two concurrent transactions could
+ * both pass the same check, for example of the last video that the limit allows.
  */
 export async function lockOrganization(
   engine: Records['engine'],

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ApiKeyStore } from '../../src/contract/api-key.ts';
 import { hashApiKey } from '../../src/kit/api-key.ts';
 import type { ManualClock } from '../support/manual-clock.ts';
@@ -96,9 +96,11 @@ export function apiKeyStoreCases(open: () => Promise<ApiKeyStore>, clock: Manual
     await expect(store.listOf({ organization: 'a', limit: 20, after: foreign.id })).rejects.toMatchObject({
       param: 'after',
     });
-    expect(await store.revoke(foreign.id, 'a')).toBe(false);
+    for (const keepAdmin of [true, false]) {
+      expect(await store.revoke(foreign.id, { organization: 'a', keepAdmin })).toBe(false);
+    }
     expect(await store.findByHash(hashApiKey('k1'))).toEqual(foreign);
-    expect(await store.revoke(foreign.id, 'b')).toBe(true);
+    expect(await store.revoke(foreign.id, { organization: 'b', keepAdmin: true })).toBe(true);
     expect(await store.findByHash(hashApiKey('k1'))).toBeUndefined();
   });
 
@@ -115,6 +117,61 @@ export function apiKeyStoreCases(open: () => Promise<ApiKeyStore>, clock: Manual
     const [good] = (await store.listOf({ organization: 'a', limit: 20 })).keys;
     await store.revoke(good?.id ?? '');
     await store.create(key('k7'), 3);
+  });
+
+  describe('the last admin key', () => {
+    const admin = (name: string, organization = 'a') => ({
+      ...key(name, organization),
+      role: 'admin' as const,
+    });
+    const keepAdmin = { organization: 'a', keepAdmin: true };
+    const LAST = { kind: 'conflict', code: 'last_admin_key', param: 'key_id' };
+
+    test('stays active where the revocation must leave an admin', async () => {
+      const store = await open();
+      // Neither of these is another active admin key of the organization.
+      await store.create(key('member'));
+      await store.create(admin('foreign', 'b'));
+      const former = await store.create(admin('former'));
+      const last = await store.create(admin('last'));
+      expect(await store.revoke(former.id, keepAdmin)).toBe(true);
+      expect(await store.revoke(former.id, keepAdmin)).toBe(false);
+      await expect(store.revoke(last.id, keepAdmin)).rejects.toMatchObject(LAST);
+      expect(await store.findByHash(hashApiKey('last'))).toEqual(last);
+    });
+
+    test('is revoked where the revocation need not leave an admin', async () => {
+      const store = await open();
+      const [first, second] = [await store.create(admin('k1')), await store.create(admin('k2', 'b'))];
+      expect(await store.revoke(first.id, { organization: 'a', keepAdmin: false })).toBe(true);
+      expect(await store.revoke(second.id)).toBe(true);
+    });
+
+    test('stays active when all admin keys are revoked concurrently', async () => {
+      const store = await open();
+      for (let round = 0; round < 40; round += 1) {
+        const names = ['k1', 'k2', 'k3'].slice(round % 2).map((name) => `${name} of round ${round}`);
+        const admins = await Promise.all(names.map((name) => store.create(admin(name))));
+        // The key that the previous round left.
+        const [left] = (await store.list()).filter(
+          ({ id, revokedAt }) => revokedAt === null && !admins.some((other) => other.id === id),
+        );
+        if (left !== undefined) await store.revoke(left.id);
+        const outcomes = await Promise.allSettled(admins.map(({ id }) => store.revoke(id, keepAdmin)));
+        const rejected = outcomes.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
+        expect(rejected).toEqual([expect.objectContaining(LAST)]);
+        const active = (await store.list()).filter(({ revokedAt }) => revokedAt === null);
+        expect(active).toHaveLength(1);
+      }
+    });
+
+    test('one admin key is revoked once by concurrent revocations', async () => {
+      const store = await open();
+      await store.create(admin('stays'));
+      const { id } = await store.create(admin('k1'));
+      const outcomes = await Promise.all(Array.from({ length: 5 }, () => store.revoke(id, keepAdmin)));
+      expect(outcomes.filter(Boolean)).toHaveLength(1);
+    });
   });
 
   test('a key is stored once', async () => {

@@ -79,6 +79,34 @@ test('two services share keys, which the command line makes and revokes; nothing
   expect(await Bun.file(`${first.dataDir}/service.sqlite`).exists()).toBe(false);
 });
 
+test('two admins that revoke each other through two nodes leave one of them', async () => {
+  const url = await server.freshDatabase();
+  const nodes = [await launch(url), await launch(url)] as const;
+  for (let round = 0; round < 3; round += 1) {
+    const admins = await Promise.all(
+      nodes.map(async (node) => {
+        const made = await command('keys', url, 'create', '--org', 'acme', '--admin');
+        const key = /^ {4}(sk-\S+)$/m.exec(made)?.[1] ?? '';
+        expect(await status(node, key)).toBe(200);
+        return { node, key, id: /key_[0-9a-f]{32}/.exec(made)?.[0] ?? '' };
+      }),
+    );
+    const revoke = async (by = 0, whom = 1) => {
+      const headers = { 'x-api-key': admins[by]?.key ?? '' };
+      const answer = await admins[by]?.node.fetch(`/v1/keys/${admins[whom]?.id}`, {
+        method: 'DELETE',
+        headers,
+      });
+      return answer?.status;
+    };
+    expect((await Promise.all([revoke(0, 1), revoke(1, 0)])).toSorted()).toEqual([200, 409]);
+    const listed = (await command('keys', url, 'list')).split('\n').filter((line) => line.includes('acme'));
+    const [active, ...others] = listed.filter((line) => line.includes('good'));
+    expect(others).toEqual([]);
+    await command('keys', url, 'revoke', active?.split(' ')[0] ?? '');
+  }
+});
+
 test('credits that the command line grants are there at once', async () => {
   const url = await server.freshDatabase();
   const service = await launch(url);
