@@ -82,7 +82,7 @@ describe('defaults', () => {
       voiceClipBytes: 20_971_520,
       voicesPerOrganization: 100,
       videoRequestsPerOrganization: 16,
-      videosPerOrganization: 20,
+      videosPerOrganization: 100,
       storedVideoBytesPerOrganization: 10_737_418_240,
     });
   });

@@ -367,7 +367,7 @@ export function loadConfig(environment: Environment = process.env): Config {
       voiceClipBytes: file.limits?.voice_clip_max_bytes ?? 20 * 1024 * 1024,
       voicesPerOrganization: file.limits?.voices_per_organization ?? 100,
       videoRequestsPerOrganization: file.limits?.video_requests_per_organization ?? 16,
-      videosPerOrganization: file.limits?.videos_per_organization ?? 20,
+      videosPerOrganization: file.limits?.videos_per_organization ?? 100,
       storedVideoBytesPerOrganization: file.limits?.stored_video_bytes_per_organization ?? 10 * 1024 ** 3,
     }),
   });

@@ -79,7 +79,7 @@ export function extensionDocumentation(clipBytes: number) {
       413: failure(`The file has more than ${clipBytes} bytes, or the form is too large`),
       415: failure('The body is neither a multipart form nor JSON, or it is compressed'),
       429: failure(
-        '`rate_limit_exceeded`: the organization has too many requests or videos open; `retry-after` says when to try again. `insufficient_quota`: its credits do not cover the most that this may cost',
+        '`rate_limit_exceeded`: the organization has too many concurrent requests or unfinished jobs; `message` states the limits, `retry-after` the time to wait. `insufficient_quota`: its credits do not cover the most that this may cost',
       ),
       503: failure(
         'There is no room for the clip now, or too much to do; `retry-after` says when to try again',

@@ -277,7 +277,10 @@ describe('limits of an organization', () => {
     const answer = await app.extend([...ASKED, clipPart()]);
     expect(answer.status).toBe(429);
     expect(answer.headers.get('retry-after')).toBeTruthy();
-    expect((await answer.json()).error).toMatchObject({ code: 'rate_limit_exceeded' });
+    expect((await answer.json()).error).toMatchObject({
+      code: 'rate_limit_exceeded',
+      message: expect.stringMatching(/1 of at most 1 unfinished video jobs.* of at most 1000000000 bytes/),
+    });
     await app.create([...ASKED, clipPart()], KEY_B);
     await app.run(id);
     await app.create();

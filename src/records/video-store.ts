@@ -197,7 +197,7 @@ export function videoStore({ db, engine }: Records): VideoStore {
   };
 }
 
-/** @throws ServiceError when an organization may have no more jobs, or not so many bytes more. */
+/** @throws ServiceError when the organization has reached the limit of unfinished jobs or of stored bytes. */
 async function requireRoom(
   query: Kysely<Tables>,
   organization: string,
@@ -215,13 +215,13 @@ async function requireRoom(
   if (open >= mostOpen) {
     throw new ServiceError(
       'rate_limited',
-      `Your organization has ${open} videos that have not ended; at most ${mostOpen} are allowed. Create this one when another has ended.`,
+      `Your organization has ${open} of at most ${mostOpen} unfinished video jobs. Its videos use ${stored} of at most ${mostBytes} bytes. Retry when a job has finished.`,
       { code: 'rate_limit_exceeded', retryAfterS: RETRY_AFTER_S },
     );
   }
   if (stored + bytes > mostBytes) {
     throw invalidRequest(
-      `The videos of your organization have ${stored} bytes, and this one would make them more than ${mostBytes}. Delete some that you no longer need.`,
+      `The videos of your organization use ${stored} of at most ${mostBytes} bytes, so this one does not fit. Delete videos that you no longer need.`,
       'video',
       'storage_limit_exceeded',
     );

@@ -161,7 +161,10 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
         Array.from({ length: 20 }, () => videos.create(videoRecord(), 0, room)),
       );
       expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(4);
-      const refusal = { kind: 'rate_limited', code: 'rate_limit_exceeded', retryAfterS: expect.any(Number) };
+      const refusal = {
+        ...{ kind: 'rate_limited', code: 'rate_limit_exceeded', retryAfterS: expect.any(Number) },
+        message: `Your organization has 4 of at most 4 unfinished video jobs. Its videos use 4700 of at most ${room.mostBytes} bytes. Retry when a job has finished.`,
+      };
       for (const each of made) if (each.status === 'rejected') expect(each.reason).toMatchObject(refusal);
       await expect(videos.requireRoom('a', room)).rejects.toMatchObject(refusal);
       await videos.requireRoom('b', room);
