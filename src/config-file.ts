@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { parse as parseToml, TomlError } from 'smol-toml';
+import { parse as parseToml, TomlError, type TomlTable } from 'smol-toml';
 import { MAX_RATE_HZ, MIN_RATE_HZ, SPEECH_RATE_HZ } from './contract/audio.ts';
 import { StartError } from './contract/error.ts';
 import type { PicoCredits, Price } from './contract/prices.ts';
@@ -21,6 +21,7 @@ import type {
 } from './contract/settings.ts';
 import { ENDPOINT_LABELS } from './contract/usage.ts';
 import { scaledInteger } from './kit/decimal.ts';
+import { isRecord } from './kit/is-record.ts';
 import { oneOf, schemaFault } from './kit/schema-error.ts';
 
 /** A setting that cannot be used. The message says which, where it stands and what is allowed. */
@@ -144,7 +145,7 @@ export const ConfigFile = Type.Object(
           allowed_origins: Type.Optional(Type.Array(Type.String({ maxLength: 300 }), { maxItems: 1000 })),
           security_contact: Type.Optional(Type.String({ maxLength: 300 })),
           strict_transport_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 63_072_000 })),
-          wrong_keys_per_minute: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })),
+          invalid_keys_per_minute: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })),
           trusted_proxies: Type.Optional(Type.Array(Type.String({ maxLength: 100 }), { maxItems: 1000 })),
         },
         strict,
@@ -257,7 +258,7 @@ export function readConfigFile(named: string | undefined): ConfigFileContent {
     if (named === undefined) return { path };
     throw new ConfigError(`Environment variable CONFIG names a file that does not exist: ${path}`);
   }
-  let parsed: unknown;
+  let parsed: TomlTable;
   try {
     parsed = parseToml(readFileSync(path, 'utf8'));
   } catch (error) {
@@ -265,7 +266,23 @@ export function readConfigFile(named: string | undefined): ConfigFileContent {
     const where = error instanceof TomlError ? `, line ${error.line}, column ${error.column}` : '';
     throw new ConfigError(`${path}${where}: this is not readable TOML.`);
   }
+  requireNewNames(parsed, path);
   return { ...checked(ConfigFile, parsed, path, ''), path };
+}
+
+/** Keys of the file that have new names, by table. */
+const RENAMED_KEYS: readonly { readonly table: string; readonly old: string; readonly now: string }[] = [
+  { table: 'http', old: 'wrong_keys_per_minute', now: 'invalid_keys_per_minute' },
+];
+
+/** @throws ConfigError when the file has a key by its old name. */
+function requireNewNames(parsed: TomlTable, path: string): void {
+  for (const { table, old, now } of RENAMED_KEYS) {
+    const content = parsed[table];
+    if (isRecord(content) && old in content) {
+      throw new ConfigError(`${path}: '${table}.${old}' has been renamed to '${table}.${now}'.`);
+    }
+  }
 }
 
 const DEFAULT_VOICES = { kokoro: 'af_heart', piper: 'en_US-joe-medium' } as const;

@@ -247,9 +247,9 @@ describe('environment', () => {
       inference: { provider: 'cuda' },
     });
     expect(config.apiKeys).toEqual([
-      { keyHash: hashApiKey('k1'), organization: 'acme' },
-      { keyHash: hashApiKey('k:2'), organization: 'acme' },
-      { keyHash: hashApiKey('k3'), organization: 'Other.Org_1-x' },
+      { keyHash: hashApiKey('k1'), organization: 'acme', isShort: true },
+      { keyHash: hashApiKey('k:2'), organization: 'acme', isShort: true },
+      { keyHash: hashApiKey('k3'), organization: 'Other.Org_1-x', isShort: true },
     ]);
     expect(loadConfig({ PLUGINS: 'all' }).plugins).toBeUndefined();
     expect(loadConfig({ XDG_CACHE_HOME: '/cache' }).modelsDir).toBe('/cache/voice-service/models');
@@ -311,6 +311,11 @@ describe('environment', () => {
     expect(message).toContain(words);
     expect(message).not.toContain('hunter2');
   });
+});
+
+test('a key in API_KEYS is short below 22 characters', () => {
+  const keys = loadConfig({ API_KEYS: `${'k'.repeat(21)}:a,${'k'.repeat(22)}:a` }).apiKeys;
+  expect(keys.map(({ isShort }) => isShort)).toEqual([true, false]);
 });
 
 test('a key in API_KEYS is no longer than those that are looked at', () => {
@@ -564,7 +569,7 @@ describe('file', () => {
       allowedOrigins: undefined,
       securityContact: undefined,
       strictTransportSeconds: 0,
-      wrongKeysPerMinute: 20,
+      invalidKeysPerMinute: 600,
       trustedProxies: [],
     });
     const { http } = load(`
@@ -572,10 +577,10 @@ describe('file', () => {
       allowed_origins = ["https://voice.example", "http://[::1]:5173", "capacitor://localhost"]
       security_contact = "mailto:security@voice.example"
       strict_transport_seconds = 31536000
-      wrong_keys_per_minute = 5
+      invalid_keys_per_minute = 5
       trusted_proxies = ["10.0.0.0/8", "2001:db8::1"]
     `);
-    expect(http).toMatchObject({ strictTransportSeconds: 31_536_000, wrongKeysPerMinute: 5 });
+    expect(http).toMatchObject({ strictTransportSeconds: 31_536_000, invalidKeysPerMinute: 5 });
     expect(http.allowedOrigins).toHaveLength(3);
     expect(http.securityContact).toBe('mailto:security@voice.example');
     expect(http.trustedProxies.map(([start, bits]) => `${start}/${bits}`)).toEqual([
@@ -825,6 +830,10 @@ describe('file', () => {
     ],
     ['[models."a b"]\nkind = "kokoro"', 'a model id must be 1 to 64 of'],
     ['operators = ["hunter2, x"]', "'operators.0'"],
+    [
+      '[http]\nwrong_keys_per_minute = 5',
+      "'http.wrong_keys_per_minute' has been renamed to 'http.invalid_keys_per_minute'.",
+    ],
     ['[models.x\nkind = "hunter2"', 'line 1'],
     ['api_key = "hunter2', 'is not readable TOML'],
   ])('%j is refused: %s', (toml, words) => {

@@ -25,16 +25,18 @@ import type {
   VideoModels,
   WebSearchSettings,
 } from './contract/settings.ts';
-import { hashApiKey, MOST_KEY_CHARACTERS } from './kit/api-key.ts';
+import { hashApiKey, MOST_KEY_CHARACTERS, SAFE_KEY_CHARACTERS } from './kit/api-key.ts';
 import { type NetworkRange, parseRange } from './kit/network-address.ts';
 import { PostgresUrlError, parsePostgresUrl } from './kit/postgres-url.ts';
 
 export { ConfigError } from './config-file.ts';
 
-/** A key from `API_KEYS`; only its hash is kept. */
+/** A key of `API_KEYS`. Only its hash is kept. */
 export interface FixedKey {
   readonly keyHash: string;
   readonly organization: string;
+  /** Whether it has fewer than {@link SAFE_KEY_CHARACTERS} characters. */
+  readonly isShort: boolean;
 }
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
@@ -111,8 +113,8 @@ export interface HttpSettings {
   readonly securityContact: string | undefined;
   /** For how long browsers are told to come by TLS alone; 0 tells nothing. */
   readonly strictTransportSeconds: number;
-  /** Wrong keys of a minute from one address that are looked up. */
-  readonly wrongKeysPerMinute: number;
+  /** Invalid keys per minute from one address that get 401; further ones get 429. */
+  readonly invalidKeysPerMinute: number;
   /** Proxies whose `x-forwarded-for` is believed. */
   readonly trustedProxies: readonly NetworkRange[];
 }
@@ -565,7 +567,7 @@ function httpSettings({ http, path }: ConfigFileContent): HttpSettings {
     allowedOrigins: http?.allowed_origins,
     securityContact,
     strictTransportSeconds: http?.strict_transport_seconds ?? 0,
-    wrongKeysPerMinute: http?.wrong_keys_per_minute ?? 20,
+    invalidKeysPerMinute: http?.invalid_keys_per_minute ?? 600,
     trustedProxies: Object.freeze(trustedProxies),
   });
 }
@@ -610,7 +612,7 @@ function parseApiKeys(text: string | undefined): readonly FixedKey[] {
     if (keys.has(keyHash)) {
       throw new ConfigError(`Environment variable API_KEYS, entry ${index + 1}: this key is listed twice.`);
     }
-    keys.set(keyHash, { keyHash, organization });
+    keys.set(keyHash, { keyHash, organization, isShort: key.length < SAFE_KEY_CHARACTERS });
   }
   return Object.freeze([...keys.values()]);
 }

@@ -17,13 +17,13 @@ import { type ConnectionServer, cameTo } from './http/connection-server.ts';
 import { CONSOLE_FOLDER } from './http/console-route.ts';
 import { originRules } from './http/cors.ts';
 import { errorAnswer, toServiceError } from './http/error-body.ts';
+import { InvalidKeyThrottle } from './http/invalid-key-throttle.ts';
 import { createMetrics } from './http/metrics.ts';
 import { metricsPort } from './http/metrics-routes.ts';
 import { overTlsOnly } from './http/security-headers.ts';
 import type { ServingPhase } from './http/serving-phase.ts';
 import { socketHandler } from './http/socket.ts';
 import { startingAnswer } from './http/starting.ts';
-import { WrongKeys } from './http/wrong-keys.ts';
 import { openJobs } from './jobs/open-jobs.ts';
 import { aborted } from './kit/aborted.ts';
 import { systemClock, unixSeconds } from './kit/clock.ts';
@@ -153,6 +153,8 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
     const usage = usageStore(records);
     await organizationStore(records, clock).note(config.apiKeys.map(({ organization }) => organization));
     if (config.apiKeys.length === 0) await printFirstKey(keys);
+    const shortKeys = config.apiKeys.filter(({ isShort }) => isShort).length;
+    if (shortKeys > 0) log.warn('API_KEYS has short keys, which can be guessed', { keys: shortKeys });
     const switches = pluginSwitchStore(records, clock);
     const wishes = await switches.all();
     const awaited = plugins.map(({ name }) => name).filter((name) => isWished(wishes, name));
@@ -261,7 +263,7 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
         fixedKeys: config.apiKeys,
         store: keys,
         operators: config.operators,
-        wrongKeys: new WrongKeys(config.http.wrongKeysPerMinute, clock),
+        invalidKeys: new InvalidKeyThrottle(config.http.invalidKeysPerMinute, clock),
         addressOf: clientAddress(config.http.trustedProxies),
       }),
       origins: originRules(config.http.allowedOrigins),
@@ -306,7 +308,7 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
   }
 }
 
-/** A key is looked up at every request: a file answers at once, a server is asked every few seconds. */
+/** Every request looks up its key. A query takes microseconds in SQLite, so only PostgreSQL needs a cache. */
 function keysOf(records: Records, clock: Clock): ApiKeyStore {
   const keys = apiKeyStore(records, clock);
   return records.engine === 'postgres' ? cachedApiKeyStore(keys, clock) : keys;

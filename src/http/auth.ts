@@ -7,10 +7,10 @@ import { senderOf } from '../kit/network-address.ts';
 import type { ClientAddress } from './client-address.ts';
 import { CONSOLE_PREFIX } from './console-route.ts';
 import { DOCS_PATHS } from './docs-routes.ts';
+import type { InvalidKeyThrottle } from './invalid-key-throttle.ts';
 import { SWAGGER_FILES } from './openapi.ts';
 import { SECURITY_TXT_PATH } from './security-txt.ts';
 import { asksForSocket, offeredProtocols } from './socket.ts';
-import type { WrongKeys } from './wrong-keys.ts';
 
 const PUBLIC_PATHS: ReadonlySet<string> = new Set([
   '/',
@@ -93,7 +93,7 @@ export interface AuthenticatorParts {
   readonly store: Pick<ApiKeyStore, 'findByHash'>;
   /** Organizations whose admins run the service. */
   readonly operators: readonly string[];
-  readonly wrongKeys: WrongKeys;
+  readonly invalidKeys: InvalidKeyThrottle;
   readonly addressOf: ClientAddress;
 }
 
@@ -101,13 +101,12 @@ export interface AuthenticatorParts {
 const KEY_ID_CHARACTERS = 16;
 
 /**
- * Checks keys against the fixed ones of `API_KEYS` and the stored ones. Keys are compared by their
- * SHA-256, each fixed one in constant time; a stored one is found by its hash, of which nobody can choose
- * a prefix, so the time of the look-up tells nothing about a key. Whoever sends many wrong ones is turned away before.
- * Fixed keys are admins'.
+ * Checks keys against the fixed ones of `API_KEYS` and the stored ones. Keys are compared by their SHA-256: fixed ones in
+ * constant time, stored ones by an index. A caller cannot choose a prefix of the hash, so the time of the lookup reveals
+ * nothing about a key. Every key is looked up; only invalid ones are throttled. Fixed keys are admin keys.
  */
 export function authenticator(parts: AuthenticatorParts): Authenticator {
-  const { fixedKeys, store, wrongKeys, addressOf } = parts;
+  const { fixedKeys, store, invalidKeys, addressOf } = parts;
   const operators = new Set(parts.operators);
   const fixed = fixedKeys.map(({ keyHash, organization }) => ({
     hash: Buffer.from(keyHash, 'hex'),
@@ -115,21 +114,18 @@ export function authenticator(parts: AuthenticatorParts): Authenticator {
   }));
   return async (request) => {
     const keyHash = hashApiKey(keyFrom(request.headers));
-    const sender = senderOf(addressOf(request) ?? '');
-    wrongKeys.admit(sender, keyHash);
     const hash = Buffer.from(keyHash, 'hex');
     let organization: string | undefined;
     for (const candidate of fixed) {
-      // No early exit: the time must not tell which key matched.
+      // No early exit: the time must not reveal which key matched.
       if (timingSafeEqual(candidate.hash, hash)) organization = candidate.organization;
     }
     const stored = organization === undefined ? await store.findByHash(keyHash) : undefined;
     organization ??= stored?.organization;
     if (organization === undefined) {
-      wrongKeys.wasWrong(sender, keyHash);
+      invalidKeys.count(senderOf(addressOf(request) ?? ''));
       throw invalidKey(`This API key is not valid. ${HOW}`);
     }
-    wrongKeys.wasGood(keyHash);
     const role = stored?.role ?? 'admin';
     return {
       organization,

@@ -11,10 +11,16 @@ import type { Tables } from './tables.ts';
 const COLUMNS = ['id', 'organization', 'name', 'hint', 'role', 'created_at', 'revoked_at'] as const;
 type Row = Pick<Selectable<Tables['api_keys']>, (typeof COLUMNS)[number]>;
 
-/** API keys; the first one of an organization makes it. The records belong to the caller. */
-export function apiKeyStore({ db, engine, read }: Records, clock: Clock): ApiKeyStore {
+/** Looks up several keys in one query. */
+export interface ApiKeyLookup {
+  /** @returns active keys by their hashes; a hash without one is left out. */
+  findByHashes(keyHashes: readonly string[]): Promise<ReadonlyMap<string, ApiKeyRecord>>;
+}
+
+/** API keys. The first key of an organization creates the organization. The records belong to the caller. */
+export function apiKeyStore({ db, engine, read }: Records, clock: Clock): ApiKeyStore & ApiKeyLookup {
   const nowSeconds = () => Math.floor(clock.now() / 1000);
-  // Every request asks for this, so it is written once; what it is asked for is its one parameter.
+  // Compiled once, because every request runs it. Its one parameter is the hash.
   const byHash = db
     .selectFrom('api_keys')
     .select(COLUMNS)
@@ -87,6 +93,16 @@ export function apiKeyStore({ db, engine, read }: Records, clock: Clock): ApiKey
     async findByHash(keyHash) {
       const [row] = await read<Row>({ ...byHash, parameters: [keyHash] });
       return row && toRecord(row);
+    },
+
+    async findByHashes(keyHashes) {
+      const rows = await db
+        .selectFrom('api_keys')
+        .select([...COLUMNS, 'key_hash'])
+        .where('key_hash', 'in', keyHashes)
+        .where('revoked_at', 'is', null)
+        .execute();
+      return new Map(rows.map((row) => [row.key_hash, toRecord(row)]));
     },
   };
 }

@@ -23,6 +23,8 @@ import { newId } from '../contract/id.ts';
 import { parsePostgresUrl } from '../kit/postgres-url.ts';
 import { apiKeyStore } from './api-key-store.ts';
 import { batchStore } from './batch-store.ts';
+import { MAX_BATCH } from './batched-lookup.ts';
+import { cachedApiKeyStore } from './cached-api-key-store.ts';
 import { callJournal } from './call-journal.ts';
 import { creditStore } from './credit-store.ts';
 import { fileStore } from './file-store.ts';
@@ -62,6 +64,27 @@ function storeCases(fresh: () => Promise<Records>): void {
   describe('API keys', () => {
     const clock = new ManualClock();
     apiKeyStoreCases(async () => apiKeyStore(await open(), clock), clock);
+
+    test('are found by several hashes in one query', async () => {
+      const keys = apiKeyStore(await open(), clock);
+      const hashes = ['h1', 'h2', 'h3', 'unknown'];
+      const create = (keyHash: string) =>
+        keys.create({ organization: 'a', keyHash, hint: 'sk-ab…', role: 'member' });
+      const [first, second, revoked] = [await create('h1'), await create('h2'), await create('h3')];
+      await keys.revoke(revoked.id);
+      expect(await keys.findByHashes(hashes)).toEqual(
+        new Map([
+          ['h1', first],
+          ['h2', second],
+        ]),
+      );
+      const many = Array.from({ length: MAX_BATCH }, (_, at) => `h${at}`);
+      expect([...(await keys.findByHashes(many)).keys()].toSorted()).toEqual(['h1', 'h2']);
+    });
+  });
+  describe('cached API keys', () => {
+    const clock = new ManualClock();
+    apiKeyStoreCases(async () => cachedApiKeyStore(apiKeyStore(await open(), clock), clock), clock);
   });
   describe('switches of plugins', () => {
     const clock = new ManualClock();

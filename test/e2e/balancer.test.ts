@@ -34,7 +34,7 @@ const launch = (port = 0) =>
       required = true
       [http]
       trusted_proxies = ["127.0.0.0/8"]
-      wrong_keys_per_minute = 2`,
+      invalid_keys_per_minute = 2`,
     env: { PLUGINS: 'speech', PORT: String(port) },
   });
 const portOf = (node: LaunchedService) => Number(new URL(node.baseUrl).port);
@@ -130,14 +130,14 @@ test('who hangs up is not worked for any more', async () => {
   await expect.poll(() => upstream.cancelled, PATIENCE).toBe(1);
 });
 
-test('nobody tells the nodes another address than his own', async () => {
+test('a client cannot choose the address that the nodes count its invalid keys for', async () => {
   const guess = async (at: number) => {
     const headers = { 'x-api-key': 'wrong', 'x-forwarded-for': `192.0.2.${at}` };
     return (await fetch(`${balancer.baseUrl}/v1/models`, { headers })).status;
   };
   const statuses = [];
   for (let at = 0; at < 10; at += 1) statuses.push(await guess(at));
-  // Each of the two nodes has looked up two of them.
+  // Each of the two nodes allows two of them.
   expect(statuses.filter((status) => status === 401).length).toBeLessThanOrEqual(4);
   expect(statuses.at(-1)).toBe(429);
 });

@@ -31,7 +31,7 @@ import { sine, wavFile } from '../support/wav-files.ts';
  */
 
 const MARK = 'mrk7';
-const KEY = `${MARK}-key-of-a`;
+const KEY = `${MARK}-key-of-organization-a`;
 const UPSTREAM_KEY = `${MARK}-key-of-upstream`;
 const SEARCH_KEY = `${MARK}-key-of-search`;
 const COLLECTOR_KEY = `${MARK}-key-of-collector`;
@@ -264,7 +264,7 @@ describe('with a disk and SQLite', () => {
         url = "${echo.url}/search"
         api_key_env = "SEARCH_KEY"
         [http]
-        wrong_keys_per_minute = 1000`,
+        invalid_keys_per_minute = 1000`,
       launch: {
         env: {
           ...{ API_KEYS: `${KEY}:a`, LOG_LEVEL: 'debug', UPSTREAM_KEY, SEARCH_KEY },

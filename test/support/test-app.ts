@@ -11,11 +11,11 @@ import { authenticator } from '../../src/http/auth.ts';
 import { clientAddress } from '../../src/http/client-address.ts';
 import { type ConnectionServer, cameTo } from '../../src/http/connection-server.ts';
 import { originRules } from '../../src/http/cors.ts';
+import { InvalidKeyThrottle } from '../../src/http/invalid-key-throttle.ts';
 import { createMetrics, type MetricsRegistry } from '../../src/http/metrics.ts';
 import type { PluginSwitches } from '../../src/http/plugin-routes.ts';
 import type { ModelReadiness, PluginReadiness } from '../../src/http/readiness.ts';
 import type { ServingPhase } from '../../src/http/serving-phase.ts';
-import { WrongKeys } from '../../src/http/wrong-keys.ts';
 import { hashApiKey } from '../../src/kit/api-key.ts';
 import { noTracer } from '../../src/kit/spans.ts';
 import { apiKeyStore } from '../../src/records/api-key-store.ts';
@@ -49,7 +49,7 @@ export interface TestAppOptions {
   readonly consoleFolder?: string;
   readonly allowedOrigins?: readonly string[];
   readonly securityContact?: string;
-  readonly wrongKeysPerMinute?: number;
+  readonly invalidKeysPerMinute?: number;
   readonly requestLimits?: RequestLimits;
   readonly showMetrics?: boolean;
   readonly tracer?: Tracer;
@@ -95,7 +95,7 @@ export function testApp(options: TestAppOptions = {}): TestApp {
       fixedKeys,
       store: keys,
       operators: ['a'],
-      wrongKeys: new WrongKeys(options.wrongKeysPerMinute ?? 1_000_000, clock),
+      invalidKeys: new InvalidKeyThrottle(options.invalidKeysPerMinute ?? 1_000_000, clock),
       addressOf: clientAddress([]),
     }),
     origins: originRules(options.allowedOrigins),
