@@ -122,6 +122,14 @@ describe('keys', () => {
     expect(await keys(dataDir, 'revoke', id)).toMatchObject({ exitCode: 1 });
   });
 
+  test.each([
+    [`${'k'.repeat(21)}:a,${'k'.repeat(22)}:a`, [expect.objectContaining({ level: 'warn', keys: 1 })]],
+    [`${'k'.repeat(22)}:a`, []],
+  ])('short keys of API_KEYS are logged as a warning: %s', async (API_KEYS, warnings) => {
+    const service = await launch({ env: { API_KEYS } });
+    expect(service.log().filter(({ msg }) => `${msg}`.includes('short keys'))).toEqual(warnings);
+  });
+
   test('one made while the service runs works at once, and its file never holds it', async () => {
     const dataDir = dataFolder();
     const service = await launch({ dataDir });
