@@ -490,7 +490,6 @@ describe('a video', () => {
       expect(answer.status).toBe(404);
       expect((await answer.json()).error.message).toBe(`Video with id '${app.id}' not found.`);
     }
-    expect((await app.send('/v1/videos/extensions')).status).toBe(404);
     expect((await app.send(`/v1/videos/${app.id}`)).status).toBe(200);
   });
 

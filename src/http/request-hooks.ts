@@ -73,6 +73,7 @@ export function requestHooks(parts: HookParts) {
       if (!isPublic(path)) await checkKey(request, path);
       const refusal = parts.refusal(path);
       if (refusal !== undefined) throw refusal;
+      refuseMethod(request, path, set.headers);
       refuseDeclaredLength(request.headers, uploadBytes(request) ?? parts.requestBytes);
       return undefined;
     })
@@ -85,8 +86,8 @@ export function requestHooks(parts: HookParts) {
         set.status = CLIENT_LEFT;
         return '';
       }
-      const failure =
-        code === 'NOT_FOUND' ? notFound(request, parts.routes(), set.headers) : toServiceError(error);
+      // A path with another method was rejected before.
+      const failure = code === 'NOT_FOUND' ? nothingHere() : toServiceError(error);
       // The request's own log line has the status of a refusal.
       if (!isRefusal(failure)) {
         log.error('request failed', failure.cause ?? failure, { request_id: visitOf(request)?.requestId });
@@ -122,6 +123,18 @@ export function requestHooks(parts: HookParts) {
     return parts.routes().uploadBytesOf(request.method, pathOf(request));
   }
 
+  /**
+   * Without this, a method that the most specific pattern lacks would reach the route of a more general pattern: GET
+   * /v1/videos/extensions would look for a video named "extensions".
+   * @throws ServiceError 405 with `Allow`.
+   */
+  function refuseMethod(request: Request, path: string, headers: Record<string, string | number>): void {
+    const methods = parts.routes().methodsOf(path);
+    if (methods.length === 0 || methods.includes(request.method)) return;
+    headers.allow = methods.join(', ');
+    throw new ServiceError('method_not_allowed', `This address allows ${methods.join(', ')} only.`);
+  }
+
   async function checkKey(request: Request, path: string): Promise<void> {
     try {
       const user = await parts.authenticate(request);
@@ -133,17 +146,6 @@ export function requestHooks(parts: HookParts) {
       throw isKnown ? error : nothingHere();
     }
   }
-}
-
-function notFound(
-  request: Request,
-  routes: RouteTable,
-  headers: Record<string, string | number>,
-): ServiceError {
-  const methods = routes.methodsOf(pathOf(request));
-  if (methods.length === 0) return nothingHere();
-  headers.allow = methods.join(', ');
-  return new ServiceError('method_not_allowed', `This address allows ${methods.join(', ')} only.`);
 }
 
 /** Whether a path is percent-encoded UTF-8, and without the character that no database keeps in a text. */

@@ -12,30 +12,54 @@ export interface MountedRoute {
   readonly hooks?: { readonly detail?: { readonly [UPLOAD_BYTES]?: number } } | undefined;
 }
 
-/** What exists at a path, before the framework looks it up. */
+/**
+ * Looks up the routes of a path before the router does. Of several patterns that match a path, the most specific one
+ * counts, as in the router: segment by segment, a literal precedes a parameter, and a parameter precedes a wildcard.
+ */
 export interface RouteTable {
-  /** Methods of all routes whose pattern fits, to tell 405 from 404; empty when the path does not exist. */
+  /** Methods of the most specific pattern that matches; empty when none matches (404 rather than 405). */
   methodsOf(path: string): readonly string[];
-  /** Largest body of a route that reads its body by itself, in bytes; undefined for all others. */
+  /** Max. body size in bytes of a route that reads its body by itself; undefined for all others. */
   uploadBytesOf(method: string, path: string): number | undefined;
 }
 
+/** The routes of one pattern. */
+interface Pattern {
+  readonly path: string;
+  readonly matches: RegExp;
+  readonly methods: Set<string>;
+  /** By method. */
+  readonly uploadBytes: Map<string, number>;
+}
+
+/** Builds the table of all routes of an app. */
 export function routeTable(routes: readonly MountedRoute[]): RouteTable {
-  const patterns = routes.map(({ method, path, hooks }) => ({
-    method,
-    fits: matcher(path),
-    uploadBytes: hooks?.detail?.[UPLOAD_BYTES],
-  }));
-  const uploads = patterns.filter(({ uploadBytes }) => uploadBytes !== undefined);
+  const patterns = new Map<string, Pattern>();
+  for (const { method, path, hooks } of routes) {
+    const pattern = patterns.get(path) ?? newPattern(path);
+    patterns.set(path, pattern);
+    pattern.methods.add(method);
+    // The framework answers HEAD wherever there is GET.
+    if (method === 'GET') pattern.methods.add('HEAD');
+    const uploadBytes = hooks?.detail?.[UPLOAD_BYTES];
+    if (uploadBytes !== undefined) pattern.uploadBytes.set(method, uploadBytes);
+  }
+  const bySpecificity = [...patterns.values()].filter(({ path }) => !isLiteral(path)).sort(moreSpecificFirst);
+
+  function patternOf(path: string): Pattern | undefined {
+    const literal = patterns.get(path);
+    if (literal !== undefined && isLiteral(path)) return literal;
+    return bySpecificity.find(({ matches }) => matches.test(path));
+  }
+
   return {
-    methodsOf(path) {
-      const methods = patterns.filter(({ fits }) => fits.test(path)).map(({ method }) => method);
-      // The framework answers HEAD wherever there is GET.
-      return [...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : method)))];
-    },
-    uploadBytesOf: (method, path) =>
-      uploads.find((route) => route.method === method && route.fits.test(path))?.uploadBytes,
+    methodsOf: (path) => [...(patternOf(path)?.methods ?? [])],
+    uploadBytesOf: (method, path) => patternOf(path)?.uploadBytes.get(method),
   };
+}
+
+function newPattern(path: string): Pattern {
+  return { path, matches: matcher(path), methods: new Set(), uploadBytes: new Map() };
 }
 
 function matcher(pattern: string): RegExp {
@@ -44,4 +68,27 @@ function matcher(pattern: string): RegExp {
     return part.startsWith(':') ? '[^/]+' : RegExp.escape(part);
   });
   return new RegExp(`^${parts.join('/')}$`);
+}
+
+/** Compares two patterns by their first segments of different rank. */
+function moreSpecificFirst(one: Pattern, other: Pattern): number {
+  const ranks = other.path.split('/').map(rankOf);
+  for (const [index, segment] of one.path.split('/').entries()) {
+    const difference = rankOf(segment) - (ranks[index] ?? LITERAL);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
+const LITERAL = 0;
+const PARAMETER = 1;
+const WILDCARD = 2;
+
+function rankOf(segment: string): number {
+  if (segment === '*') return WILDCARD;
+  return segment.startsWith(':') ? PARAMETER : LITERAL;
+}
+
+function isLiteral(path: string): boolean {
+  return path.split('/').every((segment) => rankOf(segment) === LITERAL);
 }
