@@ -7,9 +7,9 @@ import {
   failure,
   idempotencyKey,
   json,
+  jsonBody,
   pageOf,
   pathId,
-  plain,
   query,
   WORK_FAILURES,
 } from '../../src/http/route-docs.ts';
@@ -86,7 +86,7 @@ export const CREATE = {
     required: true,
     content: {
       'application/json': {
-        schema: plain({ ...BatchBody, title: 'Batch request' }),
+        schema: jsonBody({ ...BatchBody, title: 'Batch request' }),
         examples: {
           embeddings: {
             summary: 'Lines of embeddings',

@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia';
 import { addressOf } from '../../src/http/address.ts';
 import { callerOf } from '../../src/http/caller.ts';
-import { failure, plain, WORK_FAILURES } from '../../src/http/route-docs.ts';
+import { failure, jsonBody, WORK_FAILURES } from '../../src/http/route-docs.ts';
 import { idleTimeoutOf, streamedBody } from '../../src/http/streamed-body.ts';
 import type { PartnerVoice } from './voice.ts';
 import { DEFAULT_MODEL, parseVoiceRequest, voiceBodySchema } from './voice-model.ts';
@@ -49,7 +49,7 @@ function documentation(maxCharacters: number) {
       required: true,
       content: {
         'application/json': {
-          schema: plain(voiceBodySchema(maxCharacters)),
+          schema: jsonBody(voiceBodySchema(maxCharacters)),
           examples: {
             piece: {
               summary: 'A piece of a reply',

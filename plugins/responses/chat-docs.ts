@@ -1,7 +1,7 @@
 /** What Swagger shows of POST /v1/chat/completions. */
 
 import { Type } from '@sinclair/typebox';
-import { failure, plain, WORK_FAILURES } from '../../src/http/route-docs.ts';
+import { failure, jsonBody, plain, WORK_FAILURES } from '../../src/http/route-docs.ts';
 import { UnixSeconds } from '../../src/http/schemas.ts';
 import { oneOf } from '../../src/kit/schema-error.ts';
 import { ChatBody } from './chat-model.ts';
@@ -84,7 +84,7 @@ export const COMPLETE = {
     required: true,
     content: {
       'application/json': {
-        schema: plain({ ...ChatBody, title: 'Chat completion request' }),
+        schema: jsonBody({ ...ChatBody, title: 'Chat completion request' }),
         examples: {
           text: {
             summary: 'A question',

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import type { Calls } from '../../src/contract/calls.ts';
 import { callerOf } from '../../src/http/caller.ts';
-import { failure, plain, WORK_FAILURES } from '../../src/http/route-docs.ts';
+import { failure, jsonBody, plain, WORK_FAILURES } from '../../src/http/route-docs.ts';
 import { idleTimeoutOf, streamedBody } from '../../src/http/streamed-body.ts';
 import type { Embedder } from './embed.ts';
 import { EmbedBody, parseEmbed } from './embed-model.ts';
@@ -67,7 +67,7 @@ const DOCUMENTATION = {
     required: true,
     content: {
       'application/json': {
-        schema: plain({ ...EmbedBody, title: 'Embeddings request' }),
+        schema: jsonBody({ ...EmbedBody, title: 'Embeddings request' }),
         examples: {
           text: { summary: 'A text', value: { model: MODEL, input: 'The cat sat on the mat.' } },
           texts: {

@@ -1,7 +1,7 @@
 /** What Swagger shows of the Responses API. */
 
 import { type TSchema, Type } from '@sinclair/typebox';
-import { failure, pathId, plain, WORK_FAILURES } from '../../src/http/route-docs.ts';
+import { failure, jsonBody, pathId, plain, WORK_FAILURES } from '../../src/http/route-docs.ts';
 import { UnixSeconds } from '../../src/http/schemas.ts';
 import { INCLUDABLE } from './output-items.ts';
 import { ResponseBody } from './response-model.ts';
@@ -95,7 +95,7 @@ export const CREATE = {
     required: true,
     content: {
       'application/json': {
-        schema: plain({ ...ResponseBody, title: 'Response request' }),
+        schema: jsonBody({ ...ResponseBody, title: 'Response request' }),
         examples: {
           text: {
             summary: 'A question',
@@ -141,7 +141,7 @@ export const RETRIEVE = {
       name: 'stream',
       in: 'query' as const,
       description: 'Only `false`: events are sent once.',
-      schema: { type: 'boolean' as const, default: false },
+      schema: { type: 'boolean' as const, enum: [false], default: false },
     },
   ],
   responses: {

@@ -7,13 +7,8 @@ import { codePoints } from '../../src/kit/code-points.ts';
 import { oneOf } from '../../src/kit/schema-error.ts';
 import { numberOf, presentFields, requireFields } from './fields.ts';
 
-/** Fields of the removed inline voice cloning, and their types for the documentation. */
-const REMOVED = {
-  voice_ref_wav_b64: Type.String(),
-  voice_ref_wav_format: oneOf(['mp3', 'wav', 'pcm']),
-  ref_text: Type.String(),
-  x_vector_only_mode: Type.Boolean(),
-};
+/** Fields of the removed inline voice cloning. */
+const REMOVED = ['voice_ref_wav_b64', 'voice_ref_wav_format', 'ref_text', 'x_vector_only_mode'] as const;
 
 const FIELDS = {
   model: Type.String({ description: 'Id of a speech model.', examples: ['svc-tts'] }),
@@ -55,20 +50,18 @@ export interface SpeechRequest {
   readonly speed: number;
 }
 
-/** What Swagger shows: the rules above, the removed fields, and the limit of this installation. */
+/** The documented schema of a form: the rules above with the limit of this installation. */
+export function speechFormSchema(maxCharacters: number) {
+  const input = { ...FIELDS.input, minLength: 1, maxLength: maxCharacters };
+  return { ...SpeechBody, properties: { ...FIELDS, input } };
+}
+
+/** The documented schema of a JSON body: the same, and the removed fields, in which null means absent as in others. */
 export function speechBodySchema(maxCharacters: number) {
-  const removed = Object.entries(REMOVED).map(([name, schema]) => [
-    name,
-    { ...schema, deprecated: true, description: 'No longer accepted; its presence is an error.' },
-  ]);
-  return {
-    ...SpeechBody,
-    properties: {
-      ...FIELDS,
-      input: { ...FIELDS.input, minLength: 1, maxLength: maxCharacters },
-      ...Object.fromEntries(removed),
-    },
-  };
+  const description = 'No longer accepted; any value but null is an error.';
+  const removed = REMOVED.map((name) => [name, Type.Null({ deprecated: true, description })]);
+  const schema = speechFormSchema(maxCharacters);
+  return { ...schema, properties: { ...schema.properties, ...Object.fromEntries(removed) } };
 }
 
 /**
@@ -83,7 +76,7 @@ export function parseSpeechRequest(
   maxCharacters: number,
 ): SpeechRequest {
   const fields = presentFields(body, isForm ? NUMBERS : undefined);
-  const removed = Object.keys(REMOVED).find((name) => Object.hasOwn(fields, name));
+  const removed = REMOVED.find((name) => Object.hasOwn(fields, name));
   if (removed !== undefined) {
     const message = `'${removed}' is no longer accepted: store the voice once and send its id as 'voice'.`;
     throw invalidRequest(message, removed, 'unsupported_parameter');

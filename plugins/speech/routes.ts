@@ -1,8 +1,8 @@
 import { Elysia } from 'elysia';
 import { callerOf } from '../../src/http/caller.ts';
-import { failure, plain, WORK_FAILURES } from '../../src/http/route-docs.ts';
+import { failure, jsonBody, plain, WORK_FAILURES } from '../../src/http/route-docs.ts';
 import { idleTimeoutOf, streamedBody } from '../../src/http/streamed-body.ts';
-import { parseSpeechRequest, speechBodySchema } from './model.ts';
+import { parseSpeechRequest, speechBodySchema, speechFormSchema } from './model.ts';
 import type { Synthesizer } from './synthesize.ts';
 
 /** POST /v1/audio/speech (spec 4.3). */
@@ -32,7 +32,6 @@ export function speechRoutes(synthesizer: Synthesizer, maxCharacters: number) {
 const TEXT = 'Hello there, how can I help you today?';
 
 function documentation(maxCharacters: number) {
-  const schema = plain(speechBodySchema(maxCharacters));
   return {
     summary: 'Text to speech',
     description:
@@ -41,7 +40,7 @@ function documentation(maxCharacters: number) {
       required: true,
       content: {
         'application/json': {
-          schema,
+          schema: jsonBody(speechBodySchema(maxCharacters)),
           examples: {
             file: { summary: 'A WAV file', value: { model: 'svc-tts', input: TEXT } },
             streamed: {
@@ -50,7 +49,7 @@ function documentation(maxCharacters: number) {
             },
           },
         },
-        'multipart/form-data': { schema },
+        'multipart/form-data': { schema: plain(speechFormSchema(maxCharacters)) },
       },
     },
     responses: {

@@ -8,6 +8,7 @@ import {
   failure,
   idempotencyKey,
   json,
+  jsonBody,
   pageOf,
   pageQuery,
   pathId,
@@ -52,7 +53,7 @@ export function extensionDocumentation(clipBytes: number) {
           schema: plain(Type.Object({ model, prompt, seconds, video: file }, strict)),
         },
         'application/json': {
-          schema: plain(
+          schema: jsonBody(
             Type.Object({ model, prompt, seconds, video: Type.Union([orId, orUrl, Type.String()]) }, strict),
           ),
           examples: {

@@ -128,8 +128,10 @@ interface OpenApiOperation {
   responses?: Record<string, OpenApiBody>;
 }
 
-/** The body of a request or of an answer. */
+/** The body of a request or of a response. */
 interface OpenApiBody {
+  /** Of a request. */
+  required?: boolean;
   description?: string;
   title?: string;
   content?: Record<string, OpenApiContent>;
@@ -156,6 +158,11 @@ function tidy(document: OpenApiDocument): void {
       responses[401] ??= failure('No key, or a wrong one');
       responses[429] ??= failure('Too many requests; `retry-after` says when to try again');
     }
+    if (requestBody !== undefined) {
+      responses[400] ??= failure('The body is not allowed; `param` names the field');
+      responses[413] ??= failure('The body is too large');
+      responses[415] ??= failure('The content type of the body is not allowed');
+    }
     for (const [status, response] of Object.entries(responses)) {
       response.description ??= status.startsWith('2') ? 'The answer' : 'A refusal';
       const json = response.content?.['application/json'];
@@ -166,7 +173,11 @@ function tidy(document: OpenApiDocument): void {
         json.example = refusalExample(status, response.description);
       tidyBody(response);
     }
-    if (requestBody !== undefined) tidyBody(requestBody);
+    if (requestBody !== undefined) {
+      tidyBody(requestBody);
+      // The framework documents each body as required, and accepts a request without one when no field is required.
+      if (isOptional(requestBody)) requestBody.required = false;
+    }
   }
   const { value, schemas } = namedSchemas(document.paths);
   document.paths = value;
@@ -194,6 +205,11 @@ function refusalExample(status: string, description: string): ErrorBody | undefi
   const message =
     status === '400' ? "'model' is required and must be a string." : `${description.replaceAll('`', '')}.`;
   return errorBody(new ServiceError(kind, message, { param, code: USUAL_CODES[status] }));
+}
+
+function isOptional({ content = {} }: OpenApiBody): boolean {
+  const schemas = Object.values(content).map(({ schema }) => schema);
+  return schemas.every((schema) => schema?.type === 'object' && (schema.required ?? []).length === 0);
 }
 
 /** The framework says of a schema that it comes as JSON, as a form and as text: it is JSON. That has an example. */

@@ -1,11 +1,17 @@
 /** What the documentation of hand-checked routes is made of. */
 
 import { type TSchema, Type } from '@sinclair/typebox';
+import { nullableFields } from './nullable-fields.ts';
 import { ErrorSchema } from './schemas.ts';
 
 /** The JSON of a schema, without the symbols that TypeBox keeps in it. */
 export function plain(schema: object) {
   return JSON.parse(JSON.stringify(schema));
+}
+
+/** A JSON request body in which null means absent. */
+export function jsonBody(schema: object) {
+  return nullableFields(plain(schema));
 }
 
 /** An answer in JSON. */
@@ -49,7 +55,11 @@ export function pageQuery(of: string, [minimum, maximum, byDefault]: readonly [n
   return [
     query('limit', { type: 'integer', minimum, maximum, default: byDefault }, `Most ${of} of a page.`),
     query('order', { type: 'string', enum: ['asc', 'desc'], default: 'desc' }, 'By the time of creation.'),
-    query('after', { type: 'string' }, `Id of the last of the ${of} of the page before.`),
+    query(
+      'after',
+      { type: 'string' },
+      `Id of the last of the ${of} of the previous page; empty: the first page.`,
+    ),
   ];
 }
 

@@ -1,0 +1,45 @@
+import { Type } from '@sinclair/typebox';
+import { expect, test } from 'vitest';
+import { nullableFields } from './nullable-fields.ts';
+import { plain } from './route-docs.ts';
+
+const fieldsOf = (schema: object) => nullableFields(plain(schema)).properties;
+
+test('optional fields are nullable, required ones are not', () => {
+  const schema = Type.Object({
+    model: Type.String(),
+    dimensions: Type.Optional(Type.Integer({ minimum: 1, description: 'Length.', default: 2 })),
+  });
+  expect(fieldsOf(schema)).toEqual({
+    model: { type: 'string' },
+    dimensions: {
+      anyOf: [{ type: 'integer', minimum: 1 }, { type: 'null' }],
+      description: 'Length.',
+      default: 2,
+    },
+  });
+});
+
+test('a union has one more branch', () => {
+  const stop = Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())], { examples: ['.'] }));
+  expect(fieldsOf(Type.Object({ stop }))).toEqual({
+    stop: {
+      anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }, { type: 'null' }],
+      examples: ['.'],
+    },
+  });
+});
+
+test('what allows null already is unchanged', () => {
+  const schema = Type.Object({
+    name: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+    removed: Type.Optional(Type.Null({ deprecated: true })),
+    user: Type.Optional(Type.Unknown({ description: 'Ignored.' })),
+  });
+  expect(fieldsOf(schema)).toEqual(plain(schema).properties);
+});
+
+test('nested objects are unchanged', () => {
+  const text = Type.Object({ format: Type.Optional(Type.String()) });
+  expect(fieldsOf(Type.Object({ text }))).toEqual({ text: plain(text) });
+});
