@@ -2,7 +2,7 @@ import { Elysia } from 'elysia';
 import type { BatchStore } from '../../src/contract/batch-store.ts';
 import { callerOf } from '../../src/http/caller.ts';
 import { idempotencyKeyOf } from '../../src/http/idempotency-key.ts';
-import { integerIn, readQuery } from '../../src/http/query.ts';
+import { pageIn, readQuery } from '../../src/http/query.ts';
 import * as docs from './batch-docs.ts';
 import { parseBatch } from './batch-model.ts';
 import { shownBatch } from './batch-object.ts';
@@ -24,9 +24,9 @@ export function batchRoutes(batches: Batches, store: Pick<BatchStore, 'list'>) {
     .get(
       '/v1/batches',
       async ({ request }) => {
-        const { limit, after } = readQuery(request, ['limit', 'after']);
+        const { limit, after } = pageIn(readQuery(request, ['limit', 'after']), PAGE);
         const { organization } = callerOf(request);
-        const page = await store.list({ organization, limit: integerIn('limit', limit, PAGE), after });
+        const page = await store.list({ organization, limit, after });
         const data = page.batches.map(shownBatch);
         return {
           object: 'list',

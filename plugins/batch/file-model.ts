@@ -5,7 +5,7 @@ import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { invalidRequest } from '../../src/contract/error.ts';
 import type { FilePurpose, FileRecord } from '../../src/contract/file-store.ts';
 import type { FormFields } from '../../src/http/form-fields.ts';
-import { integerIn, readQuery } from '../../src/http/query.ts';
+import { choiceIn, pageIn, readQuery } from '../../src/http/query.ts';
 import { UnixSeconds } from '../../src/http/schemas.ts';
 import { isRecord } from '../../src/kit/is-record.ts';
 import { oneOf } from '../../src/kit/schema-error.ts';
@@ -100,23 +100,8 @@ function withNumbers(form: Record<string, unknown>): Record<string, unknown> {
 
 /** @throws ServiceError `invalid_request` that names the parameter. */
 export function parseFileQuery(request: Request) {
-  const { limit, order, after, purpose } = readQuery(request, ['limit', 'order', 'after', 'purpose']);
-  return {
-    limit: integerIn('limit', limit, LIMIT),
-    order: choiceOf('order', order, ['asc', 'desc']) ?? 'desc',
-    after,
-    purpose: choiceOf('purpose', purpose, PURPOSES),
-  };
-}
-
-function choiceOf<const Choice extends string>(
-  name: string,
-  given: string | undefined,
-  choices: readonly Choice[],
-): Choice | undefined {
-  const choice = choices.find((each) => each === given);
-  if (choice !== undefined || given === undefined) return choice;
-  throw invalidRequest(`'${name}' must be one of ${choices.join(', ')}.`, name, 'invalid_value');
+  const query = readQuery(request, ['limit', 'order', 'after', 'purpose']);
+  return { ...pageIn(query, LIMIT), purpose: choiceIn('purpose', query.purpose, PURPOSES) };
 }
 
 const orNull = Type.Null();

@@ -33,7 +33,8 @@ export class Connections {
 
   /**
    * A connection for a request that is about to be upgraded; its `closed` must be called if it is not.
-   * @throws ServiceError `rate_limited` when the organization has too many open.
+   * @throws ServiceError `rate_limited` when the organization has too many open, `invalid_request` for an unknown
+   *   value of `events`.
    */
   open(caller: Caller, query: URLSearchParams, headers: Headers): Connection {
     const { rules } = this.#parts;

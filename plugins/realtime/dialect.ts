@@ -1,11 +1,15 @@
 /** Whose event names a connection speaks (openai-wire 8.2). */
 
+import { choiceIn, parameterOf } from '../../src/http/query.ts';
 import { offeredProtocols } from '../../src/http/socket.ts';
 import type { ServerEvent, WireEvent } from './server-events.ts';
 import type { GaAssistantItem, GaItem, WireAssistantItem, WireItem } from './wire-shapes.ts';
 
 /** `spec`: the specification's names, which are OpenAI's beta names. `ga`: the names of its later protocol. */
-export type Dialect = 'spec' | 'ga';
+export type Dialect = (typeof DIALECTS)[number];
+
+/** Values of the query parameter `events`. */
+export const DIALECTS = ['spec', 'ga'] as const;
 
 export interface UpgradeDialect {
   readonly dialect: Dialect;
@@ -16,10 +20,11 @@ export interface UpgradeDialect {
 /**
  * The dialect that an upgrade asks for; the first signal decides: `?events=`, the sign of the beta clients, that
  * of the agents SDK. Without any it is the specification's until a session of type `realtime` tells otherwise.
+ * @throws ServiceError 400 for any other value of `events`, and for more than one.
  */
 export function dialectOfUpgrade(query: URLSearchParams, headers: Headers): UpgradeDialect {
   const protocols = offeredProtocols(headers);
-  const asked = query.getAll('events').find(isDialect);
+  const asked = choiceIn('events', parameterOf(query, 'events'), DIALECTS);
   if (asked !== undefined) return { dialect: asked, fixed: true };
   const betas = (headers.get('openai-beta') ?? '').split(',').map((beta) => beta.trim());
   if (betas.includes('realtime=v1') || protocols.includes('openai-beta.realtime-v1')) {
@@ -28,10 +33,6 @@ export function dialectOfUpgrade(query: URLSearchParams, headers: Headers): Upgr
   const ofAgents = protocols.some((protocol) => protocol.startsWith('openai-agents-sdk.'));
   if (ofAgents || headers.has('x-openai-agents-sdk')) return { dialect: 'ga', fixed: true };
   return { dialect: 'spec', fixed: false };
-}
-
-function isDialect(value: string): value is Dialect {
-  return value === 'spec' || value === 'ga';
 }
 
 /** An event in the words of a dialect: none where it has no such event, several where it says it in steps. */

@@ -5,6 +5,7 @@ import { callerOf } from '../../src/http/caller.ts';
 import { failure } from '../../src/http/route-docs.ts';
 import { upgrade } from '../../src/http/socket.ts';
 import type { Connections } from './connections.ts';
+import { DIALECTS } from './dialect.ts';
 
 /** The subprotocol that is told to clients which offer it (spec 5, rule 5). */
 const PROTOCOL = 'realtime';
@@ -56,13 +57,11 @@ function documentation() {
         'model',
         'A configured recogniser or voice model becomes the default of the session; any other is only echoed.',
       ),
-      query('events', "Names of the events: the specification's, or those of OpenAI's GA clients.", [
-        'spec',
-        'ga',
-      ]),
+      query('events', "Names of the events: the specification's, or those of OpenAI's GA clients.", DIALECTS),
     ],
     responses: {
       101: { description: 'The connection is a WebSocket; the first frame is `session.created`' },
+      400: failure('`events` has another value'),
       404: failure('`call_id` was given: there are no calls'),
       426: failure('The request does not ask for a WebSocket'),
       429: failure('The organization has too many connections open'),

@@ -5,7 +5,7 @@ import { invalidRequest, ServiceError } from '../../src/contract/error.ts';
 import type { ResponseStore } from '../../src/contract/response-store.ts';
 import { addressOf } from '../../src/http/address.ts';
 import { callerOf } from '../../src/http/caller.ts';
-import { integerIn, readQuery } from '../../src/http/query.ts';
+import { booleanIn, integerIn, pageIn, readQuery } from '../../src/http/query.ts';
 import { SSE_HEADERS, sseNamedEvent } from '../../src/http/sse.ts';
 import { idleTimeoutOf, streamedBody } from '../../src/http/streamed-body.ts';
 import { jsonAnswer } from './json-body.ts';
@@ -16,8 +16,8 @@ import { parseResponse } from './response-model.ts';
 import { type ResponseObject, shownResponse } from './response-object.ts';
 import type { ResponseEvent } from './stream-state.ts';
 
-const PAGE_DEFAULT = 20;
-const PAGE_MAX = 100;
+const PAGE = { minimum: 1, maximum: 100, fallback: 20 };
+const SEQUENCE_NUMBER = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER, fallback: 0 };
 
 /** The Responses API, as in OpenAI's SDK (spec 4.5). */
 export function responseRoutes(responder: Responder, store: ResponseStore, calls: Calls) {
@@ -45,7 +45,9 @@ export function responseRoutes(responder: Responder, store: ResponseStore, calls
       '/v1/responses/:id',
       async ({ params, request }) => {
         const { include, query } = splitQuery(request, ['stream', 'starting_after', 'include_obfuscation']);
-        if (query.stream === 'true') {
+        booleanIn('include_obfuscation', query.include_obfuscation);
+        integerIn('starting_after', query.starting_after, SEQUENCE_NUMBER);
+        if (booleanIn('stream', query.stream)) {
           const message = "'stream' must be false: the events of a response are sent once, while it is made.";
           throw invalidRequest(message, 'stream', 'unsupported_parameter');
         }
@@ -75,14 +77,7 @@ export function responseRoutes(responder: Responder, store: ResponseStore, calls
       '/v1/responses/:id/input_items',
       async ({ params: { id }, request }) => {
         const { include, query } = splitQuery(request, ['limit', 'order', 'after']);
-        const limits = { minimum: 1, maximum: PAGE_MAX, fallback: PAGE_DEFAULT };
-        const limit = integerIn('limit', query.limit, limits);
-        const order = orderOf(query.order);
-        const page = await store.inputItems(callerOf(request).organization, id, {
-          limit,
-          order,
-          after: query.after,
-        });
+        const page = await store.inputItems(callerOf(request).organization, id, pageIn(query, PAGE));
         if (page === undefined) throw unknownResponse(id);
         // A client may send items back that the service made.
         const data = page.items.map((item) => shownItem(item as OutputItem, include));
@@ -113,11 +108,6 @@ async function found(store: ResponseStore, { organization }: Caller, id: string)
 
 function unknownResponse(id: string): ServiceError {
   return new ServiceError('not_found', `Response with id '${id.slice(0, 100)}' not found.`);
-}
-
-function orderOf(order = 'desc'): 'asc' | 'desc' {
-  if (order === 'asc' || order === 'desc') return order;
-  throw invalidRequest("'order' must be 'asc' or 'desc'.", 'order', 'invalid_value');
 }
 
 /** A query in which `include` may come several times, with brackets or without, or as a list with commas. */

@@ -6,7 +6,7 @@ import { invalidRequest } from '../../src/contract/error.ts';
 import type { VoiceRecord } from '../../src/contract/voice-store.ts';
 import type { FormFields } from '../../src/http/form-fields.ts';
 import { StagedFile } from '../../src/http/multipart.ts';
-import { integerIn, readQuery } from '../../src/http/query.ts';
+import { type PageQuery, pageIn, readQuery } from '../../src/http/query.ts';
 import { UnixSeconds } from '../../src/http/schemas.ts';
 import { oneOf } from '../../src/kit/schema-error.ts';
 import { valueFault } from '../../src/kit/value-fault.ts';
@@ -149,12 +149,8 @@ function requireConsent(consent: string): void {
 }
 
 /** @throws ServiceError `invalid_request` that names the parameter. */
-export function parseVoiceQuery(request: Request) {
-  const { limit, order = 'desc', after } = readQuery(request, ['limit', 'order', 'after']);
-  if (order !== 'asc' && order !== 'desc') {
-    throw invalidRequest("'order' must be one of asc, desc.", 'order', 'invalid_value');
-  }
-  return { limit: integerIn('limit', limit, LIMIT), order, after } as const;
+export function parseVoiceQuery(request: Request): PageQuery {
+  return pageIn(readQuery(request, ['limit', 'order', 'after']), LIMIT);
 }
 
 export const VoiceObject = Type.Object(

@@ -5,7 +5,7 @@ import { invalidRequest, ServiceError } from '../contract/error.ts';
 import { issueKey } from '../kit/issue-key.ts';
 import { oneOf } from '../kit/schema-error.ts';
 import { callerOf, requireAdmin } from './caller.ts';
-import { integerIn, readQuery } from './query.ts';
+import { pageIn, readQuery } from './query.ts';
 import { deleted, failure, json, pageOf, pathId, query } from './route-docs.ts';
 import { UnixSeconds } from './schemas.ts';
 
@@ -54,9 +54,9 @@ export function keyRoutes(keys: Pick<ApiKeyStore, 'create' | 'listOf' | 'revoke'
     .get(
       '/v1/keys',
       async ({ request }) => {
-        const { limit, after } = readQuery(request, ['limit', 'after']);
+        const { limit, after } = pageIn(readQuery(request, ['limit', 'after']), LIMIT);
         const { organization } = callerOf(request);
-        const page = await keys.listOf({ organization, limit: integerIn('limit', limit, LIMIT), after });
+        const page = await keys.listOf({ organization, limit, after });
         return {
           object: 'list',
           data: page.keys.map(keyObject),

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { Elysia, t } from 'elysia';
 import type { UsageReader, UsageRecord } from '../contract/usage.ts';
 import { callerOf } from '../http/caller.ts';
-import { integerIn, readQuery } from '../http/query.ts';
+import { pageIn, readQuery } from '../http/query.ts';
 import { ErrorSchema, UnixSeconds } from '../http/schemas.ts';
 
 // TypeBox's own numbers: Elysia's would also be documented as text.
@@ -42,12 +42,13 @@ export function usageRoutes(usage: UsageReader) {
   return new Elysia({ name: 'usage', tags: ['usage'] }).get(
     '/v1/usage',
     async ({ request }) => {
-      const { limit, after, endpoint } = readQuery(request, ['limit', 'after', 'endpoint']);
+      const query = readQuery(request, ['limit', 'after', 'endpoint']);
+      const { limit, after } = pageIn(query, LIMIT);
       const { records, hasMore } = await usage.list({
         organization: callerOf(request).organization,
-        limit: integerIn('limit', limit, LIMIT),
+        limit,
         after,
-        endpoint,
+        endpoint: query.endpoint,
       });
       return {
         object: 'list' as const,

@@ -33,7 +33,7 @@ interface Operation {
     readonly in: string;
     readonly description?: string;
   }[];
-  readonly requestBody?: { readonly content: Readonly<Record<string, Content>> };
+  readonly requestBody?: { readonly required?: boolean; readonly content: Readonly<Record<string, Content>> };
   readonly responses: Readonly<
     Record<string, { readonly description?: string; readonly content?: Readonly<Record<string, Content>> }>
   >;
@@ -45,6 +45,13 @@ interface OpenApi {
   readonly components: { readonly schemas: Readonly<Record<string, object>> };
 }
 
+/** The part of a schema that is read here. */
+interface JsonSchema {
+  readonly $ref?: string;
+  readonly required?: readonly string[];
+  readonly properties?: Readonly<Record<string, { readonly anyOf?: readonly object[] }>>;
+}
+
 let service: LaunchedService;
 let document: OpenApi;
 beforeAll(async () => {
@@ -52,6 +59,18 @@ beforeAll(async () => {
   document = (await (await service.fetch('/swagger/json')).json()) as OpenApi;
 });
 afterAll(() => service?.stop());
+
+/** Sends a JSON body. */
+function send(path: string, body: object): Promise<Response> {
+  const headers = { 'x-api-key': SERVICE_KEY, 'content-type': 'application/json' };
+  return service.fetch(path, { method: 'POST', headers, body: JSON.stringify(body) });
+}
+
+/** A schema, or the one that it refers to by name. */
+function resolved(schema: JsonSchema = {}): JsonSchema {
+  const name = schema.$ref?.split('/').at(-1);
+  return name === undefined ? schema : (document.components.schemas[name] as JsonSchema);
+}
 
 /** Every operation with its name, such as `POST /v1/batches`. */
 function operations(): { name: string; path: string; operation: Operation }[] {
@@ -83,6 +102,84 @@ function exampleFault(schema: object, value: unknown): string | undefined {
   validators.set(json, validate);
   return validate(value) ? undefined : ajv.errorsText(validate.errors);
 }
+
+describe('every list', () => {
+  test('takes an empty `after` as the first page', async () => {
+    const asked = { model: 'smollm2-135m-instruct', input: 'Hi.', max_output_tokens: 5 };
+    const { id } = (await (await send('/v1/responses', asked)).json()) as { id: string };
+    const lists = operations().filter(({ operation }) =>
+      operation.parameters?.some(({ name }) => name === 'after'),
+    );
+    expect(lists).toHaveLength(7);
+    for (const { name, path } of lists) {
+      const list = path.replace('{id}', id);
+      const [first, empty] = [await service.fetch(list), await service.fetch(`${list}?after=`)];
+      expect(empty.status, name).toBe(200);
+      expect(await empty.json(), name).toEqual(await first.json());
+    }
+  });
+});
+
+describe('every JSON body', () => {
+  test('documents null for the optional fields that accept it', async () => {
+    const { properties } = document.components.schemas.EmbeddingsRequest as JsonSchema;
+    expect(properties?.dimensions?.anyOf).toContainEqual({ type: 'null' });
+    const body = { model: 'all-minilm-l6-v2', input: 'A text.', dimensions: null, encoding_format: null };
+    expect((await send('/v1/embeddings', body)).status).toBe(200);
+    for (const path of ['/v1/chat/completions', '/v1/responses', '/v1/batches', '/v1/audio/speech']) {
+      const { schema } = document.paths[path]?.post?.requestBody?.content['application/json'] ?? {};
+      const { properties = {}, required = [] } = resolved(schema);
+      const optional = Object.keys(properties).filter((field) => !required.includes(field));
+      const validate = ajv.compile({ ...schema, components: document.components });
+      const nulls = Object.fromEntries(optional.map((field) => [field, null]));
+      validate(nulls);
+      const errors = validate.errors?.filter(({ keyword }) => keyword !== 'required') ?? [];
+      expect(ajv.errorsText(errors), path).toBe('No errors');
+    }
+  });
+
+  test('is optional where a request without it is accepted', async () => {
+    const keys = document.paths['/v1/keys']?.post?.requestBody;
+    expect(keys?.required).toBe(false);
+    const headers = { 'x-api-key': SERVICE_KEY };
+    expect((await service.fetch('/v1/keys', { method: 'POST', headers })).status).toBe(200);
+  });
+});
+
+describe('an invalid value of a query parameter', () => {
+  test.each([
+    ['/v1/responses/resp_1?stream=AAA', 'stream', "'stream' must be one of true, false."],
+    ['/v1/responses/resp_1?stream=', 'stream', "'stream' must be one of true, false."],
+    [
+      '/v1/responses/resp_1?include_obfuscation=1',
+      'include_obfuscation',
+      "'include_obfuscation' must be one of true, false.",
+    ],
+    ['/v1/realtime?events=AAA', 'events', "'events' must be one of spec, ga."],
+  ])('is rejected: %s', async (path, param, message) => {
+    const answer = await service.fetch(path);
+    expect(answer.status).toBe(400);
+    const { error } = (await answer.json()) as { error: object };
+    expect(error).toEqual({ type: 'invalid_request_error', code: 'invalid_value', param, message });
+  });
+
+  test('is not one that is unknown, where others are ignored', async () => {
+    // 426: what is missing is the upgrade.
+    expect((await service.fetch('/v1/realtime?events=ga&tracking=AAA')).status).toBe(426);
+  });
+});
+
+test('a path has the methods that are documented for it, and no others', async () => {
+  for (const [path, item] of Object.entries(document.paths)) {
+    const answer = await service.fetch(path.replaceAll(/\{\w+\}/g, 'x'), { method: 'PATCH' });
+    const documented = Object.keys(item).map((method) => method.toUpperCase());
+    const allowed = documented.includes('GET') ? [...documented, 'HEAD'] : documented;
+    expect(answer.status, path).toBe(405);
+    expect(answer.headers.get('allow')?.split(', ').sort(), path).toEqual(allowed.sort());
+  }
+  const foreign = await service.fetch('/v1/videos/extensions');
+  expect([foreign.status, foreign.headers.get('allow')]).toEqual([405, 'POST']);
+});
 
 describe('every route', () => {
   test('says what it is for, under a heading that has words too', () => {
