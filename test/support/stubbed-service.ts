@@ -13,7 +13,8 @@ export interface StubbedService {
   close(): Promise<void>;
 }
 
-export async function launchStubbedService(): Promise<StubbedService> {
+/** @param config added to CONFIG. */
+export async function launchStubbedService(config = ''): Promise<StubbedService> {
   const [voice, ear, text] = [startFakeUpstream(), startFakeSttUpstream(), startScriptedTextUpstream()];
   const servers = { 'svc-tts': voice, 'svc-stt': ear, [TEXT_MODEL]: text, [EMBED_MODEL]: text };
   const models = Object.entries(servers).map(
@@ -23,7 +24,7 @@ export async function launchStubbedService(): Promise<StubbedService> {
       base_url = "${baseUrl}"
       model = "scripted"`,
   );
-  const service = await launchService({ config: models.join('\n') });
+  const service = await launchService({ config: `${models.join('\n')}\n${config}` });
   return {
     service,
     async close() {
