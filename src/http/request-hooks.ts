@@ -73,8 +73,8 @@ export function requestHooks(parts: HookParts) {
       if (!isPublic(path)) await checkKey(request, path);
       const refusal = parts.refusal(path);
       if (refusal !== undefined) throw refusal;
-      refuseMethod(request, path, set.headers);
       refuseDeclaredLength(request.headers, uploadBytes(request) ?? parts.requestBytes);
+      refuseMethod(request, path, set.headers);
       return undefined;
     })
     .onParse({ as: 'global' }, ({ request }) =>
