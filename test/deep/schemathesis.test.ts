@@ -38,6 +38,8 @@ test(
     const [, requests] = /(\d+) generated/.exec(output) ?? [];
     console.log(`schemathesis: ${tested} operations, ${requests} requests`);
     expect(exitCode, output).toBe(0);
+    expect((await stubbed.service.fetch('/healthz')).status).toBe(200);
+    expect(stubbed.service.log().filter(({ level }) => level === 'error')).toEqual([]);
     expect(tested).toBe(selected);
     expect(Number(tested)).toBeGreaterThanOrEqual(50);
     expect(Number(requests)).toBeGreaterThan(3000);
