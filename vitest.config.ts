@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 /** Unit tests beside the code and everything under test/ except test/deep; run under Bun with `--pool=threads`. */
 export default defineConfig({
   test: {
-    include: ['src', 'plugins', 'models', 'web', 'test'].map((folder) => `${folder}/**/*.test.ts`),
+    include: ['src', 'plugins', 'models', 'tools', 'web', 'test'].map((folder) => `${folder}/**/*.test.ts`),
     exclude: ['test/deep/**'],
     pool: 'threads',
     maxWorkers: 2,

@@ -1,7 +1,7 @@
 /** One side of a conversation: turns of speech, and silence while the other side speaks. */
 
+import { resolveModelFiles } from '../models/model-files.ts';
 import { Resampler } from '../src/audio/resampler.ts';
-import { resolveModelFiles } from '../src/engines/model-files.ts';
 import { loadPiper } from '../src/engines/piper/piper-model.ts';
 
 export const CONVERSATION_RATE_HZ = 24_000;

@@ -1,11 +1,11 @@
 /** Our ears under measurement: the real engine over its pool, without HTTP. */
 
-import { loadConfig } from '../src/config.ts';
-import type { Float32Samples } from '../src/contract/audio.ts';
-import type { HeardAudio, SttEngine, TranscriptionRequest } from '../src/contract/engine.ts';
+import { loadConfig } from '../src/config/config.ts';
+import type { Float32Samples } from '../src/contract/engines/audio.ts';
+import type { HeardAudio, SttEngine, TranscriptionRequest } from '../src/contract/engines/engine.ts';
 import { systemClock } from '../src/kit/clock.ts';
-import { noMetrics, silentLog } from '../test/support/doubles.ts';
-import { openEngines } from '../test/support/open-engines.ts';
+import { noMetrics, silentLog } from '../tools/harness/doubles/doubles.ts';
+import { openEngines } from '../tools/harness/models/open-engines.ts';
 
 const MODEL = 'svc-stt';
 

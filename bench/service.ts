@@ -1,6 +1,6 @@
 /** The real service under measurement, and what a client sees of it. */
 
-import { launchService, NO_RECOGNISER, NO_TEXT } from '../test/support/launcher.ts';
+import { launchService, NO_RECOGNISER, NO_TEXT } from '../tools/harness/services/launcher.ts';
 
 /** Both speech tiers under ids of their own, and nothing beside them. */
 export const BENCH_CONFIG = `

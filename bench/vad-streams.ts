@@ -4,10 +4,10 @@
  */
 
 import { readFileSync } from 'node:fs';
-import { DEFAULT_VAD_SETTINGS } from '../src/contract/engine.ts';
-import { openVad } from '../src/engines/silero/silero-engine.ts';
-import { noMetrics, silentLog } from '../test/support/doubles.ts';
-import { withNoise } from '../test/support/sample-runs.ts';
+import { DEFAULT_VAD_SETTINGS } from '../src/contract/engines/engine.ts';
+import { openVad } from '../src/engines/silero/host/engine.ts';
+import { noMetrics, silentLog } from '../tools/harness/doubles/doubles.ts';
+import { withNoise } from '../tools/harness/media/sample-runs.ts';
 import { cpuMs } from './processes.ts';
 
 const RATE_HZ = 24_000;

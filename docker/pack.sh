@@ -10,11 +10,13 @@ mkdir -p "$root/app/native" "$root/app/.cache" "$root/usr/local/bin"
 cp "$(realpath "$(command -v bun)")" "$root/usr/local/bin/bun"
 cp -r LICENSE README.md bunfig.toml bun.lock package.json docker docs models plugins scripts src web "$root/app/"
 cp -r native/build "$root/app/native/"
+mkdir "$root/app/tools"
+cp -r tools/simulate-call tools/trace-check "$root/app/tools/"
 cp -r .cache/console "$root/app/.cache/"
 
 cd "$root/app"
 bun install --frozen-lockfile --production
-find src plugins models web \( -name '*.test.ts' -o -name '*.test.tsx' \) -delete
+find src plugins models tools web \( -name '*.test.ts' -o -name '*.test.tsx' \) -delete
 
 # ONNX Runtime brings its libraries for every platform, llama.cpp's package those for every kind of processor.
 cd node_modules

@@ -1,14 +1,14 @@
 import { readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { sha256 } from '../src/engines/content-hash.ts';
+import { sha256 } from '../src/kit/storage/content-hash.ts';
 import {
   properReply,
   type Reply,
   type SeenRequest,
   startFaultyServer,
-} from '../test/support/faulty-server.ts';
-import { tempDir } from '../test/support/temp-dir.ts';
+} from '../test/doubles/faulty-server.ts';
+import { tempDir } from '../test/harness/temp-dir.ts';
 import { download } from './download.ts';
 import { isDiskFull } from './source-error.ts';
 

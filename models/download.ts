@@ -1,6 +1,6 @@
 import { open, rm, stat } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { sha256File } from '../src/engines/content-hash.ts';
+import { sha256File } from '../src/kit/storage/content-hash.ts';
 import { reason, SourceError } from './source-error.ts';
 
 /** Bytes that are known before they are fetched. */

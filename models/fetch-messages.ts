@@ -1,5 +1,5 @@
 import { statfs } from 'node:fs/promises';
-import { type CatalogEntry, cachedFilePath, type ModelFile } from '../src/engines/model-files.ts';
+import { type CatalogEntry, cachedFilePath, type ModelFile } from './model-files.ts';
 import { reason } from './source-error.ts';
 
 /** An address without credentials and query, which may hold secrets. */

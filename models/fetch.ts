@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { appendFile, copyFile, mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { sha256File } from '../src/engines/content-hash.ts';
-import { withFileLock } from '../src/engines/file-lock.ts';
+import { systemClock } from '../src/kit/clock.ts';
+import { sha256File } from '../src/kit/storage/content-hash.ts';
+import { withFileLock } from '../src/kit/storage/file-lock.ts';
+import { ArchiveError, readMembers } from './archive.ts';
+import { type DownloadOptions, download, type ExpectedBytes } from './download.ts';
+import { diskFullMessage, displayUrl, failureMessage, unwritableMessage } from './fetch-messages.ts';
 import {
   type CatalogEntry,
   cachedFilePath,
@@ -10,11 +14,7 @@ import {
   type ModelSource,
   memberOf,
   type PackagePart,
-} from '../src/engines/model-files.ts';
-import { systemClock } from '../src/kit/clock.ts';
-import { ArchiveError, readMembers } from './archive.ts';
-import { type DownloadOptions, download, type ExpectedBytes } from './download.ts';
-import { diskFullMessage, displayUrl, failureMessage, unwritableMessage } from './fetch-messages.ts';
+} from './model-files.ts';
 import {
   fetchWithClient,
   packageLabel,

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { PackagePart } from '../src/engines/model-files.ts';
-import { tempDir } from '../test/support/temp-dir.ts';
+import { tempDir } from '../test/harness/temp-dir.ts';
+import type { PackagePart } from './model-files.ts';
 import {
   type CommandResult,
   fetchWithClient,

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { PackagePart } from '../src/engines/model-files.ts';
+import type { PackagePart } from './model-files.ts';
 import { reason, SourceError } from './source-error.ts';
 
 export interface CommandResult {

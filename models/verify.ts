@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
-import { sha256File } from '../src/engines/content-hash.ts';
-import { type CatalogEntry, cachedFilePath, type ModelFile } from '../src/engines/model-files.ts';
+import { sha256File } from '../src/kit/storage/content-hash.ts';
+import { type CatalogEntry, cachedFilePath, type ModelFile } from './model-files.ts';
 
 /** What lies in the cache for one file of the manifest. */
 export interface FileState {

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import packageJson from '../package.json' with { type: 'json' };
-import { asyncApiDocument as partnerDocument } from '../plugins/partner/asyncapi.ts';
-import { asyncApiDocument as realtimeDocument } from '../plugins/realtime/asyncapi.ts';
+import { asyncApiDocument as partnerDocument } from '../plugins/partner/docs/asyncapi.ts';
+import { asyncApiDocument as realtimeDocument } from '../plugins/realtime/docs/asyncapi.ts';
 
 /**
  * The AsyncAPI documents of the sockets. `bun scripts/asyncapi.ts` writes them; `bun run check` holds them

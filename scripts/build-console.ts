@@ -1,6 +1,6 @@
 /**
  * Builds the console of web/ into .cache/console, only when something that it is made of has changed. The files have
- * names that change with their content; the service serves them (src/http/console-route.ts).
+ * names that change with their content; the service serves them (src/http/routes/console.ts).
  *
  *   bun scripts/build-console.ts            build what changed
  *   bun scripts/build-console.ts --watch    and again at every change, until it is ended
@@ -10,8 +10,8 @@ import { existsSync, readdirSync, readFileSync, watch } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, relative } from 'node:path';
 import type { BunPlugin } from 'bun';
-import { sha256 } from '../src/engines/content-hash.ts';
-import { CONSOLE_FOLDER } from '../src/http/console-route.ts';
+import { CONSOLE_FOLDER } from '../src/http/routes/console.ts';
+import { sha256 } from '../src/kit/storage/content-hash.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const WEB = join(ROOT, 'web');

@@ -1,8 +1,8 @@
-import { loadConfig } from '../src/config.ts';
-import type { CreditStore, CreditTransfer } from '../src/contract/accounts-store.ts';
-import { ServiceError, StartError } from '../src/contract/error.ts';
+import { loadConfig } from '../src/config/config.ts';
+import type { CreditStore, CreditTransfer } from '../src/contract/accounts/accounts-store.ts';
+import { ServiceError, StartError } from '../src/contract/core/error.ts';
 import { systemClock, unixSeconds } from '../src/kit/clock.ts';
-import { creditStore } from '../src/records/credit-store.ts';
+import { creditStore } from '../src/records/accounts/credit-store.ts';
 import { openRecords } from '../src/records/open-records.ts';
 import { creditText, parseCredits } from '../src/usage/credit-amounts.ts';
 

@@ -1,16 +1,16 @@
-import { loadConfig } from '../src/config.ts';
-import type { ApiKeyStore } from '../src/contract/api-key.ts';
-import { StartError } from '../src/contract/error.ts';
-import type { OrganizationStore } from '../src/contract/organization-store.ts';
+import { loadConfig } from '../src/config/config.ts';
+import type { ApiKeyStore } from '../src/contract/accounts/api-key.ts';
+import { StartError } from '../src/contract/core/error.ts';
+import type { OrganizationStore } from '../src/contract/stores/organization-store.ts';
 import { systemClock } from '../src/kit/clock.ts';
-import { issueKey, type KeyWish } from '../src/kit/issue-key.ts';
-import { apiKeyStore } from '../src/records/api-key-store.ts';
+import { issueKey, type KeyWish } from '../src/kit/keys/issue-key.ts';
+import { apiKeyStore } from '../src/records/accounts/api-key-store.ts';
+import { organizationStore } from '../src/records/accounts/organization-store.ts';
 import { openRecords } from '../src/records/open-records.ts';
-import { organizationStore } from '../src/records/organization-store.ts';
 
 /**
  * `bun run keys …`: API keys and organizations in the service's database. A running service sees changes at once in
- * SQLite, and within five seconds in PostgreSQL (src/records/cached-api-key-store.ts).
+ * SQLite, and within five seconds in PostgreSQL (src/records/accounts/cached-api-key-store.ts).
  */
 
 const USAGE = `Usage:

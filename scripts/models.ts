@@ -1,9 +1,9 @@
 import { fetchEntries, ModelFetchError } from '../models/fetch.ts';
+import { type CatalogEntry, catalog, catalogEntry, resolveModelFiles } from '../models/model-files.ts';
 import { createProgress } from '../models/progress.ts';
 import { verifyEntries } from '../models/verify.ts';
-import { loadConfig } from '../src/config.ts';
+import { loadConfig } from '../src/config/config.ts';
 import { enginesOfPlugins, entriesForModels } from '../src/engines/embedded-models.ts';
-import { type CatalogEntry, catalog, catalogEntry, resolveModelFiles } from '../src/engines/model-files.ts';
 
 const USAGE = `Usage: bun run models <command>
   list            every entry of the manifest, with size, licence and whether its files are in the cache

@@ -1,11 +1,11 @@
 import { build } from '../src/build.ts';
-import { loadConfig } from '../src/config.ts';
-import { ServiceError, StartError } from '../src/contract/error.ts';
-import type { PluginSwitchStore } from '../src/contract/plugin-switch-store.ts';
+import { loadConfig } from '../src/config/config.ts';
+import { ServiceError, StartError } from '../src/contract/core/error.ts';
+import type { PluginSwitchStore } from '../src/contract/stores/plugin-switch-store.ts';
 import { systemClock } from '../src/kit/clock.ts';
-import { type PluginNode, requireSwitchable, selectPlugins } from '../src/plugin-graph.ts';
+import { type PluginNode, requireSwitchable, selectPlugins } from '../src/plugin-host/graph.ts';
 import { openRecords } from '../src/records/open-records.ts';
-import { pluginSwitchStore } from '../src/records/plugin-switch-store.ts';
+import { pluginSwitchStore } from '../src/records/stores/plugin-switch-store.ts';
 
 /**
  * `bun run plugins …`: what is wished of the plugins, in the service's database. Services that run follow within two

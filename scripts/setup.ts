@@ -6,8 +6,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDiskFull, isUnwritable } from '../models/source-error.ts';
-import { sha256 } from '../src/engines/content-hash.ts';
-import { withFileLock } from '../src/engines/file-lock.ts';
+import { sha256 } from '../src/kit/storage/content-hash.ts';
+import { withFileLock } from '../src/kit/storage/file-lock.ts';
 
 const root = join(import.meta.dir, '..');
 const stop = new AbortController();
@@ -123,7 +123,7 @@ async function bundleConsole(): Promise<string> {
 
 /** The files of every embedded model that CONFIG maps to, checked by sha256 and fetched where needed. */
 async function bringModels(extraEngines: readonly string[]): Promise<string> {
-  const { loadConfig } = await import('../src/config.ts');
+  const { loadConfig } = await import('../src/config/config.ts');
   const { enginesOfPlugins, entriesForModels } = await import('../src/engines/embedded-models.ts');
   const { fetchEntries } = await import('../models/fetch.ts');
   const { createProgress } = await import('../models/progress.ts');

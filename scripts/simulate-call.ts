@@ -1,7 +1,7 @@
 /** `bun run simulate-call`: a call of a voice-agent platform to a running service, and how soon it answers. */
 
 import { parseArgs } from 'node:util';
-import { SimulatedCall, type SimulatedTurn } from '../test/support/call-simulator.ts';
+import { SimulatedCall, type SimulatedTurn } from '../tools/simulate-call/call-simulator.ts';
 
 const USAGE = `Usage: bun run simulate-call --key KEY [--url http://127.0.0.1:8080] [--turns 5] [--rate 16000] [--chat-model ID]
   Plays a voice-agent platform: both channels to /v1/transcribers/partner in odd frames, replies of

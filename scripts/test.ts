@@ -24,7 +24,6 @@ interface Report {
 
 const args = process.argv.slice(2);
 const isDeep = args.includes('--deep');
-const config = join(ROOT, isDeep ? 'vitest.deep.config.ts' : 'vitest.config.ts');
 
 const scratch = mkdtempSync(join(tmpdir(), 'voice-service-test-'));
 const reportPath = join(scratch, 'report.json');
@@ -33,7 +32,7 @@ const vitest = Bun.spawn(
     process.execPath,
     join(ROOT, 'node_modules/vitest/vitest.mjs'),
     'run',
-    `--config=${config}`,
+    ...(isDeep ? [`--config=${join(ROOT, 'vitest.deep.config.ts')}`] : []),
     '--pool=threads',
     '--reporter=default',
     '--reporter=json',

@@ -1,5 +1,5 @@
-import { serverEventFault } from '../plugins/realtime/frame-faults.ts';
-import { check, initial, parseTraceLine, type State } from '../plugins/realtime/order-rules.ts';
+import { check, initial, parseTraceLine, type State } from '../tools/trace-check/check.ts';
+import { serverEventFault } from '../tools/trace-check/frame-schema.ts';
 
 const USAGE = `Usage: bun run trace-check <file | ->
   Judges a trace of realtime frames, one JSON entry a line, by the order rules and the schemas of the events.

@@ -2,7 +2,7 @@
 
 import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { BATCH_ENDS, type BatchOnWire, resultLines } from '../test/support/batch-service.ts';
+import { BATCH_ENDS, type BatchOnWire, resultLines } from '../tools/harness/services/batch-service.ts';
 import type { Check } from './check.ts';
 import {
   batchFaults,

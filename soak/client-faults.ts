@@ -1,9 +1,9 @@
 /** Clients that read slowly, and those that vanish without a word. */
 
 import { connect } from 'node:net';
-import { startCutProxy } from '../test/support/cut-proxy.ts';
-import { RealtimeClient } from '../test/support/realtime-client.ts';
-import { appends } from '../test/support/realtime-service.ts';
+import { RealtimeClient } from '../tools/harness/clients/realtime-client.ts';
+import { startCutProxy } from '../tools/harness/servers/cut-proxy.ts';
+import { appends } from '../tools/harness/services/realtime-service.ts';
 import type { FaultParts, SoakFault } from './fault.ts';
 import { type Spoken, speechOf, TALE } from './loads/material.ts';
 import { askSlowly } from './raw-request.ts';

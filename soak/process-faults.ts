@@ -1,6 +1,6 @@
 /** Processes that are killed: those that run models and read files, and a whole machine. */
 
-import { childrenOf } from '../test/support/launcher.ts';
+import { childrenOf } from '../tools/harness/services/launcher.ts';
 import type { FaultParts, SoakFault } from './fault.ts';
 import type { SoakNode } from './soak-node.ts';
 

@@ -1,7 +1,7 @@
 /** A soak run: load of every kind, faults by plan, and a look at everything when it is over. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { seededRandom } from '../src/kit/seeded-random.ts';
+import { seededRandom } from '../src/kit/math/seeded-random.ts';
 import { Aftermath } from './aftermath.ts';
 import { FAULTS } from './all-faults.ts';
 import type { Check } from './check.ts';

@@ -1,6 +1,6 @@
 /** How the services of a soak run are set up: models of every kind, prices for all of them, an organization for each load. */
 
-import { NO_RECOGNISER, NO_SPEAKER } from '../test/support/launcher.ts';
+import { NO_RECOGNISER, NO_SPEAKER } from '../tools/harness/services/launcher.ts';
 
 export const VOICE_MODEL = 'svc-tts';
 /** The one that speaks with stored voices. */

@@ -1,4 +1,4 @@
-import { LaunchError, type LaunchedService } from '../test/support/launcher.ts';
+import { LaunchError, type LaunchedService } from '../tools/harness/services/launcher.ts';
 
 const POLL_MS = 100;
 

@@ -2,20 +2,20 @@
 
 import { join } from 'node:path';
 import { systemClock, unixSeconds } from '../src/kit/clock.ts';
-import { creditStore } from '../src/records/credit-store.ts';
+import { creditStore } from '../src/records/accounts/credit-store.ts';
 import {
   type BatchSite,
   openMachineSite,
   openSharedSite,
   type SharedServers,
   startSharedServers,
-} from '../test/support/batch-sites.ts';
-import { type CutProxy, startCutProxy } from '../test/support/cut-proxy.ts';
-import type { LaunchedService } from '../test/support/launcher.ts';
-import { HAS_POSTGRES } from '../test/support/postgres.ts';
-import { HAS_REDIS } from '../test/support/redis.ts';
-import { HAS_S3 } from '../test/support/s3.ts';
-import { CAN_MOUNT, mountSmallDisk, type SmallDisk } from '../test/support/small-disk.ts';
+} from '../tools/harness/batches/batch-sites.ts';
+import { type CutProxy, startCutProxy } from '../tools/harness/servers/cut-proxy.ts';
+import { HAS_POSTGRES } from '../tools/harness/servers/postgres.ts';
+import { HAS_REDIS } from '../tools/harness/servers/redis.ts';
+import { HAS_S3 } from '../tools/harness/servers/s3.ts';
+import { CAN_MOUNT, mountSmallDisk, type SmallDisk } from '../tools/harness/servers/small-disk.ts';
+import type { LaunchedService } from '../tools/harness/services/launcher.ts';
 import {
   API_KEYS,
   GRANTED,

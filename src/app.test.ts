@@ -1,10 +1,10 @@
 import { Elysia, t } from 'elysia';
 import { afterEach, describe, expect, test } from 'vitest';
-import { KEY_A, KEY_B, type TestApp, type TestAppOptions, testApp } from '../test/support/test-app.ts';
-import { ServiceError } from './contract/error.ts';
-import { isPublic } from './http/auth.ts';
-import { callerOf } from './http/caller.ts';
-import type { ModelReadiness, PluginReadiness } from './http/readiness.ts';
+import { KEY_A, KEY_B, type TestApp, type TestAppOptions, testApp } from '../test/harness/test-app.ts';
+import { ServiceError } from './contract/core/error.ts';
+import type { ModelReadiness, PluginReadiness } from './http/routes/readiness.ts';
+import { callerOf } from './http/security/caller.ts';
+import { isPublic } from './http/server/auth.ts';
 
 const opened: TestApp[] = [];
 function open(options?: TestAppOptions): TestApp {

@@ -6,13 +6,13 @@ import { responsesPlugin } from '../plugins/responses/index.ts';
 import { speechPlugin } from '../plugins/speech/index.ts';
 import { videoPlugin } from '../plugins/video/index.ts';
 import { voicesPlugin } from '../plugins/voices/index.ts';
-import type { Config } from './config.ts';
+import type { Config } from './config/config.ts';
 import type { SlotParts, Slots } from './contract/plugin.ts';
 import { engineParts } from './engines/open-engines.ts';
-import { OpenParts, part, partsTogether } from './kit/open-parts.ts';
-import { audioFileReader } from './media/audio-file-reader.ts';
-import { clipReader } from './media/clip-reader.ts';
-import type { AnyPlugin } from './registry.ts';
+import { OpenParts, part, partsTogether } from './kit/lifecycle/lazy-services.ts';
+import { audioFileReader } from './media/audio/audio-file-reader.ts';
+import { clipReader } from './media/clips/clip-reader.ts';
+import type { AnyPlugin } from './plugin-host/registry.ts';
 import { codeRunner } from './sandbox/code-runner.ts';
 import { searxngSearch } from './search/searxng-search.ts';
 

@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
-import { ENVIRONMENT } from '../src/config.ts';
-import { needs } from './support/needs.ts';
-import { HAS_PIP, pythonPackages } from './support/python.ts';
+import { ENVIRONMENT } from '../src/config/config.ts';
+import { HAS_PIP, pythonPackages } from '../tools/harness/clients/python.ts';
+import { needs } from './harness/needs.ts';
 
 /** What containers are made of and run by: what can be judged of it without a container. */
 

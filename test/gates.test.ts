@@ -50,7 +50,7 @@ describe('dependency directions', () => {
   const right = {
     'src/contract/word.ts': 'export type Word = string;',
     'src/kit/tool.ts': "import type { Word } from '../contract/word.ts';\nexport const tool: Word = 'x';",
-    'src/config.ts': "import { tool } from './kit/tool.ts';\nexport const config = tool;",
+    'src/config/config.ts': "import { tool } from '../kit/tool.ts';\nexport const config = tool;",
     'src/engines/engine.ts': "import { tool } from '../kit/tool.ts';\nexport const engine = tool;",
     'plugins/a/index.ts': "import { tool } from '../../src/kit/tool.ts';\nexport const a = tool;",
     'plugins/b/index.ts': 'export const b = 1;',
@@ -69,18 +69,18 @@ describe('dependency directions', () => {
   test.each([
     [
       'src/kit/wrong.ts',
-      "import type { Config } from '../config.ts';\nexport type X = Config;",
+      "import type { Config } from '../config/config.ts';\nexport type X = Config;",
       'kit-uses-contract-kit',
     ],
     ['src/contract/wrong.ts', "import '../kit/tool.ts';", 'contract-uses-contract'],
-    ['src/http/wrong.ts', "import '../engines/engine.ts';", 'http-uses-contract-kit-guide-http'],
+    ['src/http/wrong.ts', "import '../engines/engine.ts';", 'http-uses-contract-kit-guide-http-metrics'],
     ['src/media/wrong.ts', "import '../engines/engine.ts';", 'media-uses-contract-kit-audio-media'],
     ['src/sandbox/wrong.ts', "import '../engines/engine.ts';", 'sandbox-uses-contract-kit-sandbox'],
     ['src/search/wrong.ts', "import '../engines/engine.ts';", 'search-uses-contract-kit-search'],
     ['src/jobs/wrong.ts', "import '../engines/engine.ts';", 'jobs-uses-contract-kit-jobs-redis'],
     ['src/http/wrong.ts', "import 'bun:sqlite';", 'one-importer-of-sqlite'],
     ['src/sandbox/wrong.ts', "import 'bun:ffi';", 'one-importer-of-ffi'],
-    ['src/engines/wrong.ts', "import '../config.ts';", 'only-the-process-and-scripts-read-config'],
+    ['src/engines/wrong.ts', "import '../config/config.ts';", 'only-the-process-and-scripts-read-config'],
     ['src/app.ts', "import './engines/engine.ts';", 'registry-and-app-know-no-engine-or-store'],
     ['plugins/a/wrong.ts', "import '../b/index.ts';", 'plugin-uses'],
     ['plugins/a/wrong.ts', "import '../../src/engines/engine.ts';", 'plugin-uses'],
@@ -100,7 +100,7 @@ describe('dependency directions', () => {
 
 describe('source rules', () => {
   test.each([
-    ['src/kit/a.ts', 'const home = process.env.HOME;', 'src/config.ts reads the environment'],
+    ['src/kit/a.ts', 'const home = process.env.HOME;', 'src/config/config.ts reads the environment'],
     ['plugins/a/b.ts', 'const now = Date.now();', 'src/kit/clock.ts reads the time'],
     ['src/http/a.ts', "console.log('text');", 'logs through Logger'],
   ])('%s: %s', async (path, text, why) => {
@@ -111,7 +111,7 @@ describe('source rules', () => {
 
   test('comments, tests and the one right place may say so', async () => {
     const folder = tree({
-      'src/config.ts': 'export const home = process.env.HOME;',
+      'src/config/config.ts': 'export const home = process.env.HOME;',
       'src/kit/clock.ts': 'export const now = () => Date.now();',
       'src/kit/a.ts': '/** Not process.env. */\n// nor Date.now()',
       'src/kit/a.test.ts': 'console.log(Date.now());',

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { TSchema } from '@sinclair/typebox';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
-import { loadConfig } from '../src/config.ts';
-import { ConfigFile, MODEL_TABLES } from '../src/config-file.ts';
+import { loadConfig } from '../src/config/config.ts';
+import { ConfigFile, MODEL_TABLES } from '../src/config/file.ts';
 import { SECTIONS } from '../src/guide/guide-pages.ts';
 import { codeIn } from '../src/guide/markdown-page.ts';
-import { testApp } from './support/test-app.ts';
+import { testApp } from './harness/test-app.ts';
 
 /** The guide as it is served, page by page, and what its pages say of the settings. */
 

@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { documentedMetrics, metricsGuide } from './support/documented-metrics.ts';
-import { needs } from './support/needs.ts';
-import { tempDir } from './support/temp-dir.ts';
+import { documentedMetrics, metricsGuide } from './harness/documented-metrics.ts';
+import { needs } from './harness/needs.ts';
+import { tempDir } from './harness/temp-dir.ts';
 
 /** The guide to metrics, the dashboard and the alarms speak of the same numbers. */
 

@@ -1,7 +1,7 @@
 /** What nobody can do without: reading, parsing and writing lines, with nothing around it. */
 
 import { open } from 'node:fs/promises';
-import { newId } from '../../src/contract/id.ts';
+import { newId } from '../../src/contract/core/id.ts';
 
 async function* linesOf(path: string): AsyncGenerator<readonly string[], void, undefined> {
   const decoder = new TextDecoder();

@@ -4,7 +4,7 @@ import {
   type Fetching,
   retrieveBatch,
   uploadInput,
-} from '../../test/support/batch-service.ts';
+} from '../../tools/harness/services/batch-service.ts';
 
 const POLL_MS = 50;
 /** Lines that are done before it counts as running: its process has its model then. */

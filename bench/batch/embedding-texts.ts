@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { seededRandom } from '../../src/kit/seeded-random.ts';
+import { seededRandom } from '../../src/kit/math/seeded-random.ts';
 
 const SENTENCES = readFileSync(join(import.meta.dirname, '../corpus/texts.txt'), 'utf8')
   .trim()

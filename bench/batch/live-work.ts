@@ -1,7 +1,7 @@
 /** What people wait for while other work runs: one short piece of live work of each kind, timed. */
 
 import { decodeToFloat32 } from '../../src/audio/codec.ts';
-import { SERVICE_KEY } from '../../test/support/launcher.ts';
+import { SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 import { appendFrames, SOCKET_RATE_HZ } from '../realtime/appends.ts';
 import { TimedClient } from '../realtime/client.ts';
 import type { Row } from '../report.ts';

@@ -4,8 +4,8 @@
  */
 
 import { join } from 'node:path';
-import { InputChecks } from '../../plugins/batch/input-checks.ts';
-import { openInput } from '../../plugins/batch/input-lines.ts';
+import { openInput } from '../../plugins/batch/input/line-reader.ts';
+import { InputChecks } from '../../plugins/batch/input/validation/pool.ts';
 import { median } from '../statistics.ts';
 import { parseLoop, rewriteLoop } from './bare-loops.ts';
 import { openStubPlace } from './stub-place.ts';

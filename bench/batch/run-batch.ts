@@ -1,4 +1,9 @@
-import { createBatch, type Fetching, retrieveBatch, uploadInput } from '../../test/support/batch-service.ts';
+import {
+  createBatch,
+  type Fetching,
+  retrieveBatch,
+  uploadInput,
+} from '../../tools/harness/services/batch-service.ts';
 
 const POLL_MS = 50;
 

@@ -1,22 +1,22 @@
 /** A database, a folder of blobs and what works on batches, with an operation that does nothing but answer. */
 
 import { join } from 'node:path';
-import { batchJob } from '../../plugins/batch/batch-job.ts';
-import { batchMetrics } from '../../plugins/batch/batch-metrics.ts';
+import { batchMetrics } from '../../plugins/batch/results/metrics.ts';
+import { batchJob } from '../../plugins/batch/runner/batch-job.ts';
 import { openDiskBlobs } from '../../src/blobs/disk-blobs.ts';
-import type { BatchRecord } from '../../src/contract/batch-store.ts';
-import { fileBlob } from '../../src/contract/file-store.ts';
-import { type Id, newId } from '../../src/contract/id.ts';
-import type { Operation } from '../../src/contract/operation.ts';
+import { type Id, newId } from '../../src/contract/core/id.ts';
+import type { Operation } from '../../src/contract/engines/operation.ts';
+import type { BatchRecord } from '../../src/contract/stores/batch-store.ts';
+import { fileBlob } from '../../src/contract/stores/file-store.ts';
 import { systemClock, unixSeconds } from '../../src/kit/clock.ts';
-import { batchStore } from '../../src/records/batch-store.ts';
-import { callJournal } from '../../src/records/call-journal.ts';
-import { fileStore } from '../../src/records/file-store.ts';
+import { callJournal } from '../../src/records/accounts/call-journal.ts';
 import { openRecords } from '../../src/records/open-records.ts';
+import { batchStore } from '../../src/records/stores/batch-store.ts';
+import { fileStore } from '../../src/records/stores/file-store.ts';
 import { CallBooks } from '../../src/usage/call-books.ts';
 import { LineAccounts } from '../../src/usage/line-accounts.ts';
 import { rowMetrics } from '../../src/usage/row-metrics.ts';
-import { noMetrics, silentLog } from '../../test/support/doubles.ts';
+import { noMetrics, silentLog } from '../../tools/harness/doubles/doubles.ts';
 import { ENDPOINT, MODEL } from './input-file.ts';
 
 /** A CONFIG without `[batch]` and `[limits]` has these. */

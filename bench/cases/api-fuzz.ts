@@ -3,8 +3,8 @@
  * them are part of the tests.
  */
 
-import { fuzzApi, fuzzedBy } from '../../test/support/api-fuzz.ts';
-import { launchStubbedService } from '../../test/support/stubbed-service.ts';
+import { fuzzApi, fuzzedBy } from '../../tools/harness/clients/api-fuzz.ts';
+import { launchStubbedService } from '../../tools/harness/services/stubbed-service.ts';
 import { report } from '../report.ts';
 
 /** The seed is that of a day, so that every day tries others and a day's run can be repeated. */

@@ -1,6 +1,11 @@
 /** A batch of embeddings on the real model, beside a client that puts many inputs into each request by itself. */
 
-import { launchService, NO_RECOGNISER, NO_SPEAKER, SERVICE_KEY } from '../../test/support/launcher.ts';
+import {
+  launchService,
+  NO_RECOGNISER,
+  NO_SPEAKER,
+  SERVICE_KEY,
+} from '../../tools/harness/services/launcher.ts';
 import { embeddingTexts } from '../batch/embedding-texts.ts';
 import { runBatch } from '../batch/run-batch.ts';
 import { report } from '../report.ts';

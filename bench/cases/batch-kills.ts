@@ -1,15 +1,15 @@
 /** Batches on the real process, which is killed at random moments: what the tests do, for longer. */
 
-import { batchesThroughKills } from '../../test/support/batch-kills.ts';
-import { faultsAfter, startLineUpstream } from '../../test/support/batch-lines.ts';
+import { batchesThroughKills } from '../../tools/harness/batches/batch-kills.ts';
+import { faultsAfter, startLineUpstream } from '../../tools/harness/batches/batch-lines.ts';
 import {
   type BatchSite,
   openMachineSite,
   openSharedSite,
   type SiteOptions,
   startSharedServers,
-} from '../../test/support/batch-sites.ts';
-import type { LaunchedService } from '../../test/support/launcher.ts';
+} from '../../tools/harness/batches/batch-sites.ts';
+import type { LaunchedService } from '../../tools/harness/services/launcher.ts';
 import { type Row, report } from '../report.ts';
 
 const KILLS = 50;

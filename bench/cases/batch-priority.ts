@@ -1,6 +1,6 @@
 /** What a running batch adds to the time that people wait for live work of every kind, on one service with real models. */
 
-import { launchService } from '../../test/support/launcher.ts';
+import { launchService } from '../../tools/harness/services/launcher.ts';
 import { BatchBeside } from '../batch/batch-beside.ts';
 import { embeddingTexts } from '../batch/embedding-texts.ts';
 import { liveRows, openLiveWork, type Times, timeLiveWork } from '../batch/live-work.ts';

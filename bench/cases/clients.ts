@@ -8,10 +8,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { wavHeader } from '../../src/audio/wav.ts';
-import { SPEECH_RATE_HZ } from '../../src/contract/audio.ts';
+import { SPEECH_RATE_HZ } from '../../src/contract/engines/audio.ts';
 import { wordErrors } from '../../test/reference/transcript-normalizer.ts';
-import { type LaunchedService, SERVICE_KEY } from '../../test/support/launcher.ts';
-import { launchRealtimeService, spokenPcm } from '../../test/support/realtime-service.ts';
+import { type LaunchedService, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
+import { launchRealtimeService, spokenPcm } from '../../tools/harness/services/realtime-service.ts';
 import { pinned, runPeer } from '../python.ts';
 import { type Row, report } from '../report.ts';
 

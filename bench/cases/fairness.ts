@@ -1,6 +1,6 @@
 /** What a key that sends little waits for while another floods the service: one of its own organization, or of another. */
 
-import { type LaunchedService, launchService, NO_RECOGNISER } from '../../test/support/launcher.ts';
+import { type LaunchedService, launchService, NO_RECOGNISER } from '../../tools/harness/services/launcher.ts';
 import { type Row, report } from '../report.ts';
 import { median, quantile } from '../statistics.ts';
 

@@ -3,8 +3,8 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadConfig } from '../../src/config.ts';
-import { resolveModelFiles } from '../../src/engines/model-files.ts';
+import { resolveModelFiles } from '../../models/model-files.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import { type SpokenText, wordErrors } from '../../test/reference/transcript-normalizer.ts';
 import { runPeer } from '../python.ts';
 import { report } from '../report.ts';

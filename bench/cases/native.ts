@@ -6,7 +6,7 @@
 import { encodeAudio, float32ToInt16 } from '../../src/audio/codec.ts';
 import { Resampler } from '../../src/audio/resampler.ts';
 import { splitSentences } from '../../src/audio/sentences.ts';
-import { seededRandom } from '../../src/kit/seeded-random.ts';
+import { seededRandom } from '../../src/kit/math/seeded-random.ts';
 
 const RUNS = 7;
 

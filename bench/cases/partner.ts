@@ -3,8 +3,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadConfig } from '../../src/config.ts';
-import { launchService, NO_TEXT } from '../../test/support/launcher.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import { launchService, NO_TEXT } from '../../tools/harness/services/launcher.ts';
 import { checkpointFolder } from '../hearing/checkpoint-folder.ts';
 import { callerClips, crossTalkRows } from '../partner/cross-talk.ts';
 import { voiceFirstRows } from '../partner/voice-first.ts';

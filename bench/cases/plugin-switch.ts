@@ -3,8 +3,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { launchPluginService, type PluginService } from '../../test/support/plugin-service.ts';
-import { familyMemoryKb } from '../../test/support/process-memory.ts';
+import { familyMemoryKb } from '../../tools/harness/clients/process-memory.ts';
+import { launchPluginService, type PluginService } from '../../tools/harness/services/plugin-service.ts';
 import { report } from '../report.ts';
 import { speak } from '../service.ts';
 import { median, quantile } from '../statistics.ts';

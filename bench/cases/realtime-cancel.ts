@@ -1,7 +1,7 @@
 /** How soon a response is over that its client cancels, and that nothing of it is heard after that. */
 
-import { seededRandom } from '../../src/kit/seeded-random.ts';
-import { launchService, NO_RECOGNISER, NO_TEXT } from '../../test/support/launcher.ts';
+import { seededRandom } from '../../src/kit/math/seeded-random.ts';
+import { launchService, NO_RECOGNISER, NO_TEXT } from '../../tools/harness/services/launcher.ts';
 import { type Received, TimedClient } from '../realtime/client.ts';
 import type { Measured } from '../realtime/measured.ts';
 import type { Service } from '../service.ts';

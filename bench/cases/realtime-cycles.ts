@@ -1,9 +1,9 @@
 /** Memory while clients come, talk and go. */
 
-import { loadConfig } from '../../src/config.ts';
-import type { Float32Samples } from '../../src/contract/audio.ts';
-import { launchService } from '../../test/support/launcher.ts';
-import { withNoise } from '../../test/support/sample-runs.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import type { Float32Samples } from '../../src/contract/engines/audio.ts';
+import { withNoise } from '../../tools/harness/media/sample-runs.ts';
+import { launchService } from '../../tools/harness/services/launcher.ts';
 import { conversation } from '../conversation.ts';
 import { appendFrames, SOCKET_RATE_HZ } from '../realtime/appends.ts';
 import { TimedClient } from '../realtime/client.ts';

@@ -1,7 +1,7 @@
 /** What a socket costs that only waits. */
 
 import { fileURLToPath } from 'node:url';
-import { launchService, NO_MODELS } from '../../test/support/launcher.ts';
+import { launchService, NO_MODELS } from '../../tools/harness/services/launcher.ts';
 import { openLineProcess } from '../line-process.ts';
 import type { IdleOrder } from '../realtime/idle-clients.ts';
 import type { Measured } from '../realtime/measured.ts';

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { launchService } from '../../test/support/launcher.ts';
+import { launchService } from '../../tools/harness/services/launcher.ts';
 import { hearingCorpus } from '../corpus/hearing-corpus.ts';
 import { checkpointFolder } from '../hearing/checkpoint-folder.ts';
 import { openListener } from '../listening.ts';

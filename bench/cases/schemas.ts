@@ -3,9 +3,9 @@
  * judges it. Some of them are part of the tests.
  */
 
-import { generatedSchemas } from '../../test/support/generated-schemas.ts';
-import { openSmallLlama } from '../../test/support/real-llama.ts';
-import { type SchemaAnswer, schemaAnswer } from '../../test/support/schema-answers.ts';
+import { generatedSchemas } from '../../tools/harness/models/generated-schemas.ts';
+import { openSmallLlama } from '../../tools/harness/models/real-llama.ts';
+import { type SchemaAnswer, schemaAnswer } from '../../tools/harness/models/schema-answers.ts';
 import { report } from '../report.ts';
 
 const SCHEMAS = 200;

@@ -1,7 +1,7 @@
 /** Time to first audio, real-time factor and pauses of the serving thread, beside kokoro-onnx. */
 
-import { loadConfig } from '../../src/config.ts';
-import { resolveModelFiles } from '../../src/engines/model-files.ts';
+import { resolveModelFiles } from '../../models/model-files.ts';
+import { loadConfig } from '../../src/config/config.ts';
 import { runPeer } from '../python.ts';
 import { type Row, report } from '../report.ts';
 import { type Heard, launchBenchService, type Service, speak } from '../service.ts';

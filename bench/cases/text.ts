@@ -1,7 +1,12 @@
 /** What the service adds to each token of a server behind it, at 100 answers at once. */
 
 import { fileURLToPath } from 'node:url';
-import { launchService, NO_RECOGNISER, NO_SPEAKER, SERVICE_KEY } from '../../test/support/launcher.ts';
+import {
+  launchService,
+  NO_RECOGNISER,
+  NO_SPEAKER,
+  SERVICE_KEY,
+} from '../../tools/harness/services/launcher.ts';
 import { type Row, report } from '../report.ts';
 import { median, quantile } from '../statistics.ts';
 import { sharedMs, TOKEN_MS } from '../text/token-server.ts';

@@ -3,12 +3,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ExtensionRequest, VideoEngine } from '../../src/contract/video.ts';
-import { continuationEngine } from '../../src/engines/continuation/continuation-engine.ts';
-import { clipReader } from '../../src/media/clip-reader.ts';
-import { silentLog } from '../../test/support/doubles.ts';
-import { launchService } from '../../test/support/launcher.ts';
-import { makeClips } from '../../test/support/video-files.ts';
+import type { ExtensionRequest, VideoEngine } from '../../src/contract/engines/video.ts';
+import { continuationEngine } from '../../src/engines/continuation/host/engine.ts';
+import { clipReader } from '../../src/media/clips/clip-reader.ts';
+import { silentLog } from '../../tools/harness/doubles/doubles.ts';
+import { makeClips } from '../../tools/harness/media/video-files.ts';
+import { launchService } from '../../tools/harness/services/launcher.ts';
 import { openLiveWork, type Times, timeLiveWork } from '../batch/live-work.ts';
 import { report } from '../report.ts';
 import { median, quantile } from '../statistics.ts';

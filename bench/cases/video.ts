@@ -3,9 +3,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ContinuationJob } from '../../src/engines/continuation/continuation-protocol.ts';
-import { clipReader } from '../../src/media/clip-reader.ts';
-import { type ClipRecipe, makeClips, TEN_CLIPS } from '../../test/support/video-files.ts';
+import type { ContinuationJob } from '../../src/engines/continuation/shared/protocol.ts';
+import { clipReader } from '../../src/media/clips/clip-reader.ts';
+import { type ClipRecipe, makeClips, TEN_CLIPS } from '../../tools/harness/media/video-files.ts';
 import { report } from '../report.ts';
 import type { JudgedSegment, MadeSegment, SegmentOrder } from '../video/segment-process.ts';
 

@@ -1,19 +1,19 @@
 /** Stored voices: how near the fitted voice of the embedded model comes to its speaker, how well it is understood, how long it takes. */
 
-import { loadConfig } from '../../src/config.ts';
-import { type Float32Samples, LISTEN_RATE_HZ, SPEECH_RATE_HZ } from '../../src/contract/audio.ts';
-import { newId } from '../../src/contract/id.ts';
-import type { EmbeddedTtsSettings } from '../../src/contract/settings.ts';
-import type { SpokenVoice } from '../../src/contract/spoken-voice.ts';
-import type { SpeakerPrint, VoiceFitter, VoiceWork } from '../../src/contract/voice.ts';
-import { englishPresetNames } from '../../src/engines/kokoro/kokoro-mix.ts';
-import { likeness, meanDirection } from '../../src/engines/speakers/voice-print.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import { newId } from '../../src/contract/core/id.ts';
+import type { EmbeddedTtsSettings } from '../../src/contract/core/settings.ts';
+import { type Float32Samples, LISTEN_RATE_HZ, SPEECH_RATE_HZ } from '../../src/contract/engines/audio.ts';
+import type { SpokenVoice } from '../../src/contract/engines/spoken-voice.ts';
+import type { SpeakerPrint, VoiceFitter, VoiceWork } from '../../src/contract/engines/voice.ts';
+import { englishPresetNames } from '../../src/engines/kokoro/shared/voice-mix.ts';
+import { likeness, meanDirection } from '../../src/engines/speakers/host/voice-print.ts';
 import { systemClock } from '../../src/kit/clock.ts';
 import { type WordErrors, wordErrors } from '../../test/reference/transcript-normalizer.ts';
-import { noMetrics, silentLog } from '../../test/support/doubles.ts';
-import { launchService, NO_RECOGNISER, NO_TEXT, SERVICE_KEY } from '../../test/support/launcher.ts';
-import { openEngines } from '../../test/support/open-engines.ts';
-import { joined } from '../../test/support/sample-runs.ts';
+import { noMetrics, silentLog } from '../../tools/harness/doubles/doubles.ts';
+import { joined } from '../../tools/harness/media/sample-runs.ts';
+import { openEngines } from '../../tools/harness/models/open-engines.ts';
+import { launchService, NO_RECOGNISER, NO_TEXT, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 import { toListenRate, wavBytes } from '../corpus/wav-file.ts';
 import { finalText } from '../listening.ts';
 import { report } from '../report.ts';

@@ -7,10 +7,10 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Float32Samples } from '../../src/contract/audio.ts';
-import { LISTEN_RATE_HZ } from '../../src/contract/audio.ts';
-import { launchService, NO_RECOGNISER, NO_TEXT } from '../../test/support/launcher.ts';
-import { joined } from '../../test/support/sample-runs.ts';
+import type { Float32Samples } from '../../src/contract/engines/audio.ts';
+import { LISTEN_RATE_HZ } from '../../src/contract/engines/audio.ts';
+import { joined } from '../../tools/harness/media/sample-runs.ts';
+import { launchService, NO_RECOGNISER, NO_TEXT } from '../../tools/harness/services/launcher.ts';
 import { runPeer } from '../python.ts';
 import { speak } from '../service.ts';
 import type { Clip, HearingCorpus, NoiseKind, TimedClip, Utterance } from './clip.ts';

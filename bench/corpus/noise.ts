@@ -1,6 +1,6 @@
 /** Noises of known colour and level, the same on every machine. */
 
-import type { Float32Samples } from '../../src/contract/audio.ts';
+import type { Float32Samples } from '../../src/contract/engines/audio.ts';
 
 /** Spectrum: white is flat, pink falls by 3 dB an octave, brown by 6, blue rises by 6. */
 export type Colour = 'white' | 'pink' | 'brown' | 'blue';

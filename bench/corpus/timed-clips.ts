@@ -1,6 +1,6 @@
 /** Clips of exact lengths, put together from utterances. */
 
-import { type Float32Samples, LISTEN_RATE_HZ } from '../../src/contract/audio.ts';
+import { type Float32Samples, LISTEN_RATE_HZ } from '../../src/contract/engines/audio.ts';
 
 export interface JoinedSpeech {
   readonly samples: Float32Samples;

@@ -3,8 +3,8 @@
 import { decodeToFloat32, encodeAudio, float32ToInt16 } from '../../src/audio/codec.ts';
 import { Resampler } from '../../src/audio/resampler.ts';
 import { WAV_HEADER_BYTES, wavHeader } from '../../src/audio/wav.ts';
-import { type Float32Samples, LISTEN_RATE_HZ } from '../../src/contract/audio.ts';
-import { joined } from '../../test/support/sample-runs.ts';
+import { type Float32Samples, LISTEN_RATE_HZ } from '../../src/contract/engines/audio.ts';
+import { joined } from '../../tools/harness/media/sample-runs.ts';
 
 /** Reads a file with a header of 44 bytes, as everything that makes the corpus writes it. */
 export async function readWav(path: string): Promise<Float32Samples> {

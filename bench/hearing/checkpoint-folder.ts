@@ -2,8 +2,8 @@
 
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { loadConfig } from '../../src/config.ts';
-import { resolveModelFiles, whisperEntry } from '../../src/engines/model-files.ts';
+import { resolveModelFiles, whisperEntry } from '../../models/model-files.ts';
+import { loadConfig } from '../../src/config/config.ts';
 
 /** A folder for the peer, which wants its files side by side under their own names. */
 export function checkpointFolder(scratch: string, weights: string): string {

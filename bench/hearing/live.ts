@@ -1,8 +1,8 @@
 /** How soon the final text leaves when the audio arrived live, with pauses marked as a turn detector would. */
 
-import type { Float32Samples } from '../../src/contract/audio.ts';
-import { LISTEN_RATE_HZ } from '../../src/contract/audio.ts';
-import type { HeardAudio } from '../../src/contract/engine.ts';
+import type { Float32Samples } from '../../src/contract/engines/audio.ts';
+import { LISTEN_RATE_HZ } from '../../src/contract/engines/audio.ts';
+import type { HeardAudio } from '../../src/contract/engines/engine.ts';
 import type { Utterance } from '../corpus/clip.ts';
 import { readWav } from '../corpus/wav-file.ts';
 import { finalText, type Listener } from '../listening.ts';

@@ -1,9 +1,9 @@
 /** The whole service as a client meets it: uploads over HTTP, and memory while it hears the longest one. */
 
 import { Resampler } from '../../src/audio/resampler.ts';
-import { LISTEN_RATE_HZ } from '../../src/contract/audio.ts';
-import { launchService, NO_SPEAKER, NO_TEXT } from '../../test/support/launcher.ts';
-import { joined } from '../../test/support/sample-runs.ts';
+import { LISTEN_RATE_HZ } from '../../src/contract/engines/audio.ts';
+import { joined } from '../../tools/harness/media/sample-runs.ts';
+import { launchService, NO_SPEAKER, NO_TEXT } from '../../tools/harness/services/launcher.ts';
 import type { HearingCorpus } from '../corpus/clip.ts';
 import { readWav, wavBytes } from '../corpus/wav-file.ts';
 import type { Row } from '../report.ts';

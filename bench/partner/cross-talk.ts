@@ -2,9 +2,9 @@
 
 import { join } from 'node:path';
 import { transcriptWords, wordErrors } from '../../test/reference/transcript-normalizer.ts';
-import { SimulatedCall } from '../../test/support/call-simulator.ts';
-import { CallPlatform } from '../../test/support/call-simulator-platform.ts';
-import { SERVICE_KEY } from '../../test/support/launcher.ts';
+import { SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
+import { SimulatedCall } from '../../tools/simulate-call/call-simulator.ts';
+import { CallPlatform } from '../../tools/simulate-call/call-simulator-platform.ts';
 import { wavBytes } from '../corpus/wav-file.ts';
 import type { LineProcess } from '../line-process.ts';
 import type { Measured } from '../realtime/measured.ts';

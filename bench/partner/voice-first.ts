@@ -1,6 +1,6 @@
 /** How soon the first bytes of a piece of a reply come, beside the same text of `POST /v1/audio/speech`. */
 
-import { SERVICE_KEY } from '../../test/support/launcher.ts';
+import { SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 import type { Measured } from '../realtime/measured.ts';
 import type { Row } from '../report.ts';
 import type { Service } from '../service.ts';

@@ -2,8 +2,8 @@
 
 import { encodeAudio, float32ToInt16 } from '../../src/audio/codec.ts';
 import { Resampler } from '../../src/audio/resampler.ts';
-import { type Float32Samples, LISTEN_RATE_HZ } from '../../src/contract/audio.ts';
-import { joined } from '../../test/support/sample-runs.ts';
+import { type Float32Samples, LISTEN_RATE_HZ } from '../../src/contract/engines/audio.ts';
+import { joined } from '../../tools/harness/media/sample-runs.ts';
 
 /** The session's default. */
 export const SOCKET_RATE_HZ = 24_000;

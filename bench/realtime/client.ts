@@ -1,6 +1,6 @@
 /** A client of `/v1/realtime` in the specification's dialect, which knows when each event came. */
 
-import { SERVICE_KEY } from '../../test/support/launcher.ts';
+import { SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 
 const WAIT_LIMIT_MS = 60_000;
 

@@ -1,6 +1,6 @@
 /** How soon the first audio of a response comes, beside the same text over HTTP. */
 
-import { SERVICE_KEY } from '../../test/support/launcher.ts';
+import { SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 import type { Row } from '../report.ts';
 import type { Service } from '../service.ts';
 import { median } from '../statistics.ts';

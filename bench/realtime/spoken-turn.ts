@@ -1,6 +1,6 @@
 /** How soon the text of a turn comes that the detector ended, beside faster-whisper on the whole clip. */
 
-import { withNoise } from '../../test/support/sample-runs.ts';
+import { withNoise } from '../../tools/harness/media/sample-runs.ts';
 import type { TimedClip } from '../corpus/clip.ts';
 import { readWav } from '../corpus/wav-file.ts';
 import type { LineProcess } from '../line-process.ts';

@@ -1,12 +1,12 @@
 /** A recogniser of known cost: it hears everything, then takes a fixed time without a processor, as a GPU would. */
 
-import { LISTEN_RATE_HZ } from '../../src/contract/audio.ts';
+import { LISTEN_RATE_HZ } from '../../src/contract/engines/audio.ts';
 import type {
   HeardAudio,
   SttEngine,
   TranscriptionEvent,
   TranscriptionRequest,
-} from '../../src/contract/engine.ts';
+} from '../../src/contract/engines/engine.ts';
 
 /** From the end of the audio to its text. */
 export const STUB_MS = 80;

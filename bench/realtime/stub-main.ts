@@ -1,6 +1,6 @@
 import { realtimePlugin } from '../../plugins/realtime/index.ts';
 import { engineParts } from '../../src/engines/open-engines.ts';
-import { OpenParts, part, partsTogether } from '../../src/kit/open-parts.ts';
+import { OpenParts, part, partsTogether } from '../../src/kit/lifecycle/lazy-services.ts';
 import { runProcess } from '../../src/process.ts';
 import { stubEngine } from './stub-engine.ts';
 

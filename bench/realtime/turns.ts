@@ -1,10 +1,10 @@
 /** What a detector that has all the time of the world finds in a clip, and with which samples it knew. */
 
-import { loadConfig } from '../../src/config.ts';
-import type { Float32Samples } from '../../src/contract/audio.ts';
-import { DEFAULT_VAD_SETTINGS, type VadEngine } from '../../src/contract/engine.ts';
-import { openVad } from '../../src/engines/silero/silero-engine.ts';
-import { noMetrics, silentLog } from '../../test/support/doubles.ts';
+import { loadConfig } from '../../src/config/config.ts';
+import type { Float32Samples } from '../../src/contract/engines/audio.ts';
+import { DEFAULT_VAD_SETTINGS, type VadEngine } from '../../src/contract/engines/engine.ts';
+import { openVad } from '../../src/engines/silero/host/engine.ts';
+import { noMetrics, silentLog } from '../../tools/harness/doubles/doubles.ts';
 import { SOCKET_RATE_HZ } from './appends.ts';
 
 /** Whole pieces make up an append of any usual length, so the append that decided is known exactly. */

@@ -3,13 +3,13 @@
  * do, as JSON; prints what came of it, as JSON.
  */
 
-import type { ContinuationJob } from '../../src/engines/continuation/continuation-protocol.ts';
-import { makeSegment } from '../../src/engines/continuation/segment-maker.ts';
-import { similarityIndex } from '../../src/engines/continuation/similarity-index.ts';
-import { readClipTail } from '../../src/media/clip-tail.ts';
-import { loadCodecs } from '../../src/media/codecs.ts';
-import type { I420 } from '../../src/media/picture.ts';
-import { SegmentWriter } from '../../src/media/segment-writer.ts';
+import type { ContinuationJob } from '../../src/engines/continuation/shared/protocol.ts';
+import { similarityIndex } from '../../src/engines/continuation/worker/motion/similarity-index.ts';
+import { makeSegment } from '../../src/engines/continuation/worker/segment-maker.ts';
+import { readClipTail } from '../../src/media/clips/clip-tail.ts';
+import type { I420 } from '../../src/media/encode/picture.ts';
+import { SegmentWriter } from '../../src/media/encode/segment-writer.ts';
+import { loadCodecs } from '../../src/media/process/codecs.ts';
 
 export type SegmentOrder =
   | { readonly kind: 'make'; readonly job: ContinuationJob }

@@ -7,9 +7,9 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import OpenAI, { toFile } from 'openai';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { FILES, fileServer } from '../../test/support/file-app.ts';
-import { tempDir } from '../../test/support/temp-dir.ts';
-import { KEY_A } from '../../test/support/test-app.ts';
+import { FILES, fileServer } from '../../test/harness/file-app.ts';
+import { tempDir } from '../../test/harness/temp-dir.ts';
+import { KEY_A } from '../../test/harness/test-app.ts';
 
 const MIB = 1024 * 1024;
 const LINE = '{"custom_id":"1","body":{"model":"m"}}\n';

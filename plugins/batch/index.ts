@@ -1,14 +1,14 @@
 import { Elysia } from 'elysia';
-import { INPUT_FILE_BYTES } from '../../src/contract/file-store.ts';
 import type { FeaturePlugin } from '../../src/contract/plugin.ts';
-import { batchJob } from './batch-job.ts';
-import { batchMetrics } from './batch-metrics.ts';
-import { batchRoutes } from './batch-routes.ts';
-import { Batches } from './batches.ts';
-import { fileRoutes } from './file-routes.ts';
-import { fileSweep } from './file-sweep.ts';
-import { Files } from './files.ts';
-import { QueueWatch } from './queue-watch.ts';
+import { INPUT_FILE_BYTES } from '../../src/contract/stores/file-store.ts';
+import { Batches } from './batches/batch-service.ts';
+import { QueueWatch } from './batches/reconciler.ts';
+import { batchRoutes } from './batches/routes.ts';
+import { fileSweep } from './files/cleanup.ts';
+import { Files } from './files/file-service.ts';
+import { fileRoutes } from './files/routes.ts';
+import { batchMetrics } from './results/metrics.ts';
+import { batchJob } from './runner/batch-job.ts';
 
 export interface BatchOptions {
   /** Uploads of one organization that may be open at once. */

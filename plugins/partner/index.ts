@@ -1,11 +1,11 @@
 import { Elysia } from 'elysia';
 import type { FeaturePlugin } from '../../src/contract/plugin.ts';
-import { modelReports, readyWithAnyModel } from '../../src/kit/ready-reports.ts';
+import { modelReports, readyWithAnyModel } from '../../src/kit/lifecycle/readiness.ts';
 import { StoredVoices } from '../../src/speak/stored-voices.ts';
-import { PhoneCalls } from './phone-calls.ts';
-import { transcriberRoutes } from './transcriber-routes.ts';
-import { PartnerVoice } from './voice.ts';
-import { voiceRoutes } from './voice-routes.ts';
+import { PhoneCalls } from './transcriber/phone-calls.ts';
+import { transcriberRoutes } from './transcriber/routes.ts';
+import { voiceRoutes } from './voice/routes.ts';
+import { PartnerVoice } from './voice/service.ts';
 
 export interface PartnerOptions {
   /** Most code points of a text that is spoken; as for `POST /v1/audio/speech`. */

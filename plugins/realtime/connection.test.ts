@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import type { SpokenVoice } from '../../src/contract/spoken-voice.ts';
-import { CLOSE, type Socket } from '../../src/http/socket.ts';
-import { noTracer } from '../../src/kit/spans.ts';
+import type { SpokenVoice } from '../../src/contract/engines/spoken-voice.ts';
+import { CLOSE, type Socket } from '../../src/http/transport/socket.ts';
+import { noTracer } from '../../src/kit/logging/spans.ts';
 import type { StoredVoices } from '../../src/speak/stored-voices.ts';
-import { noMetrics } from '../../test/support/doubles.ts';
-import { FakeSttEngine } from '../../test/support/fake-stt-engine.ts';
-import { FakeTtsEngine } from '../../test/support/fake-tts-engine.ts';
-import { FakeVadEngine, settled } from '../../test/support/fake-vad-engine.ts';
-import { ManualClock } from '../../test/support/manual-clock.ts';
-import { RecordedCalls } from '../../test/support/recorded-calls.ts';
-import { RecordingLogger } from '../../test/support/recording-logger.ts';
-import { spokenVoice } from '../../test/support/spoken-voice.ts';
+import { FakeSttEngine } from '../../test/doubles/fake-stt-engine.ts';
+import { FakeTtsEngine } from '../../test/doubles/fake-tts-engine.ts';
+import { FakeVadEngine, settled } from '../../test/doubles/fake-vad-engine.ts';
+import { RecordedCalls } from '../../test/harness/recorded-calls.ts';
+import { spokenVoice } from '../../test/media/spoken-voice.ts';
+import { noMetrics } from '../../tools/harness/doubles/doubles.ts';
+import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
+import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
 import type { Connection } from './connection.ts';
-import { Connections } from './connections.ts';
+import { Connections } from './connection-registry.ts';
 
 const CALLER = { organization: 'a', keyId: 'key', requestId: 'req_1' } as const;
 

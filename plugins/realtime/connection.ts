@@ -3,10 +3,10 @@
  * machine and performs what the machine orders, in order and without waiting.
  */
 
-import type { Caller } from '../../src/contract/caller.ts';
-import { newId } from '../../src/contract/id.ts';
+import type { Caller } from '../../src/contract/accounts/caller.ts';
+import { newId } from '../../src/contract/core/id.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
-import { CLOSE, type Socket, type SocketOwner } from '../../src/http/socket.ts';
+import { CLOSE, type Socket, type SocketOwner } from '../../src/http/transport/socket.ts';
 import { Listener, type Turn } from '../../src/listen/listener.ts';
 import {
   type TranscriptionAsk,
@@ -14,9 +14,14 @@ import {
   TurnTranscriptions,
 } from '../../src/listen/turn-transcriptions.ts';
 import type { StoredVoices } from '../../src/speak/stored-voices.ts';
-import { decodeBase64 } from './base64.ts';
-import type { ClientEvent, ParsedFrame } from './client-events.ts';
-import { FrameInbox } from './frame-inbox.ts';
+import { FrameInbox } from './frame-queue.ts';
+import { ConnectionTiming, type RealtimeMetrics } from './metrics.ts';
+import { decodeBase64 } from './protocol/base64.ts';
+import type { ClientEvent, ParsedFrame } from './protocol/client-events.ts';
+import { failureOf, invalidEvent, type Refusal } from './protocol/errors.ts';
+import type { WireEvent } from './protocol/server-events.ts';
+import { Speaking } from './response-audio.ts';
+import type { Session, VoiceAnswer } from './session/session.ts';
 import {
   type Beginning,
   type Effect,
@@ -25,13 +30,8 @@ import {
   next,
   type Rules,
   type State,
-} from './realtime-machine.ts';
-import { ConnectionTiming, type RealtimeMetrics } from './realtime-metrics.ts';
-import { failureOf, invalidEvent, type Refusal } from './refusal.ts';
-import type { WireEvent } from './server-events.ts';
-import type { Session, VoiceAnswer } from './session.ts';
-import { Speaking } from './speaking.ts';
-import { MOST_WAITING, mayCommit, type TranscriptionFact } from './transcription-machine.ts';
+} from './state/realtime-machine.ts';
+import { MOST_WAITING, mayCommit, type TranscriptionFact } from './state/transcription-machine.ts';
 
 /** Audio between commits (spec 8), and as much again that was committed and waits to be transcribed. */
 export const MOST_BUFFERED_BYTES = 25 * 1024 * 1024;

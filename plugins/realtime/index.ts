@@ -1,7 +1,7 @@
 import type { FeaturePlugin, Slots } from '../../src/contract/plugin.ts';
-import { modelReports, readyWithAnyModel } from '../../src/kit/ready-reports.ts';
+import { modelReports, readyWithAnyModel } from '../../src/kit/lifecycle/readiness.ts';
 import { StoredVoices } from '../../src/speak/stored-voices.ts';
-import { Connections } from './connections.ts';
+import { Connections } from './connection-registry.ts';
 import { realtimeRoutes } from './routes.ts';
 
 export interface RealtimeOptions {

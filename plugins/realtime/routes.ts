@@ -1,11 +1,11 @@
 import { Elysia } from 'elysia';
-import { ServiceError } from '../../src/contract/error.ts';
-import { addressOf } from '../../src/http/address.ts';
-import { callerOf } from '../../src/http/caller.ts';
-import { failure } from '../../src/http/route-docs.ts';
-import { upgrade } from '../../src/http/socket.ts';
-import type { Connections } from './connections.ts';
-import { DIALECTS } from './dialect.ts';
+import { ServiceError } from '../../src/contract/core/error.ts';
+import { failure } from '../../src/http/openapi/route-docs.ts';
+import { callerOf } from '../../src/http/security/caller.ts';
+import { addressOf } from '../../src/http/transport/address.ts';
+import { upgrade } from '../../src/http/transport/socket.ts';
+import type { Connections } from './connection-registry.ts';
+import { DIALECTS } from './protocol/dialect.ts';
 
 /** The subprotocol that is told to clients which offer it (spec 5, rule 5). */
 const PROTOCOL = 'realtime';

@@ -1,16 +1,16 @@
 import { Elysia } from 'elysia';
 import type { FeaturePlugin } from '../../src/contract/plugin.ts';
-import { OpenRequests } from '../../src/kit/open-requests.ts';
-import { modelReports, readyWithAnyModel } from '../../src/kit/ready-reports.ts';
-import { Chat } from './chat.ts';
-import { chatRoutes, DOUBLED_CHAT_PATH } from './chat-routes.ts';
-import { Embedder } from './embed.ts';
-import { embeddingRoutes } from './embed-routes.ts';
+import { modelReports, readyWithAnyModel } from '../../src/kit/lifecycle/readiness.ts';
+import { OpenRequests } from '../../src/kit/limits/open-requests.ts';
+import { chatRoutes, DOUBLED_CHAT_PATH } from './chat/routes.ts';
+import { Chat } from './chat/service.ts';
+import { embeddingRoutes } from './embeddings/routes.ts';
+import { Embedder } from './embeddings/service.ts';
 import { textOperations } from './operations.ts';
-import { Responder } from './respond.ts';
-import { responseRoutes } from './response-routes.ts';
-import { serviceTools } from './tools/service-tools.ts';
-import { unfinishedWatch } from './unfinished-watch.ts';
+import { responseRoutes } from './responses/routes.ts';
+import { Responder } from './responses/service.ts';
+import { unfinishedWatch } from './responses/stale-responses.ts';
+import { serviceTools } from './responses/tools/service-tools.ts';
 
 export interface TextOptions {
   /** Requests of one organization that may be open at once, of all endpoints together. */

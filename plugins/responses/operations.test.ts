@@ -1,15 +1,15 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { CodeRunner } from '../../src/contract/code-runner.ts';
-import { ServiceError } from '../../src/contract/error.ts';
-import { newId } from '../../src/contract/id.ts';
-import { OPERATION_URLS, type OperationUrl, type WorkOrder } from '../../src/contract/operation.ts';
-import { FakeEmbedEngine } from '../../test/support/fake-embed-engine.ts';
-import { FakeTextEngine } from '../../test/support/fake-text-engine.ts';
-import { ManualClock } from '../../test/support/manual-clock.ts';
-import { RecordedCalls } from '../../test/support/recorded-calls.ts';
-import { RecordingLogger } from '../../test/support/recording-logger.ts';
-import { memoryStore } from '../../test/support/response-app.ts';
-import { KEY_A, KEY_ID_A, testApp } from '../../test/support/test-app.ts';
+import { ServiceError } from '../../src/contract/core/error.ts';
+import { newId } from '../../src/contract/core/id.ts';
+import type { CodeRunner } from '../../src/contract/engines/code-runner.ts';
+import { OPERATION_URLS, type OperationUrl, type WorkOrder } from '../../src/contract/engines/operation.ts';
+import { FakeEmbedEngine } from '../../test/doubles/fake-embed-engine.ts';
+import { FakeTextEngine } from '../../test/doubles/fake-text-engine.ts';
+import { RecordedCalls } from '../../test/harness/recorded-calls.ts';
+import { memoryStore } from '../../test/harness/response-app.ts';
+import { KEY_A, KEY_ID_A, testApp } from '../../test/harness/test-app.ts';
+import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
+import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
 import { responsesPlugin } from './index.ts';
 
 const never = new AbortController().signal;

@@ -1,13 +1,13 @@
-import type { Operation, OperationTable, OperationUrl } from '../../src/contract/operation.ts';
-import { toServiceError } from '../../src/http/error-body.ts';
-import { isRecord } from '../../src/kit/is-record.ts';
-import type { Chat } from './chat.ts';
-import { parseChat } from './chat-model.ts';
-import type { Embedder } from './embed.ts';
-import { parseEmbed } from './embed-model.ts';
-import { embeddingList } from './embedding-list.ts';
-import type { Responder } from './respond.ts';
-import { parseResponse } from './response-model.ts';
+import type { Operation, OperationTable, OperationUrl } from '../../src/contract/engines/operation.ts';
+import { toServiceError } from '../../src/http/response/error-body.ts';
+import { isRecord } from '../../src/kit/validation/is-record.ts';
+import { parseChat } from './chat/schema.ts';
+import type { Chat } from './chat/service.ts';
+import { embeddingList } from './embeddings/response.ts';
+import { parseEmbed } from './embeddings/schema.ts';
+import type { Embedder } from './embeddings/service.ts';
+import { parseResponse } from './responses/schema.ts';
+import type { Responder } from './responses/service.ts';
 
 export interface OperationParts {
   readonly chat: Chat;

@@ -3,10 +3,10 @@
 import OpenAI from 'openai';
 import type { ResponseCreateParamsBase } from 'openai/resources/responses/responses';
 import { describe, expect, it } from 'vitest';
-import { ServiceError } from '../../src/contract/error.ts';
-import { called, FAKE_TOKENS, type FakeTextOptions, said } from '../../test/support/fake-text-engine.ts';
-import { type ResponseAppOptions, responseApp } from '../../test/support/response-app.ts';
-import { KEY_A } from '../../test/support/test-app.ts';
+import { ServiceError } from '../../src/contract/core/error.ts';
+import { called, FAKE_TOKENS, type FakeTextOptions, said } from '../../test/doubles/fake-text-engine.ts';
+import { type ResponseAppOptions, responseApp } from '../../test/harness/response-app.ts';
+import { KEY_A } from '../../test/harness/test-app.ts';
 
 async function clientOf(engine: FakeTextOptions, more: ResponseAppOptions = {}) {
   const app = await responseApp(engine, more);

@@ -2,8 +2,8 @@
 
 import type { TSchema } from '@sinclair/typebox';
 import type { TypeCheck } from '@sinclair/typebox/compiler';
-import { invalidRequest } from '../../src/contract/error.ts';
-import { valueFault } from '../../src/kit/value-fault.ts';
+import { invalidRequest } from '../../src/contract/core/error.ts';
+import { valueFault } from '../../src/kit/validation/value-errors.ts';
 
 /** How the texts of a form become other values; each leaves as it is what it cannot read. */
 export type FormReaders = ReadonlyMap<string, (value: unknown) => unknown>;

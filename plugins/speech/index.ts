@@ -1,12 +1,12 @@
 import { Elysia } from 'elysia';
 import type { FeaturePlugin } from '../../src/contract/plugin.ts';
-import { prepareUploadFolder, type UploadSettings } from '../../src/http/multipart.ts';
-import { modelReports, readyWithAnyModel } from '../../src/kit/ready-reports.ts';
+import { prepareUploadFolder, type UploadSettings } from '../../src/http/request/multipart.ts';
+import { modelReports, readyWithAnyModel } from '../../src/kit/lifecycle/readiness.ts';
 import { StoredVoices } from '../../src/speak/stored-voices.ts';
-import { speechRoutes } from './routes.ts';
-import { Synthesizer } from './synthesize.ts';
-import { Transcriber } from './transcribe.ts';
-import { transcriptionRoutes } from './transcription-routes.ts';
+import { speechRoutes } from './synthesis/routes.ts';
+import { Synthesizer } from './synthesis/service.ts';
+import { transcriptionRoutes } from './transcription/routes.ts';
+import { Transcriber } from './transcription/service.ts';
 
 export interface SpeechOptions {
   /** Most code points of an `input`; the spec allows 5000 (8). */

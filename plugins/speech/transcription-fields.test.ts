@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { AUDIO, type Fields, TRANSLATIONS, transcriptionApp } from '../../test/support/transcription-app.ts';
+import { AUDIO, type Fields, TRANSLATIONS, transcriptionApp } from '../../test/harness/transcription-app.ts';
 
 describe('fields', () => {
   it('reach the engine', async () => {

@@ -1,7 +1,7 @@
 import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
-import { ServiceError } from '../../src/contract/error.ts';
-import { AUDIO, transcriptionApp, USAGE } from '../../test/support/transcription-app.ts';
+import { ServiceError } from '../../src/contract/core/error.ts';
+import { AUDIO, transcriptionApp, USAGE } from '../../test/harness/transcription-app.ts';
 
 /** The `data` of each event. */
 async function eventsOf(response: Response): Promise<Record<string, unknown>[]> {

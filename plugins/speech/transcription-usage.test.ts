@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ServiceError } from '../../src/contract/error.ts';
-import { TRANSCRIPTIONS, transcriptionApp } from '../../test/support/transcription-app.ts';
+import { ServiceError } from '../../src/contract/core/error.ts';
+import { TRANSCRIPTIONS, transcriptionApp } from '../../test/harness/transcription-app.ts';
 
 describe('usage', () => {
   it('is one row with what was heard and said', async () => {

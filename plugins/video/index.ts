@@ -1,18 +1,18 @@
 import { Elysia } from 'elysia';
 import type { FeaturePlugin } from '../../src/contract/plugin.ts';
-import type { VideoRoom } from '../../src/contract/video-store.ts';
-import { GuardedFetch } from '../../src/http/guarded-fetch.ts';
-import { prepareUploadFolder } from '../../src/http/multipart.ts';
-import { CLIP_BYTES, limitsOf } from './clip-rules.ts';
-import { ClipTurns } from './clip-turns.ts';
-import { windowOf } from './model-windows.ts';
-import { Pace } from './pace.ts';
-import { videoJob } from './video-job.ts';
-import { videoMetrics } from './video-metrics.ts';
-import { videoRoutes } from './video-routes.ts';
-import { videoSweep } from './video-sweep.ts';
-import { videoWatch } from './video-watch.ts';
-import { Videos } from './videos.ts';
+import type { VideoRoom } from '../../src/contract/stores/video-store.ts';
+import { prepareUploadFolder } from '../../src/http/request/multipart.ts';
+import { GuardedFetch } from '../../src/outbound/guarded-fetch.ts';
+import { CLIP_BYTES, limitsOf } from './clips/clip-rules.ts';
+import { ClipTurns } from './clips/clip-turns.ts';
+import { windowOf } from './clips/model-windows.ts';
+import { Pace } from './job/pace.ts';
+import { videoWatch } from './job/reconciler.ts';
+import { videoSweep } from './job/sweep.ts';
+import { videoJob } from './job/video-job.ts';
+import { videoMetrics } from './metrics.ts';
+import { videoRoutes } from './routes.ts';
+import { Videos } from './service.ts';
 
 export interface VideoOptions {
   /** Requests of one organization that may bring clips at once. */

@@ -1,13 +1,13 @@
 import { Elysia } from 'elysia';
 import type { FeaturePlugin } from '../../src/contract/plugin.ts';
-import { prepareUploadFolder, type UploadSettings } from '../../src/http/multipart.ts';
-import { clipSweep } from './clip-sweep.ts';
-import { Enrollments } from './enrollments.ts';
-import { voiceJob } from './voice-job.ts';
-import { voiceMetrics } from './voice-metrics.ts';
-import { voiceRoutes } from './voice-routes.ts';
-import { voiceWatch } from './voice-watch.ts';
-import { Voices } from './voices.ts';
+import { prepareUploadFolder, type UploadSettings } from '../../src/http/request/multipart.ts';
+import { clipSweep } from './clips/cleanup.ts';
+import { Enrollments } from './enrollment.ts';
+import { voiceWatch } from './job/reconciler.ts';
+import { voiceJob } from './job/voice-job.ts';
+import { voiceMetrics } from './metrics.ts';
+import { voiceRoutes } from './routes.ts';
+import { Voices } from './service.ts';
 
 export interface VoicesOptions {
   /** Largest clip as it is uploaded, and where uploads lie while they are worked on. */

@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs';
 import { posix } from 'node:path';
 import { Glob } from 'bun';
 import packageJson from '../../package.json' with { type: 'json' };
-import { ENVIRONMENT } from '../../src/config.ts';
+import { ENVIRONMENT } from '../../src/config/config.ts';
 import { headingsIn, hrefsIn } from '../../src/guide/markdown-page.ts';
 
 const PAGES = ['README.md', 'docs/**/*.md', 'plugins/*/README.md', 'bench/README.md', 'soak/README.md'];
-const FOLDERS = 'src|plugins|native|models|scripts|test|bench|soak|web|docs|docker|deploy|\\.ci';
+const FOLDERS = 'src|plugins|native|models|scripts|test|tools|bench|soak|web|docs|docker|deploy|\\.ci';
 /** A path as prose names it, such as src/kit/clock.ts or docs/decisions; placeholders and globs are left out. */
 const PATH = new RegExp(`(?<![\\w./-])(?:${FOLDERS})/[\\w./-]*[\\w/-]`, 'g');
 const SCRIPT = /\bbun(?:@1\.4)? run ([\w:-]+)/g;
@@ -50,7 +50,7 @@ async function linkFaults(root: string, page: string, text: string): Promise<str
 /** Pages that comments in the code send their reader to. */
 async function reasonFaults(root: string): Promise<string[]> {
   const faults: string[] = [];
-  for (const path of new Glob('{src,plugins,models,native,scripts}/**/*.{ts,h,cpp}').scanSync(root)) {
+  for (const path of new Glob('{src,plugins,models,native,scripts,tools}/**/*.{ts,h,cpp}').scanSync(root)) {
     const text = await Bun.file(`${root}/${path}`).text();
     for (const [page] of text.matchAll(/(?<![\w/])docs\/[\w/-]+\.md/g)) {
       if (!existsSync(`${root}/${page}`)) faults.push(`${path}: names ${page}, which does not exist`);
@@ -59,7 +59,7 @@ async function reasonFaults(root: string): Promise<string[]> {
   return faults;
 }
 
-/** The README's rows of variables against those that src/config.ts reads. */
+/** The README's rows of variables against those that src/config/config.ts reads. */
 async function environmentFaults(root: string): Promise<string[]> {
   const readme = Bun.file(`${root}/README.md`);
   if (!(await readme.exists())) return ['README.md is missing'];

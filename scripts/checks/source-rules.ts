@@ -11,8 +11,8 @@ interface SourceRule {
 const RULES: readonly SourceRule[] = [
   {
     pattern: /\bprocess\.env\b|\bBun\.env\b|\bimport\.meta\.env\b/,
-    why: 'only src/config.ts reads the environment',
-    home: 'src/config.ts',
+    why: 'only src/config/config.ts reads the environment',
+    home: 'src/config/config.ts',
   },
   {
     pattern: /\bDate\.now\(|\bperformance\.now\(|\bnew Date\(\)/,

@@ -1,4 +1,4 @@
-import { BATCH_ENDS, type BatchOnWire } from '../../test/support/batch-service.ts';
+import { BATCH_ENDS, type BatchOnWire } from '../../tools/harness/services/batch-service.ts';
 import type { LineFate } from '../ledger.ts';
 import type { SoakClient } from '../soak-client.ts';
 import { EMBED_MODEL } from '../soak-config.ts';

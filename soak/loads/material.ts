@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { wavHeader } from '../../src/audio/wav.ts';
-import { smallClip } from '../../test/support/video-service.ts';
+import { smallClip } from '../../tools/harness/services/video-service.ts';
 import type { Answer, SoakClient } from '../soak-client.ts';
 import { EMBED_MODEL, HEARING_MODEL, VOICE_MODEL } from '../soak-config.ts';
 

@@ -1,4 +1,4 @@
-import { SimulatedCall } from '../../test/support/call-simulator.ts';
+import { SimulatedCall } from '../../tools/simulate-call/call-simulator.ts';
 import type { CallEnd } from '../ledger.ts';
 import { type SoakClient, WITHIN_MS } from '../soak-client.ts';
 import { keyOf, VOICE_MODEL } from '../soak-config.ts';

@@ -1,5 +1,5 @@
-import { RealtimeClient, type ServerEventFrame } from '../../test/support/realtime-client.ts';
-import { appends, silentPcm } from '../../test/support/realtime-service.ts';
+import { RealtimeClient, type ServerEventFrame } from '../../tools/harness/clients/realtime-client.ts';
+import { appends, silentPcm } from '../../tools/harness/services/realtime-service.ts';
 import type { CallEnd, OpenEntry } from '../ledger.ts';
 import { type SoakClient, WITHIN_MS } from '../soak-client.ts';
 import { heardFault } from './hearing-load.ts';

@@ -1,4 +1,4 @@
-import type { VideoOnWire } from '../../test/support/video-service.ts';
+import type { VideoOnWire } from '../../tools/harness/services/video-service.ts';
 import type { SoakClient } from '../soak-client.ts';
 import { VIDEO_MODEL } from '../soak-config.ts';
 import type { Load } from './load.ts';

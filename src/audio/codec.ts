@@ -1,6 +1,6 @@
 /** Sample formats and G.711, one native call per buffer. Full scale is ±1 as float and ±32,768 as int16. */
 
-import type { Float32Samples, Int16Samples } from '../contract/audio.ts';
+import type { Float32Samples, Int16Samples } from '../contract/engines/audio.ts';
 import { type Encoding, native } from './native.ts';
 
 export type { Encoding } from './native.ts';

@@ -2,7 +2,7 @@
 
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import type { Float32Samples, Int16Samples } from '../contract/audio.ts';
+import type { Float32Samples, Int16Samples } from '../contract/engines/audio.ts';
 
 /** Must equal `kAbiVersion` in native/src/addon.cpp. */
 const ABI_VERSION = 2;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decibels, fitTone, resampleByDefinition, tone } from '../../test/reference/resampler.ts';
-import type { Float32Samples, Int16Samples } from '../contract/audio.ts';
+import type { Float32Samples, Int16Samples } from '../contract/engines/audio.ts';
 import { Resampler } from './resampler.ts';
 
 const PAIRS = [

@@ -1,6 +1,6 @@
 /** Streaming change of sample rate (native/src/resampler.h). */
 
-import type { Float32Samples, Int16Samples } from '../contract/audio.ts';
+import type { Float32Samples, Int16Samples } from '../contract/engines/audio.ts';
 import { native, type ResamplerHandle, type SampleFormat } from './native.ts';
 
 type SamplesOf<Format extends SampleFormat> = Format extends 'int16' ? Int16Samples : Float32Samples;

@@ -1,11 +1,11 @@
 import { readdir, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { blobStoreCases, chunks, wholeOf } from '../../test/cases/blob-store.cases.ts';
-import { ManualClock } from '../../test/support/manual-clock.ts';
-import { needs } from '../../test/support/needs.ts';
-import { CAN_MOUNT, mountSmallDisk } from '../../test/support/small-disk.ts';
-import { tempDir } from '../../test/support/temp-dir.ts';
+import { blobStoreCases, chunks, wholeOf } from '../../test/contract/blob-store.cases.ts';
+import { needs } from '../../test/harness/needs.ts';
+import { tempDir } from '../../test/harness/temp-dir.ts';
+import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
+import { CAN_MOUNT, mountSmallDisk } from '../../tools/harness/servers/small-disk.ts';
 import { openDiskBlobs } from './disk-blobs.ts';
 
 const clock = new ManualClock(0);

@@ -1,10 +1,10 @@
 import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { BlobFile, BlobStore, ByteRange } from '../contract/blob-store.ts';
-import type { Clock } from '../contract/clock.ts';
-import { diskFailure } from '../kit/disk-failure.ts';
-import { hasEnded, type ProcessStart, processPlace } from '../kit/process-place.ts';
-import { untilAborted } from '../kit/until-aborted.ts';
+import type { Clock } from '../contract/core/clock.ts';
+import type { BlobFile, BlobStore, ByteRange } from '../contract/stores/blob-store.ts';
+import { untilAborted } from '../kit/async/until-aborted.ts';
+import { hasEnded, type ProcessStart, processPlace } from '../kit/process/host-id.ts';
+import { diskFailure } from '../kit/storage/disk-errors.ts';
 import { checkBlobName, checkBlobPrefix } from './blob-name.ts';
 
 /** Where blobs lie that are being written; `~` is in no blob's name. */

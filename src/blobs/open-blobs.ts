@@ -1,6 +1,6 @@
-import type { BlobStore } from '../contract/blob-store.ts';
-import type { Clock } from '../contract/clock.ts';
-import type { BlobSettings } from '../contract/settings.ts';
+import type { Clock } from '../contract/core/clock.ts';
+import type { BlobSettings } from '../contract/core/settings.ts';
+import type { BlobStore } from '../contract/stores/blob-store.ts';
 import { openDiskBlobs } from './disk-blobs.ts';
 
 /**

@@ -5,14 +5,14 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { blobStoreCases, chunks, wholeOf } from '../../test/cases/blob-store.cases.ts';
-import { ManualClock } from '../../test/support/manual-clock.ts';
-import { needs } from '../../test/support/needs.ts';
-import { HAS_S3, type S3Server, startS3 } from '../../test/support/s3.ts';
-import { type S3Request, startS3Proxy } from '../../test/support/s3-proxy.ts';
-import { ServiceError } from '../contract/error.ts';
-import { Secret } from '../contract/secret.ts';
-import type { S3BlobSettings } from '../contract/settings.ts';
+import { blobStoreCases, chunks, wholeOf } from '../../test/contract/blob-store.cases.ts';
+import { needs } from '../../test/harness/needs.ts';
+import { type S3Request, startS3Proxy } from '../../test/harness/s3-proxy.ts';
+import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
+import { HAS_S3, type S3Server, startS3 } from '../../tools/harness/servers/s3.ts';
+import { ServiceError } from '../contract/core/error.ts';
+import { Secret } from '../contract/core/secret.ts';
+import type { S3BlobSettings } from '../contract/core/settings.ts';
 import { systemClock } from '../kit/clock.ts';
 import { openS3Blobs } from './s3-blobs.ts';
 import { PART_BYTES } from './s3-upload.ts';

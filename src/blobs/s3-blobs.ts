@@ -11,10 +11,10 @@ import {
   S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3';
-import type { BlobStore, ByteRange } from '../contract/blob-store.ts';
-import type { Clock } from '../contract/clock.ts';
-import { StartError } from '../contract/error.ts';
-import type { S3BlobSettings } from '../contract/settings.ts';
+import type { Clock } from '../contract/core/clock.ts';
+import { StartError } from '../contract/core/error.ts';
+import type { S3BlobSettings } from '../contract/core/settings.ts';
+import type { BlobStore, ByteRange } from '../contract/stores/blob-store.ts';
 import { checkBlobName, checkBlobPrefix, isBlobName } from './blob-name.ts';
 import { fetchHandler } from './fetch-handler.ts';
 import { answerOf, answerUnlessMissing, signWithKnownHash, storeFailure, tellFailures } from './s3-calls.ts';

@@ -1,7 +1,7 @@
 /** Calls of the S3 client, with errors as the service has them. */
 
 import { type S3Client, S3ServiceException } from '@aws-sdk/client-s3';
-import { ServiceError } from '../contract/error.ts';
+import { ServiceError } from '../contract/core/error.ts';
 
 /** For all tries of a call together. */
 const CALL_MS = 60_000;

@@ -1,6 +1,6 @@
 import { GetObjectCommand, HeadObjectCommand, type S3Client } from '@aws-sdk/client-s3';
-import type { ByteRange } from '../contract/blob-store.ts';
-import { untilAborted } from '../kit/until-aborted.ts';
+import type { ByteRange } from '../contract/stores/blob-store.ts';
+import { untilAborted } from '../kit/async/until-aborted.ts';
 import { answerOf, answerUnlessMissing, storeFailure } from './s3-calls.ts';
 import type { S3Place } from './s3-upload.ts';
 

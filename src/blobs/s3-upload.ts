@@ -7,8 +7,8 @@ import {
   type S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
-import type { BlobFacts } from '../contract/blob-store.ts';
-import { untilAborted } from '../kit/until-aborted.ts';
+import type { BlobFacts } from '../contract/stores/blob-store.ts';
+import { untilAborted } from '../kit/async/until-aborted.ts';
 import { type BlobPart, PartCollector } from './blob-part.ts';
 import { answerOf } from './s3-calls.ts';
 

@@ -1,27 +1,27 @@
 /** The seam between the core and its features. */
 
 import type { AnyElysia } from 'elysia';
-import type { AudioFileReader } from './audio-file.ts';
-import type { BatchStore } from './batch-store.ts';
-import type { BlobStore } from './blob-store.ts';
-import type { Calls, JobCalls, LineCalls } from './calls.ts';
-import type { Clock } from './clock.ts';
-import type { CodeRunner } from './code-runner.ts';
-import type { EmbedEngine } from './embed.ts';
-import type { ReadyReport, SttEngine, TtsEngine, VadEngine } from './engine.ts';
-import type { FileStore } from './file-store.ts';
-import type { JobQueue } from './jobs.ts';
-import type { Logger } from './logger.ts';
-import type { Metrics } from './metrics.ts';
-import type { OperationTable } from './operation.ts';
-import type { ResponseStore } from './response-store.ts';
-import type { TextEngine } from './text.ts';
-import type { Tracer } from './tracer.ts';
-import type { ClipReader, VideoEngine } from './video.ts';
-import type { VideoStore } from './video-store.ts';
-import type { SpeakerEncoder, VoiceFitter } from './voice.ts';
-import type { VoiceStore } from './voice-store.ts';
-import type { WebSearch } from './web-search.ts';
+import type { Calls, JobCalls, LineCalls } from './accounts/calls.ts';
+import type { Clock } from './core/clock.ts';
+import type { JobQueue } from './core/jobs.ts';
+import type { Logger } from './core/logger.ts';
+import type { Metrics } from './core/metrics.ts';
+import type { Tracer } from './core/tracer.ts';
+import type { AudioFileReader } from './engines/audio-file.ts';
+import type { CodeRunner } from './engines/code-runner.ts';
+import type { EmbedEngine } from './engines/embed.ts';
+import type { ReadyReport, SttEngine, TtsEngine, VadEngine } from './engines/engine.ts';
+import type { OperationTable } from './engines/operation.ts';
+import type { TextEngine } from './engines/text.ts';
+import type { ClipReader, VideoEngine } from './engines/video.ts';
+import type { SpeakerEncoder, VoiceFitter } from './engines/voice.ts';
+import type { WebSearch } from './engines/web-search.ts';
+import type { BatchStore } from './stores/batch-store.ts';
+import type { BlobStore } from './stores/blob-store.ts';
+import type { FileStore } from './stores/file-store.ts';
+import type { ResponseStore } from './stores/response-store.ts';
+import type { VideoStore } from './stores/video-store.ts';
+import type { VoiceStore } from './stores/voice-store.ts';
 
 /** Models of one capability, looked up by the id that clients send. */
 export interface ModelTable<Engine> {

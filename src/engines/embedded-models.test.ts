@@ -4,7 +4,7 @@ import type {
   SttModelSettings,
   TextModelSettings,
   TtsModelSettings,
-} from '../contract/settings.ts';
+} from '../contract/core/settings.ts';
 import { embeddedSpecs, enginesOfPlugins, entriesForModels, poolModel } from './embedded-models.ts';
 
 const remote: TtsModelSettings = {

@@ -1,14 +1,5 @@
 /** What the models of CONFIG mean to the pool and to the cache of model files. */
 
-import { StartError } from '../contract/error.ts';
-import type {
-  ConfiguredModels,
-  EmbeddedEmbedSettings,
-  EmbeddedSttSettings,
-  EmbeddedTextSettings,
-  EmbeddedTtsSettings,
-} from '../contract/settings.ts';
-import { LLAMA_WEIGHTS, llamaKind } from './llama/llama-file.ts';
 import {
   type CatalogEntry,
   catalogEntry,
@@ -16,8 +7,17 @@ import {
   resolveModelFiles,
   WHISPER_WEIGHTS,
   whisperKind,
-} from './model-files.ts';
-import type { ModelSpec } from './model-spec.ts';
+} from '../../models/model-files.ts';
+import { StartError } from '../contract/core/error.ts';
+import type {
+  ConfiguredModels,
+  EmbeddedEmbedSettings,
+  EmbeddedSttSettings,
+  EmbeddedTextSettings,
+  EmbeddedTtsSettings,
+} from '../contract/core/settings.ts';
+import { LLAMA_WEIGHTS, llamaKind } from './llama/shared/model-file.ts';
+import type { ModelSpec } from './pool/model-spec.ts';
 
 /** Name in the pool. Ids that differ in their voice only share the weights, and so the name. */
 export function poolModel(

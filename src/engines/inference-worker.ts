@@ -1,12 +1,12 @@
 /** Entry of an inference process. The only file that the serving process never loads. */
 
-import { loadKokoro } from './kokoro/kokoro-model.ts';
-import { loadMinilm } from './minilm/minilm-model.ts';
-import type { ModelSpec } from './model-spec.ts';
+import { loadKokoro } from './kokoro/worker/model.ts';
+import { loadMinilm } from './minilm/worker/model.ts';
 import { loadPiper } from './piper/piper-model.ts';
-import { loadSpeakers } from './speakers/speaker-model.ts';
-import { loadWhisper } from './whisper/whisper-model.ts';
-import { serveInference } from './worker-loop.ts';
+import type { ModelSpec } from './pool/model-spec.ts';
+import { serveInference } from './pool/worker-loop.ts';
+import { loadSpeakers } from './speakers/worker/model.ts';
+import { loadWhisper } from './whisper/model.ts';
 
 serveInference<ModelSpec>((spec, runtime) => {
   switch (spec.kind) {

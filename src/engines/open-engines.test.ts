@@ -1,20 +1,23 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { ttsEngineCases } from '../../test/cases/tts-engine.cases.ts';
-import { noMetrics, silentLog } from '../../test/support/doubles.ts';
-import { HOUSE_VOICE, startFakeCloningUpstream } from '../../test/support/fake-cloning-upstream.ts';
-import { pcmAnswer, startFakeUpstream } from '../../test/support/fake-upstream.ts';
-import { type OpenedEngines, openEngines } from '../../test/support/open-engines.ts';
-import { KOKORO_MIX, spokenVoice } from '../../test/support/spoken-voice.ts';
-import { tempDir } from '../../test/support/temp-dir.ts';
-import { voiceSound } from '../../test/support/voice-sound.ts';
-import { loadConfig } from '../config.ts';
-import type { Slots } from '../contract/plugin.ts';
+import { ttsEngineCases } from '../../test/contract/tts-engine.cases.ts';
+import { tempDir } from '../../test/harness/temp-dir.ts';
+import { KOKORO_MIX, spokenVoice } from '../../test/media/spoken-voice.ts';
+import { voiceSound } from '../../test/media/voice-sound.ts';
+import { noMetrics, silentLog } from '../../tools/harness/doubles/doubles.ts';
+import { type OpenedEngines, openEngines } from '../../tools/harness/models/open-engines.ts';
+import {
+  HOUSE_VOICE,
+  startFakeCloningUpstream,
+} from '../../tools/harness/upstreams/fake-cloning-upstream.ts';
+import { pcmAnswer, startFakeUpstream } from '../../tools/harness/upstreams/fake-upstream.ts';
+import { loadConfig } from '../config/config.ts';
 import type {
   SttModelSettings,
   TextModelSettings,
   TtsModelSettings,
   VideoModelSettings,
-} from '../contract/settings.ts';
+} from '../contract/core/settings.ts';
+import type { Slots } from '../contract/plugin.ts';
 import { systemClock } from '../kit/clock.ts';
 import type { EngineOptions } from './open-engines.ts';
 

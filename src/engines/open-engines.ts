@@ -1,13 +1,10 @@
 /** From CONFIG's model ids to engines. All embedded models share one pool of inference processes, which holds those that are needed. */
 
 import { fileURLToPath } from 'node:url';
-import type { Clock } from '../contract/clock.ts';
-import type { EmbedEngine } from '../contract/embed.ts';
-import type { SttEngine, TtsEngine } from '../contract/engine.ts';
-import { StartError } from '../contract/error.ts';
-import type { Logger } from '../contract/logger.ts';
-import type { Metrics } from '../contract/metrics.ts';
-import type { ModelTable, SlotParts, Slots } from '../contract/plugin.ts';
+import type { Clock } from '../contract/core/clock.ts';
+import { StartError } from '../contract/core/error.ts';
+import type { Logger } from '../contract/core/logger.ts';
+import type { Metrics } from '../contract/core/metrics.ts';
 import type {
   EmbedModels,
   InferenceSettings,
@@ -15,38 +12,41 @@ import type {
   TextModels,
   TtsModels,
   VideoModels,
-} from '../contract/settings.ts';
-import type { TextEngine } from '../contract/text.ts';
-import type { Tracer } from '../contract/tracer.ts';
-import type { VideoEngine } from '../contract/video.ts';
-import type { VoiceFitter } from '../contract/voice.ts';
-import { type OpenPart, OpenParts, part } from '../kit/open-parts.ts';
-import { partMetrics } from '../kit/part-metrics.ts';
-import { noTracer } from '../kit/spans.ts';
-import { clipCutter } from '../media/clip-cutter.ts';
-import { clipReader } from '../media/clip-reader.ts';
-import { BatchPool } from './batch-pool.ts';
-import { continuationEngine } from './continuation/continuation-engine.ts';
+} from '../contract/core/settings.ts';
+import type { Tracer } from '../contract/core/tracer.ts';
+import type { EmbedEngine } from '../contract/engines/embed.ts';
+import type { SttEngine, TtsEngine } from '../contract/engines/engine.ts';
+import type { TextEngine } from '../contract/engines/text.ts';
+import type { VideoEngine } from '../contract/engines/video.ts';
+import type { VoiceFitter } from '../contract/engines/voice.ts';
+import type { ModelTable, SlotParts, Slots } from '../contract/plugin.ts';
+import { type OpenPart, OpenParts, part } from '../kit/lifecycle/lazy-services.ts';
+import { partMetrics } from '../kit/logging/scoped-metrics.ts';
+import { noTracer } from '../kit/logging/spans.ts';
+import { clipCutter } from '../media/clips/clip-cutter.ts';
+import { clipReader } from '../media/clips/clip-reader.ts';
+import { continuationEngine } from './continuation/host/engine.ts';
 import { embeddedSpecs, poolModel } from './embedded-models.ts';
-import { type EngineWatch, engineWatch } from './engine-watch.ts';
-import { kokoroFitter, NO_FITTER } from './kokoro/kokoro-fitter.ts';
-import { englishPresetNames } from './kokoro/kokoro-mix.ts';
-import { laneMeter } from './llama/lane-meter.ts';
-import { openLlama } from './llama/llama-engine.ts';
-import { minilmEngine } from './minilm/minilm-engine.ts';
-import type { ModelSpec } from './model-spec.ts';
-import { poolMeter } from './pool-meter.ts';
-import { poolTtsEngine } from './pool-tts-engine.ts';
-import { openVad } from './silero/silero-engine.ts';
-import { speakerEncoder } from './speakers/speaker-engine.ts';
-import { upstreamEmbedEngine } from './upstream/upstream-embed-engine.ts';
-import { type UpstreamMeter, upstreamMeters } from './upstream/upstream-meter.ts';
-import { upstreamSttEngine } from './upstream/upstream-stt-engine.ts';
-import { upstreamTextEngine } from './upstream/upstream-text-engine.ts';
-import { upstreamTtsEngine } from './upstream/upstream-tts-engine.ts';
-import { upstreamVideoEngine } from './upstream/upstream-video-engine.ts';
-import { whisperEngine } from './whisper/whisper-engine.ts';
-import { type InferencePool, type InferencePoolOptions, inferencePool } from './worker-pool.ts';
+import { type EngineWatch, engineWatch } from './engine-metrics.ts';
+import { kokoroFitter, NO_FITTER } from './kokoro/host/voice-fitter.ts';
+import { englishPresetNames } from './kokoro/shared/voice-mix.ts';
+import { openLlama } from './llama/host/engine.ts';
+import { laneMeter } from './llama/host/worker-metrics.ts';
+import { minilmEngine } from './minilm/host/engine.ts';
+import { BatchPool } from './pool/background-pool.ts';
+import { type InferencePool, type InferencePoolOptions, inferencePool } from './pool/inference-pool.ts';
+import type { ModelSpec } from './pool/model-spec.ts';
+import { poolMeter } from './pool/pool-metrics.ts';
+import { poolTtsEngine } from './pool/tts-engine.ts';
+import { openVad } from './silero/host/engine.ts';
+import { speakerEncoder } from './speakers/host/engine.ts';
+import { type UpstreamMeter, upstreamMeters } from './upstream/client/metrics.ts';
+import { upstreamEmbedEngine } from './upstream/embeddings/engine.ts';
+import { upstreamTtsEngine } from './upstream/speech/engine.ts';
+import { upstreamTextEngine } from './upstream/text/engine.ts';
+import { upstreamSttEngine } from './upstream/transcription/engine.ts';
+import { upstreamVideoEngine } from './upstream/video/engine.ts';
+import { whisperEngine } from './whisper/host/engine.ts';
 
 const WORKER_ENTRY = fileURLToPath(new URL('./inference-worker.ts', import.meta.url));
 const NONE: ReadonlyMap<string, never> = new Map<string, never>();

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DelayedError, type Job, type Queue, Worker } from 'bullmq';
-import type { Clock } from '../contract/clock.ts';
-import type { JobHandler, JobKind, JobOutcome, JobRunner } from '../contract/jobs.ts';
-import type { Logger } from '../contract/logger.ts';
-import type { TracePlace, Tracer } from '../contract/tracer.ts';
+import type { Clock } from '../contract/core/clock.ts';
+import type { JobHandler, JobKind, JobOutcome, JobRunner } from '../contract/core/jobs.ts';
+import type { Logger } from '../contract/core/logger.ts';
+import type { TracePlace, Tracer } from '../contract/core/tracer.ts';
 import type { Redis } from '../redis/open-redis.ts';
 import { FailedRuns } from './failed-runs.ts';
 import { HeldJob } from './held-job.ts';

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { needs } from '../../test/support/needs.ts';
-import { RecordingLogger } from '../../test/support/recording-logger.ts';
-import { HAS_REDIS, type RedisServer, startRedis } from '../../test/support/redis.ts';
-import type { JobOutcome, JobQueue } from '../contract/jobs.ts';
-import { Secret } from '../contract/secret.ts';
+import { needs } from '../../test/harness/needs.ts';
+import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
+import { HAS_REDIS, type RedisServer, startRedis } from '../../tools/harness/servers/redis.ts';
+import type { JobOutcome, JobQueue } from '../contract/core/jobs.ts';
+import { Secret } from '../contract/core/secret.ts';
 import { systemClock } from '../kit/clock.ts';
 import { openQueueRedis, type Redis } from '../redis/open-redis.ts';
 import { bullmqJobs } from './bullmq-jobs.ts';

@@ -1,11 +1,11 @@
 import { Queue } from 'bullmq';
-import type { Clock } from '../contract/clock.ts';
-import { ServiceError } from '../contract/error.ts';
-import type { JobHandler, JobKind, JobQueue, JobRunner } from '../contract/jobs.ts';
-import type { Logger } from '../contract/logger.ts';
-import type { Secret } from '../contract/secret.ts';
-import type { Tracer } from '../contract/tracer.ts';
-import { noTracer } from '../kit/spans.ts';
+import type { Clock } from '../contract/core/clock.ts';
+import { ServiceError } from '../contract/core/error.ts';
+import type { JobHandler, JobKind, JobQueue, JobRunner } from '../contract/core/jobs.ts';
+import type { Logger } from '../contract/core/logger.ts';
+import type { Secret } from '../contract/core/secret.ts';
+import type { Tracer } from '../contract/core/tracer.ts';
+import { noTracer } from '../kit/logging/spans.ts';
 import { openQueueRedis, openWorkerRedis } from '../redis/open-redis.ts';
 import { BullmqJobRunner, type JobData, KEY_PREFIX, type QueueOf, RETRY_TYPE } from './bullmq-job-runner.ts';
 import type { JobTiming } from './job-timing.ts';

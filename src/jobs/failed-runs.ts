@@ -1,7 +1,7 @@
-import { ServiceError } from '../contract/error.ts';
-import type { JobKind } from '../contract/jobs.ts';
-import type { LogFields, Logger } from '../contract/logger.ts';
-import { FailureLog } from '../kit/failure-log.ts';
+import { ServiceError } from '../contract/core/error.ts';
+import type { JobKind } from '../contract/core/jobs.ts';
+import type { LogFields, Logger } from '../contract/core/logger.ts';
+import { FailureLog } from '../kit/logging/failure-log.ts';
 
 /**
  * What the log is told of runs of one kind that failed: of those that something was away or full for, that they begin to fail

@@ -1,4 +1,4 @@
-import { shuttingDown } from '../contract/error.ts';
+import { shuttingDown } from '../contract/core/error.ts';
 
 /** What a run knows of its job: that it has it, for so long. Its signal fires when that ends. */
 export class HeldJob {

@@ -1,25 +1,25 @@
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe } from 'vitest';
-import { type JobMachine, jobQueueCases } from '../../test/cases/job-queue.cases.ts';
-import { startCutProxy } from '../../test/support/cut-proxy.ts';
-import { silentLog } from '../../test/support/doubles.ts';
-import { needs } from '../../test/support/needs.ts';
-import { HAS_POSTGRES, type PostgresServer, startPostgres } from '../../test/support/postgres.ts';
-import { HAS_REDIS, type RedisServer, startRedis } from '../../test/support/redis.ts';
-import { ServiceError } from '../contract/error.ts';
-import type { JobStore } from '../contract/job-store.ts';
-import { Secret } from '../contract/secret.ts';
-import type { Tracer } from '../contract/tracer.ts';
+import { type JobMachine, jobQueueCases } from '../../test/contract/job-queue.cases.ts';
+import { needs } from '../../test/harness/needs.ts';
+import { silentLog } from '../../tools/harness/doubles/doubles.ts';
+import { startCutProxy } from '../../tools/harness/servers/cut-proxy.ts';
+import { HAS_POSTGRES, type PostgresServer, startPostgres } from '../../tools/harness/servers/postgres.ts';
+import { HAS_REDIS, type RedisServer, startRedis } from '../../tools/harness/servers/redis.ts';
+import { ServiceError } from '../contract/core/error.ts';
+import { Secret } from '../contract/core/secret.ts';
+import type { Tracer } from '../contract/core/tracer.ts';
+import type { JobStore } from '../contract/stores/job-store.ts';
 import { systemClock } from '../kit/clock.ts';
-import { parsePostgresUrl } from '../kit/postgres-url.ts';
-import { jobStore } from '../records/job-store.ts';
+import { parsePostgresUrl } from '../kit/validation/postgres-url.ts';
 import { openRecords } from '../records/open-records.ts';
-import type { Records } from '../records/records.ts';
+import type { Records } from '../records/schema/records.ts';
+import { jobStore } from '../records/stores/job-store.ts';
 import { bullmqJobs } from './bullmq-jobs.ts';
 import type { JobTiming } from './job-timing.ts';
 import { sqlJobs } from './sql-jobs.ts';
 
-/** Every queue: one suite of cases (test/cases). */
+/** Every queue: one suite of cases (test/contract). */
 
 const TIMING: JobTiming = { leaseMs: 800, renewalMs: 200, lookMs: 100, firstRetryMs: 50 };
 

@@ -1,6 +1,6 @@
-import type { JobHandler, JobOutcome } from '../contract/jobs.ts';
-import type { TracePlace, Tracer } from '../contract/tracer.ts';
-import { inSpan } from '../kit/spans.ts';
+import type { JobHandler, JobOutcome } from '../contract/core/jobs.ts';
+import type { TracePlace, Tracer } from '../contract/core/tracer.ts';
+import { inSpan } from '../kit/logging/spans.ts';
 
 /** A job, and what asked for it. */
 export interface AskedJob {

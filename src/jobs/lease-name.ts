@@ -1,6 +1,6 @@
 /** Names of leases in a table: they tell whose they are, so that those of a process that died need not end by time. */
 
-import { hasEnded, type ProcessStart } from '../kit/process-place.ts';
+import { hasEnded, type ProcessStart } from '../kit/process/host-id.ts';
 
 /** The name of one run's lease. */
 export function leaseName(holder: ProcessStart, run: number): string {

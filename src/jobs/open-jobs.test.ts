@@ -1,8 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { silentLog } from '../../test/support/doubles.ts';
+import { silentLog } from '../../tools/harness/doubles/doubles.ts';
 import { systemClock } from '../kit/clock.ts';
-import { jobStore } from '../records/job-store.ts';
-import { openSqlite } from '../records/sqlite-records.ts';
+import { openSqlite } from '../records/dialects/sqlite-records.ts';
+import { jobStore } from '../records/stores/job-store.ts';
 import { openJobs } from './open-jobs.ts';
 
 test('a machine that runs no jobs makes them known, and another runs them', async () => {

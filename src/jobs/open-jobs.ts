@@ -1,10 +1,10 @@
-import type { Clock } from '../contract/clock.ts';
-import type { JobStore } from '../contract/job-store.ts';
-import type { JobQueue } from '../contract/jobs.ts';
-import type { Logger } from '../contract/logger.ts';
-import type { Secret } from '../contract/secret.ts';
-import type { Tracer } from '../contract/tracer.ts';
-import { isRunning, processPlace } from '../kit/process-place.ts';
+import type { Clock } from '../contract/core/clock.ts';
+import type { JobQueue } from '../contract/core/jobs.ts';
+import type { Logger } from '../contract/core/logger.ts';
+import type { Secret } from '../contract/core/secret.ts';
+import type { Tracer } from '../contract/core/tracer.ts';
+import type { JobStore } from '../contract/stores/job-store.ts';
+import { isRunning, processPlace } from '../kit/process/host-id.ts';
 import { bullmqJobs } from './bullmq-jobs.ts';
 import { sqlJobs } from './sql-jobs.ts';
 

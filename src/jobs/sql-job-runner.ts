@@ -1,10 +1,10 @@
-import type { Clock } from '../contract/clock.ts';
-import type { JobStore, TakenJob } from '../contract/job-store.ts';
-import type { JobHandler, JobRunner } from '../contract/jobs.ts';
-import type { Logger } from '../contract/logger.ts';
-import type { Tracer } from '../contract/tracer.ts';
-import { FailureLog } from '../kit/failure-log.ts';
-import type { ProcessStart } from '../kit/process-place.ts';
+import type { Clock } from '../contract/core/clock.ts';
+import type { JobHandler, JobRunner } from '../contract/core/jobs.ts';
+import type { Logger } from '../contract/core/logger.ts';
+import type { Tracer } from '../contract/core/tracer.ts';
+import type { JobStore, TakenJob } from '../contract/stores/job-store.ts';
+import { FailureLog } from '../kit/logging/failure-log.ts';
+import type { ProcessStart } from '../kit/process/host-id.ts';
 import { FailedRuns } from './failed-runs.ts';
 import { HeldJob } from './held-job.ts';
 import { runInSpan } from './job-span.ts';

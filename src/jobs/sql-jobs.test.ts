@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { silentLog } from '../../test/support/doubles.ts';
-import { ManualClock } from '../../test/support/manual-clock.ts';
-import { RecordingLogger } from '../../test/support/recording-logger.ts';
-import { withMethods } from '../../test/support/with-methods.ts';
-import { ServiceError } from '../contract/error.ts';
-import { MOST_AHEAD_MS } from '../contract/job-store.ts';
-import type { JobQueue } from '../contract/jobs.ts';
-import { jobStore } from '../records/job-store.ts';
+import { withMethods } from '../../test/doubles/with-methods.ts';
+import { silentLog } from '../../tools/harness/doubles/doubles.ts';
+import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
+import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
+import { ServiceError } from '../contract/core/error.ts';
+import type { JobQueue } from '../contract/core/jobs.ts';
+import { MOST_AHEAD_MS } from '../contract/stores/job-store.ts';
 import { openRecords } from '../records/open-records.ts';
-import type { Records } from '../records/records.ts';
+import type { Records } from '../records/schema/records.ts';
+import { jobStore } from '../records/stores/job-store.ts';
 import { isOfDead, leaseName } from './lease-name.ts';
 import { sqlJobs } from './sql-jobs.ts';
 

@@ -1,10 +1,10 @@
-import type { Clock } from '../contract/clock.ts';
-import type { JobStore } from '../contract/job-store.ts';
-import type { JobHandler, JobKind, JobQueue, JobRunner } from '../contract/jobs.ts';
-import type { Logger } from '../contract/logger.ts';
-import type { Tracer } from '../contract/tracer.ts';
-import type { ProcessStart } from '../kit/process-place.ts';
-import { noTracer } from '../kit/spans.ts';
+import type { Clock } from '../contract/core/clock.ts';
+import type { JobHandler, JobKind, JobQueue, JobRunner } from '../contract/core/jobs.ts';
+import type { Logger } from '../contract/core/logger.ts';
+import type { Tracer } from '../contract/core/tracer.ts';
+import type { JobStore } from '../contract/stores/job-store.ts';
+import { noTracer } from '../kit/logging/spans.ts';
+import type { ProcessStart } from '../kit/process/host-id.ts';
 import type { JobTiming } from './job-timing.ts';
 import { SqlJobRunner } from './sql-job-runner.ts';
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../contract/clock.ts';
+import type { Clock } from '../contract/core/clock.ts';
 
 /** The machine's time; the only place that reads it. */
 export const systemClock: Clock = {

@@ -1,8 +1,8 @@
 /** Calls at once, counted here or in Redis. */
 
-import type { Clock } from '../contract/clock.ts';
-import { ServiceError } from '../contract/error.ts';
-import type { CallLimits, LimitedUser, PerUser } from '../contract/limits.ts';
+import type { CallLimits, LimitedUser, PerUser } from '../contract/accounts/limits.ts';
+import type { Clock } from '../contract/core/clock.ts';
+import { ServiceError } from '../contract/core/error.ts';
 import type { RedisWatch } from './redis-watch.ts';
 
 const RETRY_AFTER_S = 2;

@@ -1,5 +1,5 @@
-import type { Clock } from '../contract/clock.ts';
-import type { Logger } from '../contract/logger.ts';
+import type { Clock } from '../contract/core/clock.ts';
+import type { Logger } from '../contract/core/logger.ts';
 import type { Redis } from '../redis/open-redis.ts';
 
 /** How long a Redis that failed is left alone before it is asked whether it is back. */

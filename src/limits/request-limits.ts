@@ -1,8 +1,8 @@
 /** Requests of a minute, counted here or in Redis (rate-limiter-flexible: a window that begins with its first request). */
 
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
-import { ServiceError } from '../contract/error.ts';
-import type { LimitedUser, PerUser, RequestLimits } from '../contract/limits.ts';
+import type { LimitedUser, PerUser, RequestLimits } from '../contract/accounts/limits.ts';
+import { ServiceError } from '../contract/core/error.ts';
 import type { RedisWatch } from './redis-watch.ts';
 
 const WINDOW_S = 60;

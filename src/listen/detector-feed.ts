@@ -1,7 +1,7 @@
 /** Gives audio to a detector, piece by piece as it is judged. */
 
 import { decodeToFloat32 } from '../audio/codec.ts';
-import type { VadEvent, VadStream } from '../contract/engine.ts';
+import type { VadEvent, VadStream } from '../contract/engines/engine.ts';
 import type { AudioRun } from './audio-run.ts';
 
 /** Longest piece: one write is under way at a time, so a detector never holds more of a stream. */

@@ -1,12 +1,12 @@
 /** What a detection means for the audio: how much is held, and where turns end. */
 
 import { Resampler } from '../audio/resampler.ts';
-import { LISTEN_RATE_HZ } from '../contract/audio.ts';
-import type { VadSettings } from '../contract/engine.ts';
+import { LISTEN_RATE_HZ } from '../contract/engines/audio.ts';
+import type { VadSettings } from '../contract/engines/engine.ts';
 
 /**
  * How far behind what it has judged a detector may find an edge, beside the durations that it was asked for:
- * Silero's remembers one second (`src/engines/silero/speech-edges.ts`), and its own filter needs up to 9 ms.
+ * Silero's remembers one second (`src/engines/silero/host/speech-edges.ts`), and its own filter needs up to 9 ms.
  */
 export const DETECTOR_REACH_MS = 1_040;
 

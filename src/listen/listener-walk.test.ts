@@ -5,9 +5,9 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FakeVadEngine, Gate, randomScript, settled } from '../../test/support/fake-vad-engine.ts';
-import { DEFAULT_VAD_SETTINGS, type VadSettings } from '../contract/engine.ts';
-import { seededRandom } from '../kit/seeded-random.ts';
+import { FakeVadEngine, Gate, randomScript, settled } from '../../test/doubles/fake-vad-engine.ts';
+import { DEFAULT_VAD_SETTINGS, type VadSettings } from '../contract/engines/engine.ts';
+import { seededRandom } from '../kit/math/seeded-random.ts';
 import type { AudioFormat } from './audio-format.ts';
 import { Listener, type ListenerEvent, type Turn } from './listener.ts';
 import { TurnDropped } from './turn-audio.ts';

@@ -7,13 +7,13 @@ import {
   Gate,
   randomScript,
   type ScriptedVadEvent,
-} from '../../test/support/fake-vad-engine.ts';
-import { joined } from '../../test/support/sample-runs.ts';
+} from '../../test/doubles/fake-vad-engine.ts';
+import { joined } from '../../tools/harness/media/sample-runs.ts';
 import { decodeToFloat32 } from '../audio/codec.ts';
 import { Resampler } from '../audio/resampler.ts';
-import type { Float32Samples } from '../contract/audio.ts';
-import type { VadSettings } from '../contract/engine.ts';
-import { seededRandom } from '../kit/seeded-random.ts';
+import type { Float32Samples } from '../contract/engines/audio.ts';
+import type { VadSettings } from '../contract/engines/engine.ts';
+import { seededRandom } from '../kit/math/seeded-random.ts';
 import { type AudioFormat, sampleBytes } from './audio-format.ts';
 import { Listener, type ListenerEvent, type Turn } from './listener.ts';
 import { TurnDropped } from './turn-audio.ts';

@@ -1,25 +1,25 @@
 /** With the real detector and real speech: the listener adds nothing to its edges and takes nothing away. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventsOf } from '../../test/cases/vad-engine.cases.ts';
-import { noMetrics, silentLog } from '../../test/support/doubles.ts';
-import { settled } from '../../test/support/fake-vad-engine.ts';
-import { joined, withNoise } from '../../test/support/sample-runs.ts';
-import { SPOKEN_RATE_HZ, silence, speak } from '../../test/support/spoken.ts';
+import { eventsOf } from '../../test/contract/vad-engine.cases.ts';
+import { settled } from '../../test/doubles/fake-vad-engine.ts';
+import { noMetrics, silentLog } from '../../tools/harness/doubles/doubles.ts';
+import { joined, withNoise } from '../../tools/harness/media/sample-runs.ts';
+import { SPOKEN_RATE_HZ, silence, speak } from '../../tools/harness/media/spoken.ts';
 import { decodeToFloat32, encodeAudio } from '../audio/codec.ts';
 import { Resampler } from '../audio/resampler.ts';
-import { loadConfig } from '../config.ts';
-import type { Float32Samples } from '../contract/audio.ts';
+import { loadConfig } from '../config/config.ts';
+import type { Float32Samples } from '../contract/engines/audio.ts';
 import {
   DEFAULT_VAD_SETTINGS,
   type VadEngine,
   type VadEvent,
   type VadSettings,
   type VadStream,
-} from '../contract/engine.ts';
-import { openVad } from '../engines/silero/silero-engine.ts';
-import { initial, next, type VadState } from '../engines/silero/vad-machine.ts';
-import { seededRandom } from '../kit/seeded-random.ts';
+} from '../contract/engines/engine.ts';
+import { openVad } from '../engines/silero/host/engine.ts';
+import { initial, next, type VadState } from '../engines/silero/host/vad-machine.ts';
+import { seededRandom } from '../kit/math/seeded-random.ts';
 import { DETECTOR_REACH_MS } from './detector-reach.ts';
 import { Listener, type ListenerEvent, type Turn } from './listener.ts';
 

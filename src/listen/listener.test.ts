@@ -5,9 +5,14 @@ import {
   Gate,
   type ScriptedVadEvent,
   settled,
-} from '../../test/support/fake-vad-engine.ts';
+} from '../../test/doubles/fake-vad-engine.ts';
 import { decodeToFloat32 } from '../audio/codec.ts';
-import { DEFAULT_VAD_SETTINGS, type VadEngine, type VadEvent, type VadSettings } from '../contract/engine.ts';
+import {
+  DEFAULT_VAD_SETTINGS,
+  type VadEngine,
+  type VadEvent,
+  type VadSettings,
+} from '../contract/engines/engine.ts';
 import type { AudioFormat } from './audio-format.ts';
 import { Listener, type ListenerEvent, type Turn } from './listener.ts';
 import { TurnAudio, TurnDropped } from './turn-audio.ts';

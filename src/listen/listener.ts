@@ -3,8 +3,8 @@
  * done when is said by `turn-machine.ts`; here it is done.
  */
 
-import type { VadEngine, VadEvent, VadSettings } from '../contract/engine.ts';
-import { type Id, newId } from '../contract/id.ts';
+import { type Id, newId } from '../contract/core/id.ts';
+import type { VadEngine, VadEvent, VadSettings } from '../contract/engines/engine.ts';
 import { type AudioFormat, sameFormat } from './audio-format.ts';
 import { AudioRun } from './audio-run.ts';
 import { DetectorFeed } from './detector-feed.ts';

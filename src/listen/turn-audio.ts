@@ -2,8 +2,8 @@
 
 import { decodeToFloat32 } from '../audio/codec.ts';
 import { Resampler } from '../audio/resampler.ts';
-import { LISTEN_RATE_HZ } from '../contract/audio.ts';
-import type { HeardAudio } from '../contract/engine.ts';
+import { LISTEN_RATE_HZ } from '../contract/engines/audio.ts';
+import type { HeardAudio } from '../contract/engines/engine.ts';
 import type { AudioFormat } from './audio-format.ts';
 import { AudioRun } from './audio-run.ts';
 

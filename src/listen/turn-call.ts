@@ -1,4 +1,4 @@
-import type { Calls } from '../contract/calls.ts';
+import type { Calls } from '../contract/accounts/calls.ts';
 import type { TranscriptionTally } from '../usage/call-tally.ts';
 
 /**

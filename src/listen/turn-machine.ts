@@ -2,7 +2,7 @@
  * When a turn begins and ends. Pure: facts in, orders out. The table is docs/states/turn.md.
  */
 
-import type { VadEvent } from '../contract/engine.ts';
+import type { VadEvent } from '../contract/engines/engine.ts';
 
 export type TurnState =
   /** Turns end when the client says so. */

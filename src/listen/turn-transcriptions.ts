@@ -1,17 +1,17 @@
 /** Transcriptions of turns: runs the engine for each, a call that is billed (spec 4.7, rule 9; spec 1, logged rows). */
 
-import type { Caller } from '../contract/caller.ts';
-import type { HeardAudio, Transcript, TranscriptionTask } from '../contract/engine.ts';
-import type { Id } from '../contract/id.ts';
+import type { Caller } from '../contract/accounts/caller.ts';
+import type { EndpointLabel } from '../contract/accounts/usage.ts';
+import type { Id } from '../contract/core/id.ts';
+import type { TracePlace } from '../contract/core/tracer.ts';
+import type { HeardAudio, Transcript, TranscriptionTask } from '../contract/engines/engine.ts';
 import type { Slots } from '../contract/plugin.ts';
-import type { TracePlace } from '../contract/tracer.ts';
-import type { EndpointLabel } from '../contract/usage.ts';
-import { requireModel } from '../http/model-routes.ts';
-import { aborted } from '../kit/aborted.ts';
-import { noteFailure } from '../kit/note-failure.ts';
-import { Runs } from '../kit/runs.ts';
-import { inSpan } from '../kit/spans.ts';
-import { untilAborted } from '../kit/until-aborted.ts';
+import { requireModel } from '../http/routes/models.ts';
+import { aborted } from '../kit/async/aborted.ts';
+import { Runs } from '../kit/async/task-group.ts';
+import { untilAborted } from '../kit/async/until-aborted.ts';
+import { noteFailure } from '../kit/logging/note-failure.ts';
+import { inSpan } from '../kit/logging/spans.ts';
 import { TranscriptionTally } from '../usage/call-tally.ts';
 import type { Turn } from './listener.ts';
 import { TurnDropped } from './turn-audio.ts';

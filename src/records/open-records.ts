@@ -1,7 +1,7 @@
-import type { DatabaseSettings } from '../contract/settings.ts';
-import { openPostgres } from './postgres-records.ts';
-import type { Records } from './records.ts';
-import { openSqlite } from './sqlite-records.ts';
+import type { DatabaseSettings } from '../contract/core/settings.ts';
+import { openPostgres } from './dialects/postgres-records.ts';
+import { openSqlite } from './dialects/sqlite-records.ts';
+import type { Records } from './schema/records.ts';
 
 /**
  * Opens the database that DATABASE_URL or DATA_DIR names and brings its tables up to date.

@@ -1,6 +1,6 @@
 import { Redis, type RedisOptions } from 'ioredis';
-import { StartError } from '../contract/error.ts';
-import type { Secret } from '../contract/secret.ts';
+import { StartError } from '../contract/core/error.ts';
+import type { Secret } from '../contract/core/secret.ts';
 
 export type { Redis } from 'ioredis';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { RecordingLogger } from '../../test/support/recording-logger.ts';
-import type { CodeContainer } from '../contract/code-runner.ts';
+import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
+import type { CodeContainer } from '../contract/engines/code-runner.ts';
 import { type CodeRunnerOptions, codeRunner, type OpenCodeRunner } from './code-runner.ts';
 
 const never = new AbortController().signal;
@@ -165,7 +165,7 @@ bad`;
 
 describe('turns', () => {
   // A process that needs no Python: what matters is who has one.
-  const entry = join(import.meta.dirname, '../../test/support/escaped-python.ts');
+  const entry = join(import.meta.dirname, '../../test/harness/escaped-python.ts');
 
   test('an abort ends the program, and the next call has a new interpreter', async () => {
     const container = ownRunner({ entry }).open('org');

@@ -1,10 +1,10 @@
 /** Runs programs in Python, each container in a process of its own (docs/decisions/code-interpreter.md). */
 
-import type { CodeContainer, CodeRun, CodeRunner } from '../contract/code-runner.ts';
-import { ServiceError, shuttingDown } from '../contract/error.ts';
-import type { Logger } from '../contract/logger.ts';
-import { aborted } from '../kit/aborted.ts';
-import { Turns } from '../kit/turns.ts';
+import { ServiceError, shuttingDown } from '../contract/core/error.ts';
+import type { Logger } from '../contract/core/logger.ts';
+import type { CodeContainer, CodeRun, CodeRunner } from '../contract/engines/code-runner.ts';
+import { aborted } from '../kit/async/aborted.ts';
+import { Turns } from '../kit/limits/fair-semaphore.ts';
 import type { EndReason, ProgramEnd, PythonLimits, PythonProcess } from './python-process.ts';
 import { PythonReserve } from './python-reserve.ts';
 import { MOST_CODE_CHARACTERS, MOST_LOG_BYTES } from './sandbox-protocol.ts';

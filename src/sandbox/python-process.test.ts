@@ -1,10 +1,10 @@
 import { readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { isRunning } from '../kit/process-place.ts';
+import { isRunning } from '../kit/process/host-id.ts';
 import { PythonProcess, type PythonProcessOptions } from './python-process.ts';
 
-const ESCAPED = join(import.meta.dirname, '../../test/support/escaped-python.ts');
+const ESCAPED = join(import.meta.dirname, '../../test/harness/escaped-python.ts');
 
 /** A process whose program has broken out of Python already. */
 async function escaped(options: Partial<PythonProcessOptions> = {}): Promise<PythonProcess> {

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import type { FileSink, Subprocess } from 'bun';
-import { residentBytes } from '../kit/resident-bytes.ts';
+import { residentBytes } from '../kit/process/resident-memory.ts';
 import { type FromPython, lineOf, MOST_LOG_BYTES } from './sandbox-protocol.ts';
 
 const ENTRY = join(import.meta.dirname, 'python-worker.ts');

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { isRunning } from '../kit/process-place.ts';
+import { isRunning } from '../kit/process/host-id.ts';
 import type { PythonProcess } from './python-process.ts';
 import { PythonReserve } from './python-reserve.ts';
 
-const entry = join(import.meta.dirname, '../../test/support/escaped-python.ts');
+const entry = join(import.meta.dirname, '../../test/harness/escaped-python.ts');
 
 function reserve(idleMs?: number): PythonReserve {
   const own = new PythonReserve({ timeMs: 10_000, heapBytes: 2 ** 26, entry }, idleMs);

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { type AskedSearch, fakeSearxng, searxngAnswer } from '../../test/support/fake-searxng.ts';
-import { Secret } from '../contract/secret.ts';
-import type { WebSearchSettings } from '../contract/settings.ts';
+import { type AskedSearch, fakeSearxng, searxngAnswer } from '../../test/doubles/fake-searxng.ts';
+import { Secret } from '../contract/core/secret.ts';
+import type { WebSearchSettings } from '../contract/core/settings.ts';
 import { searxngSearch } from './searxng-search.ts';
 
 const never = new AbortController().signal;

@@ -1,9 +1,9 @@
 /** Web search by a SearXNG server: GET /search?format=json (its "Search API"). */
 
-import { ServiceError } from '../contract/error.ts';
-import type { WebSearchSettings } from '../contract/settings.ts';
-import type { FoundPage, SearchQuery, WebSearch } from '../contract/web-search.ts';
-import { isRecord } from '../kit/is-record.ts';
+import { ServiceError } from '../contract/core/error.ts';
+import type { WebSearchSettings } from '../contract/core/settings.ts';
+import type { FoundPage, SearchQuery, WebSearch } from '../contract/engines/web-search.ts';
+import { isRecord } from '../kit/validation/is-record.ts';
 
 /** Longest answer that is read, in bytes. */
 const MOST_ANSWER_BYTES = 1024 * 1024;

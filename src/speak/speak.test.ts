@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { FakeTtsEngine } from '../../test/support/fake-tts-engine.ts';
-import { ManualClock } from '../../test/support/manual-clock.ts';
-import { spokenVoice } from '../../test/support/spoken-voice.ts';
-import type { TtsEngine } from '../contract/engine.ts';
+import { FakeTtsEngine } from '../../test/doubles/fake-tts-engine.ts';
+import { spokenVoice } from '../../test/media/spoken-voice.ts';
+import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
+import type { TtsEngine } from '../contract/engines/engine.ts';
 import { type SpeakRequest, speak } from './speak.ts';
 
 const never = new AbortController().signal;

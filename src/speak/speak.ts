@@ -3,9 +3,9 @@
 import { float32ToInt16 } from '../audio/codec.ts';
 import { Resampler } from '../audio/resampler.ts';
 import { splitSentences } from '../audio/sentences.ts';
-import { type Float32Samples, type Int16Samples, SPEECH_RATE_HZ } from '../contract/audio.ts';
-import type { Clock } from '../contract/clock.ts';
-import type { SynthesisRequest, TtsEngine } from '../contract/engine.ts';
+import type { Clock } from '../contract/core/clock.ts';
+import { type Float32Samples, type Int16Samples, SPEECH_RATE_HZ } from '../contract/engines/audio.ts';
+import type { SynthesisRequest, TtsEngine } from '../contract/engines/engine.ts';
 import { Playback } from '../kit/playback.ts';
 
 /** What to say and for whom; `text` may have any length. */

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { FakeTtsEngine, type FakeTtsOptions } from '../../test/support/fake-tts-engine.ts';
-import { ManualClock } from '../../test/support/manual-clock.ts';
-import { RecordedCalls, type RecordedCallsOptions } from '../../test/support/recorded-calls.ts';
-import { spokenVoice } from '../../test/support/spoken-voice.ts';
-import type { TtsEngine } from '../contract/engine.ts';
-import { invalidRequest, ServiceError } from '../contract/error.ts';
+import { FakeTtsEngine, type FakeTtsOptions } from '../../test/doubles/fake-tts-engine.ts';
+import { RecordedCalls, type RecordedCallsOptions } from '../../test/harness/recorded-calls.ts';
+import { spokenVoice } from '../../test/media/spoken-voice.ts';
+import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
+import { invalidRequest, ServiceError } from '../contract/core/error.ts';
+import type { TtsEngine } from '../contract/engines/engine.ts';
 import { type BegunSpeech, SpeechAnswers, type SpokenRequest } from './speech-answers.ts';
 import type { StoredVoices } from './stored-voices.ts';
 

@@ -1,15 +1,15 @@
 /** Speech that answers requests: billed calls, whose audio leaves at the pace of its reader (spec 4.3, 4.9). */
 
 import { Resampler } from '../audio/resampler.ts';
-import { type Int16Samples, SPEECH_RATE_HZ } from '../contract/audio.ts';
-import type { Caller } from '../contract/caller.ts';
-import { type ErrorKind, invalidRequest, ServiceError } from '../contract/error.ts';
-import { mayBeId } from '../contract/id.ts';
+import type { Caller } from '../contract/accounts/caller.ts';
+import type { EndpointLabel } from '../contract/accounts/usage.ts';
+import { type ErrorKind, invalidRequest, ServiceError } from '../contract/core/error.ts';
+import { mayBeId } from '../contract/core/id.ts';
+import { type Int16Samples, SPEECH_RATE_HZ } from '../contract/engines/audio.ts';
+import type { SpokenVoice } from '../contract/engines/spoken-voice.ts';
 import type { Slots } from '../contract/plugin.ts';
-import type { SpokenVoice } from '../contract/spoken-voice.ts';
-import type { EndpointLabel } from '../contract/usage.ts';
-import { requireModel } from '../http/model-routes.ts';
-import { type OpenRequest, OpenRequests } from '../kit/open-requests.ts';
+import { requireModel } from '../http/routes/models.ts';
+import { type OpenRequest, OpenRequests } from '../kit/limits/open-requests.ts';
 import { SpeechTally } from '../usage/call-tally.ts';
 import { type SpeakRequest, speak } from './speak.ts';
 import type { StoredVoices } from './stored-voices.ts';

@@ -1,12 +1,12 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { chunks } from '../../test/cases/blob-store.cases.ts';
-import { voiceRecord } from '../../test/cases/voice-store.cases.ts';
-import { ManualClock } from '../../test/support/manual-clock.ts';
-import { tempDir } from '../../test/support/temp-dir.ts';
+import { chunks } from '../../test/contract/blob-store.cases.ts';
+import { voiceRecord } from '../../test/contract/voice-store.cases.ts';
+import { tempDir } from '../../test/harness/temp-dir.ts';
+import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 import { openDiskBlobs } from '../blobs/disk-blobs.ts';
-import { clipBlob } from '../contract/voice-store.ts';
-import { openSqlite } from '../records/sqlite-records.ts';
-import { voiceStore } from '../records/voice-store.ts';
+import { clipBlob } from '../contract/stores/voice-store.ts';
+import { openSqlite } from '../records/dialects/sqlite-records.ts';
+import { voiceStore } from '../records/stores/voice-store.ts';
 import { StoredVoices } from './stored-voices.ts';
 
 const never = new AbortController().signal;

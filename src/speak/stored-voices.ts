@@ -1,7 +1,7 @@
-import type { BlobStore } from '../contract/blob-store.ts';
-import { ServiceError } from '../contract/error.ts';
-import { type SpokenVoice, voiceDeleted } from '../contract/spoken-voice.ts';
-import { clipBlob, type VoiceRecord, type VoiceStore } from '../contract/voice-store.ts';
+import { ServiceError } from '../contract/core/error.ts';
+import { type SpokenVoice, voiceDeleted } from '../contract/engines/spoken-voice.ts';
+import type { BlobStore } from '../contract/stores/blob-store.ts';
+import { clipBlob, type VoiceRecord, type VoiceStore } from '../contract/stores/voice-store.ts';
 
 export interface StoredVoicesParts {
   readonly voices: Pick<VoiceStore, 'get'>;

@@ -1,6 +1,6 @@
-import type { TracingSettings } from '../contract/settings.ts';
-import type { Tracer } from '../contract/tracer.ts';
-import { noTracer } from '../kit/spans.ts';
+import type { TracingSettings } from '../contract/core/settings.ts';
+import type { Tracer } from '../contract/core/tracer.ts';
+import { noTracer } from '../kit/logging/spans.ts';
 import type { OtlpTracerParts } from './otlp-tracer.ts';
 
 export interface Tracing {

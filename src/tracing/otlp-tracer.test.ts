@@ -1,12 +1,12 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ManualClock } from '../../test/support/manual-clock.ts';
-import { metricValue } from '../../test/support/metric-values.ts';
-import { attributeOf, startOtlpReceiver, treeOf } from '../../test/support/otlp-receiver.ts';
-import { RecordingLogger } from '../../test/support/recording-logger.ts';
-import { ServiceError } from '../contract/error.ts';
-import { Secret } from '../contract/secret.ts';
-import { createMetrics } from '../http/metrics.ts';
-import { inSpan, noTracer } from '../kit/spans.ts';
+import { attributeOf, startOtlpReceiver, treeOf } from '../../test/doubles/otlp-receiver.ts';
+import { metricValue } from '../../test/harness/metric-values.ts';
+import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
+import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
+import { ServiceError } from '../contract/core/error.ts';
+import { Secret } from '../contract/core/secret.ts';
+import { inSpan, noTracer } from '../kit/logging/spans.ts';
+import { createMetrics } from '../metrics/registry.ts';
 import { openTracing } from './open-tracing.ts';
 
 const CALLER = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7';

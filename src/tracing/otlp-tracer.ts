@@ -10,10 +10,10 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import type { Clock } from '../contract/clock.ts';
-import { ServiceError } from '../contract/error.ts';
-import type { TracingSettings } from '../contract/settings.ts';
-import type { Span, SpanStart, Tracer } from '../contract/tracer.ts';
+import type { Clock } from '../contract/core/clock.ts';
+import { ServiceError } from '../contract/core/error.ts';
+import type { TracingSettings } from '../contract/core/settings.ts';
+import type { Span, SpanStart, Tracer } from '../contract/core/tracer.ts';
 import { contextOf, placeOf } from './trace-place.ts';
 import { WatchedExporter, type WatchedExporterParts } from './watched-exporter.ts';
 

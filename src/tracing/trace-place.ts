@@ -1,7 +1,7 @@
 /** Places in traces as `traceparent` writes them (W3C Trace Context, 3.2). */
 
 import { isSpanContextValid, type SpanContext } from '@opentelemetry/api';
-import type { TracePlace } from '../contract/tracer.ts';
+import type { TracePlace } from '../contract/core/tracer.ts';
 
 const VERSION = '00';
 /** A later version may have more behind a dash. */

@@ -1,6 +1,6 @@
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
-import type { Logger } from '../contract/logger.ts';
-import type { Counter, Metrics } from '../contract/metrics.ts';
+import type { Logger } from '../contract/core/logger.ts';
+import type { Counter, Metrics } from '../contract/core/metrics.ts';
 
 export interface WatchedExporterParts {
   readonly exporter: SpanExporter;

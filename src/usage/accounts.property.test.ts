@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import type { KyselyPlugin } from 'kysely';
 import { expect, it } from 'vitest';
-import { sharedAccounts, speechCall } from '../../test/support/usage-parts.ts';
-import { CREDIT_ACCOUNTS } from '../contract/accounts-store.ts';
-import type { OpenCall } from '../contract/calls.ts';
-import type { Id } from '../contract/id.ts';
+import { sharedAccounts, speechCall } from '../../tools/harness/doubles/usage-parts.ts';
+import { CREDIT_ACCOUNTS } from '../contract/accounts/accounts-store.ts';
+import type { OpenCall } from '../contract/accounts/calls.ts';
+import type { Id } from '../contract/core/id.ts';
 
 /** Lets a process die between any two statements: from then on it does nothing any more. */
 class Life implements KyselyPlugin {

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { noCallLimits } from '../../test/support/doubles.ts';
-import { metricValue } from '../../test/support/metric-values.ts';
-import { SPEECH_PRICE, sharedAccounts, speechCall } from '../../test/support/usage-parts.ts';
-import type { CallJournal } from '../contract/accounts-store.ts';
-import { ServiceError } from '../contract/error.ts';
-import { createMetrics } from '../http/metrics.ts';
+import { metricValue } from '../../test/harness/metric-values.ts';
+import { noCallLimits } from '../../tools/harness/doubles/doubles.ts';
+import { SPEECH_PRICE, sharedAccounts, speechCall } from '../../tools/harness/doubles/usage-parts.ts';
+import type { CallJournal } from '../contract/accounts/accounts-store.ts';
+import { ServiceError } from '../contract/core/error.ts';
+import { createMetrics } from '../metrics/registry.ts';
 import { Accounts } from './accounts.ts';
 import { CallBooks } from './call-books.ts';
 import { creditNumber } from './credit-amounts.ts';

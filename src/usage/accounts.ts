@@ -1,10 +1,10 @@
-import type { CallJournal, JournalCall, MicroCredits } from '../contract/accounts-store.ts';
-import type { CallOpening, Calls, Consumed, OpenCall } from '../contract/calls.ts';
-import type { Clock } from '../contract/clock.ts';
-import type { CallLimits } from '../contract/limits.ts';
-import type { Logger } from '../contract/logger.ts';
-import type { Metrics } from '../contract/metrics.ts';
-import type { UsageStatus } from '../contract/usage.ts';
+import type { CallJournal, JournalCall, MicroCredits } from '../contract/accounts/accounts-store.ts';
+import type { CallOpening, Calls, Consumed, OpenCall } from '../contract/accounts/calls.ts';
+import type { CallLimits } from '../contract/accounts/limits.ts';
+import type { UsageStatus } from '../contract/accounts/usage.ts';
+import type { Clock } from '../contract/core/clock.ts';
+import type { Logger } from '../contract/core/logger.ts';
+import type { Metrics } from '../contract/core/metrics.ts';
 import { unixSeconds } from '../kit/clock.ts';
 import { type CallBooks, rowOf } from './call-books.ts';
 import { creditNumber, creditText } from './credit-amounts.ts';

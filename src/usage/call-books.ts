@@ -1,10 +1,10 @@
-import type { CallJournal, JournalCall, MicroCredits } from '../contract/accounts-store.ts';
-import type { CallOpening, Consumed, JobBill, JobCall } from '../contract/calls.ts';
-import type { Clock } from '../contract/clock.ts';
-import { ServiceError } from '../contract/error.ts';
-import { type Id, newId } from '../contract/id.ts';
-import type { Logger } from '../contract/logger.ts';
-import type { UsageStatus } from '../contract/usage.ts';
+import type { CallJournal, JournalCall, MicroCredits } from '../contract/accounts/accounts-store.ts';
+import type { CallOpening, Consumed, JobBill, JobCall } from '../contract/accounts/calls.ts';
+import type { UsageStatus } from '../contract/accounts/usage.ts';
+import type { Clock } from '../contract/core/clock.ts';
+import { ServiceError } from '../contract/core/error.ts';
+import { type Id, newId } from '../contract/core/id.ts';
+import type { Logger } from '../contract/core/logger.ts';
 import { unixSeconds } from '../kit/clock.ts';
 import { creditText } from './credit-amounts.ts';
 import { chargeOf, costOf, type FindPrice } from './prices.ts';

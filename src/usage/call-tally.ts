@@ -1,11 +1,11 @@
 /** The usage row of each speech (spec 4.3, rule 3) and of each transcription (spec 4.7, rule 9), whoever asked for it. */
 
-import { LISTEN_RATE_HZ, SPEECH_RATE_HZ } from '../contract/audio.ts';
-import type { Caller } from '../contract/caller.ts';
-import type { CallOpening, Calls, Consumed, OpenCall } from '../contract/calls.ts';
-import type { Transcript, TranscriptionEvent, TranscriptionTask } from '../contract/engine.ts';
-import type { EndpointLabel, UsageStatus } from '../contract/usage.ts';
-import { characterTokens, heardTokens, textTokens } from '../kit/token-estimate.ts';
+import type { Caller } from '../contract/accounts/caller.ts';
+import type { CallOpening, Calls, Consumed, OpenCall } from '../contract/accounts/calls.ts';
+import type { EndpointLabel, UsageStatus } from '../contract/accounts/usage.ts';
+import { LISTEN_RATE_HZ, SPEECH_RATE_HZ } from '../contract/engines/audio.ts';
+import type { Transcript, TranscriptionEvent, TranscriptionTask } from '../contract/engines/engine.ts';
+import { characterTokens, heardTokens, textTokens } from '../kit/text/token-estimate.ts';
 
 /** Audio codecs of speech models make 12.5 to 50 tokens a second; billing is the same for every engine. */
 const TOKENS_PER_SECOND = 25;

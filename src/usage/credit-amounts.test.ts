@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { MOST_GRANTED } from '../contract/accounts-store.ts';
+import { MOST_GRANTED } from '../contract/accounts/accounts-store.ts';
 import { creditNumber, creditText, parseCredits } from './credit-amounts.ts';
 
 test('every amount is written, read and shown as JSON without loss', () => {

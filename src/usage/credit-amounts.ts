@@ -1,7 +1,7 @@
 /** Credits as people and the wire write them. */
 
-import type { MicroCredits } from '../contract/accounts-store.ts';
-import { decimalText, scaledInteger } from '../kit/decimal.ts';
+import type { MicroCredits } from '../contract/accounts/accounts-store.ts';
+import { decimalText, scaledInteger } from '../kit/validation/decimal.ts';
 
 const PLACES = 6;
 

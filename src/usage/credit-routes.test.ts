@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { KEY_B, type TestApp, testApp } from '../../test/support/test-app.ts';
-import { SPEECH_PRICE, speechCall } from '../../test/support/usage-parts.ts';
+import { KEY_B, type TestApp, testApp } from '../../test/harness/test-app.ts';
+import { SPEECH_PRICE, speechCall } from '../../tools/harness/doubles/usage-parts.ts';
 
 let service: TestApp;
 beforeEach(() => {

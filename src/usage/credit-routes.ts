@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia, t } from 'elysia';
-import type { CreditStore } from '../contract/accounts-store.ts';
-import { callerOf } from '../http/caller.ts';
-import { readQuery } from '../http/query.ts';
-import { ErrorSchema } from '../http/schemas.ts';
+import type { CreditStore } from '../contract/accounts/accounts-store.ts';
+import { ErrorSchema } from '../http/openapi/schemas.ts';
+import { readQuery } from '../http/request/query.ts';
+import { callerOf } from '../http/security/caller.ts';
 import { creditNumber } from './credit-amounts.ts';
 
 // TypeBox's own numbers: Elysia's would also be documented as text.

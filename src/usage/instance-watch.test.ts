@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { callerOf, sharedAccounts, speechCall } from '../../test/support/usage-parts.ts';
+import { callerOf, sharedAccounts, speechCall } from '../../tools/harness/doubles/usage-parts.ts';
 import { type InstanceWatch, SILENT_S } from './instance-watch.ts';
 
 let shared: ReturnType<typeof sharedAccounts>;

@@ -1,8 +1,8 @@
-import type { CallJournal, Instance } from '../contract/accounts-store.ts';
-import type { Clock } from '../contract/clock.ts';
-import type { Logger } from '../contract/logger.ts';
+import type { CallJournal, Instance } from '../contract/accounts/accounts-store.ts';
+import type { Clock } from '../contract/core/clock.ts';
+import type { Logger } from '../contract/core/logger.ts';
 import { unixSeconds } from '../kit/clock.ts';
-import { FailureLog } from '../kit/failure-log.ts';
+import { FailureLog } from '../kit/logging/failure-log.ts';
 import type { Accounts } from './accounts.ts';
 import type { CallBooks } from './call-books.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { sharedAccounts, speechCall } from '../../test/support/usage-parts.ts';
-import { createMetrics } from '../http/metrics.ts';
+import { sharedAccounts, speechCall } from '../../tools/harness/doubles/usage-parts.ts';
+import { createMetrics } from '../metrics/registry.ts';
 
 let shared: ReturnType<typeof sharedAccounts>;
 beforeEach(() => {

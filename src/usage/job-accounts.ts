@@ -1,5 +1,5 @@
-import type { CallOpening, JobBill, JobCall, JobCalls } from '../contract/calls.ts';
-import type { UsageRecord } from '../contract/usage.ts';
+import type { CallOpening, JobBill, JobCall, JobCalls } from '../contract/accounts/calls.ts';
+import type { UsageRecord } from '../contract/accounts/usage.ts';
 import type { CallBooks } from './call-books.ts';
 import type { RowMetrics } from './row-metrics.ts';
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { sharedAccounts, speechCall } from '../../test/support/usage-parts.ts';
-import type { LineBill } from '../contract/calls.ts';
-import { createMetrics } from '../http/metrics.ts';
-import { lineBills } from '../records/line-bills.ts';
+import { sharedAccounts, speechCall } from '../../tools/harness/doubles/usage-parts.ts';
+import type { LineBill } from '../contract/accounts/calls.ts';
+import { createMetrics } from '../metrics/registry.ts';
+import { lineBills } from '../records/stores/line-bills.ts';
 
 let shared: ReturnType<typeof sharedAccounts>;
 beforeEach(async () => {

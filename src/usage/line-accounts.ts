@@ -1,4 +1,4 @@
-import type { CallOpening, LineBill, LineCalls, OpenCall } from '../contract/calls.ts';
+import type { CallOpening, LineBill, LineCalls, OpenCall } from '../contract/accounts/calls.ts';
 import type { CallBooks } from './call-books.ts';
 import type { RowMetrics } from './row-metrics.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { MOST_GRANTED } from '../contract/accounts-store.ts';
-import type { Price } from '../contract/prices.ts';
+import { MOST_GRANTED } from '../contract/accounts/accounts-store.ts';
+import type { Price } from '../contract/accounts/prices.ts';
 import { chargeOf, costOf, priceList } from './prices.ts';
 
 const FREE: Price = {

@@ -1,7 +1,7 @@
-import { type MicroCredits, MOST_GRANTED } from '../contract/accounts-store.ts';
-import type { Consumption } from '../contract/calls.ts';
-import type { PicoCredits, Price } from '../contract/prices.ts';
-import type { UsageStatus } from '../contract/usage.ts';
+import { type MicroCredits, MOST_GRANTED } from '../contract/accounts/accounts-store.ts';
+import type { Consumption } from '../contract/accounts/calls.ts';
+import type { PicoCredits, Price } from '../contract/accounts/prices.ts';
+import type { UsageStatus } from '../contract/accounts/usage.ts';
 
 /** Finds the price of a call; undefined when it is free. */
 export type FindPrice = (call: Pick<Price, 'endpoint' | 'model'>) => Price | undefined;

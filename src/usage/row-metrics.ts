@@ -1,5 +1,5 @@
-import type { Metrics } from '../contract/metrics.ts';
-import type { UsageRecord } from '../contract/usage.ts';
+import type { UsageRecord } from '../contract/accounts/usage.ts';
+import type { Metrics } from '../contract/core/metrics.ts';
 
 /** Counts usage rows as they are written. */
 export interface RowMetrics {

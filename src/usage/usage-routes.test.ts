@@ -1,8 +1,8 @@
 import OpenAI from 'openai';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { KEY_B, type TestApp, testApp } from '../../test/support/test-app.ts';
-import { newId } from '../contract/id.ts';
-import type { UsageEntry } from '../contract/usage.ts';
+import { KEY_B, type TestApp, testApp } from '../../test/harness/test-app.ts';
+import type { UsageEntry } from '../contract/accounts/usage.ts';
+import { newId } from '../contract/core/id.ts';
 
 let service: TestApp;
 beforeEach(() => {

@@ -1,9 +1,9 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia, t } from 'elysia';
-import type { UsageReader, UsageRecord } from '../contract/usage.ts';
-import { callerOf } from '../http/caller.ts';
-import { pageIn, readQuery } from '../http/query.ts';
-import { ErrorSchema, UnixSeconds } from '../http/schemas.ts';
+import type { UsageReader, UsageRecord } from '../contract/accounts/usage.ts';
+import { ErrorSchema, UnixSeconds } from '../http/openapi/schemas.ts';
+import { pageIn, readQuery } from '../http/request/query.ts';
+import { callerOf } from '../http/security/caller.ts';
 
 // TypeBox's own numbers: Elysia's would also be documented as text.
 const Count = Type.Integer({ minimum: 0 });

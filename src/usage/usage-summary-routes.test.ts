@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { KEY_B, type TestApp, testApp } from '../../test/support/test-app.ts';
-import { newId } from '../contract/id.ts';
-import type { UsageEntry } from '../contract/usage.ts';
+import { KEY_B, type TestApp, testApp } from '../../test/harness/test-app.ts';
+import type { UsageEntry } from '../contract/accounts/usage.ts';
+import { newId } from '../contract/core/id.ts';
 
 const DAY_MS = 86_400_000;
 const endpoint = '/v1/audio/speech';

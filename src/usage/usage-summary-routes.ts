@@ -1,10 +1,10 @@
 import { Type } from '@sinclair/typebox';
 import { Elysia, t } from 'elysia';
-import type { Clock } from '../contract/clock.ts';
-import type { UsageDay, UsageReader } from '../contract/usage.ts';
-import { callerOf } from '../http/caller.ts';
-import { integerIn, readQuery } from '../http/query.ts';
-import { ErrorSchema } from '../http/schemas.ts';
+import type { UsageDay, UsageReader } from '../contract/accounts/usage.ts';
+import type { Clock } from '../contract/core/clock.ts';
+import { ErrorSchema } from '../http/openapi/schemas.ts';
+import { integerIn, readQuery } from '../http/request/query.ts';
+import { callerOf } from '../http/security/caller.ts';
 import { creditNumber } from './credit-amounts.ts';
 
 const DAY_MS = 86_400_000;

@@ -1,14 +1,14 @@
 import { join, resolve } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Balancer, HAS_BALANCER, startBalancer } from '../support/balancer.ts';
-import { type SharedServers, startSharedServers } from '../support/batch-sites.ts';
-import { type LaunchedService, launchService, SERVICE_KEY } from '../support/launcher.ts';
-import { needs } from '../support/needs.ts';
-import { HAS_POSTGRES } from '../support/postgres.ts';
-import { HAS_PIP, pythonPackages } from '../support/python.ts';
-import { HAS_REDIS } from '../support/redis.ts';
-import { HAS_S3 } from '../support/s3.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { type SharedServers, startSharedServers } from '../../tools/harness/batches/batch-sites.ts';
+import { HAS_PIP, pythonPackages } from '../../tools/harness/clients/python.ts';
+import { type Balancer, HAS_BALANCER, startBalancer } from '../../tools/harness/servers/balancer.ts';
+import { HAS_POSTGRES } from '../../tools/harness/servers/postgres.ts';
+import { HAS_REDIS } from '../../tools/harness/servers/redis.ts';
+import { HAS_S3 } from '../../tools/harness/servers/s3.ts';
+import { type LaunchedService, launchService, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
+import { needs } from '../harness/needs.ts';
+import { tempDir } from '../harness/temp-dir.ts';
 
 /**
  * Two nodes with real models, over PostgreSQL, Redis and S3, behind a real HAProxy, are restarted one after the other while

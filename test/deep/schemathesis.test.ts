@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { SERVICE_KEY } from '../support/launcher.ts';
-import { needs } from '../support/needs.ts';
-import { HAS_PIP, pythonPackages } from '../support/python.ts';
-import { launchStubbedService, type StubbedService } from '../support/stubbed-service.ts';
+import { HAS_PIP, pythonPackages } from '../../tools/harness/clients/python.ts';
+import { SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
+import { launchStubbedService, type StubbedService } from '../../tools/harness/services/stubbed-service.ts';
+import { needs } from '../harness/needs.ts';
 
 /**
  * Every operation of the OpenAPI document with every check of Schemathesis, against the real process with all plugins.

@@ -2,10 +2,18 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type FakeSttUpstream, startFakeSttUpstream } from '../support/fake-stt-upstream.ts';
-import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
-import { type LaunchedService, launchService, OTHER_KEY, SERVICE_KEY } from '../support/launcher.ts';
-import { RealtimeClient } from '../support/realtime-client.ts';
+import { RealtimeClient } from '../../tools/harness/clients/realtime-client.ts';
+import {
+  type LaunchedService,
+  launchService,
+  OTHER_KEY,
+  SERVICE_KEY,
+} from '../../tools/harness/services/launcher.ts';
+import {
+  type FakeSttUpstream,
+  startFakeSttUpstream,
+} from '../../tools/harness/upstreams/fake-stt-upstream.ts';
+import { type FakeUpstream, startFakeUpstream } from '../../tools/harness/upstreams/fake-upstream.ts';
 
 /** Calls and credits of the real process, also when it is killed. */
 

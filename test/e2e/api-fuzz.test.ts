@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { fuzzApi } from '../support/api-fuzz.ts';
-import { type LaunchedService, launchService } from '../support/launcher.ts';
-import { needs } from '../support/needs.ts';
-import { HAS_PIP } from '../support/python.ts';
-import { launchStubbedService, type StubbedService } from '../support/stubbed-service.ts';
+import { fuzzApi } from '../../tools/harness/clients/api-fuzz.ts';
+import { HAS_PIP } from '../../tools/harness/clients/python.ts';
+import { type LaunchedService, launchService } from '../../tools/harness/services/launcher.ts';
+import { launchStubbedService, type StubbedService } from '../../tools/harness/services/stubbed-service.ts';
+import { needs } from '../harness/needs.ts';
 
 /**
  * Every JSON route of the real process, asked for what its own documentation offers, rightly and wrongly: no 500, no

@@ -1,6 +1,11 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type LaunchedService, launchService, NO_MODELS, SERVICE_KEY } from '../support/launcher.ts';
+import {
+  type LaunchedService,
+  launchService,
+  NO_MODELS,
+  SERVICE_KEY,
+} from '../../tools/harness/services/launcher.ts';
 
 /** Requests as bytes, against the real process: what no well-behaved client would send. */
 

@@ -1,14 +1,18 @@
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { type Balancer, HAS_BALANCER, startBalancer } from '../support/balancer.ts';
-import { type FakeUpstream, pcmAnswer, startFakeUpstream } from '../support/fake-upstream.ts';
+import { type Balancer, HAS_BALANCER, startBalancer } from '../../tools/harness/servers/balancer.ts';
 import {
   type LaunchedService,
   launchService,
   NO_RECOGNISER,
   SERVICE_KEY,
   speakStreamed,
-} from '../support/launcher.ts';
-import { needs } from '../support/needs.ts';
+} from '../../tools/harness/services/launcher.ts';
+import {
+  type FakeUpstream,
+  pcmAnswer,
+  startFakeUpstream,
+} from '../../tools/harness/upstreams/fake-upstream.ts';
+import { needs } from '../harness/needs.ts';
 
 /** Two real nodes behind the real HAProxy with docker/haproxy.cfg. */
 

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import OpenAI, { toFile } from 'openai';
 import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest';
-import type { FakeUpstream } from '../support/fake-upstream.ts';
+import { HAS_PIP, runPython } from '../../tools/harness/clients/python.ts';
 import {
   type LaunchedService,
   launchService,
@@ -10,11 +10,11 @@ import {
   NO_SPEAKER,
   OTHER_KEY,
   SERVICE_KEY,
-} from '../support/launcher.ts';
-import { needs } from '../support/needs.ts';
-import { HAS_PIP, runPython } from '../support/python.ts';
-import { startScriptedTextUpstream } from '../support/scripted-text-upstream.ts';
-import { tempDir } from '../support/temp-dir.ts';
+} from '../../tools/harness/services/launcher.ts';
+import type { FakeUpstream } from '../../tools/harness/upstreams/fake-upstream.ts';
+import { startScriptedTextUpstream } from '../../tools/harness/upstreams/scripted-text-upstream.ts';
+import { needs } from '../harness/needs.ts';
+import { tempDir } from '../harness/temp-dir.ts';
 
 /** OpenAI's own client, unmodified, against the real process: create, poll, download. */
 

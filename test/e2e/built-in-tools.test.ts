@@ -1,9 +1,19 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { chatChunk, eventText, portionAnswer, usageChunk } from '../support/fake-chat-upstream.ts';
-import { fakeSearxng, searxngAnswer } from '../support/fake-searxng.ts';
-import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
-import { type LaunchedService, launchService, NO_MODELS, SERVICE_KEY } from '../support/launcher.ts';
-import type { WireAnswer } from '../support/response-app.ts';
+import {
+  type LaunchedService,
+  launchService,
+  NO_MODELS,
+  SERVICE_KEY,
+} from '../../tools/harness/services/launcher.ts';
+import {
+  chatChunk,
+  eventText,
+  portionAnswer,
+  usageChunk,
+} from '../../tools/harness/upstreams/fake-chat-upstream.ts';
+import { type FakeUpstream, startFakeUpstream } from '../../tools/harness/upstreams/fake-upstream.ts';
+import { fakeSearxng, searxngAnswer } from '../doubles/fake-searxng.ts';
+import type { WireAnswer } from '../harness/response-app.ts';
 
 /** Tools that the real process runs by itself, for a model that calls them as it is told. */
 

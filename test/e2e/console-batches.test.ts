@@ -1,15 +1,20 @@
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
-import { createBatch, type ResultLine, uploadInput } from '../support/batch-service.ts';
+import { createBatch, type ResultLine, uploadInput } from '../../tools/harness/services/batch-service.ts';
+import {
+  type LaunchedService,
+  launchService,
+  NO_RECOGNISER,
+  NO_SPEAKER,
+} from '../../tools/harness/services/launcher.ts';
 import {
   consoleTests,
   expectAccessible,
   expectNoSidewaysScroll,
   PHONE_WIDTH,
   screenshot,
-} from '../support/console-browser.ts';
-import { type LaunchedService, launchService, NO_RECOGNISER, NO_SPEAKER } from '../support/launcher.ts';
+} from '../harness/console-browser.ts';
 
 /** The page of batches in a real browser, with the real model for embeddings and a language model that is away. */
 

@@ -8,7 +8,7 @@ import {
   EXAMPLE_SCHEMA,
   NEW_FORM,
 } from '../../web/pages/responses/response-form.ts';
-import { needs } from '../support/needs.ts';
+import { needs } from '../harness/needs.ts';
 
 const BASE = 'http://127.0.0.1:8080/v1';
 const QUOTED = `It's "quoted" \\ and\nbroken, ünïcode 🦉 $API_KEY`;

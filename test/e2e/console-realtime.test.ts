@@ -4,8 +4,14 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { launchService, NO_MODELS, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
+import {
+  launchRealtimeService,
+  type RealtimeService,
+  silentPcm,
+  spokenPcm,
+} from '../../tools/harness/services/realtime-service.ts';
 import { wavFile } from '../../web/sound/wav.ts';
-import { transcriptWords } from '../reference/transcript-normalizer.ts';
 import {
   type ConsoleOptions,
   consoleTests,
@@ -13,15 +19,9 @@ import {
   expectNoSidewaysScroll,
   PHONE_WIDTH,
   screenshot,
-} from '../support/console-browser.ts';
-import { launchService, NO_MODELS, SERVICE_KEY } from '../support/launcher.ts';
-import { measureLoudness, microphoneOf, playedBy } from '../support/page-sound.ts';
-import {
-  launchRealtimeService,
-  type RealtimeService,
-  silentPcm,
-  spokenPcm,
-} from '../support/realtime-service.ts';
+} from '../harness/console-browser.ts';
+import { measureLoudness, microphoneOf, playedBy } from '../media/page-sound.ts';
+import { transcriptWords } from '../reference/transcript-normalizer.ts';
 
 /** The realtime page in a real browser, whose microphone plays a file over and over. */
 

@@ -2,6 +2,21 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import {
+  type LaunchedService,
+  launchService,
+  NO_RECOGNISER,
+  NO_SPEAKER,
+  SERVICE_KEY,
+} from '../../tools/harness/services/launcher.ts';
+import {
+  chatChunk,
+  eventText,
+  portionAnswer,
+  usageChunk,
+} from '../../tools/harness/upstreams/fake-chat-upstream.ts';
+import { type FakeUpstream, startFakeUpstream } from '../../tools/harness/upstreams/fake-upstream.ts';
+import { fakeSearxng, searxngAnswer } from '../doubles/fake-searxng.ts';
+import {
   type ConsoleOptions,
   consoleTests,
   expectAccessible,
@@ -9,17 +24,7 @@ import {
   type OpenConsole,
   PHONE_WIDTH,
   screenshot,
-} from '../support/console-browser.ts';
-import { chatChunk, eventText, portionAnswer, usageChunk } from '../support/fake-chat-upstream.ts';
-import { fakeSearxng, searxngAnswer } from '../support/fake-searxng.ts';
-import { type FakeUpstream, startFakeUpstream } from '../support/fake-upstream.ts';
-import {
-  type LaunchedService,
-  launchService,
-  NO_RECOGNISER,
-  NO_SPEAKER,
-  SERVICE_KEY,
-} from '../support/launcher.ts';
+} from '../harness/console-browser.ts';
 
 /** The playground of responses in a real browser, with the real language model, and one that does as it is told. */
 

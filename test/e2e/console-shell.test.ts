@@ -1,19 +1,19 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import {
-  consoleTests,
-  expectAccessible,
-  expectNoSidewaysScroll,
-  PHONE_WIDTH,
-  screenshot,
-} from '../support/console-browser.ts';
-import {
   type LaunchedService,
   launchService,
   NO_MODELS,
   OTHER_KEY,
   SERVICE_KEY,
-} from '../support/launcher.ts';
+} from '../../tools/harness/services/launcher.ts';
+import {
+  consoleTests,
+  expectAccessible,
+  expectNoSidewaysScroll,
+  PHONE_WIDTH,
+  screenshot,
+} from '../harness/console-browser.ts';
 
 /** The console's shell, and its pages about the organization, in a real browser. */
 

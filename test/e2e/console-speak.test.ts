@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import type { Download, Page } from 'playwright-core';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type LaunchedService, launchService } from '../../tools/harness/services/launcher.ts';
+import { spokenPcm } from '../../tools/harness/services/realtime-service.ts';
 import { readWav, wavFile } from '../../web/sound/wav.ts';
-import { transcriptWords } from '../reference/transcript-normalizer.ts';
 import {
   type ConsoleOptions,
   consoleTests,
@@ -11,10 +12,9 @@ import {
   HAS_CHROMIUM,
   PHONE_WIDTH,
   screenshot,
-} from '../support/console-browser.ts';
-import { type LaunchedService, launchService } from '../support/launcher.ts';
-import { durationOf, measureLoudness, playedBy } from '../support/page-sound.ts';
-import { spokenPcm } from '../support/realtime-service.ts';
+} from '../harness/console-browser.ts';
+import { durationOf, measureLoudness, playedBy } from '../media/page-sound.ts';
+import { transcriptWords } from '../reference/transcript-normalizer.ts';
 
 /** The page that speaks and hears, in a real browser and with real models. */
 

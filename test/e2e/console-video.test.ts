@@ -3,15 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
+import { launchService } from '../../tools/harness/services/launcher.ts';
+import { smallClip } from '../../tools/harness/services/video-service.ts';
 import {
   consoleTests,
   expectAccessible,
   expectNoSidewaysScroll,
   PHONE_WIDTH,
   screenshot,
-} from '../support/console-browser.ts';
-import { launchService } from '../support/launcher.ts';
-import { smallClip } from '../support/video-service.ts';
+} from '../harness/console-browser.ts';
 
 /** The page of videos in a real browser, with the embedded model: from a small clip to a segment that plays. */
 

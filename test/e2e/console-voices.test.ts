@@ -4,6 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, expect, test } from 'vitest';
+import { SPOKEN_RATE_HZ, silence, speak } from '../../tools/harness/media/spoken.ts';
+import {
+  type LaunchedService,
+  launchService,
+  NO_RECOGNISER,
+  NO_TEXT,
+} from '../../tools/harness/services/launcher.ts';
 import { READING_TEXTS } from '../../web/pages/voices/reading-texts.ts';
 import { MOST_CLIP_BYTES } from '../../web/pages/voices/voice-wire.ts';
 import { wavFile } from '../../web/sound/wav.ts';
@@ -14,10 +21,8 @@ import {
   expectNoSidewaysScroll,
   PHONE_WIDTH,
   screenshot,
-} from '../support/console-browser.ts';
-import { type LaunchedService, launchService, NO_RECOGNISER, NO_TEXT } from '../support/launcher.ts';
-import { durationOf, measureLoudness, microphoneOf, playedBy } from '../support/page-sound.ts';
-import { SPOKEN_RATE_HZ, silence, speak } from '../support/spoken.ts';
+} from '../harness/console-browser.ts';
+import { durationOf, measureLoudness, microphoneOf, playedBy } from '../media/page-sound.ts';
 
 /** The page of stored voices in a real browser, whose microphone plays somebody who reads. */
 

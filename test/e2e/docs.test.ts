@@ -7,9 +7,9 @@ import {
   HAS_CHROMIUM,
   PHONE_WIDTH,
   screenshot,
-} from '../support/console-browser.ts';
-import { needs } from '../support/needs.ts';
-import { testApp } from '../support/test-app.ts';
+} from '../harness/console-browser.ts';
+import { needs } from '../harness/needs.ts';
+import { testApp } from '../harness/test-app.ts';
 
 /** The guide in a real browser, without scripts. */
 

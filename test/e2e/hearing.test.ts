@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest';
-import { type Float32Samples, LISTEN_RATE_HZ } from '../../src/contract/audio.ts';
-import { recorded } from '../support/heard-audio.ts';
+import { type Float32Samples, LISTEN_RATE_HZ } from '../../src/contract/engines/audio.ts';
+import { wavFile } from '../../tools/harness/media/wav-files.ts';
 import {
   childrenOf,
   INFERENCE,
@@ -10,9 +10,9 @@ import {
   launchService,
   NO_TEXT,
   SERVICE_KEY,
-} from '../support/launcher.ts';
-import { recording } from '../support/recordings.ts';
-import { wavFile } from '../support/wav-files.ts';
+} from '../../tools/harness/services/launcher.ts';
+import { recorded } from '../media/heard-audio.ts';
+import { recording } from '../media/recordings.ts';
 
 /** The real process with the real recogniser, asked by the official SDK. */
 

@@ -1,6 +1,11 @@
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { type LaunchedService, launchService, NO_MODELS, SERVICE_KEY } from '../support/launcher.ts';
+import {
+  type LaunchedService,
+  launchService,
+  NO_MODELS,
+  SERVICE_KEY,
+} from '../../tools/harness/services/launcher.ts';
 
 /**
  * Clients that want in without a key, want to be taken for somebody else, or want to hold the service up, over sockets of

@@ -1,13 +1,13 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { tempDir } from '../support/temp-dir.ts';
+import { tempDir } from '../harness/temp-dir.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 
 /** Imports 4 MB; says on standard output when it has to build, and where the result lies. */
 const worker = `
-  import { imported } from '${join(root, 'src/engines/import-cache.ts')}';
+  import { imported } from '${join(root, 'src/engines/cache/import-cache.ts')}';
   const key = { sources: ['0'.repeat(64)], importer: 'fill', version: 1, provider: 'cpu' };
   const build = (dir) => Bun.write(dir + '/graph.onnx', new Uint8Array(4_000_000).fill(7));
   console.log(await imported(process.env.FETCH_DIR, key, build, { onBuild: () => console.log('building') }));

@@ -2,11 +2,16 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createBatch, retrieveBatch, uploadInput } from '../support/batch-service.ts';
-import { type FullService, launchFullService, TEXT_MODEL, voiceClip } from '../support/full-service.ts';
-import { OTHER_KEY, SERVICE_KEY } from '../support/launcher.ts';
-import { HAS_POSTGRES, type PostgresServer, startPostgres } from '../support/postgres.ts';
-import { extendClip, smallClip } from '../support/video-service.ts';
+import { HAS_POSTGRES, type PostgresServer, startPostgres } from '../../tools/harness/servers/postgres.ts';
+import { createBatch, retrieveBatch, uploadInput } from '../../tools/harness/services/batch-service.ts';
+import {
+  type FullService,
+  launchFullService,
+  TEXT_MODEL,
+  voiceClip,
+} from '../../tools/harness/services/full-service.ts';
+import { OTHER_KEY, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
+import { extendClip, smallClip } from '../../tools/harness/services/video-service.ts';
 
 /**
  * What one organization has does not exist for another: every id, at every place where an id can be written, is answered

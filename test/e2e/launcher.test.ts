@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { NO_MODELS } from '../support/launcher.ts';
+import { NO_MODELS } from '../../tools/harness/services/launcher.ts';
 
 const MAIN = resolve(import.meta.dirname, '../../src/main.ts');
 

@@ -4,16 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/kit/clock.ts';
-import { issueKey } from '../../src/kit/issue-key.ts';
-import { apiKeyStore } from '../../src/records/api-key-store.ts';
-import { openSqlite } from '../../src/records/sqlite-records.ts';
+import { issueKey } from '../../src/kit/keys/issue-key.ts';
+import { apiKeyStore } from '../../src/records/accounts/api-key-store.ts';
+import { openSqlite } from '../../src/records/dialects/sqlite-records.ts';
 import {
   LaunchError,
   type LaunchedService,
   type LaunchOptions,
   launchService,
   NO_MODELS,
-} from '../support/launcher.ts';
+} from '../../tools/harness/services/launcher.ts';
 
 const running: LaunchedService[] = [];
 const folders: string[] = [];
@@ -80,7 +80,7 @@ describe('start', () => {
 });
 
 describe('PLUGINS', () => {
-  const main = join(import.meta.dirname, '../support/slow-main.ts');
+  const main = join(import.meta.dirname, '../doubles/slow-main.ts');
 
   test.each([
     [undefined, 200, ['slow', 'extra']],
@@ -223,7 +223,7 @@ describe('stop', () => {
 });
 
 describe('while the engines load', () => {
-  const main = join(import.meta.dirname, '../support/loading-main.ts');
+  const main = join(import.meta.dirname, '../doubles/loading-main.ts');
   const loading = () => launch({ main, until: '/healthz' });
 
   test('health is fine, readiness names the plugin, work is asked to come again', async () => {
@@ -255,7 +255,7 @@ describe('while the engines load', () => {
 });
 
 describe('stop with work running', () => {
-  const main = join(import.meta.dirname, '../support/slow-main.ts');
+  const main = join(import.meta.dirname, '../doubles/slow-main.ts');
   const messages = (service: LaunchedService) => service.log().map(({ msg }) => msg);
 
   test('lets it finish, turns new work away, and exits with 0', async () => {

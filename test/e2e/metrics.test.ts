@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { documentedMetrics } from '../support/documented-metrics.ts';
+import { RealtimeClient } from '../../tools/harness/clients/realtime-client.ts';
+import { HAS_REDIS, startRedis } from '../../tools/harness/servers/redis.ts';
 import {
   type LaunchedService,
   launchService,
@@ -8,11 +9,10 @@ import {
   NO_TEXT,
   SERVICE_KEY,
   speakStreamed,
-} from '../support/launcher.ts';
-import { seriesValue } from '../support/metric-values.ts';
-import { needs } from '../support/needs.ts';
-import { RealtimeClient } from '../support/realtime-client.ts';
-import { HAS_REDIS, startRedis } from '../support/redis.ts';
+} from '../../tools/harness/services/launcher.ts';
+import { documentedMetrics } from '../harness/documented-metrics.ts';
+import { seriesValue } from '../harness/metric-values.ts';
+import { needs } from '../harness/needs.ts';
 
 /** What the real process shows at /metrics. */
 

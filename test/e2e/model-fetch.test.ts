@@ -1,10 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { sha256 } from '../../src/engines/content-hash.ts';
-import { type CatalogEntry, cachedFilePath } from '../../src/engines/model-files.ts';
-import { properReply, startFaultyServer } from '../support/faulty-server.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { type CatalogEntry, cachedFilePath } from '../../models/model-files.ts';
+import { sha256 } from '../../src/kit/storage/content-hash.ts';
+import { properReply, startFaultyServer } from '../doubles/faulty-server.ts';
+import { tempDir } from '../harness/temp-dir.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const weights = new Uint8Array(2_000_000).map((_, index) => (index * 31) % 251);

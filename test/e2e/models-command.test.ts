@@ -1,8 +1,8 @@
 import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { cachedFilePath, catalog, catalogEntry } from '../../src/engines/model-files.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { cachedFilePath, catalog, catalogEntry } from '../../models/model-files.ts';
+import { tempDir } from '../harness/temp-dir.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 

@@ -2,11 +2,16 @@
 
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SimulatedCall } from '../support/call-simulator.ts';
-import { type KeyHeader, keyHeaders } from '../support/call-simulator-platform.ts';
-import { dialSlowly } from '../support/call-simulator-slow.ts';
-import { shake } from '../support/handshake.ts';
-import { type LaunchedService, launchService, OTHER_KEY, SERVICE_KEY } from '../support/launcher.ts';
+import {
+  type LaunchedService,
+  launchService,
+  OTHER_KEY,
+  SERVICE_KEY,
+} from '../../tools/harness/services/launcher.ts';
+import { SimulatedCall } from '../../tools/simulate-call/call-simulator.ts';
+import { type KeyHeader, keyHeaders } from '../../tools/simulate-call/call-simulator-platform.ts';
+import { dialSlowly } from '../doubles/call-simulator-slow.ts';
+import { shake } from '../harness/handshake.ts';
 
 const CONFIG = `
 [models."svc-tts"]

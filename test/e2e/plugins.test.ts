@@ -1,5 +1,8 @@
 import { join, resolve } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { familyMemoryKb } from '../../tools/harness/clients/process-memory.ts';
+import { RealtimeClient } from '../../tools/harness/clients/realtime-client.ts';
+import { HAS_POSTGRES, startPostgres } from '../../tools/harness/servers/postgres.ts';
 import {
   childrenOf,
   INFERENCE,
@@ -7,13 +10,14 @@ import {
   NO_MODELS,
   SERVICE_KEY,
   speakStreamed,
-} from '../support/launcher.ts';
-import { needs } from '../support/needs.ts';
-import { launchPluginService, load, type PluginService } from '../support/plugin-service.ts';
-import { HAS_POSTGRES, startPostgres } from '../support/postgres.ts';
-import { familyMemoryKb } from '../support/process-memory.ts';
-import { RealtimeClient } from '../support/realtime-client.ts';
-import { tempDir } from '../support/temp-dir.ts';
+} from '../../tools/harness/services/launcher.ts';
+import {
+  launchPluginService,
+  load,
+  type PluginService,
+} from '../../tools/harness/services/plugin-service.ts';
+import { needs } from '../harness/needs.ts';
+import { tempDir } from '../harness/temp-dir.ts';
 
 /** Plugins of the real process are switched off and on while it serves. Loads take minutes where others keep the cores busy. */
 

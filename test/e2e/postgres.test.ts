@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { startFakeUpstream } from '../support/fake-upstream.ts';
+import { HAS_POSTGRES, type PostgresServer, startPostgres } from '../../tools/harness/servers/postgres.ts';
 import {
   LaunchError,
   type LaunchedService,
@@ -9,9 +9,9 @@ import {
   NO_MODELS,
   NO_RECOGNISER,
   SERVICE_KEY,
-} from '../support/launcher.ts';
-import { needs } from '../support/needs.ts';
-import { HAS_POSTGRES, type PostgresServer, startPostgres } from '../support/postgres.ts';
+} from '../../tools/harness/services/launcher.ts';
+import { startFakeUpstream } from '../../tools/harness/upstreams/fake-upstream.ts';
+import { needs } from '../harness/needs.ts';
 
 /** The real process, and the real command line, over a real server. */
 

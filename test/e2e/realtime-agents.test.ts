@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { transcriptWords } from '../reference/transcript-normalizer.ts';
-import { SERVICE_KEY } from '../support/launcher.ts';
-import { type NodeClient, openNodeClient } from '../support/node-client.ts';
+import { SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 import {
   appends,
   launchRealtimeService,
   type RealtimeService,
   silentPcm,
   spokenPcm,
-} from '../support/realtime-service.ts';
+} from '../../tools/harness/services/realtime-service.ts';
+import { type NodeClient, openNodeClient } from '../harness/node-client.ts';
+import { transcriptWords } from '../reference/transcript-normalizer.ts';
 
 /** A voice agent of `@openai/agents-realtime`, unmodified, in Node, against the real process with real models. */
 

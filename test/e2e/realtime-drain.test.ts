@@ -1,13 +1,13 @@
 import { afterEach, expect, test } from 'vitest';
+import { RealtimeClient } from '../../tools/harness/clients/realtime-client.ts';
 import {
   type LaunchedService,
   launchService,
   NO_RECOGNISER,
   NO_TEXT,
   SERVICE_KEY,
-} from '../support/launcher.ts';
-import { RealtimeClient } from '../support/realtime-client.ts';
-import { tempDir } from '../support/temp-dir.ts';
+} from '../../tools/harness/services/launcher.ts';
+import { tempDir } from '../harness/temp-dir.ts';
 
 /** Stopping the real process while a real model speaks over WebSockets. */
 

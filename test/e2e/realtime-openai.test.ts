@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { transcriptWords } from '../reference/transcript-normalizer.ts';
-import { SERVICE_KEY } from '../support/launcher.ts';
-import { type NodeClient, openNodeClient } from '../support/node-client.ts';
+import { SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
 import {
   appends,
   launchRealtimeService,
@@ -9,7 +7,9 @@ import {
   silentPcm,
   spokenPcm,
   usageRows,
-} from '../support/realtime-service.ts';
+} from '../../tools/harness/services/realtime-service.ts';
+import { type NodeClient, openNodeClient } from '../harness/node-client.ts';
+import { transcriptWords } from '../reference/transcript-normalizer.ts';
 
 /** The realtime classes of the official package, unmodified, in Node, against the real process with real models. */
 

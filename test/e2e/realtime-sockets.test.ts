@@ -1,8 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { shake as shakeHands } from '../support/handshake.ts';
-import { SERVICE_KEY } from '../support/launcher.ts';
-import { type NodeClient, openNodeClient } from '../support/node-client.ts';
-import { launchRealtimeService, type RealtimeService, silentPcm } from '../support/realtime-service.ts';
+import { SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
+import {
+  launchRealtimeService,
+  type RealtimeService,
+  silentPcm,
+} from '../../tools/harness/services/realtime-service.ts';
+import { shake as shakeHands } from '../harness/handshake.ts';
+import { type NodeClient, openNodeClient } from '../harness/node-client.ts';
 
 /** The WebSocket itself, with the `ws` package in Node and with requests by hand. */
 

@@ -2,28 +2,28 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { type SharedServers, startSharedServers } from '../support/batch-sites.ts';
+import { type SharedServers, startSharedServers } from '../../tools/harness/batches/batch-sites.ts';
+import { sine, wavFile } from '../../tools/harness/media/wav-files.ts';
+import { HAS_POSTGRES } from '../../tools/harness/servers/postgres.ts';
+import { HAS_REDIS } from '../../tools/harness/servers/redis.ts';
+import { HAS_S3 } from '../../tools/harness/servers/s3.ts';
 import {
   EMBED_MODEL,
   type FullService,
   launchFullService,
   TEXT_MODEL,
   voiceClip,
-} from '../support/full-service.ts';
-import { shake } from '../support/handshake.ts';
+} from '../../tools/harness/services/full-service.ts';
 import {
   childrenOf,
   LaunchError,
   type LaunchedService,
   launchService,
   NO_MODELS,
-} from '../support/launcher.ts';
-import { needs } from '../support/needs.ts';
-import { HAS_POSTGRES } from '../support/postgres.ts';
-import { HAS_REDIS } from '../support/redis.ts';
-import { HAS_S3 } from '../support/s3.ts';
-import { smallClip } from '../support/video-service.ts';
-import { sine, wavFile } from '../support/wav-files.ts';
+} from '../../tools/harness/services/launcher.ts';
+import { smallClip } from '../../tools/harness/services/video-service.ts';
+import { shake } from '../harness/handshake.ts';
+import { needs } from '../harness/needs.ts';
 
 /**
  * Everything that is private is sent to every place that takes it, with a mark in it; no mark may be in what the process

@@ -2,9 +2,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { selfSigned } from '../support/certificate.ts';
-import { shake } from '../support/handshake.ts';
-import { type LaunchedService, launchService, NO_MODELS, SERVICE_KEY } from '../support/launcher.ts';
+import { selfSigned } from '../../tools/harness/servers/certificate.ts';
+import {
+  type LaunchedService,
+  launchService,
+  NO_MODELS,
+  SERVICE_KEY,
+} from '../../tools/harness/services/launcher.ts';
+import { shake } from '../harness/handshake.ts';
 
 /** Headers that protect browsers, on every kind of answer of the real process, with TLS and without. */
 

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SECTIONS } from '../../src/guide/guide-pages.ts';
-import { type LaunchedService, launchService } from '../support/launcher.ts';
-import { needs } from '../support/needs.ts';
-import { HAS_PIP } from '../support/python.ts';
-import { furnish, isWhatItSays, runSnippet, snippetsOf, typeFaults } from '../support/snippets.ts';
+import { HAS_PIP } from '../../tools/harness/clients/python.ts';
+import { type LaunchedService, launchService } from '../../tools/harness/services/launcher.ts';
+import { needs } from '../harness/needs.ts';
+import { furnish, isWhatItSays, runSnippet, snippetsOf, typeFaults } from '../harness/snippets.ts';
 
 /** All code of the README and the guide, as it stands there, against one real process with the models that come with it. */
 

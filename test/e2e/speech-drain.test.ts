@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { type LaunchedService, launchService, speakStreamed } from '../support/launcher.ts';
+import { type LaunchedService, launchService, speakStreamed } from '../../tools/harness/services/launcher.ts';
 
 /** Stopping the real process while a real model speaks. */
 

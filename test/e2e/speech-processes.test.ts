@@ -10,7 +10,7 @@ import {
   NO_RECOGNISER,
   NO_TEXT,
   speakStreamed,
-} from '../support/launcher.ts';
+} from '../../tools/harness/services/launcher.ts';
 
 /** The serving process and its inference processes as one family. */
 

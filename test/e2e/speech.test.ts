@@ -1,7 +1,6 @@
 import { connect } from 'node:net';
 import OpenAI from 'openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { clickRatio, longestGapMs, loudnessDb, silentEdges } from '../support/audio-checks.ts';
 import {
   childrenOf,
   INFERENCE,
@@ -11,7 +10,8 @@ import {
   NO_TEXT,
   OTHER_KEY,
   SERVICE_KEY,
-} from '../support/launcher.ts';
+} from '../../tools/harness/services/launcher.ts';
+import { clickRatio, longestGapMs, loudnessDb, silentEdges } from '../media/audio-checks.ts';
 
 /** The real process with the real models, asked by real clients. */
 

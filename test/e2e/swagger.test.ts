@@ -3,11 +3,11 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { type Browser, chromium, type Locator, type Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { wavHeader } from '../../src/audio/wav.ts';
-import { SPEECH_RATE_HZ } from '../../src/contract/audio.ts';
-import { isPublic } from '../../src/http/auth.ts';
-import { type LaunchedService, launchService, SERVICE_KEY } from '../support/launcher.ts';
-import { needs } from '../support/needs.ts';
-import { spokenPcm } from '../support/realtime-service.ts';
+import { SPEECH_RATE_HZ } from '../../src/contract/engines/audio.ts';
+import { isPublic } from '../../src/http/server/auth.ts';
+import { type LaunchedService, launchService, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
+import { spokenPcm } from '../../tools/harness/services/realtime-service.ts';
+import { needs } from '../harness/needs.ts';
 
 /** The OpenAPI document of the real process, route by route, and its page in a real browser. */
 

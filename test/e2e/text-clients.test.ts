@@ -1,18 +1,22 @@
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { FakeUpstream } from '../support/fake-upstream.ts';
+import { HAS_PIP, runPython } from '../../tools/harness/clients/python.ts';
 import {
   type LaunchedService,
   launchService,
   NO_RECOGNISER,
   NO_SPEAKER,
   SERVICE_KEY,
-} from '../support/launcher.ts';
-import { needs } from '../support/needs.ts';
-import { nodePath } from '../support/node-client.ts';
-import { HAS_PIP, runPython } from '../support/python.ts';
-import { FLOWS, scriptedOf, startScriptedTextUpstream } from '../support/scripted-text-upstream.ts';
+} from '../../tools/harness/services/launcher.ts';
+import type { FakeUpstream } from '../../tools/harness/upstreams/fake-upstream.ts';
+import {
+  FLOWS,
+  scriptedOf,
+  startScriptedTextUpstream,
+} from '../../tools/harness/upstreams/scripted-text-upstream.ts';
+import { needs } from '../harness/needs.ts';
+import { nodePath } from '../harness/node-client.ts';
 
 /** Clients that know nothing of this service, unmodified, pointed at the real process by their base URL alone. */
 

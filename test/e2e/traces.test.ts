@@ -1,23 +1,23 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createBatch, uploadInput } from '../support/batch-service.ts';
-import { startFakeChatUpstream } from '../support/fake-chat-upstream.ts';
-import type { FakeUpstream } from '../support/fake-upstream.ts';
+import { RealtimeClient } from '../../tools/harness/clients/realtime-client.ts';
+import { createBatch, uploadInput } from '../../tools/harness/services/batch-service.ts';
 import {
   type LaunchedService,
   launchService,
   NO_RECOGNISER,
   SERVICE_KEY,
   speakStreamed,
-} from '../support/launcher.ts';
+} from '../../tools/harness/services/launcher.ts';
+import { startFakeChatUpstream } from '../../tools/harness/upstreams/fake-chat-upstream.ts';
+import type { FakeUpstream } from '../../tools/harness/upstreams/fake-upstream.ts';
+import { startScriptedTextUpstream } from '../../tools/harness/upstreams/scripted-text-upstream.ts';
 import {
   attributeOf,
   type OtlpReceiver,
   type ReceivedSpan,
   startOtlpReceiver,
   treeOf,
-} from '../support/otlp-receiver.ts';
-import { RealtimeClient } from '../support/realtime-client.ts';
-import { startScriptedTextUpstream } from '../support/scripted-text-upstream.ts';
+} from '../doubles/otlp-receiver.ts';
 
 /** The real process, traced to a real receiver. */
 

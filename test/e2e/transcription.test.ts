@@ -4,10 +4,19 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import OpenAI, { toFile } from 'openai';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { LISTEN_RATE_HZ } from '../../src/contract/audio.ts';
-import { type FakeSttUpstream, startFakeSttUpstream } from '../support/fake-stt-upstream.ts';
-import { type LaunchedService, launchService, NO_MODELS, NO_TEXT, SERVICE_KEY } from '../support/launcher.ts';
-import { sine, wavFile } from '../support/wav-files.ts';
+import { LISTEN_RATE_HZ } from '../../src/contract/engines/audio.ts';
+import { sine, wavFile } from '../../tools/harness/media/wav-files.ts';
+import {
+  type LaunchedService,
+  launchService,
+  NO_MODELS,
+  NO_TEXT,
+  SERVICE_KEY,
+} from '../../tools/harness/services/launcher.ts';
+import {
+  type FakeSttUpstream,
+  startFakeSttUpstream,
+} from '../../tools/harness/upstreams/fake-stt-upstream.ts';
 
 /** The real process with the real reader of audio files, before a server that plays a recogniser. */
 

@@ -3,8 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import OpenAI, { toFile } from 'openai';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type LaunchedService, launchService, OTHER_KEY, SERVICE_KEY } from '../support/launcher.ts';
-import { smallClip } from '../support/video-service.ts';
+import {
+  type LaunchedService,
+  launchService,
+  OTHER_KEY,
+  SERVICE_KEY,
+} from '../../tools/harness/services/launcher.ts';
+import { smallClip } from '../../tools/harness/services/video-service.ts';
 
 /** OpenAI's own client, unmodified, against the real process with the embedded model: extend, poll, download. */
 

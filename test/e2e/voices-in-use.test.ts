@@ -1,8 +1,8 @@
 /** Stored voices over the three endpoints that speak, in the real process. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import type { VoiceRecord } from '../../src/contract/voice-store.ts';
-import { type FakeCloningUpstream, startFakeCloningUpstream } from '../support/fake-cloning-upstream.ts';
+import type { VoiceRecord } from '../../src/contract/stores/voice-store.ts';
+import { RealtimeClient, type ServerEventFrame } from '../../tools/harness/clients/realtime-client.ts';
 import {
   type LaunchedService,
   launchService,
@@ -10,10 +10,13 @@ import {
   NO_TEXT,
   OTHER_KEY,
   SERVICE_KEY,
-} from '../support/launcher.ts';
-import { RealtimeClient, type ServerEventFrame } from '../support/realtime-client.ts';
-import { KOKORO_MIX } from '../support/spoken-voice.ts';
-import { clipOf, type StoredVoiceFiles, storedVoiceFiles } from '../support/stored-voice.ts';
+} from '../../tools/harness/services/launcher.ts';
+import {
+  type FakeCloningUpstream,
+  startFakeCloningUpstream,
+} from '../../tools/harness/upstreams/fake-cloning-upstream.ts';
+import { KOKORO_MIX } from '../media/spoken-voice.ts';
+import { clipOf, type StoredVoiceFiles, storedVoiceFiles } from '../media/stored-voice.ts';
 
 const VALUE = 5000;
 const TEXT = 'Good evening.';

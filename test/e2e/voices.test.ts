@@ -1,9 +1,13 @@
 import OpenAI from 'openai';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Float32Samples } from '../../src/contract/audio.ts';
-import { type SharedServers, startSharedServers } from '../support/batch-sites.ts';
-import { type FakeCloningUpstream, startFakeCloningUpstream } from '../support/fake-cloning-upstream.ts';
-import { hostileUploads } from '../support/hostile-voice-clips.ts';
+import type { Float32Samples } from '../../src/contract/engines/audio.ts';
+import { type SharedServers, startSharedServers } from '../../tools/harness/batches/batch-sites.ts';
+import { joined } from '../../tools/harness/media/sample-runs.ts';
+import { SPOKEN_RATE_HZ, silence, speak } from '../../tools/harness/media/spoken.ts';
+import { wavFile } from '../../tools/harness/media/wav-files.ts';
+import { HAS_POSTGRES } from '../../tools/harness/servers/postgres.ts';
+import { HAS_REDIS } from '../../tools/harness/servers/redis.ts';
+import { HAS_S3 } from '../../tools/harness/servers/s3.ts';
 import {
   type LaunchedService,
   launchService,
@@ -11,16 +15,15 @@ import {
   NO_TEXT,
   OTHER_KEY,
   SERVICE_KEY,
-} from '../support/launcher.ts';
-import { encodedFiles } from '../support/media-files.ts';
-import { needs } from '../support/needs.ts';
-import { HAS_POSTGRES } from '../support/postgres.ts';
-import { HAS_REDIS } from '../support/redis.ts';
-import { HAS_S3 } from '../support/s3.ts';
-import { joined } from '../support/sample-runs.ts';
-import { SPOKEN_RATE_HZ, silence, speak } from '../support/spoken.ts';
-import { tempDir } from '../support/temp-dir.ts';
-import { wavFile } from '../support/wav-files.ts';
+} from '../../tools/harness/services/launcher.ts';
+import {
+  type FakeCloningUpstream,
+  startFakeCloningUpstream,
+} from '../../tools/harness/upstreams/fake-cloning-upstream.ts';
+import { needs } from '../harness/needs.ts';
+import { tempDir } from '../harness/temp-dir.ts';
+import { hostileUploads } from '../media/hostile-voice-clips.ts';
+import { encodedFiles } from '../media/media-files.ts';
 
 /** OpenAI's own client, unmodified, against the real process: enroll, speak, delete. */
 

@@ -1,24 +1,24 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { batchesThroughKills } from '../support/batch-kills.ts';
+import { batchesThroughKills } from '../../tools/harness/batches/batch-kills.ts';
 import {
   faultsAfter,
   finishedBatch,
   type LineUpstream,
   startBatch,
   startLineUpstream,
-} from '../support/batch-lines.ts';
-import { retrieveBatch } from '../support/batch-service.ts';
+} from '../../tools/harness/batches/batch-lines.ts';
 import {
   type BatchSite,
   openMachineSite,
   openSharedSite,
   startSharedServers,
-} from '../support/batch-sites.ts';
-import type { LaunchedService } from '../support/launcher.ts';
-import { needs } from '../support/needs.ts';
-import { HAS_POSTGRES } from '../support/postgres.ts';
-import { HAS_REDIS } from '../support/redis.ts';
-import { HAS_S3 } from '../support/s3.ts';
+} from '../../tools/harness/batches/batch-sites.ts';
+import { HAS_POSTGRES } from '../../tools/harness/servers/postgres.ts';
+import { HAS_REDIS } from '../../tools/harness/servers/redis.ts';
+import { HAS_S3 } from '../../tools/harness/servers/s3.ts';
+import { retrieveBatch } from '../../tools/harness/services/batch-service.ts';
+import type { LaunchedService } from '../../tools/harness/services/launcher.ts';
+import { needs } from '../harness/needs.ts';
 
 /**
  * Batches of real processes that are killed again and again: nothing is lost, nothing is there twice. The bench

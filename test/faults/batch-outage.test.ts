@@ -7,22 +7,22 @@ import {
   type LineUpstream,
   startBatch,
   startLineUpstream,
-} from '../support/batch-lines.ts';
-import { BATCH_ENDS, retrieveBatch } from '../support/batch-service.ts';
+} from '../../tools/harness/batches/batch-lines.ts';
 import {
   type BatchSite,
   openMachineSite,
   openSharedSite,
   type SharedServers,
   startSharedServers,
-} from '../support/batch-sites.ts';
-import { type CutProxy, startCutProxy } from '../support/cut-proxy.ts';
-import { type LaunchedService, SERVICE_KEY } from '../support/launcher.ts';
-import { needs } from '../support/needs.ts';
-import { HAS_POSTGRES } from '../support/postgres.ts';
-import { HAS_REDIS } from '../support/redis.ts';
-import { HAS_S3 } from '../support/s3.ts';
-import { CAN_MOUNT, mountSmallDisk } from '../support/small-disk.ts';
+} from '../../tools/harness/batches/batch-sites.ts';
+import { type CutProxy, startCutProxy } from '../../tools/harness/servers/cut-proxy.ts';
+import { HAS_POSTGRES } from '../../tools/harness/servers/postgres.ts';
+import { HAS_REDIS } from '../../tools/harness/servers/redis.ts';
+import { HAS_S3 } from '../../tools/harness/servers/s3.ts';
+import { CAN_MOUNT, mountSmallDisk } from '../../tools/harness/servers/small-disk.ts';
+import { BATCH_ENDS, retrieveBatch } from '../../tools/harness/services/batch-service.ts';
+import { type LaunchedService, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
+import { needs } from '../harness/needs.ts';
 
 /** What batches rest on goes away for a while: they wait, say so to whoever asks, and go on without a loss. */
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ServiceError } from '../../src/contract/core/error.ts';
 import type {
   HeardAudio,
   SttEngine,
@@ -6,13 +7,12 @@ import type {
   TtsEngine,
   VadEngine,
   VadEvent,
-} from '../../src/contract/engine.ts';
-import { ServiceError } from '../../src/contract/error.ts';
-import { seededRandom } from '../../src/kit/seeded-random.ts';
-import { settled } from '../support/fake-vad-engine.ts';
-import { FrameFuzz } from '../support/frame-fuzz.ts';
-import { realtimeApp } from '../support/realtime-app.ts';
-import type { ServerEventFrame } from '../support/realtime-client.ts';
+} from '../../src/contract/engines/engine.ts';
+import { seededRandom } from '../../src/kit/math/seeded-random.ts';
+import type { ServerEventFrame } from '../../tools/harness/clients/realtime-client.ts';
+import { settled } from '../doubles/fake-vad-engine.ts';
+import { FrameFuzz } from '../generators/frame-fuzz.ts';
+import { realtimeApp } from '../harness/realtime-app.ts';
 
 /**
  * 100,000 frames, right and broken, over real sockets to the real app. Its engines fail now and then. Each client

@@ -3,20 +3,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, expect, test, vi } from 'vitest';
-import { seededRandom } from '../../src/kit/seeded-random.ts';
-import { usageRows } from '../support/batch-service.ts';
+import { seededRandom } from '../../src/kit/math/seeded-random.ts';
 import {
   type BatchSite,
   openMachineSite,
   openSharedSite,
   startSharedServers,
-} from '../support/batch-sites.ts';
-import { type LaunchedService, SERVICE_KEY } from '../support/launcher.ts';
-import { needs } from '../support/needs.ts';
-import { HAS_POSTGRES } from '../support/postgres.ts';
-import { HAS_REDIS } from '../support/redis.ts';
-import { HAS_S3 } from '../support/s3.ts';
-import { allVideos, extendClip, smallClip } from '../support/video-service.ts';
+} from '../../tools/harness/batches/batch-sites.ts';
+import { HAS_POSTGRES } from '../../tools/harness/servers/postgres.ts';
+import { HAS_REDIS } from '../../tools/harness/servers/redis.ts';
+import { HAS_S3 } from '../../tools/harness/servers/s3.ts';
+import { usageRows } from '../../tools/harness/services/batch-service.ts';
+import { type LaunchedService, SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
+import { allVideos, extendClip, smallClip } from '../../tools/harness/services/video-service.ts';
+import { needs } from '../harness/needs.ts';
 
 /**
  * Videos of real processes that are killed again and again: each is made and charged once, and nothing is left over.

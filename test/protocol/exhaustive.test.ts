@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ClientAsk } from '../../plugins/realtime/realtime-machine.ts';
+import type { ClientAsk } from '../../plugins/realtime/state/realtime-machine.ts';
 import {
   appended,
   asked,
@@ -11,7 +11,7 @@ import {
   settled,
   spoke,
   transcribed,
-} from '../support/simulated-connection.ts';
+} from '../doubles/simulated-connection.ts';
 
 /**
  * Every sequence of client events and engine facts to a depth, over the pure machines of a connection: the frames

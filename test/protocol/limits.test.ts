@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { MOST_BUFFERED_BYTES } from '../../plugins/realtime/connection.ts';
-import { MOST_WAITING } from '../../plugins/realtime/transcription-machine.ts';
-import { shake } from '../support/handshake.ts';
-import { realtimeAppOfTest } from '../support/realtime-app.ts';
-import type { RealtimeClient, ServerEventFrame } from '../support/realtime-client.ts';
-import { OrderedSttEngine, OrderedTtsEngine, OrderedVadEngine } from '../support/scripted-engines.ts';
-import { KEY_A, KEY_B } from '../support/test-app.ts';
+import { MOST_WAITING } from '../../plugins/realtime/state/transcription-machine.ts';
+import type { RealtimeClient, ServerEventFrame } from '../../tools/harness/clients/realtime-client.ts';
+import { OrderedSttEngine, OrderedTtsEngine, OrderedVadEngine } from '../doubles/scripted-engines.ts';
+import { shake } from '../harness/handshake.ts';
+import { realtimeAppOfTest } from '../harness/realtime-app.ts';
+import { KEY_A, KEY_B } from '../harness/test-app.ts';
 
 /** The limits of a connection that waits for a recogniser, and of an organization: each is reached here. */
 

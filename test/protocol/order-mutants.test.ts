@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { checkTrace, RULES, type RuleName } from '../../plugins/realtime/order-rules.ts';
-import { seededRandom } from '../../src/kit/seeded-random.ts';
-import { type ConversationDialect, legalConversation } from '../support/legal-conversation.ts';
-import { failsDetector, play, step } from '../support/random-walk.ts';
-import { MUTATIONS } from '../support/trace-mutants.ts';
+import { seededRandom } from '../../src/kit/math/seeded-random.ts';
+import { checkTrace, RULES, type RuleName } from '../../tools/trace-check/check.ts';
+import { type ConversationDialect, legalConversation } from '../generators/legal-conversation.ts';
+import { failsDetector, play, step } from '../generators/random-walk.ts';
+import { MUTATIONS } from '../generators/trace-mutants.ts';
 
 const DIALECTS: readonly ConversationDialect[] = ['spec', 'ga'];
 const SEEDS = Array.from({ length: 60 }, (_, seed) => seed);

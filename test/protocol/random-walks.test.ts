@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { serverEventFault } from '../../plugins/realtime/frame-faults.ts';
-import { SERVER_EVENT_SCHEMAS } from '../../plugins/realtime/server-events.ts';
-import { play, step } from '../support/random-walk.ts';
-import type { Opening } from '../support/simulated-connection.ts';
+import { SERVER_EVENT_SCHEMAS } from '../../plugins/realtime/protocol/server-events.ts';
+import { serverEventFault } from '../../tools/trace-check/frame-schema.ts';
+import type { Opening } from '../doubles/simulated-connection.ts';
+import { play, step } from '../generators/random-walk.ts';
 
 /** Long conversations at random. A walk that breaks a rule is shrunk to a short one. */
 

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { playScript, readScript, type Script } from '../support/script-player.ts';
+import { playScript, readScript, type Script } from '../harness/script-player.ts';
 
 /** Every script is one rule of the specification, or one row of its tables, as a conversation over a real socket. */
 const folder = join(import.meta.dirname, 'scripts');

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import type { TraceEntry } from '../../plugins/realtime/order-rules.ts';
-import { legalConversation } from '../support/legal-conversation.ts';
+import type { TraceEntry } from '../../tools/trace-check/check.ts';
+import { legalConversation } from '../generators/legal-conversation.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const folder = mkdtempSync(join(tmpdir(), 'trace-check-test-'));

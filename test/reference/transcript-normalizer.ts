@@ -7,7 +7,7 @@
  * joined ("a m" and "AM" → "am"), and a few spellings of the same sound made equal.
  */
 
-import { normalizeEnglish } from '../../src/engines/text/normalize-english.ts';
+import { normalizeEnglish } from '../../src/text/english/normalize/normalize.ts';
 
 /** A line of test/fixtures/spoken-texts.jsonl. */
 export interface SpokenText {

@@ -10,7 +10,7 @@ import type {
   FeedForwardWeights,
   Norm,
   WhisperWeights,
-} from '../../src/engines/whisper/whisper-weights.ts';
+} from '../../src/engines/whisper/import/weights.ts';
 
 export type Matrix = readonly Float64Array[];
 

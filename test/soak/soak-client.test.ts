@@ -4,7 +4,7 @@ import { Ledger } from '../../soak/ledger.ts';
 import { askSlowly } from '../../soak/raw-request.ts';
 import { type Question, SoakClient } from '../../soak/soak-client.ts';
 import type { SoakNode } from '../../soak/soak-node.ts';
-import { startCutProxy } from '../support/cut-proxy.ts';
+import { startCutProxy } from '../../tools/harness/servers/cut-proxy.ts';
 
 /** What the soak client makes of a server that does everything wrong: each end is told from the others. */
 

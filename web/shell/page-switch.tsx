@@ -3,7 +3,7 @@ import { type ComponentType, Suspense } from 'react';
 import { Link, Redirect, Route, Switch, useLocation } from 'wouter';
 import { type PluginState, usePlugin } from '../client/plugin-states.tsx';
 import { type ConsolePage, PAGES } from '../pages/pages.ts';
-import { Empty } from '../parts/empty.tsx';
+import { Empty } from '../parts/feedback/empty.tsx';
 import { Page } from '../parts/page.tsx';
 import { ErrorBoundary } from './error-boundary.tsx';
 

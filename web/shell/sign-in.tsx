@@ -1,7 +1,7 @@
 import { Button, Center, Code, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import type { Entrance } from '../client/session.tsx';
-import { FaultNote } from '../parts/fault-note.tsx';
+import { FaultNote } from '../parts/feedback/fault-note.tsx';
 
 /** Asks for a key. */
 export function SignIn({ isTrying, fault, signIn, retry }: Entrance) {

@@ -2,13 +2,13 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { answerOf, textEngineCases, textRequest } from '../../../test/cases/text-engine.cases.ts';
-import { generatedSchemas } from '../../../test/support/generated-schemas.ts';
-import { openSmallLlama } from '../../../test/support/real-llama.ts';
-import { schemaAnswer } from '../../../test/support/schema-answers.ts';
-import { tempDir } from '../../../test/support/temp-dir.ts';
-import { loadConfig } from '../../config.ts';
-import type { ChatMessage, TextEngine } from '../../contract/text.ts';
+import { answerOf, textEngineCases, textRequest } from '../../../test/contract/text-engine.cases.ts';
+import { tempDir } from '../../../test/harness/temp-dir.ts';
+import { generatedSchemas } from '../../../tools/harness/models/generated-schemas.ts';
+import { openSmallLlama } from '../../../tools/harness/models/real-llama.ts';
+import { schemaAnswer } from '../../../tools/harness/models/schema-answers.ts';
+import { loadConfig } from '../../config/config.ts';
+import type { ChatMessage, TextEngine } from '../../contract/engines/text.ts';
 
 textEngineCases('llama', async () => {
   const engine = await openSmallLlama();

@@ -3,7 +3,7 @@
  * window every 160, power spectrum, mel filter bank 0–8 kHz with Slaney's scale and norm (`librosa.filters.mel`).
  */
 
-import { LISTEN_RATE_HZ } from '../../contract/audio.ts';
+import { LISTEN_RATE_HZ } from '../../contract/engines/audio.ts';
 import { FourierTransform400, TRANSFORM_LENGTH } from './fourier-400.ts';
 
 /** Samples from one frame to the next. */

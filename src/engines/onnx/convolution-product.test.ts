@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { openGraph } from '../runtime.ts';
+import { openGraph } from '../runtime/runtime.ts';
 import { type Arithmetic, convolutionProduct } from './convolution-product.ts';
 import { GraphBuilder } from './graph-builder.ts';
 import { DataType, encodeModel } from './onnx-proto.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { openGraph } from '../runtime.ts';
+import { openGraph } from '../runtime/runtime.ts';
 import { GraphBuilder } from './graph-builder.ts';
 import { type LinearArithmetic, type LinearLayer, linearLayer, rowwiseLinearLayer } from './linear-layer.ts';
 import { encodeModel } from './onnx-proto.ts';

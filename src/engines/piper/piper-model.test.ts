@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { clickRatio, longestGapMs, loudnessDb, silentEdges } from '../../../test/support/audio-checks.ts';
-import { joined } from '../../../test/support/sample-runs.ts';
+import { resolveModelFiles } from '../../../models/model-files.ts';
+import { clickRatio, longestGapMs, loudnessDb, silentEdges } from '../../../test/media/audio-checks.ts';
+import { joined } from '../../../tools/harness/media/sample-runs.ts';
 import { splitSentences } from '../../audio/sentences.ts';
-import { loadConfig } from '../../config.ts';
-import { resolveModelFiles } from '../model-files.ts';
-import type { SpeechModel, SpeechRequest } from '../pass-model.ts';
+import { loadConfig } from '../../config/config.ts';
+import type { SpeechModel, SpeechRequest } from '../pool/model.ts';
 import { cutPiperGraph } from './piper-graph.ts';
 import { loadPiper } from './piper-model.ts';
 import { parsePiperVoice } from './piper-voice.ts';

@@ -1,11 +1,11 @@
 /** A Piper voice on the ONNX runtime: text to samples, window by window. */
 
-import type { Float32Samples } from '../../contract/audio.ts';
-import { type FrameWindow, frameWindows, type WindowPlan } from '../frame-windows.ts';
-import type { RuntimeOptions, SpeechDescription, SpeechModel, SpeechRequest } from '../pass-model.ts';
-import { type GraphOutput, type GraphSession, openGraph } from '../runtime.ts';
-import { loadEspeak } from '../text/espeak.ts';
-import { createPiperG2p, type PiperG2p } from '../text/piper-g2p.ts';
+import type { Float32Samples } from '../../contract/engines/audio.ts';
+import { loadEspeak } from '../../text/english/g2p/espeak.ts';
+import { createPiperG2p, type PiperG2p } from '../../text/english/g2p/piper-g2p.ts';
+import type { RuntimeOptions, SpeechDescription, SpeechModel, SpeechRequest } from '../pool/model.ts';
+import { type FrameWindow, frameWindows, type WindowPlan } from '../runtime/frame-windows.ts';
+import { type GraphOutput, type GraphSession, openGraph } from '../runtime/runtime.ts';
 import { cutPiperGraph, DECODER_INPUT } from './piper-graph.ts';
 import { type PiperVoice, parsePiperVoice } from './piper-voice.ts';
 

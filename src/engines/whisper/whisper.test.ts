@@ -1,15 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest';
+import { resolveModelFiles } from '../../../models/model-files.ts';
+import { channelOf, recorded, soundsWithoutSpeech } from '../../../test/media/heard-audio.ts';
 import { transcriptWords } from '../../../test/reference/transcript-normalizer.ts';
-import { noMetrics, silentLog } from '../../../test/support/doubles.ts';
-import { channelOf, recorded, soundsWithoutSpeech } from '../../../test/support/heard-audio.ts';
-import { childrenOf, INFERENCE } from '../../../test/support/launcher.ts';
-import { openEngines } from '../../../test/support/open-engines.ts';
-import { loadConfig } from '../../config.ts';
-import type { Float32Samples } from '../../contract/audio.ts';
-import type { HeardAudio, SttEngine, Transcript, TranscriptionRequest } from '../../contract/engine.ts';
+import { noMetrics, silentLog } from '../../../tools/harness/doubles/doubles.ts';
+import { openEngines } from '../../../tools/harness/models/open-engines.ts';
+import { childrenOf, INFERENCE } from '../../../tools/harness/services/launcher.ts';
+import { loadConfig } from '../../config/config.ts';
+import type { Float32Samples } from '../../contract/engines/audio.ts';
+import type {
+  HeardAudio,
+  SttEngine,
+  Transcript,
+  TranscriptionRequest,
+} from '../../contract/engines/engine.ts';
 import { systemClock } from '../../kit/clock.ts';
-import { resolveModelFiles } from '../model-files.ts';
 
 /** The shipped model in its process, and real recordings. */
 

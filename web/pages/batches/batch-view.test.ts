@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { BATCH_STATUSES } from '../../../src/contract/batch-store.ts';
+import { BATCH_STATUSES } from '../../../src/contract/stores/batch-store.ts';
 import { canCancel, hasEnded, linesDone, statusWords, timeline } from './batch-view.ts';
 import type { Batch } from './batch-wire.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { INPUT_FILE_BYTES } from '../../../src/contract/file-store.ts';
+import { INPUT_FILE_BYTES } from '../../../src/contract/stores/file-store.ts';
 import { beginningOf, beginningOfText, PREVIEW_BYTES, PREVIEW_LINES, previewOf } from './input-preview.ts';
 
 const line = (id: string, more: object = {}) =>

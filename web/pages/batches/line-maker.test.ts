@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { OPERATION_URLS } from '../../../src/contract/operation.ts';
+import { OPERATION_URLS } from '../../../src/contract/engines/operation.ts';
 import { ENDPOINTS } from './batch-wire.ts';
 import { previewOf } from './input-preview.ts';
 import { linesOf } from './line-maker.ts';

@@ -3,8 +3,8 @@ import { type FormEvent, useState } from 'react';
 import { type ServiceFault, toFault } from '../../client/service-fault.ts';
 import { useSession } from '../../client/session.tsx';
 import { CAN_COPY } from '../../parts/code-block.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
-import { FaultNote, faultOfField } from '../../parts/fault-note.tsx';
+import { Dialog } from '../../parts/feedback/dialog.tsx';
+import { FaultNote, faultOfField } from '../../parts/feedback/fault-note.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import type { ApiKey, MadeKey } from './api-key.ts';
 

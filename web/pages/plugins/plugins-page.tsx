@@ -3,8 +3,8 @@ import { useState } from 'react';
 import { type PluginInfo, type PluginState, usePlugins } from '../../client/plugin-states.tsx';
 import { type ServiceFault, toFault } from '../../client/service-fault.ts';
 import { useSession } from '../../client/session.tsx';
-import { Confirm } from '../../parts/confirm.tsx';
-import { FaultNote } from '../../parts/fault-note.tsx';
+import { Confirm } from '../../parts/feedback/confirm.tsx';
+import { FaultNote } from '../../parts/feedback/fault-note.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';
 

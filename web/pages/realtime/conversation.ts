@@ -1,6 +1,6 @@
 /** What a conversation is on the page, as a pure fold over the events of the service and what the page did. */
 
-import type { ServerEvent } from '../../../plugins/realtime/server-events.ts';
+import type { ServerEvent } from '../../../plugins/realtime/protocol/server-events.ts';
 import type { WholeTurn } from './held-turn.ts';
 
 /** What somebody said, or what was spoken. */

@@ -1,6 +1,6 @@
 import { Button, Group, SegmentedControl, Text, TextInput } from '@mantine/core';
 import { memo, useMemo, useState } from 'react';
-import { Empty } from '../../parts/empty.tsx';
+import { Empty } from '../../parts/feedback/empty.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { saveFile } from '../../parts/save-file.ts';
 import { countWords } from '../../parts/words.ts';

@@ -1,9 +1,9 @@
 import { Select, SimpleGrid } from '@mantine/core';
 import { memo } from 'react';
-import { LanguageField } from '../../parts/language-field.tsx';
-import { ModelPicker } from '../../parts/model-picker.tsx';
-import { SliderField } from '../../parts/slider-field.tsx';
-import { VoicePicker } from '../../parts/voice-picker.tsx';
+import { LanguageField } from '../../parts/form/language-field.tsx';
+import { ModelPicker } from '../../parts/form/model-picker.tsx';
+import { SliderField } from '../../parts/form/slider-field.tsx';
+import { VoicePicker } from '../../parts/form/voice-picker.tsx';
 import type { TalkSettings } from './talk-settings.ts';
 
 const TASKS = [

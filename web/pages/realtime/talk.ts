@@ -1,4 +1,4 @@
-import type { ServerEvent } from '../../../plugins/realtime/server-events.ts';
+import type { ServerEvent } from '../../../plugins/realtime/protocol/server-events.ts';
 import type { ServiceClient } from '../../client/service-client.ts';
 import { isAbort, toFault } from '../../client/service-fault.ts';
 import { LoudnessTrack } from '../../sound/loudness-track.ts';

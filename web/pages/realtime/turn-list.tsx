@@ -1,6 +1,6 @@
 import { Badge, Box, Group, Text, VisuallyHidden } from '@mantine/core';
 import { memo, useLayoutEffect, useRef } from 'react';
-import { Empty } from '../../parts/empty.tsx';
+import { Empty } from '../../parts/feedback/empty.tsx';
 import { secondsWords } from '../../parts/words.ts';
 import type { Turn } from './conversation.ts';
 import { clockWords } from './moments.ts';

@@ -1,6 +1,6 @@
 import { Alert, Button, Group, SegmentedControl, Text, Textarea } from '@mantine/core';
 import { type KeyboardEvent, useState } from 'react';
-import { FaultNote } from '../../parts/fault-note.tsx';
+import { FaultNote } from '../../parts/feedback/fault-note.tsx';
 import { readJson } from '../../parts/json-text.ts';
 import { Panel } from '../../parts/panel.tsx';
 import { CallResults } from './call-results.tsx';

@@ -1,8 +1,8 @@
 import { Button, Group, Stack, TextInput } from '@mantine/core';
 import { type SubmitEvent, useState } from 'react';
 import { type ServiceFault, toFault } from '../../client/service-fault.ts';
-import { Dialog } from '../../parts/dialog.tsx';
-import { FaultNote } from '../../parts/fault-note.tsx';
+import { Dialog } from '../../parts/feedback/dialog.tsx';
+import { FaultNote } from '../../parts/feedback/fault-note.tsx';
 import type { Talk } from './use-conversation.ts';
 
 /** Asks for the id of a response, and opens it with those that it continues. */

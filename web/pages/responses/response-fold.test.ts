@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { BuiltInResult } from '../../../plugins/responses/built-in-tools.ts';
-import type { RequestEcho } from '../../../plugins/responses/response-object.ts';
-import { begin, next } from '../../../plugins/responses/stream-events.ts';
-import type { ResponseFact, ResponseState } from '../../../plugins/responses/stream-state.ts';
+import type { BuiltInResult } from '../../../plugins/responses/responses/items/built-in-tools.ts';
+import type { RequestEcho } from '../../../plugins/responses/responses/items/response-object.ts';
+import { begin, next } from '../../../plugins/responses/responses/stream/events.ts';
+import type { ResponseFact, ResponseState } from '../../../plugins/responses/responses/stream/state.ts';
 import { folded, NOTHING_YET, spokenText, viewOf } from './response-fold.ts';
 import type { ResponseBody, StreamEvent } from './response-wire.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseResponse } from '../../../plugins/responses/response-model.ts';
+import { parseResponse } from '../../../plugins/responses/responses/schema.ts';
 import {
   type AskForm,
   bodyOf,

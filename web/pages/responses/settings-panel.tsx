@@ -1,5 +1,5 @@
 import { Button, Group, NumberInput, Select, Stack, Switch, Text, Textarea, TextInput } from '@mantine/core';
-import { ModelPicker } from '../../parts/model-picker.tsx';
+import { ModelPicker } from '../../parts/form/model-picker.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import {
   type AskForm,

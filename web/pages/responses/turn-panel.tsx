@@ -2,7 +2,7 @@ import { Alert, Badge, Button, Group, SegmentedControl, Stack, Tabs, Text } from
 import { useState } from 'react';
 import { useSession } from '../../client/session.tsx';
 import { CodeBlock, CopyAction } from '../../parts/code-block.tsx';
-import { Confirm } from '../../parts/confirm.tsx';
+import { Confirm } from '../../parts/feedback/confirm.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { countWords, secondsWords } from '../../parts/words.ts';
 import { codeSample, LANGUAGES, type Language } from './code-samples.ts';

@@ -1,7 +1,7 @@
 import { Button, Group, SimpleGrid, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { ServiceFault } from '../../client/service-fault.ts';
-import { FaultNote } from '../../parts/fault-note.tsx';
+import { FaultNote } from '../../parts/feedback/fault-note.tsx';
 import { Figure } from '../../parts/figure.tsx';
 import { Icon, type IconName } from '../../parts/icon.tsx';
 import { Panel } from '../../parts/panel.tsx';

@@ -1,12 +1,12 @@
 import { Button, Group, Select, SimpleGrid, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useSession } from '../../client/session.tsx';
-import { faultOfField } from '../../parts/fault-note.tsx';
+import { faultOfField } from '../../parts/feedback/fault-note.tsx';
 import { Figure } from '../../parts/figure.tsx';
-import { FileDrop } from '../../parts/file-drop.tsx';
+import { FileDrop } from '../../parts/form/file-drop.tsx';
+import { LanguageField } from '../../parts/form/language-field.tsx';
+import { ModelPicker } from '../../parts/form/model-picker.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { LanguageField } from '../../parts/language-field.tsx';
-import { ModelPicker } from '../../parts/model-picker.tsx';
 import { saveFile } from '../../parts/save-file.ts';
 import { bytesWords, countWords } from '../../parts/words.ts';
 import { Exchange, SecondsFigure } from './exchange.tsx';

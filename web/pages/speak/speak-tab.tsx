@@ -1,12 +1,12 @@
 import { Button, Group, Input, SegmentedControl, SimpleGrid, Textarea } from '@mantine/core';
 import { useState } from 'react';
 import { useSession } from '../../client/session.tsx';
-import { faultOfField } from '../../parts/fault-note.tsx';
+import { faultOfField } from '../../parts/feedback/fault-note.tsx';
+import { ModelPicker } from '../../parts/form/model-picker.tsx';
+import { SliderField } from '../../parts/form/slider-field.tsx';
+import { VoicePicker } from '../../parts/form/voice-picker.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { ModelPicker } from '../../parts/model-picker.tsx';
 import { saveFile } from '../../parts/save-file.ts';
-import { SliderField } from '../../parts/slider-field.tsx';
-import { VoicePicker } from '../../parts/voice-picker.tsx';
 import { countWords } from '../../parts/words.ts';
 import { LoudnessView } from '../../sound/loudness-view.tsx';
 import { charactersOf, type SpeechAsk } from '../../sound/speech-request.ts';

@@ -1,8 +1,8 @@
 import { Badge, Code, Select, Table } from '@mantine/core';
 import { useState } from 'react';
 import { usePages } from '../../client/use-pages.ts';
-import { Empty } from '../../parts/empty.tsx';
-import { FaultNote } from '../../parts/fault-note.tsx';
+import { Empty } from '../../parts/feedback/empty.tsx';
+import { FaultNote } from '../../parts/feedback/fault-note.tsx';
 import { Pager } from '../../parts/pager.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { WideTable } from '../../parts/wide-table.tsx';

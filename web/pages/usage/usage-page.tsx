@@ -2,8 +2,8 @@ import { Group, SegmentedControl, Select, SimpleGrid, Table, Text } from '@manti
 import { useMemo, useState } from 'react';
 import { useSession } from '../../client/session.tsx';
 import { useLoad } from '../../client/use-load.ts';
-import { Empty } from '../../parts/empty.tsx';
-import { FaultNote } from '../../parts/fault-note.tsx';
+import { Empty } from '../../parts/feedback/empty.tsx';
+import { FaultNote } from '../../parts/feedback/fault-note.tsx';
 import { Figure } from '../../parts/figure.tsx';
 import { Page } from '../../parts/page.tsx';
 import { Panel } from '../../parts/panel.tsx';

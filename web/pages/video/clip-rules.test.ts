@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { CLIP_BYTES, clipFault, limitsOf } from '../../../plugins/video/clip-rules.ts';
-import { windowOf } from '../../../plugins/video/model-windows.ts';
-import type { ClipFacts } from '../../../src/contract/video.ts';
+import { CLIP_BYTES, clipFault, limitsOf } from '../../../plugins/video/clips/clip-rules.ts';
+import { windowOf } from '../../../plugins/video/clips/model-windows.ts';
+import type { ClipFacts } from '../../../src/contract/engines/video.ts';
 import { clipHint, type LocalClip, shownRange } from './clip-rules.ts';
 
 const MODELS = ['vid-2.0-mini', 'vid-2.0-fast', 'vid-2.0', 'vid-2.5', 'some-upstream'];

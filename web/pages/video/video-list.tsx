@@ -1,8 +1,8 @@
 import { AspectRatio, Center, Group, Paper, Progress, SimpleGrid, Stack, Text } from '@mantine/core';
 import { Link } from 'wouter';
 import { usePages } from '../../client/use-pages.ts';
-import { Empty } from '../../parts/empty.tsx';
-import { FaultNote } from '../../parts/fault-note.tsx';
+import { Empty } from '../../parts/feedback/empty.tsx';
+import { FaultNote } from '../../parts/feedback/fault-note.tsx';
 import { Pager } from '../../parts/pager.tsx';
 import { useObjectUrl } from '../../parts/use-object-url.ts';
 import { timeWords } from '../../parts/words.ts';

@@ -1,7 +1,7 @@
 import { Skeleton } from '@mantine/core';
 import { useSession } from '../../client/session.tsx';
 import { useLoad } from '../../client/use-load.ts';
-import { FaultNote } from '../../parts/fault-note.tsx';
+import { FaultNote } from '../../parts/feedback/fault-note.tsx';
 import { Waveform } from '../../sound/waveform.tsx';
 
 /** The clip of a voice, as the service keeps it. */

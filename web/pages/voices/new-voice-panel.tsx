@@ -13,8 +13,8 @@ import {
 import { useEffect, useRef, useState } from 'react';
 import { type ServiceFault, toFault } from '../../client/service-fault.ts';
 import { useSession } from '../../client/session.tsx';
-import { FaultNote, faultOfField } from '../../parts/fault-note.tsx';
-import { FileDrop } from '../../parts/file-drop.tsx';
+import { FaultNote, faultOfField } from '../../parts/feedback/fault-note.tsx';
+import { FileDrop } from '../../parts/form/file-drop.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { bytesWords } from '../../parts/words.ts';

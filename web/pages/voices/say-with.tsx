@@ -1,9 +1,9 @@
 import { Button, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useState } from 'react';
 import { useSession } from '../../client/session.tsx';
-import { FaultNote, faultOfField } from '../../parts/fault-note.tsx';
+import { FaultNote, faultOfField } from '../../parts/feedback/fault-note.tsx';
+import { ModelPicker } from '../../parts/form/model-picker.tsx';
 import { Icon } from '../../parts/icon.tsx';
-import { ModelPicker } from '../../parts/model-picker.tsx';
 import { secondsWords } from '../../parts/words.ts';
 import { LoudnessView } from '../../sound/loudness-view.tsx';
 import { useSpeech } from '../../sound/use-speech.ts';

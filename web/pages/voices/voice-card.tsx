@@ -2,7 +2,7 @@ import { Badge, Box, Button, Code, Group, Stack, Text } from '@mantine/core';
 import { useState } from 'react';
 import { useSession } from '../../client/session.tsx';
 import { CopyAction } from '../../parts/code-block.tsx';
-import { Confirm } from '../../parts/confirm.tsx';
+import { Confirm } from '../../parts/feedback/confirm.tsx';
 import { Icon } from '../../parts/icon.tsx';
 import { secondsWords, timeWords } from '../../parts/words.ts';
 import { ClipSound } from './clip-sound.tsx';

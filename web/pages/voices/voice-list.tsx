@@ -1,7 +1,7 @@
 import { Stack } from '@mantine/core';
 import { usePages } from '../../client/use-pages.ts';
-import { Empty } from '../../parts/empty.tsx';
-import { FaultNote } from '../../parts/fault-note.tsx';
+import { Empty } from '../../parts/feedback/empty.tsx';
+import { FaultNote } from '../../parts/feedback/fault-note.tsx';
 import { Pager } from '../../parts/pager.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { VoiceCard } from './voice-card.tsx';

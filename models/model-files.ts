@@ -1,0 +1,129 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Static, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import catalogJson from './catalog.json' with { type: 'json' };
+
+const strict = { additionalProperties: false } as const;
+const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' });
+const ByteCount = Type.Integer({ minimum: 1, maximum: 2 ** 40 });
+/** Path inside an archive, or the end of an address; `{name}` stands for the file's name. */
+const Template = Type.String({ minLength: 1 });
+
+const ModelFileSchema = Type.Object(
+  { name: Type.String({ pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$' }), bytes: ByteCount, sha256: Sha256 },
+  strict,
+);
+
+const PackagePartSchema = Type.Object(
+  {
+    ecosystem: Type.Union([Type.Literal('pypi'), Type.Literal('npm')]),
+    name: Type.String({ pattern: '^(@[a-z0-9-]+/)?[A-Za-z0-9][A-Za-z0-9._-]*$' }),
+    version: Type.String({ pattern: '^[0-9][0-9A-Za-z.+-]*$' }),
+    bytes: ByteCount,
+    sha256: Sha256,
+    /** One path for every file, or one each for those that have something here. */
+    member: Type.Union([Template, Type.Record(Type.String(), Template)]),
+  },
+  strict,
+);
+
+const SourceSchema = Type.Union([
+  Type.Object(
+    { kind: Type.Literal('package'), parts: Type.Array(PackagePartSchema, { minItems: 1 }) },
+    strict,
+  ),
+  Type.Object({ kind: Type.Literal('url'), url: Template }, strict),
+]);
+
+/** Shape of models/catalog.json. */
+export const CatalogSchema = Type.Array(
+  Type.Object(
+    {
+      id: Type.String({ pattern: '^[a-z0-9][a-z0-9-]*$' }),
+      role: Type.String({ minLength: 1 }),
+      engines: Type.Array(Type.String({ minLength: 1 }), { minItems: 1 }),
+      licence: Type.String({ minLength: 1 }),
+      upstream: Type.Object(
+        { name: Type.String({ minLength: 1 }), home: Type.String({ pattern: '^https://' }) },
+        strict,
+      ),
+      files: Type.Array(ModelFileSchema, { minItems: 1 }),
+      sources: Type.Array(SourceSchema, { minItems: 1 }),
+    },
+    strict,
+  ),
+);
+
+/** One file of a model. Its sha256 decides, whatever source the bytes came from. */
+export type ModelFile = Static<typeof ModelFileSchema>;
+/** One archive of a package index, and where the file (or its next part) lies in it. */
+export type PackagePart = Static<typeof PackagePartSchema>;
+/** Where an entry's files can be had. What a package's parts hold of a file is joined in order. */
+export type ModelSource = Static<typeof SourceSchema>;
+/** What belongs together: a model, a set of voices, a dictionary. */
+export type CatalogEntry = Static<typeof CatalogSchema>[number];
+
+/** The manifest of every model file (models/catalog.json). */
+export const catalog: readonly CatalogEntry[] = Value.Parse(CatalogSchema, catalogJson);
+
+/** Path of a file, or of its next part, inside an archive; undefined when nothing of it is there. */
+export function memberOf(part: PackagePart, file: ModelFile): string | undefined {
+  if (typeof part.member === 'string') return part.member.replace('{name}', file.name);
+  return part.member[file.name];
+}
+
+/** @throws Error that lists the known ids. */
+export function catalogEntry(id: string): CatalogEntry {
+  const entry = catalog.find((candidate) => candidate.id === id);
+  if (entry !== undefined) return entry;
+  const known = catalog.map((candidate) => candidate.id).join(', ');
+  throw new Error(`There is no model entry '${id}'. Known entries: ${known}.`);
+}
+
+/** Entries that the given engine kinds (`kokoro`, `piper`, …) need, in the manifest's order. */
+export function entriesForEngines(kinds: Iterable<string>): CatalogEntry[] {
+  const wanted = new Set(kinds);
+  return catalog.filter((entry) => entry.engines.some((engine) => wanted.has(engine)));
+}
+
+/** What the manifest and the pool call the engine with these weights of Whisper. */
+export function whisperKind(weights: string): string {
+  return `whisper-${weights}`;
+}
+
+/** Names of the Whisper weights that the manifest brings. */
+export const WHISPER_WEIGHTS: readonly string[] = catalog
+  .flatMap(({ engines }) => engines)
+  .flatMap((kind) => (kind.startsWith(whisperKind('')) ? [kind.slice(whisperKind('').length)] : []));
+
+/** The manifest's checkpoint of these weights of Whisper; undefined when it brings none of this name. */
+export function whisperEntry(weights: string): CatalogEntry | undefined {
+  return entriesForEngines([whisperKind(weights)])[0];
+}
+
+/** Place of a file in the content-addressed cache. */
+export function cachedFilePath(modelsDir: string, sha256: string): string {
+  return join(modelsDir, 'sha256', sha256);
+}
+
+/**
+ * Absolute paths of an entry's files by name. Sizes are compared; the sha256 of every file was checked by
+ * the set-up that ran before the service.
+ * @throws Error that names the missing or damaged file and the command that brings it.
+ */
+export function resolveModelFiles(modelsDir: string, entryId: string): Readonly<Record<string, string>> {
+  const paths: Record<string, string> = {};
+  for (const file of catalogEntry(entryId).files) {
+    const path = cachedFilePath(modelsDir, file.sha256);
+    const bytes = statSync(path, { throwIfNoEntry: false })?.size;
+    if (bytes !== file.bytes) {
+      const found = bytes === undefined ? 'is missing' : `has ${bytes} bytes instead of ${file.bytes}`;
+      throw new Error(
+        `Model file ${file.name} of '${entryId}' ${found} (${path}). Run \`bun run models fetch ${entryId}\`.`,
+      );
+    }
+    paths[file.name] = path;
+  }
+  return paths;
+}

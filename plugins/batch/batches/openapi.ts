@@ -1,0 +1,152 @@
+/** What Swagger shows of batches. */
+
+import { type TSchema, Type } from '@sinclair/typebox';
+import { OPERATION_URLS } from '../../../src/contract/engines/operation.ts';
+import { BATCH_STATUSES } from '../../../src/contract/stores/batch-store.ts';
+import {
+  failure,
+  idempotencyKey,
+  json,
+  jsonBody,
+  pageOf,
+  pathId,
+  query,
+  WORK_FAILURES,
+} from '../../../src/http/openapi/route-docs.ts';
+import { UnixSeconds } from '../../../src/http/openapi/schemas.ts';
+import { oneOf } from '../../../src/kit/validation/type-errors.ts';
+import { BatchBody, WINDOW } from './schema.ts';
+
+const ID = 'batch_5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f';
+const FILE_ID = 'file-5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f';
+
+const orNull = (schema: TSchema) => Type.Union([schema, Type.Null()]);
+const Count = Type.Integer({ minimum: 0 });
+const Time = orNull(UnixSeconds);
+
+const BatchError = Type.Object({
+  code: Type.String({ examples: ['duplicate_custom_id'] }),
+  message: Type.String(),
+  param: orNull(Type.String({ examples: ['custom_id'] })),
+  line: orNull(Type.Integer({ minimum: 1 })),
+});
+
+const BatchSchema = Type.Object(
+  {
+    id: Type.String({ examples: [ID] }),
+    object: Type.Literal('batch'),
+    endpoint: oneOf(OPERATION_URLS),
+    model: orNull(Type.String({ description: 'When all lines name the same.' })),
+    errors: orNull(Type.Object({ object: Type.Literal('list'), data: Type.Array(BatchError) })),
+    input_file_id: Type.String(),
+    completion_window: Type.Literal(WINDOW),
+    status: oneOf(BATCH_STATUSES),
+    output_file_id: orNull(Type.String({ description: 'Results; null when no line succeeded.' })),
+    error_file_id: orNull(Type.String({ description: 'Failed lines; null when none did.' })),
+    created_at: UnixSeconds,
+    in_progress_at: Time,
+    expires_at: Time,
+    finalizing_at: Time,
+    completed_at: Time,
+    failed_at: Time,
+    expired_at: Time,
+    cancelling_at: Time,
+    cancelled_at: Time,
+    request_counts: Type.Object({ total: Count, completed: Count, failed: Count }),
+    usage: orNull(
+      Type.Object({
+        input_tokens: Count,
+        input_tokens_details: Type.Object({ cached_tokens: Count }),
+        output_tokens: Count,
+        output_tokens_details: Type.Object({ reasoning_tokens: Count }),
+        total_tokens: Count,
+      }),
+    ),
+    metadata: orNull(Type.Record(Type.String(), Type.String())),
+  },
+  { title: 'Batch' },
+);
+
+const AWAY = failure('The records cannot be reached');
+const FAILURES = { 401: WORK_FAILURES[401], 429: failure('Too many requests'), 503: AWAY };
+const NOT_FOUND = failure('There is no such batch, or it belongs to another organization');
+
+const BATCH_ID = pathId('id', ID);
+
+export const CREATE = {
+  summary: 'Batch',
+  description:
+    'Runs every line of a file against one endpoint, within 24 hours. Upload the file first, and put its id in the ' +
+    'place of the one of the example. Poll the batch until its status is ' +
+    '`completed`, `failed`, `expired` or `cancelled`, then download its result files.',
+  parameters: [
+    idempotencyKey('A request with the key of an earlier one gives the batch that was made then, for a day.'),
+  ],
+  requestBody: {
+    required: true,
+    content: {
+      'application/json': {
+        schema: jsonBody({ ...BatchBody, title: 'Batch request' }),
+        examples: {
+          embeddings: {
+            summary: 'Lines of embeddings',
+            value: { input_file_id: FILE_ID, endpoint: '/v1/embeddings', completion_window: WINDOW },
+          },
+        },
+      },
+    },
+  },
+  responses: {
+    200: json('The batch, which is `validating`', BatchSchema),
+    400: WORK_FAILURES[400],
+    401: WORK_FAILURES[401],
+    409: failure('The `Idempotency-Key` came with another request before'),
+    413: WORK_FAILURES[413],
+    415: failure('The body is no JSON'),
+    429: failure('The organization has too many batches that have not ended'),
+    503: AWAY,
+  },
+};
+
+export const RETRIEVE = {
+  summary: 'State of a batch',
+  description: 'With every time, count and file that there is; what there is not yet is null.',
+  parameters: [BATCH_ID],
+  responses: {
+    200: json('The batch', BatchSchema),
+    400: WORK_FAILURES[400],
+    404: NOT_FOUND,
+    ...FAILURES,
+  },
+};
+
+export const CANCEL = {
+  summary: 'Cancel a batch',
+  description:
+    'Lines that have ended stay in the output file; the others are in the error file with the code ' +
+    '`batch_cancelled`.',
+  parameters: [BATCH_ID],
+  responses: {
+    200: json('The batch, which is `cancelling`', BatchSchema),
+    400: failure('There is a body, and it is no JSON'),
+    404: NOT_FOUND,
+    409: failure('It is `finalizing` or has ended'),
+    413: WORK_FAILURES[413],
+    415: failure('There is a body of another type'),
+    ...FAILURES,
+  },
+};
+
+export const LIST = {
+  summary: 'Batches of your organization, newest first',
+  description: 'Those that have ended too. The next page begins after `last_id`.',
+  parameters: [
+    query('limit', { type: 'integer', minimum: 1, maximum: 100, default: 20 }, 'Batches of a page.'),
+    query('after', { type: 'string' }, 'Id of the last batch of the page before.'),
+  ],
+  responses: {
+    200: json('A page of batches', pageOf(BatchSchema, ID)),
+    400: WORK_FAILURES[400],
+    ...FAILURES,
+  },
+};

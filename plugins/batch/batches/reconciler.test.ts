@@ -1,0 +1,88 @@
+import { expect, it, onTestFinished } from 'vitest';
+import type { Id } from '../../../src/contract/core/id.ts';
+import { createMetrics } from '../../../src/metrics/registry.ts';
+import { openSqlite } from '../../../src/records/dialects/sqlite-records.ts';
+import { batchStore } from '../../../src/records/stores/batch-store.ts';
+import { fileStore } from '../../../src/records/stores/file-store.ts';
+import { batchRecord } from '../../../test/contract/batch-store.cases.ts';
+import { fileRecord, ROOM } from '../../../test/contract/file-store.cases.ts';
+import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
+import { RecordingLogger } from '../../../tools/harness/doubles/recording-logger.ts';
+import { QueueWatch } from './reconciler.ts';
+
+/** A watch over stored batches that looks again and again; `add` is what the queue does. */
+async function watching(count: number, add: (id: string) => Promise<void>) {
+  const records = openSqlite(':memory:');
+  onTestFinished(() => records.close());
+  const [batches, files] = [batchStore(records), fileStore(records)];
+  const file = fileRecord();
+  await files.put(file, ROOM);
+  const ids: Id<'batch'>[] = [];
+  for (let made = 0; made < count; made += 1) {
+    ids.push((await batches.create(batchRecord({ inputFile: file.id }), 1000)).id);
+  }
+  const metrics = createMetrics(new ManualClock());
+  onTestFinished(() => metrics.close());
+  const log = new RecordingLogger();
+  const watch = new QueueWatch({
+    ...{ batches, log, metrics, everyMs: 1 },
+    jobs: { add: (_, id) => add(id) },
+  });
+  onTestFinished(() => watch.close());
+  return {
+    ids,
+    batches,
+    watch,
+    log,
+    gauge: async () => /^batches_open (\d+)/m.exec(await metrics.render())?.[1],
+  };
+}
+
+it('queues every batch that has not ended, page by page, and counts them', async () => {
+  const queued = new Set<string>();
+  const { ids, batches, gauge } = await watching(230, async (id) => {
+    queued.add(id);
+  });
+  await expect.poll(() => queued).toEqual(new Set(ids));
+  await expect.poll(gauge).toBe('230');
+
+  for (const first of ids.slice(0, 1)) {
+    await batches.claim(first, 'r');
+    await batches.fail(first, 'r', [], 1);
+  }
+  await expect.poll(gauge).toBe('229');
+  queued.clear();
+  await expect.poll(() => queued).toEqual(new Set(ids.slice(1)));
+});
+
+it('looks again when the queue could not be reached', async () => {
+  let isAway = true;
+  let refused = 0;
+  const queued = new Set<string>();
+  const { ids, log } = await watching(2, async (id) => {
+    if (isAway) {
+      refused += 1;
+      throw new Error('it is away');
+    }
+    queued.add(id);
+  });
+  await expect.poll(() => refused).toBeGreaterThan(2);
+  expect(log.lines).toMatchObject([{ level: 'error', message: 'open batches could not be queued' }]);
+  isAway = false;
+  await expect.poll(() => queued).toEqual(new Set(ids));
+  await expect.poll(() => log.lines.slice(1)).toMatchObject([{ level: 'info', fields: { times: refused } }]);
+});
+
+it('ends in the middle of a look, after which nothing is queued', async () => {
+  const answer = Promise.withResolvers<void>();
+  let asked = 0;
+  const { watch } = await watching(5, () => {
+    asked += 1;
+    return answer.promise;
+  });
+  await expect.poll(() => asked).toBe(1);
+  const closed = watch.close();
+  answer.resolve();
+  await closed;
+  expect(asked).toBe(1);
+});

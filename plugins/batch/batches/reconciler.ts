@@ -1,0 +1,67 @@
+import type { JobQueue } from '../../../src/contract/core/jobs.ts';
+import type { Logger } from '../../../src/contract/core/logger.ts';
+import type { Metrics } from '../../../src/contract/core/metrics.ts';
+import type { BatchStore } from '../../../src/contract/stores/batch-store.ts';
+import { RecurringWork } from '../../../src/kit/async/interval-task.ts';
+import { FailureLog } from '../../../src/kit/logging/failure-log.ts';
+import { openBatches } from './open-batches.ts';
+
+const EVERY_MS = 30_000;
+
+export interface QueueWatchParts {
+  readonly batches: Pick<BatchStore, 'open'>;
+  readonly jobs: Pick<JobQueue, 'add'>;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly everyMs?: number;
+}
+
+/**
+ * Tells the queue of every batch that has not ended, at the start and from time to time: of one whose creator died
+ * before it could, and of all when the queue has lost them. Those that it knows are left as they are.
+ */
+export class QueueWatch {
+  readonly #parts: QueueWatchParts;
+  readonly #failures: FailureLog;
+  readonly #looking: RecurringWork;
+  #open = 0;
+
+  constructor(parts: QueueWatchParts) {
+    this.#parts = parts;
+    this.#failures = new FailureLog(parts.log, 'open batches could not be queued');
+    parts.metrics.gauge(
+      'batches_open',
+      'Batches of all machines that had not ended at the last look.',
+      () => this.#open,
+    );
+    this.#looking = new RecurringWork({
+      work: (signal) => this.#look(signal),
+      everyMs: parts.everyMs ?? EVERY_MS,
+    });
+  }
+
+  /** Resolves when nothing is looked at any more. Idempotent. */
+  close(): Promise<void> {
+    return this.#looking.close();
+  }
+
+  async #look(signal: AbortSignal): Promise<void> {
+    try {
+      this.#open = await this.#queueAll(signal);
+      this.#failures.worked();
+    } catch (error) {
+      this.#failures.failed(error);
+    }
+  }
+
+  async #queueAll(signal: AbortSignal): Promise<number> {
+    const { batches, jobs } = this.#parts;
+    let count = 0;
+    for await (const id of openBatches(batches)) {
+      if (signal.aborted) break;
+      await jobs.add('batch', id);
+      count += 1;
+    }
+    return count;
+  }
+}

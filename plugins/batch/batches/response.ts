@@ -1,0 +1,49 @@
+/** A batch as the wire shows it: every key, null when there is nothing to tell (openai-wire 3.1). */
+
+import type { BatchFault, BatchRecord, BatchTokens } from '../../../src/contract/stores/batch-store.ts';
+import { WINDOW } from './schema.ts';
+
+export type BatchObject = ReturnType<typeof shownBatch>;
+
+export function shownBatch(batch: BatchRecord) {
+  const { times } = batch;
+  return {
+    id: batch.id,
+    object: 'batch' as const,
+    endpoint: batch.endpoint,
+    model: batch.model ?? null,
+    errors: errorsOf(batch.faults),
+    input_file_id: batch.inputFile,
+    completion_window: WINDOW,
+    status: batch.status,
+    output_file_id: batch.outputFile ?? null,
+    error_file_id: batch.errorFile ?? null,
+    created_at: times.created,
+    in_progress_at: times.inProgress ?? null,
+    expires_at: times.expires,
+    finalizing_at: times.finalizing ?? null,
+    completed_at: times.completed ?? null,
+    failed_at: times.failed ?? null,
+    expired_at: times.expired ?? null,
+    cancelling_at: times.cancelling ?? null,
+    cancelled_at: times.cancelled ?? null,
+    request_counts: batch.counts,
+    usage: usageOf(batch.tokens),
+    metadata: batch.metadata,
+  };
+}
+
+function errorsOf(faults: readonly BatchFault[]) {
+  return faults.length === 0 ? null : { object: 'list' as const, data: faults };
+}
+
+function usageOf({ input, output }: BatchTokens) {
+  if (input + output === 0) return null;
+  return {
+    input_tokens: input,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens: output,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: input + output,
+  };
+}

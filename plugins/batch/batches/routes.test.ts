@@ -1,0 +1,317 @@
+import OpenAI from 'openai';
+import { describe, expect, it } from 'vitest';
+import { BATCHES, batchApp } from '../../../test/harness/batch-app.ts';
+import { KEY_A, KEY_B } from '../../../test/harness/test-app.ts';
+
+const NOW = 1_767_323_045;
+
+/** OpenAI's own client over the app; counts what it sends. */
+async function clientOf(options: Parameters<typeof batchApp>[0] = {}) {
+  const app = await batchApp(options);
+  const sent: string[] = [];
+  const client = new OpenAI({
+    apiKey: KEY_A,
+    baseURL: 'http://service.test/v1',
+    fetch: (url, init) => {
+      const { pathname, search } = new URL(String(url));
+      sent.push(`${init?.method} ${pathname}`);
+      return app.app.send(`${pathname}${search}`, init);
+    },
+  });
+  return { ...app, client, sent };
+}
+
+describe('a batch', () => {
+  it('has every field, null when there is nothing to tell', async () => {
+    const { create, send, queued } = await batchApp();
+    const batch = await create({ endpoint: '/v1/chat/completions', metadata: { topic: 'birds' } });
+    expect(batch).toEqual({
+      id: expect.stringMatching(/^batch_[0-9a-f]{32}$/),
+      object: 'batch',
+      endpoint: '/v1/chat/completions',
+      model: null,
+      errors: null,
+      input_file_id: expect.stringMatching(/^file-/),
+      completion_window: '24h',
+      status: 'validating',
+      output_file_id: null,
+      error_file_id: null,
+      created_at: NOW,
+      in_progress_at: null,
+      expires_at: NOW + 86_400,
+      finalizing_at: null,
+      completed_at: null,
+      failed_at: null,
+      expired_at: null,
+      cancelling_at: null,
+      cancelled_at: null,
+      request_counts: { total: 0, completed: 0, failed: 0 },
+      usage: null,
+      metadata: { topic: 'birds' },
+    });
+    expect(await (await send(`${BATCHES}/${batch.id}`)).json()).toEqual(batch);
+    expect(queued).toEqual([batch.id]);
+  });
+
+  it('that has run shows its counts, tokens, model and faults', async () => {
+    const { create, send, store } = await batchApp();
+    const [ran, refused] = [await create(), await create()];
+    await store.claim(ran.id, 'r');
+    await store.begin(ran.id, 'r', { total: 3, model: 'm', at: NOW + 1 });
+    const progress = { offsetBytes: 9, line: 3, ahead: [] };
+    const tokens = { input: 7, output: 5 };
+    await store.checkpoint(ran.id, 'r', { progress, parts: [], completed: 1, failed: 1, tokens, bills: [] });
+    expect(await (await send(`${BATCHES}/${ran.id}`)).json()).toMatchObject({
+      status: 'in_progress',
+      in_progress_at: NOW + 1,
+      model: 'm',
+      request_counts: { total: 3, completed: 1, failed: 1 },
+      usage: {
+        input_tokens: 7,
+        input_tokens_details: { cached_tokens: 0 },
+        output_tokens: 5,
+        output_tokens_details: { reasoning_tokens: 0 },
+        total_tokens: 12,
+      },
+    });
+    await store.claim(refused.id, 'r');
+    const faults = [{ code: 'empty_file', message: 'It has no line.', param: null, line: null }];
+    await store.fail(refused.id, 'r', faults, NOW + 2);
+    expect(await (await send(`${BATCHES}/${refused.id}`)).json()).toMatchObject({
+      status: 'failed',
+      failed_at: NOW + 2,
+      errors: { object: 'list', data: faults },
+    });
+  });
+});
+
+describe('create', () => {
+  it.each([
+    ['input_file_id', {}, { endpoint: '/v1/embeddings' }, 'missing_required_parameter'],
+    ['input_file_id', {}, { endpoint: '/v1/embeddings', input_file_id: 7 }, 'invalid_type'],
+    ['input_file_id', {}, { endpoint: '/v1/embeddings', input_file_id: 'file-none' }, 'invalid_value'],
+    ['endpoint', { endpoint: '/v1/completions' }, undefined, 'invalid_value'],
+    ['endpoint', { endpoint: null }, undefined, 'missing_required_parameter'],
+    ['completion_window', { completion_window: '48h' }, undefined, 'invalid_value'],
+    ['metadata', { metadata: 'birds' }, undefined, 'invalid_type'],
+    ['metadata', { metadata: pairs(17) }, undefined, 'invalid_value'],
+    ['metadata', { metadata: { ['k'.repeat(65)]: 'v' } }, undefined, 'string_above_max_length'],
+    ['metadata.k', { metadata: { k: 'v'.repeat(513) } }, undefined, 'string_above_max_length'],
+    ['metadata.k', { metadata: { k: 1 } }, undefined, 'invalid_type'],
+    ['output_expires_after.seconds', expiring({ seconds: 3599 }), undefined, 'invalid_value'],
+    ['output_expires_after.seconds', expiring({ seconds: 2_592_001 }), undefined, 'invalid_value'],
+    ['output_expires_after.anchor', expiring({ anchor: 'now' }), undefined, 'invalid_value'],
+    ['output_expires_after.more', expiring({ more: 1 }), undefined, 'unknown_parameter'],
+    ['colour', { colour: 'red' }, undefined, 'unknown_parameter'],
+  ])('refuses a wrong %s: %j', async (param, fields, instead, code) => {
+    const { post, putFile, queued } = await batchApp();
+    const { id } = await putFile();
+    const answer = await post(instead ?? { input_file_id: id, endpoint: '/v1/embeddings', ...fields });
+    expect(answer.status).toBe(400);
+    const { error } = await answer.json();
+    expect(error).toMatchObject({ type: 'invalid_request_error', param, code });
+    expect(error.message).toContain(`'${param.split('.')[0]}`);
+    expect(queued).toEqual([]);
+  });
+
+  it('takes everything at its limit, and null for what is optional', async () => {
+    const { create, store } = await batchApp();
+    const metadata = { ...pairs(15), ['k'.repeat(64)]: 'v'.repeat(512) };
+    const batch = await create({ ...expiring({ seconds: 2_592_000 }), metadata, completion_window: '24h' });
+    expect(batch.metadata).toEqual(metadata);
+    expect(await store.get('a', batch.id)).toMatchObject({ outputExpiresAfterS: 2_592_000 });
+    const plain = { completion_window: null, metadata: null, output_expires_after: null };
+    expect(await create(plain)).toMatchObject({ completion_window: '24h', metadata: null });
+  });
+
+  it('refuses files of others and files of results', async () => {
+    const { post, putFile } = await batchApp();
+    for (const overrides of [{ organization: 'b' }, { purpose: 'batch_output' }] as const) {
+      const { id } = await putFile(overrides);
+      const answer = await post({ input_file_id: id, endpoint: '/v1/embeddings' });
+      expect(answer.status).toBe(400);
+      expect((await answer.json()).error.param).toBe('input_file_id');
+    }
+  });
+
+  it('refuses one batch more than the organization may have open', async () => {
+    const { create, post, putFile } = await batchApp({ openPerOrganization: 2 });
+    await create();
+    await create();
+    await create({}, { key: KEY_B });
+    const { id } = await putFile();
+    const answer = await post({ input_file_id: id, endpoint: '/v1/embeddings' });
+    expect(answer.status).toBe(429);
+    expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
+    expect((await answer.json()).error).toMatchObject({
+      type: 'rate_limit_error',
+      code: 'rate_limit_exceeded',
+      message: expect.stringContaining('at most 2'),
+    });
+  });
+
+  it('with the key of an earlier one gives that', async () => {
+    const { post, putFile, queued } = await batchApp();
+    const { id } = await putFile();
+    const ask = { input_file_id: id, endpoint: '/v1/embeddings', metadata: { a: '1', b: '2' } };
+    const again = (body: object, key = 'k1') => post(body, { headers: { 'idempotency-key': key } });
+    const first = await (await again(ask)).json();
+    // The same, written otherwise.
+    const same = { completion_window: '24h', ...ask, metadata: { b: '2', a: '1' } };
+    expect(await (await again(same)).json()).toEqual(first);
+    expect(new Set(queued)).toEqual(new Set([first.id]));
+    for (const other of [
+      { ...ask, metadata: null },
+      { ...ask, endpoint: '/v1/responses' },
+      { ...ask, ...expiring() },
+    ]) {
+      const conflict = await again(other);
+      expect(conflict.status).toBe(409);
+      expect(conflict.headers.get('x-should-retry')).toBe('false');
+      expect((await conflict.json()).error.code).toBe('idempotency_conflict');
+    }
+    expect((await (await again(ask, 'k2')).json()).id).not.toBe(first.id);
+    for (const key of ['', 'k'.repeat(256)]) {
+      const refused = await again(ask, key);
+      expect(refused.status).toBe(400);
+      expect((await refused.json()).error.param).toBe('Idempotency-Key');
+    }
+  });
+
+  it('answers although the queue cannot be reached: the batch is stored', async () => {
+    const { create, store, log } = await batchApp({ queueFailure: () => new Error('it is away') });
+    const { id } = await create();
+    expect(await store.open(5)).toEqual([id]);
+    expect(log.lines).toMatchObject([{ level: 'error', fields: { batch: id } }]);
+  });
+
+  it('needs a JSON object', async () => {
+    const { send } = await batchApp();
+    const post = (body: string | undefined, type: string) =>
+      send(BATCHES, {
+        method: 'POST',
+        headers: { 'content-type': type },
+        ...(body !== undefined && { body }),
+      });
+    expect((await post('{', 'application/json')).status).toBe(400);
+    expect((await post('[]', 'application/json')).status).toBe(400);
+    expect((await post(undefined, 'application/json')).status).toBe(400);
+    expect((await post('a=b', 'text/plain')).status).toBe(415);
+  });
+
+  it('takes no form, though one could say the same', async () => {
+    const { create, send } = await batchApp();
+    const form = new FormData();
+    form.append('input_file_id', (await create()).input_file_id);
+    form.append('endpoint', '/v1/embeddings');
+    const answer = await send(BATCHES, { method: 'POST', body: form });
+    expect(answer.status).toBe(415);
+    expect((await answer.json()).error.message).toContain("'application/json'");
+  });
+});
+
+describe('cancel', () => {
+  it('takes a batch that is validating or runs, as often as wanted, without a body', async () => {
+    const { create, send, clock } = await batchApp();
+    const { id } = await create();
+    clock.advance(5000);
+    for (let times = 0; times < 2; times += 1) {
+      const answer = await send(`${BATCHES}/${id}/cancel`, { method: 'POST' });
+      expect(answer.status).toBe(200);
+      expect(await answer.json()).toMatchObject({ id, status: 'cancelling', cancelling_at: NOW + 5 });
+      clock.advance(1000);
+    }
+  });
+
+  it('of a batch that has ended reaches the server once', async () => {
+    const { create, complete, client, sent } = await clientOf();
+    const { id } = await create();
+    await complete(id, NOW + 1);
+    const cancelled = client.batches.cancel(id);
+    await expect(cancelled).rejects.toBeInstanceOf(OpenAI.ConflictError);
+    await expect(cancelled).rejects.toMatchObject({
+      message: expect.stringContaining("Cannot cancel a batch with status 'completed'."),
+    });
+    expect(sent).toEqual([`POST ${BATCHES}/${id}/cancel`]);
+  });
+});
+
+describe('the list', () => {
+  it('goes past page 2 with the SDK, newest first', async () => {
+    const { create, client } = await clientOf();
+    const made: string[] = [];
+    for (let count = 0; count < 5; count += 1) made.unshift((await create()).id);
+    await create({}, { key: KEY_B });
+    const seen: string[] = [];
+    for await (const { id } of client.batches.list({ limit: 2 })) seen.push(id);
+    expect(seen).toEqual(made);
+  });
+
+  it('has the envelope of every list', async () => {
+    const { create, send } = await batchApp();
+    const list = async (query = '') => (await send(`${BATCHES}${query}`)).json();
+    const nothing = { object: 'list', data: [], first_id: null, last_id: null, has_more: false };
+    expect(await list()).toEqual(nothing);
+    const batches: { id: string }[] = [];
+    for (let count = 0; count < 21; count += 1) batches.unshift(await create());
+    expect(await list()).toEqual({
+      object: 'list',
+      data: batches.slice(0, 20),
+      first_id: batches[0]?.id,
+      last_id: batches[19]?.id,
+      has_more: true,
+    });
+    expect(await list(`?limit=100&after=${batches[19]?.id}`)).toMatchObject({ has_more: false });
+  });
+
+  it.each([
+    ['limit', '?limit=0'],
+    ['limit', '?limit=101'],
+    ['limit', '?limit=many'],
+    ['after', '?after=batch_none'],
+    ['order', '?order=asc'],
+  ])('refuses a wrong %s: %s', async (param, query) => {
+    const { send } = await batchApp();
+    const answer = await send(`${BATCHES}${query}`);
+    expect(answer.status).toBe(400);
+    expect((await answer.json()).error.param).toBe(param);
+  });
+});
+
+it('batches of others are not there', async () => {
+  const { create, send } = await batchApp();
+  const { id } = await create({}, { key: KEY_B });
+  for (const [path, method] of [
+    [`${BATCHES}/${id}`, 'GET'],
+    [`${BATCHES}/${id}/cancel`, 'POST'],
+    [`${BATCHES}/batch_none`, 'GET'],
+    [`${BATCHES}/batch_none/cancel`, 'POST'],
+  ] as const) {
+    const answer = await send(path, { method });
+    expect(answer.status).toBe(404);
+    expect((await answer.json()).error).toMatchObject({ type: 'invalid_request_error', param: 'id' });
+  }
+  expect((await (await send(`${BATCHES}?after=${id}`)).json()).error.param).toBe('after');
+  expect((await (await send(BATCHES)).json()).data).toEqual([]);
+});
+
+function pairs(count: number): Record<string, string> {
+  return Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 'v']));
+}
+
+function expiring(overrides: object = {}) {
+  return { output_expires_after: { anchor: 'created_at', seconds: 3600, ...overrides } };
+}
+
+it.each([
+  ['/v1/batches', 'post', [200, 400, 401, 409, 413, 415, 429, 503]],
+  ['/v1/batches', 'get', [200, 400, 401, 429, 503]],
+  ['/v1/batches/{id}', 'get', [200, 400, 401, 404, 429, 503]],
+  ['/v1/batches/{id}/cancel', 'post', [200, 400, 401, 404, 409, 413, 415, 429, 503]],
+])('the documentation of %s %s has every answer', async (path, method, statuses) => {
+  const { send } = await batchApp();
+  const { paths } = await (await send('/swagger/json')).json();
+  expect(Object.keys(paths[path][method].responses).map(Number)).toEqual(statuses);
+  const form = paths[path][method].requestBody?.content['multipart/form-data'];
+  expect(form).toBeUndefined();
+});

@@ -1,0 +1,22 @@
+/** Lines of result files as text (spec 2.2; openai-wire 3.3). */
+
+import { type Id, newId } from '../../../src/contract/core/id.ts';
+
+/** Why a line has no result of its own. */
+export interface LineFailure {
+  readonly code: string;
+  readonly message: string;
+}
+
+/**
+ * @param body JSON text. What ends lines may stand in it only between values, and is no part of them.
+ */
+export function outputLine(customId: string, requestId: Id<'request'>, body: string): string {
+  const inOneLine = /[\n\r]/.test(body) ? body.replaceAll(/[\n\r]+/g, ' ') : body;
+  return `{"id":"${newId('batchLine')}","custom_id":${JSON.stringify(customId)},"response":{"status_code":200,"request_id":"${requestId}","body":${inOneLine}},"error":null}\n`;
+}
+
+export function errorLine(customId: string, { code, message }: LineFailure): string {
+  const error = JSON.stringify({ code, message });
+  return `{"id":"${newId('batchLine')}","custom_id":${JSON.stringify(customId)},"response":null,"error":${error}}\n`;
+}

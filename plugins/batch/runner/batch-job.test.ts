@@ -1,0 +1,892 @@
+import { describe, expect, it } from 'vitest';
+import { ServiceError } from '../../../src/contract/core/error.ts';
+import type { BatchRecord } from '../../../src/contract/stores/batch-store.ts';
+import { fileBlob } from '../../../src/contract/stores/file-store.ts';
+import { withMethods } from '../../../test/doubles/with-methods.ts';
+import {
+  type BatchWork,
+  batchWork,
+  type CallOperation,
+  CHAT_PRICE,
+  echo,
+  inputLine,
+  type ResultLine,
+} from '../../../test/harness/batch-work.ts';
+import { noMetrics } from '../../../tools/harness/doubles/doubles.ts';
+import { batchMetrics } from '../results/metrics.ts';
+
+const never = new AbortController().signal;
+const DONE = { kind: 'done' };
+const AGAIN = { kind: 'again', delayMs: 0 };
+/** As of a store whose blobs are no files of this machine. */
+const NO_FILES = { openFile: undefined };
+
+function lines(count: number, body: (place: number) => object = () => ({})): string {
+  return Array.from({ length: count }, (_, place) => inputLine(`line ${place}`, body(place))).join('');
+}
+
+const ids = (results: readonly ResultLine[]) => results.map((line) => line.custom_id);
+const allIds = (count: number) => Array.from({ length: count }, (_, place) => `line ${place}`);
+
+/** An operation whose calls wait until a test lets them go on, or until they are aborted. */
+function gated(inner: CallOperation = echo) {
+  const gate = Promise.withResolvers<void>();
+  const begun: string[] = [];
+  const aborted: unknown[] = [];
+  const some = Promise.withResolvers<void>();
+  const call: CallOperation = async (body, order, signal) => {
+    begun.push(order.caller.requestId);
+    some.resolve();
+    const left = Promise.withResolvers<void>();
+    signal.addEventListener('abort', () => left.reject(signal.reason), { once: true });
+    try {
+      await Promise.race([gate.promise, left.promise]);
+    } catch (error) {
+      aborted.push(error);
+      throw error;
+    }
+    return await inner(body, order, signal);
+  };
+  return { call, begun, aborted, open: gate.resolve, someBegun: some.promise };
+}
+
+/** Fails the lines whose body says how, and echoes the others. */
+const failing: CallOperation = async (body, order, signal) => {
+  const { fail } = body as { fail?: ConstructorParameters<typeof ServiceError> };
+  if (fail !== undefined) throw new ServiceError(...fail);
+  return await echo(body, order, signal);
+};
+
+describe('a batch', () => {
+  it('goes from its input to its result files', async () => {
+    const work = await batchWork();
+    const input = `\ufeff${inputLine('line 0')}\r\n\n${lines(3).split('\n').slice(1, 3).join('\n')}`;
+    const batch = await work.create(input, { metadata: { a: 'b' }, outputExpiresAfterS: 3600 });
+    expect(await work.job().run(batch.id, never)).toEqual(DONE);
+    const ended = await work.get(batch);
+    const at = work.clock.now() / 1000;
+    expect(ended).toMatchObject({
+      status: 'completed',
+      counts: { total: 3, completed: 3, failed: 0 },
+      tokens: { input: 6, output: 9 },
+      model: 'm',
+      times: { inProgress: at, finalizing: at, completed: at },
+      errorFile: undefined,
+    });
+    const { output } = await work.results(batch);
+    expect(ids(output).sort()).toEqual(allIds(3));
+    expect(output.find((line) => line.custom_id === 'line 1')).toEqual({
+      id: expect.stringMatching(/^batch_req_[0-9a-f]{32}$/),
+      custom_id: 'line 1',
+      response: {
+        status_code: 200,
+        request_id: expect.stringMatching(/^req_[0-9a-f]{32}$/),
+        body: { echo: { model: 'm' } },
+      },
+      error: null,
+    });
+    const file = ended.outputFile && (await work.files.get('a', ended.outputFile, at));
+    expect(file).toMatchObject({
+      purpose: 'batch_output',
+      filename: `${batch.id}_output.jsonl`,
+      createdAt: at,
+      expiresAt: at + 3600,
+    });
+  });
+
+  it('leaves no parts behind', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(5));
+    await work.job().run(batch.id, never);
+    expect(await Array.fromAsync(work.blobs.list('batches/', never))).toEqual([]);
+    expect(await work.batches.parts(batch.id)).toEqual([]);
+  });
+
+  it('leaves none behind either when whoever ended it died before they were gone', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(5));
+    const blobs = withMethods(work.blobs, { deleteAll: () => Promise.reject(new Error('killed')) });
+    await expect(work.job(echo, { blobs }).run(batch.id, never)).rejects.toThrow('killed');
+    expect(await work.get(batch)).toMatchObject({ status: 'completed' });
+    expect(await Array.fromAsync(work.blobs.list('batches/', never))).not.toEqual([]);
+    expect(await work.job().run(batch.id, never)).toEqual(DONE);
+    expect(await Array.fromAsync(work.blobs.list('batches/', never))).toEqual([]);
+  });
+
+  it('has a row of usage for each line, with its request and its charge', async () => {
+    const work = await batchWork({ prices: [CHAT_PRICE] });
+    await work.accounts.credits.grant('a', 1000, 0);
+    const batch = await work.create(lines(20));
+    await work.job().run(batch.id, never);
+    const rows = await work.accounts.rows();
+    const { output } = await work.results(batch);
+    const requests = output.map((line) => line.response?.request_id);
+    expect(rows.map((row) => row.requestId).sort()).toEqual(requests.sort());
+    expect(await work.accounts.credits.balance('a')).toMatchObject({
+      available: 900,
+      reserved: 0,
+      revenue: 100,
+    });
+  });
+
+  it('is nothing to do when there is none, or when it has ended', async () => {
+    const work = await batchWork();
+    expect(await work.job().run('batch_none', never)).toEqual(DONE);
+    const batch = await work.create(lines(1));
+    await work.job().run(batch.id, never);
+    const ended = await work.get(batch);
+    expect(await work.job().run(batch.id, never)).toEqual(DONE);
+    expect(await work.get(batch)).toEqual(ended);
+  });
+
+  it('whose input is faulty fails, and tells where', async () => {
+    const work = await batchWork();
+    const batch = await work.create(`${lines(1)}{}\n`);
+    const untouched: CallOperation = () => {
+      throw new Error('no line may run');
+    };
+    expect(await work.job(untouched).run(batch.id, never)).toEqual(DONE);
+    expect(await work.get(batch)).toMatchObject({
+      status: 'failed',
+      counts: { total: 0, completed: 0, failed: 0 },
+      faults: [
+        { code: 'missing_required_parameter', param: 'custom_id', line: 2 },
+        { code: 'missing_required_parameter', param: 'body', line: 2 },
+      ],
+      outputFile: undefined,
+      errorFile: undefined,
+    });
+  });
+});
+
+describe('a line that fails', () => {
+  it('has its error in the error file, and stops no other', async () => {
+    const work = await batchWork();
+    const fails = [
+      { fail: ['not_found', 'no such model', { code: 'model_not_found' }] },
+      {},
+      { fail: ['invalid_request', 'too hot'] },
+      { fail: ['insufficient_quota', 'no credits', { code: 'insufficient_quota' }] },
+    ];
+    const batch = await work.create(lines(4, (place) => fails[place] ?? {}));
+    await work.job(failing).run(batch.id, never);
+    const { output, error } = await work.results(batch);
+    expect(ids(output)).toEqual(['line 1']);
+    expect(error.map((line) => [line.custom_id, line.response, line.error]).sort()).toEqual([
+      ['line 0', null, { code: 'model_not_found', message: 'no such model' }],
+      ['line 2', null, { code: 'invalid_request_error', message: 'too hot' }],
+      ['line 3', null, { code: 'insufficient_quota', message: 'no credits' }],
+    ]);
+    expect(await work.get(batch)).toMatchObject({
+      status: 'completed',
+      counts: { total: 4, completed: 1, failed: 3 },
+      tokens: { input: 2, output: 3 },
+    });
+  });
+
+  it('inside says nothing of what was thrown, and is logged once', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(3));
+    await work
+      .job(async () => {
+        throw new TypeError('private text');
+      })
+      .run(batch.id, never);
+    const { error } = await work.results(batch);
+    expect(error.map((line) => line.error?.code)).toEqual(['server_error', 'server_error', 'server_error']);
+    expect(JSON.stringify(error)).not.toContain('private');
+    expect(work.log.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
+  });
+
+  it('for a while is tried again, and is billed once', async () => {
+    const work = await batchWork({ prices: [CHAT_PRICE] });
+    await work.accounts.credits.grant('a', 1000, 0);
+    const batch = await work.create(lines(10));
+    const tries = new Map<string, number>();
+    const unsure: CallOperation = async (body, order, signal) => {
+      const answer = await echo(body, order, signal);
+      const key = JSON.stringify(body) + order.caller.requestId;
+      tries.set(key, 1);
+      if (tries.size % 3 !== 0) throw new ServiceError('upstream', 'not now');
+      return answer;
+    };
+    await work.job(unsure).run(batch.id, never);
+    expect(tries.size).toBeGreaterThanOrEqual(28);
+    expect(await work.get(batch)).toMatchObject({
+      status: 'completed',
+      counts: { completed: 10, failed: 0 },
+    });
+    expect(await work.accounts.rows()).toHaveLength(10);
+    expect(await work.accounts.credits.balance('a')).toMatchObject({
+      available: 950,
+      reserved: 0,
+      revenue: 50,
+    });
+  });
+
+  it('for long has failed, also when its batch gave way in between', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(1));
+    const stop = new AbortController();
+    let tries = 0;
+    const job = work.job(async () => {
+      tries += 1;
+      if (tries === 3) {
+        work.clock.advance(599_000);
+        stop.abort(new Error('drain'));
+      } else if (tries > 3) work.clock.advance(1000);
+      throw new ServiceError('timeout', 'too slow');
+    });
+    expect(await job.run(batch.id, stop.signal)).toEqual(AGAIN);
+    expect(await job.run(batch.id, never)).toEqual(DONE);
+    expect(tries).toBe(4);
+    const { error } = await work.results(batch);
+    expect(error[0]?.error).toEqual({ code: 'server_error', message: 'too slow' });
+  });
+});
+
+describe('credits', () => {
+  it.each([
+    // A line holds 10 and costs 5.
+    { granted: 105, completed: 20 },
+    { granted: 50, completed: 9 },
+    { granted: 5, completed: 0 },
+  ])(
+    'of $granted are enough for $completed of 20 lines, however many of them run at once',
+    async ({ granted, completed }) => {
+      const work = await batchWork({ prices: [CHAT_PRICE] });
+      await work.accounts.credits.grant('a', granted, 0);
+      const batch = await work.create(lines(20));
+      await work.job().run(batch.id, never);
+      expect(await work.get(batch)).toMatchObject({
+        status: 'completed',
+        counts: { completed, failed: 20 - completed },
+      });
+      const { error } = await work.results(batch);
+      const codes = error.map((line) => line.error?.code);
+      expect(codes).toEqual(Array.from({ length: 20 - completed }, () => 'insufficient_quota'));
+      const left = { available: granted - 5 * completed, reserved: 0, revenue: 5 * completed };
+      expect(await work.accounts.credits.balance('a')).toMatchObject(left);
+    },
+  );
+
+  it('that do not cover what a line has cost are used up, and the log tells what is missing', async () => {
+    const work = await batchWork({ prices: [CHAT_PRICE] });
+    await work.accounts.credits.grant('a', 4, 0);
+    const batch = await work.create(lines(1));
+    const dear: CallOperation = async (_, { caller, calls }) => {
+      const most = { inputTokens: 1, outputTokens: 1 };
+      const call = await calls.open({ endpoint: 'POST /v1/chat/completions', model: 'm', caller, most });
+      await call.close({ status: 'completed', inputTokens: 2, outputTokens: 3 });
+      return '{}';
+    };
+    expect(await work.job(dear).run(batch.id, never)).toEqual(DONE);
+    expect(await work.accounts.credits.balance('a')).toMatchObject({ available: 0, reserved: 0, revenue: 4 });
+    expect(work.log.lines.filter(({ level }) => level === 'warn')).toEqual([
+      {
+        level: 'warn',
+        message: 'lines of a batch cost more than their credits',
+        fields: { batch: batch.id, organization: 'a', missing: '0.000001' },
+      },
+    ]);
+  });
+});
+
+describe('a cancel', () => {
+  it('keeps what has ended, and fills the error file with the rest', async () => {
+    const work = await batchWork({ prices: [CHAT_PRICE] });
+    await work.accounts.credits.grant('a', 1000, 0);
+    const batch = await work.create(lines(60));
+    const gates = gated();
+    let ended = 0;
+    const job = work.job(async (body, order, signal) => {
+      if (ended === 20) return await gates.call(body, order, signal);
+      ended += 1;
+      return await echo(body, order, signal);
+    });
+    const running = job.run(batch.id, never);
+    await gates.someBegun;
+    await work.batches.cancel('a', batch.id, 7);
+    expect(await running).toEqual(DONE);
+    const results = await work.results(batch);
+    expect(results.output).toHaveLength(20);
+    expect(new Set([...ids(results.output), ...ids(results.error)])).toEqual(new Set(allIds(60)));
+    expect(new Set(results.error.map((line) => line.error?.code))).toEqual(new Set(['batch_cancelled']));
+    expect(await work.get(batch)).toMatchObject({
+      status: 'cancelled',
+      counts: { total: 60, completed: 20, failed: 40 },
+      times: { cancelling: 7, cancelled: expect.any(Number), finalizing: undefined },
+    });
+    expect(gates.aborted).toHaveLength(gates.begun.length);
+    expect(await work.accounts.rows()).toHaveLength(20);
+    expect(await work.accounts.credits.balance('a')).toMatchObject({
+      available: 900,
+      reserved: 0,
+      revenue: 100,
+    });
+  });
+
+  it('of a batch whose input is being checked ends it without files', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(1));
+    const read = Promise.withResolvers<void>();
+    const blobs = withMethods(work.blobs, {
+      ...NO_FILES,
+      read: async (_, signal) => stuck(signal, read.resolve),
+    });
+    const running = work.job(echo, { blobs }).run(batch.id, never);
+    await read.promise;
+    await work.batches.cancel('a', batch.id, 7);
+    expect(await running).toEqual(DONE);
+    expect(await work.get(batch)).toMatchObject({
+      status: 'cancelled',
+      counts: { total: 0, completed: 0, failed: 0 },
+      outputFile: undefined,
+      errorFile: undefined,
+    });
+  });
+
+  it('before any runner has the batch ends it as well', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(3));
+    await work.batches.cancel('a', batch.id, 7);
+    expect(await work.job().run(batch.id, never)).toEqual(DONE);
+    expect(await work.get(batch)).toMatchObject({ status: 'cancelled', counts: { total: 0 } });
+  });
+});
+
+/** Bytes that never come. */
+async function* stuck(signal: AbortSignal, asked: () => void): AsyncGenerator<Uint8Array<ArrayBuffer>> {
+  asked();
+  await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+}
+
+describe('the end of the 24 hours', () => {
+  it('keeps what has ended, and fills the error file with the rest', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(60));
+    const gates = gated();
+    let ended = 0;
+    const job = work.job(async (body, order, signal) => {
+      if (ended === 20) return await gates.call(body, order, signal);
+      ended += 1;
+      return await echo(body, order, signal);
+    });
+    const running = job.run(batch.id, never);
+    await gates.someBegun;
+    work.clock.advance(86_400_000);
+    expect(await running).toEqual(DONE);
+    const results = await work.results(batch);
+    expect(results.output).toHaveLength(20);
+    expect(new Set([...ids(results.output), ...ids(results.error)])).toEqual(new Set(allIds(60)));
+    expect(new Set(results.error.map((line) => line.error?.code))).toEqual(new Set(['batch_expired']));
+    const expired = { expired: batch.times.created + 86_400, completed: undefined };
+    expect(await work.get(batch)).toMatchObject({
+      status: 'expired',
+      counts: { completed: 20, failed: 40 },
+      times: expired,
+    });
+  });
+
+  it('is heeded when no line could begin', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(3));
+    const late: CallOperation = () => {
+      throw new Error('no line may run');
+    };
+    const batches = withMethods(work.batches, {
+      begin: (...args) => {
+        work.clock.advance(86_400_000);
+        return work.batches.begin(...args);
+      },
+    });
+    expect(await work.job(late, { batches }).run(batch.id, never)).toEqual(DONE);
+    expect(await work.get(batch)).toMatchObject({ status: 'expired', counts: { total: 3, failed: 3 } });
+    expect((await work.results(batch)).error).toHaveLength(3);
+  });
+
+  it('fails a batch whose input was not checked by then', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(3));
+    work.clock.advance(86_400_000);
+    expect(await work.job().run(batch.id, never)).toEqual(DONE);
+    expect(await work.get(batch)).toMatchObject({
+      status: 'failed',
+      counts: { total: 0 },
+      faults: [{ code: 'batch_expired', line: null }],
+    });
+  });
+
+  it('does not take away what is only to be put into files', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(3));
+    const blobs = withMethods(work.blobs, {
+      write: (name, ...rest) =>
+        name.startsWith('files/') ? Promise.reject(new Error('disk')) : work.blobs.write(name, ...rest),
+    });
+    await expect(work.job(echo, { blobs }).run(batch.id, never)).rejects.toThrow('disk');
+    expect(await work.get(batch)).toMatchObject({ status: 'finalizing' });
+    work.clock.advance(86_400_000);
+    expect(await work.job().run(batch.id, never)).toEqual(DONE);
+    expect(await work.get(batch)).toMatchObject({ status: 'completed', counts: { completed: 3 } });
+  });
+});
+
+describe('a drain', () => {
+  it('lets lines end that are about to, and leaves the others to the next run', async () => {
+    const work = await batchWork({ prices: [CHAT_PRICE] });
+    await work.accounts.credits.grant('a', 1000, 0);
+    const batch = await work.create(lines(40));
+    const gates = gated();
+    const stop = new AbortController();
+    const running = work.job(gates.call).run(batch.id, stop.signal);
+    await gates.someBegun;
+    stop.abort(new Error('drain'));
+    gates.open();
+    expect(await running).toEqual(AGAIN);
+    const { begun } = gates;
+    expect(await work.get(batch)).toMatchObject({
+      status: 'in_progress',
+      counts: { total: 40, completed: begun.length },
+    });
+    expect(begun.length).toBeLessThan(40);
+    expect(await work.job().run(batch.id, never)).toEqual(DONE);
+    expect(ids((await work.results(batch)).output).sort()).toEqual(allIds(40).sort());
+    expect(await work.accounts.rows()).toHaveLength(40);
+  });
+
+  it('does not wait long for lines, and nothing of those that it gives up is billed', async () => {
+    const work = await batchWork({ prices: [CHAT_PRICE] });
+    await work.accounts.credits.grant('a', 1000, 0);
+    const batch = await work.create(lines(5));
+    const gates = gated();
+    const billed: CallOperation = async (body, order, signal) => {
+      const most = { inputTokens: 5, outputTokens: 5 };
+      const call = await order.calls.open({
+        ...{ endpoint: 'POST /v1/chat/completions', model: 'm', caller: order.caller, most },
+      });
+      try {
+        return await gates.call(body, order, signal);
+      } finally {
+        await call.close({ status: 'cancelled', inputTokens: 2, outputTokens: 0 });
+      }
+    };
+    const stop = new AbortController();
+    const running = work.job(billed, { times: { drainMs: 1 } }).run(batch.id, stop.signal);
+    await gates.someBegun;
+    stop.abort(new Error('drain'));
+    expect(await running).toEqual(AGAIN);
+    expect(gates.aborted).toHaveLength(5);
+    expect(await work.accounts.rows()).toEqual([]);
+    expect(await work.accounts.credits.balance('a')).toMatchObject({ available: 1000, reserved: 0 });
+  });
+
+  it.each(['a file', 'bytes'])('ends the check of an input that is %s', async (kind) => {
+    const work = await batchWork();
+    const batch = await work.create(lines(1));
+    const stop = new AbortController();
+    const leave = () => stop.abort(new Error('drain'));
+    const openFile = async (name: string) => {
+      leave();
+      return await work.blobs.openFile?.(name);
+    };
+    const blobs = withMethods(work.blobs, {
+      openFile: kind === 'a file' ? openFile : undefined,
+      read: async (_, signal) => stuck(signal, leave),
+    });
+    expect(await work.job(echo, { blobs }).run(batch.id, stop.signal)).toEqual(AGAIN);
+    expect(await work.get(batch)).toMatchObject({ status: 'validating' });
+  });
+});
+
+describe('a batch that others wait for', () => {
+  it('gives way after its slice, and goes on from there', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(30));
+    let calls = 0;
+    const call: CallOperation = async (...args) => {
+      calls += 1;
+      if (calls === 5) work.clock.advance(30_000);
+      // So that beats have their turn.
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      return await echo(...args);
+    };
+    const job = work.job(call, { batchesAtOnce: 1, linesAtOnce: 1 });
+    expect(await job.run(batch.id, never)).toEqual(AGAIN);
+    const { completed } = (await work.get(batch)).counts;
+    expect(completed).toBeGreaterThanOrEqual(5);
+    expect(completed).toBeLessThan(30);
+    expect(await job.run(batch.id, never)).toEqual(DONE);
+    expect(calls).toBe(30);
+    expect(ids((await work.results(batch)).output)).toEqual(allIds(30));
+  });
+
+  it('keeps its place when nobody can be waiting', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(10));
+    const call: CallOperation = async (...args) => {
+      work.clock.advance(30_000);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      return await echo(...args);
+    };
+    expect(await work.job(call, { batchesAtOnce: 2, linesAtOnce: 1 }).run(batch.id, never)).toEqual(DONE);
+  });
+});
+
+describe('a batch that another runner takes', () => {
+  it('is left to it, and nothing is saved or billed twice', async () => {
+    const work = await batchWork({ prices: [CHAT_PRICE] });
+    await work.accounts.credits.grant('a', 1000, 0);
+    const batch = await work.create(lines(30));
+    const gates = gated();
+    const first = work.job(gates.call).run(batch.id, never);
+    await gates.someBegun;
+    expect(await work.job().run(batch.id, never)).toEqual(DONE);
+    gates.open();
+    expect(await first).toEqual(AGAIN);
+    expect(ids((await work.results(batch)).output).sort()).toEqual(allIds(30).sort());
+    expect(await work.accounts.rows()).toHaveLength(30);
+    expect(await work.accounts.credits.balance('a')).toMatchObject({
+      available: 850,
+      reserved: 0,
+      revenue: 150,
+    });
+    expect(await Array.fromAsync(work.blobs.list('batches/', never))).toEqual([]);
+  });
+});
+
+describe('a store that fails', () => {
+  it('fails no line: the run ends, and the next one goes on from the last checkpoint', async () => {
+    const work = await batchWork({ prices: [CHAT_PRICE] });
+    await work.accounts.credits.grant('a', 100_000, 0);
+    const batch = await work.create(lines(1500));
+    const full = new ServiceError('overloaded', 'no room');
+    let parts = 0;
+    const blobs = withMethods(work.blobs, {
+      write: async (name, ...rest) => {
+        if (name.startsWith('batches/')) parts += 1;
+        if (parts > 1) throw full;
+        return await work.blobs.write(name, ...rest);
+      },
+    });
+    await expect(work.job(echo, { blobs }).run(batch.id, never)).rejects.toBe(full);
+    const { counts, status } = await work.get(batch);
+    expect(status).toBe('in_progress');
+    expect(counts.completed).toBeGreaterThanOrEqual(500);
+    expect(counts.completed).toBeLessThan(1500);
+    const charged = 5 * counts.completed;
+    expect(await work.accounts.credits.balance('a')).toMatchObject({ reserved: 0, revenue: charged });
+    let calls = 0;
+    const counting: CallOperation = async (...args) => {
+      calls += 1;
+      return await echo(...args);
+    };
+    expect(await work.job(counting).run(batch.id, never)).toEqual(DONE);
+    expect(calls).toBe(1500 - counts.completed);
+    expect(await work.get(batch)).toMatchObject({ status: 'completed', counts: { completed: 1500 } });
+  });
+
+  it.each([1, 2, 3])(
+    'at checkpoint %d, while lines go on that heed no abort, takes none of them away',
+    async (broken) => {
+      const work = await batchWork();
+      const batch = await work.create(lines(3000));
+      const away = new ServiceError('overloaded', 'away');
+      let checkpoints = 0;
+      let calls = 0;
+      const batches = withMethods(work.batches, {
+        checkpoint: async (...args) => {
+          checkpoints += 1;
+          if (checkpoints !== broken) return await work.batches.checkpoint(...args);
+          // Until what ends meanwhile is worth a checkpoint of its own.
+          const enough = calls + 600;
+          while (calls < enough) await new Promise((resolve) => setTimeout(resolve, 5));
+          throw away;
+        },
+      });
+      const call: CallOperation = async () => {
+        calls += 1;
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        return '{}';
+      };
+      const job = work.job(call, { batches });
+      await expect(job.run(batch.id, never)).rejects.toBe(away);
+      expect(checkpoints).toBe(broken);
+      expect(await job.run(batch.id, never)).toEqual(DONE);
+      expect(ids((await work.results(batch)).output).sort()).toEqual(allIds(3000).sort());
+    },
+  );
+
+  it('while lines run ends them', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(5));
+    const gates = gated();
+    const gone = new Error('the database is gone');
+    const batches = withMethods(work.batches, {
+      look: async (...args) => {
+        if (gates.begun.length === 5) throw gone;
+        return await work.batches.look(...args);
+      },
+    });
+    await expect(work.job(gates.call, { batches }).run(batch.id, never)).rejects.toBe(gone);
+    expect(gates.aborted).toHaveLength(5);
+    expect(await work.job().run(batch.id, never)).toEqual(DONE);
+  });
+
+  it('whose counts do not add up is no reason to spin', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(2));
+    const batches = withMethods(work.batches, { finalize: async () => false });
+    await expect(work.job(echo, { batches }).run(batch.id, never)).rejects.toThrow('add up');
+  });
+});
+
+describe('what is lost', () => {
+  /** The word of a store that has the input no more. */
+  const withoutInput = (work: BatchWork, batch: BatchRecord) => {
+    const isInput = (name: string) => name === fileBlob(batch.inputFile);
+    return withMethods(work.blobs, {
+      read: async (...args) => (isInput(args[0]) ? undefined : await work.blobs.read(...args)),
+      openFile: async (name) => (isInput(name) ? undefined : await work.blobs.openFile?.(name)),
+    });
+  };
+
+  it.each(['files', 'bytes'])(
+    'before the check of an input, in a store of %s, fails the batch',
+    async (of) => {
+      const work = await batchWork();
+      const batch = await work.create(lines(3));
+      const without = withoutInput(work, batch);
+      const blobs = of === 'files' ? without : withMethods(without, NO_FILES);
+      expect(await work.job(echo, { blobs }).run(batch.id, never)).toEqual(DONE);
+      expect(await work.get(batch)).toMatchObject({
+        status: 'failed',
+        faults: [{ code: 'input_file_lost' }],
+      });
+      expect(work.log.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
+    },
+  );
+
+  it.each([
+    { how: 'ends a batch', cancel: false, status: 'expired' },
+    { how: 'ends a batch that is cancelled', cancel: true, status: 'cancelled' },
+  ])('of an input while lines run $how with the results that there are', async ({ cancel, status }) => {
+    const work = await batchWork();
+    const batch = await work.create(lines(40));
+    const stop = new AbortController();
+    let calls = 0;
+    const call: CallOperation = async (...args) => {
+      calls += 1;
+      if (calls === 10) stop.abort(new Error('drain'));
+      return await echo(...args);
+    };
+    expect(await work.job(call).run(batch.id, stop.signal)).toEqual(AGAIN);
+    const { counts } = await work.get(batch);
+    expect(counts.completed).toBeLessThan(40);
+    if (cancel) await work.batches.cancel('a', batch.id, 7);
+    expect(await work.job(echo, { blobs: withoutInput(work, batch) }).run(batch.id, never)).toEqual(DONE);
+    expect(await work.get(batch)).toMatchObject({ status, counts, faults: [{ code: 'input_file_lost' }] });
+    expect((await work.results(batch)).output).toHaveLength(counts.completed);
+    expect(work.log.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
+  });
+
+  it('of saved results leaves a gap in the file, of which the batch tells', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(1200));
+    const lost: string[] = [];
+    const blobs = withMethods(work.blobs, {
+      read: async (...args) => {
+        if (args[0].startsWith('batches/') && lost.length === 0) lost.push(args[0]);
+        return lost.includes(args[0]) ? undefined : await work.blobs.read(...args);
+      },
+    });
+    expect(await work.job(async () => '{}', { blobs }).run(batch.id, never)).toEqual(DONE);
+    expect(await work.get(batch)).toMatchObject({
+      status: 'completed',
+      counts: { completed: 1200 },
+      faults: [{ code: 'results_lost' }],
+    });
+    const { length } = (await work.results(batch)).output;
+    expect(length).toBeGreaterThan(0);
+    expect(length).toBeLessThan(1200);
+  });
+
+  it('with all saved results leaves no file', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(2));
+    const blobs = withMethods(work.blobs, {
+      read: async (...args) => (args[0].startsWith('batches/') ? undefined : await work.blobs.read(...args)),
+    });
+    expect(await work.job(echo, { blobs }).run(batch.id, never)).toEqual(DONE);
+    expect(await work.get(batch)).toMatchObject({ status: 'completed', outputFile: undefined });
+    expect(await Array.fromAsync(work.blobs.list('files/', never))).toHaveLength(1);
+  });
+});
+
+describe('result files that cannot be stored', () => {
+  it('leave nothing behind, however often it is tried', async () => {
+    const work = await batchWork();
+    const batch = await work.create(
+      lines(2, (place) => (place === 0 ? {} : { fail: ['not_found', 'none'] })),
+    );
+    let writes = 0;
+    const blobs = withMethods(work.blobs, {
+      write: async (name, ...rest) => {
+        if (name.startsWith('files/')) writes += 1;
+        if (name.startsWith('files/') && writes % 2 === 0) throw new Error('full');
+        return await work.blobs.write(name, ...rest);
+      },
+    });
+    for (let run = 0; run < 3; run += 1) {
+      await expect(work.job(failing, { blobs }).run(batch.id, never)).rejects.toThrow('full');
+    }
+    expect(await Array.fromAsync(work.blobs.list('files/', never))).toHaveLength(1);
+    expect(await work.job(failing).run(batch.id, never)).toEqual(DONE);
+    expect(await work.get(batch)).toMatchObject({ status: 'completed', counts: { completed: 1, failed: 1 } });
+  });
+});
+
+describe('a process that leaves', () => {
+  it('gives up a checkpoint that hangs', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(2));
+    const stop = new AbortController();
+    const saving = Promise.withResolvers<void>();
+    const blobs = withMethods(work.blobs, {
+      write: async (_, __, signal) => {
+        saving.resolve();
+        await new Promise((__, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+        throw new Error('never');
+      },
+    });
+    const job = work.job(echo, { blobs });
+    const running = job.run(batch.id, stop.signal);
+    await saving.promise;
+    stop.abort(new Error('drain'));
+    job.leave();
+    expect(await running).toEqual(AGAIN);
+    expect(await work.job().run(batch.id, never)).toEqual(DONE);
+    expect(ids((await work.results(batch)).output).sort()).toEqual(allIds(2));
+  });
+});
+
+describe('a batch that is taken', () => {
+  it('is logged with its place, and counted as having waited once', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(40));
+    const waits: number[] = [];
+    const metrics = {
+      ...batchMetrics(noMetrics),
+      wait: { observe: (_: object, s: number) => waits.push(s) },
+    };
+    const stop = new AbortController();
+    work.clock.advance(5000);
+    const call: CallOperation = async (...args) => {
+      stop.abort(new Error('drain'));
+      return await echo(...args);
+    };
+    await work.job(call, { metrics }).run(batch.id, stop.signal);
+    await work.job(echo, { metrics }).run(batch.id, never);
+    expect(waits).toEqual([5]);
+    const taken = work.log.lines.filter(({ message }) => message === 'batch taken');
+    expect(taken.map(({ fields }) => fields)).toEqual([
+      { batch: batch.id, organization: 'a', status: 'validating', line: 1 },
+      { batch: batch.id, organization: 'a', status: 'in_progress', line: expect.any(Number) },
+    ]);
+  });
+});
+
+describe('limits', () => {
+  it('are so many lines at once, of all batches', async () => {
+    const work = await batchWork();
+    const [first, second] = [
+      await work.create(lines(80)),
+      await work.create(lines(80), { organization: 'b' }),
+    ];
+    let [open, most] = [0, 0];
+    const isFull = Promise.withResolvers<void>();
+    const call: CallOperation = async (...args) => {
+      open += 1;
+      most = Math.max(most, open);
+      if (open === 16) isFull.resolve();
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      open -= 1;
+      return await echo(...args);
+    };
+    const job = work.job(call, { linesAtOnce: 16 });
+    const running = job.run(first.id, never);
+    await isFull.promise;
+    // The one that comes when others have all gets a line at once, and its share as theirs end.
+    await Promise.all([running, job.run(second.id, never)]);
+    expect(most).toBeLessThanOrEqual(17);
+  });
+
+  it('are fewer lines at once when the engine is full', async () => {
+    const work = await batchWork();
+    const batch = await work.create(lines(200));
+    let [open, refused] = [0, 0];
+    const call: CallOperation = async (...args) => {
+      if (open >= 3) {
+        refused += 1;
+        throw new ServiceError('overloaded', 'full');
+      }
+      open += 1;
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      open -= 1;
+      return await echo(...args);
+    };
+    await work.job(call).run(batch.id, never);
+    expect(await work.get(batch)).toMatchObject({ counts: { completed: 200 } });
+    expect(refused).toBeLessThan(100);
+  });
+
+  it.each([
+    { kind: 'results', answer: async () => '{}', most: 3000 },
+    { kind: 'rows of usage', answer: echo, most: 500 },
+  ])('are so many $kind that wait for a store', async ({ answer, most }) => {
+    const work = await batchWork();
+    const batch = await work.create(lines(10_000));
+    const gate = Promise.withResolvers<void>();
+    let calls = 0;
+    const batches = withMethods(work.batches, {
+      checkpoint: async (...args) => {
+        await gate.promise;
+        return await work.batches.checkpoint(...args);
+      },
+    });
+    const call: CallOperation = async (...args) => {
+      calls += 1;
+      return await answer(...args);
+    };
+    const running = work.job(call, { batches }).run(batch.id, never);
+    let before = -1;
+    while (calls === 0 || calls !== before) {
+      before = calls;
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    // Those that wait, those that are being saved, and those that ran when the limit was reached.
+    expect(calls).toBeGreaterThan(most);
+    expect(calls).toBeLessThanOrEqual(2 * most + 2 * 16);
+    gate.resolve();
+    expect(await running).toEqual(DONE);
+    expect(calls).toBe(10_000);
+    expect(await work.get(batch)).toMatchObject({ status: 'completed', counts: { completed: 10_000 } });
+  });
+
+  it('are so many bytes of lines that are worked on', async () => {
+    const work = await batchWork();
+    const mebibyte = 'x'.repeat(2 ** 20);
+    const batch = await work.create(lines(40, () => ({ input: mebibyte })));
+    let [open, most] = [0, 0];
+    const call: CallOperation = async () => {
+      open += 1;
+      most = Math.max(most, open);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      open -= 1;
+      return '{}';
+    };
+    await work.job(call, { linesAtOnce: 64, mostLineBytes: 2 ** 21 }).run(batch.id, never);
+    expect(most).toBe(15);
+    expect(await work.get(batch)).toMatchObject({ counts: { completed: 40 } });
+  });
+});

@@ -1,0 +1,578 @@
+import { heapStats } from 'bun:jsc';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ServiceError } from '../../../src/contract/core/error.ts';
+import type {
+  HeardAudio,
+  SttEngine,
+  TranscriptionEvent,
+  TranscriptionRequest,
+} from '../../../src/contract/engines/engine.ts';
+import { CLOSE, type Socket } from '../../../src/http/transport/socket.ts';
+import { noTracer } from '../../../src/kit/logging/spans.ts';
+import { createMetrics } from '../../../src/metrics/registry.ts';
+import { settled } from '../../../test/doubles/fake-vad-engine.ts';
+import { OrderedVadEngine, type VadOrder } from '../../../test/doubles/scripted-engines.ts';
+import { metricValue } from '../../../test/harness/metric-values.ts';
+import { RecordedCalls, type RecordedCallsOptions } from '../../../test/harness/recorded-calls.ts';
+import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
+import { RecordingLogger } from '../../../tools/harness/doubles/recording-logger.ts';
+import { MOST_BUFFERED_BYTES, MOST_TURNS, type PhoneCall } from './phone-call.ts';
+import { PhoneCalls } from './phone-calls.ts';
+
+const CALLER = { organization: 'a', keyId: 'key', requestId: 'req_1' } as const;
+const RATE_HZ = 16_000;
+/** Value of each sample of the two channels. */
+const CUSTOMER = 8192;
+const ASSISTANT = -4096;
+const START = { type: 'start', encoding: 'linear16', container: 'raw', sampleRate: RATE_HZ, channels: 2 };
+
+/** Both channels for a while. */
+function stereo(lengthMs: number, rateHz = RATE_HZ): Uint8Array {
+  const samples = new Int16Array((lengthMs * rateHz) / 500);
+  for (let i = 0; i < samples.length; i++) samples[i] = i % 2 === 0 ? CUSTOMER : ASSISTANT;
+  return new Uint8Array(samples.buffer);
+}
+
+/** A socket that is closed before `close` returns, as Bun's are. */
+class FakeSocket implements Socket {
+  readonly sent: Record<string, unknown>[] = [];
+  closedWith: number | undefined;
+  readonly #owner: PhoneCall;
+
+  constructor(owner: PhoneCall) {
+    this.#owner = owner;
+  }
+
+  send(text: string): void {
+    this.sent.push(JSON.parse(text));
+  }
+
+  async ready(): Promise<void> {}
+
+  close(code: number): void {
+    if (this.closedWith !== undefined) return;
+    this.closedWith = code;
+    this.#owner.closed();
+  }
+}
+
+/** What it hears of a turn, and what was asked for. */
+interface HeardRequest {
+  readonly request: TranscriptionRequest;
+  readonly samples: number[];
+}
+
+interface EngineOptions {
+  /** `counted`: what is heard is not kept. */
+  readonly heard?: 'counted';
+  /** Text of a request, from its number among those of its kind, and how much it heard. */
+  readonly text?: (kind: 'turn' | 'partial', at: number) => string;
+  /** Awaited before the text. */
+  readonly before?: (kind: 'turn' | 'partial', at: number, signal: AbortSignal) => Promise<void> | void;
+}
+
+/** Keeps what it hears; a request of the class `batch` is a partial. */
+class HearingEngine implements SttEngine {
+  readonly languages = ['en', 'de'];
+  readonly turns: HeardRequest[] = [];
+  readonly partials: HeardRequest[] = [];
+  readonly #options: EngineOptions;
+
+  constructor(options: EngineOptions) {
+    this.#options = options;
+  }
+
+  async *transcribe(
+    audio: AsyncIterable<HeardAudio>,
+    request: TranscriptionRequest,
+    signal: AbortSignal,
+  ): AsyncGenerator<TranscriptionEvent, void, undefined> {
+    const kind = request.priority === 'batch' ? 'partial' : 'turn';
+    const heard: HeardRequest = { request, samples: [] };
+    const at = (kind === 'turn' ? this.turns : this.partials).push(heard) - 1;
+    let count = 0;
+    for await (const piece of audio) {
+      if (piece === 'pause') continue;
+      count += piece.length;
+      if (this.#options.heard !== 'counted') heard.samples.push(...piece);
+    }
+    await this.#options.before?.(kind, at, signal);
+    signal.throwIfAborted();
+    const text = this.#options.text?.(kind, at) ?? (kind === 'turn' ? `Turn ${at}.` : `so far ${at}`);
+    if (text !== '') yield { kind: 'delta', text };
+    const counts = { inputTokens: { audio: 7, text: 0 }, outputTokens: 5, segments: [], words: [] };
+    const durationS = count / 16_000;
+    yield { kind: 'final', transcript: { text, language: 'en', durationS, ...counts } };
+  }
+
+  ready() {
+    return { ready: true };
+  }
+
+  async close() {}
+}
+
+interface Options extends EngineOptions, RecordedCallsOptions {
+  /** Speech of each detector, in ms of the customer's audio. */
+  readonly speech?: readonly VadOrder['vad'][];
+  readonly query?: string;
+  readonly partialMs?: number;
+}
+
+/** A call whose socket is open, that speaks 100 ms at a time. */
+function calling({ speech = [], query = '', partialMs = 0, ...options }: Options = {}) {
+  const engine = new HearingEngine(options);
+  const vad = new OrderedVadEngine();
+  for (const each of speech) vad.give({ vad: each });
+  const log = new RecordingLogger();
+  const clock = new ManualClock();
+  const billing = new RecordedCalls(options);
+  const metrics = createMetrics(clock);
+  onTestFinished(() => metrics.close());
+  const calls = new PhoneCalls({
+    stt: { ids: ['svc-stt'], get: (id): SttEngine | undefined => (id === 'svc-stt' ? engine : undefined) },
+    ...{ vad, calls: billing, clock, log, metrics, tracer: noTracer },
+    ...{ perOrganization: 1, silenceMs: 300, partialMs },
+  });
+  const call = calls.open(CALLER, new URLSearchParams(query));
+  const socket = new FakeSocket(call);
+  call.opened(socket);
+  return {
+    ...{ engine, vad, log, clock, metrics, calls, call, socket, billing },
+    rows: billing.rows,
+    start: (fields: object = {}) => call.received(JSON.stringify({ ...START, ...fields })),
+    async talk(lengthMs: number, rateHz = RATE_HZ) {
+      for (let at = 0; at < lengthMs; at += 100) {
+        clock.advance(100);
+        call.received(stereo(100, rateHz));
+        await settled();
+      }
+    },
+    /** The transcripts that were sent, as `final: text`; errors as `error: text`. */
+    told: () =>
+      socket.sent.map(({ type, transcription, transcriptType, error }) =>
+        type === 'error' ? `error: ${error}` : `${transcriptType}: ${transcription}`,
+      ),
+  };
+}
+
+/** A step that a test lets happen. */
+function gate() {
+  const { promise: open, resolve: pass } = Promise.withResolvers<void>();
+  return { wait: () => open, pass };
+}
+
+const ONE_TURN = [[500, 1500]] as const;
+
+describe('a turn of the customer', () => {
+  it('is transcribed without the assistant, and is one row', async () => {
+    const { start, talk, engine, socket, rows } = calling({ speech: [ONE_TURN] });
+    start();
+    await talk(2500);
+    expect(socket.sent).toEqual([
+      {
+        type: 'transcriber-response',
+        transcription: 'Turn 0.',
+        channel: 'customer',
+        transcriptType: 'final',
+      },
+    ]);
+    expect(rows).toEqual([
+      {
+        endpoint: 'POST /v1/transcribers/partner',
+        organization: 'a',
+        requestId: 'req_1',
+        model: 'svc-stt',
+        status: 'completed',
+        inputTokens: 7,
+        outputTokens: 5,
+        audioSeconds: 1.4,
+        transcript: 'Turn 0.',
+      },
+    ]);
+    expect(engine.turns).toHaveLength(1);
+    const [turn] = engine.turns;
+    expect(turn?.request).toEqual({
+      task: 'transcribe',
+      language: undefined,
+      prompt: undefined,
+      timestamps: 'none',
+      priority: 'realtime',
+      owner: 'key',
+    });
+    // Its prefix, its speech and its tail, all of the customer's channel.
+    expect(turn?.samples).toEqual(new Array(1.4 * RATE_HZ).fill(CUSTOMER / 32_768));
+  });
+
+  it('is heard in frames of any size, without a start too', async () => {
+    const { call, engine, told } = calling({ speech: [ONE_TURN] });
+    const bytes = stereo(2500);
+    for (let at = 0, size = 1; at < bytes.length; at += size, size = (size * 7 + 3) % 4099) {
+      call.received(bytes.slice(at, at + size));
+    }
+    await settled();
+    expect(told()).toEqual(['final: Turn 0.']);
+    expect(engine.turns[0]?.samples.every((sample) => sample === CUSTOMER / 32_768)).toBe(true);
+  });
+
+  it('may be all there is, in one channel and at another rate', async () => {
+    const { start, call, engine, told } = calling({ speech: [ONE_TURN] });
+    start({ sampleRate: 8000, channels: 1 });
+    call.received(new Uint8Array(2.5 * 8000 * 2));
+    await settled();
+    expect(told()).toEqual(['final: Turn 0.']);
+    expect(engine.turns[0]?.samples).toHaveLength(1.4 * 16_000);
+  });
+
+  it.each([
+    ['', {}, undefined],
+    ['', { language: 'de' }, 'de'],
+    ['', { language: 'xx' }, undefined],
+    ['language=en', { language: 'de' }, 'en'],
+  ])('has the language of the address (%s) or of the start (%j)', async (query, fields, language) => {
+    const { start, talk, engine } = calling({ speech: [ONE_TURN], query });
+    start(fields);
+    await talk(2500);
+    expect(engine.turns[0]?.request.language).toBe(language);
+  });
+
+  it('in which nothing was said is not told, and has no row', async () => {
+    const { start, talk, told, rows, billing } = calling({ speech: [ONE_TURN], text: () => '' });
+    start();
+    await talk(2500);
+    expect([told(), rows, billing.openings.length, billing.unended]).toEqual([[], [], 1, 0]);
+  });
+
+  it('is told after the turns before it, though it was transcribed sooner', async () => {
+    const step = gate();
+    const { start, talk, told, rows } = calling({
+      speech: [[...ONE_TURN, [2500, 3000]]],
+      before: (_, at) => (at === 0 ? step.wait() : undefined),
+    });
+    start();
+    await talk(4000);
+    expect([told(), rows.length]).toEqual([[], 1]);
+    step.pass();
+    await settled();
+    expect(told()).toEqual(['final: Turn 0.', 'final: Turn 1.']);
+  });
+
+  it('that fails is told and has its row; the call goes on', async () => {
+    const { start, talk, told, rows, socket, log } = calling({
+      speech: [[...ONE_TURN, [2500, 3000]]],
+      before: (_, at) => {
+        if (at === 0) throw new ServiceError('upstream', 'The other server hung up.');
+      },
+    });
+    start();
+    await talk(4000);
+    expect(told()).toEqual(['error: The other server hung up.', 'final: Turn 1.']);
+    expect(rows.map(({ status }) => status)).toEqual(['failed', 'completed']);
+    expect(socket.closedWith).toBeUndefined();
+    expect(log.lines).toMatchObject([{ message: 'transcription failed', fields: { request_id: 'req_1' } }]);
+  });
+
+  it.each([new Error('private words'), new ServiceError('internal', 'private words')])(
+    'that fails tells nothing private',
+    async (error) => {
+      const before = () => {
+        throw error;
+      };
+      const { start, talk, told } = calling({ speech: [ONE_TURN], before });
+      start();
+      await talk(2500);
+      expect(told()).toEqual(['error: The server failed to do this. It is not your fault.']);
+    },
+  );
+
+  it('that the credits do not cover is refused, and nothing of it is told', async () => {
+    const opening = () => {
+      throw new ServiceError('insufficient_quota', 'This may cost 2 credits.');
+    };
+    const { start, talk, told, rows, engine } = calling({ speech: [ONE_TURN], partialMs: 200, opening });
+    start();
+    await talk(2500);
+    expect([told(), rows, engine.partials]).toEqual([['error: This may cost 2 credits.'], [], []]);
+  });
+
+  it('is reserved for as long as it may get', async () => {
+    const { start, talk, billing } = calling({ speech: [ONE_TURN] });
+    start({ sampleRate: 8000 });
+    await talk(1000, 8000);
+    expect(billing.openings).toMatchObject([{ most: { audioSeconds: MOST_BUFFERED_BYTES / 2 / 8000 } }]);
+  });
+});
+
+describe('partials', () => {
+  it('have all of the turn so far, again and again, and end with it', async () => {
+    const { start, talk, told, engine, metrics } = calling({ speech: [ONE_TURN], partialMs: 400 });
+    start();
+    await talk(3000);
+    expect(told()).toEqual(['partial: so far 0', 'partial: so far 1', 'partial: so far 2', 'final: Turn 0.']);
+    expect(await metricValue(metrics, 'partner_partials_total')).toBe(3);
+    expect(await metricValue(metrics, 'partner_turns_total{status="completed"}')).toBe(1);
+    expect(await metricValue(metrics, 'partner_final_seconds_count')).toBe(1);
+    expect(await metricValue(metrics, 'partner_open_calls')).toBe(1);
+    // From 200 ms on: known at 600, and again after each 400 ms.
+    expect(engine.partials.map(({ samples }) => samples.length / 16)).toEqual([500, 900, 1300]);
+    expect(engine.partials.flatMap(({ samples }) => samples).every((each) => each > 0)).toBe(true);
+    expect(engine.partials[0]?.request).toMatchObject({ priority: 'batch', owner: 'key' });
+  });
+
+  it('are not told when nothing has changed, and not when there are no words', async () => {
+    const text = (kind: string, at: number) =>
+      kind === 'turn' ? 'All.' : (['', 'some', 'some'][at] ?? 'more');
+    const { start, talk, told, engine } = calling({ speech: [ONE_TURN], partialMs: 300, text });
+    start();
+    await talk(3000);
+    expect(engine.partials.length).toBeGreaterThan(3);
+    expect(told()).toEqual(['partial: some', 'partial: more', 'final: All.']);
+  });
+
+  it('are none while nobody speaks, and none when they are turned off', async () => {
+    const silent = calling({ speech: [[]], partialMs: 100 });
+    silent.start();
+    await silent.talk(3000);
+    expect([silent.engine.partials, silent.engine.turns]).toEqual([[], []]);
+    const off = calling({ speech: [ONE_TURN], partialMs: 0 });
+    off.start();
+    await off.talk(3000);
+    expect([off.engine.partials, off.told()]).toEqual([[], ['final: Turn 0.']]);
+  });
+
+  it('take at most half of the time: after a slow one there is as long a rest', async () => {
+    const step = gate();
+    const { start, talk, engine } = calling({
+      speech: [[[500, 9000]]],
+      partialMs: 100,
+      before: (kind, at) => (kind === 'partial' && at === 0 ? step.wait() : undefined),
+    });
+    start();
+    await talk(2600);
+    // One at a time: it began at 700 ms.
+    expect(engine.partials).toHaveLength(1);
+    step.pass();
+    await settled();
+    await talk(1800);
+    expect(engine.partials).toHaveLength(1);
+    await talk(100);
+    expect(engine.partials).toHaveLength(2);
+  });
+
+  it('of a turn that has ended are never told, however late their engine notices', async () => {
+    const step = gate();
+    const { start, talk, told } = calling({
+      speech: [ONE_TURN],
+      partialMs: 400,
+      before: (kind) => (kind === 'partial' ? step.wait() : undefined),
+    });
+    start();
+    await talk(3000);
+    step.pass();
+    await settled();
+    expect(told()).toEqual(['final: Turn 0.']);
+  });
+
+  it('that fail are left out', async () => {
+    const { start, talk, told, log } = calling({
+      speech: [ONE_TURN],
+      partialMs: 400,
+      before: (kind) => {
+        if (kind === 'partial') throw new ServiceError('overloaded', 'Too much to do.');
+      },
+    });
+    start();
+    await talk(3000);
+    expect([told(), log.lines]).toEqual([['final: Turn 0.'], []]);
+  });
+
+  it('end with the 30 s that a recogniser takes at once', async () => {
+    const { start, talk, engine } = calling({ speech: [[[500, 60_000]]], partialMs: 1000 });
+    start();
+    await talk(45_000);
+    const longest = Math.max(...engine.partials.map(({ samples }) => samples.length / 16_000));
+    expect(longest).toBeGreaterThan(28);
+    expect(longest).toBeLessThanOrEqual(30);
+  });
+});
+
+describe('a start', () => {
+  it('that is wrong is told, and closes the call; a turn that was open has its row', async () => {
+    const { start, talk, told, socket, rows } = calling({ speech: [[[500, 9000]]] });
+    start();
+    await talk(1500);
+    start({ encoding: 'mulaw' });
+    await settled();
+    expect(told()).toEqual([expect.stringMatching(/^error: 'encoding' must be .*linear16/)]);
+    expect(socket.closedWith).toBe(CLOSE.policy);
+    expect(rows).toMatchObject([{ status: 'completed', transcript: 'Turn 0.' }]);
+  });
+
+  it('that comes late changes how the audio is taken from there on', async () => {
+    const { start, talk, told, engine } = calling({ speech: [ONE_TURN, ONE_TURN] });
+    await talk(2500);
+    start({ sampleRate: 8000 });
+    await talk(2500, 8000);
+    expect(told()).toEqual(['final: Turn 0.', 'final: Turn 1.']);
+    expect(engine.turns.map(({ samples }) => samples.length)).toEqual([22_400, 22_400]);
+  });
+
+  it('is not what other texts are', async () => {
+    const { call, talk, told, socket } = calling({ speech: [ONE_TURN] });
+    for (const text of ['', 'hello', '{"type":"model-output"}', '{"type":"stop"}', '[1]'])
+      call.received(text);
+    await talk(2500);
+    expect([told(), socket.closedWith]).toEqual([['final: Turn 0.'], undefined]);
+  });
+});
+
+describe('the end of a call', () => {
+  it('in the middle of a turn writes it out, and then frees everything', async () => {
+    const step = gate();
+    const { start, talk, call, calls, rows } = calling({ speech: [[[500, 9000]]], before: step.wait });
+    start();
+    await talk(1500);
+    call.closed();
+    await settled();
+    expect(rows).toEqual([]);
+    expect(() => calls.open(CALLER, new URLSearchParams())).toThrow('1 partner calls open');
+    step.pass();
+    await settled();
+    expect(rows).toMatchObject([{ status: 'completed', audioSeconds: 1.3, transcript: 'Turn 0.' }]);
+    await calls.close();
+    calls.open(CALLER, new URLSearchParams());
+  });
+
+  it('right behind its audio finds the turn that nobody had judged yet', async () => {
+    const { start, call, rows, calls } = calling({ speech: [ONE_TURN] });
+    start();
+    call.received(stereo(1200));
+    call.closed();
+    await settled();
+    expect(rows).toMatchObject([{ status: 'completed' }]);
+    await calls.close();
+  });
+
+  it('without a word, or without any audio, is over at once', async () => {
+    for (const said of [false, true]) {
+      const { start, talk, call, calls, rows } = calling({ speech: [[]] });
+      if (said) {
+        start();
+        await talk(1000);
+      }
+      call.closed();
+      await settled();
+      expect(rows).toEqual([]);
+      calls.open(CALLER, new URLSearchParams());
+    }
+  });
+
+  it('of the service tells the last turn first', async () => {
+    const step = gate();
+    const { start, talk, calls, told, socket, rows } = calling({
+      speech: [[[500, 9000]]],
+      before: step.wait,
+    });
+    start();
+    await talk(1500);
+    const drained = calls.drain(new AbortController().signal);
+    await settled();
+    expect(socket.closedWith).toBeUndefined();
+    await talk(500);
+    step.pass();
+    await drained;
+    expect([told(), socket.closedWith]).toEqual([['final: Turn 0.'], CLOSE.goingAway]);
+    expect(rows).toMatchObject([{ status: 'completed', audioSeconds: 1.3 }]);
+  });
+
+  it('of the service closes at once a call that says nothing', async () => {
+    const { calls, socket } = calling();
+    await calls.drain(new AbortController().signal);
+    expect(socket.closedWith).toBe(CLOSE.goingAway);
+  });
+
+  it('of the service that can wait no longer stops the engines; the turn has its row', async () => {
+    const late = new AbortController();
+    const { start, talk, calls, rows, told, socket } = calling({
+      speech: [[[500, 9000]]],
+      before: (_, __, signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
+    });
+    start();
+    await talk(1500);
+    const drained = calls.drain(late.signal);
+    await settled();
+    late.abort();
+    await drained;
+    expect(rows).toMatchObject([{ status: 'cancelled' }]);
+    expect([told(), socket.closedWith]).toEqual([[], CLOSE.goingAway]);
+  });
+});
+
+describe('limits', () => {
+  it('more audio than can be judged is told, and closes the call', async () => {
+    const { start, call, told, socket } = calling();
+    start();
+    const minute = new Uint8Array(MOST_BUFFERED_BYTES * 2);
+    call.received(minute);
+    expect(socket.closedWith).toBeUndefined();
+    call.received(stereo(100));
+    expect(told()).toEqual([expect.stringMatching(/^error: Audio comes faster/)]);
+    expect(socket.closedWith).toBe(CLOSE.tryAgainLater);
+    await settled();
+  });
+
+  it('more turns than may wait are told, and close the call; every one has its row', async () => {
+    const step = gate();
+    const speech = Array.from(
+      { length: MOST_TURNS + 1 },
+      (_, i) => [i * 1000 + 100, i * 1000 + 400] as const,
+    );
+    const { start, talk, told, socket, rows, calls } = calling({ speech: [speech], before: step.wait });
+    start();
+    await talk(MOST_TURNS * 1000);
+    expect(socket.closedWith).toBeUndefined();
+    await talk(400);
+    expect(told()).toEqual([expect.stringMatching(/^error: Audio comes faster/)]);
+    expect(socket.closedWith).toBe(CLOSE.tryAgainLater);
+    step.pass();
+    await calls.drain(new AbortController().signal);
+    expect(rows).toHaveLength(MOST_TURNS + 1);
+  });
+
+  it('of models and languages are told before the upgrade', () => {
+    const { calls, call } = calling();
+    call.closed();
+    expect(() => calls.open(CALLER, new URLSearchParams('model=other'))).toThrow('no such model');
+    expect(() => calls.open(CALLER, new URLSearchParams('language=xx'))).toThrow(
+      "'language' must be one of en, de.",
+    );
+  });
+});
+
+it('half an hour of audio leaves nothing behind', async () => {
+  const speech = Array.from({ length: 180 }, (_, i) => [i * 10_000 + 1000, i * 10_000 + 5000] as const);
+  const { start, talk, told } = calling({ speech: [speech], partialMs: 700, heard: 'counted' });
+  const held = () => {
+    Bun.gc(true);
+    const { heapSize, extraMemorySize } = heapStats();
+    return heapSize + extraMemorySize;
+  };
+  start();
+  await talk(300_000);
+  const before = held();
+  await talk(1_500_000);
+  expect(told().filter((text) => text.startsWith('final'))).toHaveLength(180);
+  // It was 96 MB.
+  expect(held() - before).toBeLessThan(10_000_000);
+});
+
+describe('a detector', () => {
+  it('that fails is told once, and the next one hears on', async () => {
+    const { start, talk, told, socket, log } = calling({ speech: ['fail', ONE_TURN] });
+    start();
+    await talk(2700);
+    expect(told()).toEqual(['error: The server failed to do this. It is not your fault.', 'final: Turn 0.']);
+    expect(socket.closedWith).toBeUndefined();
+    expect(log.lines).toMatchObject([{ message: 'voice activity detection failed' }]);
+  });
+});

@@ -1,0 +1,295 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ServiceError } from '../../../src/contract/core/error.ts';
+import type { TtsEngine } from '../../../src/contract/engines/engine.ts';
+import { FakeTtsEngine, type FakeTtsOptions } from '../../../test/doubles/fake-tts-engine.ts';
+import { RecordedCalls, type RecordedCallsOptions } from '../../../test/harness/recorded-calls.ts';
+import { KEY_ID_A, testApp } from '../../../test/harness/test-app.ts';
+import { spokenVoice } from '../../../test/media/spoken-voice.ts';
+import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
+import { voiceRoutes } from './routes.ts';
+import { PartnerVoice } from './service.ts';
+
+const PATH = '/v1/voices/partner';
+const MESSAGE = {
+  type: 'voice-request',
+  text: 'One. Two.',
+  sampleRate: 24_000,
+  timestamp: 1_765_000_000_000,
+  call: { id: 'call', orgId: 'org' },
+  assistant: { id: 'assistant', name: 'Ann' },
+};
+
+const ANNA = spokenVoice({ id: 'tts-vc-voice_a' });
+
+/** The plugin's route over a scripted engine, in the real app. */
+function setUp(
+  options: FakeTtsOptions = {},
+  limits: { perOrganization?: number } & RecordedCallsOptions = {},
+) {
+  const engine = new FakeTtsEngine(options);
+  const calls = new RecordedCalls(limits);
+  const voice = new PartnerVoice({
+    tts: { ids: ['svc-tts'], get: (id): TtsEngine | undefined => (id === 'svc-tts' ? engine : undefined) },
+    calls,
+    clock: new ManualClock(),
+    requestsPerOrganization: limits.perOrganization ?? 100,
+    voices: {
+      find: async (id, organization) => (id === ANNA.id && organization === 'a' ? ANNA : undefined),
+    },
+  });
+  const app = testApp({ routes: [voiceRoutes(voice, 5000)] });
+  onTestFinished(() => app.close());
+  const send = (body: unknown, query = '?model=svc-tts', key = 'key-of-a') =>
+    app.send(`${PATH}${query}`, {
+      method: 'POST',
+      headers: { 'x-partner-secret': key, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  const post = (fields: object = {}, query?: string, key?: string) =>
+    send({ message: { ...MESSAGE, ...fields } }, query, key);
+  return { engine, calls, rows: calls.rows, voice, app, send, post };
+}
+
+describe('the audio', () => {
+  it('is raw samples at 24 kHz, and one row', async () => {
+    const { post, rows, engine } = setUp();
+    const response = await post();
+    expect([response.status, response.headers.get('content-type')]).toEqual([
+      200,
+      'application/octet-stream',
+    ]);
+    const bytes = new Int16Array(await response.arrayBuffer());
+    // Two sentences of 2400 samples of a quarter.
+    expect(bytes).toEqual(new Int16Array(4800).fill(8192));
+    expect(rows).toMatchObject([
+      {
+        endpoint: 'POST /v1/voices/partner',
+        organization: 'a',
+        model: 'svc-tts',
+        status: 'completed',
+        characters: 9,
+        audioBytes: 9600,
+        audioSeconds: 0.2,
+        outputTokens: 5,
+      },
+    ]);
+    expect(engine.requests[0]).toMatchObject({
+      priority: 'realtime',
+      delivery: 'stream',
+      speed: 1,
+      owner: KEY_ID_A,
+    });
+  });
+
+  it.each([8000, 11_025, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000])(
+    'has the rate that was asked for: %i Hz',
+    async (sampleRate) => {
+      const { post, rows } = setUp();
+      const response = await post({ sampleRate });
+      const samples = new Int16Array(await response.arrayBuffer());
+      expect(samples.length).toBe(Math.round(0.2 * sampleRate));
+      // Away from the ends, where silence is near.
+      const middle = samples.subarray(samples.length * 0.3, samples.length * 0.7);
+      expect(middle.every((sample) => Math.abs(sample - 8192) < 20)).toBe(true);
+      expect(rows).toMatchObject([{ audioBytes: samples.length * 2, audioSeconds: 0.2 }]);
+    },
+  );
+
+  it('leaves while the rest is made, in whole samples', async () => {
+    const gate = Promise.withResolvers<void>();
+    const { post } = setUp({
+      runs: () => [new Array(4800).fill(0.25), new Array(4800).fill(0.25)],
+      before: (_, run) => (run === 1 ? gate.promise : undefined),
+    });
+    const response = await post({ text: 'One.', sampleRate: 11_025 });
+    const reader = response.body?.getReader();
+    const first = await reader?.read();
+    expect(first?.value?.length).toBeGreaterThan(1000);
+    expect((first?.value?.length ?? 1) % 2).toBe(0);
+    gate.resolve();
+    for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {
+      expect(part.value.length % 2).toBe(0);
+    }
+  });
+
+  it('that its reader leaves is no longer made, and has a row of what was', async () => {
+    const { post, rows, engine } = setUp({ runs: () => new Array(1000).fill(new Array(240).fill(0.1)) });
+    const response = await post({ text: 'One.' });
+    const reader = response.body?.getReader();
+    await reader?.read();
+    await reader?.cancel();
+    await expect.poll(() => rows.length).toBe(1);
+    expect(rows).toMatchObject([{ status: 'cancelled' }]);
+    expect(engine.runsMade).toBeLessThan(10);
+  });
+});
+
+describe('a request', () => {
+  it('may have anything else in it, as large as a body may be', async () => {
+    const { send, rows } = setUp();
+    const artifact = {
+      messages: Array.from({ length: 1000 }, (_, i) => ({ role: 'user', message: `${i}` })),
+    };
+    const message = { ...MESSAGE, artifact, chat: null, phoneNumber: [1], timestamp: 'later', call: 7 };
+    const response = await send({ message, more: { deep: [{}] } });
+    expect(response.status).toBe(200);
+    await response.arrayBuffer();
+    expect(rows).toHaveLength(1);
+  });
+
+  it('speaks with the model and the voice of its address, and the voice of its body first', async () => {
+    const { post, engine } = setUp();
+    await (await post({}, '')).arrayBuffer();
+    await (await post({}, '?voice_id=tts-vc-voice_a&more=1')).arrayBuffer();
+    await (await post({ voiceId: 'tts-vc-voice_a' }, '?voice_id=other')).arrayBuffer();
+    await (await post({ voiceId: null })).arrayBuffer();
+    const voices = engine.requests.filter((_, at) => at % 2 === 0).map(({ voice }) => voice);
+    expect(voices).toEqual([undefined, ANNA, ANNA, undefined]);
+  });
+
+  it.each<[string, unknown, string | null, RegExp]>([
+    ['without a message', {}, 'message', /^'message' /],
+    ['that is a list', [MESSAGE], null, /JSON object/],
+    ['with a message that is a text', { message: 'Hello.' }, 'message', /object/],
+    ['of another type', { message: { ...MESSAGE, type: 'hello' } }, 'message.type', /voice-request/],
+    ['without a type', { message: { ...MESSAGE, type: undefined } }, 'message.type', /voice-request/],
+    ['without a text', { message: { ...MESSAGE, text: undefined } }, 'message.text', /string/],
+    ['with a text that is a number', { message: { ...MESSAGE, text: 7 } }, 'message.text', /string/],
+    ['with an empty text', { message: { ...MESSAGE, text: '' } }, 'message.text', /blank/],
+    ['with a blank text', { message: { ...MESSAGE, text: ' \n' } }, 'message.text', /blank/],
+    [
+      'with a text of 5001',
+      { message: { ...MESSAGE, text: 'a'.repeat(5001) } },
+      'message.text',
+      /5000.*5001/,
+    ],
+    ['without a rate', { message: { ...MESSAGE, sampleRate: undefined } }, 'message.sampleRate', /integer/],
+    ['at 7999 Hz', { message: { ...MESSAGE, sampleRate: 7999 } }, 'message.sampleRate', /8000/],
+    ['at 48001 Hz', { message: { ...MESSAGE, sampleRate: 48_001 } }, 'message.sampleRate', /48000/],
+    ['at half a Hz', { message: { ...MESSAGE, sampleRate: 8000.5 } }, 'message.sampleRate', /integer/],
+    [
+      'with a rate that is a text',
+      { message: { ...MESSAGE, sampleRate: '8000' } },
+      'message.sampleRate',
+      /integer/,
+    ],
+    [
+      'with an unknown voice',
+      { message: { ...MESSAGE, voiceId: 'other' } },
+      'message.voiceId',
+      /stored voice/,
+    ],
+  ])('%s is a 400 that names the field', async (_, body, param, message) => {
+    const { send, engine, calls } = setUp();
+    const response = await send(body);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
+      error: { type: 'invalid_request_error', param, message: expect.stringMatching(message) },
+    });
+    expect([engine.requests, calls.openings]).toEqual([[], []]);
+  });
+
+  it('of 5000 characters is spoken; characters are code points', async () => {
+    const { post, rows } = setUp();
+    await (await post({ text: '😀'.repeat(5000) })).arrayBuffer();
+    expect(rows).toMatchObject([{ characters: 5000 }]);
+  });
+
+  const FOREIGN = 'tts-vc-voice_a';
+  it.each<[string, object, string, string, string]>([
+    ['an unknown model', {}, '?model=other', 'model_not_found', 'model'],
+    ['the voice of another organization', {}, `?voice_id=${FOREIGN}`, 'voice_not_found', 'voice_id'],
+    ['such a voice in its body', { voiceId: FOREIGN }, '', 'voice_not_found', 'message.voiceId'],
+    ['an empty voice', {}, '?voice_id=', 'voice_not_found', 'voice_id'],
+    ['a voice of another name', {}, '?voice=x', 'unknown_parameter', 'voice'],
+    ['a voice of the name of the body', {}, '?voiceId=x', 'unknown_parameter', 'voiceId'],
+  ])('with %s is refused', async (_, message, query, code, param) => {
+    const { post, calls } = setUp();
+    const response = await post(message, query, 'key-of-b');
+    expect(response.status).toBe(400);
+    const { error } = (await response.json()) as { error: { message: string } };
+    expect(error).toMatchObject({ code, param });
+    expect(error.message).toContain(param);
+    expect(calls.openings).toEqual([]);
+  });
+
+  it('with nothing that can be spoken is a 400 without a row', async () => {
+    const { post, rows, calls } = setUp({ runs: () => [] });
+    const response = await post();
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { param: 'message.text' } });
+    expect([rows, calls.unended]).toEqual([[], 0]);
+  });
+
+  it.each<[string, FakeTtsOptions & RecordedCallsOptions, number]>([
+    [
+      'the credits do not cover',
+      {
+        opening: () => {
+          throw new ServiceError('insufficient_quota', 'This may cost 2 credits.');
+        },
+      },
+      429,
+    ],
+    [
+      'there is no time',
+      {
+        runs: () => [],
+        failure: () => new ServiceError('overloaded', 'Full.', { retryAfterS: 1 }),
+      },
+      503,
+    ],
+    ['the engine fails', { runs: () => [], failure: () => new ServiceError('upstream', 'Gone.') }, 502],
+    ['something breaks', { runs: () => [], failure: () => new Error('private words') }, 500],
+  ])('for which %s is told by a status', async (_, options, status) => {
+    const { post, calls } = setUp(options, options);
+    const response = await post();
+    expect(response.status).toBe(status);
+    expect(await response.text()).not.toContain('private');
+    expect(calls.unended).toBe(0);
+  });
+
+  it('beyond those that an organization may have open is a 429', async () => {
+    const gate = Promise.withResolvers<void>();
+    const { post, engine } = setUp({ before: () => gate.promise }, { perOrganization: 1 });
+    const first = post();
+    await expect.poll(() => engine.requests.length).toBe(1);
+    expect((await post()).status).toBe(429);
+    gate.resolve();
+    expect((await first).status).toBe(200);
+  });
+});
+
+describe('the end of the service', () => {
+  it('waits for what is spoken, and stops it when its time is over', async () => {
+    const { post, voice, rows } = setUp({ runs: () => new Array(1000).fill([0.1]) });
+    const response = await post({ text: 'One.' });
+    const draining = voice.drain(AbortSignal.abort());
+    await expect(response.arrayBuffer()).rejects.toThrow();
+    await draining;
+    expect(rows).toMatchObject([{ status: 'cancelled' }]);
+    voice.stop();
+  });
+});
+
+it('Swagger shows the body with its limits, and the query', async () => {
+  const { app } = setUp();
+  const document = (await (await app.send('/swagger/json')).json()) as {
+    paths: Record<string, { post: { parameters: object[]; requestBody: { content: object } } }>;
+  };
+  const { parameters, requestBody } = document.paths[PATH]?.post ?? {};
+  expect(parameters).toMatchObject([{ name: 'model' }, { name: 'voice_id' }]);
+  expect(requestBody?.content).toMatchObject({
+    'application/json': {
+      schema: {
+        required: ['message'],
+        properties: {
+          message: {
+            required: ['type', 'text', 'sampleRate'],
+            properties: { text: { maxLength: 5000 }, sampleRate: { minimum: 8000, maximum: 48_000 } },
+          },
+        },
+      },
+    },
+  });
+});

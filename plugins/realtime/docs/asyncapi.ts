@@ -1,0 +1,299 @@
+/**
+ * The AsyncAPI 3.0 document of /v1/realtime, built from the schemas that validate its frames, so that it cannot
+ * say otherwise. `bun scripts/asyncapi.ts` writes it to docs/realtime.asyncapi.json.
+ */
+
+import type { TObject, TSchema } from '@sinclair/typebox';
+import { MOST_FRAME_BYTES } from '../../../src/http/transport/socket.ts';
+import { MOST_HELD_CHARACTERS, MOST_HELD_FRAMES } from '../frame-queue.ts';
+import {
+  CLIENT_EVENT_SCHEMAS,
+  ClientItemSchema,
+  MOST_EVENT_CHARACTERS,
+  MOST_EVENT_ID_CHARACTERS,
+  MOST_LEVELS,
+  MOST_VALUES,
+} from '../protocol/client-events.ts';
+import { type Dialect, inDialect } from '../protocol/dialect.ts';
+import { ERROR_TYPES, type RealtimeErrorCode } from '../protocol/error-codes.ts';
+import {
+  assistantItemSchema,
+  endedResponseSchema,
+  FormatSchema,
+  itemSchema,
+  open,
+  ResponseUsageSchema,
+  SessionSchema,
+  StartedResponseSchema,
+  TranscriptionUsageSchema,
+  TurnDetectionSchema,
+} from '../protocol/event-schemas.ts';
+import { SERVER_EVENT_SCHEMAS } from '../protocol/server-events.ts';
+import { MOST_ITEM_BYTES, WINDOW_ITEMS } from '../state/conversation.ts';
+import { BETA_SESSION_UPDATE_DOC, CLIENT_EVENT_DOCS, SERVER_EVENT_DOCS } from './events.ts';
+import { SessionUpdateSchema } from './session-update.ts';
+
+const ADDRESS = '/v1/realtime';
+
+/** When each code is sent (spec 7). */
+const ERROR_CODES: Readonly<Record<RealtimeErrorCode, string>> = {
+  invalid_request_error:
+    'A malformed event, a missing field, a value of a wrong type or out of its range, G.711 at a rate other than 8000, `response.create` without audio in `output_modalities` or without a text of the user, `response.cancel` with nothing to cancel.',
+  unsupported_feature:
+    '`semantic_vad`, `noise_reduction`, voice cloning in place, an unsupported codec, deleting items.',
+  buffer_overflow:
+    'An append would exceed the buffer, which stays as it was; or too many events wait for a `session.update` that names a voice.',
+  response_in_progress: '`response.create` while a response is in progress.',
+  upstream_error: 'A transcription or a synthesis failed. The connection stays open.',
+  internal_error: 'A fault of the server.',
+};
+
+const LIMITS: readonly (readonly [what: string, limit: string])[] = [
+  ['Audio between commits', '25 MiB'],
+  ['Conversation', `the last ${WINDOW_ITEMS} items, each of at most ${MOST_ITEM_BYTES} bytes`],
+  ['Responses in progress', '1 per connection'],
+  ['Rate of `audio/pcm`', '8000 to 48000 Hz; `audio/pcmu` and `audio/pcma` 8000 Hz'],
+  ['`threshold`', '0 to 1'],
+  ['`prefix_padding_ms`, `silence_duration_ms`', '0 to 5000 ms'],
+  ['`event_id` of a client', `${MOST_EVENT_ID_CHARACTERS} characters`],
+  ['One frame', `${MOST_FRAME_BYTES / 1024 / 1024} MiB`],
+  [
+    'One event other than an append',
+    `${MOST_EVENT_CHARACTERS} characters, ${MOST_LEVELS} levels of lists and objects`,
+  ],
+  ['One event', `${MOST_VALUES} commas and brackets`],
+  [
+    'Events that wait while the voice of a `session.update` is looked up',
+    `${MOST_HELD_FRAMES}, and ${MOST_HELD_CHARACTERS / 1024 / 1024} MiB`,
+  ],
+];
+
+/** Schemas that several messages share, by the name under which the document holds them. */
+const SHARED: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    Session: SessionSchema,
+    SessionUpdate: SessionUpdateSchema,
+    Format: FormatSchema,
+    TurnDetection: TurnDetectionSchema,
+    StartedResponse: StartedResponseSchema,
+    ResponseUsage: ResponseUsageSchema,
+    TranscriptionUsage: TranscriptionUsageSchema,
+    ClientItem: ClientItemSchema,
+    Item: itemSchema({ audio: 'audio', text: 'text' }),
+    AssistantItem: assistantItemSchema({ audio: 'audio', text: 'text' }),
+    EndedResponse: endedResponseSchema({ audio: 'audio', text: 'text' }),
+    GaItem: itemSchema({ audio: 'output_audio', text: 'output_text' }),
+    GaAssistantItem: assistantItemSchema({ audio: 'output_audio', text: 'output_text' }),
+    GaEndedResponse: endedResponseSchema({ audio: 'output_audio', text: 'output_text' }),
+  }).map(([name, schema]) => [JSON.stringify(schema), name]),
+);
+
+/** A session that a client sends is judged field by field, so the schema of its event only says that it is an object. */
+const CLIENT_SCHEMAS: ReadonlyMap<string, TObject> = new Map(
+  [...CLIENT_EVENT_SCHEMAS].map(([type, schema]) => [
+    type,
+    type === 'session.update' ? open({ ...schema.properties, session: SessionUpdateSchema }) : schema,
+  ]),
+);
+
+interface Message {
+  readonly name: string;
+  readonly summary: string;
+  readonly payload: unknown;
+  readonly examples: readonly { readonly payload: unknown }[];
+}
+
+type Messages = Readonly<Record<string, Message>>;
+
+/** The document as an object of JSON. */
+export function asyncApiDocument(version: string) {
+  const client = clientMessages();
+  const spec = serverMessages('spec');
+  const ga = serverMessages('ga');
+  // A message that is the same in both dialects is told once.
+  const both = Object.keys(ga).filter((key) => JSON.stringify(ga[key]) === JSON.stringify(spec[key]));
+  const gaKey = (key: string) => (both.includes(key) ? key : `ga.${key}`);
+  const gaOwn = Object.entries(ga).filter(([key]) => !both.includes(key));
+  const messages = {
+    ...client,
+    ...spec,
+    ...Object.fromEntries(gaOwn.map(([key, message]) => [gaKey(key), message])),
+  };
+  const operation = (keys: readonly string[]) => ({
+    channel: { $ref: '#/channels/realtime' },
+    messages: keys.map((key) => ({ $ref: `#/channels/realtime/messages/${key}` })),
+  });
+  return {
+    asyncapi: '3.0.0',
+    info: { title: 'Voice service: realtime', version, description: description() },
+    defaultContentType: 'application/json',
+    servers: {
+      plain: { host: '127.0.0.1:8080', protocol: 'ws', security: securityReferences() },
+      tls: { host: 'voice.example', protocol: 'wss', security: securityReferences() },
+    },
+    channels: {
+      realtime: {
+        address: ADDRESS,
+        summary: 'Speech to text, text to speech, or both on one connection.',
+        messages: Object.fromEntries(
+          Object.keys(messages).map((key) => [key, { $ref: `#/components/messages/${key}` }]),
+        ),
+        bindings: { ws: handshake() },
+      },
+    },
+    operations: {
+      receiveEvents: {
+        action: 'receive',
+        summary: 'Events of the client. They are handled strictly in order.',
+        ...operation(Object.keys(client)),
+      },
+      sendEvents: {
+        action: 'send',
+        summary:
+          'Events of the service in the names of its specification, which every client gets by default.',
+        ...operation(Object.keys(spec)),
+      },
+      sendGaEvents: {
+        action: 'send',
+        summary: 'The same in the GA names, for clients that ask for them.',
+        ...operation(Object.keys(ga).map(gaKey)),
+      },
+    },
+    components: {
+      messages,
+      schemas: Object.fromEntries(
+        [...SHARED].map(([json, name]) => [name, withReferences(JSON.parse(json), name)]),
+      ),
+      securitySchemes: securitySchemes(),
+    },
+    'x-error-codes': Object.entries(ERROR_CODES).map(([code, when]) => ({
+      code,
+      type: ERROR_TYPES[code as RealtimeErrorCode],
+      when,
+    })),
+    'x-limits': LIMITS.map(([what, limit]) => ({ what, limit })),
+  };
+}
+
+interface EventDoc {
+  readonly summary: string;
+  readonly example: { readonly type: string; readonly event_id?: string | null };
+}
+
+function clientMessages(): Messages {
+  const docs: readonly EventDoc[] = [...Object.values(CLIENT_EVENT_DOCS), BETA_SESSION_UPDATE_DOC];
+  return messagesOf(docs, CLIENT_SCHEMAS);
+}
+
+function serverMessages(dialect: Dialect): Messages {
+  const docs = Object.values(SERVER_EVENT_DOCS).flatMap(({ summary, example: event }): EventDoc[] => {
+    // What else follows it in this dialect is described by itself.
+    const [first] = inDialect(event, dialect);
+    if (first === undefined) return [];
+    const { type, ...payload } = first;
+    return [{ summary, example: { type, event_id: 'event_7f3a', ...payload } }];
+  });
+  return messagesOf(docs, SERVER_EVENT_SCHEMAS[dialect]);
+}
+
+function messagesOf(docs: readonly EventDoc[], schemas: ReadonlyMap<string, TObject>): Messages {
+  return Object.fromEntries(
+    docs.map(({ summary, example }) => {
+      const payload = withReferences(plain(schemas.get(example.type)));
+      return [example.type, { name: example.type, summary, payload, examples: [{ payload: example }] }];
+    }),
+  );
+}
+
+/** A schema as JSON, which has none of the symbols that the validator keeps in it. */
+function plain(schema: TSchema | undefined): unknown {
+  if (schema === undefined) throw new Error('An event is described that has no schema.');
+  return JSON.parse(JSON.stringify(schema));
+}
+
+/** A schema with references in the place of those that the document holds by name. */
+function withReferences(schema: unknown, except?: string): unknown {
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const name = SHARED.get(JSON.stringify(schema));
+  if (name !== undefined && name !== except) return { $ref: `#/components/schemas/${name}` };
+  if (Array.isArray(schema)) return schema.map((entry) => withReferences(entry));
+  return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, withReferences(value)]));
+}
+
+/** What a client may send with its upgrade (openai-wire 8.1, 8.2). */
+function handshake() {
+  const text = (description: string) => ({ type: 'string', description });
+  return {
+    bindingVersion: '0.1.0',
+    method: 'GET',
+    query: {
+      type: 'object',
+      properties: {
+        events: {
+          enum: ['spec', 'ga'],
+          description: 'Names of the events; without it, what the client shows itself to be.',
+        },
+        model: text('Echoed in the session.'),
+      },
+    },
+    headers: {
+      type: 'object',
+      properties: {
+        'Sec-WebSocket-Protocol': text(
+          'Offer `realtime`, which is answered. A key may come in a second one: `ext-insecure-api-key.<API_KEY>`, `bearer.<API_KEY>` or `openai-insecure-api-key.<API_KEY>`.',
+        ),
+        'OpenAI-Beta': text('`realtime=v1` asks for the names of the specification.'),
+        'X-OpenAI-Agents-SDK': text('Asks for the GA names.'),
+      },
+    },
+  };
+}
+
+function securitySchemes() {
+  const key = (name: string, description: string) => ({
+    type: 'httpApiKey',
+    in: 'header',
+    name,
+    description,
+  });
+  return {
+    bearer: { type: 'http', scheme: 'bearer', description: 'Recommended wherever headers can be set.' },
+    apiKey: key('x-api-key', 'The key alone.'),
+    partnerSecret: key('x-partner-secret', 'The key alone.'),
+    subprotocol: key(
+      'Sec-WebSocket-Protocol',
+      'For browsers, which cannot set headers: `realtime, ext-insecure-api-key.<API_KEY>` or `realtime, bearer.<API_KEY>`.',
+    ),
+  };
+}
+
+function securityReferences() {
+  return Object.keys(securitySchemes()).map((name) => ({ $ref: `#/components/securitySchemes/${name}` }));
+}
+
+function description(): string {
+  return `Every frame is a JSON object as text; binary frames are refused. A missing or a wrong key is answered before the upgrade, by HTTP 401 with the code \`missing_api_key\` or \`invalid_api_key\`.
+
+Order:
+1. \`session.created\` is the first event; every \`session.update\` is answered by \`session.updated\`, after one \`error\` for each field that was refused and kept its value.
+2. Manual commit: \`input_audio_buffer.append\`\\*, \`commit\`, then \`committed\`, \`…transcription.delta\`\\*, \`…completed\` or \`…failed\`.
+3. \`server_vad\`: \`speech_started\`, \`speech_stopped\`, \`committed\`, then as above.
+4. Speech: \`conversation.item.create\`, \`conversation.item.created\`, \`response.create\`, then \`response.created\`, \`response.output_item.added\`, \`response.content_part.added\`, \`response.audio.delta\`\\*, \`response.audio_transcript.delta\`\\*, \`response.audio_transcript.done\`, \`response.audio.done\`, \`response.content_part.done\`, \`response.output_item.done\`, \`response.done\`. A response that is cancelled or fails has no transcript events.
+
+Errors:
+
+| code | when |
+|---|---|
+${rows(Object.entries(ERROR_CODES))}
+
+Limits:
+
+| what | limit |
+|---|---|
+${rows(LIMITS)}
+`;
+}
+
+function rows(entries: readonly (readonly [string, string])[]): string {
+  return entries.map(([left, right]) => `| ${left} | ${right} |`).join('\n');
+}

@@ -1,0 +1,80 @@
+import type { TSchema } from '@sinclair/typebox';
+import { expect, test } from 'vitest';
+import { initialSession, mergeSession, type SessionRules } from '../session/session.ts';
+import { SessionUpdateSchema } from './session-update.ts';
+
+/** What the document says of a session update, tried on the session itself. */
+
+const rules: SessionRules = {
+  sttModels: ['svc-stt'],
+  ttsModels: ['svc-tts'],
+  defaultSttModel: 'svc-stt',
+  defaultTtsModel: 'svc-tts',
+  languagesOf: () => ['en', 'de'],
+};
+
+interface Field {
+  /** Names from `session` down. */
+  readonly path: readonly string[];
+  readonly schema: TSchema;
+}
+
+/** A field and all that are in it; what may be null is as if it might not. */
+function within(path: readonly string[], schema: TSchema): Field[] {
+  const inner: TSchema = schema.anyOf?.find(({ type }: TSchema) => type === 'object') ?? schema;
+  const own = Object.entries<TSchema>(inner.properties ?? {});
+  return [{ path, schema: inner }, ...own.flatMap(([name, field]) => within([...path, name], field))];
+}
+
+const fields = within([], SessionUpdateSchema);
+const isObject = ({ schema }: Field) => schema.type === 'object';
+
+/** What is refused of an update with one value in it. */
+function refusalsOf(path: readonly string[], value: unknown) {
+  const update = path.reduceRight<unknown>(
+    // The one field that others need.
+    (inner, name) => ({
+      [name]: name === 'turn_detection' ? { type: 'server_vad', ...Object(inner) } : inner,
+    }),
+    value,
+  );
+  const session = initialSession('sess_1', rules, new URLSearchParams());
+  return mergeSession(session, update, rules, 'found').refusals;
+}
+
+test.each(fields.filter(isObject))('$path has the fields that are read', ({ path, schema }) => {
+  const [refusal, ...more] = refusalsOf([...path, 'unknown_to_all'], 1);
+  expect(more).toEqual([]);
+  const [, read = ''] = /allowed there: (.+)\.$/.exec(refusal?.message ?? '') ?? [];
+  expect(Object.keys(schema.properties).sort()).toEqual(read.split(', ').sort());
+});
+
+/** Values that a schema allows, up to its limits, and values beyond them. */
+function valuesOf(schema: TSchema): { good: unknown[]; bad: unknown[] } {
+  const { anyOf, const: fixed, type, minimum, maximum, maxLength, examples } = schema;
+  if (type === 'null') return { good: [null], bad: [{}] };
+  if (fixed !== undefined) return { good: [fixed], bad: [`${fixed}x`, 1] };
+  if (anyOf !== undefined) {
+    const values = (anyOf as TSchema[]).map(valuesOf);
+    return { good: values.flatMap(({ good }) => good), bad: values.flatMap(({ bad }) => bad) };
+  }
+  if (type === 'array') {
+    const { good, bad } = valuesOf(schema.items);
+    return { good: [[], good], bad: [bad, [...good, ...good], 'audio'] };
+  }
+  if (minimum !== undefined) return { good: [minimum, maximum], bad: [minimum - 1, maximum + 1, '1'] };
+  if (maxLength !== undefined) return { good: ['x'.repeat(maxLength)], bad: ['x'.repeat(maxLength + 1), 1] };
+  return { good: examples, bad: [1] };
+}
+
+test.each(fields.filter((field) => !isObject(field)))('$path takes what it says', ({ path, schema }) => {
+  const { good, bad } = valuesOf(schema);
+  expect(good.length).toBeGreaterThan(0);
+  for (const value of good) expect(refusalsOf(path, value), JSON.stringify(value)).toEqual([]);
+  const param = ['session', ...path].join('.');
+  for (const value of bad) {
+    const told = refusalsOf(path, value).map((refusal) => refusal.param);
+    expect(told.length, JSON.stringify(value)).toBe(1);
+    expect(told[0]).toMatch(param);
+  }
+});

@@ -1,0 +1,83 @@
+/** What the AsyncAPI document says of the fields of a session update. The rules are those of `session/session.ts`; a test compares the two. */
+
+import { type TSchema, Type } from '@sinclair/typebox';
+import { MAX_RATE_HZ, MIN_RATE_HZ } from '../../../src/contract/engines/audio.ts';
+import { DEFAULT_VAD_SETTINGS as VAD } from '../../../src/contract/engines/engine.ts';
+import { oneOf } from '../../../src/kit/validation/type-errors.ts';
+import { nullable } from '../protocol/event-schemas.ts';
+
+/** Nothing has to be sent: what is left out keeps its value. */
+function fields(properties: Readonly<Record<string, TSchema>>, description?: string) {
+  const optional = Object.entries(properties).map(([name, schema]) => [name, Type.Optional(schema)]);
+  return Type.Object(Object.fromEntries(optional), description === undefined ? {} : { description });
+}
+
+const Format = fields({
+  type: oneOf(['audio/pcm', 'audio/pcmu', 'audio/pcma'], {
+    description: 'Signed 16-bit little-endian samples, or G.711. Mono.',
+  }),
+  rate: Type.Integer({
+    minimum: MIN_RATE_HZ,
+    maximum: MAX_RATE_HZ,
+    description: 'Samples a second; 24000 at first, and 8000 alone for G.711.',
+  }),
+});
+
+const milliseconds = (description: string, byDefault: number) =>
+  Type.Integer({ minimum: 0, maximum: 5000, description, default: byDefault });
+
+const Detection = fields({
+  type: Type.Literal('server_vad', { description: 'Needed where detection was off.' }),
+  threshold: Type.Number({
+    minimum: 0,
+    maximum: 1,
+    description: 'How sure the detector must be that somebody speaks.',
+    default: VAD.threshold,
+  }),
+  prefix_padding_ms: milliseconds('Audio before the speech that belongs to its turn.', VAD.prefixPaddingMs),
+  silence_duration_ms: milliseconds('Silence that ends a turn.', VAD.silenceDurationMs),
+});
+
+/** `session` of a `session.update`. */
+export const SessionUpdateSchema = fields(
+  {
+    type: oneOf(['transcription', 'translation', 'realtime'], {
+      description: '`translation` writes commits down in English; `realtime` also asks for the GA names.',
+    }),
+    model: nullable(Type.String({ maxLength: 256, description: 'Echoed.' })),
+    audio: fields({
+      input: fields({
+        format: Format,
+        transcription: nullable(
+          fields({
+            model: Type.String({ description: 'Id of a recogniser.', examples: ['svc-stt'] }),
+            language: nullable(
+              Type.String({ description: 'ISO 639-1 code; null: found out.', examples: ['en'] }),
+            ),
+            prompt: nullable(
+              Type.String({ maxLength: 5000, description: 'Earlier text, or words to expect.' }),
+            ),
+          }),
+        ),
+        turn_detection: nullable(Detection),
+        noise_reduction: Type.Null(),
+      }),
+      output: fields({
+        format: Format,
+        voice: nullable(
+          Type.String({
+            description: '`voice_id` of a stored voice, also as `{"id": …}`; null: that of CONFIG.',
+            examples: ['tts-vc-voice_5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f'],
+          }),
+        ),
+        speed: nullable(Type.Number({ minimum: 0.25, maximum: 4, description: 'A hint; null: natural.' })),
+      }),
+    }),
+    output_modalities: Type.Array(oneOf(['audio', 'text']), {
+      uniqueItems: true,
+      description: '`["audio"]` before the first `response.create`.',
+    }),
+    tts_model: Type.String({ description: 'Id of a voice model.', examples: ['svc-tts'] }),
+  },
+  'The beta protocol’s flat names are read too, and fields of OpenAI that mean nothing here are echoed.',
+);

@@ -1,0 +1,207 @@
+/** The events that clients send, and how a frame becomes one (spec 6.1; openai-wire 8.4). */
+
+import { type Static, type TObject, type TProperties, Type } from '@sinclair/typebox';
+import { TypeCompiler } from '@sinclair/typebox/compiler';
+import { isRecord } from '../../../src/kit/validation/is-record.ts';
+import { isNestedWithin } from '../../../src/kit/validation/nesting.ts';
+import { valueFault } from '../../../src/kit/validation/value-errors.ts';
+import { invalidEvent, type Refusal } from './errors.ts';
+import { type Frozen, nullable, open } from './event-schemas.ts';
+
+/** Longest `event_id` that is echoed. */
+export const MOST_EVENT_ID_CHARACTERS = 512;
+/** Longest frame of any event but an append, whose length the socket alone limits. */
+export const MOST_EVENT_CHARACTERS = 1024 * 1024;
+/** Fields and entries of one event; each costs far more memory than the character or two that it is made of. */
+export const MOST_VALUES = 50_000;
+/** Lists and objects inside each other. */
+export const MOST_LEVELS = 64;
+
+// Every object here is open: newer clients send fields that this service does not know.
+
+const Text = Type.String();
+
+const InputText = open({ type: Type.Literal('input_text'), text: Text });
+const InputAudio = open({
+  type: Type.Literal('input_audio'),
+  audio: Type.Optional(nullable(Text)),
+  transcript: Type.Optional(nullable(Text)),
+});
+const InputImage = open({
+  type: Type.Literal('input_image'),
+  image_url: Type.Optional(nullable(Text)),
+  detail: Type.Optional(nullable(Text)),
+});
+const OutputText = open({
+  type: Type.Union([Type.Literal('text'), Type.Literal('output_text')]),
+  text: Text,
+});
+const OutputAudio = open({
+  type: Type.Union([Type.Literal('audio'), Type.Literal('output_audio')]),
+  audio: Type.Optional(nullable(Text)),
+  transcript: Type.Optional(nullable(Text)),
+});
+
+const ITEM = {
+  id: Type.Optional(Type.String({ minLength: 1, maxLength: 512 })),
+  object: Type.Optional(nullable(Text)),
+  status: Type.Optional(nullable(Text)),
+};
+const MESSAGE = { ...ITEM, type: Type.Optional(Type.Literal('message')) };
+const UserMessage = open({
+  ...MESSAGE,
+  role: Type.Literal('user'),
+  content: Type.Array(Type.Union([InputText, InputAudio, InputImage])),
+});
+const SystemMessage = open({ ...MESSAGE, role: Type.Literal('system'), content: Type.Array(InputText) });
+const AssistantMessage = open({
+  ...MESSAGE,
+  role: Type.Literal('assistant'),
+  content: Type.Array(Type.Union([OutputText, OutputAudio])),
+});
+const FunctionCall = open({
+  ...ITEM,
+  type: Type.Literal('function_call'),
+  name: Text,
+  arguments: Text,
+  call_id: Type.Optional(nullable(Text)),
+});
+const FunctionCallOutput = open({
+  ...ITEM,
+  type: Type.Literal('function_call_output'),
+  call_id: Text,
+  output: Text,
+});
+export const ClientItemSchema = Type.Union([
+  UserMessage,
+  SystemMessage,
+  AssistantMessage,
+  FunctionCall,
+  FunctionCallOutput,
+]);
+
+/** An item as a client may send it. Fields that are not named here may be in it too. */
+export type ClientItem = Frozen<Static<typeof ClientItemSchema>>;
+
+/** Any object: what is in it is judged by others, field by field. */
+const AnyObject = Type.Unsafe<Record<string, unknown>>(Type.Object({}));
+
+function event<const Name extends string, Payload extends TProperties>(type: Name, payload: Payload) {
+  return open({
+    type: Type.Literal(type),
+    event_id: Type.Optional(nullable(Type.String({ maxLength: MOST_EVENT_ID_CHARACTERS }))),
+    ...payload,
+  });
+}
+
+const EVENTS = [
+  event('session.update', { session: AnyObject }),
+  event('input_audio_buffer.append', { audio: Text }),
+  event('input_audio_buffer.commit', {}),
+  event('input_audio_buffer.clear', {}),
+  event('conversation.item.create', {
+    item: ClientItemSchema,
+    /** `root` is the front; absent or null the end. */
+    previous_item_id: Type.Optional(nullable(Text)),
+  }),
+  event('response.create', { response: Type.Optional(nullable(AnyObject)) }),
+  event('response.cancel', { response_id: Type.Optional(nullable(Text)) }),
+  event('conversation.item.retrieve', { item_id: Text }),
+  event('conversation.item.truncate', {
+    item_id: Text,
+    content_index: Type.Integer({ minimum: 0 }),
+    audio_end_ms: Type.Integer({ minimum: 0 }),
+  }),
+  event('conversation.item.delete', { item_id: Text }),
+  event('output_audio_buffer.clear', {}),
+] as const;
+
+/** The beta protocol's name of `session.update`. */
+const BETA_SESSION_UPDATE = event('transcription_session.update', { session: AnyObject });
+
+/** A client event that has every field it needs, in wire names. */
+export type ClientEvent = Frozen<Static<(typeof EVENTS)[number]>>;
+
+const KNOWN: readonly TObject[] = [...EVENTS, BETA_SESSION_UPDATE];
+
+/** Schema of every event that is read, by `type`. */
+export const CLIENT_EVENT_SCHEMAS: ReadonlyMap<string, TObject> = new Map(
+  KNOWN.map((schema) => [schema.properties.type?.const, schema]),
+);
+
+const CHECKERS = new Map(
+  [...CLIENT_EVENT_SCHEMAS].map(([type, schema]) => [type, TypeCompiler.Compile(schema)]),
+);
+const TYPES = [...CHECKERS.keys()].map((type) => JSON.stringify(type)).join(', ');
+
+export type ParsedFrame =
+  | { readonly event: ClientEvent }
+  /** `eventId`: that of the frame, where it has one that can be echoed. */
+  | { readonly refusal: Refusal; readonly eventId: string | null };
+
+/** Reads a frame. Never throws, whatever is in it; what is wrong with it is told by a refusal. */
+export function parseClientFrame(frame: string | Uint8Array): ParsedFrame {
+  if (typeof frame !== 'string') {
+    return refused('Binary frames are not accepted: send events as JSON text, with audio in base64.');
+  }
+  if (!hasFewValues(frame)) {
+    return refused(`An event may have at most ${MOST_VALUES} commas and brackets: it has too many fields.`);
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(frame);
+  } catch {
+    return refused('The frame is not valid JSON.');
+  }
+  if (!isRecord(value)) return refused("The frame must be a JSON object with a 'type'.", 'type');
+  const refusal = refusalOf(value, frame.length);
+  if (refusal !== undefined) return { refusal, eventId: readableEventId(value) };
+  const event = value as ClientEvent | Static<typeof BETA_SESSION_UPDATE>;
+  return {
+    event: event.type === 'transcription_session.update' ? { ...event, type: 'session.update' } : event,
+  };
+}
+
+/** What is wrong with an event, whose frame has so many characters. */
+function refusalOf(event: Readonly<Record<string, unknown>>, characters: number): Refusal | undefined {
+  const { type } = event;
+  if (type === undefined) return invalidEvent(`'type' is required and must be one of ${TYPES}.`, 'type');
+  const checker = typeof type === 'string' ? CHECKERS.get(type) : undefined;
+  if (checker === undefined) return invalidEvent(`'type' must be one of ${TYPES}.`, 'type');
+  // The name of the event is in every message: a client that lost its id goes by it (openai-wire 8.8).
+  const refuse = (why: string, param?: string) => invalidEvent(`${type} refused: ${why}.`, param);
+  if (type !== 'input_audio_buffer.append') {
+    if (characters > MOST_EVENT_CHARACTERS) {
+      return refuse(`such an event may have at most ${MOST_EVENT_CHARACTERS} characters`);
+    }
+    if (!isNestedWithin(event, MOST_LEVELS)) {
+      return refuse(`lists and objects may be at most ${MOST_LEVELS} levels deep`);
+    }
+  }
+  const fault = valueFault(checker, event);
+  return fault === undefined ? undefined : refuse(`'${fault.field}' ${fault.problem}`, fault.field);
+}
+
+function readableEventId({ event_id }: Readonly<Record<string, unknown>>): string | null {
+  return typeof event_id === 'string' && event_id.length <= MOST_EVENT_ID_CHARACTERS ? event_id : null;
+}
+
+function refused(message: string, param: string | null = null): ParsedFrame {
+  return { refusal: invalidEvent(message, param), eventId: null };
+}
+
+/**
+ * Judges the text before it is parsed: 33 MB of brackets would take seconds and gigabytes. Base64 has none of
+ * these characters, so an append passes at the speed of a search.
+ */
+function hasFewValues(text: string): boolean {
+  if (text.length <= MOST_VALUES) return true;
+  let values = 0;
+  for (const mark of [',', '[', '{']) {
+    for (let index = text.indexOf(mark); index !== -1; index = text.indexOf(mark, index + 1)) {
+      values += 1;
+      if (values > MOST_VALUES) return false;
+    }
+  }
+  return true;
+}

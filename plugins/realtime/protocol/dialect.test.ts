@@ -1,0 +1,172 @@
+import type { TSchema } from '@sinclair/typebox';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { schemaArbitrary } from '../../../test/generators/schema-arbitrary.ts';
+import { serverEventFault } from '../../../tools/trace-check/frame-schema.ts';
+import { SERVER_EVENT_DOCS } from '../docs/events.ts';
+import { dialectOfUpgrade, inDialect } from './dialect.ts';
+import { SERVER_EVENT_SCHEMAS, type ServerEvent, type WireEvent } from './server-events.ts';
+
+const GA_ITEM_EVENTS = [
+  'conversation.item.added',
+  'conversation.item.done',
+  'conversation.item.retrieved',
+] as const;
+
+const stamped = (event: WireEvent) => ({ ...event, event_id: 'event_1' });
+const faults = (events: readonly WireEvent[], dialect: 'spec' | 'ga') =>
+  events.map((event) => serverEventFault(stamped(event), dialect)).filter((fault) => fault !== undefined);
+
+/** Any event that a machine may make, whole in every corner. */
+const anyEvent: fc.Arbitrary<ServerEvent> = fc.oneof(
+  ...[...SERVER_EVENT_SCHEMAS.spec.values()].map(withoutEventId),
+  withoutEventId(schemaOf('ga', 'conversation.item.truncated')),
+  ...GA_ITEM_EVENTS.map((type) =>
+    withoutEventId(schemaOf('spec', 'conversation.item.created')).map((event) => {
+      const { item, previous_item_id } = event as ServerEvent & { type: 'conversation.item.created' };
+      return type === 'conversation.item.retrieved' ? { type, item } : { type, item, previous_item_id };
+    }),
+  ),
+);
+
+function schemaOf(dialect: 'spec' | 'ga', type: string): TSchema {
+  const schema = SERVER_EVENT_SCHEMAS[dialect].get(type);
+  if (schema === undefined) throw new Error(`${dialect} has no ${type}`);
+  return schema;
+}
+
+function withoutEventId(schema: TSchema): fc.Arbitrary<ServerEvent> {
+  return schemaArbitrary(schema).map((value) => {
+    const { event_id: _, ...event } = value as ServerEvent & { event_id: string };
+    return event;
+  });
+}
+
+/** The same in the words of the specification: every name of the GA dialect undone. */
+function inSpecWords(value: unknown): unknown {
+  const NAMES: Readonly<Record<string, string>> = { output_audio: 'audio', output_text: 'text' };
+  if (Array.isArray(value)) return value.map(inSpecWords);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => {
+      if (key !== 'type' || typeof inner !== 'string') return [key, inSpecWords(inner)];
+      return [key, NAMES[inner] ?? inner.replace('response.output_audio', 'response.audio')];
+    }),
+  );
+}
+
+describe('the dialect that an upgrade asks for', () => {
+  it.each([
+    ['nothing', '', {}, 'spec', false],
+    ['?events=ga', 'events=ga', {}, 'ga', true],
+    ['?events=spec', 'events=spec', {}, 'spec', true],
+    ['the header of the beta', '', { 'OpenAI-Beta': 'realtime=v1' }, 'spec', true],
+    ['the beta among others', '', { 'OpenAI-Beta': 'assistants=v2, realtime=v1' }, 'spec', true],
+    ['another beta', '', { 'OpenAI-Beta': 'assistants=v2' }, 'spec', false],
+    ['the subprotocol of the beta', '', protocols('realtime, openai-beta.realtime-v1'), 'spec', true],
+    ['the header of the agents SDK', '', { 'X-OpenAI-Agents-SDK': 'openai-agents-sdk.0.20.0' }, 'ga', true],
+    ['its subprotocol', '', protocols('realtime,bearer.k,openai-agents-sdk.0.20.0'), 'ga', true],
+    ['a key alone', '', protocols('realtime, openai-insecure-api-key.k'), 'spec', false],
+    [
+      'events before the beta',
+      'events=ga',
+      { 'OpenAI-Beta': 'realtime=v1', 'X-OpenAI-Agents-SDK': '1' },
+      'ga',
+      true,
+    ],
+    ['events before the agents SDK', 'events=spec', { 'X-OpenAI-Agents-SDK': '1' }, 'spec', true],
+    [
+      'the beta before the agents SDK',
+      'model=other',
+      { 'OpenAI-Beta': 'realtime=v1', 'X-OpenAI-Agents-SDK': '1' },
+      'spec',
+      true,
+    ],
+    ['not the user agent', '', { 'User-Agent': 'OpenAI/JS 7.57.0' }, 'spec', false],
+  ] as const)('%s', (_, query, headers, dialect, fixed) => {
+    const asked = dialectOfUpgrade(new URLSearchParams(query), new Headers(headers));
+    expect(asked).toEqual({ dialect, fixed });
+  });
+
+  it.each([
+    ['another value', 'events=AAA', "'events' must be one of spec, ga."],
+    ['an empty value', 'events=', "'events' must be one of spec, ga."],
+    ['two values', 'events=ga&events=spec', "The query parameter 'events' is given more than once."],
+  ])('is rejected for %s of events', (_, query, message) => {
+    const refused = { kind: 'invalid_request', message, param: 'events', code: 'invalid_value' };
+    expect(() => dialectOfUpgrade(new URLSearchParams(query), new Headers())).toThrow(
+      expect.objectContaining(refused),
+    );
+  });
+
+  function protocols(offered: string) {
+    return { 'Sec-WebSocket-Protocol': offered };
+  }
+});
+
+describe('an event in a dialect', () => {
+  it('holds to the schemas of that dialect, whatever is in it', () => {
+    fc.assert(
+      fc.property(anyEvent, (event) => {
+        expect(faults(inDialect(event, 'spec'), 'spec')).toEqual([]);
+        expect(faults(inDialect(event, 'ga'), 'ga')).toEqual([]);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it('is the event itself by default, but for those that the specification has not', () => {
+    fc.assert(
+      fc.property(anyEvent, (event) => {
+        const isGaOnly = !SERVER_EVENT_SCHEMAS.spec.has(event.type);
+        expect(inDialect(event, 'spec')).toEqual(isGaOnly ? [] : [event]);
+      }),
+    );
+  });
+
+  it('loses and changes nothing but names in GA', () => {
+    fc.assert(
+      fc.property(anyEvent, (event) => {
+        const [first, ...more] = inDialect(event, 'ga');
+        expect(inSpecWords(first)).toEqual(event);
+        expect(more.length).toBe(event.type === 'conversation.item.created' ? 2 : 0);
+      }),
+    );
+  });
+
+  it('never has both names of an audio event', () => {
+    fc.assert(
+      fc.property(anyEvent, (event) => {
+        const isOfGa = ({ type }: WireEvent) => type.startsWith('response.output_audio');
+        const isOfSpec = ({ type }: WireEvent) => type.startsWith('response.audio');
+        expect(inDialect(event, 'spec').some(isOfGa)).toBe(false);
+        expect(inDialect(event, 'ga').some(isOfSpec)).toBe(false);
+      }),
+    );
+  });
+
+  it('tells a created item in three steps in GA', () => {
+    const { example } = SERVER_EVENT_DOCS['conversation.item.created'];
+    const { item, previous_item_id } = example;
+    expect(inDialect(example, 'ga')).toEqual([
+      { type: 'conversation.item.created', item, previous_item_id },
+      { type: 'conversation.item.added', item, previous_item_id },
+      { type: 'conversation.item.done', item, previous_item_id },
+    ]);
+  });
+
+  it('renames the parts of an assistant’s item, wherever it is', () => {
+    const { example: done } = SERVER_EVENT_DOCS['response.done'];
+    expect(inDialect(done, 'ga')).toMatchObject([
+      { response: { output: [{ content: [{ type: 'output_audio', transcript: 'Hello there.' }] }] } },
+    ]);
+    const { example: item } = SERVER_EVENT_DOCS['response.output_item.done'];
+    const text = { ...item, item: { ...item.item, content: [{ type: 'text', text: 'Hi' }] as const } };
+    expect(inDialect(text, 'ga')).toMatchObject([
+      { item: { content: [{ type: 'output_text', text: 'Hi' }] } },
+    ]);
+    expect(inDialect(SERVER_EVENT_DOCS['response.content_part.done'].example, 'ga')).toMatchObject([
+      { part: { type: 'audio' } },
+    ]);
+  });
+});

@@ -1,0 +1,100 @@
+/** Whose event names a connection speaks (openai-wire 8.2). */
+
+import { choiceIn, parameterOf } from '../../../src/http/request/query.ts';
+import { offeredProtocols } from '../../../src/http/transport/socket.ts';
+import type { GaAssistantItem, GaItem, WireAssistantItem, WireItem } from './event-schemas.ts';
+import type { ServerEvent, WireEvent } from './server-events.ts';
+
+/** `spec`: the specification's names, which are OpenAI's beta names. `ga`: the names of its later protocol. */
+export type Dialect = (typeof DIALECTS)[number];
+
+/** Values of the query parameter `events`. */
+export const DIALECTS = ['spec', 'ga'] as const;
+
+export interface UpgradeDialect {
+  readonly dialect: Dialect;
+  /** True when the client asked for it; otherwise its first `session.update` may still choose. */
+  readonly fixed: boolean;
+}
+
+/**
+ * The dialect that an upgrade asks for; the first signal decides: `?events=`, the sign of the beta clients, that
+ * of the agents SDK. Without any it is the specification's until a session of type `realtime` tells otherwise.
+ * @throws ServiceError 400 for any other value of `events`, and for more than one.
+ */
+export function dialectOfUpgrade(query: URLSearchParams, headers: Headers): UpgradeDialect {
+  const protocols = offeredProtocols(headers);
+  const asked = choiceIn('events', parameterOf(query, 'events'), DIALECTS);
+  if (asked !== undefined) return { dialect: asked, fixed: true };
+  const betas = (headers.get('openai-beta') ?? '').split(',').map((beta) => beta.trim());
+  if (betas.includes('realtime=v1') || protocols.includes('openai-beta.realtime-v1')) {
+    return { dialect: 'spec', fixed: true };
+  }
+  const ofAgents = protocols.some((protocol) => protocol.startsWith('openai-agents-sdk.'));
+  if (ofAgents || headers.has('x-openai-agents-sdk')) return { dialect: 'ga', fixed: true };
+  return { dialect: 'spec', fixed: false };
+}
+
+/** An event in the words of a dialect: none where it has no such event, several where it says it in steps. */
+export function inDialect(event: ServerEvent, dialect: Dialect): readonly WireEvent[] {
+  return dialect === 'spec' ? inSpec(event) : inGa(event);
+}
+
+function inSpec(event: ServerEvent): readonly WireEvent[] {
+  switch (event.type) {
+    case 'conversation.item.added':
+    case 'conversation.item.done':
+    case 'conversation.item.retrieved':
+    case 'conversation.item.truncated':
+      return [];
+    default:
+      return [event];
+  }
+}
+
+function inGa(event: ServerEvent): readonly WireEvent[] {
+  switch (event.type) {
+    case 'response.audio.delta':
+      return [{ ...event, type: 'response.output_audio.delta' }];
+    case 'response.audio.done':
+      return [{ ...event, type: 'response.output_audio.done' }];
+    case 'response.audio_transcript.delta':
+      return [{ ...event, type: 'response.output_audio_transcript.delta' }];
+    case 'response.audio_transcript.done':
+      return [{ ...event, type: 'response.output_audio_transcript.done' }];
+    case 'conversation.item.created': {
+      const { item: created, previous_item_id } = event;
+      const item = gaItem(created);
+      return [
+        { type: 'conversation.item.created', previous_item_id, item },
+        { type: 'conversation.item.added', previous_item_id, item },
+        { type: 'conversation.item.done', previous_item_id, item },
+      ];
+    }
+    case 'conversation.item.added':
+    case 'conversation.item.done':
+    case 'conversation.item.retrieved':
+      return [{ ...event, item: gaItem(event.item) }];
+    case 'response.output_item.added':
+    case 'response.output_item.done':
+      return [{ ...event, item: gaAssistantItem(event.item) }];
+    case 'response.done': {
+      const { response } = event;
+      return [{ ...event, response: { ...response, output: response.output.map(gaAssistantItem) } }];
+    }
+    default:
+      return [event];
+  }
+}
+
+function gaItem(item: WireItem): GaItem {
+  return item.type === 'message' && item.role === 'assistant' ? gaAssistantItem(item) : item;
+}
+
+function gaAssistantItem(item: WireAssistantItem): GaAssistantItem {
+  return { ...item, content: item.content.map(gaPart) };
+}
+
+function gaPart(part: WireAssistantItem['content'][number]): GaAssistantItem['content'][number] {
+  return part.type === 'audio' ? { ...part, type: 'output_audio' } : { ...part, type: 'output_text' };
+}

@@ -1,0 +1,233 @@
+/**
+ * The objects inside realtime events: items, responses, the session, usage (openai-wire 8.3, 8.6, 8.7).
+ * Closed, except where fields that a client chose are echoed.
+ */
+
+import { type Static, type TProperties, Type } from '@sinclair/typebox';
+import { oneOf } from '../../../src/kit/validation/type-errors.ts';
+import { ERROR_TYPES, type RealtimeErrorCode, type RealtimeErrorType } from './error-codes.ts';
+
+/** A type as nobody may change it. */
+export type Frozen<T> = T extends object ? { readonly [Key in keyof T]: Frozen<T[Key]> } : T;
+
+/** An object with these fields and no others. */
+export function closed<Properties extends TProperties>(properties: Properties) {
+  return Type.Object(properties, { additionalProperties: false });
+}
+
+/** An object that may hold more than these fields: what a client sent and gets back. */
+export function open<Properties extends TProperties>(properties: Properties) {
+  return Type.Object(properties, { additionalProperties: true });
+}
+
+export function nullable<Schema extends Parameters<typeof Type.Union>[0][number]>(schema: Schema) {
+  return Type.Union([schema, Type.Null()]);
+}
+
+export const COUNT = Type.Integer({ minimum: 0 });
+export const ITEM_ID = Type.String({ minLength: 1 });
+export const RESPONSE_ID = Type.String({ pattern: '^resp_.' });
+
+const FORMAT_TYPES = ['audio/pcm', 'audio/pcmu', 'audio/pcma'] as const;
+export const FormatSchema = closed({
+  type: oneOf(FORMAT_TYPES),
+  rate: Type.Integer({ minimum: 8_000, maximum: 48_000 }),
+});
+
+const STATUS = oneOf(['completed', 'incomplete', 'in_progress']);
+/** Fields of every item; what is not known of one is left out, never null (openai-wire 8.5). */
+const ITEM = { id: ITEM_ID, object: Type.Literal('realtime.item'), status: STATUS };
+
+const InputText = closed({ type: Type.Literal('input_text'), text: Type.String() });
+/** A client breaks without the `transcript` key (openai-wire 8.6). */
+const InputAudio = closed({ type: Type.Literal('input_audio'), transcript: nullable(Type.String()) });
+const InputImage = closed({
+  type: Type.Literal('input_image'),
+  image_url: Type.Optional(Type.String()),
+  detail: Type.Optional(Type.String()),
+});
+
+/** How a dialect calls the parts of an assistant's item. */
+export interface PartNames<Audio extends string, Text extends string> {
+  readonly audio: Audio;
+  readonly text: Text;
+}
+
+/** The assistant's item; it has no content until its part is complete. */
+export function assistantItemSchema<Audio extends string, Text extends string>(
+  names: PartNames<Audio, Text>,
+) {
+  const part = Type.Union([
+    closed({ type: Type.Literal(names.audio), transcript: Type.String() }),
+    closed({ type: Type.Literal(names.text), text: Type.String() }),
+  ]);
+  return closed({
+    ...ITEM,
+    type: Type.Literal('message'),
+    role: Type.Literal('assistant'),
+    content: Type.Array(part),
+  });
+}
+
+/** Any item of the conversation. */
+export function itemSchema<Audio extends string, Text extends string>(names: PartNames<Audio, Text>) {
+  return Type.Union([
+    closed({
+      ...ITEM,
+      type: Type.Literal('message'),
+      role: Type.Literal('user'),
+      content: Type.Array(Type.Union([InputText, InputAudio, InputImage])),
+    }),
+    closed({
+      ...ITEM,
+      type: Type.Literal('message'),
+      role: Type.Literal('system'),
+      content: Type.Array(InputText),
+    }),
+    assistantItemSchema(names),
+    closed({
+      ...ITEM,
+      type: Type.Literal('function_call'),
+      name: Type.String(),
+      arguments: Type.String(),
+      call_id: Type.Optional(Type.String()),
+    }),
+    closed({
+      ...ITEM,
+      type: Type.Literal('function_call_output'),
+      call_id: Type.String(),
+      output: Type.String(),
+    }),
+  ]);
+}
+
+const CODES = Object.keys(ERROR_TYPES) as RealtimeErrorCode[];
+const TYPES = [...new Set(Object.values(ERROR_TYPES))] as RealtimeErrorType[];
+export const ERROR_CODE = oneOf(CODES);
+export const ERROR_TYPE = oneOf(TYPES);
+
+export const TranscriptionUsageSchema = closed({
+  type: Type.Literal('tokens'),
+  total_tokens: COUNT,
+  input_tokens: COUNT,
+  output_tokens: COUNT,
+  input_token_details: closed({ text_tokens: COUNT, audio_tokens: COUNT }),
+});
+
+export const ResponseUsageSchema = closed({
+  total_tokens: COUNT,
+  input_tokens: COUNT,
+  output_tokens: COUNT,
+  input_token_details: closed({
+    text_tokens: COUNT,
+    audio_tokens: COUNT,
+    image_tokens: COUNT,
+    cached_tokens: COUNT,
+    cached_tokens_details: closed({ text_tokens: COUNT, audio_tokens: COUNT, image_tokens: COUNT }),
+  }),
+  output_token_details: closed({ text_tokens: COUNT, audio_tokens: COUNT }),
+});
+
+/** Fields of a response that do not depend on how far it is. */
+const RESPONSE = {
+  object: Type.Literal('realtime.response'),
+  id: RESPONSE_ID,
+  conversation_id: Type.String({ pattern: '^conv_.' }),
+  output_modalities: Type.Array(Type.Literal('audio'), { minItems: 1, maxItems: 1 }),
+  max_output_tokens: Type.Literal('inf'),
+  audio: closed({ output: closed({ format: FormatSchema, voice: Type.Optional(Type.String()) }) }),
+  /** Echoed from `response.create`. */
+  metadata: nullable(open({})),
+};
+
+export const StartedResponseSchema = closed({
+  ...RESPONSE,
+  status: Type.Literal('in_progress'),
+  status_details: Type.Null(),
+  output: Type.Array(Type.Never(), { maxItems: 0 }),
+  usage: Type.Null(),
+});
+
+/** A response that has ended, in its three ways (openai-wire 8.7). */
+export function endedResponseSchema<Audio extends string, Text extends string>(
+  names: PartNames<Audio, Text>,
+) {
+  const ended = { ...RESPONSE, output: Type.Array(assistantItemSchema(names), { maxItems: 1 }) };
+  return Type.Union([
+    closed({
+      ...ended,
+      status: Type.Literal('completed'),
+      status_details: Type.Null(),
+      usage: ResponseUsageSchema,
+    }),
+    closed({
+      ...ended,
+      status: Type.Literal('cancelled'),
+      status_details: closed({ type: Type.Literal('cancelled'), reason: Type.Literal('client_cancelled') }),
+      usage: Type.Null(),
+    }),
+    closed({
+      ...ended,
+      status: Type.Literal('failed'),
+      status_details: closed({
+        type: Type.Literal('failed'),
+        error: closed({ type: ERROR_TYPE, code: ERROR_CODE, message: Type.String() }),
+      }),
+      usage: Type.Null(),
+    }),
+  ]);
+}
+
+export const TurnDetectionSchema = closed({
+  type: Type.Literal('server_vad'),
+  threshold: Type.Number({ minimum: 0, maximum: 1 }),
+  prefix_padding_ms: Type.Number({ minimum: 0, maximum: 5000 }),
+  silence_duration_ms: Type.Number({ minimum: 0, maximum: 5000 }),
+  // The service never answers by itself; a client would wait for it (openai-wire 8.3).
+  create_response: Type.Literal(false),
+  interrupt_response: Type.Literal(false),
+  idle_timeout_ms: Type.Null(),
+});
+
+/** The session (spec 2.6). Open where fields of the GA protocol that mean nothing here are echoed. */
+export const SessionSchema = open({
+  id: Type.String({ pattern: '^sess_.' }),
+  object: Type.Literal('realtime.session'),
+  type: oneOf(['transcription', 'translation', 'realtime']),
+  model: Type.Optional(Type.String()),
+  audio: closed({
+    input: open({
+      format: FormatSchema,
+      transcription: open({ model: Type.String(), language: Type.Optional(Type.String()) }),
+      turn_detection: nullable(TurnDetectionSchema),
+      noise_reduction: Type.Null(),
+    }),
+    output: open({ format: FormatSchema, voice: Type.Optional(Type.String()) }),
+  }),
+  output_modalities: Type.Array(oneOf(['audio', 'text'])),
+  tts_model: Type.String(),
+});
+
+type ItemIn<Audio extends string, Text extends string> = Frozen<
+  Static<ReturnType<typeof itemSchema<Audio, Text>>>
+>;
+type AssistantItemIn<Audio extends string, Text extends string> = Frozen<
+  Static<ReturnType<typeof assistantItemSchema<Audio, Text>>>
+>;
+
+/** An item of the conversation, in the words of the specification. */
+export type WireItem = ItemIn<'audio', 'text'>;
+export type WireAssistantItem = AssistantItemIn<'audio', 'text'>;
+/** The same in the words of the GA dialect. */
+export type GaItem = ItemIn<'output_audio', 'output_text'>;
+export type GaAssistantItem = AssistantItemIn<'output_audio', 'output_text'>;
+/** `response` of `response.created`. */
+export type WireStartedResponse = Frozen<Static<typeof StartedResponseSchema>>;
+/** `response` of `response.done`. */
+export type WireEndedResponse = Frozen<Static<ReturnType<typeof endedResponseSchema<'audio', 'text'>>>>;
+export type WireResponse = WireStartedResponse | WireEndedResponse;
+export type WireSession = Frozen<Static<typeof SessionSchema>>;
+export type WireFormat = Frozen<Static<typeof FormatSchema>>;
+export type WireTurnDetection = Frozen<Static<typeof TurnDetectionSchema>>;
+export type TranscriptionUsage = Frozen<Static<typeof TranscriptionUsageSchema>>;
+export type ResponseUsage = Frozen<Static<typeof ResponseUsageSchema>>;

@@ -1,0 +1,154 @@
+/**
+ * Every event that the service sends, in both dialects (spec 6.2; openai-wire 8.2, 8.5). The same schemas make
+ * the types of the machines, the AsyncAPI document, and the check of every frame in the tests.
+ */
+
+import { type Static, type TLiteral, type TObject, type TProperties, Type } from '@sinclair/typebox';
+import {
+  assistantItemSchema,
+  COUNT,
+  closed,
+  ERROR_CODE,
+  ERROR_TYPE,
+  endedResponseSchema,
+  type Frozen,
+  ITEM_ID,
+  itemSchema,
+  nullable,
+  RESPONSE_ID,
+  SessionSchema,
+  StartedResponseSchema,
+  TranscriptionUsageSchema,
+} from './event-schemas.ts';
+
+export type {
+  ResponseUsage,
+  TranscriptionUsage,
+  WireAssistantItem,
+  WireEndedResponse,
+  WireFormat,
+  WireItem,
+  WireResponse,
+  WireSession,
+  WireStartedResponse,
+  WireTurnDetection,
+} from './event-schemas.ts';
+
+const ZERO = Type.Literal(0);
+
+/** The place of a part in a transcription, and of one in a response: there is only one. */
+const TRANSCRIPTION = { item_id: ITEM_ID, content_index: ZERO };
+const OUTPUT = { response_id: RESPONSE_ID, output_index: ZERO };
+const PART = { response_id: RESPONSE_ID, item_id: ITEM_ID, output_index: ZERO, content_index: ZERO };
+
+/** Not renamed in the GA dialect: clients refuse `output_audio` here (openai-wire 8.2). */
+const AudioPart = closed({ type: Type.Literal('audio'), transcript: Type.String() });
+
+function event<const Name extends string, Payload extends TProperties>(type: Name, payload: Payload) {
+  return closed({ type: Type.Literal(type), ...payload });
+}
+
+/** The events of which both dialects send the same. */
+const COMMON = [
+  event('session.created', { session: SessionSchema }),
+  event('session.updated', { session: SessionSchema }),
+  event('error', {
+    error: closed({
+      type: ERROR_TYPE,
+      code: ERROR_CODE,
+      message: Type.String({ minLength: 1 }),
+      param: nullable(Type.String()),
+      event_id: nullable(Type.String()),
+    }),
+  }),
+  event('input_audio_buffer.committed', { item_id: ITEM_ID, previous_item_id: nullable(ITEM_ID) }),
+  event('input_audio_buffer.cleared', {}),
+  event('input_audio_buffer.speech_started', { item_id: ITEM_ID, audio_start_ms: COUNT }),
+  event('input_audio_buffer.speech_stopped', { item_id: ITEM_ID, audio_end_ms: COUNT }),
+  event('conversation.item.input_audio_transcription.delta', {
+    ...TRANSCRIPTION,
+    delta: Type.String({ minLength: 1 }),
+    logprobs: Type.Null(),
+  }),
+  event('conversation.item.input_audio_transcription.completed', {
+    ...TRANSCRIPTION,
+    transcript: Type.String(),
+    usage: TranscriptionUsageSchema,
+    logprobs: Type.Null(),
+  }),
+  event('conversation.item.input_audio_transcription.failed', {
+    ...TRANSCRIPTION,
+    // A key without a value is left out: null makes a client drop the event (openai-wire 8.5).
+    error: closed({
+      type: ERROR_TYPE,
+      code: ERROR_CODE,
+      message: Type.String({ minLength: 1 }),
+      param: Type.Optional(Type.String()),
+    }),
+  }),
+  event('response.created', { response: StartedResponseSchema }),
+  event('response.content_part.added', { ...PART, part: AudioPart }),
+  event('response.content_part.done', { ...PART, part: AudioPart }),
+] as const;
+
+/** Events that hold an item, and those that the GA dialect calls otherwise. */
+function named<Audio extends string, Text extends string>(audio: Audio, text: Text) {
+  const names = { audio, text };
+  const item = itemSchema(names);
+  const assistantItem = assistantItemSchema(names);
+  return [
+    event('conversation.item.created', { item, previous_item_id: nullable(ITEM_ID) }),
+    event('response.output_item.added', { ...OUTPUT, item: assistantItem }),
+    event('response.output_item.done', { ...OUTPUT, item: assistantItem }),
+    event('response.done', { response: endedResponseSchema(names) }),
+    event(`response.${audio}.delta`, { ...PART, delta: Type.String({ minLength: 1 }) }),
+    event(`response.${audio}.done`, PART),
+    event(`response.${audio}_transcript.delta`, { ...PART, delta: Type.String({ minLength: 1 }) }),
+    event(`response.${audio}_transcript.done`, { ...PART, transcript: Type.String() }),
+  ] as const;
+}
+
+/** Events that only the GA dialect knows. */
+function gaOnly<Audio extends string, Text extends string>(audio: Audio, text: Text) {
+  const item = itemSchema({ audio, text });
+  return [
+    event('conversation.item.added', { item, previous_item_id: nullable(ITEM_ID) }),
+    event('conversation.item.done', { item, previous_item_id: nullable(ITEM_ID) }),
+    event('conversation.item.retrieved', { item }),
+    event('conversation.item.truncated', { ...TRANSCRIPTION, audio_end_ms: COUNT }),
+  ] as const;
+}
+
+const SPEC_NAMED = named('audio', 'text');
+const SPEC_VIEW_OF_GA = gaOnly('audio', 'text');
+const GA_NAMED = named('output_audio', 'output_text');
+const GA_ONLY = gaOnly('output_audio', 'output_text');
+
+type Of<Events extends readonly TObject[]> = Frozen<Static<Events[number]>>;
+
+/**
+ * An event as the machines make it: in the words of the specification, without `event_id`. Those that only the
+ * GA dialect sends are in it too; `inDialect` drops them for the other.
+ */
+export type ServerEvent = Of<typeof COMMON> | Of<typeof SPEC_NAMED> | Of<typeof SPEC_VIEW_OF_GA>;
+
+export type ServerEventOf<Type extends ServerEvent['type']> = Extract<ServerEvent, { readonly type: Type }>;
+
+/** An event as a dialect sends it, still without `event_id`. */
+export type WireEvent = Of<typeof COMMON> | Of<typeof SPEC_NAMED> | Of<typeof GA_NAMED> | Of<typeof GA_ONLY>;
+
+function onWire(schemas: readonly TObject[]): ReadonlyMap<string, TObject> {
+  const event_id = Type.String({ pattern: '^event_.' });
+  return new Map(
+    schemas.map(({ properties }) => {
+      const { type, ...payload } = properties as { type: TLiteral<string> };
+      return [type.const, closed({ type, event_id, ...payload })];
+    }),
+  );
+}
+
+/** Schema of every event of a dialect by `type`, with `event_id`. */
+export const SERVER_EVENT_SCHEMAS = {
+  spec: onWire([...COMMON, ...SPEC_NAMED]),
+  ga: onWire([...COMMON, ...GA_NAMED, ...GA_ONLY]),
+};

@@ -1,0 +1,187 @@
+/** The speech of one connection: runs the synthesis at the reader's pace, each a call that is billed (spec 4.7, rules 5 and 9). */
+
+import { encodeAudio } from '../../src/audio/codec.ts';
+import { Resampler } from '../../src/audio/resampler.ts';
+import type { Caller } from '../../src/contract/accounts/caller.ts';
+import { invalidRequest } from '../../src/contract/core/error.ts';
+import type { Id } from '../../src/contract/core/id.ts';
+import type { TracePlace } from '../../src/contract/core/tracer.ts';
+import { type Int16Samples, SPEECH_RATE_HZ } from '../../src/contract/engines/audio.ts';
+import type { SpokenVoice } from '../../src/contract/engines/spoken-voice.ts';
+import type { Slots } from '../../src/contract/plugin.ts';
+import { requireModel } from '../../src/http/routes/models.ts';
+import { Runs } from '../../src/kit/async/task-group.ts';
+import { noteFailure } from '../../src/kit/logging/note-failure.ts';
+import { inSpan } from '../../src/kit/logging/spans.ts';
+import { codePoints } from '../../src/kit/validation/code-points.ts';
+import { type AudioFormat, sampleBytes } from '../../src/listen/audio-format.ts';
+import { speak } from '../../src/speak/speak.ts';
+import type { StoredVoices } from '../../src/speak/stored-voices.ts';
+import { SpeechTally } from '../../src/usage/call-tally.ts';
+import { type Failure, failureOf } from './protocol/errors.ts';
+import type { SpeakingFact } from './state/response-machine.ts';
+
+/** Longest audio of one delta. Short ones make playback smooth and let a cancel come between them. */
+const DELTA_MS = 200;
+
+/** Says when the reader has kept up so far that more may be made for it. */
+export interface Flow {
+  /** @throws the signal's reason after an abort. */
+  ready(signal: AbortSignal): Promise<void>;
+}
+
+/** What to say, as the session was when the response was created. */
+export interface Speech {
+  readonly responseId: Id<'response'>;
+  readonly text: string;
+  readonly model: string;
+  /** Id of a stored voice; undefined means the default of the model. */
+  readonly voice: string | undefined;
+  readonly speed: number;
+  /** Of the audio that is reported. */
+  readonly format: AudioFormat;
+}
+
+export interface SpeakingParts extends Pick<Slots, 'tts' | 'calls' | 'clock' | 'log' | 'tracer'> {
+  readonly voices: Pick<StoredVoices, 'find'>;
+  readonly caller: Caller;
+  readonly flow: Flow;
+  /** Never called before the call that caused it has returned. */
+  readonly report: (fact: SpeakingFact) => void;
+}
+
+/**
+ * Performs the effects of the response machine. A response is one call, opened before its work; its usage row is
+ * stored before its end is reported. After {@link stop} it reports nothing more; its row follows when the engine
+ * has let go.
+ */
+export class Speaking {
+  readonly #parts: SpeakingParts;
+  readonly #runs = new Runs<Id<'response'>>();
+  /** The request that made the connection. */
+  readonly #cause: TracePlace | undefined;
+
+  /** To be called while the request is answered that makes the connection: traces of responses are linked to it. */
+  constructor(parts: SpeakingParts) {
+    this.#parts = parts;
+    this.#cause = parts.tracer.here();
+  }
+
+  start(speech: Speech): void {
+    const { tracer, caller } = this.#parts;
+    const attributes = { request_id: caller.requestId, model: speech.model };
+    this.#runs.start(speech.responseId, (signal) =>
+      inSpan(tracer, 'response', { parent: 'none', cause: this.#cause, attributes }, () =>
+        this.#run(speech, signal),
+      ),
+    );
+  }
+
+  stop(responseId: Id<'response'>): void {
+    this.#runs.stop(responseId);
+  }
+
+  /** Stops what is running. Resolves when every engine has let go and every row is stored. */
+  close(): Promise<void> {
+    return this.#runs.close();
+  }
+
+  async #run(speech: Speech, signal: AbortSignal): Promise<void> {
+    const { model, text, speed } = speech;
+    const tally = new SpeechTally({ model, characters: codePoints(text), speed }, this.#parts.caller);
+    const end = await this.#speak(speech, tally, signal);
+    await tally.close(
+      end === undefined ? 'cancelled' : end.kind === 'synthesis_ended' ? 'completed' : 'failed',
+    );
+    if (end !== undefined) this.#report(end, signal);
+  }
+
+  /** Nothing is reported of a response that was stopped, however late its engine notices. */
+  #report(fact: SpeakingFact, signal: AbortSignal): void {
+    if (!signal.aborted) this.#parts.report(fact);
+  }
+
+  /** Reports the audio; gives back how it ended, or undefined when it was stopped. */
+  async #speak(speech: Speech, tally: SpeechTally, signal: AbortSignal): Promise<SpeakingFact | undefined> {
+    const { responseId } = speech;
+    try {
+      await tally.open(this.#parts.calls);
+      const voice = await this.#voice(speech);
+      let spoken = false;
+      for await (const bytes of this.#audio(speech, voice, tally, signal)) {
+        spoken = true;
+        signal.throwIfAborted();
+        this.#report({ kind: 'audio_made', responseId, base64: bytes.toBase64() }, signal);
+        tally.add(0, bytes.length);
+        await this.#parts.flow.ready(signal);
+      }
+      if (!spoken) return { kind: 'synthesis_failed', responseId, error: NOTHING_TO_SPEAK };
+      return { kind: 'synthesis_ended', responseId, tokens: tally.tokens };
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      const { log, caller } = this.#parts;
+      noteFailure(log, 'speech failed', error, { request_id: caller.requestId });
+      return { kind: 'synthesis_failed', responseId, error: failureOf(error) };
+    }
+  }
+
+  /** As it is now: it may have become better since the session named it, or be gone. */
+  async #voice({ voice: id }: Speech): Promise<SpokenVoice | undefined> {
+    if (id === undefined) return undefined;
+    const voice = await this.#parts.voices.find(id, this.#parts.caller.organization);
+    if (voice !== undefined) return voice;
+    throw invalidRequest(VOICE_GONE, 'session.audio.output.voice', 'voice_not_found');
+  }
+
+  /** The speech in the output format, in pieces of at most {@link DELTA_MS}, as soon as each can be had. */
+  async *#audio(
+    { responseId, text, model, speed, format }: Speech,
+    voice: SpokenVoice | undefined,
+    tally: SpeechTally,
+    signal: AbortSignal,
+  ): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
+    const { clock, flow, caller } = this.#parts;
+    const engine = requireModel(this.#parts.tts, model);
+    const ask = {
+      text,
+      voice,
+      speed,
+      priority: 'realtime',
+      owner: caller.keyId,
+      delivery: 'stream',
+    } as const;
+    const begun = (sentence: string) =>
+      this.#report({ kind: 'sentence_begun', responseId, text: sentence }, signal);
+    const resampler =
+      format.rateHz === SPEECH_RATE_HZ
+        ? undefined
+        : new Resampler({ fromHz: SPEECH_RATE_HZ, toHz: format.rateHz, format: 'int16' });
+    try {
+      await flow.ready(signal);
+      for await (const run of speak(engine, ask, clock, signal, begun)) {
+        tally.add(run.length, 0);
+        yield* pieces(resampler?.push(run) ?? run, format);
+      }
+      if (resampler) yield* pieces(resampler.flush(), format);
+    } finally {
+      resampler?.close();
+    }
+  }
+}
+
+const VOICE_GONE =
+  'The stored voice of this session does not exist any more; set another with session.update, or null for the default voice.';
+
+/** A response that has begun fails by one of two codes, whosever fault it is (openai-wire 8.7). */
+const NOTHING_TO_SPEAK: Failure = {
+  type: 'server_error',
+  code: 'upstream_error',
+  message: 'The text holds nothing that can be spoken.',
+};
+
+/** Samples as coded bytes, in pieces of at most {@link DELTA_MS}. */
+function* pieces(samples: Int16Samples, format: AudioFormat): Generator<Uint8Array<ArrayBuffer>> {
+  const bytes = encodeAudio(samples, format.encoding);
+  const mostBytes = Math.floor((format.rateHz * DELTA_MS) / 1000) * sampleBytes(format);
+  for (let at = 0; at < bytes.length; at += mostBytes) yield bytes.subarray(at, at + mostBytes);
+}

@@ -1,0 +1,709 @@
+import { OpenAIRealtimeWebSocket } from '@openai/agents-realtime';
+import { Value } from '@sinclair/typebox/value';
+import { describe, expect, it } from 'vitest';
+import { DEFAULT_VAD_SETTINGS } from '../../../src/contract/engines/engine.ts';
+import { SessionSchema } from '../protocol/event-schemas.ts';
+import { MOST_ECHOED_BYTES } from './passthrough.ts';
+import {
+  initialSession,
+  mergeSession,
+  namedVoice,
+  type Session,
+  type SessionRules,
+  sessionOnWire,
+} from './session.ts';
+
+const rules: SessionRules = {
+  sttModels: ['svc-stt', 'english', 'far'],
+  ttsModels: ['svc-tts', 'other-tts'],
+  defaultSttModel: 'svc-stt',
+  defaultTtsModel: 'svc-tts',
+  languagesOf: (model) => ({ 'svc-stt': ['en', 'de'], english: ['en'] })[model],
+};
+
+function fresh(query = ''): Session {
+  return initialSession('sess_1', rules, new URLSearchParams(query));
+}
+
+/** Every voice that may be stored is. */
+function merge(session: Session, update: unknown) {
+  return mergeSession(session, update, rules, namedVoice(update) && 'found');
+}
+
+/** Merges updates one after the other; returns the last result with the session as the wire shows it. */
+function merged(...updates: unknown[]) {
+  let session = fresh();
+  for (const update of updates.slice(0, -1)) session = merge(session, update).session;
+  const result = merge(session, updates.at(-1));
+  const wire = sessionOnWire(result.session);
+  expect([...Value.Errors(SessionSchema, wire)]).toEqual([]);
+  return { ...result, wire, refused: result.refusals.map(({ code, param }) => [code, param]) };
+}
+
+function input<Fields>(fields: Fields) {
+  return { audio: { input: fields } };
+}
+
+const VAD = input({ turn_detection: { type: 'server_vad' } });
+const MU_LAW = input({ format: { type: 'audio/pcmu' } });
+const INVALID = 'invalid_request_error';
+const UNSUPPORTED = 'unsupported_feature';
+
+describe('a new session', () => {
+  it('is as the specification has it', () => {
+    expect(sessionOnWire(fresh())).toEqual({
+      id: 'sess_1',
+      object: 'realtime.session',
+      type: 'transcription',
+      audio: {
+        input: {
+          format: { type: 'audio/pcm', rate: 24_000 },
+          transcription: { model: 'svc-stt' },
+          turn_detection: null,
+          noise_reduction: null,
+        },
+        output: { format: { type: 'audio/pcm', rate: 24_000 } },
+      },
+      output_modalities: [],
+      tts_model: 'svc-tts',
+    });
+  });
+
+  it.each([
+    ['a recogniser', 'model=english', ['english', 'english', 'svc-tts']],
+    ['a voice model', 'model=other-tts', ['other-tts', 'svc-stt', 'other-tts']],
+    [
+      'a model of another service',
+      'model=gpt-realtime&intent=transcription',
+      ['gpt-realtime', 'svc-stt', 'svc-tts'],
+    ],
+    ['nothing', 'model=', [undefined, 'svc-stt', 'svc-tts']],
+    ['an endless name', `model=${'x'.repeat(257)}`, [undefined, 'svc-stt', 'svc-tts']],
+  ])('begins with what the query names: %s', (_, query, expected) => {
+    const { model, transcription, ttsModel } = fresh(query);
+    expect([model, transcription.model, ttsModel]).toEqual(expected);
+  });
+});
+
+describe('an update', () => {
+  it('merges into every field, and leaves what it does not name', () => {
+    const update = {
+      type: 'translation',
+      model: 'gpt-realtime',
+      audio: {
+        input: {
+          format: { rate: 16_000 },
+          transcription: { language: 'de', prompt: 'Ahrensburg' },
+          turn_detection: { type: 'server_vad', threshold: 0.7 },
+          noise_reduction: null,
+        },
+        output: { format: { type: 'audio/pcma' }, voice: 'tts-vc-voice_9', speed: 1.5 },
+      },
+      output_modalities: ['audio'],
+      tts_model: 'other-tts',
+    };
+    const { session, refusals } = merged(update);
+    expect(refusals).toEqual([]);
+    expect(session).toEqual({
+      id: 'sess_1',
+      type: 'translation',
+      model: 'gpt-realtime',
+      inputFormat: { encoding: 'pcm16', rateHz: 16_000 },
+      transcription: { model: 'svc-stt', language: 'de', prompt: 'Ahrensburg' },
+      turnDetection: { ...DEFAULT_VAD_SETTINGS, threshold: 0.7 },
+      outputFormat: { encoding: 'alaw', rateHz: 8_000 },
+      voice: 'tts-vc-voice_9',
+      speed: 1.5,
+      outputModalities: ['audio'],
+      ttsModel: 'other-tts',
+      echoed: {},
+    });
+    const later = merged(update, { audio: { input: { transcription: { model: 'far' } } } }).session;
+    expect(later).toEqual({ ...session, transcription: { ...session.transcription, model: 'far' } });
+  });
+
+  it('may use the names of the beta protocol', () => {
+    const { session, refusals } = merged({
+      input_audio_format: 'g711_ulaw',
+      output_audio_format: 'g711_alaw',
+      input_audio_transcription: { model: 'english', language: 'en' },
+      turn_detection: null,
+      input_audio_noise_reduction: null,
+      modalities: ['text', 'audio'],
+      voice: 'tts-vc-voice_2',
+      speed: 2,
+      max_response_output_tokens: 'inf',
+    });
+    expect(refusals).toEqual([]);
+    expect(session).toMatchObject({
+      inputFormat: { encoding: 'mulaw', rateHz: 8_000 },
+      outputFormat: { encoding: 'alaw', rateHz: 8_000 },
+      transcription: { model: 'english', language: 'en' },
+      voice: 'tts-vc-voice_2',
+      speed: 2,
+      outputModalities: ['text', 'audio'],
+      echoed: { max_response_output_tokens: 'inf' },
+    });
+  });
+
+  it('with a nested field and its beta name means the nested one', () => {
+    const { session, refusals } = merged({
+      input_audio_format: 'opus',
+      turn_detection: { type: 'semantic_vad' },
+      input_audio_noise_reduction: { type: 'near_field' },
+      input_audio_transcription: { model: 'whisper-1' },
+      output_audio_format: 'opus',
+      voice: 'alloy',
+      speed: 9,
+      modalities: ['video'],
+      output_modalities: ['text'],
+      audio: {
+        input: {
+          format: { type: 'audio/pcm', rate: 8_000 },
+          turn_detection: null,
+          noise_reduction: null,
+          transcription: { model: 'english' },
+        },
+        output: { format: { type: 'audio/pcmu' }, voice: 'tts-vc-voice_1', speed: 0.5 },
+      },
+    });
+    expect(refusals).toEqual([]);
+    expect(session).toMatchObject({
+      inputFormat: { rateHz: 8_000 },
+      transcription: { model: 'english' },
+      outputFormat: { encoding: 'mulaw' },
+      voice: 'tts-vc-voice_1',
+      speed: 0.5,
+      outputModalities: ['text'],
+    });
+  });
+
+  it('asks for the GA protocol by its type alone', () => {
+    expect(merged({ type: 'realtime' }).asksForGa).toBe(true);
+    for (const update of [
+      {},
+      { type: 'transcription' },
+      { type: 'translation' },
+      { model: 'realtime' },
+      null,
+    ]) {
+      expect(merged(update).asksForGa).toBe(false);
+    }
+  });
+
+  it('ignores what a client sends back, and echoes what means nothing here', () => {
+    const echoed = {
+      include: null,
+      instructions: 'Be brief.',
+      max_output_tokens: 'inf',
+      metadata: { a: 1 },
+      parallel_tool_calls: true,
+      prompt: { id: 'pmpt_1' },
+      reasoning: { effort: 'low' },
+      temperature: 0.8,
+      tool_choice: 'auto',
+      tools: [{ type: 'function', name: 'f', parameters: { type: 'object' } }],
+      tracing: null,
+      truncation: 'auto',
+    };
+    const extras = { delay: 'low', keywords: ['HVV'], languages: ['de'] };
+    const mine = { id: 'sess_2', object: 'x', expires_at: 1, client_secret: { value: 'ek' } };
+    const { wire, refusals, session } = merged({ ...echoed, ...mine, input_audio_transcription: extras });
+    expect(refusals).toEqual([]);
+    expect(wire).toMatchObject({ ...echoed, id: 'sess_1', object: 'realtime.session' });
+    expect(wire.audio.input.transcription).toEqual({ model: 'svc-stt', ...extras });
+    expect(wire).not.toHaveProperty('client_secret');
+    const { tools: _, ...rest } = session.echoed;
+    expect(merge(session, { tools: [] }).session.echoed).toEqual({ ...rest, tools: [] });
+  });
+
+  it('is refused alone when it is no object', () => {
+    for (const update of [null, 5, 'x', true, [], [{}]]) {
+      const { session, refused } = merged(update);
+      expect(refused).toEqual([[INVALID, 'session']]);
+      expect(session).toEqual(fresh());
+    }
+  });
+});
+
+describe('null', () => {
+  const set = {
+    audio: {
+      input: {
+        transcription: { model: 'english', language: 'en', prompt: 'HVV', keywords: ['x'] },
+        turn_detection: { type: 'server_vad' },
+      },
+      output: { voice: 'tts-vc-voice_1', speed: 2 },
+    },
+    model: 'x',
+  };
+
+  it.each([
+    ['turn detection', input({ turn_detection: null }), { turnDetection: undefined }],
+    ['noise reduction', input({ noise_reduction: null }), {}],
+    ['a voice', { audio: { output: { voice: null } } }, { voice: undefined }],
+    ['a speed', { speed: null }, { speed: undefined }],
+    ['a model', { model: null }, { model: undefined }],
+  ])('brings %s back to its default', (_, update, changed) => {
+    const { session, refusals } = merged(set, update);
+    expect(refusals).toEqual([]);
+    expect(session).toEqual({ ...merged(set).session, ...changed });
+  });
+
+  it('is a language to detect, and no prompt', () => {
+    const { session } = merged(set, input({ transcription: { language: null, prompt: null } }));
+    expect(session.transcription).toEqual({ model: 'english', language: undefined, prompt: undefined });
+    expect(session.echoed).toEqual(merged(set).session.echoed);
+  });
+
+  it('for the transcription keeps its model alone', () => {
+    const { session, wire, refusals } = merged(set, input({ transcription: null }));
+    expect(refusals).toEqual([]);
+    expect(wire.audio.input.transcription).toEqual({ model: 'english' });
+    expect(session.echoed).toEqual({});
+  });
+
+  it.each([
+    ['type', { type: null }],
+    ['audio', { audio: null }],
+    ['audio.input', input(null)],
+    ['audio.input.format', input({ format: null })],
+    ['audio.input.format.rate', input({ format: { rate: null } })],
+    ['audio.input.transcription.model', input({ transcription: { model: null } })],
+    ['audio.input.turn_detection.threshold', input({ turn_detection: { threshold: null } })],
+    ['output_modalities', { output_modalities: null }],
+    ['tts_model', { tts_model: null }],
+  ])('is no %s', (name, update) => {
+    const { session, refused } = merged(set, update);
+    expect(refused).toEqual([[INVALID, `session.${name}`]]);
+    expect(session).toEqual(merged(set).session);
+  });
+});
+
+describe('a field that is refused', () => {
+  it.each([
+    ['type', { type: 'conversation' }, INVALID],
+    ['model', { model: 5 }, INVALID],
+    ['model', { model: 'x'.repeat(257) }, INVALID],
+    ['audio', { audio: [] }, INVALID],
+    ['audio.output', { audio: { output: 'loud' } }, INVALID],
+    ['audio.input.format', input({ format: 'pcm16' }), INVALID],
+    ['audio.input.format.type', input({ format: { type: 'audio/opus', rate: 48_000 } }), UNSUPPORTED],
+    ['audio.input.format.type', input({ format: { type: 'toString' } }), UNSUPPORTED],
+    ['audio.input.format.type', input({ format: { type: 16 } }), INVALID],
+    ['audio.input.format.rate', input({ format: { type: 'audio/pcm', rate: 7_999 } }), INVALID],
+    ['audio.input.format.rate', input({ format: { rate: 48_001 } }), INVALID],
+    ['audio.input.format.rate', input({ format: { rate: 22_050.5 } }), INVALID],
+    ['audio.input.format.rate', input({ format: { rate: '16000' } }), INVALID],
+    ['audio.input.format.rate', input({ format: { type: 'audio/pcmu', rate: 16_000 } }), INVALID],
+    ['audio.input.format.rate', input({ format: { type: 'audio/pcma', rate: null } }), INVALID],
+    ['audio.input.format.channels', input({ format: { channels: 2 } }), INVALID],
+    ['audio.output.format.type', { audio: { output: { format: { type: 'mp3' } } } }, UNSUPPORTED],
+    ['input_audio_format', { input_audio_format: 'opus' }, UNSUPPORTED],
+    ['input_audio_format', { input_audio_format: 'audio/pcm' }, UNSUPPORTED],
+    ['output_audio_format', { output_audio_format: { type: 'audio/pcm' } }, INVALID],
+    ['audio.input.noise_reduction', input({ noise_reduction: { type: 'near_field' } }), UNSUPPORTED],
+    ['audio.input.noise_reduction', input({ noise_reduction: false }), UNSUPPORTED],
+    ['input_audio_noise_reduction', { input_audio_noise_reduction: { type: 'far_field' } }, UNSUPPORTED],
+    ['audio.input.transcription', input({ transcription: 'svc-stt' }), INVALID],
+    ['audio.input.transcription.model', input({ transcription: { model: 'gpt-4o-transcribe' } }), INVALID],
+    ['input_audio_transcription.model', { input_audio_transcription: { model: 'whisper-1' } }, INVALID],
+    ['audio.input.transcription.language', input({ transcription: { language: 'fr' } }), INVALID],
+    ['audio.input.transcription.language', input({ transcription: { language: ['en'] } }), INVALID],
+    ['audio.input.transcription.prompt', input({ transcription: { prompt: 7 } }), INVALID],
+    ['audio.input.transcription.prompt', input({ transcription: { prompt: 'x'.repeat(5_001) } }), INVALID],
+    ['audio.input.transcription.speaker', input({ transcription: { speaker: 1 } }), INVALID],
+    ['audio.input.turn_detection', input({ turn_detection: 'server_vad' }), INVALID],
+    ['audio.input.turn_detection.type', input({ turn_detection: {} }), INVALID],
+    ['audio.input.turn_detection.type', input({ turn_detection: { threshold: 0.5 } }), INVALID],
+    ['audio.input.turn_detection.type', input({ turn_detection: { type: 'none' } }), INVALID],
+    [
+      'audio.input.turn_detection.type',
+      input({ turn_detection: { type: 'semantic_vad', eagerness: 'low', threshold: 7 } }),
+      UNSUPPORTED,
+    ],
+    ['turn_detection.type', { turn_detection: { type: 'semantic_vad' } }, UNSUPPORTED],
+    ['audio.output.voice', { audio: { output: { voice: 'alloy' } } }, INVALID],
+    ['audio.output.voice', { audio: { output: { voice: 5 } } }, INVALID],
+    ['audio.output.voice', { audio: { output: { voice: {} } } }, INVALID],
+    ['audio.output.voice.id', { audio: { output: { voice: { id: 'marin' } } } }, INVALID],
+    ['voice', { voice: 'shimmer' }, INVALID],
+    ['audio.output.speed', { audio: { output: { speed: 0.2 } } }, INVALID],
+    ['speed', { speed: '1' }, INVALID],
+    ['output_modalities', { output_modalities: 'audio' }, INVALID],
+    ['output_modalities', { output_modalities: ['audio', 'audio'] }, INVALID],
+    ['output_modalities', { output_modalities: ['video'] }, INVALID],
+    ['output_modalities', { output_modalities: ['audio', 'text', 'audio'] }, INVALID],
+    ['modalities', { modalities: [null] }, INVALID],
+    ['tts_model', { tts_model: 'tts-1' }, INVALID],
+    ['voice_ref_wav_b64', { voice_ref_wav_b64: 'UklGRg==' }, UNSUPPORTED],
+    [
+      'audio.output.voice_ref_wav_format',
+      { audio: { output: { voice_ref_wav_format: 'wav' } } },
+      UNSUPPORTED,
+    ],
+    ['audio.output.ref_text', { audio: { output: { ref_text: 'Hi.' } } }, UNSUPPORTED],
+    ['x_vector_only_mode', { x_vector_only_mode: false }, UNSUPPORTED],
+    ['colour', { colour: 'red' }, INVALID],
+    ['__proto__', JSON.parse('{"__proto__": {"type": "realtime"}}'), INVALID],
+    ['audio.input.gain', input({ gain: 2 }), INVALID],
+    ['audio.left', { audio: { left: {} } }, INVALID],
+  ] as [string, unknown, string][])('%s keeps its value: %j', (name, update, code) => {
+    const { session, refusals } = merged(update);
+    expect(refusals).toEqual([
+      { code, param: `session.${name}`, message: expect.stringContaining(`'session.${name}'`) },
+    ]);
+    expect(session).toEqual(fresh());
+  });
+
+  it('does not keep the others from being set', () => {
+    const { session, refused } = merged({
+      type: 'realtime',
+      colour: 'red',
+      audio: {
+        input: { format: { type: 'opus' }, transcription: { model: 'whisper-1', language: 'de' } },
+        output: { voice: 'alloy', speed: 2, ref_text: 'Hi.' },
+      },
+      output_modalities: ['audio'],
+    });
+    expect(refused.map(([, param]) => param).sort()).toEqual([
+      'session.audio.input.format.type',
+      'session.audio.input.transcription.model',
+      'session.audio.output.ref_text',
+      'session.audio.output.voice',
+      'session.colour',
+    ]);
+    expect(session).toEqual({
+      ...fresh(),
+      type: 'realtime',
+      transcription: { ...fresh().transcription, language: 'de' },
+      speed: 2,
+      outputModalities: ['audio'],
+    });
+  });
+
+  it('is told with what is allowed, and without what was sent', () => {
+    const { refusals } = merged({
+      ttsmodel: 'secret',
+      tts_model: 'secret',
+      audio: {
+        input: { transcription: { model: 'secret', language: 'secret' } },
+        output: { voice: 'secret' },
+      },
+    });
+    const told = Object.fromEntries(refusals.map(({ param, message }) => [param, message]));
+    expect(told).toEqual({
+      'session.ttsmodel':
+        "'session.ttsmodel' is not known; allowed there: type, model, audio, output_modalities, tts_model.",
+      'session.tts_model': "'session.tts_model' must be one of: svc-tts, other-tts.",
+      'session.audio.input.transcription.model':
+        "'session.audio.input.transcription.model' must be one of: svc-stt, english, far.",
+      'session.audio.input.transcription.language':
+        "'session.audio.input.transcription.language' must be one of en, de, or null to detect it.",
+      'session.audio.output.voice': expect.stringMatching(
+        /voice_id.*POST \/v1\/audio\/voices.*null.*default/,
+      ),
+    });
+  });
+
+  it('of a flood of unknown ones is told for the first, and then in sum', () => {
+    const flood = (count: number) =>
+      merged(Object.fromEntries(Array.from({ length: count }, (_, i) => [`f${i}`.repeat(99), i]))).refusals;
+    expect(flood(16).map(({ param }) => param)).not.toContain('session');
+    expect(flood(1_000)).toHaveLength(17);
+    expect(flood(1_000).at(-1)).toEqual({
+      code: INVALID,
+      param: 'session',
+      message: "984 more fields of 'session' are not known.",
+    });
+    expect(Math.max(...flood(1_000).map(({ message }) => message.length))).toBeLessThan(300);
+  });
+
+  it('is no text that is as long as it may be', () => {
+    const prompt = 'x'.repeat(5_000);
+    const { session, refusals } = merged({ model: 'x'.repeat(256), ...input({ transcription: { prompt } }) });
+    expect([refusals, session.transcription.prompt, session.model]).toEqual([[], prompt, 'x'.repeat(256)]);
+  });
+});
+
+describe('a format', () => {
+  it.each([
+    ['PCM keeps its rate', [{ rate: 16_000 }, { type: 'audio/pcm' }], { type: 'audio/pcm', rate: 16_000 }],
+    ['G.711 has one', [{ type: 'audio/pcmu' }], { type: 'audio/pcmu', rate: 8_000 }],
+    ['and may say so', [{ type: 'audio/pcma', rate: 8_000 }], { type: 'audio/pcma', rate: 8_000 }],
+    ['also later', [{ type: 'audio/pcma' }, { rate: 8_000 }], { type: 'audio/pcma', rate: 8_000 }],
+    [
+      'PCM after G.711 begins anew',
+      [{ rate: 16_000 }, { type: 'audio/pcma' }, { type: 'audio/pcm' }],
+      { type: 'audio/pcm', rate: 24_000 },
+    ],
+    ['the least', [{ rate: 8_000 }], { type: 'audio/pcm', rate: 8_000 }],
+    ['the most', [{ rate: 48_000 }], { type: 'audio/pcm', rate: 48_000 }],
+  ])('without a rate: %s', (_, formats, expected) => {
+    const { wire, refusals } = merged(
+      ...formats.map((format) => ({ audio: { input: { format }, output: { format } } })),
+    );
+    expect(refusals).toEqual([]);
+    expect([wire.audio.input.format, wire.audio.output.format]).toEqual([expected, expected]);
+  });
+
+  it('of beta clients keeps the rate of PCM', () => {
+    const { session } = merged(input({ format: { rate: 16_000 } }), { input_audio_format: 'pcm16' });
+    expect(session.inputFormat).toEqual({ encoding: 'pcm16', rateHz: 16_000 });
+    expect(merged(MU_LAW, { input_audio_format: 'pcm16' }).session.inputFormat.rateHz).toBe(24_000);
+  });
+});
+
+describe('turn detection', () => {
+  it('is on with defaults, and says that nothing answers by itself', () => {
+    const asked = {
+      type: 'server_vad',
+      create_response: true,
+      interrupt_response: true,
+      idle_timeout_ms: 6_000,
+    };
+    const { wire, refusals } = merged(input({ turn_detection: asked }));
+    expect(refusals).toEqual([]);
+    expect(wire.audio.input.turn_detection).toEqual({
+      type: 'server_vad',
+      threshold: 0.5,
+      prefix_padding_ms: 300,
+      silence_duration_ms: 500,
+      create_response: false,
+      interrupt_response: false,
+      idle_timeout_ms: null,
+    });
+  });
+
+  it('keeps what is not sent until it is switched off', () => {
+    const set = input({ turn_detection: { type: 'server_vad', threshold: 0, prefix_padding_ms: 5_000 } });
+    const again = input({ turn_detection: { type: 'server_vad', silence_duration_ms: 0 } });
+    const kept = merged(set, again).session.turnDetection;
+    expect(kept).toEqual({
+      ...DEFAULT_VAD_SETTINGS,
+      threshold: 0,
+      prefixPaddingMs: 5_000,
+      silenceDurationMs: 0,
+    });
+    expect(merged(set, input({ turn_detection: { threshold: 1 } })).session.turnDetection?.threshold).toBe(1);
+    expect(merged(set, input({ turn_detection: null }), again).session.turnDetection).toEqual({
+      ...DEFAULT_VAD_SETTINGS,
+      silenceDurationMs: 0,
+    });
+  });
+
+  it.each([
+    ['threshold', 1.01],
+    ['threshold', -0.01],
+    ['threshold', '0.5'],
+    ['prefix_padding_ms', 5_001],
+    ['prefix_padding_ms', 0.5],
+    ['silence_duration_ms', -1],
+    ['silence_duration_ms', []],
+    ['create_response', 'yes'],
+    ['interrupt_response', 1],
+    ['idle_timeout_ms', true],
+    ['eagerness', 'low'],
+    ['ref_text', 'Hi.'],
+  ])('is on although %s is %j', (name, value) => {
+    const { session, refused } = merged(input({ turn_detection: { type: 'server_vad', [name]: value } }));
+    const code = name === 'ref_text' ? UNSUPPORTED : INVALID;
+    expect(refused).toEqual([[code, `session.audio.input.turn_detection.${name}`]]);
+    expect(session.turnDetection).toEqual(DEFAULT_VAD_SETTINGS);
+  });
+
+  it('of a type that is refused stays as it was', () => {
+    const { session, refused } = merged(
+      VAD,
+      input({ turn_detection: { type: 'semantic_vad', threshold: 0.9 } }),
+    );
+    expect(refused).toEqual([[UNSUPPORTED, 'session.audio.input.turn_detection.type']]);
+    expect(session.turnDetection).toEqual(DEFAULT_VAD_SETTINGS);
+  });
+});
+
+describe('server_vad and G.711', () => {
+  const both = { ...MU_LAW.audio.input, ...VAD.audio.input };
+  const TYPE = 'session.audio.input.turn_detection.type';
+
+  it.each([
+    ['one on top of the other', [MU_LAW, VAD], TYPE, 'mulaw', false],
+    ['the other way round', [VAD, MU_LAW], 'session.audio.input.format.type', 'pcm16', true],
+    ['both at once', [input(both)], TYPE, 'mulaw', false],
+    ['both at once again', [input(both), input(both)], TYPE, 'mulaw', false],
+    ['both, to one that detects', [VAD, input(both)], 'session.audio.input.format.type', 'pcm16', true],
+    [
+      'by beta names',
+      [VAD, { input_audio_format: 'g711_alaw' }],
+      'session.input_audio_format',
+      'pcm16',
+      true,
+    ],
+    [
+      'by beta names the other way round',
+      [MU_LAW, { turn_detection: { type: 'server_vad' } }],
+      'session.turn_detection.type',
+      'mulaw',
+      false,
+    ],
+  ] as const)('exclude each other: %s', (_, updates, param, encoding, detects) => {
+    const { session, refused } = merged(...updates);
+    expect(refused).toEqual([[INVALID, param]]);
+    expect([session.inputFormat.encoding, session.turnDetection !== undefined]).toEqual([encoding, detects]);
+  });
+
+  it('change places in one update', () => {
+    const toManual = merged(VAD, input({ ...MU_LAW.audio.input, turn_detection: null }));
+    expect(toManual.refusals).toEqual([]);
+    expect(toManual.session).toMatchObject({ inputFormat: { encoding: 'mulaw' }, turnDetection: undefined });
+    const toDetection = merged(
+      MU_LAW,
+      input({ ...VAD.audio.input, format: { type: 'audio/pcm', rate: 8_000 } }),
+    );
+    expect(toDetection.refusals).toEqual([]);
+    expect(toDetection.session).toMatchObject({
+      inputFormat: { encoding: 'pcm16', rateHz: 8_000 },
+      turnDetection: DEFAULT_VAD_SETTINGS,
+    });
+  });
+
+  it('leave the output alone', () => {
+    const { refusals } = merged(VAD, { output_audio_format: 'g711_ulaw' });
+    expect(refusals).toEqual([]);
+  });
+});
+
+describe('model and language', () => {
+  const german = input({ transcription: { language: 'de' } });
+  const MODEL = 'session.audio.input.transcription.model';
+
+  it('fit each other', () => {
+    const { session, refused } = merged(german, input({ transcription: { model: 'english' } }));
+    expect(refused).toEqual([[INVALID, MODEL]]);
+    expect(session).toEqual(merged(german).session);
+    const withLanguage = merged(german, input({ transcription: { model: 'english', language: 'en' } }));
+    expect(withLanguage.refusals).toEqual([]);
+    const detected = merged(german, input({ transcription: { model: 'english', language: null } }));
+    expect(detected.refusals).toEqual([]);
+    expect(detected.session.transcription).toEqual({
+      model: 'english',
+      language: undefined,
+      prompt: undefined,
+    });
+  });
+
+  it('are both refused when neither fits what the other was', () => {
+    const { session, refused } = merged(
+      german,
+      input({ transcription: { model: 'english', language: 'fr' } }),
+    );
+    expect(refused).toEqual([
+      [INVALID, 'session.audio.input.transcription.language'],
+      [INVALID, MODEL],
+    ]);
+    expect(session).toEqual(merged(german).session);
+  });
+
+  it('any language there is may be asked of a model that does not tell', () => {
+    const far = { model: 'far', language: 'fr' };
+    expect(merged(input({ transcription: far })).session.transcription).toMatchObject(far);
+    for (const language of ['xx', 'EN', 'english', 'en-US', '']) {
+      const { refusals } = merged(input({ transcription: { ...far, language } }));
+      expect(refusals).toMatchObject([{ message: expect.stringContaining('an ISO 639-1 code') }]);
+    }
+  });
+
+  it('a blank prompt is none', () => {
+    expect(merged(input({ transcription: { prompt: ' ' } })).session.transcription.prompt).toBeUndefined();
+  });
+});
+
+describe('echoes', () => {
+  const half = 'x'.repeat(MOST_ECHOED_BYTES / 2);
+
+  it('have a limit in total', () => {
+    const { session, refused } = merged({ instructions: half }, { metadata: { a: half }, tracing: 'auto' });
+    expect(refused).toEqual([[INVALID, 'session.metadata']]);
+    expect(session.echoed).toEqual({ instructions: half, tracing: 'auto' });
+  });
+
+  it('may make room for each other', () => {
+    const { session, refusals } = merged(
+      { instructions: half },
+      { instructions: 'x', metadata: { a: half } },
+    );
+    expect(refusals).toEqual([]);
+    expect(session.echoed).toEqual({ instructions: 'x', metadata: { a: half } });
+  });
+
+  it('count the bytes of all', () => {
+    const keywords = ['ß'.repeat(MOST_ECHOED_BYTES / 2 - 2)];
+    const { session, refusals } = merged(input({ transcription: { keywords } }));
+    expect([refusals, session.echoed]).toEqual([[], { 'audio.input.transcription.keywords': keywords }]);
+    const { refused } = merged(input({ transcription: { keywords } }), { tracing: 'a' });
+    expect(refused).toEqual([[INVALID, 'session.tracing']]);
+  });
+
+  it('have a limit in depth', () => {
+    const deep = JSON.parse(`${'['.repeat(65)}${']'.repeat(65)}`);
+    expect(merged({ tools: deep }).refused).toEqual([[INVALID, 'session.tools']]);
+    expect(merged({ tools: deep[0] }).refused).toEqual([]);
+    let endless: unknown = 1;
+    for (let level = 0; level < 200_000; level += 1) endless = { level: endless };
+    expect(merged({ tools: endless, colour: endless }).refused).toEqual([
+      [INVALID, 'session.colour'],
+      [INVALID, 'session.tools'],
+    ]);
+  });
+});
+
+describe("an official client's first frames", () => {
+  const client = new OpenAIRealtimeWebSocket({ model: 'gpt-realtime' });
+  const onWire = (config: Parameters<typeof client.buildSessionPayload>[0]) =>
+    JSON.parse(JSON.stringify(client.buildSessionPayload(config)));
+
+  it('give the two errors that are its defaults, and no other', () => {
+    const tools = [{ type: 'function', name: 'f', description: 'd', parameters: {}, strict: true }] as never;
+    const first = onWire({ instructions: 'Be brief.', toolChoice: 'auto', tools });
+    const { refused, wire, asksForGa, session } = merged(first);
+    expect(refused).toEqual([
+      [UNSUPPORTED, 'session.audio.input.turn_detection.type'],
+      [INVALID, 'session.audio.input.transcription.model'],
+    ]);
+    expect(asksForGa).toBe(true);
+    expect(wire).toMatchObject({
+      type: 'realtime',
+      model: 'gpt-realtime',
+      instructions: 'Be brief.',
+      output_modalities: ['audio'],
+      audio: {
+        input: { turn_detection: null, transcription: { model: 'svc-stt' } },
+        output: { format: { type: 'audio/pcm', rate: 24_000 }, speed: 1 },
+      },
+      tool_choice: 'auto',
+      tools: [{ type: 'function', name: 'f' }],
+    });
+    const second = merge(session, { type: 'realtime', tracing: 'auto' });
+    expect([second.refusals, second.session.echoed.tracing]).toEqual([[], 'auto']);
+  });
+
+  it('are accepted whole when it is set up for this service', () => {
+    const { refusals, wire } = merged(
+      onWire({
+        audio: {
+          input: {
+            turnDetection: { type: 'server_vad', silenceDurationMs: 400, interruptResponse: true },
+            transcription: { model: 'svc-stt' },
+          },
+          output: { voice: 'tts-vc-voice_1' },
+        },
+      }),
+    );
+    expect(refusals).toEqual([]);
+    expect(wire.audio.input.turn_detection).toMatchObject({
+      silence_duration_ms: 400,
+      interrupt_response: false,
+    });
+    expect(wire.audio.output.voice).toBe('tts-vc-voice_1');
+  });
+});

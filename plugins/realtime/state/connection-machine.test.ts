@@ -1,0 +1,86 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { documentedTable, machineTable } from '../../../test/harness/state-table.ts';
+import { acceptsWork, type Effect, type Event, initial, next, type State } from './connection-machine.ts';
+
+const STATES: Record<State['kind'], State> = {
+  connecting: { kind: 'connecting' },
+  created: { kind: 'created' },
+  configured: { kind: 'configured' },
+  draining: { kind: 'draining' },
+  closing: { kind: 'closing' },
+  closed: { kind: 'closed' },
+};
+
+const EVENTS: Record<string, Event> = {
+  opened: { kind: 'opened' },
+  'update merged': { kind: 'update_merged' },
+  'drain ordered, idle': { kind: 'drain_ordered', busy: false },
+  'drain ordered, busy': { kind: 'drain_ordered', busy: true },
+  'work ended': { kind: 'work_ended' },
+  'fault found': { kind: 'fault_found' },
+  'socket closed': { kind: 'socket_closed' },
+};
+
+const effectName = (effect: Effect) =>
+  effect.kind === 'close' ? `close (${effect.why.replace('_', ' ')})` : effect.kind;
+
+function cell(state: State, event: Event): string {
+  const step = next(state, event);
+  const effects = step.effects.map(effectName).join(', ');
+  const moved = step.state.kind === state.kind ? '' : `→ ${step.state.kind}`;
+  return [effects, moved].filter((part) => part !== '').join(' ') || '–';
+}
+
+it('is the table of docs/states/connection.md, every cell', () => {
+  expect(machineTable(STATES, EVENTS, cell)).toEqual(documentedTable('connection'));
+});
+
+const events = Object.values(EVENTS);
+
+/** What must hold after every event, whatever came before. */
+function requireOrder(sequence: readonly Event[]): void {
+  let state = initial;
+  const seen: Effect['kind'][] = [];
+  for (const event of sequence) {
+    const step = next(state, event);
+    for (const { kind } of step.effects) {
+      // Nothing is sent before the greeting or after the order to close; the greeting and the release come once.
+      if (kind === 'greet') expect(seen).not.toContain('greet');
+      if (kind === 'acknowledge') {
+        expect(seen).toContain('greet');
+        expect(seen).not.toContain('close');
+      }
+      expect(seen).not.toContain('release');
+      seen.push(kind);
+    }
+    state = step.state;
+    if (acceptsWork(state)) expect(seen).not.toContain('deafen');
+    expect(state.kind === 'closed').toBe(seen.includes('release'));
+  }
+}
+
+describe('in any order of events', () => {
+  it(`greets first and once, releases last and once: all ${events.length ** 5} sequences of 5`, () => {
+    const sequence: Event[] = [];
+    const walk = (depth: number) => {
+      if (depth === 5) {
+        requireOrder(sequence);
+        return;
+      }
+      for (const event of events) {
+        sequence.push(event);
+        walk(depth + 1);
+        sequence.pop();
+      }
+    };
+    walk(0);
+  });
+
+  it('and on long walks', () => {
+    fc.assert(fc.property(fc.array(fc.constantFrom(...events), { maxLength: 60 }), requireOrder), {
+      seed: 7,
+      numRuns: 2000,
+    });
+  });
+});

@@ -1,0 +1,195 @@
+/** The last 64 items of a conversation (spec 4.7, 8; openai-wire 8.4–8.6). Nothing of it outlives the connection. */
+
+import type { Id } from '../../../src/contract/core/id.ts';
+import type { ClientItem } from '../protocol/client-events.ts';
+import { invalidEvent, type Refusal } from '../protocol/errors.ts';
+import type { WireAssistantItem, WireItem } from '../protocol/server-events.ts';
+
+/** Items that a conversation keeps (spec 8). */
+export const WINDOW_ITEMS = 64;
+/** Longest item, as JSON in UTF-8, once the audio in it is dropped. */
+export const MOST_ITEM_BYTES = 64 * 1024;
+
+/** The window, oldest first. Immutable. Empty only before the first item of all. */
+export interface Conversation {
+  readonly items: readonly WireItem[];
+}
+
+export const EMPTY_CONVERSATION: Conversation = { items: [] };
+
+/** A conversation with one more item. */
+export interface Placed {
+  readonly conversation: Conversation;
+  readonly item: WireItem;
+  /** Id of the item before it; null only for the first. */
+  readonly previousItemId: string | null;
+}
+
+export interface ItemAsk {
+  readonly item: ClientItem;
+  /** `root`: to the front; absent or null: to the end. */
+  readonly previousItemId?: string | null | undefined;
+  /** For an item that comes without one. */
+  readonly freshId: Id<'item'>;
+  /** Unicode code points that a user's text may have, as it can be spoken. */
+  readonly maxTextCharacters: number;
+  /** Whether something that is not, or no longer, in the window has this id: an open turn, a transcription that runs. */
+  readonly isReserved?: (id: string) => boolean;
+}
+
+/**
+ * Adds an item of the client, as it is echoed: complete, without audio, without nulls.
+ * @returns the refusal of an id that is taken, of an unknown `previous_item_id`, and of an item or a user's text
+ *   that is too long; the conversation then stays as it is.
+ */
+export function createItem(conversation: Conversation, ask: ItemAsk): Placed | { readonly refusal: Refusal } {
+  const item = normalised(ask.item, ask.freshId);
+  const refusal = faultOf(conversation, item, ask);
+  return refusal === undefined ? placed(conversation, item, ask.previousItemId ?? undefined) : { refusal };
+}
+
+/** Adds the audio of a committed turn at the end; its transcript is null until {@link withTranscript}. */
+export function addAudioItem(conversation: Conversation, id: Id<'item'>): Placed {
+  return placed(conversation, {
+    id,
+    object: 'realtime.item',
+    type: 'message',
+    status: 'completed',
+    role: 'user',
+    content: [{ type: 'input_audio', transcript: null }],
+  });
+}
+
+/** Adds the item of a response at the end; {@link withItem} completes it. */
+export function addAssistantItem(conversation: Conversation, item: WireAssistantItem): Placed {
+  return placed(conversation, item);
+}
+
+/** Puts an item in the place of the one with its id. Without such a one, nothing changes. */
+export function withItem(conversation: Conversation, item: WireItem): Conversation {
+  const index = conversation.items.findIndex(({ id }) => id === item.id);
+  return index < 0 ? conversation : { items: conversation.items.with(index, item) };
+}
+
+/** Sets the transcript of the audio in a user's item. Without such an item, nothing changes. */
+export function withTranscript(conversation: Conversation, itemId: string, transcript: string): Conversation {
+  const item = findItem(conversation, itemId);
+  if (item?.type !== 'message' || item.role !== 'user') return conversation;
+  const content = item.content.map((part) => (part.type === 'input_audio' ? { ...part, transcript } : part));
+  return withItem(conversation, { ...item, content });
+}
+
+export function findItem(conversation: Conversation, itemId: string): WireItem | undefined {
+  return conversation.items.find(({ id }) => id === itemId);
+}
+
+/** What a response speaks (spec 6.1): the text of the last user item that has any; undefined when none has. */
+export function latestUserText(conversation: Conversation): string | undefined {
+  return conversation.items
+    .map(userText)
+    .findLast((text) => text.trim() !== '')
+    ?.toWellFormed();
+}
+
+/** The text parts of a user's item, joined as they are; empty for any other item. */
+function userText(item: WireItem): string {
+  if (item.type !== 'message' || item.role !== 'user') return '';
+  return item.content.map((part) => (part.type === 'input_text' ? part.text : '')).join('');
+}
+
+/**
+ * Beyond the window the oldest falls out. One that a client puts at the front of a full window stays, or the
+ * answer would be about an item that is gone.
+ */
+function placed(conversation: Conversation, item: WireItem, after?: string): Placed {
+  const index = placeAfter(conversation.items, after);
+  const previousItemId = conversation.items[index - 1]?.id ?? null;
+  const items = conversation.items.toSpliced(index, 0, item);
+  const kept = items.length > WINDOW_ITEMS ? items.toSpliced(index === 0 ? 1 : 0, 1) : items;
+  return { conversation: { items: kept }, item, previousItemId };
+}
+
+function placeAfter(items: readonly WireItem[], after: string | undefined): number {
+  if (after === undefined) return items.length;
+  return after === 'root' ? 0 : items.findIndex(({ id }) => id === after) + 1;
+}
+
+function faultOf(conversation: Conversation, item: WireItem, ask: ItemAsk): Refusal | undefined {
+  const { previousItemId, maxTextCharacters } = ask;
+  if (findItem(conversation, item.id) !== undefined || ask.isReserved?.(item.id)) {
+    return invalidEvent("'item.id' is taken; leave it out, or choose one that no other item has.", 'item.id');
+  }
+  const isKnown = previousItemId === 'root' || findItem(conversation, previousItemId ?? '') !== undefined;
+  if (typeof previousItemId === 'string' && !isKnown) {
+    return invalidEvent(
+      `'previous_item_id' must be 'root', or the id of one of the last ${WINDOW_ITEMS} items; without it, the item goes to the end.`,
+      'previous_item_id',
+    );
+  }
+  if (!isWithin(userText(item), maxTextCharacters)) {
+    return invalidEvent(
+      `The text of an item may have at most ${maxTextCharacters} characters.`,
+      'item.content',
+    );
+  }
+  if (Buffer.byteLength(JSON.stringify(item)) > MOST_ITEM_BYTES) {
+    return invalidEvent(`An item may have at most ${MOST_ITEM_BYTES} bytes of JSON, audio aside.`, 'item');
+  }
+  return undefined;
+}
+
+/** Whether a text has so many code points at most, without counting all of a long one. */
+function isWithin(text: string, mostCharacters: number): boolean {
+  if (text.length <= mostCharacters) return true;
+  if (text.length > 2 * mostCharacters) return false;
+  return [...text].length <= mostCharacters;
+}
+
+/** An item as it is echoed and kept: the fields that are known, without nulls and without audio. */
+function normalised(item: ClientItem, freshId: Id<'item'>): WireItem {
+  const common = { id: item.id ?? freshId, object: 'realtime.item', status: 'completed' } as const;
+  if (item.type === 'function_call') {
+    const { type, name, arguments: given, call_id } = item;
+    return { ...common, type, name, arguments: given, ...(call_id == null ? {} : { call_id }) };
+  }
+  if (item.type === 'function_call_output') {
+    return { ...common, type: item.type, call_id: item.call_id, output: item.output };
+  }
+  const message = { ...common, type: 'message' } as const;
+  switch (item.role) {
+    case 'user':
+      return { ...message, role: item.role, content: item.content.map(userPart) };
+    case 'system':
+      return { ...message, role: item.role, content: item.content.map(({ type, text }) => ({ type, text })) };
+    case 'assistant':
+      return { ...message, role: item.role, content: item.content.map(assistantPart) };
+  }
+}
+
+type ClientPart<Role extends string> = Extract<ClientItem, { readonly role: Role }>['content'][number];
+
+function userPart(part: ClientPart<'user'>) {
+  switch (part.type) {
+    case 'input_text':
+      return { type: part.type, text: part.text };
+    case 'input_audio':
+      // The key must be there (openai-wire 8.6).
+      return { type: part.type, transcript: part.transcript ?? null };
+    case 'input_image': {
+      const { type, image_url, detail } = part;
+      return { type, ...(image_url == null ? {} : { image_url }), ...(detail == null ? {} : { detail }) };
+    }
+  }
+}
+
+/** Both dialects' names of a part become the specification's; the dialect of the connection renames them. */
+function assistantPart(part: ClientPart<'assistant'>) {
+  switch (part.type) {
+    case 'text':
+    case 'output_text':
+      return { type: 'text', text: part.text } as const;
+    case 'audio':
+    case 'output_audio':
+      return { type: 'audio', transcript: part.transcript ?? '' } as const;
+  }
+}

@@ -1,0 +1,312 @@
+/** The machines with their drivers, as a connection puts them together: engines, readers and clients at random. */
+
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { UsageEntry } from '../../../src/contract/accounts/usage.ts';
+import type { Id } from '../../../src/contract/core/id.ts';
+import { noTracer } from '../../../src/kit/logging/spans.ts';
+import { TurnAudio } from '../../../src/listen/turn-audio.ts';
+import { TurnTranscriptions } from '../../../src/listen/turn-transcriptions.ts';
+import { FakeSttEngine } from '../../../test/doubles/fake-stt-engine.ts';
+import { FakeTtsEngine } from '../../../test/doubles/fake-tts-engine.ts';
+import { RecordedCalls } from '../../../test/harness/recorded-calls.ts';
+import { silentLog } from '../../../tools/harness/doubles/doubles.ts';
+import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
+import { failureOf } from '../protocol/errors.ts';
+import type { ServerEvent } from '../protocol/server-events.ts';
+import { Speaking } from '../response-audio.ts';
+import * as response from './response-machine.ts';
+import * as transcription from './transcription-machine.ts';
+
+const CALLER = { organization: 'a', keyId: 'key', requestId: 'req_1' } as const;
+
+/** Work that waits until a test lets it go on, oldest first. */
+class Gates {
+  readonly #waiting: (() => void)[] = [];
+  isOpen = false;
+
+  wait = (): Promise<void> => {
+    if (this.isOpen) return Promise.resolve();
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  };
+
+  /** False when nothing waits. */
+  passOne(): boolean {
+    const pass = this.#waiting.shift();
+    pass?.();
+    return pass !== undefined;
+  }
+
+  openAll(): void {
+    this.isOpen = true;
+    while (this.passOne());
+  }
+}
+
+/** Lets promises go on: so few steps that what comes next may fall between any two of them, or until none is left. */
+async function goOn(steps: number): Promise<void> {
+  for (let step = 0; step < steps; step += 1) await null;
+  if (steps >= 20) await new Promise((resolve) => setImmediate(resolve));
+}
+
+const PAUSE = fc.constantFrom(0, 1, 2, 3, 5, 8, 13, 20);
+
+describe('speech', () => {
+  const TEXTS = ['One. Two! Three?', 'Short.', 'Fine. Fail here. Never said.', ' \n', 'Fail at once.'];
+  const action = fc.record({
+    what: fc.constantFrom('create', 'cancel', 'engine', 'engine', 'engine', 'block', 'unblock'),
+    text: fc.constantFrom(...TEXTS),
+    pause: PAUSE,
+  });
+
+  function connection() {
+    const engineGates = new Gates();
+    const flowGates = new Gates();
+    flowGates.isOpen = true;
+    const sent: ServerEvent[] = [];
+    const rows: UsageEntry[] = [];
+    let state: response.State = response.initial;
+    const happened = (event: response.Event) => {
+      const step = response.next(state, event);
+      state = step.state;
+      for (const effect of step.effects) {
+        if (effect.kind === 'send') sent.push(effect.event);
+        else if (effect.kind === 'stop') speaking.stop(effect.responseId);
+        else speaking.start({ ...SPEECH, ...effect });
+      }
+    };
+    const engine = new FakeTtsEngine({
+      runs: () => [new Array(2400).fill(0.25), new Array(7200).fill(0.25)],
+      before: engineGates.wait,
+      failure: ({ text }) => (text.startsWith('Fail') ? new Error('engine') : undefined),
+    });
+    const speaking = new Speaking({
+      tts: { ids: ['m'], get: () => engine },
+      voices: { find: async () => undefined },
+      calls: new RecordedCalls({ stored: (row) => void rows.push(row) }),
+      log: silentLog,
+      tracer: noTracer,
+      clock: new ManualClock(),
+      caller: CALLER,
+      flow: {
+        async ready(signal) {
+          const leave = new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+          await Promise.race([flowGates.wait(), leave]);
+          signal.throwIfAborted();
+        },
+      },
+      report: happened,
+    });
+    return { happened, speaking, engineGates, flowGates, sent, rows, stateKind: () => state.kind };
+  }
+  const SPEECH = {
+    model: 'm',
+    voice: undefined,
+    speed: 1,
+    format: { encoding: 'mulaw', rateHz: 8000 },
+  } as const;
+
+  it('ends every response once and gives it one row, whatever comes when', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(action, { maxLength: 40 }), fc.boolean(), async (actions, closes) => {
+        const it = connection();
+        let made = 0;
+        for (const { what, text, pause } of actions) {
+          if (what === 'create') {
+            made += 1;
+            it.happened({
+              kind: 'create_asked',
+              eventId: null,
+              responseId: `resp_${made}`,
+              itemId: `item_${made}`,
+              previousItemId: null,
+              text,
+              canSpeak: true,
+              look: {
+                conversationId: 'conv_1',
+                format: { type: 'audio/pcmu', rate: 8000 },
+                voice: undefined,
+                metadata: null,
+              },
+            });
+          }
+          if (what === 'cancel') it.happened({ kind: 'cancel_asked', eventId: null });
+          if (what === 'engine') it.engineGates.passOne();
+          if (what === 'block') it.flowGates.isOpen = false;
+          if (what === 'unblock') it.flowGates.openAll();
+          await goOn(pause);
+        }
+        if (closes) it.happened({ kind: 'closed' });
+        const before = it.sent.length;
+        it.flowGates.openAll();
+        it.engineGates.openAll();
+        await goOn(20);
+        if (closes) expect(it.sent).toHaveLength(before);
+        await it.speaking.close();
+        expect(it.stateKind()).toBe(closes ? 'closed' : 'idle');
+
+        const created = it.sent.filter(({ type }) => type === 'response.created').length;
+        const statuses = it.sent.flatMap((event) =>
+          event.type === 'response.done' ? [event.response.status] : [],
+        );
+        if (!closes) expect(statuses).toHaveLength(created);
+        const counts = (all: readonly string[], what: string) => all.filter((each) => each === what).length;
+        const stored = it.rows.map(({ status }) => status);
+        expect(stored).toHaveLength(created);
+        expect(counts(stored, 'cancelled')).toBeLessThanOrEqual(
+          counts(statuses, 'cancelled') + (closes ? 1 : 0),
+        );
+        // A cancel may come while the row of what has ended is stored, and not the other way round.
+        for (const kind of ['completed', 'failed']) {
+          expect(counts(stored, kind)).toBeGreaterThanOrEqual(counts(statuses, kind));
+        }
+        const bytes = it.sent.reduce(
+          (sum, event) =>
+            event.type === 'response.audio.delta' ? sum + Uint8Array.fromBase64(event.delta).length : sum,
+          0,
+        );
+        expect(it.rows.reduce((sum, { audioBytes = 0 }) => sum + audioBytes, 0)).toBe(bytes);
+        let active: string | undefined;
+        for (const event of it.sent) {
+          if (event.type === 'response.created') active = event.response.id;
+          if ('response_id' in event) expect(event.response_id).toBe(active);
+          if (event.type === 'response.done') active = undefined;
+        }
+      }),
+      { numRuns: 400 },
+    );
+  });
+});
+
+describe('transcription', () => {
+  const action = fc.record({
+    what: fc.constantFrom('open', 'decide', 'drop', 'commit', 'engine', 'engine', 'engine'),
+    pause: PAUSE,
+  });
+
+  it('ends every committed turn once, in order, and gives it one row before its end', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(action, { maxLength: 40 }),
+        fc.boolean(),
+        fc.nat({ max: 4 }),
+        async (actions, closes, failing) => {
+          const gates = new Gates();
+          const trace: (ServerEvent | 'row')[] = [];
+          const rows: UsageEntry[] = [];
+          const turns = new Map<Id<'item'>, TurnAudio>();
+          let runs = 0;
+          const engine = new FakeSttEngine({
+            deltas: ['Ask', ' not', ' what.'],
+            before: gates.wait,
+            failure: () => {
+              runs += 1;
+              return runs % 5 === failing ? new Error('engine') : undefined;
+            },
+          });
+          const ASK = { model: 'm', task: 'transcribe', language: undefined, prompt: undefined } as const;
+          let state: transcription.State = transcription.initial;
+          const happened = (event: transcription.Event) => {
+            const step = transcription.next(state, event);
+            state = step.state;
+            for (const effect of step.effects) {
+              if (effect.kind === 'send') trace.push(effect.event);
+              else if (effect.kind === 'stop') transcriptions.stop(effect.itemId);
+              else if (effect.kind === 'abandon') transcriptions.abandon(effect.itemId);
+              else {
+                const { itemId, kind } = effect;
+                const turn = { itemId, audio: turns.get(itemId) ?? new TurnAudio() };
+                if (kind === 'confirm') void transcriptions.confirm(turn, ASK);
+                else transcriptions.start(turn, ASK);
+              }
+            }
+          };
+          const transcriptions = new TurnTranscriptions({
+            stt: { ids: ['m'], get: () => engine },
+            calls: new RecordedCalls({
+              stored(row) {
+                trace.push('row');
+                rows.push(row);
+              },
+            }),
+            log: silentLog,
+            tracer: noTracer,
+            caller: CALLER,
+            report: (fact) =>
+              happened(fact.kind === 'failed' ? { ...fact, error: failureOf(fact.error) } : fact),
+          });
+
+          let made = 0;
+          let open: Id<'item'> | undefined;
+          const committed: string[] = [];
+          const commit = (itemId: Id<'item'>) => {
+            turns.get(itemId)?.end('silence');
+            committed.push(itemId);
+            happened({ kind: 'turn_committed', itemId });
+          };
+          const fresh = (audio: TurnAudio): Id<'item'> => {
+            made += 1;
+            const itemId: Id<'item'> = `item_${made}`;
+            turns.set(itemId, audio);
+            return itemId;
+          };
+          for (const { what, pause } of actions) {
+            // As a listener does: one turn is open at a time, and a commit ends it.
+            if (what === 'open' && open === undefined) {
+              open = fresh(new TurnAudio());
+              happened({ kind: 'turn_opened', itemId: open });
+            }
+            if ((what === 'decide' || what === 'drop' || what === 'commit') && open !== undefined) {
+              const itemId = open;
+              open = undefined;
+              if (what === 'drop') {
+                turns.get(itemId)?.drop();
+                happened({ kind: 'turn_dropped', itemId });
+              } else commit(itemId);
+            } else if (what === 'commit') {
+              commit(fresh(TurnAudio.of(new Uint8Array(3200), { encoding: 'pcm16', rateHz: 16_000 })));
+            }
+            if (what === 'engine') gates.passOne();
+            await goOn(pause);
+          }
+          if (closes) happened({ kind: 'closed' });
+          else if (open !== undefined) commit(open);
+          gates.openAll();
+          // Each turn needs its own moment: the next begins when one has ended.
+          for (let turn = 0; turn <= made; turn += 1) await goOn(20);
+          await transcriptions.close();
+
+          expect(rows).toHaveLength(committed.length);
+          const ends = trace.flatMap((each) =>
+            each !== 'row' && 'item_id' in each && !each.type.endsWith('delta') ? [each.item_id] : [],
+          );
+          expect(ends).toEqual(committed.slice(0, ends.length));
+          if (closes) {
+            expect(rows.filter(({ status }) => status !== 'cancelled').length).toBeGreaterThanOrEqual(
+              ends.length,
+            );
+          } else {
+            expect(ends).toEqual(committed);
+            expect(rows.every(({ status }) => status !== 'cancelled')).toBe(true);
+          }
+          let stored = 0;
+          let ended = 0;
+          const texts = new Map<string, string>();
+          for (const each of trace) {
+            if (each === 'row') stored += 1;
+            else if (each.type === 'conversation.item.input_audio_transcription.delta') {
+              expect(ends.indexOf(each.item_id) < 0 || ends.indexOf(each.item_id) >= ended).toBe(true);
+              texts.set(each.item_id, `${texts.get(each.item_id) ?? ''}${each.delta}`);
+            } else {
+              ended += 1;
+              expect(stored).toBeGreaterThanOrEqual(ended);
+              if (each.type !== 'conversation.item.input_audio_transcription.completed') continue;
+              expect(texts.get(each.item_id)).toBe(each.transcript);
+            }
+          }
+        },
+      ),
+      { numRuns: 400 },
+    );
+  });
+});

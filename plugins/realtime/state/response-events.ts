@@ -1,0 +1,157 @@
+/** The events of a response, in their order and with their payloads (spec 6.2, order rule 3; openai-wire 8.5 to 8.7). */
+
+import type { Id } from '../../../src/contract/core/id.ts';
+import type { Failure } from '../protocol/errors.ts';
+import type {
+  ResponseUsage,
+  ServerEvent,
+  WireAssistantItem,
+  WireEndedResponse,
+  WireFormat,
+} from '../protocol/server-events.ts';
+
+/** How a response shows itself, as the session was when it was created. */
+export interface ResponseLook {
+  readonly conversationId: Id<'conversation'>;
+  readonly format: WireFormat;
+  /** Id of the stored voice; undefined for the default voice. */
+  readonly voice: string | undefined;
+  /** What `response.create` brought along, or null. */
+  readonly metadata: Readonly<Record<string, unknown>> | null;
+}
+
+/** What a response is, from its creation on. */
+export interface ResponseIdentity {
+  readonly responseId: Id<'response'>;
+  /** Of the assistant's item that it makes. */
+  readonly itemId: Id<'item'>;
+  /** The item before it, or null for the first one of the conversation. */
+  readonly previousItemId: string | null;
+  readonly look: ResponseLook;
+}
+
+/** Tokens of the text that went in and of the audio that came out. */
+export interface ResponseTokens {
+  readonly input: number;
+  readonly output: number;
+}
+
+/** A response begins: it, its item and its part. */
+export function begun(response: ResponseIdentity): ServerEvent[] {
+  const { itemId, previousItemId } = response;
+  const item = { ...itemOf(itemId, 'in_progress'), content: [] };
+  return [
+    {
+      type: 'response.created',
+      response: {
+        ...shapeOf(response),
+        status: 'in_progress',
+        status_details: null,
+        output: [],
+        usage: null,
+      },
+    },
+    { type: 'response.output_item.added', ...outputOf(response), item },
+    { type: 'conversation.item.added', previous_item_id: previousItemId, item },
+    { type: 'response.content_part.added', ...partOf(response), part: { type: 'audio', transcript: '' } },
+  ];
+}
+
+/** @param base64 audio in the output format. */
+export function audioDelta(response: ResponseIdentity, base64: string): ServerEvent {
+  return { type: 'response.audio.delta', ...partOf(response), delta: base64 };
+}
+
+/** @param sentences the pieces of the text, which together are the transcript. */
+export function completed(
+  response: ResponseIdentity,
+  sentences: readonly string[],
+  tokens: ResponseTokens,
+): ServerEvent[] {
+  const part = partOf(response);
+  const transcript = sentences.join('');
+  return [
+    ...sentences.map((delta) => ({ type: 'response.audio_transcript.delta', ...part, delta }) as const),
+    { type: 'response.audio_transcript.done', ...part, transcript },
+    ...ended(response, transcript, { status: 'completed', status_details: null, usage: usageOf(tokens) }),
+  ];
+}
+
+/** @param sentences those that were begun. */
+export function cancelled(response: ResponseIdentity, sentences: readonly string[]): ServerEvent[] {
+  const status_details = { type: 'cancelled', reason: 'client_cancelled' } as const;
+  return ended(response, sentences.join(''), { status: 'cancelled', status_details, usage: null });
+}
+
+/** @param sentences those that were begun. */
+export function failed(
+  response: ResponseIdentity,
+  sentences: readonly string[],
+  error: Failure,
+): ServerEvent[] {
+  const status_details = { type: 'failed', error } as const;
+  return ended(response, sentences.join(''), { status: 'failed', status_details, usage: null });
+}
+
+/** The fields in which responses that have ended differ. */
+type End = WireEndedResponse extends infer Response
+  ? Response extends WireEndedResponse
+    ? Pick<Response, 'status' | 'status_details' | 'usage'>
+    : never
+  : never;
+
+function ended(response: ResponseIdentity, transcript: string, end: End): ServerEvent[] {
+  const { itemId, previousItemId } = response;
+  const part = { type: 'audio', transcript } as const;
+  const status = end.status === 'completed' ? 'completed' : 'incomplete';
+  const item = { ...itemOf(itemId, status), content: [part] };
+  return [
+    { type: 'response.audio.done', ...partOf(response) },
+    { type: 'response.content_part.done', ...partOf(response), part },
+    { type: 'conversation.item.done', previous_item_id: previousItemId, item },
+    { type: 'response.output_item.done', ...outputOf(response), item },
+    { type: 'response.done', response: { ...shapeOf(response), ...end, output: [item] } },
+  ];
+}
+
+function shapeOf({ responseId, look }: ResponseIdentity) {
+  const { conversationId, format, voice, metadata } = look;
+  return {
+    object: 'realtime.response',
+    id: responseId,
+    conversation_id: conversationId,
+    output_modalities: ['audio'],
+    max_output_tokens: 'inf',
+    audio: { output: { format, ...(voice === undefined ? {} : { voice }) } },
+    metadata,
+  } as const;
+}
+
+function itemOf(id: Id<'item'>, status: WireAssistantItem['status']) {
+  return { id, object: 'realtime.item', type: 'message', status, role: 'assistant' } as const;
+}
+
+function outputOf({ responseId }: ResponseIdentity) {
+  return { response_id: responseId, output_index: 0 } as const;
+}
+
+function partOf({ responseId, itemId }: ResponseIdentity) {
+  return { response_id: responseId, item_id: itemId, output_index: 0, content_index: 0 } as const;
+}
+
+/** Text goes in and audio comes out; every count is a number (openai-wire 8.7). */
+function usageOf({ input, output }: ResponseTokens): ResponseUsage {
+  return {
+    total_tokens: input + output,
+    input_tokens: input,
+    output_tokens: output,
+    input_token_details: {
+      text_tokens: input,
+      audio_tokens: 0,
+      image_tokens: 0,
+      cached_tokens: 0,
+      cached_tokens_details: { text_tokens: 0, audio_tokens: 0, image_tokens: 0 },
+    },
+    output_token_details: { text_tokens: 0, audio_tokens: output },
+  };
+}

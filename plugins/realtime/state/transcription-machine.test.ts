@@ -1,0 +1,383 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Id } from '../../../src/contract/core/id.ts';
+import { documentedTable, machineTable } from '../../../test/harness/state-table.ts';
+import type { Failure } from '../protocol/errors.ts';
+import {
+  type Effect,
+  type Event,
+  initial,
+  isBusy,
+  knows,
+  MOST_WAITING,
+  mayCommit,
+  next,
+  type State,
+} from './transcription-machine.ts';
+
+type ItemId = Id<'item'>;
+const A = 'item_A';
+const B = 'item_B';
+const C = 'item_C';
+
+const ERROR: Failure = { type: 'server_error', code: 'upstream_error', message: 'The engine failed.' };
+const TOKENS = { audio: 22, text: 3, output: 5 };
+
+const opened = (itemId: ItemId): Event => ({ kind: 'turn_opened', itemId });
+const committed = (itemId: ItemId): Event => ({ kind: 'turn_committed', itemId });
+const dropped = (itemId: ItemId): Event => ({ kind: 'turn_dropped', itemId });
+const delta = (itemId: ItemId, text = ' word'): Event => ({ kind: 'delta', itemId, text });
+const completed = (itemId: ItemId, transcript = 'word'): Event => ({
+  kind: 'completed',
+  itemId,
+  transcript,
+  tokens: TOKENS,
+});
+const failed = (itemId: ItemId): Event => ({ kind: 'failed', itemId, error: ERROR });
+const closed: Event = { kind: 'closed' };
+
+/** All effects of a run of events, and the state behind it. */
+function run(events: readonly Event[], from: State = initial) {
+  const effects: Effect[] = [];
+  let state = from;
+  for (const event of events) {
+    const step = next(state, event);
+    state = step.state;
+    effects.push(...step.effects);
+  }
+  return { state, effects };
+}
+
+const stateAfter = (...events: Event[]) => run(events).state;
+
+/** `conversation.item.input_audio_transcription.delta` is `delta` here; items are letters. */
+function effectName(effect: Effect): string {
+  if (effect.kind !== 'send') {
+    return `${effect.kind} ${effect.itemId.at(-1)}`;
+  }
+  const { event } = effect;
+  if (!('item_id' in event)) return event.type;
+  return `send ${event.type.split('.').at(-1)} ${event.item_id.at(-1)}`;
+}
+
+function stateName(state: State): string {
+  if (state.kind === 'idle' || state.kind === 'closed') return state.kind;
+  const { kind, itemId, waiting } = state;
+  const words = kind === 'early' ? state.heldText.split(' ').length - 1 : 0;
+  const held = `${words > 0 ? ` holds ${words}` : ''}${kind === 'early' && state.heldEnd ? ' ended' : ''}`;
+  const behind = waiting.map((turn) => `${turn.itemId.at(-1)} ${turn.committed ? 'committed' : 'opened'}`);
+  return [`${kind} ${itemId.at(-1)}${held}`, ...behind].join(', ');
+}
+
+describe('the table of docs/states/transcription.md', () => {
+  const STATES = {
+    idle: initial,
+    'early A': stateAfter(opened(A)),
+    'early A holds 1': stateAfter(opened(A), delta(A)),
+    'early A holds 1 ended': stateAfter(opened(A), delta(A), completed(A)),
+    'early A, B committed': stateAfter(opened(A), committed(B)),
+    'early A ended, B committed': stateAfter(opened(A), failed(A), committed(B)),
+    'transcribing A': stateAfter(committed(A)),
+    'transcribing A, B opened': stateAfter(committed(A), opened(B)),
+    'transcribing A, B committed': stateAfter(committed(A), committed(B)),
+    closed: stateAfter(closed),
+  };
+  const EVENTS = {
+    'C opened': opened(C),
+    'C committed': committed(C),
+    'A opened': opened(A),
+    'A committed': committed(A),
+    'A dropped': dropped(A),
+    'delta of A': delta(A),
+    'empty delta of A': delta(A, ''),
+    'A completed': completed(A),
+    'A failed': failed(A),
+    'B committed': committed(B),
+    'B dropped': dropped(B),
+    'delta of B': delta(B),
+    'B completed': completed(B),
+    'B failed': failed(B),
+    'connection closed': closed,
+  };
+
+  it('says what the machine does, in every cell', () => {
+    const table = machineTable(STATES, EVENTS, (state, event) => {
+      const step = next(state, event);
+      const effects = step.effects.map(effectName).join(', ');
+      const changed = stateName(step.state) === stateName(state) ? '' : `→ ${stateName(step.state)}`;
+      return [effects, changed].filter((part) => part !== '').join(' ') || '–';
+    });
+    expect(documentedTable('transcription')).toEqual(table);
+  });
+
+  it('has a row for each state that its names tell apart', () => {
+    for (const [name, state] of Object.entries(STATES)) expect(stateName(state)).toBe(name);
+  });
+});
+
+describe('the payloads (openai-wire 8.5, 8.7)', () => {
+  const sent = (events: readonly Event[]) =>
+    run(events).effects.flatMap((effect) => (effect.kind === 'send' ? [effect.event] : []));
+
+  it('are those of a transcription that completes', () => {
+    expect(sent([committed(A), delta(A, 'turn on '), delta(A, 'the'), completed(A, 'turn on the')])).toEqual([
+      {
+        type: 'conversation.item.input_audio_transcription.delta',
+        item_id: A,
+        content_index: 0,
+        delta: 'turn on ',
+        logprobs: null,
+      },
+      {
+        type: 'conversation.item.input_audio_transcription.delta',
+        item_id: A,
+        content_index: 0,
+        delta: 'the',
+        logprobs: null,
+      },
+      {
+        type: 'conversation.item.input_audio_transcription.completed',
+        item_id: A,
+        content_index: 0,
+        transcript: 'turn on the',
+        logprobs: null,
+        usage: {
+          type: 'tokens',
+          total_tokens: 30,
+          input_tokens: 25,
+          output_tokens: 5,
+          input_token_details: { text_tokens: 3, audio_tokens: 22 },
+        },
+      },
+    ]);
+  });
+
+  it('of a failure have no null', () => {
+    expect(sent([committed(A), failed(A)])).toEqual([
+      {
+        type: 'conversation.item.input_audio_transcription.failed',
+        item_id: A,
+        content_index: 0,
+        error: ERROR,
+      },
+    ]);
+  });
+
+  it('of a turn in which nothing was said are a completed without text', () => {
+    expect(sent([committed(A), completed(A, '')])).toMatchObject([{ transcript: '' }]);
+  });
+
+  it('of what was held back are one delta and the end', () => {
+    expect(sent([opened(A), delta(A, 'Good'), delta(A, ' day.'), completed(A, 'Good day.')])).toEqual([]);
+    expect(
+      sent([opened(A), delta(A, 'Good'), delta(A, ' day.'), completed(A, 'Good day.'), committed(A)]),
+    ).toMatchObject([{ delta: 'Good day.' }, { transcript: 'Good day.' }]);
+    expect(sent([opened(A), completed(A, ''), failed(A), delta(A), committed(A)])).toMatchObject([
+      { transcript: '' },
+    ]);
+  });
+});
+
+describe('what the connection asks', () => {
+  const full = stateAfter(
+    committed(A),
+    ...Array.from({ length: MOST_WAITING }, (_, n) => committed(`item_${n}`)),
+  );
+
+  it('allows so many committed turns to wait, and no more', () => {
+    expect(mayCommit(full)).toBe(false);
+    expect(mayCommit(run([completed(A)], full).state)).toBe(true);
+    expect(mayCommit(stateAfter(committed(A), opened(B)))).toBe(true);
+    expect(mayCommit(stateAfter(closed))).toBe(false);
+  });
+
+  it('is busy while a client waits for an end', () => {
+    expect(isBusy(initial)).toBe(false);
+    expect(isBusy(stateAfter(opened(A)))).toBe(false);
+    expect(isBusy(stateAfter(opened(A), committed(B)))).toBe(true);
+    expect(isBusy(stateAfter(committed(A)))).toBe(true);
+    expect(isBusy(stateAfter(committed(A), completed(A)))).toBe(false);
+    expect(isBusy(stateAfter(committed(A), closed))).toBe(false);
+  });
+
+  it('knows the turns that have not ended', () => {
+    const state = stateAfter(committed(A), opened(B));
+    expect([A, B, C].map((id) => knows(state, id))).toEqual([true, true, false]);
+    expect(knows(stateAfter(committed(A), completed(A)), A)).toBe(false);
+    expect(knows(stateAfter(committed(A), closed), A)).toBe(false);
+  });
+});
+
+/** What is known of one turn from the outside alone. */
+interface Seen {
+  readonly place: 'open' | 'committed' | 'gone';
+  readonly engine: 'none' | 'runs' | 'ended' | 'stopped';
+  readonly confirmed: boolean;
+  /** Words that its engine gave, and those that were sent. */
+  readonly given: string;
+  readonly sent: string;
+  readonly terminal: boolean;
+}
+
+/** Follows a run from the outside, and says which rule it breaks. It knows nothing of the machine's states. */
+interface Watch {
+  readonly turns: ReadonlyMap<ItemId, Seen>;
+  readonly closed: boolean;
+}
+
+const UNSEEN: Watch = { turns: new Map(), closed: false };
+const FRESH: Seen = { place: 'open', engine: 'none', confirmed: false, given: '', sent: '', terminal: false };
+
+/** Ids are never used again (spec 6.2: each turn has its own); everything else may come at any time. */
+function mayHappen({ turns, closed: over }: Watch, event: Event): boolean {
+  if (event.kind === 'turn_opened') return !turns.has(event.itemId) && !over;
+  if (event.kind === 'turn_committed') {
+    const place = turns.get(event.itemId)?.place;
+    return !over && (place === undefined || place === 'open');
+  }
+  return true;
+}
+
+function broken(rule: string): never {
+  throw new Error(rule);
+}
+
+/** The watch behind one step. @throws Error that names the rule that was broken. */
+function watched(watch: Watch, event: Event, { state, effects }: ReturnType<typeof next>): Watch {
+  const turns = new Map(watch.turns);
+  const change = (itemId: ItemId, fields: Partial<Seen>) =>
+    turns.set(itemId, { ...(turns.get(itemId) ?? FRESH), ...fields });
+  const turn = 'itemId' in event ? turns.get(event.itemId) : undefined;
+  const isOver = watch.closed || event.kind === 'closed';
+
+  if (event.kind === 'turn_opened') change(event.itemId, { place: 'open' });
+  if (event.kind === 'turn_committed') change(event.itemId, { place: 'committed' });
+  if (event.kind === 'turn_dropped' && turn?.place === 'open') change(event.itemId, { place: 'gone' });
+  if (event.kind === 'delta' && turn?.engine === 'runs') {
+    change(event.itemId, { given: turn.given + event.text });
+  }
+  const isEnd = event.kind === 'completed' || event.kind === 'failed';
+  if (isEnd && turn?.engine === 'runs') change(event.itemId, { engine: 'ended' });
+
+  for (const effect of effects) {
+    if (effect.kind === 'send') {
+      if (isOver) broken('nothing is sent once the connection is closed');
+      if (!('item_id' in effect.event)) throw broken('only transcription events are sent');
+      const itemId = effect.event.item_id as ItemId;
+      const seen = turns.get(itemId) ?? broken('an event has the id of a turn');
+      if (seen.place !== 'committed') broken('only a committed turn has events (order rules 1 and 2)');
+      if (seen.terminal) broken('nothing follows completed or failed');
+      const [first] = [...turns].filter(([, { place, terminal }]) => place === 'committed' && !terminal);
+      // Map order is the order in which turns were first heard of, and so that of the queue.
+      if (first?.[0] !== itemId) broken('turns are transcribed in their order');
+      if ('delta' in effect.event) {
+        if (effect.event.delta === '') broken('no delta is empty');
+        change(itemId, { sent: seen.sent + effect.event.delta });
+      } else {
+        if (seen.engine !== 'ended') broken('an end is sent when there is one');
+        if (seen.sent !== seen.given) broken('the deltas are what the engine gave');
+        change(itemId, { terminal: true });
+      }
+      continue;
+    }
+    const seen = turns.get(effect.itemId) ?? broken('an effect is about a turn');
+    switch (effect.kind) {
+      case 'transcribe':
+        if (isOver) broken('nothing begins once the connection is closed');
+        if (seen.engine !== 'none') broken('a turn is transcribed once');
+        if (seen.place === 'gone') broken('a dropped turn is not begun');
+        if (seen.confirmed !== (seen.place === 'committed')) broken('early is what is not confirmed');
+        if ([...turns.values()].some(({ engine }) => engine === 'runs')) broken('one engine at a time');
+        change(effect.itemId, { engine: 'runs' });
+        break;
+      case 'confirm':
+        if (seen.confirmed || seen.place !== 'committed') broken('a commit is confirmed once');
+        change(effect.itemId, { confirmed: true });
+        break;
+      case 'stop':
+        if (seen.engine === 'none' || seen.engine === 'stopped') broken('only what was begun is stopped');
+        if (seen.terminal) broken('what has ended is not stopped');
+        change(effect.itemId, { engine: 'stopped' });
+        break;
+      case 'abandon':
+        if (seen.engine !== 'none' || seen.place === 'open') broken('only what waits is abandoned');
+        change(effect.itemId, { engine: 'stopped' });
+    }
+  }
+
+  const all = [...turns.values()];
+  const due = all.filter(({ place, terminal }) => place === 'committed' && !terminal);
+  if (isOver && all.some(({ engine }) => engine === 'runs')) broken('close stops every engine');
+  for (const { confirmed } of isOver ? due : []) if (!confirmed) broken('each commit has its row');
+  if (!isOver) {
+    if (isBusy(state) !== due.length > 0) broken('busy is who has something to end');
+    if (due.length > 0 && due.every(({ engine }) => engine === 'none')) {
+      const holder = all.some(({ place, engine }) => place === 'open' && engine !== 'none');
+      if (!holder) broken('a turn that waits has somebody to wait for');
+    }
+    const idle = all.every(
+      ({ place, engine }) => engine !== 'runs' && (place !== 'open' || engine === 'ended'),
+    );
+    if (idle && due.some(({ engine }) => engine === 'ended')) broken('an end of a committed turn is sent');
+    for (const [itemId, { place, terminal }] of turns) {
+      if (knows(state, itemId) !== (place !== 'gone' && !terminal)) broken('known is what has not ended');
+    }
+  }
+  return { turns, closed: isOver };
+}
+
+function eventsOf(itemId: ItemId): Event[] {
+  return [
+    opened(itemId),
+    committed(itemId),
+    dropped(itemId),
+    delta(itemId),
+    completed(itemId),
+    failed(itemId),
+  ];
+}
+
+describe('every sequence of events', () => {
+  it('keeps the rules: two turns, 7 events deep', () => {
+    const alphabet = [...eventsOf(A), ...eventsOf(B), closed];
+    let steps = 0;
+    const walk = (state: State, watch: Watch, depth: number) => {
+      for (const event of alphabet) {
+        if (!mayHappen(watch, event)) continue;
+        // The second turn is like the first: it comes later.
+        if ('itemId' in event && event.itemId === B && !watch.turns.has(A)) continue;
+        const step = next(state, event);
+        const seen = watched(watch, event, step);
+        steps += 1;
+        // What changed nothing leads nowhere new.
+        if (depth > 1 && step.state !== state) walk(step.state, seen, depth - 1);
+      }
+    };
+    walk(initial, UNSEEN, 7);
+    expect(steps).toBeGreaterThan(10_000);
+  });
+
+  it('keeps the rules in long walks over five turns, and every committed one ends', () => {
+    const ids = ['item_1', 'item_2', 'item_3', 'item_4', 'item_5'] as const;
+    const events = fc.constantFrom(...ids.flatMap(eventsOf), ...ids.map((id) => delta(id, '')));
+    fc.assert(
+      fc.property(fc.array(events, { maxLength: 80 }), fc.boolean(), (walk, closes) => {
+        let [state, watch] = [initial, UNSEEN];
+        const take = (event: Event) => {
+          if (!mayHappen(watch, event)) return;
+          const step = next(state, event);
+          watch = watched(watch, event, step);
+          state = step.state;
+        };
+        for (const event of walk) take(event);
+        if (closes) take(closed);
+        // Open turns are decided, and engines come to their end.
+        for (const id of ids) if (watch.turns.get(id)?.place === 'open') take(dropped(id));
+        for (const _ of ids) for (const id of ids) take(completed(id));
+        if (closes) expect(state.kind).toBe('closed');
+        else expect(state).toEqual(initial);
+      }),
+      { numRuns: 1500 },
+    );
+  });
+});

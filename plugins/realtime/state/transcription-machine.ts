@@ -1,0 +1,231 @@
+/**
+ * The transcriptions of one connection, pure: one runs, the others wait their turn (spec 3.4; 6.1: "commits are
+ * serialised"; 6.2, order rules 1 and 2). The table is docs/states/transcription.md.
+ */
+
+import type { Id } from '../../../src/contract/core/id.ts';
+import type { TranscriptTokens } from '../../../src/listen/turn-transcriptions.ts';
+import type { Failure } from '../protocol/errors.ts';
+import type { ServerEvent } from '../protocol/server-events.ts';
+
+/** Committed turns that may wait behind the one that is transcribed. */
+export const MOST_WAITING = 64;
+
+type ItemId = Id<'item'>;
+
+/** A turn whose transcription has not begun. */
+export interface WaitingTurn {
+  readonly itemId: ItemId;
+  readonly committed: boolean;
+}
+
+export type State =
+  /** Nothing runs, so nothing waits. */
+  | { readonly kind: 'idle' }
+  /** A turn of server_vad is transcribed while it may still be dropped; what came of it is held back. */
+  | {
+      readonly kind: 'early';
+      readonly itemId: ItemId;
+      readonly heldText: string;
+      readonly heldEnd: Ended | undefined;
+      readonly waiting: readonly WaitingTurn[];
+    }
+  | { readonly kind: 'transcribing'; readonly itemId: ItemId; readonly waiting: readonly WaitingTurn[] }
+  | { readonly kind: 'closed' };
+
+/** The last fact of a transcription. */
+export type Ended =
+  | {
+      readonly kind: 'completed';
+      readonly itemId: ItemId;
+      readonly transcript: string;
+      readonly tokens: TranscriptTokens;
+    }
+  | { readonly kind: 'failed'; readonly itemId: ItemId; readonly error: Failure };
+
+/** What a transcription reports. A fact about a turn that is forgotten changes nothing. */
+export type TranscriptionFact =
+  | { readonly kind: 'delta'; readonly itemId: ItemId; readonly text: string }
+  | Ended;
+
+export type Event =
+  /** server_vad heard speech begin; the turn's audio is still arriving. */
+  | { readonly kind: 'turn_opened'; readonly itemId: ItemId }
+  /** A turn's audio is complete and counts, whether it was opened before or not. */
+  | { readonly kind: 'turn_committed'; readonly itemId: ItemId }
+  /** An opened turn was cleared before it was committed. */
+  | { readonly kind: 'turn_dropped'; readonly itemId: ItemId }
+  | TranscriptionFact
+  /** The connection has ended. */
+  | { readonly kind: 'closed' };
+
+export type Effect =
+  /** Begin; a turn that is not confirmed yet will be, or will be stopped. */
+  | { readonly kind: 'transcribe'; readonly itemId: ItemId }
+  /** The turn was committed, begun or not: it is a call that has its usage row. */
+  | { readonly kind: 'confirm'; readonly itemId: ItemId }
+  /** End what was begun. */
+  | { readonly kind: 'stop'; readonly itemId: ItemId }
+  /** A turn that waited will never be begun; if it was committed, it has its usage row. */
+  | { readonly kind: 'abandon'; readonly itemId: ItemId }
+  | { readonly kind: 'send'; readonly event: ServerEvent };
+
+export interface Step {
+  readonly state: State;
+  readonly effects: readonly Effect[];
+}
+
+export const initial: State = { kind: 'idle' };
+
+/** Whether one more turn may be committed. */
+export function mayCommit(state: State): boolean {
+  if (state.kind === 'idle' || state.kind === 'closed') return state.kind === 'idle';
+  return state.waiting.filter(({ committed }) => committed).length < MOST_WAITING;
+}
+
+/** Whether a committed turn has not ended yet: its client waits for it. */
+export function isBusy(state: State): boolean {
+  if (state.kind === 'idle' || state.kind === 'closed') return false;
+  return state.kind === 'transcribing' || state.waiting.some(({ committed }) => committed);
+}
+
+/** Whether a turn with this id has not ended yet. */
+export function knows(state: State, itemId: string): boolean {
+  if (state.kind === 'idle' || state.kind === 'closed') return false;
+  return state.itemId === itemId || state.waiting.some((turn) => turn.itemId === itemId);
+}
+
+/** Total: what makes no sense in a state leaves it as it is. */
+export function next(state: State, event: Event): Step {
+  switch (event.kind) {
+    case 'turn_opened':
+      return enter(state, { itemId: event.itemId, committed: false });
+    case 'turn_committed':
+      return commit(state, event.itemId);
+    case 'turn_dropped':
+      return drop(state, event.itemId);
+    case 'delta':
+      return hear(state, event.itemId, event.text);
+    case 'completed':
+    case 'failed':
+      return end(state, event);
+    case 'closed':
+      return close(state);
+    default:
+      return event satisfies never;
+  }
+}
+
+function enter(state: State, turn: WaitingTurn): Step {
+  if (state.kind === 'idle') return begin([turn]);
+  if (state.kind === 'closed' || knows(state, turn.itemId)) return unchanged(state);
+  return { state: { ...state, waiting: [...state.waiting, turn] }, effects: [] };
+}
+
+function commit(state: State, itemId: ItemId): Step {
+  if (state.kind === 'early' && state.itemId === itemId) return confirm(state);
+  if (state.kind === 'closed') return unchanged(state);
+  const confirmed = { kind: 'confirm', itemId } as const;
+  if (state.kind === 'idle' || !knows(state, itemId)) {
+    const step = enter(state, { itemId, committed: true });
+    return { state: step.state, effects: [confirmed, ...step.effects] };
+  }
+  const isNew = state.waiting.some((turn) => turn.itemId === itemId && !turn.committed);
+  if (!isNew) return unchanged(state);
+  const waiting = state.waiting.map((turn) => (turn.itemId === itemId ? { itemId, committed: true } : turn));
+  return { state: { ...state, waiting }, effects: [confirmed] };
+}
+
+/** What was held back leaves, in its order. */
+function confirm({ itemId, heldText, heldEnd, waiting }: State & { kind: 'early' }): Step {
+  const before: Effect[] = [{ kind: 'confirm', itemId }, ...deltaOf(itemId, heldText)];
+  if (heldEnd === undefined) return { state: { kind: 'transcribing', itemId, waiting }, effects: before };
+  return begin(waiting, [...before, endOf(heldEnd)]);
+}
+
+function drop(state: State, itemId: ItemId): Step {
+  if (state.kind === 'idle' || state.kind === 'closed') return unchanged(state);
+  if (state.kind === 'early' && state.itemId === itemId) {
+    return begin(state.waiting, [{ kind: 'stop', itemId }]);
+  }
+  const waiting = state.waiting.filter((turn) => turn.committed || turn.itemId !== itemId);
+  if (waiting.length === state.waiting.length) return unchanged(state);
+  return { state: { ...state, waiting }, effects: [{ kind: 'abandon', itemId }] };
+}
+
+function hear(state: State, itemId: ItemId, text: string): Step {
+  if (state.kind === 'early' && state.itemId === itemId && state.heldEnd === undefined) {
+    return { state: { ...state, heldText: state.heldText + text }, effects: [] };
+  }
+  if (state.kind === 'transcribing' && state.itemId === itemId) {
+    return { state, effects: deltaOf(itemId, text) };
+  }
+  return unchanged(state);
+}
+
+function end(state: State, event: Ended): Step {
+  if (state.kind === 'early' && state.itemId === event.itemId) {
+    return { state: { ...state, heldEnd: state.heldEnd ?? event }, effects: [] };
+  }
+  if (state.kind === 'transcribing' && state.itemId === event.itemId) {
+    return begin(state.waiting, [endOf(event)]);
+  }
+  return unchanged(state);
+}
+
+function close(state: State): Step {
+  if (state.kind === 'idle' || state.kind === 'closed') return { state: { kind: 'closed' }, effects: [] };
+  const committed = state.waiting.filter((turn) => turn.committed);
+  return {
+    state: { kind: 'closed' },
+    effects: [
+      { kind: 'stop', itemId: state.itemId },
+      ...committed.map(({ itemId }) => ({ kind: 'abandon', itemId }) as const),
+    ],
+  };
+}
+
+/** The first that waits begins; `before` are the effects that come first. */
+function begin([first, ...waiting]: readonly WaitingTurn[], before: readonly Effect[] = []): Step {
+  if (first === undefined) return { state: initial, effects: before };
+  const { itemId, committed } = first;
+  return {
+    state: committed
+      ? { kind: 'transcribing', itemId, waiting }
+      : { kind: 'early', itemId, heldText: '', heldEnd: undefined, waiting },
+    effects: [...before, { kind: 'transcribe', itemId }],
+  };
+}
+
+function unchanged(state: State): Step {
+  return { state, effects: [] };
+}
+
+/** No delta is empty (openai-wire 8.5). */
+function deltaOf(itemId: ItemId, delta: string): Effect[] {
+  if (delta === '') return [];
+  const type = 'conversation.item.input_audio_transcription.delta';
+  return [{ kind: 'send', event: { type, item_id: itemId, content_index: 0, delta, logprobs: null } }];
+}
+
+function endOf(end: Ended): Effect {
+  const at = { item_id: end.itemId, content_index: 0 } as const;
+  if (end.kind === 'failed') {
+    const type = 'conversation.item.input_audio_transcription.failed';
+    return { kind: 'send', event: { type, ...at, error: end.error } };
+  }
+  const type = 'conversation.item.input_audio_transcription.completed';
+  const { transcript, tokens } = end;
+  return { kind: 'send', event: { type, ...at, transcript, logprobs: null, usage: usageOf(tokens) } };
+}
+
+/** Both detail counts are required by clients (openai-wire 8.7). */
+function usageOf({ audio, text, output }: TranscriptTokens) {
+  return {
+    type: 'tokens',
+    total_tokens: audio + text + output,
+    input_tokens: audio + text,
+    output_tokens: output,
+    input_token_details: { text_tokens: text, audio_tokens: audio },
+  } as const;
+}

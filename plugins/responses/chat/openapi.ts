@@ -1,0 +1,123 @@
+/** What Swagger shows of POST /v1/chat/completions. */
+
+import { Type } from '@sinclair/typebox';
+import { failure, jsonBody, plain, WORK_FAILURES } from '../../../src/http/openapi/route-docs.ts';
+import { UnixSeconds } from '../../../src/http/openapi/schemas.ts';
+import { oneOf } from '../../../src/kit/validation/type-errors.ts';
+import { ChatBody } from './schema.ts';
+
+const MODEL = 'smollm2-135m-instruct';
+const ID = 'chatcmpl-5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f';
+const Count = Type.Integer({ minimum: 0 });
+
+const ToolCall = Type.Object({
+  id: Type.String({ examples: ['call_5f0c2f1e6b0d4f3c'] }),
+  type: Type.Literal('function'),
+  function: Type.Object({
+    name: Type.String({ examples: ['get_weather'] }),
+    arguments: Type.String({ description: 'JSON.', examples: ['{"city":"Paris"}'] }),
+  }),
+});
+
+const Completion = Type.Object(
+  {
+    id: Type.String({ examples: [ID] }),
+    object: Type.Literal('chat.completion'),
+    created: UnixSeconds,
+    model: Type.String({ examples: [MODEL] }),
+    choices: Type.Array(
+      Type.Object({
+        index: Type.Literal(0),
+        message: Type.Object({
+          role: Type.Literal('assistant'),
+          content: Type.Union([Type.String(), Type.Null()], { examples: ['Robin, wren, swift.'] }),
+          refusal: Type.Union([Type.String(), Type.Null()]),
+          annotations: Type.Array(Type.Object({})),
+          reasoning_content: Type.Optional(Type.String()),
+          tool_calls: Type.Optional(Type.Array(ToolCall)),
+        }),
+        logprobs: Type.Null(),
+        finish_reason: oneOf(['stop', 'length', 'tool_calls', 'content_filter']),
+      }),
+      { minItems: 1, maxItems: 1 },
+    ),
+    usage: Type.Object({
+      prompt_tokens: Count,
+      completion_tokens: Count,
+      total_tokens: Count,
+      prompt_tokens_details: Type.Object({ cached_tokens: Count, audio_tokens: Count }),
+      completion_tokens_details: Type.Object({
+        reasoning_tokens: Count,
+        audio_tokens: Count,
+        accepted_prediction_tokens: Count,
+        rejected_prediction_tokens: Count,
+      }),
+    }),
+  },
+  { title: 'Chat completion' },
+);
+
+const chunk = (delta: object, reason: string | null = null) =>
+  `data: ${JSON.stringify({
+    id: ID,
+    object: 'chat.completion.chunk',
+    created: 1_765_000_000,
+    model: MODEL,
+    choices: [{ index: 0, delta, logprobs: null, finish_reason: reason }],
+  })}\n\n`;
+const STREAM = [
+  chunk({ role: 'assistant', content: '', refusal: null }),
+  chunk({ content: 'Robin' }),
+  chunk({}, 'stop'),
+  'data: [DONE]\n\n',
+].join('');
+
+const messages = [{ role: 'user', content: 'What is the weather in Paris?' }];
+const parameters = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
+
+/** The `detail` of the route. */
+export const COMPLETE = {
+  summary: 'Chat completion',
+  description:
+    'Answers a conversation, whole or in server-sent events. Fields without meaning here are ignored.',
+  requestBody: {
+    required: true,
+    content: {
+      'application/json': {
+        schema: jsonBody({ ...ChatBody, title: 'Chat completion request' }),
+        examples: {
+          text: {
+            summary: 'A question',
+            value: {
+              model: MODEL,
+              max_tokens: 50,
+              messages: [{ role: 'user', content: 'Name three birds.' }],
+            },
+          },
+          tools: {
+            summary: 'With a function of the client',
+            value: {
+              model: MODEL,
+              max_tokens: 50,
+              messages,
+              tools: [{ type: 'function', function: { name: 'get_weather', parameters } }],
+            },
+          },
+        },
+      },
+    },
+  },
+  responses: {
+    200: {
+      description: 'The completion, or its chunks',
+      content: {
+        'application/json': { schema: plain(Completion) },
+        'text/event-stream': { schema: { type: 'string' as const }, example: STREAM },
+      },
+    },
+    ...WORK_FAILURES,
+    415: failure('The body is no JSON'),
+    500: failure('The model failed'),
+    502: failure('The server that answers failed'),
+  },
+};

@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+import { ServiceError } from '../../../src/contract/core/error.ts';
+import { newId } from '../../../src/contract/core/id.ts';
+import { OpenRequests } from '../../../src/kit/limits/open-requests.ts';
+import {
+  FAKE_TOKENS,
+  FakeTextEngine,
+  type FakeTextOptions,
+  said,
+} from '../../../test/doubles/fake-text-engine.ts';
+import { RecordedCalls, type RecordedCallsOptions } from '../../../test/harness/recorded-calls.ts';
+import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
+import { RecordingLogger } from '../../../tools/harness/doubles/recording-logger.ts';
+import { parseChat } from './schema.ts';
+import { Chat } from './service.ts';
+
+const never = new AbortController().signal;
+/** Eight tokens by estimate. */
+const QUESTION = 'How much is two and two, please?';
+
+function setUp(options: FakeTextOptions = {}, billing: RecordedCallsOptions = {}) {
+  const engine = new FakeTextEngine(options);
+  const calls = new RecordedCalls(billing);
+  const chat = new Chat({
+    text: { ids: ['m'], get: () => engine },
+    open: new OpenRequests('text', 10),
+    clock: new ManualClock(),
+    log: new RecordingLogger(),
+  });
+  const order = {
+    caller: { organization: 'org', keyId: 'key', requestId: newId('request') },
+    priority: 'interactive',
+    calls,
+  } as const;
+  const ask = (fields: object = {}) =>
+    parseChat({ model: 'm', messages: [{ role: 'user', content: QUESTION }], ...fields });
+  return {
+    engine,
+    calls,
+    answer: (fields: object = {}, signal = never) => chat.answer(ask(fields), order, signal),
+    complete: (fields: object = {}, signal = never) => chat.complete(ask(fields), order, signal),
+  };
+}
+
+describe('what an answer costs', () => {
+  it('is what the engine counts', async () => {
+    const { complete, calls } = setUp();
+    await complete();
+    const { input, output } = FAKE_TOKENS;
+    expect(calls.rows).toMatchObject([{ status: 'completed', inputTokens: input, outputTokens: output }]);
+  });
+
+  it('is an estimate when it was broken off', async () => {
+    const { complete, calls } = setUp({
+      answer: () => said('👋🏽👋🏽👋🏽👋🏽', 'x'),
+      failure: () => new ServiceError('upstream', 'It broke.'),
+    });
+    await expect(complete()).rejects.toThrow('It broke.');
+    expect(calls.rows).toMatchObject([{ status: 'failed', inputTokens: 8, outputTokens: 3 }]);
+  });
+
+  it('is an estimate when its reader left it', async () => {
+    const { answer, calls } = setUp();
+    const events = await answer();
+    await events.next();
+    await events.return();
+    expect(calls.rows).toMatchObject([{ status: 'cancelled', inputTokens: 8, outputTokens: 1 }]);
+  });
+
+  it('is nothing when it never began: it failed', async () => {
+    const { complete, calls } = setUp({ refusal: () => new ServiceError('upstream', 'It is away.') });
+    await expect(complete()).rejects.toThrow('It is away.');
+    expect(calls.rows).toMatchObject([{ status: 'failed', inputTokens: 0, outputTokens: 0 }]);
+  });
+
+  it('is nothing when it never began: its caller left', async () => {
+    const leaving = new AbortController();
+    const { complete, calls } = setUp({ before: () => leaving.abort('gone') });
+    await expect(complete({}, leaving.signal)).rejects.toBe('gone');
+    expect(calls.rows).toMatchObject([{ status: 'cancelled', inputTokens: 0, outputTokens: 0 }]);
+  });
+
+  it('leaves no row when the engine refused', async () => {
+    const { complete, calls } = setUp({ refusal: () => new ServiceError('overloaded', 'Full.') });
+    await expect(complete()).rejects.toThrow('Full.');
+    expect([calls.rows, calls.unended]).toEqual([[], 0]);
+  });
+});
+
+it('an answer for which credits are held is no longer than what is held', async () => {
+  const limits = async (fields: object, holds: boolean, contextTokens?: number) => {
+    const { complete, engine, calls } = setUp({ contextTokens }, { holds });
+    await complete(fields);
+    return [engine.requests[0]?.maxTokens, calls.openings[0]?.most.outputTokens];
+  };
+  expect(await limits({}, true)).toEqual([4096, 4096]);
+  // What its context ends needs no limit, and servers refuse one that leaves no room for the question.
+  expect(await limits({}, true, 100)).toEqual([undefined, 100]);
+  expect(await limits({ max_tokens: 9000 }, true)).toEqual([9000, 9000]);
+  expect(await limits({}, false)).toEqual([undefined, 4096]);
+});

@@ -1,0 +1,115 @@
+/** The body of POST /v1/embeddings in wire names, and how it becomes a request (openai-wire 5). */
+
+import { type Static, Type } from '@sinclair/typebox';
+import { TypeCompiler } from '@sinclair/typebox/compiler';
+import { invalidRequest, type ServiceError } from '../../../src/contract/core/error.ts';
+import type { EmbedRequest } from '../../../src/contract/engines/embed.ts';
+import { checkedBody } from '../../../src/http/request/json-body.ts';
+import { textTokens } from '../../../src/kit/text/token-estimate.ts';
+import { oneOf } from '../../../src/kit/validation/type-errors.ts';
+
+/** Limits of OpenAI's API. */
+const MOST_INPUTS = 2048;
+const MOST_TOKENS_OF_ONE = 8192;
+const MOST_TOKENS = 300_000;
+
+const TokenId = Type.Integer({ minimum: 0 });
+const Text = Type.String({ minLength: 1 });
+const list = { minItems: 1, maxItems: MOST_INPUTS };
+
+/** The rules, and what Swagger shows; those of `input` are checked by hand, to name the one that is wrong. */
+export const EmbedBody = Type.Object({
+  model: Type.String({ description: 'Id of an embedding model.', examples: ['all-minilm-l6-v2'] }),
+  input: Type.Unsafe<unknown>(
+    Type.Union(
+      [
+        Text,
+        Type.Array(Text, list),
+        Type.Array(TokenId, list),
+        Type.Array(Type.Array(TokenId, { minItems: 1, maxItems: MOST_TOKENS_OF_ONE }), list),
+      ],
+      { description: 'A text, or several; or their token ids.', examples: ['The cat sat on the mat.'] },
+    ),
+  ),
+  encoding_format: Type.Optional(
+    oneOf(['float', 'base64'], {
+      default: 'float',
+      description: '`base64`: little-endian 32-bit floats.',
+    }),
+  ),
+  dimensions: Type.Optional(
+    Type.Integer({ minimum: 1, description: "Length of the vectors; default: the model's own." }),
+  ),
+  user: Type.Optional(Type.Unknown({ description: 'Ignored.' })),
+});
+
+const Checked = Type.Object({
+  ...EmbedBody.properties,
+  input: Type.Unknown(),
+});
+const checker = TypeCompiler.Compile(Checked);
+
+/** A checked request. */
+export interface EmbedAsk {
+  readonly model: string;
+  readonly encoding: 'float' | 'base64';
+  readonly request: Pick<EmbedRequest, 'inputs' | 'dimensions'>;
+}
+
+/**
+ * Checks a body against every rule that needs no look at models. Fields without meaning here are ignored.
+ * @throws ServiceError `invalid_request` that names the field.
+ */
+export function parseEmbed(body: unknown): EmbedAsk {
+  const fields = checkedBody<Static<typeof Checked>>(body, checker);
+  const inputs = inputsOf(fields.input);
+  const tokens = estimatedTokens(inputs);
+  if (tokens > MOST_TOKENS) {
+    throw refusal('input', `must have at most ${MOST_TOKENS} tokens in all; it has about ${tokens}`);
+  }
+  return {
+    model: fields.model,
+    encoding: fields.encoding_format ?? 'float',
+    request: { inputs, dimensions: fields.dimensions },
+  };
+}
+
+/** Tokens of the inputs as far as they can be told without the model. */
+function estimatedTokens(inputs: EmbedRequest['inputs']): number {
+  return inputs.reduce(
+    (sum, input) => sum + (typeof input === 'string' ? textTokens(input) : input.length),
+    0,
+  );
+}
+
+function inputsOf(input: unknown): EmbedRequest['inputs'] {
+  if (typeof input === 'string') return [textOf(input, 'input')];
+  if (!Array.isArray(input)) {
+    throw refusal('input', 'must be a string, a list of strings, token ids, or a list of token ids');
+  }
+  if (input.length === 0 || input.length > MOST_INPUTS) {
+    throw refusal('input', `must have from 1 to ${MOST_INPUTS} entries`);
+  }
+  const [first] = input;
+  if (typeof first === 'number') return [idsOf(input, 'input')];
+  const read = Array.isArray(first) ? idsOf : textOf;
+  return input.map((entry, index) => read(entry, `input.${index}`));
+}
+
+function textOf(value: unknown, field: string): string {
+  if (typeof value === 'string' && value !== '') return value;
+  throw refusal(field, 'must be a string that is not empty');
+}
+
+function idsOf(value: unknown, field: string): readonly number[] {
+  const isId = (id: unknown) => Number.isSafeInteger(id) && (id as number) >= 0;
+  if (!Array.isArray(value) || !value.every(isId)) {
+    throw refusal(field, 'must be a list of token ids, which are integers of at least 0');
+  }
+  if (value.length > 0 && value.length <= MOST_TOKENS_OF_ONE) return value;
+  throw refusal(field, `must have from 1 to ${MOST_TOKENS_OF_ONE} token ids`);
+}
+
+function refusal(field: string, problem: string): ServiceError {
+  return invalidRequest(`'${field}' ${problem}.`, field, 'invalid_value');
+}

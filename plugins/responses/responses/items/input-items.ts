@@ -1,0 +1,151 @@
+/** Input items of POST /v1/responses: their rules, and the form in which they are stored and listed (openai-wire 6.3, 6.4). */
+
+import { type Static, type TProperties, Type } from '@sinclair/typebox';
+import { type Id, partId } from '../../../../src/contract/core/id.ts';
+import { oneOf } from '../../../../src/kit/validation/type-errors.ts';
+import type { OutputItem } from './output-items.ts';
+
+/** Items and parts may carry fields without meaning here. */
+function open<Properties extends TProperties>(properties: Properties) {
+  return Type.Object(properties, { additionalProperties: true });
+}
+
+const optional = Type.Optional;
+const nullable = <Schema extends Parameters<typeof Type.Union>[0][number]>(schema: Schema) =>
+  Type.Optional(Type.Union([schema, Type.Null()]));
+const id = nullable(Type.String({ minLength: 1, maxLength: 200 }));
+const status = nullable(Type.String());
+
+const InputText = open({ type: Type.Literal('input_text'), text: Type.String() });
+const InputImage = open({
+  type: Type.Literal('input_image'),
+  image_url: nullable(Type.String({ minLength: 1, description: '`https:` or `data:`.' })),
+  file_id: nullable(Type.String()),
+  detail: nullable(oneOf(['auto', 'low', 'high', 'original'])),
+});
+const InputFile = open({
+  type: Type.Literal('input_file'),
+  file_data: nullable(Type.String()),
+  filename: nullable(Type.String()),
+  file_id: nullable(Type.String()),
+  file_url: nullable(Type.String()),
+});
+const OutputTextPart = open({ type: Type.Literal('output_text'), text: Type.String() });
+const RefusalPart = open({ type: Type.Literal('refusal'), refusal: Type.String() });
+
+const message = optional(Type.Literal('message'));
+const UserMessage = open({
+  type: message,
+  id,
+  role: Type.Literal('user'),
+  content: Type.Union([Type.String(), Type.Array(Type.Union([InputText, InputImage, InputFile]))]),
+  status,
+});
+const SystemMessage = open({
+  type: message,
+  id,
+  role: oneOf(['system', 'developer']),
+  content: Type.Union([Type.String(), Type.Array(InputText)]),
+  status,
+});
+const AssistantMessage = open({
+  type: message,
+  id,
+  role: Type.Literal('assistant'),
+  content: Type.Union([Type.String(), Type.Array(Type.Union([OutputTextPart, RefusalPart, InputText]))]),
+  status,
+});
+const FunctionCall = open({
+  type: Type.Literal('function_call'),
+  id,
+  call_id: Type.String({ minLength: 1 }),
+  name: Type.String({ minLength: 1 }),
+  arguments: Type.String(),
+  status,
+});
+const FunctionCallOutput = open({
+  type: Type.Literal('function_call_output'),
+  id,
+  call_id: Type.String({ minLength: 1 }),
+  output: Type.Union([Type.String(), Type.Array(Type.Union([InputText, InputImage, InputFile]))]),
+  status,
+});
+/** Passed over: models think anew. */
+const Reasoning = open({ type: Type.Literal('reasoning'), id });
+const SearchCall = open({ type: Type.Literal('web_search_call'), id, action: optional(open({})) });
+const CodeCall = open({ type: Type.Literal('code_interpreter_call'), id });
+const ItemReference = Type.Object(
+  { type: nullable(Type.Literal('item_reference')), id: Type.String({ minLength: 1 }) },
+  { additionalProperties: false },
+);
+
+export const InputItem = Type.Union([
+  UserMessage,
+  SystemMessage,
+  AssistantMessage,
+  FunctionCall,
+  FunctionCallOutput,
+  Reasoning,
+  SearchCall,
+  CodeCall,
+  ItemReference,
+]);
+export type InputItem = Static<typeof InputItem>;
+type ItemReference = Static<typeof ItemReference>;
+type InputMessage = Static<typeof UserMessage | typeof SystemMessage | typeof AssistantMessage>;
+
+/** An item of a conversation: what was said to the model, or what it said. */
+export type ConversationItem = OutputItem | (Exclude<InputItem, ItemReference> & { readonly id: string });
+
+/** Whether an item stands for another one. */
+export function isReference(item: InputItem): item is ItemReference {
+  return item.type === 'item_reference' || (item.type == null && !('role' in item));
+}
+
+/** By its type, since others may carry a role without meaning. */
+function isMessage(item: Exclude<InputItem, ItemReference>): item is InputMessage {
+  return item.type === undefined || item.type === 'message';
+}
+
+/** An input item as it is stored and listed: with its type, an identifier, and content in parts. */
+export function storedItem(
+  item: Exclude<InputItem, ItemReference>,
+  response: Id<'response'>,
+  position: number,
+): ConversationItem {
+  const part = `i${position}`;
+  if (isMessage(item)) {
+    const { role, content, id: given, ...more } = item;
+    return {
+      ...more,
+      id: given ?? partId('message', response, part),
+      type: 'message',
+      role,
+      status: 'completed',
+      content: typeof content === 'string' ? [wholePart(role, content)] : content,
+    } as ConversationItem;
+  }
+  // What only the service writes, for itself.
+  const { for_model: _, ...given } = item as typeof item & { readonly for_model?: unknown };
+  return {
+    ...(given.type === 'web_search_call' ? { action: NO_SEARCH } : {}),
+    ...given,
+    id: item.id ?? partId(KIND[item.type], response, part),
+    status: 'completed',
+  } as ConversationItem;
+}
+
+const NO_SEARCH = { type: 'search', query: '', queries: [] } as const;
+
+const KIND = {
+  function_call: 'functionCall',
+  function_call_output: 'functionOutput',
+  reasoning: 'reasoning',
+  web_search_call: 'searchCall',
+  code_interpreter_call: 'codeCall',
+} as const;
+
+function wholePart(role: InputMessage['role'], text: string) {
+  if (role === 'assistant') return { type: 'output_text' as const, text, annotations: [] };
+  return { type: 'input_text' as const, text };
+}

@@ -1,0 +1,314 @@
+/** What each fact does to a response, in the order of events that clients accept (openai-wire 6.10). Pure. */
+
+import { type Id, type IdKind, partId } from '../../../../src/contract/core/id.ts';
+import type { TextEvent } from '../../../../src/contract/engines/text.ts';
+import type { BuiltInResult } from '../items/built-in-tools.ts';
+import {
+  type CallItem,
+  type CodeItem,
+  type ForModel,
+  type OutputItem,
+  type OutputMessage,
+  type OutputPart,
+  type ReasoningItem,
+  type SearchItem,
+  shownItem,
+} from '../items/output-items.ts';
+import { type ResponseProgress, responseObject, shownResponse } from '../items/response-object.ts';
+import { citationsOf } from './citations.ts';
+import type { Open, ResponseEvent, ResponseFact, ResponseState, Step, TextPart } from './state.ts';
+
+type Taken = Exclude<TextEvent, { kind: 'end' }> | Extract<ResponseFact, { kind: 'tool_named' }>;
+type Ending = Extract<ResponseFact, { kind: 'ended' | 'failed' | 'left' }>;
+type Finish = 'completed' | 'incomplete';
+
+/** A step in the making: what each fact sends, and what is open after it. */
+export class Draft implements Step {
+  readonly events: ResponseEvent[] = [];
+  #state: ResponseState;
+
+  constructor(state: ResponseState) {
+    this.#state = state;
+  }
+
+  get state(): ResponseState {
+    return this.#state;
+  }
+
+  send(type: string, payload: object): void {
+    this.events.push({ type, sequence_number: this.#state.sequence, ...payload });
+    this.#set({ sequence: this.#state.sequence + 1 });
+  }
+
+  take(fact: Taken): void {
+    if ('text' in fact && fact.text === '' && fact.kind !== 'tool_arguments') return;
+    switch (fact.kind) {
+      case 'text':
+        this.#addText('output_text', fact.text);
+        break;
+      case 'refusal':
+        this.#addText('refusal', fact.text);
+        break;
+      case 'reasoning':
+        this.#addThought(fact.text);
+        break;
+      case 'tool_call':
+        this.#beginCall(fact.index, fact.name);
+        break;
+      case 'tool_arguments':
+        this.#addArguments(fact);
+        break;
+      case 'tool_named':
+        this.#beginTool(fact);
+        break;
+    }
+  }
+
+  runTool(input: string): void {
+    const { open } = this.#state;
+    if (open.kind !== 'tool') return;
+    const place = this.#place(open.item.id);
+    if (open.item.type === 'web_search_call') {
+      const action = { type: 'search', query: input, queries: [input] } as const;
+      this.#open({ kind: 'running', item: { ...open.item, status: 'searching', action } });
+      this.send('response.web_search_call.searching', place);
+      return;
+    }
+    this.#open({ kind: 'running', item: { ...open.item, status: 'interpreting', code: input } });
+    this.send('response.code_interpreter_call_code.delta', { ...place, delta: input });
+    this.send('response.code_interpreter_call_code.done', { ...place, code: input });
+    this.send('response.code_interpreter_call.interpreting', place);
+  }
+
+  endTool({ status, sources = [], outputs = [] }: BuiltInResult, forModel: ForModel): void {
+    const { open } = this.#state;
+    if (open.kind !== 'tool' && open.kind !== 'running') return;
+    const { item } = open;
+    if (status === 'completed') this.send(`response.${item.type}.completed`, this.#place(item.id));
+    if (item.type === 'code_interpreter_call') {
+      this.#finish({ ...item, status, outputs, for_model: forModel });
+      return;
+    }
+    const found = sources.map(({ url }) => ({ type: 'url' as const, url }));
+    this.#set({ sources: [...this.#state.sources, ...sources] });
+    this.#finish({
+      ...item,
+      status: status === 'completed' ? 'completed' : 'failed',
+      action: { ...item.action, sources: found },
+      for_model: forModel,
+    });
+  }
+
+  end(ending: Ending): void {
+    const said = this.#state.output.length > 0 || this.#state.open.kind !== 'none';
+    // Clients read the text of a first item without asking whether there is one.
+    if (ending.kind === 'ended' && !said) this.#addText('output_text', '');
+    this.#close(ending.kind === 'ended' && ending.reason === 'stop' ? 'completed' : 'incomplete');
+    const { head, output, include } = this.#state;
+    const response = responseObject(head, output, progressOf(ending));
+    this.#set({ response });
+    this.send(`response.${response.status}`, { response: shownResponse(response, include) });
+  }
+
+  #addText(type: TextPart['type'], text: string): void {
+    const { open } = this.#state;
+    if (open.kind !== 'message' || open.part.type !== type) this.#openPart(type);
+    const { open: message } = this.#state;
+    if (message.kind !== 'message' || text === '') return;
+    this.#open({ ...message, part: { type, text: message.part.text + text } });
+    const place = this.#partPlace('message', message.parts.length);
+    if (type === 'refusal') this.send('response.refusal.delta', { ...place, delta: text });
+    else this.send('response.output_text.delta', { ...place, delta: text, logprobs: [] });
+  }
+
+  #openPart(type: TextPart['type']): void {
+    const { open } = this.#state;
+    let parts: readonly OutputPart[] = [];
+    if (open.kind === 'message') parts = this.#closePart();
+    else {
+      this.#close('completed');
+      this.#add(this.#message('in_progress', []));
+    }
+    this.#open({ kind: 'message', parts, part: { type, text: '' } });
+    const part = partOf({ type, text: '' }, []);
+    this.send('response.content_part.added', { ...this.#partPlace('message', parts.length), part });
+  }
+
+  /** Ends the open part of the open message; all its parts. */
+  #closePart(): readonly OutputPart[] {
+    const { open, sources } = this.#state;
+    if (open.kind !== 'message') return [];
+    const place = this.#partPlace('message', open.parts.length);
+    const { type, text } = open.part;
+    const annotations = type === 'refusal' ? [] : citationsOf(text, sources);
+    for (const [annotation_index, annotation] of annotations.entries()) {
+      this.send('response.output_text.annotation.added', { ...place, annotation_index, annotation });
+    }
+    if (type === 'refusal') this.send('response.refusal.done', { ...place, refusal: text });
+    else this.send('response.output_text.done', { ...place, text, logprobs: [] });
+    const part = partOf(open.part, annotations);
+    this.send('response.content_part.done', { ...place, part });
+    return [...open.parts, part];
+  }
+
+  #addThought(text: string): void {
+    if (this.#state.open.kind !== 'reasoning') {
+      this.#close('completed');
+      this.#add(this.#thoughts('in_progress', []));
+      this.#open({ kind: 'reasoning', text: '' });
+      const part = { type: 'reasoning_text', text: '' };
+      this.send('response.content_part.added', { ...this.#partPlace('reasoning', 0), part });
+    }
+    const { open } = this.#state;
+    if (open.kind !== 'reasoning') return;
+    this.#open({ kind: 'reasoning', text: open.text + text });
+    this.send('response.reasoning_text.delta', { ...this.#partPlace('reasoning', 0), delta: text });
+  }
+
+  #beginCall(index: number, name: string): void {
+    this.#close('completed');
+    const item: CallItem = {
+      id: this.#id('functionCall'),
+      type: 'function_call',
+      // Ours: those of engines may come again in a later answer.
+      call_id: this.#id('toolCall'),
+      name,
+      arguments: '',
+      status: 'in_progress',
+    };
+    this.#add(item);
+    this.#open({ kind: 'call', index, item });
+  }
+
+  #addArguments(fact: Extract<TextEvent, { kind: 'tool_arguments' }>): void {
+    const { open } = this.#state;
+    if (open.kind !== 'call' || open.index !== fact.index) throw impossible(fact);
+    if (fact.text === '') return;
+    this.#open({ ...open, item: { ...open.item, arguments: open.item.arguments + fact.text } });
+    this.send('response.function_call_arguments.delta', { ...this.#place(open.item.id), delta: fact.text });
+  }
+
+  #beginTool({ type, container }: Extract<ResponseFact, { kind: 'tool_named' }>): void {
+    this.#close('completed');
+    const item = type === 'web_search' ? this.#search() : this.#code(container);
+    this.#add(item);
+    this.#open({ kind: 'tool', item });
+    this.send(`response.${item.type}.in_progress`, this.#place(item.id));
+  }
+
+  /** Ends the open item, if there is one. */
+  #close(finish: Finish): void {
+    const { open } = this.#state;
+    switch (open.kind) {
+      case 'none':
+        break;
+      case 'message':
+        this.#finish(this.#message(finish, this.#closePart()));
+        break;
+      case 'reasoning': {
+        const place = this.#partPlace('reasoning', 0);
+        const part = { type: 'reasoning_text', text: open.text } as const;
+        this.send('response.reasoning_text.done', { ...place, text: open.text });
+        this.send('response.content_part.done', { ...place, part });
+        this.#finish(this.#thoughts(finish, [part]));
+        break;
+      }
+      case 'call': {
+        const { id, name, arguments: written } = open.item;
+        const done = { ...this.#place(id), name, arguments: written };
+        this.send('response.function_call_arguments.done', done);
+        this.#finish({ ...open.item, status: finish });
+        break;
+      }
+      case 'tool':
+      case 'running':
+        // Broken off: a tool that has run was ended by its result.
+        if (open.item.type === 'web_search_call') this.#finish({ ...open.item, status: 'failed' });
+        else this.#finish({ ...open.item, status: 'incomplete' });
+        break;
+    }
+  }
+
+  #add(item: OutputItem): void {
+    const { output, include } = this.#state;
+    this.send('response.output_item.added', { output_index: output.length, item: shownItem(item, include) });
+  }
+
+  #finish(item: OutputItem): void {
+    const { output, include } = this.#state;
+    this.send('response.output_item.done', { output_index: output.length, item: shownItem(item, include) });
+    this.#set({ output: [...output, item], open: { kind: 'none' } });
+  }
+
+  #open(open: Open): void {
+    this.#set({ open });
+  }
+
+  #set(changes: Partial<ResponseState>): void {
+    this.#state = { ...this.#state, ...changes };
+  }
+
+  /** Of the item that comes after those that are finished. */
+  #id<K extends IdKind>(kind: K): Id<K> {
+    return partId(kind, this.#state.head.id, String(this.#state.output.length));
+  }
+
+  #place(item_id: string) {
+    return { item_id, output_index: this.#state.output.length };
+  }
+
+  #partPlace(kind: 'message' | 'reasoning', content_index: number) {
+    return { ...this.#place(this.#id(kind)), content_index };
+  }
+
+  #message(status: OutputMessage['status'], content: readonly OutputPart[]): OutputMessage {
+    return { id: this.#id('message'), type: 'message', role: 'assistant', status, content };
+  }
+
+  #thoughts(status: ReasoningItem['status'], content: ReasoningItem['content']): ReasoningItem {
+    return { id: this.#id('reasoning'), type: 'reasoning', summary: [], content, status };
+  }
+
+  #search(): SearchItem {
+    const action = { type: 'search', query: '', queries: [] } as const;
+    return { id: this.#id('searchCall'), type: 'web_search_call', status: 'in_progress', action };
+  }
+
+  #code(container_id: Id<'container'>): CodeItem {
+    return {
+      id: this.#id('codeCall'),
+      type: 'code_interpreter_call',
+      status: 'in_progress',
+      code: '',
+      container_id,
+      outputs: null,
+    };
+  }
+}
+
+function partOf({ type, text }: TextPart, annotations: ReturnType<typeof citationsOf>): OutputPart {
+  return type === 'refusal' ? { type, refusal: text } : { type, text, annotations, logprobs: [] };
+}
+
+function progressOf(ending: Ending): ResponseProgress {
+  switch (ending.kind) {
+    case 'failed':
+      return { status: 'failed', error: ending.error };
+    case 'left':
+      return { status: 'incomplete', reason: undefined, tokens: undefined };
+    case 'ended': {
+      const { reason, tokens, at } = ending;
+      if (reason === 'stop') return { status: 'completed', endedAt: at, tokens };
+      return {
+        status: 'incomplete',
+        reason: reason === 'length' ? 'max_output_tokens' : 'content_filter',
+        tokens,
+      };
+    }
+  }
+}
+
+/** The fault of a fact that cannot be. */
+export function impossible({ kind }: ResponseFact): Error {
+  return new Error(`'${kind}' does not fit the state of the response`);
+}

@@ -1,0 +1,47 @@
+import { ServiceError } from '../../../../src/contract/core/error.ts';
+import type { CodeContainer, CodeRun } from '../../../../src/contract/engines/code-runner.ts';
+import type { BuiltInResult, BuiltInTool, CodeOutput } from '../items/built-in-tools.ts';
+
+const DESCRIPTION =
+  'Runs a Python 3 program and returns what it prints and the value of its last line. Use it for arithmetic, data ' +
+  'and text. Names that one call defines are there for the next. Only the standard library is there: no network, ' +
+  "no files of the user, no packages to install. Write 'await' at the top level in the place of asyncio.run().";
+
+/** Runs the model's programs in a container, which ends with the response. */
+export function codeInterpreter(container: CodeContainer): BuiltInTool {
+  return {
+    type: 'code_interpreter',
+    tool: {
+      name: 'code_interpreter',
+      description: DESCRIPTION,
+      parameters: {
+        type: 'object',
+        properties: { code: { type: 'string', description: 'The program.' } },
+        required: ['code'],
+        additionalProperties: false,
+      },
+      strict: true,
+    },
+    async run(code, signal) {
+      try {
+        return resultOf(await container.run(code, signal));
+      } catch (error) {
+        signal.throwIfAborted();
+        if (error instanceof ServiceError) return { status: 'failed', text: error.message, outputs: [] };
+        throw error;
+      }
+    },
+    close: () => container.close(),
+  };
+}
+
+function resultOf({ status, logs, result, error, restarted }: CodeRun): BuiltInResult {
+  const outputs = [logs, result, error].filter((text) => text !== undefined && text !== '');
+  const said = outputs.length === 0 ? ['The program ended and printed nothing.'] : outputs;
+  const note = restarted ? ['[The interpreter was started anew: names of earlier calls are gone.]'] : [];
+  return {
+    status: status === 'cut' ? 'incomplete' : 'completed',
+    text: [...note, ...said].join('\n'),
+    outputs: outputs.map((text): CodeOutput => ({ type: 'logs', logs: text ?? '' })),
+  };
+}

@@ -1,0 +1,166 @@
+import { expect, test } from 'vitest';
+import { ServiceError } from '../../../../src/contract/core/error.ts';
+import type { CodeContainer, CodeRun, CodeRunner } from '../../../../src/contract/engines/code-runner.ts';
+import type { FoundPage, SearchQuery, WebSearch } from '../../../../src/contract/engines/web-search.ts';
+import type { SearchSettings } from '../items/built-in-tools.ts';
+import { serviceTools } from './service-tools.ts';
+
+const never = new AbortController().signal;
+
+/** A runner that answers with what it is told, and remembers its containers. */
+class FakeRunner implements CodeRunner {
+  readonly opened: { readonly owner: string; readonly ran: string[]; closed: boolean }[] = [];
+  readonly #answer: (code: string) => CodeRun;
+
+  constructor(answer: (code: string) => CodeRun) {
+    this.#answer = answer;
+  }
+
+  open(owner: string): CodeContainer {
+    const container = { owner, ran: [] as string[], closed: false };
+    this.opened.push(container);
+    return {
+      run: async (code) => {
+        container.ran.push(code);
+        return this.#answer(code);
+      },
+      async close() {
+        container.closed = true;
+      },
+    };
+  }
+}
+
+function searchOf(answer: () => readonly FoundPage[], available = true) {
+  const asked: SearchQuery[] = [];
+  const search: WebSearch = {
+    available,
+    async search(query, signal) {
+      signal.throwIfAborted();
+      asked.push(query);
+      return answer();
+    },
+  };
+  return { search, asked };
+}
+
+function coding(run: Partial<CodeRun> | ServiceError) {
+  const runner = new FakeRunner(() => {
+    if (run instanceof ServiceError) throw run;
+    return { status: 'done', logs: '', restarted: false, ...run };
+  });
+  const tools = serviceTools({ codeRunner: runner, webSearch: searchOf(() => []).search });
+  return { runner, tool: tools.open('code_interpreter', {}, 'org-1') };
+}
+
+function searching(settings: SearchSettings, answer: () => readonly FoundPage[] = () => []) {
+  const { search, asked } = searchOf(answer);
+  const tools = serviceTools({ codeRunner: coding({}).runner, webSearch: search });
+  return { asked, tool: tools.open('web_search', settings, 'org-1') };
+}
+
+test('each has a function with one required string', () => {
+  const { tool: code } = coding({});
+  const { tool: search } = searching({});
+  const required = [code, search].map(({ tool }) => [tool.name, tool.parameters?.required, tool.strict]);
+  expect(required).toEqual([
+    ['code_interpreter', ['code'], true],
+    ['web_search', ['query'], true],
+  ]);
+});
+
+test('a program runs in the container of its organization, which ends with the tool', async () => {
+  const { runner, tool } = coding({ logs: 'a\n', result: '2' });
+  expect(await tool.run('1 + 1', never)).toEqual({
+    status: 'completed',
+    text: 'a\n\n2',
+    outputs: [
+      { type: 'logs', logs: 'a\n' },
+      { type: 'logs', logs: '2' },
+    ],
+  });
+  await tool.close();
+  expect(runner.opened).toEqual([{ owner: 'org-1', ran: ['1 + 1'], closed: true }]);
+});
+
+test.each<[string, Partial<CodeRun> | ServiceError, object]>([
+  ['says nothing', {}, { status: 'completed', text: 'The program ended and printed nothing.', outputs: [] }],
+  [
+    'raises',
+    { status: 'raised', error: 'Traceback' },
+    { status: 'completed', text: 'Traceback', outputs: [{ type: 'logs', logs: 'Traceback' }] },
+  ],
+  [
+    'is cut and began anew',
+    { status: 'cut', logs: 'a', error: 'ended after 10 s', restarted: true },
+    {
+      status: 'incomplete',
+      text: '[The interpreter was started anew: names of earlier calls are gone.]\na\nended after 10 s',
+      outputs: [
+        { type: 'logs', logs: 'a' },
+        { type: 'logs', logs: 'ended after 10 s' },
+      ],
+    },
+  ],
+  [
+    'finds no place',
+    new ServiceError('overloaded', 'Busy.'),
+    { status: 'failed', text: 'Busy.', outputs: [] },
+  ],
+])('a program that %s', async (_, run, result) => {
+  expect(await coding(run).tool.run('x', never)).toEqual(result);
+});
+
+const page = (url: string, excerpt = 'words') => ({ url, title: `of ${url}`, excerpt });
+
+test('a search gives the model pages to read, and their addresses to cite', async () => {
+  const { tool, asked } = searching({}, () => [
+    page('https://a.org'),
+    page('https://b.org', 'x'.repeat(700)),
+  ]);
+  const { status, text, sources } = await tool.run('tea', never);
+  expect(status).toBe('completed');
+  expect(text).toBe(
+    `[1] of https://a.org\nhttps://a.org\nwords\n\n[2] of https://b.org\nhttps://b.org\n${'x'.repeat(599)}…`,
+  );
+  expect(sources).toEqual([
+    { url: 'https://a.org', title: 'of https://a.org' },
+    { url: 'https://b.org', title: 'of https://b.org' },
+  ]);
+  expect(asked).toEqual([{ text: 'tea', results: 5, domains: undefined, country: undefined }]);
+  await tool.close();
+});
+
+test('settings decide how much is read and from where', async () => {
+  const { tool, asked } = searching({
+    contextSize: 'high',
+    allowedDomains: ['https://A.org/path', 'b.org'],
+    country: 'DE',
+  });
+  expect(await tool.run('tea', never)).toMatchObject({ text: 'No page was found.', sources: [] });
+  expect(asked).toEqual([{ text: 'tea', results: 10, domains: ['a.org', 'b.org'], country: 'DE' }]);
+  const low = searching({ contextSize: 'low', allowedDomains: [] });
+  await low.tool.run('tea', never);
+  expect(low.asked).toEqual([{ text: 'tea', results: 3, domains: undefined, country: undefined }]);
+});
+
+test('a search that fails is told to the model; an abort ends the call', async () => {
+  const { tool } = searching({}, () => {
+    throw new ServiceError('upstream', 'The search failed: it answered 500.');
+  });
+  const failed = { status: 'failed', text: 'The search failed: it answered 500.', sources: [] };
+  expect(await tool.run('tea', never)).toEqual(failed);
+  await expect(tool.run('tea', AbortSignal.abort(new Error('left')))).rejects.toThrow('left');
+});
+
+test('without a search server the tool is refused with what to set', () => {
+  const { search } = searchOf(() => [], false);
+  const tools = serviceTools({ codeRunner: coding({}).runner, webSearch: search });
+  expect(() => tools.open('web_search', {}, 'org')).toThrow(
+    expect.objectContaining({
+      kind: 'invalid_request',
+      code: 'unsupported_value',
+      message: expect.stringContaining("'[web_search]' with the 'url' of a SearXNG server"),
+    }),
+  );
+});

@@ -1,0 +1,436 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { ServiceError } from '../../../src/contract/core/error.ts';
+import type { TtsEngine } from '../../../src/contract/engines/engine.ts';
+import { FakeTtsEngine, type FakeTtsOptions } from '../../../test/doubles/fake-tts-engine.ts';
+import { RecordedCalls, type RecordedCallsOptions } from '../../../test/harness/recorded-calls.ts';
+import { type TestApp, testApp } from '../../../test/harness/test-app.ts';
+import { spokenVoice } from '../../../test/media/spoken-voice.ts';
+import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
+import { speechRoutes } from './routes.ts';
+import { Synthesizer } from './service.ts';
+
+const PATH = '/v1/audio/speech';
+let apps: TestApp[] = [];
+afterEach(() => {
+  for (const app of apps) app.close();
+  apps = [];
+});
+
+const ANNA = spokenVoice({ id: 'tts-vc-voice_a' });
+
+/** The plugin's routes over a scripted engine, in the real app. */
+function setUp(
+  options: FakeTtsOptions = {},
+  limits: { longestWavS?: number; perOrganization?: number } & RecordedCallsOptions = {},
+) {
+  const { longestWavS, perOrganization = 100 } = limits;
+  const engine = new FakeTtsEngine(options);
+  const calls = new RecordedCalls(limits);
+  const synthesizer = new Synthesizer({
+    tts: { ids: ['svc-tts'], get: (id): TtsEngine | undefined => (id === 'svc-tts' ? engine : undefined) },
+    calls,
+    clock: new ManualClock(),
+    requestsPerOrganization: perOrganization,
+    voices: {
+      find: async (id, organization) => (id === ANNA.id && organization === 'a' ? ANNA : undefined),
+    },
+    ...(longestWavS === undefined ? {} : { longestWavS }),
+  });
+  const app = testApp({ routes: [speechRoutes(synthesizer, 5000)] });
+  apps.push(app);
+  const headers = { 'x-api-key': 'key-of-a', 'content-type': 'application/json' };
+  return {
+    engine,
+    calls,
+    rows: calls.rows,
+    synthesizer,
+    app,
+    post: (fields: object, signal?: AbortSignal, key = 'key-of-a') =>
+      app.send(PATH, {
+        method: 'POST',
+        headers: { ...headers, 'x-api-key': key },
+        body: JSON.stringify({ model: 'svc-tts', input: 'One.', ...fields }),
+        ...(signal ? { signal } : {}),
+      }),
+    postForm: (fields: Record<string, string | Blob>) => {
+      const body = new FormData();
+      for (const [name, value] of Object.entries({ model: 'svc-tts', input: 'One.', ...fields })) {
+        body.append(name, value);
+      }
+      return app.send(PATH, { method: 'POST', headers: { 'x-api-key': 'key-of-a' }, body });
+    },
+  };
+}
+
+describe('wav', () => {
+  it('is complete, with a true header and length', async () => {
+    const { post } = setUp({ runs: () => [[0.5], [-0.5, 0]] });
+    const response = await post({ input: 'One. Two.' });
+    expect(response.headers.get('content-type')).toBe('audio/wav');
+    const bytes = Buffer.from(await response.arrayBuffer());
+    expect(bytes.subarray(0, 4).toString()).toBe('RIFF');
+    expect(bytes.readUInt32LE(4)).toBe(bytes.length - 8);
+    expect(bytes.readUInt32LE(24)).toBe(24_000);
+    expect(bytes.readUInt32LE(40)).toBe(12);
+    expect([
+      ...new Int16Array(bytes.buffer.slice(bytes.byteOffset + 44, bytes.byteOffset + bytes.length)),
+    ]).toEqual([16384, -16384, 0, 16384, -16384, 0]);
+  });
+
+  it('is made as a whole, a stream is not', async () => {
+    const { engine, post } = setUp();
+    await post({});
+    await (await post({ response_format: 'pcm' })).arrayBuffer();
+    expect(engine.requests.map(({ delivery, priority }) => [delivery, priority])).toEqual([
+      ['whole', 'interactive'],
+      ['stream', 'interactive'],
+    ]);
+  });
+
+  it('has a limit', async () => {
+    const { rows, engine, post } = setUp(
+      { runs: () => new Array(20).fill(new Array(2400).fill(0.1)) },
+      { longestWavS: 1 },
+    );
+    const response = await post({});
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { param: 'input' } });
+    expect(engine.runsMade).toBeLessThan(13);
+    // Work that was done and paid for with time, but nobody left: the row says so.
+    expect(rows).toMatchObject([{ status: 'failed', audioSeconds: 1.1 }]);
+  });
+});
+
+describe('pcm', () => {
+  it('is sent run by run while the next is made', async () => {
+    const gate = Promise.withResolvers<void>();
+    const { post, rows } = setUp({
+      runs: () => [[0.5], [0.25]],
+      before: (_, run) => (run === 1 ? gate.promise : undefined),
+    });
+    const response = await post({ response_format: 'pcm' });
+    expect(response.headers.get('content-type')).toBe('audio/pcm');
+    expect(response.headers.get('content-length')).toBeNull();
+    const reader = response.body?.getReader();
+    expect((await reader?.read())?.value).toEqual(Uint8Array.of(0, 0x40));
+    expect(rows).toEqual([]);
+    gate.resolve();
+    expect((await reader?.read())?.value).toEqual(Uint8Array.of(0, 0x20));
+    expect((await reader?.read())?.done).toBe(true);
+    expect(rows).toHaveLength(1);
+  });
+
+  it('breaks off when the engine fails in the middle', async () => {
+    const { post, rows } = setUp({ failure: () => new ServiceError('internal', 'crashed') });
+    const response = await post({ response_format: 'pcm' });
+    expect(response.status).toBe(200);
+    await expect(response.arrayBuffer()).rejects.toThrow();
+    expect(rows).toMatchObject([{ status: 'failed', audioBytes: 4800, audioSeconds: 0.1, outputTokens: 3 }]);
+  });
+
+  it('stops the engine when its reader leaves', async () => {
+    const { post, rows, engine } = setUp({ runs: () => new Array(100).fill([0.1]) });
+    const response = await post({ response_format: 'pcm' });
+    const reader = response.body?.getReader();
+    await reader?.read();
+    await reader?.cancel();
+    expect(engine.leftEarly).toBe(1);
+    expect(engine.runsMade).toBeLessThan(5);
+    expect(rows).toMatchObject([{ status: 'cancelled' }]);
+  });
+});
+
+describe('the idle timeout of the connection', () => {
+  it('is for a reader who does not read, not for one who waits for the next window', async () => {
+    const events: string[] = [];
+    const gates = [0, 1].map(() => Promise.withResolvers<void>());
+    const { app, post } = setUp({
+      runs: () => [[0.5], [0.25]],
+      before: async (_, run) => {
+        events.push(`work ${run}`);
+        await gates[run]?.promise;
+        events.push(`made ${run}`);
+      },
+    });
+    app.server.timeout = (_, seconds) => events.push(`${seconds} s`);
+    const answer = post({ response_format: 'pcm' });
+    await expect.poll(() => events.at(-1)).toBe('work 0');
+    gates[0]?.resolve();
+    const reader = (await answer).body?.getReader();
+    await reader?.read();
+    await expect.poll(() => events.at(-1)).toBe('work 1');
+    expect(events.findLast((event) => event.endsWith(' s'))).toBe('0 s');
+    gates[1]?.resolve();
+    await reader?.read();
+    expect((await reader?.read())?.done).toBe(true);
+    expect(events.slice(events.indexOf('made 1'))).toContain('120 s');
+    expect(events.at(-1)).toBe('120 s');
+  });
+});
+
+describe('a form', () => {
+  it('gives the bytes that JSON gives', async () => {
+    const { post, postForm } = setUp();
+    const json = await (await post({ speed: 1.5 })).bytes();
+    const form = await (await postForm({ speed: '1.5' })).bytes();
+    expect(form).toEqual(json);
+  });
+
+  it('takes a voice in brackets', async () => {
+    const { postForm, engine } = setUp();
+    expect((await postForm({ 'voice[id]': 'tts-vc-voice_a' })).status).toBe(200);
+    expect(engine.requests[0]?.voice).toBe(ANNA);
+  });
+
+  it.each([
+    ['a file as input', { input: new Blob(['One.']) }, 'input'],
+    ['a cloning field', { x_vector_only_mode: 'false' }, 'x_vector_only_mode'],
+    ['a speed that is no number', { speed: 'fast' }, 'speed'],
+  ])('is refused with %s', async (_, fields, param) => {
+    const { postForm, engine } = setUp();
+    const response = await postForm(fields as Record<string, string | Blob>);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { type: 'invalid_request_error', param } });
+    expect(engine.requests).toEqual([]);
+  });
+
+  it('is refused with a field given twice', async () => {
+    const { app } = setUp();
+    const body = new FormData();
+    for (const model of ['svc-tts', 'svc-tts']) body.append('model', model);
+    const response = await app.send(PATH, { method: 'POST', body });
+    expect(await response.json()).toMatchObject({ error: { param: 'model' } });
+  });
+});
+
+describe('refusals', () => {
+  it.each([
+    ['an unknown model', { model: 'tts-1' }, 'model', 'model_not_found'],
+    ['a voice of the SDK', { voice: 'alloy' }, 'voice', 'voice_not_found'],
+    ['an unknown voice as object', { voice: { id: 'tts-vc-voice_b' } }, 'voice', 'voice_not_found'],
+    ['a format that is not made', { response_format: 'mp3' }, 'response_format', 'unsupported_value'],
+  ])('%s: before any synthesis and without a row', async (_, fields, param, code) => {
+    const { post, engine, rows } = setUp();
+    const response = await post(fields);
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ error: { type: 'invalid_request_error', param, code } });
+    expect(engine.requests).toEqual([]);
+    expect(rows).toEqual([]);
+  });
+
+  it('a text with nothing to speak', async () => {
+    const { post, rows } = setUp({ runs: () => [] });
+    for (const response_format of ['wav', 'pcm']) {
+      const response = await post({ input: '… 🙂', response_format });
+      expect(response.status).toBe(400);
+      expect(await response.json()).toMatchObject({ error: { param: 'input' } });
+    }
+    expect(rows).toEqual([]);
+  });
+
+  it.each(['text/plain', 'audio/wav', 'application/x-www-form-urlencoded'])(
+    'a body of type %s',
+    async (type) => {
+      const { app } = setUp();
+      const headers = { 'x-api-key': 'key-of-a', 'content-type': type };
+      const response = await app.send(PATH, { method: 'POST', headers, body: 'input=One.' });
+      expect(response.status).toBe(415);
+      expect(await response.json()).toMatchObject({
+        error: { message: expect.stringContaining('multipart/form-data') },
+      });
+    },
+  );
+
+  it.each(['wav', 'pcm'])('a failure before the first audio has a status (%s)', async (response_format) => {
+    const { post, rows } = setUp({
+      runs: () => [],
+      failure: () => new ServiceError('upstream', 'The speech engine failed.', { code: 'upstream_error' }),
+    });
+    const response = await post({ response_format });
+    expect(response.status).toBe(502);
+    expect(await response.json()).toMatchObject({ error: { type: 'server_error', code: 'upstream_error' } });
+    expect(rows).toMatchObject([{ status: 'failed', audioBytes: 0, outputTokens: 0 }]);
+  });
+
+  it('a full queue: with the time to wait, and without a row', async () => {
+    const { post, rows } = setUp({
+      runs: () => [],
+      failure: () => new ServiceError('overloaded', 'Full.', { retryAfterS: 2 }),
+    });
+    const response = await post({});
+    expect(response.status).toBe(503);
+    expect(response.headers.get('retry-after')).toBe('2');
+    expect(rows).toEqual([]);
+  });
+});
+
+describe('an organization that asks for too much at once', () => {
+  it('is told to wait, others are served, and a place that is free again is given away', async () => {
+    const gate = Promise.withResolvers<void>();
+    const { post, rows, engine } = setUp({ before: () => gate.promise }, { perOrganization: 2 });
+    const held = [post({}), post({ response_format: 'pcm' })];
+    await expect.poll(() => engine.requests.length).toBe(2);
+
+    const refused = await post({});
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get('retry-after')).toMatch(/^\d+$/);
+    expect(await refused.json()).toMatchObject({
+      error: { type: 'rate_limit_error', code: 'rate_limit_exceeded' },
+    });
+    expect(engine.requests).toHaveLength(2);
+
+    const other = post({}, undefined, 'key-of-b');
+    await expect.poll(() => engine.requests.length).toBe(3);
+    gate.resolve();
+    for (const answer of [...held, other]) expect((await (await answer).bytes()).length).toBeGreaterThan(0);
+    expect((await post({})).status).toBe(200);
+    expect(rows.map(({ organization, status }) => `${organization} ${status}`).toSorted()).toEqual([
+      'a completed',
+      'a completed',
+      'a completed',
+      'b completed',
+    ]);
+  });
+});
+
+describe('usage', () => {
+  it.each([
+    [6720, 7],
+    [960, 1],
+    [961, 2],
+    [24_000, 25],
+    [1, 1],
+  ])('counts %i samples as %i tokens', async (samples, outputTokens) => {
+    const { post, rows } = setUp({ runs: () => [new Array(samples).fill(0.1)] });
+    await post({});
+    expect(rows).toMatchObject([{ outputTokens }]);
+  });
+
+  it('is one row with what was made, however many sentences', async () => {
+    const { post, rows } = setUp();
+    const response = await post({ input: 'One. Two. 😀 Three.' });
+    await response.arrayBuffer();
+    expect(rows).toEqual([
+      {
+        endpoint: '/v1/audio/speech',
+        organization: 'a',
+        requestId: response.headers.get('x-request-id'),
+        model: 'svc-tts',
+        status: 'completed',
+        characters: 18,
+        inputTokens: 5,
+        audioBytes: rows[0]?.audioBytes,
+        audioSeconds: (rows[0]?.audioBytes ?? 0) / 48_000,
+        outputTokens: Math.ceil(((rows[0]?.audioBytes ?? 0) * 25) / 48_000),
+      },
+    ]);
+    expect(rows[0]?.audioBytes).toBeGreaterThanOrEqual(3 * 4800);
+  });
+
+  it('is of a call that is open before the engine begins, for as much as it may be', async () => {
+    const gate = Promise.withResolvers<void>();
+    const { post, engine, calls } = setUp({}, { opening: () => gate.promise });
+    const answer = post({ input: 'One. Two.', speed: 0.5 });
+    // Long enough for an engine that does not wait.
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(engine.requests).toEqual([]);
+    gate.resolve();
+    expect((await answer).status).toBe(200);
+    expect(calls.openings).toMatchObject([
+      { most: { inputTokens: 3, outputTokens: 575, characters: 9, audioSeconds: 23 } },
+    ]);
+  });
+
+  it('is none when credits do not cover it', async () => {
+    const { post, engine, rows } = setUp(
+      {},
+      {
+        opening() {
+          throw new ServiceError('insufficient_quota', 'This may cost 2 credits.', {
+            code: 'insufficient_quota',
+          });
+        },
+      },
+    );
+    for (const format of ['wav', 'pcm']) {
+      const response = await post({ response_format: format });
+      expect(response.status).toBe(429);
+      expect(await response.json()).toEqual({
+        error: {
+          message: 'This may cost 2 credits.',
+          type: 'insufficient_quota',
+          param: null,
+          code: 'insufficient_quota',
+        },
+      });
+    }
+    expect([engine.requests, rows]).toEqual([[], []]);
+  });
+
+  it.each<[string, FakeTtsOptions]>([
+    ['that has nothing to speak', { runs: () => [] }],
+    ['that was refused', { runs: () => [], failure: () => new ServiceError('overloaded', 'Full.') }],
+    ['that failed', { failure: () => new Error('engine') }],
+    ['that ended well', {}],
+  ])('leaves no call open of one %s', async (_, options) => {
+    const { post, calls } = setUp(options);
+    await (await post({})).arrayBuffer();
+    expect([calls.openings.length, calls.unended]).toEqual([1, 0]);
+  });
+
+  it('tells of a client that left before the first audio', async () => {
+    const controller = new AbortController();
+    const { post, rows } = setUp({ before: () => controller.abort() });
+    const response = await post({}, controller.signal);
+    expect(response.status).toBe(499);
+    expect(rows).toMatchObject([{ status: 'cancelled', audioBytes: 0 }]);
+  });
+});
+
+describe('drain', () => {
+  it('waits for what is running', async () => {
+    const gate = Promise.withResolvers<void>();
+    const { post, synthesizer, engine } = setUp({ before: () => gate.promise });
+    const answer = post({});
+    await expect.poll(() => engine.requests.length).toBe(1);
+    let drained = false;
+    const draining = synthesizer.drain(new AbortController().signal).then(() => {
+      drained = true;
+    });
+    await Promise.resolve();
+    expect(drained).toBe(false);
+    gate.resolve();
+    await draining;
+    expect((await answer).status).toBe(200);
+  });
+
+  it('stops what is still running when its time is over', async () => {
+    const { post, synthesizer, rows } = setUp({ runs: () => new Array(1000).fill([0.1]) });
+    const response = await post({ response_format: 'pcm' });
+    const draining = synthesizer.drain(AbortSignal.abort());
+    await expect(response.arrayBuffer()).rejects.toThrow();
+    await draining;
+    expect(rows).toMatchObject([{ status: 'cancelled' }]);
+    // Nothing is left to wait for.
+    await synthesizer.drain(new AbortController().signal);
+  });
+});
+
+describe('Swagger', () => {
+  it('shows both body types and an example', async () => {
+    const { app } = setUp();
+    const document = (await (await app.send('/swagger/json')).json()) as {
+      paths: Record<
+        string,
+        { post: { requestBody: { content: Record<string, unknown> }; responses: Record<string, unknown> } }
+      >;
+    };
+    const { requestBody, responses = {} } = document.paths[PATH]?.post ?? {};
+    const { content = {} } = requestBody ?? {};
+    expect(Object.keys(responses)).toEqual(['200', '400', '401', '413', '415', '429', '500', '502', '503']);
+    expect(Object.keys(content)).toEqual(['application/json', 'multipart/form-data']);
+    expect(content['application/json']).toMatchObject({
+      schema: { required: ['model', 'input'], properties: { model: { examples: ['svc-tts'] } } },
+    });
+  });
+});

@@ -1,0 +1,154 @@
+import { describe, expect, it } from 'vitest';
+import { parseSpeechRequest, speechBodySchema } from './schema.ts';
+
+const LIMIT = 5000;
+const OK = { model: 'svc-tts', input: 'Hello.' };
+const parse = (body: object | null, isForm = false) => parseSpeechRequest(body, isForm, LIMIT);
+
+/** The `param` and `code` of a refusal. */
+function refusal(body: object | null, isForm = false): unknown[] {
+  try {
+    parse(body, isForm);
+  } catch (error) {
+    const { kind, param, code } = error as { kind: string; param?: string; code?: string };
+    return [kind, param, code];
+  }
+  return [];
+}
+
+describe('what is accepted', () => {
+  it('fills the defaults of the specification', () => {
+    expect(parse(OK)).toEqual({
+      model: 'svc-tts',
+      input: 'Hello.',
+      characters: 6,
+      voice: undefined,
+      format: 'wav',
+      speed: 1,
+    });
+  });
+
+  it.each([
+    [{ voice: 'tts-vc-voice_1' }, { voice: 'tts-vc-voice_1' }],
+    [{ voice: { id: 'tts-vc-voice_1' } }, { voice: 'tts-vc-voice_1' }],
+    [{ response_format: 'pcm' }, { format: 'pcm' }],
+    [{ speed: 0.25 }, { speed: 0.25 }],
+    [{ speed: 4 }, { speed: 4 }],
+    [{ max_new_tokens: 2048, instructions: 'softly', stream_format: 'audio' }, {}],
+    [{ voice: null, speed: null, response_format: null, ref_text: null, max_new_tokens: null }, { speed: 1 }],
+  ])('%j', (fields, expected) => {
+    expect(parse({ ...OK, ...fields })).toMatchObject(expected);
+  });
+
+  it.each([
+    ['1.5', 1.5],
+    ['.5', 0.5],
+    ['2e0', 2],
+    ['4', 4],
+  ])('reads the speed %s of a form', (speed, expected) => {
+    expect(parse({ ...OK, speed, max_new_tokens: '12' }, true).speed).toBe(expected);
+  });
+
+  it.each([
+    ['emoji outside the basic plane', '😀'.repeat(LIMIT)],
+    ['combining marks', 'e\u0301'.repeat(LIMIT / 2)],
+    ['CJK', '語'.repeat(LIMIT)],
+  ])('counts %s as code points', (_, input) => {
+    expect(parse({ ...OK, input }).characters).toBe(LIMIT);
+    expect(refusal({ ...OK, input: `${input}x` })).toEqual([
+      'invalid_request',
+      'input',
+      'string_above_max_length',
+    ]);
+  });
+
+  it('makes half a surrogate pair harmless', () => {
+    expect(parse({ ...OK, input: 'a\ud83d' }).input).toBe('a\ufffd');
+  });
+});
+
+describe('what is refused', () => {
+  it.each([
+    [null, 'model', 'missing_required_parameter'],
+    [{}, 'model', 'missing_required_parameter'],
+    [{ input: 'x' }, 'model', 'missing_required_parameter'],
+    [{ model: 7, input: 'x' }, 'model', 'invalid_type'],
+    [{ model: 'svc-tts' }, 'input', 'missing_required_parameter'],
+    [{ model: 'svc-tts', input: null }, 'input', 'missing_required_parameter'],
+    [{ ...OK, input: '' }, 'input', 'invalid_value'],
+    [{ ...OK, input: ' \n\t\u00a0' }, 'input', 'invalid_value'],
+    [{ ...OK, input: 5 }, 'input', 'invalid_type'],
+    [{ ...OK, input: ['a'] }, 'input', 'invalid_type'],
+    [{ ...OK, input: 'x'.repeat(LIMIT + 1) }, 'input', 'string_above_max_length'],
+    [{ ...OK, voice: 7 }, 'voice', 'invalid_type'],
+    [{ ...OK, voice: [] }, 'voice', 'invalid_type'],
+    [{ ...OK, voice: {} }, 'voice.id', 'missing_required_parameter'],
+    [{ ...OK, voice: { id: 7 } }, 'voice.id', 'invalid_type'],
+    [{ ...OK, voice: { id: 'x', name: 'x' } }, 'voice.name', 'unknown_parameter'],
+    [{ ...OK, response_format: 'mp3' }, 'response_format', 'unsupported_value'],
+    [{ ...OK, response_format: 'opus' }, 'response_format', 'unsupported_value'],
+    [{ ...OK, response_format: 'aac' }, 'response_format', 'unsupported_value'],
+    [{ ...OK, response_format: 'flac' }, 'response_format', 'unsupported_value'],
+    [{ ...OK, response_format: 'WAV' }, 'response_format', 'unsupported_value'],
+    [{ ...OK, response_format: '' }, 'response_format', 'unsupported_value'],
+    [{ ...OK, response_format: 1 }, 'response_format', 'invalid_type'],
+    [{ ...OK, stream_format: 'sse' }, 'stream_format', 'unsupported_value'],
+    [{ ...OK, speed: 0.2499 }, 'speed', 'invalid_value'],
+    [{ ...OK, speed: 4.01 }, 'speed', 'invalid_value'],
+    [{ ...OK, speed: -1 }, 'speed', 'invalid_value'],
+    [{ ...OK, speed: 0 }, 'speed', 'invalid_value'],
+    [{ ...OK, speed: Number.POSITIVE_INFINITY }, 'speed', 'invalid_value'],
+    [{ ...OK, speed: Number.NaN }, 'speed', 'invalid_value'],
+    [{ ...OK, speed: 'fast' }, 'speed', 'invalid_type'],
+    [{ ...OK, speed: '1' }, 'speed', 'invalid_type'],
+    [{ ...OK, speed: true }, 'speed', 'invalid_type'],
+    [{ ...OK, speed: '' }, 'speed', 'invalid_type'],
+    [{ ...OK, max_new_tokens: 1.5 }, 'max_new_tokens', 'invalid_value'],
+    [{ ...OK, max_new_tokens: 'many' }, 'max_new_tokens', 'invalid_type'],
+    [{ ...OK, voice_ref_wav_b64: 'UklGRg==' }, 'voice_ref_wav_b64', 'unsupported_parameter'],
+    [{ ...OK, voice_ref_wav_format: 'wav' }, 'voice_ref_wav_format', 'unsupported_parameter'],
+    [{ ...OK, ref_text: '' }, 'ref_text', 'unsupported_parameter'],
+    [{ ...OK, x_vector_only_mode: false }, 'x_vector_only_mode', 'unsupported_parameter'],
+    [{ ...OK, respose_format: 'pcm' }, 'respose_format', 'unknown_parameter'],
+    [JSON.parse('{"model":"svc-tts","input":"x","__proto__":{"speed":9}}'), '__proto__', 'unknown_parameter'],
+  ])('%j', (body, param, code) => {
+    expect(refusal(body)).toEqual(['invalid_request', param, code]);
+  });
+
+  it.each(['fast', '', 'NaN', 'Infinity', '1e400', '0x1', '1,5', '0.1', ' 1'])(
+    'the speed %j of a form',
+    (speed) => {
+      expect(refusal({ ...OK, speed }, true).slice(0, 2)).toEqual(['invalid_request', 'speed']);
+    },
+  );
+
+  it('a file where text is due', () => {
+    const input = new File(['Hello.'], 'input.txt');
+    expect(refusal({ ...OK, input }, true)).toEqual(['invalid_request', 'input', 'invalid_type']);
+  });
+
+  it('never repeats the text of the request', () => {
+    const secret = 'my private diary';
+    for (const body of [
+      { ...OK, input: secret.repeat(1000) },
+      { ...OK, speed: secret },
+      { ...OK, response_format: secret },
+      { ...OK, voice: { id: 'x', note: secret } },
+    ]) {
+      expect(() => parse(body)).toThrow(expect.not.stringContaining(secret));
+    }
+  });
+});
+
+describe('what Swagger shows', () => {
+  it('has every rule of a field', () => {
+    const { properties, required } = speechBodySchema(LIMIT);
+    expect(required).toEqual(['model', 'input']);
+    expect(properties).toMatchObject({
+      input: { type: 'string', minLength: 1, maxLength: LIMIT },
+      speed: { type: 'number', minimum: 0.25, maximum: 4, default: 1 },
+      response_format: { anyOf: [{ const: 'wav' }, { const: 'pcm' }], default: 'wav' },
+      ref_text: { deprecated: true },
+    });
+  });
+});

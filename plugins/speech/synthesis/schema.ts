@@ -1,0 +1,114 @@
+/** The body of POST /v1/audio/speech in wire names, its rules, and how a form becomes one (spec 4.3). */
+
+import { type Static, Type } from '@sinclair/typebox';
+import { TypeCompiler } from '@sinclair/typebox/compiler';
+import { invalidRequest } from '../../../src/contract/core/error.ts';
+import { codePoints } from '../../../src/kit/validation/code-points.ts';
+import { oneOf } from '../../../src/kit/validation/type-errors.ts';
+import { numberOf, presentFields, requireFields } from '../fields.ts';
+
+/** Fields of the removed inline voice cloning. */
+const REMOVED = ['voice_ref_wav_b64', 'voice_ref_wav_format', 'ref_text', 'x_vector_only_mode'] as const;
+
+const FIELDS = {
+  model: Type.String({ description: 'Id of a speech model.', examples: ['svc-tts'] }),
+  input: Type.String({
+    description: 'The text to speak. Characters are Unicode code points.',
+    examples: ['Hello there, how can I help you today?'],
+  }),
+  voice: Type.Optional(
+    Type.Union([Type.String(), Type.Object({ id: Type.String() }, { additionalProperties: false })], {
+      description: 'A stored voice: its id, or an object with its id. Left out: the configured voice.',
+    }),
+  ),
+  response_format: Type.Optional(oneOf(['wav', 'pcm'], { default: 'wav' })),
+  speed: Type.Optional(
+    Type.Number({
+      minimum: 0.25,
+      maximum: 4,
+      default: 1,
+      description: 'A hint; the duration does not follow it exactly.',
+    }),
+  ),
+  max_new_tokens: Type.Optional(Type.Integer({ description: 'Accepted and ignored.' })),
+  instructions: Type.Optional(Type.String({ description: 'Accepted and ignored.' })),
+  stream_format: Type.Optional(oneOf(['audio'], { default: 'audio' })),
+};
+
+const SpeechBody = Type.Object(FIELDS, { additionalProperties: false });
+type SpeechBody = Static<typeof SpeechBody>;
+const checker = TypeCompiler.Compile(SpeechBody);
+
+/** A checked request. */
+export interface SpeechRequest {
+  readonly model: string;
+  readonly input: string;
+  /** Unicode code points of `input`. */
+  readonly characters: number;
+  readonly voice: string | undefined;
+  readonly format: 'wav' | 'pcm';
+  readonly speed: number;
+}
+
+/** The documented schema of a form: the rules above with the limit of this installation. */
+export function speechFormSchema(maxCharacters: number) {
+  const input = { ...FIELDS.input, minLength: 1, maxLength: maxCharacters };
+  return { ...SpeechBody, properties: { ...FIELDS, input } };
+}
+
+/** The documented schema of a JSON body: the same, and the removed fields, in which null means absent as in others. */
+export function speechBodySchema(maxCharacters: number) {
+  const description = 'No longer accepted; any value but null is an error.';
+  const removed = REMOVED.map((name) => [name, Type.Null({ deprecated: true, description })]);
+  const schema = speechFormSchema(maxCharacters);
+  return { ...schema, properties: { ...schema.properties, ...Object.fromEntries(removed) } };
+}
+
+/**
+ * Checks a body against every rule that needs no look at models or voices.
+ * @param body a JSON object, or the fields of a form.
+ * @param isForm whether scalars came as text.
+ * @throws ServiceError `invalid_request` that names the field.
+ */
+export function parseSpeechRequest(
+  body: object | null,
+  isForm: boolean,
+  maxCharacters: number,
+): SpeechRequest {
+  const fields = presentFields(body, isForm ? NUMBERS : undefined);
+  const removed = REMOVED.find((name) => Object.hasOwn(fields, name));
+  if (removed !== undefined) {
+    const message = `'${removed}' is no longer accepted: store the voice once and send its id as 'voice'.`;
+    throw invalidRequest(message, removed, 'unsupported_parameter');
+  }
+  requireFields(fields, checker, CHOICES);
+  const { model, input, voice, response_format, speed } = fields as SpeechBody;
+  return {
+    model,
+    input: input.toWellFormed(),
+    characters: countCharacters(input, maxCharacters),
+    voice: typeof voice === 'object' ? voice.id : voice,
+    format: response_format ?? 'wav',
+    speed: speed ?? 1,
+  };
+}
+
+const NUMBERS = new Map([
+  ['speed', numberOf],
+  ['max_new_tokens', numberOf],
+]);
+const CHOICES: ReadonlySet<string> = new Set(['response_format', 'stream_format']);
+
+/** @throws ServiceError for a text that is blank or too long. */
+function countCharacters(input: string, maxCharacters: number): number {
+  if (input.trim() === '') {
+    throw invalidRequest("'input' must hold text to speak; it is blank.", 'input', 'invalid_value');
+  }
+  const characters = codePoints(input);
+  if (characters <= maxCharacters) return characters;
+  throw invalidRequest(
+    `'input' must have at most ${maxCharacters} characters; it has ${characters}.`,
+    'input',
+    'string_above_max_length',
+  );
+}

@@ -1,0 +1,103 @@
+/** What Swagger shows of POST /v1/audio/transcriptions and /v1/audio/translations. */
+
+import { Type } from '@sinclair/typebox';
+import type { TranscriptionTask } from '../../../src/contract/engines/engine.ts';
+import { failure, plain, WORK_FAILURES } from '../../../src/http/openapi/route-docs.ts';
+import { transcriptionFormSchema } from './schema.ts';
+
+const seconds = (description: string, example: number) => Type.Number({ description, examples: [example] });
+
+const Json = Type.Object(
+  {
+    text: Type.String({ examples: ['Ask not what your country can do for you.'] }),
+    usage: Type.Object({
+      type: Type.Literal('tokens'),
+      input_tokens: Type.Integer({ examples: [110] }),
+      output_tokens: Type.Integer({ examples: [27] }),
+      total_tokens: Type.Integer({ examples: [137] }),
+      input_token_details: Type.Object({
+        audio_tokens: Type.Integer({ examples: [110] }),
+        text_tokens: Type.Integer({ description: 'Of the prompt.', examples: [0] }),
+      }),
+    }),
+  },
+  { title: 'Transcription' },
+);
+
+const Segment = Type.Object({
+  id: Type.Integer({ examples: [0] }),
+  seek: Type.Integer({ description: 'Start in hundredths of a second.', examples: [0] }),
+  start: seconds('Start in seconds.', 0),
+  end: seconds('End in seconds.', 4.2),
+  text: Type.String({ examples: ['Ask not what your country can do for you.'] }),
+  tokens: Type.Array(Type.Integer()),
+  temperature: Type.Number({ examples: [0] }),
+  avg_logprob: Type.Number({ description: 'Mean logarithm of the tokens’ probabilities.', examples: [-0.2] }),
+  compression_ratio: Type.Number({ description: 'Above 2.4 the text repeats itself.', examples: [1.3] }),
+  no_speech_prob: Type.Number({ description: 'Probability that nothing was said.', examples: [0.01] }),
+});
+
+const Word = Type.Object({
+  word: Type.String({ examples: ['Ask'] }),
+  start: seconds('Start in seconds.', 0.3),
+  end: seconds('End in seconds.', 0.6),
+});
+
+const Verbose = Type.Object(
+  {
+    task: Type.Union([Type.Literal('transcribe'), Type.Literal('translate')]),
+    language: Type.String({ description: 'English name of the language.', examples: ['english'] }),
+    duration: seconds('Length of the audio in seconds.', 11),
+    text: Type.String({ examples: ['Ask not what your country can do for you.'] }),
+    segments: Type.Optional(Type.Array(Segment)),
+    words: Type.Optional(Type.Array(Word)),
+    usage: Type.Object({ type: Type.Literal('duration'), seconds: Type.Integer({ examples: [11] }) }),
+  },
+  { title: 'Verbose transcription' },
+);
+
+const STREAM = `data: {"type":"transcript.text.delta","delta":"Ask not"}
+
+data: {"type":"transcript.text.done","text":"Ask not","usage":{"type":"tokens","input_tokens":11,"output_tokens":2,"total_tokens":13,"input_token_details":{"audio_tokens":11,"text_tokens":0}}}
+
+`;
+
+const TASKS = {
+  transcribe: {
+    summary: 'Speech to text',
+    description: 'Writes down what a recording says, in the language that is spoken.',
+  },
+  translate: {
+    summary: 'Speech of any language to English text',
+    description: 'Writes down in English what a recording says.',
+  },
+} as const;
+
+/** The `detail` of one of the two routes. */
+export function transcriptionDocumentation(task: TranscriptionTask, fileBytes: number) {
+  const text = (example: string) => ({ schema: { type: 'string' as const }, example });
+  return {
+    ...TASKS[task],
+    requestBody: {
+      required: true,
+      content: { 'multipart/form-data': { schema: plain(transcriptionFormSchema(task, fileBytes)) } },
+    },
+    responses: {
+      200: {
+        description: 'The text in the `response_format`; with `stream`, events',
+        content: {
+          'application/json': { schema: plain(Type.Union([Json, Verbose])) },
+          'text/plain': text(
+            '1\n00:00:00,000 --> 00:00:04,200\nAsk not what your country can do for you.\n\n',
+          ),
+          'text/event-stream': { schema: { type: 'string' as const }, example: STREAM },
+        },
+      },
+      ...WORK_FAILURES,
+      413: failure(`The file has more than ${fileBytes} bytes, or the form is too large`),
+      415: failure('The body is no multipart form'),
+      500: failure('The transcription failed'),
+      502: failure('The server that hears the audio failed'),
+    },
+  };
+}

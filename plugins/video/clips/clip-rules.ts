@@ -1,0 +1,78 @@
+/** Which clips are continued, and how large their continuation is (spec 4.6, rules 1 and 2; spec 8). */
+
+import type { ClipFacts } from '../../../src/contract/engines/video.ts';
+import type { ModelLimits } from '../../../src/contract/plugin.ts';
+import type { ModelWindow, SecondsRange } from './model-windows.ts';
+
+/** Largest clip: 200 MB. */
+export const CLIP_BYTES = 200 * 1024 * 1024;
+
+const CONTAINERS = ['mp4', 'mov'];
+const VIDEO_CODECS = ['avc', 'hevc'];
+const AUDIO_CODECS = ['aac', 'mp3'];
+const FPS = { minimum: 24, maximum: 60 };
+const SIDES = { minimum: 300, maximum: 6000 };
+
+/**
+ * What is wrong with a clip for a model: what was found, and what is allowed; continues "'video' …". Undefined when it
+ * can be continued. Rates are taken to a tenth, so that 23.976 fps is film's 24; durations may be off by one frame,
+ * as cutting at a time leaves them.
+ */
+export function clipFault(clip: ClipFacts, model: string, window: ModelWindow): string | undefined {
+  const { container, videoCodec, audio, width, height, durationS, lengthBytes } = clip;
+  const sides = [width, height];
+  const short = Math.min(...sides);
+  const fps = tenths(clip.fps);
+  const frameS = 1 / clip.fps;
+  if (lengthBytes > CLIP_BYTES) return `has ${lengthBytes} bytes; at most ${CLIP_BYTES} are allowed`;
+  if (!CONTAINERS.includes(container)) return `is ${container}; it must be MP4 or QuickTime`;
+  if (!VIDEO_CODECS.includes(videoCodec)) return `has ${videoCodec} video; it must be H.264 or H.265`;
+  if (audio !== undefined && !AUDIO_CODECS.includes(audio.codec)) {
+    return `has ${audio.codec} audio; it must be AAC or MP3, or none`;
+  }
+  if (sides.some((side) => side < SIDES.minimum || side > SIDES.maximum)) {
+    return `is ${width}x${height}; sides must be of ${SIDES.minimum} to ${SIDES.maximum} pixels`;
+  }
+  if (window.mostClip !== undefined && short > window.mostClip) {
+    return `is ${width}x${height}; '${model}' continues clips of at most ${window.mostClip}p, which is the shorter side`;
+  }
+  if (!(fps >= FPS.minimum && fps <= FPS.maximum)) {
+    return `has ${fps} frames a second; ${FPS.minimum} to ${FPS.maximum} are allowed`;
+  }
+  if (durationS < window.clipS.minimum - frameS || durationS > window.clipS.maximum + frameS) {
+    return `is ${tenths(durationS)} s long; '${model}' continues clips of ${shownRange(window.clipS)}`;
+  }
+  return undefined;
+}
+
+/** The rules for clips and segments that numbers tell, as GET /v1/models has them. */
+export function limitsOf({ segmentS, clipS, mostClip }: ModelWindow): ModelLimits {
+  return {
+    seconds: segmentS,
+    clip_seconds: clipS,
+    clip_sides: SIDES,
+    clip_short_side: { ...SIDES, ...(mostClip !== undefined && { maximum: mostClip }) },
+    clip_bytes: { maximum: CLIP_BYTES },
+  };
+}
+
+/**
+ * The size of a segment: the clip's own, but no larger than the model's ceiling, with the clip's aspect and even sides.
+ */
+export function segmentSize(
+  { width, height }: Pick<ClipFacts, 'width' | 'height'>,
+  { ceiling }: ModelWindow,
+): { readonly width: number; readonly height: number } {
+  const scale = Math.min(1, ceiling / Math.min(width, height));
+  const even = (side: number) => 2 * Math.floor((side * scale) / 2 + 1e-9);
+  return { width: even(width), height: even(height) };
+}
+
+/** A range as messages show it. */
+export function shownRange({ minimum, maximum }: SecondsRange): string {
+  return `${minimum} to ${maximum} s`;
+}
+
+function tenths(value: number): number {
+  return Math.round(value * 10) / 10;
+}

@@ -1,0 +1,28 @@
+import type { BlobStore } from '../../../src/contract/stores/blob-store.ts';
+import {
+  inputBlob,
+  segmentBlob,
+  thumbnailBlob,
+  type VideoState,
+  videoBlobs,
+} from '../../../src/contract/stores/video-store.ts';
+
+/** Removes the blobs of a job that it does not need any more; how many. */
+export async function tidyBlobs(
+  blobs: Pick<BlobStore, 'list' | 'delete' | 'deleteAll'>,
+  video: VideoState,
+  signal: AbortSignal,
+): Promise<number> {
+  if (video.status === 'failed') return await blobs.deleteAll(videoBlobs(video.id), signal);
+  let count = 0;
+  for await (const { name } of blobs.list(videoBlobs(video.id), signal)) {
+    if (!isNeeded(name, video) && (await blobs.delete(name))) count += 1;
+  }
+  return count;
+}
+
+/** Of one that has not failed: an open job needs its clip, and what its runner makes; a completed one what was made. */
+function isNeeded(name: string, { id, status, runner = '' }: VideoState): boolean {
+  const made = [segmentBlob(id, runner), thumbnailBlob(id, runner)];
+  return made.includes(name) || (status !== 'completed' && name === inputBlob(id));
+}

@@ -1,0 +1,49 @@
+import type { Clock } from '../../../src/contract/core/clock.ts';
+import type { Id } from '../../../src/contract/core/id.ts';
+import type { Logger } from '../../../src/contract/core/logger.ts';
+import type { BlobStore } from '../../../src/contract/stores/blob-store.ts';
+import type { VoiceStore } from '../../../src/contract/stores/voice-store.ts';
+import { prepareUploadFolder } from '../../../src/http/request/multipart.ts';
+import type { RecurringWork } from '../../../src/kit/async/interval-task.ts';
+import { hourlySweep } from '../../../src/kit/storage/hourly-sweep.ts';
+import { oldBlobs } from '../../../src/kit/storage/old-blobs.ts';
+
+const CLIPS = 'voices/';
+
+export interface ClipSweepParts {
+  readonly voices: Pick<VoiceStore, 'known'>;
+  readonly blobs: Pick<BlobStore, 'list' | 'delete' | 'removeUnfinished'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Where forms lie while they are worked on. */
+  readonly uploads: string;
+}
+
+/** Removes clips that uploads, enrollments and deletions left whose process died. */
+export function clipSweep(parts: ClipSweepParts): RecurringWork {
+  const { blobs, clock, log, uploads } = parts;
+  return hourlySweep({
+    what: 'clips',
+    log,
+    sweep: async (signal) => ({
+      uploads: await prepareUploadFolder(uploads, clock),
+      clips: await removeOrphans(parts, signal),
+      unfinished: await blobs.removeUnfinished(signal),
+    }),
+  });
+}
+
+async function removeOrphans(parts: ClipSweepParts, signal: AbortSignal): Promise<number> {
+  const { voices, blobs } = parts;
+  let count = 0;
+  for await (const names of oldBlobs(parts, CLIPS, signal)) {
+    const idOf = (name: string) => name.slice(CLIPS.length) as Id<'voice'>;
+    const known = await voices.known(names.map(idOf));
+    for (const name of names) {
+      if (known.has(idOf(name))) continue;
+      signal.throwIfAborted();
+      if (await blobs.delete(name)) count += 1;
+    }
+  }
+  return count;
+}

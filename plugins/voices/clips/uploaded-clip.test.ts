@@ -1,0 +1,146 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { AudioFileReader } from '../../../src/contract/engines/audio-file.ts';
+import { audioFileReader } from '../../../src/media/audio/audio-file-reader.ts';
+import { tempDir } from '../../../test/harness/temp-dir.ts';
+import { ENCODED, type EncodedFiles, encodedFiles } from '../../../test/media/media-files.ts';
+import { sine, type WavShape, wavFile } from '../../../tools/harness/media/wav-files.ts';
+import { clipWav } from './clip-wav.ts';
+import { uploadedClip } from './uploaded-clip.ts';
+
+/** With the real reader, whose decoders run in processes of their own. */
+
+const never = new AbortController().signal;
+const WAV: WavShape = { kind: 'int', bits: 16, rateHz: 24_000, channels: 1 };
+let reader: AudioFileReader;
+let files: EncodedFiles;
+beforeAll(async () => {
+  const { PATH = '', HOME = '' } = process.env;
+  reader = audioFileReader({ environment: { PATH, HOME } });
+  files = await encodedFiles(15);
+});
+afterAll(async () => {
+  await reader?.close();
+  await files?.remove();
+});
+
+const clipIn = (path: string) => uploadedClip(reader, path, never);
+async function clipOf(bytes: Uint8Array) {
+  const path = join(await tempDir(), 'clip');
+  await writeFile(path, bytes);
+  return clipIn(path);
+}
+const wavOf = (seconds: number, shape: Partial<WavShape> = {}) => {
+  const full = { ...WAV, ...shape };
+  return wavFile(full, sine(seconds, full.rateHz));
+};
+
+describe('a clip', () => {
+  it.each(['tone.mp3', 'tone.m4a', 'tone.moov-last.m4a', 'tone.fragmented.mp4'])(
+    'of the longest length is not too long as %s',
+    async (name) => {
+      const { info, durationS, own } = await clipIn(join(files.folder, name));
+      expect(info.container).toBe(name.endsWith('mp3') ? 'mp3' : 'mp4');
+      expect(durationS).toBeGreaterThan(14.98);
+      expect(durationS).toBeLessThan(15.25);
+      expect(own.rateHz).toBe(48_000);
+    },
+  );
+
+  it.each(ENCODED.filter(([, container]) => !['mp3', 'mp4'].includes(container)))(
+    'is refused as %s (%s)',
+    async (name, container) => {
+      await expect(clipIn(join(files.folder, name))).rejects.toMatchObject({
+        kind: 'invalid_request',
+        param: 'audio_sample',
+        code: 'unsupported_value',
+        message: expect.stringContaining(`a ${container} file. Allowed are WAV, MP3 and M4A or MP4.`),
+      });
+    },
+  );
+
+  it('of 16 bits is kept as it is, bit by bit, at its own rate', async () => {
+    const bytes = wavOf(5, { rateHz: 22_050 });
+    const { durationS, heard, own } = await clipOf(bytes);
+    expect([durationS, heard.length, own.rateHz]).toEqual([5, 80_000, 22_050]);
+    expect(Buffer.compare(clipWav(own), bytes)).toBe(0);
+  });
+
+  it.each<[string, Partial<WavShape>, number]>([
+    ['a telephone’s', { rateHz: 8000, kind: 'mulaw', bits: 8 }, 8000],
+    ['stereo, float', { kind: 'float', bits: 32, channels: 2, rateHz: 44_100 }, 44_100],
+    ['very slow', { rateHz: 4000 }, 8000],
+    ['very fast', { rateHz: 192_000, bits: 24 }, 48_000],
+    ['that of listening', { rateHz: 16_000 }, 16_000],
+  ])('at a rate that is %s', async (_, shape, keptHz) => {
+    const { info, durationS, own } = await clipOf(wavOf(6, shape));
+    expect(info).toMatchObject({ container: 'wav', rateHz: shape.rateHz });
+    expect([durationS, own.rateHz, own.samples.length]).toEqual([6, keptHz, 6 * keptHz]);
+  });
+
+  it.each([5, 15])('may have exactly %i s', async (seconds) => {
+    expect((await clipOf(wavOf(seconds))).durationS).toBe(seconds);
+  });
+
+  it.each([
+    ['4.99 s long', 4.999],
+    ['0.00 s long', 1 / 24_000],
+    ['longer than 15 s', 15.001],
+    ['longer than 15 s', 40],
+  ])('that is %s is refused', async (words, seconds) => {
+    await expect(clipOf(wavOf(seconds))).rejects.toMatchObject({
+      kind: 'invalid_request',
+      message: expect.stringContaining(words),
+    });
+  });
+
+  it.each([
+    ['two seconds that declare ten', 2, { dataBytes: 10 * 48_000 }],
+    ['twenty that declare ten', 20, { dataBytes: 0xffff_fff0 }],
+  ])('is measured, whatever it declares: %s', async (_, seconds, claims) => {
+    const clip = clipOf(wavOf(seconds, { claims }));
+    await expect(clip).rejects.toMatchObject({ kind: 'invalid_request', param: 'audio_sample' });
+  });
+
+  it('of eight seconds has eight, though it declares four hours', async () => {
+    const bytes = wavOf(8, { claims: { dataBytes: 4 * 3600 * 48_000 } });
+    expect((await clipOf(bytes)).durationS).toBe(8);
+  });
+
+  it('may hold samples that are no numbers', async () => {
+    const samples = sine(6, 24_000);
+    samples.fill(Number.NaN, 0, 1000);
+    samples.fill(Number.POSITIVE_INFINITY, 1000, 2000);
+    const { own } = await clipOf(wavFile({ ...WAV, kind: 'float', bits: 32 }, samples));
+    expect(own.samples.every(Number.isFinite)).toBe(true);
+  });
+
+  it.each([
+    ['a text', Buffer.from('This is my voice, believe me. '.repeat(1000))],
+    ['zeros', Buffer.alloc(200_000)],
+    ['the begin of a WAV file', Buffer.from('RIFF')],
+    ['a picture', Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')],
+  ])('is not %s', async (_, bytes) => {
+    await expect(clipOf(bytes)).rejects.toMatchObject({
+      ...{ kind: 'invalid_request', param: 'audio_sample' },
+      message: expect.stringMatching(/Allowed are WAV, MP3 and M4A or MP4\.$|has no audio track|is damaged/),
+    });
+  });
+
+  it('that breaks off is too short, or damaged', async () => {
+    for (const name of ['tone.mp3', 'tone.m4a']) {
+      const bytes = await readFile(join(files.folder, name));
+      await expect(clipOf(bytes.subarray(0, bytes.length / 5))).rejects.toMatchObject({
+        kind: 'invalid_request',
+        param: 'audio_sample',
+      });
+    }
+  });
+
+  it('is not read on when nobody wants it', async () => {
+    await expect(
+      uploadedClip(reader, join(files.folder, 'tone.mp3'), AbortSignal.abort(new Error('left'))),
+    ).rejects.toThrow('left');
+  });
+});

@@ -1,0 +1,865 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { inspect } from 'node:util';
+import { afterAll, describe, expect, test } from 'vitest';
+import { hashApiKey } from '../kit/keys/api-key.ts';
+import { ConfigError, ENVIRONMENT, loadConfig } from './config.ts';
+
+const VIDEO_IDS = ['vid-2.0-mini', 'vid-2.0-fast', 'vid-2.0', 'vid-2.5'];
+
+const folder = mkdtempSync(join(tmpdir(), 'config-test-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+let files = 0;
+function file(toml: string): string {
+  files += 1;
+  const path = join(folder, `${files}.toml`);
+  writeFileSync(path, toml);
+  return path;
+}
+
+/** Every setting of a bucket that has no default. */
+const S3 = {
+  S3_ENDPOINT: 'https://blobs.example:9000/',
+  S3_BUCKET: 'files-of-service',
+  S3_ACCESS_KEY_ID: 'AKIA1',
+  S3_SECRET_ACCESS_KEY: 'hunter2',
+};
+
+/** The message with which a configuration is refused. */
+function refusal(environment: Record<string, string>): string {
+  try {
+    loadConfig(environment);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+  throw new Error('the configuration was accepted');
+}
+
+const COLLECTED = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' };
+
+describe('defaults', () => {
+  test('are those of the contract', () => {
+    const config = loadConfig({ HOME: '/home/somebody' });
+    expect(config).toMatchObject({ host: '127.0.0.1', port: 8080, apiKeys: [], plugins: undefined });
+    expect(config.metricsPort).toBeUndefined();
+    expect(config.dataDir).toBe(resolve('data'));
+    expect(config.database).toEqual({ kind: 'sqlite', path: resolve('data/service.sqlite') });
+    expect(config.modelsDir).toMatch(/\/voice-service\/models$/);
+    expect(config.inference.provider).toBe('cpu');
+    expect(config.modelIds).toEqual([
+      'svc-tts',
+      'svc-stt',
+      'smollm2-135m-instruct',
+      'all-minilm-l6-v2',
+      ...VIDEO_IDS,
+    ]);
+    expect([...config.ttsModels]).toEqual([['svc-tts', { kind: 'kokoro', voice: 'af_heart' }]]);
+    expect([...config.sttModels]).toEqual([['svc-stt', { kind: 'whisper', weights: 'base' }]]);
+    const llama = { kind: 'llama', weights: 'smollm2-135m-instruct', slots: 4, contextTokens: 2048 };
+    expect([...config.textModels]).toEqual([['smollm2-135m-instruct', llama]]);
+    expect([...config.embedModels]).toEqual([['all-minilm-l6-v2', { kind: 'minilm' }]]);
+    expect([...config.videoModels]).toEqual(VIDEO_IDS.map((id) => [id, { kind: 'continuation' }]));
+    expect(config.partner).toEqual({ silenceMs: 350, partialMs: 700 });
+    expect(config.voices).toEqual({ fitSeconds: 20 });
+    expect(config.video).toEqual({ jobsAtOnce: 1 });
+    expect(config.batch).toEqual({ linesAtOnce: 64, batchesAtOnce: 8 });
+    expect(config.limits).toEqual({
+      requestBytes: 8_388_608,
+      speechCharacters: 5000,
+      speechRequestsPerOrganization: 128,
+      transcriptionBytes: 26_214_400,
+      transcriptionSeconds: 7200,
+      transcriptionRequestsPerOrganization: 128,
+      textRequestsPerOrganization: 128,
+      uploadsPerOrganization: 32,
+      storedBytesPerOrganization: 10_737_418_240,
+      batchesPerOrganization: 100,
+      realtimeConnectionsPerOrganization: 10_000,
+      partnerCallsPerOrganization: 1000,
+      voiceClipBytes: 20_971_520,
+      voicesPerOrganization: 100,
+      videoRequestsPerOrganization: 16,
+      videosPerOrganization: 100,
+      storedVideoBytesPerOrganization: 10_737_418_240,
+    });
+  });
+
+  test('the result is frozen', () => {
+    const config = loadConfig({});
+    expect(
+      Object.isFrozen(config) && Object.isFrozen(config.limits) && Object.isFrozen(config.inference),
+    ).toBe(true);
+  });
+
+  test('inference processes see what libraries need, and nothing that may be a key', () => {
+    const forLibraries = {
+      PATH: '/bin',
+      HOME: '/home/somebody',
+      LD_LIBRARY_PATH: '/lib',
+      CUDA_VISIBLE_DEVICES: '0',
+      OMP_NUM_THREADS: '2',
+      LC_ALL: 'C',
+    };
+    const config = loadConfig({
+      ...forLibraries,
+      API_KEYS: 'k1:acme',
+      TTS_KEY: 'private',
+      NVIDIA_API_KEY: 'private',
+      BUN_AUTH_TOKEN: 'private',
+      AWS_SECRET_ACCESS_KEY: 'private',
+      HTTP_PROXY: 'http://user:private@proxy',
+    });
+    expect(config.inference.environment).toEqual(forLibraries);
+  });
+
+  test('an empty variable counts as not set', () => {
+    const empty = Object.fromEntries(ENVIRONMENT.map(({ name }) => [name, ' ']));
+    expect(loadConfig(empty)).toEqual(loadConfig({}));
+  });
+});
+
+describe('rate limits', () => {
+  test('are none without a word', () => {
+    const none = { key: undefined, organization: undefined };
+    expect(loadConfig({}).rateLimits).toEqual({ requestsPerMinute: none, concurrentCalls: none });
+  });
+
+  test('are counted in Redis when there is one, whose address is a secret', () => {
+    expect(loadConfig({}).redisUrl).toBeUndefined();
+    const { redisUrl } = loadConfig({ REDIS_URL: 'rediss://:hunter2@redis:6380' });
+    expect(redisUrl?.reveal()).toBe('rediss://:hunter2@redis:6380');
+    expect(JSON.stringify(redisUrl)).not.toContain('hunter2');
+  });
+});
+
+test('jobs are run unless they are left to machines that share the database', () => {
+  expect(loadConfig({}).runsJobs).toBe(true);
+  expect(loadConfig({ RUN_JOBS: 'off', DATABASE_URL: 'postgres://u@h/d' }).runsJobs).toBe(false);
+});
+
+describe('files', () => {
+  test('lie under DATA_DIR unless there is a bucket', () => {
+    const { blobs } = loadConfig({ DATA_DIR: '/srv/data' });
+    expect(blobs).toEqual({ kind: 'disk', folder: '/srv/data/blobs' });
+  });
+
+  test('lie in a bucket, whose secret no print of the settings shows', () => {
+    const { blobs } = loadConfig(S3);
+    expect(blobs).toMatchObject({
+      kind: 's3',
+      endpoint: 'https://blobs.example:9000',
+      bucket: 'files-of-service',
+      region: 'us-east-1',
+      accessKeyId: 'AKIA1',
+    });
+    expect(inspect(blobs, { depth: 9 })).not.toContain('hunter2');
+    expect(loadConfig({ ...S3, S3_REGION: 'eu-west-9' }).blobs).toMatchObject({ region: 'eu-west-9' });
+  });
+});
+
+describe('TLS', () => {
+  test('needs a certificate and its key', () => {
+    expect(loadConfig({}).tls).toBeUndefined();
+    expect(loadConfig({ TLS_CERT_FILE: '/a.pem', TLS_KEY_FILE: '/b.pem' }).tls).toEqual({
+      port: 8443,
+      certFile: '/a.pem',
+      keyFile: '/b.pem',
+    });
+    expect(loadConfig({ TLS_CERT_FILE: '/a.pem', TLS_KEY_FILE: '/b.pem', TLS_PORT: '0' }).tls).toMatchObject({
+      port: 0,
+    });
+  });
+
+  test.each([{ TLS_CERT_FILE: '/a.pem' }, { TLS_KEY_FILE: '/b.pem' }, { TLS_PORT: '1' }])(
+    'one of them alone is refused: %o',
+    (environment) => {
+      const [name] = Object.keys(environment);
+      expect(() => loadConfig(environment)).toThrow(
+        `Environment variable ${name} is set, but TLS needs both TLS_CERT_FILE and TLS_KEY_FILE.`,
+      );
+    },
+  );
+});
+
+describe('traces', () => {
+  test('are none without a collector', () => {
+    expect(loadConfig({ OTEL_SERVICE_NAME: 'voice' }).tracing).toBeUndefined();
+  });
+
+  test('go to a collector, whose headers no print of the settings shows', () => {
+    const { tracing } = loadConfig({
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector.example/otlp/',
+      OTEL_EXPORTER_OTLP_HEADERS: 'Api-Key=hunter%202, x-tenant = a=b ',
+      OTEL_SERVICE_NAME: 'voice-eu',
+      OTEL_TRACES_SAMPLER_ARG: '0.25',
+    });
+    expect(tracing).toMatchObject({
+      url: 'https://collector.example/otlp/v1/traces',
+      serviceName: 'voice-eu',
+      ratio: 0.25,
+    });
+    const headers = [...(tracing?.headers ?? [])].map(([name, value]) => [name, value.reveal()]);
+    expect(headers).toEqual([
+      ['api-key', 'hunter 2'],
+      ['x-tenant', 'a=b'],
+    ]);
+    expect(inspect(tracing, { depth: 9 })).not.toContain('hunter');
+  });
+
+  test('are all kept, under the name of the service, unless it is said otherwise', () => {
+    expect(loadConfig(COLLECTED).tracing).toMatchObject({
+      url: 'http://collector:4318/v1/traces',
+      serviceName: 'voice-service',
+      ratio: 1,
+    });
+    expect(loadConfig({ ...COLLECTED, OTEL_TRACES_SAMPLER_ARG: '0' }).tracing?.ratio).toBe(0);
+  });
+});
+
+describe('environment', () => {
+  test('is read', () => {
+    const config = loadConfig({
+      HOST: '0.0.0.0',
+      PORT: '0',
+      METRICS_PORT: '9100',
+      SHUTDOWN_DRAIN_MS: '5000',
+      SHUTDOWN_GRACE_MS: '50',
+      LOG_LEVEL: 'error',
+      DATA_DIR: '/data',
+      MODELS_DIR: '/models',
+      PLUGINS: 'speech, voices',
+      ORT_PROVIDER: 'cuda',
+      API_KEYS: 'k1:acme, k:2:acme ,k3:Other.Org_1-x',
+    });
+    expect(config).toMatchObject({
+      host: '0.0.0.0',
+      port: 0,
+      metricsPort: 9100,
+      shutdownDrainMs: 5000,
+      shutdownGraceMs: 50,
+      logLevel: 'error',
+      dataDir: '/data',
+      modelsDir: '/models',
+      plugins: ['speech', 'voices'],
+      inference: { provider: 'cuda' },
+    });
+    expect(config.apiKeys).toEqual([
+      { keyHash: hashApiKey('k1'), organization: 'acme', isShort: true },
+      { keyHash: hashApiKey('k:2'), organization: 'acme', isShort: true },
+      { keyHash: hashApiKey('k3'), organization: 'Other.Org_1-x', isShort: true },
+    ]);
+    expect(loadConfig({ PLUGINS: 'all' }).plugins).toBeUndefined();
+    expect(loadConfig({ XDG_CACHE_HOME: '/cache' }).modelsDir).toBe('/cache/voice-service/models');
+  });
+
+  test.each([
+    [{ PORT: '80 80' }, 'PORT must be an integer from 0 to 65535'],
+    [{ PORT: '-1' }, 'PORT'],
+    [{ PORT: '65536' }, 'PORT'],
+    [{ PORT: '1e3' }, 'PORT'],
+    [{ PORT: '0x50' }, 'PORT'],
+    [{ METRICS_PORT: 'yes' }, 'METRICS_PORT'],
+    [{ SHUTDOWN_GRACE_MS: '1.5' }, 'SHUTDOWN_GRACE_MS'],
+    [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL must be one of debug, info, warn, error, silent'],
+    [{ ORT_PROVIDER: 'CUDA' }, 'ORT_PROVIDER must be one of cpu, cuda'],
+    [{ API_KEYS: 'nokey' }, 'API_KEYS, entry 1: must be key:organization'],
+    [{ API_KEYS: 'a:b,:org' }, 'API_KEYS, entry 2'],
+    [{ API_KEYS: 'a:b,' }, 'API_KEYS, entry 2'],
+    [{ API_KEYS: 'a:o/g' }, 'API_KEYS, entry 1'],
+    [{ API_KEYS: 'a:b,ключ:c' }, 'API_KEYS, entry 2: must be key:organization, where the key is 1 to 512'],
+    [{ API_KEYS: 'a\u0001b:c' }, 'API_KEYS, entry 1'],
+    [{ API_KEYS: 'a:b,a:c' }, 'API_KEYS, entry 2: this key is listed twice'],
+    [{ DATABASE_URL: 'mysql://u:hunter2@db/x' }, 'DATABASE_URL must be a URL such as postgres://'],
+    [{ DATABASE_URL: 'postgres://:hunter2@db/x' }, 'DATABASE_URL must name a user'],
+    [{ RUN_JOBS: 'off' }, 'RUN_JOBS=off needs DATABASE_URL'],
+    [{ RUN_JOBS: 'no', DATABASE_URL: 'postgres://u@h/d' }, 'RUN_JOBS must be'],
+    [{ REDIS_URL: 'http://:hunter2@r' }, 'REDIS_URL must be redis://host:port'],
+    [
+      { S3_SECRET_ACCESS_KEY: 'hunter2' },
+      'S3_ENDPOINT and S3_BUCKET and S3_ACCESS_KEY_ID is missing: files in S3 need it',
+    ],
+    [{ S3_REGION: 'eu' }, 'S3_SECRET_ACCESS_KEY is missing'],
+    [{ ...S3, S3_BUCKET: '' }, 'variable S3_BUCKET is missing'],
+    [{ ...S3, S3_ENDPOINT: 'blobs.example' }, 'S3_ENDPOINT must be https://host'],
+    [{ ...S3, S3_ENDPOINT: 'https://k:hunter2@blobs.example' }, 'S3_ENDPOINT must be https://host'],
+    [{ ...S3, S3_ENDPOINT: 'https://blobs.example/bucket' }, 'S3_ENDPOINT must be https://host'],
+    [{ ...S3, S3_BUCKET: 'My_Bucket' }, 'S3_BUCKET must be 3 to 63 of'],
+    [
+      { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318' },
+      'OTEL_EXPORTER_OTLP_ENDPOINT must be http://host:port',
+    ],
+    [
+      { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://k:hunter2@c' },
+      'OTEL_EXPORTER_OTLP_ENDPOINT must be http://host:port',
+    ],
+    [{ ...COLLECTED, OTEL_EXPORTER_OTLP_HEADERS: 'a=b,hunter2' }, 'OTEL_EXPORTER_OTLP_HEADERS, entry 2'],
+    [{ ...COLLECTED, OTEL_EXPORTER_OTLP_HEADERS: 'a=hunter2%' }, 'OTEL_EXPORTER_OTLP_HEADERS, entry 1'],
+    [
+      { ...COLLECTED, OTEL_TRACES_SAMPLER_ARG: '1.5' },
+      'OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1',
+    ],
+    [
+      { ...COLLECTED, OTEL_TRACES_SAMPLER_ARG: 'all' },
+      'OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1',
+    ],
+    [{ CONFIG: '/no/such/file.toml' }, 'CONFIG names a file that does not exist: /no/such/file.toml'],
+  ])('%j is refused: %s', (environment, words) => {
+    const message = refusal(environment as Record<string, string>);
+    expect(message).toContain(words);
+    expect(message).not.toContain('hunter2');
+  });
+});
+
+test('a key in API_KEYS is short below 22 characters', () => {
+  const keys = loadConfig({ API_KEYS: `${'k'.repeat(21)}:a,${'k'.repeat(22)}:a` }).apiKeys;
+  expect(keys.map(({ isShort }) => isShort)).toEqual([true, false]);
+});
+
+test('a key in API_KEYS is no longer than those that are looked at', () => {
+  const longest = 'k'.repeat(512);
+  expect(loadConfig({ API_KEYS: `${longest}:a` }).apiKeys).toHaveLength(1);
+  expect(() => loadConfig({ API_KEYS: `${longest}k:a` })).toThrow(
+    'API_KEYS, entry 1: must be key:organization',
+  );
+});
+
+describe('file', () => {
+  const load = (toml: string, environment: Record<string, string> = {}) =>
+    loadConfig({ ...environment, CONFIG: file(toml) });
+
+  test('maps models, adds to the defaults, and keeps its order', () => {
+    const config = load(
+      `
+      [models."svc-tts-fast"]
+      kind = "piper"
+      [models."remote"]
+      kind = "upstream"
+      base_url = "https://tts.example/v1/"
+      api_key_env = "TTS_KEY"
+      model = "big"
+      voice = "anna"
+      voices = "register"
+      [models.open]
+      kind = "upstream"
+      base_url = "http://127.0.0.1:1/v1"
+      model = "small"
+    `,
+      { TTS_KEY: 'hunter2' },
+    );
+    expect(config.modelIds).toEqual([
+      'svc-tts',
+      'svc-stt',
+      'smollm2-135m-instruct',
+      'all-minilm-l6-v2',
+      ...VIDEO_IDS,
+      'svc-tts-fast',
+      'remote',
+      'open',
+    ]);
+    expect([...config.ttsModels.keys()]).toEqual(['svc-tts', 'svc-tts-fast', 'remote', 'open']);
+    expect(config.ttsModels.get('svc-tts-fast')).toEqual({ kind: 'piper', voice: 'en_US-joe-medium' });
+    const remote = config.ttsModels.get('remote');
+    expect(remote).toMatchObject({
+      baseUrl: 'https://tts.example/v1',
+      model: 'big',
+      voice: 'anna',
+      voices: 'register',
+    });
+    expect(remote?.kind === 'upstream' && remote.apiKey?.reveal()).toBe('hunter2');
+    expect(config.ttsModels.get('open')).toMatchObject({
+      apiKey: undefined,
+      voice: undefined,
+      voices: 'none',
+    });
+  });
+
+  test('marks models as required, whatever their kind', () => {
+    const config = load(`
+      [models."svc-tts"]
+      kind = "piper"
+      required = true
+      [models."svc-stt"]
+      kind = "whisper"
+      required = false
+      [models."all-minilm-l6-v2"]
+      kind = "minilm"
+      required = true
+      [models."vid-2.0"]
+      kind = "continuation"
+      required = true
+      [models."smollm2-135m-instruct"]
+      kind = "llama"
+      required = true
+      [models.remote]
+      kind = "upstream"
+      base_url = "http://127.0.0.1:1/v1"
+      model = "any"
+      required = true
+    `);
+    expect([...config.requiredModels].sort()).toEqual(
+      ['all-minilm-l6-v2', 'remote', 'smollm2-135m-instruct', 'svc-tts', 'vid-2.0'].sort(),
+    );
+    expect(config.embedModels.get('all-minilm-l6-v2')).toEqual({ kind: 'minilm' });
+    expect(loadConfig({}).requiredModels.size).toBe(0);
+  });
+
+  test('may give svc-tts another engine', () => {
+    expect(load('[models.svc-tts]\nkind = "piper"\nvoice = "x"').ttsModels.get('svc-tts')).toEqual({
+      kind: 'piper',
+      voice: 'x',
+    });
+  });
+
+  test('maps models that hear', () => {
+    const config = load(
+      `
+      [models.english]
+      kind = "whisper"
+      weights = "tiny.en"
+      [models.own]
+      kind = "whisper"
+      weights = "/srv/whisper-small"
+      [models.svc-stt]
+      kind = "upstream"
+      base_url = "https://stt.example/v1"
+      api_key_env = "STT_KEY"
+      model = "large"
+      [models.other]
+      kind = "upstream"
+      task = "transcription"
+      base_url = "https://stt.example/v1"
+      model = "small"
+      [models.voice]
+      kind = "upstream"
+      task = "speech"
+      base_url = "https://tts.example/v1"
+      model = "tts"
+    `,
+      { STT_KEY: 'hunter2' },
+    );
+    expect(config.modelIds).toEqual([
+      'svc-tts',
+      'svc-stt',
+      'smollm2-135m-instruct',
+      'all-minilm-l6-v2',
+      ...VIDEO_IDS,
+      'english',
+      'own',
+      'other',
+      'voice',
+    ]);
+    expect([...config.ttsModels.keys()]).toEqual(['svc-tts', 'voice']);
+    expect([...config.sttModels.keys()]).toEqual(['svc-stt', 'english', 'own', 'other']);
+    expect(config.sttModels.get('english')).toEqual({ kind: 'whisper', weights: 'tiny.en' });
+    expect(config.sttModels.get('own')).toEqual({ kind: 'whisper', weights: '/srv/whisper-small' });
+    expect(config.sttModels.get('svc-stt')).toMatchObject({
+      kind: 'upstream',
+      baseUrl: 'https://stt.example/v1',
+      model: 'large',
+    });
+  });
+
+  test('maps models that continue clips', () => {
+    const config = load(`
+      [models."vid-2.0"]
+      kind = "upstream"
+      base_url = "http://127.0.0.1:8000/v1/"
+      model = "nvidia/Cosmos3-Nano"
+      audio = true
+      fields = { extra_params = '{"condition_video_keep":"last"}' }
+      [models.stills]
+      kind = "upstream"
+      task = "video"
+      base_url = "http://127.0.0.1:8000/v1"
+      model = "wan"
+      tail_seconds = 0
+    `);
+    const server = { kind: 'upstream', baseUrl: 'http://127.0.0.1:8000/v1', apiKey: undefined };
+    expect(config.videoModels.get('vid-2.5')).toEqual({ kind: 'continuation' });
+    expect(config.videoModels.get('vid-2.0')).toEqual({
+      ...server,
+      ...{ model: 'nvidia/Cosmos3-Nano', tailSeconds: 2, contextFrames: 5, audio: true },
+      fields: { extra_params: '{"condition_video_keep":"last"}' },
+    });
+    expect(config.videoModels.get('stills')).toEqual({
+      ...server,
+      ...{ model: 'wan', tailSeconds: 0, contextFrames: 1, audio: false, fields: {} },
+    });
+    expect(() => load(`[models."vid-2.5"]\nkind = "continuation"\nfps = 24`)).toThrow(
+      /models\."vid-2.5"\.fps/,
+    );
+  });
+
+  test('maps models that embed', () => {
+    const config = load(`
+      [models.vectors]
+      kind = "upstream"
+      task = "embeddings"
+      base_url = "http://127.0.0.1:8000/v1/"
+      model = "bge"
+      [models.all-minilm-l6-v2]
+      kind = "upstream"
+      base_url = "http://127.0.0.1:8000/v1"
+      model = "minilm"
+    `);
+    const server = { kind: 'upstream', baseUrl: 'http://127.0.0.1:8000/v1', apiKey: undefined };
+    expect([...config.embedModels]).toEqual([
+      ['all-minilm-l6-v2', { ...server, model: 'minilm' }],
+      ['vectors', { ...server, model: 'bge' }],
+    ]);
+    expect(() => load(`[models.own]\nkind = "minilm"\nvoice = "x"`)).toThrow(/models\."own"\.voice/);
+  });
+
+  test('maps models that write', () => {
+    const config = load(`
+      [models.own]
+      kind = "llama"
+      weights = "/srv/own.gguf"
+      slots = 2
+      context_tokens = 8192
+      [models.smollm2-135m-instruct]
+      kind = "upstream"
+      base_url = "https://llm.example/v1"
+      model = "large"
+      [models.other]
+      kind = "upstream"
+      task = "chat"
+      base_url = "https://llm.example/v1"
+      model = "small"
+      context_tokens = 32768
+    `);
+    expect([...config.ttsModels.keys(), ...config.sttModels.keys()]).toEqual(['svc-tts', 'svc-stt']);
+    expect([...config.textModels.keys()]).toEqual(['smollm2-135m-instruct', 'own', 'other']);
+    expect(config.textModels.get('own')).toEqual({
+      kind: 'llama',
+      weights: '/srv/own.gguf',
+      slots: 2,
+      contextTokens: 8192,
+    });
+    expect(config.textModels.get('smollm2-135m-instruct')).toMatchObject({
+      ...{ kind: 'upstream', model: 'large' },
+      contextTokens: undefined,
+    });
+    expect(config.textModels.get('other')).toMatchObject({
+      ...{ kind: 'upstream', model: 'small' },
+      contextTokens: 32_768,
+    });
+    for (const wrong of ['weights = "folder/own.gguf"', 'slots = 0', 'context_tokens = 12', 'voice = "x"']) {
+      expect(() => load(`[models.own]\nkind = "llama"\n${wrong}`)).toThrow(/models\."own"/);
+    }
+  });
+
+  test('sets rate limits', () => {
+    const { rateLimits } = load(`
+      [rate_limits]
+      requests_per_minute_per_key = 600
+      concurrent_calls_per_organization = 20
+    `);
+    expect(rateLimits).toEqual({
+      requestsPerMinute: { key: 600, organization: undefined },
+      concurrentCalls: { key: undefined, organization: 20 },
+    });
+  });
+
+  test('sets what is asked of who sends requests', () => {
+    expect(load('').http).toEqual({
+      allowedOrigins: undefined,
+      securityContact: undefined,
+      strictTransportSeconds: 0,
+      invalidKeysPerMinute: 600,
+      trustedProxies: [],
+    });
+    const { http } = load(`
+      [http]
+      allowed_origins = ["https://voice.example", "http://[::1]:5173", "capacitor://localhost"]
+      security_contact = "mailto:security@voice.example"
+      strict_transport_seconds = 31536000
+      invalid_keys_per_minute = 5
+      trusted_proxies = ["10.0.0.0/8", "2001:db8::1"]
+    `);
+    expect(http).toMatchObject({ strictTransportSeconds: 31_536_000, invalidKeysPerMinute: 5 });
+    expect(http.allowedOrigins).toHaveLength(3);
+    expect(http.securityContact).toBe('mailto:security@voice.example');
+    expect(http.trustedProxies.map(([start, bits]) => `${start}/${bits}`)).toEqual([
+      '10.0.0.0/8',
+      '2001:db8::1/128',
+    ]);
+    for (const wrong of [
+      ...['*', 'null', '', 'voice.example', 'https://', 'file://', 'https://voice.example/'],
+      ...['https://Voice.example', 'https://voice.example:443', 'http://voice.example:80'],
+      ...['https://*.voice.example', 'https://me@voice.example', 'https://voice.example:99999'],
+      ...['https://vöice.example', 'http://[0:0:0:0:0:0:0:1]', 'https://voice.example?', 'https://a b'],
+    ]) {
+      expect(() => load(`[http]\nallowed_origins = ["https://a.example", "${wrong}"]`)).toThrow(
+        "'http.allowed_origins.1' must be an origin as browsers send it",
+      );
+    }
+    for (const wrong of ['', 'security@voice.example', 'http://voice.example', 'mailto:a@b\\nExpires: x']) {
+      expect(() => load(`[http]\nsecurity_contact = "${wrong}"`)).toThrow("'http.security_contact' must be");
+    }
+    expect(() => load('[http]\ntrusted_proxies = ["10.0.0.1", "proxy"]')).toThrow(
+      `'http.trusted_proxies.1' must be an address or a range such as "10.0.0.0/8"`,
+    );
+  });
+
+  test('sets inference and limits', () => {
+    const config = load(`
+      [inference]
+      workers = 3
+      threads = 5
+      queue_limit = 7
+      [limits]
+      max_request_bytes = 2048
+      speech_max_characters = 100
+      transcription_max_bytes = 4096
+      transcription_max_seconds = 60
+      transcription_requests_per_organization = 2
+      text_requests_per_organization = 6
+      uploads_per_organization = 4
+      stored_bytes_per_organization = 1000
+      batches_per_organization = 5
+      realtime_connections_per_organization = 3
+      partner_calls_per_organization = 8
+      voice_clip_max_bytes = 8192
+      voices_per_organization = 7
+      video_requests_per_organization = 3
+      videos_per_organization = 9
+      stored_video_bytes_per_organization = 2000
+      [partner]
+      silence_ms = 400
+      partial_ms = 0
+      [voices]
+      fit_seconds = 0
+      [video]
+      jobs_at_once = 2
+      [batch]
+      lines_at_once = 9
+      batches_at_once = 2
+    `);
+    expect(config.partner).toEqual({ silenceMs: 400, partialMs: 0 });
+    expect(config.voices).toEqual({ fitSeconds: 0 });
+    expect(config.video).toEqual({ jobsAtOnce: 2 });
+    expect(config.batch).toEqual({ linesAtOnce: 9, batchesAtOnce: 2 });
+    expect(config.inference).toMatchObject({ provider: 'cpu', workers: 3, threads: 5, queueLimit: 7 });
+    expect(config.limits).toEqual({
+      requestBytes: 2048,
+      speechCharacters: 100,
+      speechRequestsPerOrganization: 4,
+      transcriptionBytes: 4096,
+      transcriptionSeconds: 60,
+      transcriptionRequestsPerOrganization: 2,
+      textRequestsPerOrganization: 6,
+      uploadsPerOrganization: 4,
+      storedBytesPerOrganization: 1000,
+      batchesPerOrganization: 5,
+      realtimeConnectionsPerOrganization: 3,
+      partnerCallsPerOrganization: 8,
+      voiceClipBytes: 8192,
+      voicesPerOrganization: 7,
+      videoRequestsPerOrganization: 3,
+      videosPerOrganization: 9,
+      storedVideoBytesPerOrganization: 2000,
+    });
+  });
+
+  test('names who runs the service', () => {
+    expect(load('').operators).toEqual(['default']);
+    expect(load('operators = ["house", "night.shift"]').operators).toEqual(['house', 'night.shift']);
+    expect(load('operators = []').operators).toEqual([]);
+  });
+
+  test('sets prices, exactly', () => {
+    expect(load('').prices).toEqual([]);
+    const { prices } = load(`
+      [[prices]]
+      endpoint = "/v1/audio/speech"
+      model = "svc-tts"
+      request = 2
+      character = 0.1
+      [[prices]]
+      endpoint = "/v1/audio/transcriptions"
+      model = "svc-stt"
+      input_token = 0.00000015
+      output_token = 6e-7
+      audio_second = 0.000_000_000_001
+    `);
+    const none = { request: 0n, inputToken: 0n, outputToken: 0n, character: 0n, audioSecond: 0n };
+    expect(prices).toEqual([
+      {
+        ...none,
+        endpoint: '/v1/audio/speech',
+        model: 'svc-tts',
+        request: 2_000_000_000_000n,
+        character: 100_000_000_000n,
+      },
+      {
+        ...none,
+        endpoint: '/v1/audio/transcriptions',
+        model: 'svc-stt',
+        inputToken: 150_000n,
+        outputToken: 600_000n,
+        audioSecond: 1n,
+      },
+    ]);
+  });
+
+  test('sets up programs and the web search', () => {
+    const standard = { atOnce: 2, timeMs: 10_000, heapBytes: 256 * 2 ** 20 };
+    expect(load('')).toMatchObject({ codeInterpreter: standard, webSearch: undefined });
+    const set = '[code_interpreter]\nat_once = 4\ntime_limit_s = 30\nmemory_mb = 512';
+    expect(load(set).codeInterpreter).toEqual({ atOnce: 4, timeMs: 30_000, heapBytes: 2 ** 29 });
+    const searching = '[web_search]\nurl = "http://searxng:8080/"';
+    expect(load(searching).webSearch).toEqual({
+      url: 'http://searxng:8080',
+      apiKey: undefined,
+      timeoutMs: 10_000,
+      maxResults: 10,
+    });
+    const more = `${searching}\napi_key_env = "SEARCH_KEY"\ntimeout_s = 3\nmax_results = 4`;
+    const { webSearch } = loadConfig({ CONFIG: file(more), SEARCH_KEY: 's3cret' });
+    expect(webSearch).toMatchObject({ timeoutMs: 3000, maxResults: 4 });
+    expect(webSearch?.apiKey?.reveal()).toBe('s3cret');
+  });
+
+  test.each([
+    ['[code_interpreter]\nat_once = 0', "'code_interpreter.at_once' must be an integer from 1 to 64"],
+    ['[code_interpreter]\ntime = 1', 'allowed here: at_once, time_limit_s, memory_mb'],
+    ['[web_search]\nmax_results = 3', "'web_search.url' is required"],
+    ['[web_search]\nurl = "searxng:8080"', "'web_search.url' must be a string of the form ^https?://"],
+    ['[web_search]\nurl = "http://h/?q=1"', "'web_search.url' must be an address without query"],
+    ['[web_search]\nurl = "http://"', "'web_search.url' must be"],
+    [
+      '[web_search]\nurl = "http://h"\napi_key_env = "NO_SUCH"',
+      "'web_search.api_key_env' names the environment variable NO_SUCH, which is not set",
+    ],
+  ])('%j is refused: %s', (toml, words) => {
+    expect(refusal({ CONFIG: file(toml) })).toContain(words);
+  });
+
+  const price = '[[prices]]\nendpoint = "/v1/audio/speech"\nmodel = "svc-tts"\n';
+  test.each([
+    ['[[prices]]\nmodel = "svc-tts"', "'prices.0.endpoint' is required"],
+    ['[[prices]]\nendpoint = "/v1/audio/speech"', "'prices.0.model' is required"],
+    [`${price}[[prices]]\nendpoint = "/v1/speech"\nmodel = "m"`, `'prices.1.endpoint' must be one of`],
+    [
+      `${price}token = 1`,
+      "'prices.0.token' is not known; allowed here: endpoint, model, request, input_token",
+    ],
+    [`${price}request = -1`, "'prices.0.request' must be a number from 0 to 1000000"],
+    [`${price}request = "1"`, "'prices.0.request' must be a number"],
+    [`${price}request = inf`, "'prices.0.request' must be a number"],
+    [`${price}character = 1e-13`, "'prices.0.character' must have at most 12 decimal places"],
+    [`${price}${price}`, "'prices.1' is the second price of '/v1/audio/speech' with 'svc-tts'"],
+    [price.replace('svc-tts', 'svc-tss'), "'prices.0.model' names no model; there are svc-tts, svc-stt"],
+    ['prices = 3', "'prices' must be a list"],
+  ])('%j is refused: %s', (toml, words) => {
+    expect(refusal({ CONFIG: file(toml) })).toContain(words);
+  });
+
+  test.each([
+    ['model = 1', "'model' is not known; allowed here: models, inference"],
+    [
+      '[limits]\nspeech = 1',
+      "'limits.speech' is not known; allowed here: max_request_bytes, speech_max_characters",
+    ],
+    [
+      '[limits]\nspeech_max_characters = 5001',
+      "'limits.speech_max_characters' must be an integer from 1 to 5000",
+    ],
+    ['[limits]\nspeech_max_characters = "5"', "'limits.speech_max_characters' must be an integer"],
+    ['[limits]\nmax_request_bytes = 1.5', "'limits.max_request_bytes' must be an integer"],
+    ['[partner]\nsilence_ms = 99', "'partner.silence_ms' must be an integer from 100 to 2000"],
+    ['[partner]\npartial_ms = -1', "'partner.partial_ms' must be an integer from 0 to 10000"],
+    ['[voices]\nfit_seconds = 3601', "'voices.fit_seconds' must be an integer from 0 to 3600"],
+    ['[video]\njobs_at_once = 0', "'video.jobs_at_once' must be an integer from 1 to 64"],
+    ['[inference]\nworkers = 0', "'inference.workers' must be an integer from 1 to 64"],
+    ['inference = 3', "'inference' must be an object"],
+    ['models = []', "'models' must be an object"],
+    [
+      '[models.x]\nkind = "cocoro"',
+      `'models."x".kind' must be one of "kokoro", "piper", "whisper", "llama", "minilm", "continuation", "upstream"`,
+    ],
+    ['[models.x]\nvoice = "a"', `'models."x".kind' is required`],
+    ['[models]\nx = 1', `'models."x"' must be an object`],
+    [
+      '[models.x]\nkind = "kokoro"\nbase_url = "y"',
+      `'models."x".base_url' is not known; allowed here: kind, voice, required`,
+    ],
+    ['[models.x]\nkind = "kokoro"\nvoice = 3', `'models."x".voice' must be a string`],
+    ['[models.x]\nkind = "kokoro"\nvoice = ""', `'models."x".voice' must be a string of 1 to 200 characters`],
+    ['[models.x]\nkind = "upstream"\nmodel = "m"', `'models."x".base_url' is required`],
+    [
+      '[models.x]\nkind = "upstream"\nmodel = "m"\nbase_url = "ftp://x"',
+      `'models."x".base_url' must be a string of the form ^https?://`,
+    ],
+    [
+      '[models.x]\nkind = "whisper"\nweights = "../base"',
+      `'models."x".weights' must be the name of weights or the absolute path of a folder`,
+    ],
+    [
+      '[models.x]\nkind = "whisper"\nvoice = "a"',
+      `'models."x".voice' is not known; allowed here: kind, weights, required`,
+    ],
+    [
+      '[models.x]\nkind = "piper"\ntask = "speech"',
+      `'models."x".task' is not known; allowed here: kind, voice, required`,
+    ],
+    [
+      '[models.x]\nkind = "upstream"\nmodel = "m"\nbase_url = "http://h"\ntask = "song"',
+      `'models."x".task' must be one of "speech", "transcription"`,
+    ],
+    [
+      '[models.svc-stt]\nkind = "upstream"\nmodel = "m"\nbase_url = "http://h"\nvoice = "anna"',
+      `'models."svc-stt".voice' is not known; allowed here: kind, task, base_url, api_key_env, model, required`,
+    ],
+    [
+      '[models.x]\nkind = "upstream"\nmodel = "m"\nbase_url = "http://h"\nvoices = "all"',
+      `'models."x".voices' must be one of "register", "inline", "none"`,
+    ],
+    ['[models.x]\nkind = "kokoro"\nvoices = "inline"', `'models."x".voices' is not known`],
+    [
+      '[models.svc-stt]\nkind = "upstream"\nmodel = "m"\nbase_url = "http://h"\ncontext_tokens = 4096',
+      `'models."svc-stt".context_tokens' is not known`,
+    ],
+    [
+      '[limits]\ntranscription_max_seconds = 0',
+      "'limits.transcription_max_seconds' must be an integer from 1 to 86400",
+    ],
+    ['[models."a b"]\nkind = "kokoro"', 'a model id must be 1 to 64 of'],
+    ['operators = ["hunter2, x"]', "'operators.0'"],
+    [
+      '[http]\nwrong_keys_per_minute = 5',
+      "'http.wrong_keys_per_minute' has been renamed to 'http.invalid_keys_per_minute'.",
+    ],
+    ['[models.x\nkind = "hunter2"', 'line 1'],
+    ['api_key = "hunter2', 'is not readable TOML'],
+  ])('%j is refused: %s', (toml, words) => {
+    const message = refusal({ CONFIG: file(toml) });
+    expect(message).toContain(words);
+    expect(message).toContain('.toml');
+    expect(message).not.toContain('hunter2');
+  });
+
+  test('a key variable that is not set is named', () => {
+    const toml =
+      '[models.x]\nkind = "upstream"\nmodel = "m"\nbase_url = "http://h/v1"\napi_key_env = "NO_SUCH"';
+    expect(refusal({ CONFIG: file(toml) })).toContain('NO_SUCH, which is not set');
+  });
+
+  test('secrets cannot be printed by accident', () => {
+    const toml = '[models.x]\nkind = "upstream"\nmodel = "m"\nbase_url = "http://h/v1"\napi_key_env = "K"';
+    const config = loadConfig({ CONFIG: file(toml), K: 'hunter2', API_KEYS: 'hunter2:org' });
+    const model = config.ttsModels.get('x');
+    for (const text of [
+      JSON.stringify([model, config]),
+      inspect(config, { depth: 9 }),
+      inspect(model),
+      `${model?.kind === 'upstream' && model.apiKey}`,
+    ]) {
+      expect(text).not.toContain('hunter2');
+    }
+  });
+});

@@ -1,0 +1,641 @@
+import { availableParallelism, homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { LimitSettings } from '../contract/accounts/limits.ts';
+import type { Price } from '../contract/accounts/prices.ts';
+import { Secret } from '../contract/core/secret.ts';
+import type {
+  BlobSettings,
+  CodeInterpreterSettings,
+  DatabaseSettings,
+  EmbedModels,
+  InferenceSettings,
+  OrtProvider,
+  SttModels,
+  TextModels,
+  TracingSettings,
+  TtsModels,
+  VideoModels,
+  WebSearchSettings,
+} from '../contract/core/settings.ts';
+import { hashApiKey, MOST_KEY_CHARACTERS, SAFE_KEY_CHARACTERS } from '../kit/keys/api-key.ts';
+import { type NetworkRange, parseRange } from '../kit/validation/network-address.ts';
+import { PostgresUrlError, parsePostgresUrl } from '../kit/validation/postgres-url.ts';
+import {
+  ConfigError,
+  type ConfigFileContent,
+  parseModels,
+  parsePrices,
+  parseTools,
+  readConfigFile,
+} from './file.ts';
+
+export { ConfigError } from './file.ts';
+
+/** A key of `API_KEYS`. Only its hash is kept. */
+export interface FixedKey {
+  readonly keyHash: string;
+  readonly organization: string;
+  /** Whether it has fewer than {@link SAFE_KEY_CHARACTERS} characters. */
+  readonly isShort: boolean;
+}
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent';
+
+/** Everything that can be set, frozen at start. */
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  /** Port of its own for `/metrics`; undefined leaves it on the main port. */
+  readonly metricsPort: number | undefined;
+  /** A second listener, that speaks TLS; undefined is none. */
+  readonly tls: TlsSettings | undefined;
+  readonly http: HttpSettings;
+  /** Time after SIGTERM in which `/readyz` is 503 and requests are still accepted. */
+  readonly shutdownDrainMs: number;
+  /** Time that running work has after that. */
+  readonly shutdownGraceMs: number;
+  readonly logLevel: LogLevel;
+  /** Whether npm or npx started this process: it names itself to whatever it runs. */
+  readonly startedByNpm: boolean;
+  readonly apiKeys: readonly FixedKey[];
+  /** Organizations whose admins may switch plugins of the whole service. */
+  readonly operators: readonly string[];
+  readonly dataDir: string;
+  /** Where keys, usage, credits, responses, batches, voices and videos are kept. */
+  readonly database: DatabaseSettings;
+  /** Where the bytes of files are kept. */
+  readonly blobs: BlobSettings;
+  readonly modelsDir: string;
+  /** Names of the plugins to load; undefined means all. */
+  readonly plugins: readonly string[] | undefined;
+  /** Ids of all models, in the order of CONFIG. */
+  readonly modelIds: readonly string[];
+  /** Ids of models with `required = true`: `/readyz` is 503 while one of them is unavailable. */
+  readonly requiredModels: ReadonlySet<string>;
+  readonly ttsModels: TtsModels;
+  readonly sttModels: SttModels;
+  readonly textModels: TextModels;
+  readonly embedModels: EmbedModels;
+  readonly videoModels: VideoModels;
+  readonly inference: InferenceSettings;
+  /** What calls cost; those without a price are free. */
+  readonly prices: readonly Price[];
+  /** How programs of models run. */
+  readonly codeInterpreter: CodeInterpreterSettings;
+  /** Undefined is none. */
+  readonly webSearch: WebSearchSettings | undefined;
+  readonly partner: PartnerSettings;
+  readonly voices: VoiceSettings;
+  readonly video: VideoSettings;
+  readonly batch: BatchSettings;
+  readonly limits: Limits;
+  readonly rateLimits: LimitSettings;
+  /** What machines share; undefined on one alone. */
+  readonly redisUrl: Secret | undefined;
+  /** False where jobs are made and worked on elsewhere. */
+  readonly runsJobs: boolean;
+  /** Undefined traces nothing. */
+  readonly tracing: TracingSettings | undefined;
+}
+
+export interface TlsSettings {
+  readonly port: number;
+  /** Paths of PEM files. */
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+/** What is asked of who sends requests. */
+export interface HttpSettings {
+  /** Origins of the pages that may call, beside the service's own; undefined is any. */
+  readonly allowedOrigins: readonly string[] | undefined;
+  /** Whom to tell of a weakness: a URI for /.well-known/security.txt; undefined is nobody. */
+  readonly securityContact: string | undefined;
+  /** For how long browsers are told to come by TLS alone; 0 tells nothing. */
+  readonly strictTransportSeconds: number;
+  /** Invalid keys per minute from one address that get 401; further ones get 429. */
+  readonly invalidKeysPerMinute: number;
+  /** Proxies whose `x-forwarded-for` is believed. */
+  readonly trustedProxies: readonly NetworkRange[];
+}
+
+/** How stored voices are made. */
+export interface VoiceSettings {
+  /** Work, in seconds, that makes a voice better after it was stored; 0 is none. */
+  readonly fitSeconds: number;
+}
+
+/** How much of this machine videos may take. */
+export interface VideoSettings {
+  /** Videos that are made at once. */
+  readonly jobsAtOnce: number;
+}
+
+/** How calls of the partner platform are heard. */
+export interface PartnerSettings {
+  /** Silence that ends a customer's turn. */
+  readonly silenceMs: number;
+  /** New audio after which an open turn is transcribed again, for a partial; 0 is never. */
+  readonly partialMs: number;
+}
+
+/** How much of this machine batches may take. */
+export interface BatchSettings {
+  /** Lines of all batches that may run at once; how many do is found out by trying. */
+  readonly linesAtOnce: number;
+  /** Batches that run at once; others wait for their turn. */
+  readonly batchesAtOnce: number;
+}
+
+export interface Limits {
+  /** Largest request body, in bytes. */
+  readonly requestBytes: number;
+  /** Most code points of a speech `input`; at most what the spec allows (8: 5000). */
+  readonly speechCharacters: number;
+  /** Speech requests of one organization that may be open at once. */
+  readonly speechRequestsPerOrganization: number;
+  /** Largest file to transcribe, in bytes. */
+  readonly transcriptionBytes: number;
+  /** Longest audio to transcribe, in seconds. */
+  readonly transcriptionSeconds: number;
+  /** Transcriptions and translations of one organization that may be open at once. */
+  readonly transcriptionRequestsPerOrganization: number;
+  /** Requests of one organization to each of chat, embeddings and responses that may be open at once. */
+  readonly textRequestsPerOrganization: number;
+  /** Uploads of one organization that may be open at once. */
+  readonly uploadsPerOrganization: number;
+  /** Bytes of one organization's files together. */
+  readonly storedBytesPerOrganization: number;
+  /** Batches of one organization that may not have ended. */
+  readonly batchesPerOrganization: number;
+  /** WebSockets of realtime of one organization that may be open at once. */
+  readonly realtimeConnectionsPerOrganization: number;
+  /** Calls of the partner platform of one organization that may be open at once. */
+  readonly partnerCallsPerOrganization: number;
+  /** Largest clip of a voice, as it is uploaded. */
+  readonly voiceClipBytes: number;
+  /** Stored voices of one organization. */
+  readonly voicesPerOrganization: number;
+  /** Requests of one organization that may bring clips of videos at once. */
+  readonly videoRequestsPerOrganization: number;
+  /** Videos of one organization that may not have ended. */
+  readonly videosPerOrganization: number;
+  /** Bytes of one organization's videos together. */
+  readonly storedVideoBytesPerOrganization: number;
+}
+
+/** One line of the README's table; `fallback` is how the table shows the default. */
+export interface EnvironmentVariable {
+  readonly name: string;
+  readonly fallback: string;
+  readonly meaning: string;
+}
+
+/** Every environment variable that the service reads. */
+export const ENVIRONMENT = [
+  { name: 'HOST', fallback: '127.0.0.1', meaning: 'address to listen on; the container images set 0.0.0.0' },
+  { name: 'PORT', fallback: '8080', meaning: 'port to listen on; 0 takes a free one' },
+  {
+    name: 'API_KEYS',
+    fallback: '–',
+    meaning:
+      '`key:org,key2:org2`, fixed keys; with none here and none stored, the first start makes one and prints it once',
+  },
+  { name: 'DATA_DIR', fallback: './data', meaning: 'everything the service stores on disk' },
+  {
+    name: 'MODELS_DIR',
+    fallback: '`voice-service/models` in the user’s cache folder',
+    meaning: 'model files, shared by checkouts',
+  },
+  { name: 'PLUGINS', fallback: 'all', meaning: 'comma list of the plugins to load' },
+  {
+    name: 'DATABASE_URL',
+    fallback: 'SQLite under DATA_DIR',
+    meaning:
+      '`postgres://user:password@host:5432/database`: keys, usage, credits, responses, batches, voices and videos of several machines',
+  },
+  {
+    name: 'REDIS_URL',
+    fallback: '–',
+    meaning:
+      '`redis://…`: rate limits are counted and jobs (batches, voices, videos) are handed out there, for all machines together',
+  },
+  {
+    name: 'RUN_JOBS',
+    fallback: 'on',
+    meaning: '`off` leaves jobs to the other machines that share DATABASE_URL with this one',
+  },
+  {
+    name: 'S3_ENDPOINT',
+    fallback: '–',
+    meaning:
+      '`https://host` of a server that speaks S3: with the next four, files of batches, clips of voices and videos lie there, for all machines, instead of under DATA_DIR',
+  },
+  { name: 'S3_BUCKET', fallback: '–', meaning: 'a bucket of its own, which exists' },
+  { name: 'S3_REGION', fallback: 'us-east-1', meaning: 'region that requests are signed for' },
+  {
+    name: 'S3_ACCESS_KEY_ID',
+    fallback: '–',
+    meaning: 'key that may list, read, write and delete in the bucket',
+  },
+  { name: 'S3_SECRET_ACCESS_KEY', fallback: '–', meaning: 'its secret' },
+  { name: 'ORT_PROVIDER', fallback: 'cpu', meaning: '`cpu` or `cuda`: where embedded models run' },
+  {
+    name: 'CONFIG',
+    fallback: './service.toml if it exists',
+    meaning: 'file with models, inference, limits and prices',
+  },
+  {
+    name: 'METRICS_PORT',
+    fallback: 'the main port',
+    meaning: 'port of its own for /metrics, on the same HOST',
+  },
+  {
+    name: 'TLS_CERT_FILE',
+    fallback: '–',
+    meaning:
+      'certificate chain as PEM; with TLS_KEY_FILE the service also listens with TLS, on the same HOST',
+  },
+  { name: 'TLS_KEY_FILE', fallback: '–', meaning: 'its private key as PEM' },
+  { name: 'TLS_PORT', fallback: '8443', meaning: 'port of the TLS listener; 0 takes a free one' },
+  {
+    name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    fallback: '–',
+    meaning:
+      '`http://host:4318` of an OpenTelemetry collector: traces are sent there, as OTLP over HTTP; without it none are made',
+  },
+  {
+    name: 'OTEL_EXPORTER_OTLP_HEADERS',
+    fallback: '–',
+    meaning: '`name=value,name2=value2` that are sent along, percent-encoded',
+  },
+  { name: 'OTEL_SERVICE_NAME', fallback: 'voice-service', meaning: 'name of this service in traces' },
+  { name: 'OTEL_TRACES_SAMPLER_ARG', fallback: '1', meaning: 'share of traces that are kept, 0 to 1' },
+  {
+    name: 'SHUTDOWN_DRAIN_MS',
+    fallback: '0',
+    meaning: 'time after SIGTERM in which `/readyz` is 503 but requests are still accepted',
+  },
+  { name: 'SHUTDOWN_GRACE_MS', fallback: '30000', meaning: 'time for running requests to finish after that' },
+  { name: 'LOG_LEVEL', fallback: 'info', meaning: 'debug, info, warn, error or silent' },
+] as const satisfies readonly EnvironmentVariable[];
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads the environment and the file that `CONFIG` names.
+ * @throws ConfigError for anything unknown, of the wrong type or out of range. Values are never in the
+ *   message, because they may be keys.
+ */
+export function loadConfig(environment: Environment = process.env): Config {
+  const env = new EnvironmentReader(environment);
+  const file = readConfigFile(env.text('CONFIG'));
+  const cores = availableParallelism();
+  const queueLimit = file.inference?.queue_limit ?? 256;
+  const workers = file.inference?.workers ?? Math.max(1, Math.floor(cores / 4));
+  const dataDir = resolve(env.text('DATA_DIR') ?? 'data');
+  const {
+    ids: modelIds,
+    required: requiredModels,
+    tts: ttsModels,
+    stt: sttModels,
+    text: textModels,
+    embed: embedModels,
+    video: videoModels,
+  } = parseModels(file, (name) => env.text(name));
+  // Half of the places, so that one customer cannot shut out the others.
+  const placesOfOne = Math.ceil(queueLimit / 2);
+  return Object.freeze({
+    host: env.text('HOST') ?? '127.0.0.1',
+    port: env.integer('PORT', 0, 65_535) ?? 8080,
+    metricsPort: env.integer('METRICS_PORT', 0, 65_535),
+    tls: tlsSettings(env),
+    http: httpSettings(file),
+    rateLimits: rateLimits(file),
+    redisUrl: redisUrl(env),
+    runsJobs: runsJobs(env),
+    tracing: tracingSettings(env),
+    shutdownDrainMs: env.integer('SHUTDOWN_DRAIN_MS', 0, 3_600_000) ?? 0,
+    shutdownGraceMs: env.integer('SHUTDOWN_GRACE_MS', 0, 3_600_000) ?? 30_000,
+    logLevel: env.choice<LogLevel>('LOG_LEVEL', ['debug', 'info', 'warn', 'error', 'silent']) ?? 'info',
+    startedByNpm: /np[mx]-cli\.js$/.test(env.text('npm_execpath') ?? ''),
+    apiKeys: parseApiKeys(env.text('API_KEYS')),
+    operators: Object.freeze(file.operators ?? ['default']),
+    dataDir,
+    database: databaseSettings(env, dataDir),
+    blobs: blobSettings(env, dataDir),
+    modelsDir: resolve(env.text('MODELS_DIR') ?? join(userCache(env), 'voice-service', 'models')),
+    plugins: parsePlugins(env.text('PLUGINS')),
+    modelIds,
+    requiredModels,
+    ttsModels,
+    sttModels,
+    textModels,
+    embedModels,
+    videoModels,
+    inference: Object.freeze({
+      provider: env.choice<OrtProvider>('ORT_PROVIDER', ['cpu', 'cuda']) ?? 'cpu',
+      workers,
+      threads: file.inference?.threads ?? Math.min(4, Math.max(1, Math.floor(cores / workers))),
+      queueLimit,
+      environment: Object.freeze(libraryEnvironment(environment)),
+    }),
+    prices: parsePrices(file, modelIds),
+    ...parseTools(file, (name) => env.text(name)),
+    partner: Object.freeze({
+      silenceMs: file.partner?.silence_ms ?? 350,
+      partialMs: file.partner?.partial_ms ?? 700,
+    }),
+    voices: Object.freeze({ fitSeconds: file.voices?.fit_seconds ?? 20 }),
+    video: Object.freeze({ jobsAtOnce: file.video?.jobs_at_once ?? 1 }),
+    batch: Object.freeze({
+      linesAtOnce: file.batch?.lines_at_once ?? 64,
+      batchesAtOnce: file.batch?.batches_at_once ?? 8,
+    }),
+    limits: Object.freeze({
+      requestBytes: file.limits?.max_request_bytes ?? 8 * 1024 * 1024,
+      speechCharacters: file.limits?.speech_max_characters ?? 5000,
+      speechRequestsPerOrganization: file.limits?.speech_requests_per_organization ?? placesOfOne,
+      transcriptionBytes: file.limits?.transcription_max_bytes ?? 25 * 1024 * 1024,
+      transcriptionSeconds: file.limits?.transcription_max_seconds ?? 7200,
+      transcriptionRequestsPerOrganization:
+        file.limits?.transcription_requests_per_organization ?? placesOfOne,
+      textRequestsPerOrganization: file.limits?.text_requests_per_organization ?? placesOfOne,
+      uploadsPerOrganization: file.limits?.uploads_per_organization ?? 32,
+      storedBytesPerOrganization: file.limits?.stored_bytes_per_organization ?? 10 * 1024 ** 3,
+      batchesPerOrganization: file.limits?.batches_per_organization ?? 100,
+      realtimeConnectionsPerOrganization: file.limits?.realtime_connections_per_organization ?? 10_000,
+      partnerCallsPerOrganization: file.limits?.partner_calls_per_organization ?? 1000,
+      voiceClipBytes: file.limits?.voice_clip_max_bytes ?? 20 * 1024 * 1024,
+      voicesPerOrganization: file.limits?.voices_per_organization ?? 100,
+      videoRequestsPerOrganization: file.limits?.video_requests_per_organization ?? 16,
+      videosPerOrganization: file.limits?.videos_per_organization ?? 100,
+      storedVideoBytesPerOrganization: file.limits?.stored_video_bytes_per_organization ?? 10 * 1024 ** 3,
+    }),
+  });
+}
+
+/** Typed access to environment variables; an empty one counts as not set. */
+class EnvironmentReader {
+  readonly #environment: Environment;
+
+  constructor(environment: Environment) {
+    this.#environment = environment;
+  }
+
+  text(variable: string): string | undefined {
+    return this.#environment[variable]?.trim() || undefined;
+  }
+
+  integer(variable: string, minimum: number, maximum: number): number | undefined {
+    const text = this.text(variable);
+    if (text === undefined) return undefined;
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= minimum && value <= maximum) return value;
+    throw new ConfigError(
+      `Environment variable ${variable} must be an integer from ${minimum} to ${maximum}.`,
+    );
+  }
+
+  /** A number from 0 to 1. */
+  share(variable: string): number | undefined {
+    const text = this.text(variable);
+    if (text === undefined) return undefined;
+    const value = /^[01]?(\.\d{1,15})?$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= 0 && value <= 1) return value;
+    throw new ConfigError(`Environment variable ${variable} must be a number from 0 to 1.`);
+  }
+
+  choice<T extends string>(variable: string, values: readonly T[]): T | undefined {
+    const text = this.text(variable);
+    if (text === undefined) return undefined;
+    const value = values.find((candidate) => candidate === text);
+    if (value !== undefined) return value;
+    throw new ConfigError(`Environment variable ${variable} must be one of ${values.join(', ')}.`);
+  }
+}
+
+/** Both files or none: one alone is a mistake that would leave a client without its wss. */
+function tlsSettings(env: EnvironmentReader): TlsSettings | undefined {
+  const certFile = env.text('TLS_CERT_FILE');
+  const keyFile = env.text('TLS_KEY_FILE');
+  const port = env.integer('TLS_PORT', 0, 65_535);
+  if (certFile !== undefined && keyFile !== undefined) {
+    return Object.freeze({ port: port ?? 8443, certFile: resolve(certFile), keyFile: resolve(keyFile) });
+  }
+  const given = Object.entries({ TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, TLS_PORT: port })
+    .filter(([, value]) => value !== undefined)
+    .map(([name]) => name);
+  if (given.length === 0) return undefined;
+  throw new ConfigError(
+    `Environment variable ${given.join(' and ')} is set, but TLS needs both TLS_CERT_FILE and TLS_KEY_FILE.`,
+  );
+}
+
+function tracingSettings(env: EnvironmentReader): TracingSettings | undefined {
+  const endpoint = env.text('OTEL_EXPORTER_OTLP_ENDPOINT');
+  if (endpoint === undefined) return undefined;
+  const { protocol, username, search, hash, href } = URL.parse(endpoint) ?? {};
+  if (!(protocol === 'http:' || protocol === 'https:') || username || search || hash || href === undefined) {
+    throw new ConfigError(
+      'Environment variable OTEL_EXPORTER_OTLP_ENDPOINT must be http://host:port or https://host, and may have a path.',
+    );
+  }
+  return Object.freeze({
+    url: `${href.replace(/\/+$/, '')}/v1/traces`,
+    headers: tracingHeaders(env.text('OTEL_EXPORTER_OTLP_HEADERS')),
+    serviceName: env.text('OTEL_SERVICE_NAME') ?? 'voice-service',
+    ratio: env.share('OTEL_TRACES_SAMPLER_ARG') ?? 1,
+  });
+}
+
+/** @throws ConfigError for what is no list of headers; values may be keys and are not shown. */
+function tracingHeaders(text: string | undefined): ReadonlyMap<string, Secret> {
+  const headers = new Map<string, Secret>();
+  for (const [index, item] of (text?.split(',') ?? []).entries()) {
+    const [, name, value] = /^\s*([\w!#$%&'*+.^`|~-]+)\s*=\s*(.*?)\s*$/.exec(item) ?? [];
+    try {
+      if (name === undefined || value === undefined) throw new URIError();
+      headers.set(name.toLowerCase(), new Secret(decodeURIComponent(value)));
+    } catch {
+      throw new ConfigError(
+        `Environment variable OTEL_EXPORTER_OTLP_HEADERS, entry ${index + 1}: must be name=value, percent-encoded.`,
+      );
+    }
+  }
+  return headers;
+}
+
+function databaseSettings(env: EnvironmentReader, dataDir: string): DatabaseSettings {
+  const url = env.text('DATABASE_URL');
+  if (url === undefined) return Object.freeze({ kind: 'sqlite', path: join(dataDir, 'service.sqlite') });
+  try {
+    return parsePostgresUrl(url);
+  } catch (error) {
+    if (!(error instanceof PostgresUrlError)) throw error;
+    throw new ConfigError(`Environment variable DATABASE_URL ${error.message}.`);
+  }
+}
+
+/** All of a bucket's settings or none: some of them alone would leave files where nobody looks for them. */
+function blobSettings(env: EnvironmentReader, dataDir: string): BlobSettings {
+  const given = {
+    S3_ENDPOINT: env.text('S3_ENDPOINT'),
+    S3_BUCKET: env.text('S3_BUCKET'),
+    S3_ACCESS_KEY_ID: env.text('S3_ACCESS_KEY_ID'),
+    S3_SECRET_ACCESS_KEY: env.text('S3_SECRET_ACCESS_KEY'),
+  };
+  const region = env.text('S3_REGION');
+  const {
+    S3_ENDPOINT: endpoint,
+    S3_BUCKET: bucket,
+    S3_ACCESS_KEY_ID: accessKeyId,
+    S3_SECRET_ACCESS_KEY: secret,
+  } = given;
+  if (endpoint && bucket && accessKeyId && secret) {
+    return Object.freeze({
+      kind: 's3',
+      endpoint: s3Endpoint(endpoint),
+      bucket: s3Bucket(bucket),
+      region: region ?? 'us-east-1',
+      accessKeyId,
+      secretAccessKey: new Secret(secret),
+    });
+  }
+  const missing = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [name] : []));
+  if (missing.length === Object.keys(given).length && region === undefined) {
+    return Object.freeze({ kind: 'disk', folder: join(dataDir, 'blobs') });
+  }
+  throw new ConfigError(`Environment variable ${missing.join(' and ')} is missing: files in S3 need it.`);
+}
+
+/** @throws ConfigError for what is no address of a server. */
+function s3Endpoint(text: string): string {
+  const { protocol, host, pathname, search, username } = URL.parse(text) ?? {};
+  const isPlain = (protocol === 'https:' || protocol === 'http:') && host && pathname === '/' && !search;
+  if (isPlain && !username) return `${protocol}//${host}`;
+  throw new ConfigError('Environment variable S3_ENDPOINT must be https://host or http://host:port.');
+}
+
+/** @throws ConfigError for what cannot be the name of a bucket. */
+function s3Bucket(name: string): string {
+  if (/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(name)) return name;
+  throw new ConfigError(
+    'Environment variable S3_BUCKET must be 3 to 63 of a-z 0-9 . - and begin and end with a letter or a digit.',
+  );
+}
+
+function runsJobs(env: EnvironmentReader): boolean {
+  if (env.choice('RUN_JOBS', ['on', 'off']) !== 'off') return true;
+  if (env.text('DATABASE_URL') !== undefined) return false;
+  throw new ConfigError(
+    'RUN_JOBS=off needs DATABASE_URL: without it there is no other machine that does the jobs.',
+  );
+}
+
+/** @throws ConfigError for what is no address of Redis. */
+function redisUrl(env: EnvironmentReader): Secret | undefined {
+  const url = env.text('REDIS_URL');
+  if (url === undefined) return undefined;
+  const { protocol, hostname } = URL.parse(url) ?? {};
+  if ((protocol === 'redis:' || protocol === 'rediss:') && hostname) return new Secret(url);
+  throw new ConfigError('Environment variable REDIS_URL must be redis://host:port, or rediss:// with TLS.');
+}
+
+/** @throws ConfigError for what is no origin, no address of a person, and no range of addresses. */
+function httpSettings({ http, path }: ConfigFileContent): HttpSettings {
+  const strange = (http?.allowed_origins ?? []).findIndex((text) => !isOrigin(text));
+  if (strange >= 0) {
+    throw new ConfigError(
+      `${path}: 'http.allowed_origins.${strange}' must be an origin as browsers send it, such as "https://app.example" or "http://localhost:5173": in lower case, without a path, a wildcard, a user and the usual port.`,
+    );
+  }
+  const securityContact = http?.security_contact;
+  if (securityContact !== undefined && !CONTACT.test(securityContact)) {
+    throw new ConfigError(
+      `${path}: 'http.security_contact' must be an address such as "mailto:security@company.example", "https://company.example/security" or "tel:+1-201-555-0123".`,
+    );
+  }
+  const trustedProxies = (http?.trusted_proxies ?? []).map((text, index) => {
+    const range = parseRange(text);
+    if (range !== undefined) return range;
+    throw new ConfigError(
+      `${path}: 'http.trusted_proxies.${index}' must be an address or a range such as "10.0.0.0/8".`,
+    );
+  });
+  return Object.freeze({
+    allowedOrigins: http?.allowed_origins,
+    securityContact,
+    strictTransportSeconds: http?.strict_transport_seconds ?? 0,
+    invalidKeysPerMinute: http?.invalid_keys_per_minute ?? 600,
+    trustedProxies: Object.freeze(trustedProxies),
+  });
+}
+
+/** What RFC 9116 (2.5.3) has as a contact, in one line. */
+const CONTACT = /^(mailto:[!-~]+@[!-~]+|https:\/\/[!-~]+|tel:[+\d().-]+)$/;
+
+/** Whether browsers would write an origin so; anything else would never fit. */
+function isOrigin(text: string): boolean {
+  const { protocol, host } = URL.parse(text) ?? {};
+  return Boolean(host) && !text.includes('*') && text === `${protocol}//${host}`;
+}
+
+function rateLimits(file: ConfigFileContent): LimitSettings {
+  const limits = file.rate_limits;
+  return Object.freeze({
+    requestsPerMinute: {
+      key: limits?.requests_per_minute_per_key,
+      organization: limits?.requests_per_minute_per_organization,
+    },
+    concurrentCalls: {
+      key: limits?.concurrent_calls_per_key,
+      organization: limits?.concurrent_calls_per_organization,
+    },
+  });
+}
+
+/** `key:org,key2:org2`. The organization follows the last colon, so keys may hold colons. */
+function parseApiKeys(text: string | undefined): readonly FixedKey[] {
+  const keys = new Map<string, FixedKey>();
+  for (const [index, item] of (text?.split(',') ?? []).entries()) {
+    const match = /^([!-~]+):([A-Za-z0-9._-]{1,64})$/.exec(item.trim());
+    const key = match?.[1];
+    const organization = match?.[2];
+    // Whatever else a header could not carry, or not in the same way from every client.
+    if (key === undefined || organization === undefined || key.length > MOST_KEY_CHARACTERS) {
+      throw new ConfigError(
+        `Environment variable API_KEYS, entry ${index + 1}: must be key:organization, where the key is 1 to ${MOST_KEY_CHARACTERS} printable characters of ASCII without space and comma, and the organization is 1 to 64 of A-Z a-z 0-9 . _ -`,
+      );
+    }
+    const keyHash = hashApiKey(key);
+    if (keys.has(keyHash)) {
+      throw new ConfigError(`Environment variable API_KEYS, entry ${index + 1}: this key is listed twice.`);
+    }
+    keys.set(keyHash, { keyHash, organization, isShort: key.length < SAFE_KEY_CHARACTERS });
+  }
+  return Object.freeze([...keys.values()]);
+}
+
+/** Names are checked against the real plugins by the registry, which knows them. */
+function parsePlugins(text: string | undefined): readonly string[] | undefined {
+  if (text === undefined || text === 'all') return undefined;
+  return text.split(',').map((item) => item.trim());
+}
+
+/** Variables that the runtime, ONNX, CUDA and the C library look at, less those that are called a secret. */
+const FOR_LIBRARIES =
+  /^(PATH|HOME|TMPDIR|TZ|LANG|LC_\w+|LD_LIBRARY_PATH|LD_PRELOAD|DYLD_\w+|XDG_CACHE_HOME|MALLOC_\w+|BUN_\w+|(CUDA|CUDNN|NVIDIA|NV|ORT|OMP|KMP|GOMP|MKL)_\w+)$/;
+const SECRET = /KEY|TOKEN|SECRET|PASS|CREDENTIAL/i;
+
+/** What inference processes may see of the environment: an open list would hand them every key. */
+function libraryEnvironment(environment: Environment): Record<string, string> {
+  const entries = Object.entries(environment).filter(
+    ([name, value]) => value?.trim() && FOR_LIBRARIES.test(name) && !SECRET.test(name),
+  );
+  return Object.fromEntries(entries.map(([name, value = '']) => [name, value]));
+}
+
+function userCache(env: EnvironmentReader): string {
+  return env.text('XDG_CACHE_HOME') ?? join(homedir(), '.cache');
+}

@@ -1,0 +1,548 @@
+/** The TOML file that CONFIG names: its shape, and the models that it maps ids to. Used by src/config/config.ts. */
+
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { parse as parseToml, TomlError, type TomlTable } from 'smol-toml';
+import type { PicoCredits, Price } from '../contract/accounts/prices.ts';
+import { ENDPOINT_LABELS } from '../contract/accounts/usage.ts';
+import { StartError } from '../contract/core/error.ts';
+import { Secret } from '../contract/core/secret.ts';
+import type {
+  CodeInterpreterSettings,
+  ConfiguredModels,
+  EmbedModelSettings,
+  SttModelSettings,
+  TextModelSettings,
+  TtsModelSettings,
+  VideoModelSettings,
+  WebSearchSettings,
+} from '../contract/core/settings.ts';
+import { MAX_RATE_HZ, MIN_RATE_HZ, SPEECH_RATE_HZ } from '../contract/engines/audio.ts';
+import { scaledInteger } from '../kit/validation/decimal.ts';
+import { isRecord } from '../kit/validation/is-record.ts';
+import { oneOf, schemaFault } from '../kit/validation/type-errors.ts';
+
+/** A setting that cannot be used. The message says which, where it stands and what is allowed. */
+export class ConfigError extends StartError {
+  override readonly name = 'ConfigError';
+}
+
+const strict = { additionalProperties: false } as const;
+const name = Type.String({ minLength: 1, maxLength: 200 });
+
+/** A table of `[models]`: the keys of its kind and those of every model. */
+function modelTable<Keys extends TProperties>(keys: Keys) {
+  return Type.Object({ ...keys, required: Type.Optional(Type.Boolean()) }, strict);
+}
+
+const SpeakingModel = modelTable({ kind: oneOf(['kokoro', 'piper']), voice: Type.Optional(name) });
+const WhisperModel = modelTable({
+  kind: oneOf(['whisper']),
+  weights: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
+});
+const contextTokens = Type.Optional(Type.Integer({ minimum: 256, maximum: 1_048_576 }));
+const LlamaModel = modelTable({
+  kind: oneOf(['llama']),
+  weights: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
+  slots: Type.Optional(Type.Integer({ minimum: 1, maximum: 64 })),
+  context_tokens: contextTokens,
+});
+const MinilmModel = modelTable({ kind: oneOf(['minilm']) });
+const ContinuationModel = modelTable({ kind: oneOf(['continuation']) });
+const TASKS = ['speech', 'transcription', 'chat', 'embeddings', 'video'] as const;
+const variableName = Type.Optional(Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$' }));
+const upstreamKeys = {
+  kind: oneOf(['upstream']),
+  task: Type.Optional(oneOf(TASKS)),
+  base_url: Type.String({ pattern: '^https?://.+' }),
+  api_key_env: variableName,
+  model: name,
+};
+const UpstreamPlain = modelTable(upstreamKeys);
+const UpstreamChat = modelTable({ ...upstreamKeys, context_tokens: contextTokens });
+const UpstreamSpeech = modelTable({
+  ...upstreamKeys,
+  voice: Type.Optional(name),
+  voices: Type.Optional(oneOf(['register', 'inline', 'none'])),
+  rate_hz: Type.Optional(Type.Integer({ minimum: MIN_RATE_HZ, maximum: MAX_RATE_HZ })),
+});
+const UpstreamVideo = modelTable({
+  ...upstreamKeys,
+  tail_seconds: Type.Optional(Type.Number({ minimum: 0, maximum: 30 })),
+  context_frames: Type.Optional(Type.Integer({ minimum: 0, maximum: 240 })),
+  audio: Type.Optional(Type.Boolean()),
+  fields: Type.Optional(
+    Type.Record(Type.String({ minLength: 1, maxLength: 64 }), Type.String({ maxLength: 4096 })),
+  ),
+});
+/** What a table of `[models]` may hold, by its kind and task; the guide tells all of it. */
+export const MODEL_TABLES = [
+  SpeakingModel,
+  WhisperModel,
+  LlamaModel,
+  MinilmModel,
+  ContinuationModel,
+  UpstreamSpeech,
+  UpstreamChat,
+  UpstreamVideo,
+] as const;
+type UpstreamKeys = Static<typeof UpstreamSpeech> &
+  Static<typeof UpstreamChat> &
+  Static<typeof UpstreamVideo>;
+
+/** What an upstream may say, by its task. */
+function upstreamSchema(task: unknown) {
+  if (task === 'chat') return UpstreamChat;
+  if (task === 'video') return UpstreamVideo;
+  return task === undefined || task === 'speech' ? UpstreamSpeech : UpstreamPlain;
+}
+
+/** What decides which keys are allowed, so it is looked at first. */
+const ModelKind = Type.Object({
+  kind: oneOf(['kokoro', 'piper', 'whisper', 'llama', 'minilm', 'continuation', 'upstream']),
+  task: Type.Optional(Type.Unknown()),
+});
+
+/** A name of an organization. */
+const ORGANIZATION = '^[A-Za-z0-9._-]{1,64}$';
+
+/** Credits for one unit. */
+const rate = Type.Optional(Type.Number({ minimum: 0, maximum: 1_000_000 }));
+const PriceEntry = Type.Object(
+  {
+    endpoint: oneOf(ENDPOINT_LABELS),
+    model: name,
+    request: rate,
+    input_token: rate,
+    output_token: rate,
+    character: rate,
+    audio_second: rate,
+  },
+  strict,
+);
+
+const RateLimit = Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 }));
+
+/** What the file may hold; the guide tells all of it. */
+export const ConfigFile = Type.Object(
+  {
+    models: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    inference: Type.Optional(
+      Type.Object(
+        {
+          workers: Type.Optional(Type.Integer({ minimum: 1, maximum: 64 })),
+          threads: Type.Optional(Type.Integer({ minimum: 1, maximum: 256 })),
+          queue_limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+        },
+        strict,
+      ),
+    ),
+    http: Type.Optional(
+      Type.Object(
+        {
+          allowed_origins: Type.Optional(Type.Array(Type.String({ maxLength: 300 }), { maxItems: 1000 })),
+          security_contact: Type.Optional(Type.String({ maxLength: 300 })),
+          strict_transport_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 63_072_000 })),
+          invalid_keys_per_minute: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })),
+          trusted_proxies: Type.Optional(Type.Array(Type.String({ maxLength: 100 }), { maxItems: 1000 })),
+        },
+        strict,
+      ),
+    ),
+    rate_limits: Type.Optional(
+      Type.Object(
+        {
+          requests_per_minute_per_key: RateLimit,
+          requests_per_minute_per_organization: RateLimit,
+          concurrent_calls_per_key: RateLimit,
+          concurrent_calls_per_organization: RateLimit,
+        },
+        strict,
+      ),
+    ),
+    limits: Type.Optional(
+      Type.Object(
+        {
+          max_request_bytes: Type.Optional(Type.Integer({ minimum: 1024, maximum: 1_073_741_824 })),
+          speech_max_characters: Type.Optional(Type.Integer({ minimum: 1, maximum: 5000 })),
+          speech_requests_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+          transcription_max_bytes: Type.Optional(Type.Integer({ minimum: 1024, maximum: 1_073_741_824 })),
+          transcription_max_seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400 })),
+          transcription_requests_per_organization: Type.Optional(
+            Type.Integer({ minimum: 1, maximum: 100_000 }),
+          ),
+          text_requests_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+          uploads_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+          stored_bytes_per_organization: Type.Optional(
+            Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+          ),
+          batches_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+          realtime_connections_per_organization: Type.Optional(
+            Type.Integer({ minimum: 1, maximum: 1_000_000 }),
+          ),
+          partner_calls_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+          voice_clip_max_bytes: Type.Optional(Type.Integer({ minimum: 1024, maximum: 1_073_741_824 })),
+          voices_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+          video_requests_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+          videos_per_organization: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+          stored_video_bytes_per_organization: Type.Optional(
+            Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+          ),
+        },
+        strict,
+      ),
+    ),
+    partner: Type.Optional(
+      Type.Object(
+        {
+          silence_ms: Type.Optional(Type.Integer({ minimum: 100, maximum: 2000 })),
+          partial_ms: Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000 })),
+        },
+        strict,
+      ),
+    ),
+    batch: Type.Optional(
+      Type.Object(
+        {
+          lines_at_once: Type.Optional(Type.Integer({ minimum: 1, maximum: 512 })),
+          batches_at_once: Type.Optional(Type.Integer({ minimum: 1, maximum: 64 })),
+        },
+        strict,
+      ),
+    ),
+    voices: Type.Optional(
+      Type.Object({ fit_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 3600 })) }, strict),
+    ),
+    video: Type.Optional(
+      Type.Object({ jobs_at_once: Type.Optional(Type.Integer({ minimum: 1, maximum: 64 })) }, strict),
+    ),
+    code_interpreter: Type.Optional(
+      Type.Object(
+        {
+          at_once: Type.Optional(Type.Integer({ minimum: 1, maximum: 64 })),
+          time_limit_s: Type.Optional(Type.Integer({ minimum: 1, maximum: 120 })),
+          memory_mb: Type.Optional(Type.Integer({ minimum: 64, maximum: 2048 })),
+        },
+        strict,
+      ),
+    ),
+    web_search: Type.Optional(
+      Type.Object(
+        {
+          url: Type.String({ pattern: '^https?://.+' }),
+          api_key_env: variableName,
+          timeout_s: Type.Optional(Type.Integer({ minimum: 1, maximum: 60 })),
+          max_results: Type.Optional(Type.Integer({ minimum: 1, maximum: 50 })),
+        },
+        strict,
+      ),
+    ),
+    prices: Type.Optional(Type.Array(PriceEntry, { maxItems: 10_000 })),
+    operators: Type.Optional(Type.Array(Type.String({ pattern: ORGANIZATION }), { maxItems: 1000 })),
+  },
+  strict,
+);
+
+/** The file's content, with the path that errors name. */
+export type ConfigFileContent = Static<typeof ConfigFile> & { readonly path: string };
+
+/**
+ * Reads the file; without a name `service.toml`, if it exists.
+ * @throws ConfigError when a named file does not exist, or it is no TOML of the right shape.
+ */
+export function readConfigFile(named: string | undefined): ConfigFileContent {
+  const path = resolve(named ?? 'service.toml');
+  if (!existsSync(path)) {
+    if (named === undefined) return { path };
+    throw new ConfigError(`Environment variable CONFIG names a file that does not exist: ${path}`);
+  }
+  let parsed: TomlTable;
+  try {
+    parsed = parseToml(readFileSync(path, 'utf8'));
+  } catch (error) {
+    // A TOML error's own message quotes the line, which may hold a secret.
+    const where = error instanceof TomlError ? `, line ${error.line}, column ${error.column}` : '';
+    throw new ConfigError(`${path}${where}: this is not readable TOML.`);
+  }
+  requireNewNames(parsed, path);
+  return { ...checked(ConfigFile, parsed, path, ''), path };
+}
+
+/** Keys of the file that have new names, by table. */
+const RENAMED_KEYS: readonly { readonly table: string; readonly old: string; readonly now: string }[] = [
+  { table: 'http', old: 'wrong_keys_per_minute', now: 'invalid_keys_per_minute' },
+];
+
+/** @throws ConfigError when the file has a key by its old name. */
+function requireNewNames(parsed: TomlTable, path: string): void {
+  for (const { table, old, now } of RENAMED_KEYS) {
+    const content = parsed[table];
+    if (isRecord(content) && old in content) {
+      throw new ConfigError(`${path}: '${table}.${old}' has been renamed to '${table}.${now}'.`);
+    }
+  }
+}
+
+const DEFAULT_VOICES = { kokoro: 'af_heart', piper: 'en_US-joe-medium' } as const;
+const DEFAULT_WEIGHTS = 'base';
+const DEFAULT_LLAMA = 'smollm2-135m-instruct';
+const LLAMA_SLOTS = 4;
+const LLAMA_CONTEXT_TOKENS = 2048;
+/** Ids that exist without a word in the file; the file may map them elsewhere and add more. */
+const DEFAULT_MODELS = {
+  'svc-tts': { kind: 'kokoro' },
+  'svc-stt': { kind: 'whisper' },
+  'smollm2-135m-instruct': { kind: 'llama' },
+  'all-minilm-l6-v2': { kind: 'minilm' },
+  'vid-2.0-mini': { kind: 'continuation' },
+  'vid-2.0-fast': { kind: 'continuation' },
+  'vid-2.0': { kind: 'continuation' },
+  'vid-2.5': { kind: 'continuation' },
+} as const;
+/** What a conditioned answer begins with by default: two latent frames of Cosmos (partner-and-upstreams B.2). */
+const CONTEXT_FRAMES = 5;
+const TAIL_SECONDS = 2;
+/** What an upstream model of a known id is for; others speak. */
+const DEFAULT_TASKS: Readonly<Record<string, string>> = {
+  'svc-stt': 'transcription',
+  'smollm2-135m-instruct': 'chat',
+  'all-minilm-l6-v2': 'embeddings',
+  'vid-2.0-mini': 'video',
+  'vid-2.0-fast': 'video',
+  'vid-2.0': 'video',
+  'vid-2.5': 'video',
+};
+
+/** The models of the file and those that exist without it, by what they do. */
+export interface ParsedModels extends ConfiguredModels {
+  /** Ids of all, in order. */
+  readonly ids: readonly string[];
+  /** Ids of models with `required = true`. */
+  readonly required: ReadonlySet<string>;
+  readonly video: ReadonlyMap<string, VideoModelSettings>;
+}
+
+/**
+ * @param variable reads an environment variable, for the keys of upstreams.
+ * @throws ConfigError that names the model and the key.
+ */
+export function parseModels(
+  file: ConfigFileContent,
+  variable: (name: string) => string | undefined,
+): ParsedModels {
+  const models: Record<string, unknown> = { ...DEFAULT_MODELS, ...file.models };
+  const tts = new Map<string, TtsModelSettings>();
+  const stt = new Map<string, SttModelSettings>();
+  const text = new Map<string, TextModelSettings>();
+  const embed = new Map<string, EmbedModelSettings>();
+  const video = new Map<string, VideoModelSettings>();
+  const required = new Set<string>();
+  for (const [id, value] of Object.entries(models)) {
+    if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(id)) {
+      throw new ConfigError(
+        `${file.path}: a model id must be 1 to 64 of A-Z a-z 0-9 . _ - and start with a letter or digit.`,
+      );
+    }
+    const settings = parseModel(id, value, file.path, variable);
+    if (settings.required) required.add(id);
+    switch (settings.task) {
+      case 'speech':
+        tts.set(id, Object.freeze(settings.model));
+        break;
+      case 'transcription':
+        stt.set(id, Object.freeze(settings.model));
+        break;
+      case 'chat':
+        text.set(id, Object.freeze(settings.model));
+        break;
+      case 'embeddings':
+        embed.set(id, Object.freeze(settings.model));
+        break;
+      case 'video':
+        video.set(id, Object.freeze(settings.model));
+        break;
+    }
+  }
+  return { ids: Object.freeze(Object.keys(models)), required, tts, stt, text, embed, video };
+}
+
+type ParsedModel =
+  | { readonly task: 'speech'; readonly model: TtsModelSettings }
+  | { readonly task: 'transcription'; readonly model: SttModelSettings }
+  | { readonly task: 'chat'; readonly model: TextModelSettings }
+  | { readonly task: 'embeddings'; readonly model: EmbedModelSettings }
+  | { readonly task: 'video'; readonly model: VideoModelSettings };
+
+function parseModel(
+  id: string,
+  value: unknown,
+  path: string,
+  variable: (name: string) => string | undefined,
+): ParsedModel & { readonly required: boolean } {
+  const place = `models."${id}"`;
+  const { kind, task = DEFAULT_TASKS[id] } = checked(ModelKind, value, path, place);
+  switch (kind) {
+    case 'kokoro':
+    case 'piper': {
+      const { voice = DEFAULT_VOICES[kind], required = false } = checked(SpeakingModel, value, path, place);
+      return { required, task: 'speech', model: { kind, voice } };
+    }
+    case 'whisper': {
+      const { weights = DEFAULT_WEIGHTS, required = false } = checked(WhisperModel, value, path, place);
+      requireNameOrPath(weights, path, place, 'a folder');
+      return { required, task: 'transcription', model: { kind, weights } };
+    }
+    case 'llama': {
+      const {
+        weights = DEFAULT_LLAMA,
+        slots = LLAMA_SLOTS,
+        context_tokens: contextTokens = LLAMA_CONTEXT_TOKENS,
+        required = false,
+      } = checked(LlamaModel, value, path, place);
+      requireNameOrPath(weights, path, place, 'a GGUF file');
+      return { required, task: 'chat', model: { kind, weights, slots, contextTokens } };
+    }
+    case 'minilm': {
+      const { required = false } = checked(MinilmModel, value, path, place);
+      return { required, task: 'embeddings', model: { kind } };
+    }
+    case 'continuation': {
+      const { required = false } = checked(ContinuationModel, value, path, place);
+      return { required, task: 'video', model: { kind } };
+    }
+    case 'upstream': {
+      const schema = upstreamSchema(task);
+      const model: UpstreamKeys = checked(schema, value, path, place);
+      const { required = false } = model;
+      const server = {
+        kind,
+        baseUrl: model.base_url.replace(/\/+$/, ''),
+        apiKey: keyOf(model.api_key_env, path, place, variable),
+        model: model.model,
+      };
+      if (task === 'transcription' || task === 'embeddings') return { required, task, model: server };
+      if (task === 'chat') {
+        return { required, task, model: { ...server, contextTokens: model.context_tokens } };
+      }
+      if (task === 'video') {
+        const { tail_seconds: tailSeconds = TAIL_SECONDS, audio = false, fields = {} } = model;
+        const contextFrames = model.context_frames ?? (tailSeconds === 0 ? 1 : CONTEXT_FRAMES);
+        return { required, task, model: { ...server, tailSeconds, contextFrames, audio, fields } };
+      }
+      const { voice, voices = 'none', rate_hz: rateHz = SPEECH_RATE_HZ } = model;
+      return { required, task: 'speech', model: { ...server, voice, voices, rateHz } };
+    }
+  }
+}
+
+/** Places of the smallest part of a credit that a rate may name. */
+const RATE_PLACES = 12;
+
+/**
+ * @param modelIds those that are configured.
+ * @throws ConfigError for a model that is not, two prices of the same call, and a rate of too many places.
+ */
+export function parsePrices(file: ConfigFileContent, modelIds: readonly string[]): readonly Price[] {
+  const seen = new Set<string>();
+  const prices = (file.prices ?? []).map((entry, index): Price => {
+    const { endpoint, model } = entry;
+    const place = `${file.path}: 'prices.${index}`;
+    if (!modelIds.includes(model)) {
+      throw new ConfigError(`${place}.model' names no model; there are ${modelIds.join(', ')}.`);
+    }
+    if (seen.has(`${endpoint} ${model}`)) {
+      throw new ConfigError(`${place}' is the second price of '${endpoint}' with '${model}'.`);
+    }
+    seen.add(`${endpoint} ${model}`);
+    const rateOf = (key: 'request' | 'input_token' | 'output_token' | 'character' | 'audio_second') => {
+      const credits: PicoCredits | undefined = scaledInteger(String(entry[key] ?? 0), RATE_PLACES);
+      if (credits !== undefined) return credits;
+      throw new ConfigError(`${place}.${key}' must have at most ${RATE_PLACES} decimal places.`);
+    };
+    return Object.freeze({
+      endpoint,
+      model,
+      request: rateOf('request'),
+      inputToken: rateOf('input_token'),
+      outputToken: rateOf('output_token'),
+      character: rateOf('character'),
+      audioSecond: rateOf('audio_second'),
+    });
+  });
+  return Object.freeze(prices);
+}
+
+/** Which names there are is known to those who have the files. */
+function requireNameOrPath(weights: string, path: string, place: string, what: string): void {
+  if (!/^[^/]+\//.test(weights)) return;
+  throw new ConfigError(
+    `${path}: '${place}.weights' must be the name of weights or the absolute path of ${what}.`,
+  );
+}
+
+/** @throws ConfigError when the environment has no variable of that name. */
+function keyOf(
+  keyVariable: string | undefined,
+  path: string,
+  place: string,
+  variable: (name: string) => string | undefined,
+): Secret | undefined {
+  if (keyVariable === undefined) return undefined;
+  const key = variable(keyVariable);
+  if (key !== undefined) return new Secret(key);
+  throw new ConfigError(
+    `${path}: '${place}.api_key_env' names the environment variable ${keyVariable}, which is not set.`,
+  );
+}
+
+export interface ParsedTools {
+  readonly codeInterpreter: CodeInterpreterSettings;
+  /** Undefined when the file names no server. */
+  readonly webSearch: WebSearchSettings | undefined;
+}
+
+/**
+ * What the tools of the service work with.
+ * @param variable reads an environment variable, for the key of the search server.
+ * @throws ConfigError for an address that is none, and a key that is not there.
+ */
+export function parseTools(
+  file: ConfigFileContent,
+  variable: (name: string) => string | undefined,
+): ParsedTools {
+  const {
+    at_once: atOnce = 2,
+    time_limit_s: timeS = 10,
+    memory_mb: memoryMb = 256,
+  } = file.code_interpreter ?? {};
+  const codeInterpreter = Object.freeze({ atOnce, timeMs: timeS * 1000, heapBytes: memoryMb * 2 ** 20 });
+  if (file.web_search === undefined) return { codeInterpreter, webSearch: undefined };
+  const {
+    url,
+    api_key_env: keyVariable,
+    timeout_s: searchS = 10,
+    max_results: maxResults = 10,
+  } = file.web_search;
+  if (!URL.canParse(url) || /[?#]/.test(url)) {
+    throw new ConfigError(
+      `${file.path}: 'web_search.url' must be an address without query, as http://searxng:8080.`,
+    );
+  }
+  const webSearch = Object.freeze({
+    url: url.replace(/\/+$/, ''),
+    apiKey: keyOf(keyVariable, file.path, 'web_search', variable),
+    timeoutMs: searchS * 1000,
+    maxResults,
+  });
+  return { codeInterpreter, webSearch };
+}
+
+function checked<S extends TSchema>(schema: S, value: unknown, path: string, place: string): Static<S> {
+  const error = Value.Errors(schema, value).First();
+  if (error === undefined) return value as Static<S>;
+  const fault = schemaFault(error);
+  const field = [place, fault.field].filter((part) => part !== '').join('.');
+  throw new ConfigError(`${path}: ${field === '' ? 'the file' : `'${field}'`} ${fault.problem}.`);
+}

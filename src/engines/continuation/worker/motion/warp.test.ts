@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest';
+import { picture, shifted, turned } from '../../../../../test/media/moving-pictures.ts';
+import { similarityIndex } from './similarity-index.ts';
+import { emptyField, type VectorField } from './vector-field.ts';
+import { mix, warp } from './warp.ts';
+
+const SIZE = { width: 320, height: 180 };
+const GRID = { columns: 40, rows: 23, origin: 3.5, step: 8 };
+const LUMA = SIZE.width * SIZE.height;
+
+function field(at: (x: number, y: number) => readonly [number, number]): VectorField {
+  const made = emptyField(GRID);
+  for (let node = 0; node < made.x.length; node++) {
+    const x = GRID.origin + GRID.step * (node % GRID.columns);
+    const y = GRID.origin + GRID.step * Math.floor(node / GRID.columns);
+    const [fromX, fromY] = at(x, y);
+    made.x[node] = fromX - x;
+    made.y[node] = fromY - y;
+  }
+  return made;
+}
+
+function warped(from: Uint8Array, back: VectorField): Uint8Array {
+  const into = new Uint8Array(from.length);
+  warp(from, SIZE, back, into);
+  return into;
+}
+
+/** Mean absolute difference inside, in grey values, of light (0) or the first colour plane (1). */
+function apart(a: Uint8Array, b: Uint8Array, plane: 0 | 1, margin: number): number {
+  const width = SIZE.width >> plane;
+  const height = SIZE.height >> plane;
+  let sum = 0;
+  let pixels = 0;
+  for (let y = margin; y < height - margin; y++) {
+    for (let x = margin; x < width - margin; x++, pixels++) {
+      const at = plane * LUMA + y * width + x;
+      sum += Math.abs((a[at] ?? 0) - (b[at] ?? 0));
+    }
+  }
+  return sum / pixels;
+}
+
+describe('a warp', () => {
+  const still = picture(SIZE, shifted(0, 0));
+
+  it('leaves everything as it is without displacements, to the bit', () => {
+    expect(warped(still, emptyField(GRID))).toEqual(still);
+  });
+
+  it.each([
+    ['a shift', shifted(7.3, -4.6)],
+    ['a turn', turned(SIZE, 0.05)],
+    ['a zoom', turned(SIZE, 0, 1.08)],
+  ])('makes %s of light and colour', (_, view) => {
+    const made = warped(still, field(view));
+    const true_ = picture(SIZE, view);
+    expect(apart(made, true_, 0, 12)).toBeLessThan(0.6);
+    expect(apart(made, true_, 1, 6)).toBeLessThan(0.6);
+  });
+
+  it('mirrors the picture beyond its border', () => {
+    const made = warped(still, field(shifted(10, 0)));
+    for (const y of [0, 90, 179]) {
+      for (const x of [0, 4, 9]) expect(made[y * 320 + x]).toBe(still[y * 320 + (9 - x)]);
+    }
+  });
+
+  it('stays inside, however far a displacement leads', () => {
+    const made = warped(still, field(shifted(1e5 + 0.5, -3e4)));
+    expect(Math.min(...made.subarray(0, LUMA))).toBeGreaterThan(0);
+  });
+
+  it('is mixed with another picture by shares', () => {
+    const dark = new Uint8Array(4).fill(10);
+    mix(dark, new Uint8Array(4).fill(210), 0.25);
+    expect(dark).toEqual(new Uint8Array(4).fill(60));
+  });
+});
+
+describe('similarity', () => {
+  const a = picture(SIZE, shifted(0, 0));
+
+  it('is 1 for the same picture, and falls with noise and with motion', () => {
+    const noisy = a.map((grey, at) => grey + ((at * 7919) % 13) - 6);
+    const moved = picture(SIZE, shifted(6, 0));
+    expect(similarityIndex(a, a, 320, 180)).toBe(1);
+    expect(similarityIndex(a, noisy, 320, 180)).toBeLessThan(0.99);
+    expect(similarityIndex(a, moved, 320, 180)).toBeLessThan(0.8);
+  });
+
+  it('of an even grey with another is what the formula says', () => {
+    const dark = new Uint8Array(64).fill(50);
+    const light = new Uint8Array(64).fill(100);
+    const c1 = 2.55 ** 2;
+    expect(similarityIndex(dark, light, 8, 8)).toBeCloseTo(
+      (2 * 50 * 100 + c1) / (50 ** 2 + 100 ** 2 + c1),
+      9,
+    );
+  });
+});

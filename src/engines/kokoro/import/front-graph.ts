@@ -1,0 +1,140 @@
+/**
+ * Kokoro's front: everything that is computed once for an utterance. Cut out of the shipped graph, with
+ * its slow parts replaced: integer convolutions become integer matrix products, and the STFT of the
+ * harmonic source (a naive loop in ONNX Runtime) becomes a convolution.
+ */
+
+import { type Arithmetic, convolutionProduct } from '../../onnx/convolution-product.ts';
+import { GraphBuilder, makeNode } from '../../onnx/graph-builder.ts';
+import type { Graph, Node } from '../../onnx/onnx-proto.ts';
+import { GraphIndex, readQuantizedLayer, replaceNodes } from '../../onnx/rewrite.ts';
+import { dequantize, floatsOf, floatTensor } from '../../onnx/tensors.ts';
+import { normSlots } from './generator-graph.ts';
+
+const GENERATOR = '/decoder/decoder/generator/';
+/** Output of the decoder that feeds the generator, [1, 512, 2T]. */
+const HIDDEN = '/decoder/decoder/decode.3/Div_4_output_0';
+/** Predicted pitch in Hz, [1, 2T]; what is sung below 10 Hz is noise. */
+const PITCH = '/encoder/Reshape_output_0';
+/** Magnitude and phase of the harmonic source, [1, 22, 120T + 1]. */
+const SOURCE = `${GENERATOR}Concat_3_output_0`;
+
+/**
+ * Builds the front graph. Inputs as shipped: `tokens` int64 [1, n], `style` [1, 256], `speed` [1], and
+ * `pitch_scale` [1], by which the predicted pitch is multiplied.
+ * Outputs for an utterance of T text frames (25 ms each): `hidden` [1, 2T, 512], `source`
+ * [1, 120T + 1, 22], `affine` [1, 2 x channels of all norms], gain-1 and offset in the order of
+ * {@link normSlots}, and `pitch` (Hz), `energy` (log) [1, 2T] and
+ * `durations`, the frames of each token.
+ */
+export function buildFront(shipped: Graph, arithmetic: Arithmetic): Graph {
+  const index = new GraphIndex(shipped);
+  const ends = new GraphBuilder('ends', 'ends_');
+  const time = { perm: [0, 2, 1] };
+  ends.alias('hidden_by_time', ends.op('Transpose', [HIDDEN], time));
+  ends.alias('source_by_time', ends.op('Transpose', [SOURCE], time));
+  const affines = normSlots().map((slot) => `${GENERATOR}${slot.path}/fc/Gemm_output_0`);
+  ends.alias('affine_of_norms', ends.op('Concat', affines, { axis: 1 }));
+  const tail = ends.build();
+  const scale = new GraphBuilder('scale');
+  scale.input('pitch_scale', [1]);
+  const unscaled = `${PITCH}_unscaled`;
+  const scaled = makeNode('Mul', [unscaled, 'pitch_scale'], [PITCH]);
+  const predicting = shipped.node.map((node) =>
+    node.output.includes(PITCH)
+      ? { ...node, output: node.output.map((name) => (name === PITCH ? unscaled : name)) }
+      : node,
+  );
+  const graph: Graph = {
+    ...shipped,
+    name: 'kokoro-front',
+    input: [...shipped.input, ...scale.build().input],
+    node: [...predicting, scaled, ...tail.node],
+    initializer: [...shipped.initializer, ...tail.initializer],
+  };
+  const outputs = [
+    { name: 'hidden', value: 'hidden_by_time' },
+    { name: 'source', value: 'source_by_time' },
+    { name: 'affine', value: 'affine_of_norms' },
+    { name: 'pitch', value: PITCH },
+    { name: 'energy', value: '/encoder/Reshape_1_output_0' },
+    { name: 'durations', value: '/encoder/Clip_output_0' },
+  ];
+  return replaceNodes(graph, outputs, (node) => {
+    if (node.opType === 'STFT') return stftAsConvolution(index, node);
+    if (node.opType !== 'Mul') return undefined;
+    const convolution = integerConvolutionBehind(index, node);
+    return convolution && convolutionAsProduct(index, convolution, arithmetic);
+  });
+}
+
+/** The ConvInteger whose chain ends in this Mul, if there is one. */
+function integerConvolutionBehind(index: GraphIndex, rescale: Node): Node | undefined {
+  let node = index.producerIfAny(rescale.input[0] ?? '');
+  if (node?.opType !== 'Cast') return undefined;
+  node = index.producerIfAny(node.input[0] ?? '');
+  if (node?.opType === 'Add') node = index.producerIfAny(node.input[0] ?? '');
+  return node?.opType === 'ConvInteger' ? node : undefined;
+}
+
+/** Stands in for the chain around a ConvInteger, under the name of its last value. */
+function convolutionAsProduct(index: GraphIndex, node: Node, arithmetic: Arithmetic) {
+  const layer = readQuantizedLayer(index, node);
+  const ints = (name: string) => node.attribute.find((a) => a.name === name)?.ints ?? [];
+  const [outputs = 0, inputs = 0] = layer.weight.dims;
+  const g = new GraphBuilder('layer', `${layer.output}_`);
+  if (ints('strides')[0] === 1 && inputs > 1) {
+    const x = g.op('Transpose', [layer.input], { perm: [0, 2, 1] });
+    const y = convolutionProduct(g, x, layer, ints('dilations')[0] ?? 1, arithmetic);
+    g.alias(layer.output, g.op('Transpose', [y], { perm: [0, 2, 1] }));
+    return g.build();
+  }
+  // The two single-channel convolutions that halve the rate of pitch and energy: tiny, so plain float.
+  const weight = floatTensor(
+    `${layer.output}_weight`,
+    layer.weight.dims,
+    dequantize(layer.weight, layer.scale, layer.zeroPoint, layer.channelAxis),
+  );
+  const bias = floatTensor(`${layer.output}_bias`, [outputs], layer.bias ?? new Float32Array(outputs));
+  const float: Node = {
+    ...makeNode('Conv', [layer.input, weight.name, bias.name], [layer.output]),
+    attribute: node.attribute,
+  };
+  return { node: [float], initializer: [weight, bias] };
+}
+
+/**
+ * STFT [1, samples] → [1, frames, 11, 2] as a strided convolution with windowed cosines and sines.
+ * The first and last bin of a real signal have no imaginary part, and the graph takes a phase of +π or -π
+ * from its sign when the real part is negative. The model was trained with +π (torch.angle of +0); with -π
+ * the speech carries an offset. A bias too small to count makes the sign sure.
+ */
+function stftAsConvolution(index: GraphIndex, node: Node) {
+  const window = floatsOf(index.initializer(node.input[2]));
+  const size = window.length;
+  const bins = size / 2 + 1;
+  const hop = 5;
+  const basis = new Float32Array(bins * 2 * size);
+  for (let bin = 0; bin < bins; bin++) {
+    for (let n = 0; n < size; n++) {
+      const angle = (2 * Math.PI * bin * n) / size;
+      basis[2 * bin * size + n] = (window[n] ?? 0) * Math.cos(angle);
+      // sin(π n) is zero, which floating point only nearly gives.
+      const sine = 2 * bin === size ? 0 : Math.sin(angle);
+      basis[(2 * bin + 1) * size + n] = -(window[n] ?? 0) * sine;
+    }
+  }
+  const bias = new Float32Array(2 * bins);
+  bias[1] = bias[2 * bins - 1] = 1e-30;
+  const output = node.output[0] ?? '';
+  const g = new GraphBuilder('stft', `${output}_`);
+  const samples = g.op('Reshape', [node.input[0] ?? '', g.ints(1, 1, -1)]);
+  const kernel = g.floats([2 * bins, 1, size], basis);
+  const parts = g.op('Conv', [samples, kernel, g.floats([2 * bins], bias)], {
+    strides: [hop],
+    kernel_shape: [size],
+  });
+  const frames = g.op('Transpose', [parts], { perm: [0, 2, 1] });
+  g.alias(output, g.op('Reshape', [frames, g.ints(1, -1, bins, 2)]));
+  return g.build();
+}

@@ -1,0 +1,37 @@
+/** Text to Kokoro's phonemes with the files of the model cache. */
+
+import { resolveModelFiles } from '../../../../models/model-files.ts';
+import { espeakFallback, loadEspeak } from '../../../text/english/g2p/espeak.ts';
+import { type Fallback, spellingFallback } from '../../../text/english/g2p/fallback.ts';
+import { createKokoroG2p } from '../../../text/english/g2p/kokoro-g2p.ts';
+import { type Vocabulary, vocabularyOf } from '../../../text/english/g2p/kokoro-tokens.ts';
+import { type Lexicon, loadLexicon } from '../../../text/english/g2p/lexicon.ts';
+
+export interface KokoroText {
+  readonly vocabulary: Vocabulary;
+  /** Phonemes with punctuation; empty when nothing in the text can be spoken. */
+  readonly toPhonemes: (text: string) => Promise<string>;
+}
+
+/**
+ * Loads dictionary and fallback. Without eSpeak it says so on standard error and spells unknown words.
+ * @throws Error that names the missing or damaged file.
+ */
+export async function loadKokoroText(modelsDir: string, espeak = loadEspeak): Promise<KokoroText> {
+  const { 'config.json': config = '' } = resolveModelFiles(modelsDir, 'kokoro-vocabulary');
+  const vocabulary = vocabularyOf((await Bun.file(config).json()).vocab);
+  const files = resolveModelFiles(modelsDir, 'misaki-en-us');
+  const lexicon = await loadLexicon(files['us_gold.json'] ?? '', files['us_silver.json'] ?? '');
+  const g2p = createKokoroG2p({ lexicon, vocabulary, fallback: await fallbackFor(lexicon, espeak) });
+  return { vocabulary, toPhonemes: (text) => g2p.phonemize(text) };
+}
+
+async function fallbackFor(lexicon: Lexicon, load: typeof loadEspeak): Promise<Fallback> {
+  try {
+    return espeakFallback(await load());
+  } catch (error) {
+    const name = error instanceof Error ? error.name : 'Error';
+    process.stderr.write(`eSpeak could not be loaded (${name}): words outside the dictionary are spelled.\n`);
+    return spellingFallback(lexicon);
+  }
+}

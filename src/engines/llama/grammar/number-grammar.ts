@@ -1,0 +1,165 @@
+/** Numbers of JSON Schema as grammar. Every number is written one way: no leading zero, plus or exponent. */
+
+import type { JsonSchema } from '../../../contract/engines/text.ts';
+import type { Grammar } from './grammar.ts';
+import { SchemaFault } from './schema-merge.ts';
+
+/** Digits of the largest number that is written: all of them are exact in a double. */
+const MOST_DIGITS = 15;
+const LARGEST = 10n ** BigInt(MOST_DIGITS) - 1n;
+const MOST_DECIMALS = 9;
+/** Decimals of a number whose bounds say nothing. */
+const DECIMALS = 2;
+
+/** Multiples that are written one by one. */
+const MOST_MULTIPLES = 500;
+const KEYWORDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'] as const;
+
+interface Bounds {
+  readonly minimum?: number | undefined;
+  readonly maximum?: number | undefined;
+  readonly exclusiveMinimum?: number | undefined;
+  readonly exclusiveMaximum?: number | undefined;
+}
+
+/**
+ * The rule of the numbers that a schema allows.
+ * @throws SchemaFault that names what cannot be had.
+ */
+export function numberRule(grammar: Grammar, type: 'integer' | 'number', schema: JsonSchema): string {
+  for (const keyword of KEYWORDS) {
+    if (schema[keyword] !== undefined && !Number.isFinite(schema[keyword])) {
+      throw new SchemaFault(`a '${keyword}' that is no number`);
+    }
+  }
+  const { multipleOf: step, ...bounds }: Bounds & { readonly multipleOf?: number } = schema;
+  const decimals = step === undefined ? undefined : decimalsOfStep(step);
+  const whole = type === 'integer' || decimals === 0;
+  if (step !== undefined && decimals === undefined) {
+    const values = Number.isSafeInteger(step) && step > 0 ? multiplesWithin(step, bounds) : undefined;
+    if (values !== undefined) return grammar.add('multiple', values.map((value) => `"${value}"`).join(' | '));
+    throw new SchemaFault(`a 'multipleOf' without limits that leave 1 to ${MOST_MULTIPLES} values`);
+  }
+  const bounded = KEYWORDS.some((keyword) => keyword !== 'multipleOf' && keyword in schema);
+  if (!bounded && (whole || decimals === undefined)) return whole ? 'integer' : 'number';
+  const body = whole ? integerGrammar(bounds) : numberGrammar(bounds, decimals);
+  if (body === undefined) throw new SchemaFault('limits that leave no number of at most 15 digits');
+  return grammar.add(type, body);
+}
+
+/**
+ * Integers within bounds.
+ * @returns GBNF, or undefined when there is none (of at most 15 digits).
+ */
+function integerGrammar(bounds: Bounds): string | undefined {
+  return scaledGrammar(bounds, 0);
+}
+
+/**
+ * Numbers within bounds, with and without decimals.
+ * @returns GBNF, or undefined when there is none (of at most 15 digits).
+ */
+function numberGrammar(bounds: Bounds, atMostDecimals = MOST_DECIMALS): string | undefined {
+  const given = Object.values(bounds).filter((bound) => bound !== undefined);
+  const decimals = Math.min(atMostDecimals, Math.max(DECIMALS, ...given.map(decimalsOf)));
+  const whole = integerGrammar(bounds);
+  const fraction = decimals > 0 ? scaledGrammar(bounds, decimals) : undefined;
+  const both = [whole, fraction].filter((part) => part !== undefined);
+  return both.length > 0 ? both.join(' | ') : undefined;
+}
+
+/** The multiples of a whole number within bounds; undefined when there are too many, or none. */
+function multiplesWithin(step: number, bounds: Bounds): number[] | undefined {
+  const { low, high } = scaledBounds(bounds, 0);
+  const by = BigInt(step);
+  const first = ((low > 0n ? low + by - 1n : low) / by) * by;
+  if (high < first || (high - first) / by >= BigInt(MOST_MULTIPLES)) return undefined;
+  const all: number[] = [];
+  for (let value = first; value <= high; value += by) all.push(Number(value));
+  return all;
+}
+
+/** Numbers that have exactly so many decimals. */
+function scaledGrammar(bounds: Bounds, decimals: number): string | undefined {
+  const { low, high } = scaledBounds(bounds, decimals);
+  if (low > high) return undefined;
+  const parts: string[] = [];
+  // No negative zero.
+  if (low < 0n) {
+    parts.push(`"-" (${positiveRange(high < 0n ? -high : 1n, -low, decimals)})`);
+  }
+  if (high >= 0n) parts.push(positiveRange(low > 0n ? low : 0n, high, decimals));
+  return parts.join(' | ');
+}
+
+/** The lowest and the highest number, in units of the last decimal. */
+function scaledBounds(bounds: Bounds, decimals: number): { readonly low: bigint; readonly high: bigint } {
+  const scale = 10 ** decimals;
+  const lows = [-Number(LARGEST)];
+  const highs = [Number(LARGEST)];
+  const scaled = (bound: number) => {
+    const exact = bound * scale;
+    const near = Math.round(exact);
+    return Math.abs(exact - near) < 1e-6 ? near : exact;
+  };
+  if (bounds.minimum !== undefined) lows.push(Math.ceil(scaled(bounds.minimum)));
+  if (bounds.exclusiveMinimum !== undefined) lows.push(Math.floor(scaled(bounds.exclusiveMinimum)) + 1);
+  if (bounds.maximum !== undefined) highs.push(Math.floor(scaled(bounds.maximum)));
+  if (bounds.exclusiveMaximum !== undefined) highs.push(Math.ceil(scaled(bounds.exclusiveMaximum)) - 1);
+  const low = Math.max(...lows);
+  const high = Math.min(...highs);
+  // Beyond what is written there is nothing.
+  if (low > Number(LARGEST) || high < -Number(LARGEST)) return { low: 1n, high: 0n };
+  return { low: BigInt(low), high: BigInt(high) };
+}
+
+function decimalsOf(bound: number): number {
+  const [, decimals = ''] = /\.(\d+)$/.exec(String(bound)) ?? [];
+  return decimals.length;
+}
+
+function positiveRange(low: bigint, high: bigint, decimals: number): string {
+  const parts: string[] = [];
+  // Before the point stands one digit at least, which alone may be zero.
+  for (let digits = decimals + 1; digits <= Math.max(String(high).length, decimals + 1); digits += 1) {
+    const least = digits === decimals + 1 ? 0n : 10n ** BigInt(digits - 1);
+    const from = low > least ? low : least;
+    const most = 10n ** BigInt(digits) - 1n;
+    const to = high < most ? high : most;
+    if (from > to) continue;
+    const pad = (value: bigint) => String(value).padStart(digits, '0');
+    parts.push(digitsRange(pad(from), pad(to), digits - decimals));
+  }
+  return parts.join(' | ');
+}
+
+/** The numbers between two of the same length, with a point before the digit at `point`. */
+function digitsRange(from: string, to: string, point: number, at = 0): string {
+  const dot = at === point && at < from.length ? '"." ' : '';
+  const tail = from.length - at - 1;
+  const [low = '', high = ''] = [from[at], to[at]];
+  if (tail < 0) return '';
+  const fromIsLeast = /^0*$/.test(from.slice(at + 1));
+  const toIsMost = /^9*$/.test(to.slice(at + 1));
+  if (low === high && !(fromIsLeast && toIsMost)) {
+    return `${dot}"${low}" ${digitsRange(from, to, point, at + 1)}`;
+  }
+  const parts: string[] = [];
+  const firstFree = fromIsLeast ? Number(low) : Number(low) + 1;
+  const lastFree = toIsMost ? Number(high) : Number(high) - 1;
+  const upper = from.slice(0, at + 1) + '9'.repeat(tail);
+  const lower = to.slice(0, at + 1) + '0'.repeat(tail);
+  if (!fromIsLeast) parts.push(`"${low}" ${digitsRange(from, upper, point, at + 1)}`);
+  if (firstFree <= lastFree) {
+    const any = Array.from({ length: tail }, (_, after) => `${at + 1 + after === point ? '"." ' : ''}[0-9]`);
+    parts.push([`[${firstFree}-${lastFree}]`, ...any].join(' '));
+  }
+  if (!toIsMost) parts.push(`"${high}" ${digitsRange(lower, to, point, at + 1)}`);
+  return parts.length === 1 ? `${dot}${parts[0]}` : `${dot}(${parts.join(' | ')})`;
+}
+
+/** Decimals that multiples of 1, 0.1, 0.01 … have; undefined for other steps. */
+function decimalsOfStep(step: number): number | undefined {
+  const [, decimals = ''] = /^(?:1|0\.(0*1))$/.exec(String(step)) ?? [undefined, undefined];
+  return step === 1 || decimals !== '' ? decimals.length : undefined;
+}

@@ -1,0 +1,66 @@
+import type { JsonSchema } from '../../../contract/engines/text.ts';
+import { type Grammar, MOST_REPEATED, times } from './grammar.ts';
+import { PatternFault, patternGrammar } from './pattern-grammar.ts';
+import { countOf, SchemaFault } from './schema-merge.ts';
+
+const DATE = '[12] [0-9]{3} "-" ("0" [1-9] | "1" [0-2]) "-" ("0" [1-9] | "1" [0-9] | "2" [0-8])';
+const TIME = '("0" [0-9] | "1" [0-9] | "2" [0-3]) ":" [0-5] [0-9] ":" [0-5] [0-9] "Z"';
+
+/** A character of a pattern becomes a part of it with a grammar of its own. */
+const LOOKS_OF_A_CHARACTER = 2;
+
+/** Grammar of the formats, between the quotes; each is a part of what the format allows. */
+const FORMATS: Readonly<Record<string, string>> = {
+  date: DATE,
+  time: TIME,
+  'date-time': `${DATE} "T" ${TIME}`,
+  duration: '"P" ([1-9] [0-9]{0,2} "D" | "T" [1-9] [0-9]{0,2} [HMS])',
+  email: '[a-z0-9]{1,30} ("." [a-z0-9]{1,20})? "@" [a-z0-9]{1,30} "." [a-z]{2,10}',
+  hostname: '[a-z0-9]{1,30} ("." [a-z0-9]{1,30}){0,3}',
+  ipv4: 'byte "." byte "." byte "." byte',
+  ipv6: '[0-9a-f]{1,4} (":" [0-9a-f]{1,4}){7}',
+  uuid: '[0-9a-f]{8} "-" [0-9a-f]{4} "-4" [0-9a-f]{3} "-" [89ab] [0-9a-f]{3} "-" [0-9a-f]{12}',
+  uri: '"https://" [a-z0-9]{1,30} "." [a-z]{2,10} ("/" [a-zA-Z0-9._-]{0,60}){0,8}',
+};
+
+/**
+ * The rule of the strings that a schema allows.
+ * @throws SchemaFault that names what cannot be had.
+ */
+export function stringRule(grammar: Grammar, schema: JsonSchema): string {
+  const { format, pattern } = schema;
+  const atLeast = countOf(schema, 'minLength', 0);
+  const atMost = countOf(schema, 'maxLength', Number.POSITIVE_INFINITY);
+  const bounded = atLeast > 0 || atMost < Number.POSITIVE_INFINITY;
+  if ([format !== undefined, pattern !== undefined, bounded].filter(Boolean).length > 1) {
+    throw new SchemaFault("two of 'format', 'pattern' and limits of the length");
+  }
+  if (format !== undefined) return formatRule(grammar, format);
+  if (pattern !== undefined) return patternRule(grammar, pattern);
+  if (!bounded) return 'string';
+  if (atLeast > atMost) throw new SchemaFault("more 'minLength' than 'maxLength'");
+  if (atLeast > MOST_REPEATED) throw new SchemaFault(`a 'minLength' above ${MOST_REPEATED}`);
+  if (atMost === 0) return grammar.add('text', '"\\"\\""');
+  const most = Math.min(atMost, Math.max(atLeast, grammar.mostCharacters));
+  return grammar.add('text', `"\\"" character${times(atLeast, most)} "\\""`);
+}
+
+function formatRule(grammar: Grammar, format: unknown): string {
+  const known = typeof format === 'string' && Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined;
+  if (known !== undefined) return grammar.add('format', `"\\"" ${known} "\\""`);
+  const named = typeof format === 'string' && /^[a-z-]{1,40}$/.test(format) ? ` '${format}'` : '';
+  throw new SchemaFault(`the format${named}; there are ${Object.keys(FORMATS).join(', ')}`);
+}
+
+function patternRule(grammar: Grammar, pattern: unknown): string {
+  if (typeof pattern !== 'string') throw new SchemaFault("a 'pattern' that is no text");
+  try {
+    return grammar.once(pattern, () => {
+      grammar.look(LOOKS_OF_A_CHARACTER * pattern.length);
+      return grammar.add('pattern', `"\\"" (${patternGrammar(pattern, 'character*')}) "\\""`);
+    });
+  } catch (error) {
+    if (!(error instanceof PatternFault)) throw error;
+    throw new SchemaFault(`a 'pattern' with ${error.message}`);
+  }
+}

@@ -1,0 +1,426 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { textRequest, wholeAnswer } from '../../../../test/contract/text-engine.cases.ts';
+import type { FakeLlamaOrder } from '../../../../test/doubles/fake-llama-worker.ts';
+import { tempDir } from '../../../../test/harness/temp-dir.ts';
+import { silentLog } from '../../../../tools/harness/doubles/doubles.ts';
+import { RecordingLogger } from '../../../../tools/harness/doubles/recording-logger.ts';
+import type { ChatMessage, TextEngine, TextEvent, TextRequest } from '../../../contract/engines/text.ts';
+import { isRunning } from '../../../kit/process/host-id.ts';
+import { type LlamaOptions, openLlama } from './engine.ts';
+
+const entry = fileURLToPath(new URL('../../../../test/doubles/fake-llama-worker.ts', import.meta.url));
+const never = new AbortController().signal;
+
+/** An engine whose process does what the last message says. */
+async function openFake({
+  slots = 1,
+  queueLimit = 10,
+  file = 'model.gguf',
+  provider = 'cpu',
+  ...options
+}: {
+  slots?: number;
+  queueLimit?: number;
+  file?: string;
+  provider?: 'cpu' | 'cuda';
+} & Partial<LlamaOptions> = {}): Promise<TextEngine> {
+  const weights = join(await tempDir(), file);
+  await writeFile(weights, '');
+  const engine = await openLlama({
+    settings: { kind: 'llama', weights, slots, contextTokens: 100 },
+    inference: { provider, workers: 1, threads: 1, queueLimit, environment: {} },
+    modelsDir: '/none',
+    log: silentLog,
+    entry,
+    ...options,
+  });
+  onTestFinished(() => engine.close());
+  return engine;
+}
+
+const orderMessage = (order: FakeLlamaOrder): ChatMessage => ({
+  role: 'user',
+  parts: [{ kind: 'text', text: JSON.stringify(order) }],
+});
+
+function ordered(order: FakeLlamaOrder, fields: Partial<TextRequest> = {}): TextRequest {
+  return textRequest({ messages: [orderMessage(order)], ...fields });
+}
+
+const all = (engine: TextEngine, order: FakeLlamaOrder, fields?: Partial<TextRequest>) =>
+  Array.fromAsync(engine.generate(ordered(order, fields), never)).then(wholeAnswer);
+
+/** Answers that say their name when they begin and hang until they are told to leave. */
+function scene(engine: TextEngine) {
+  const begun: string[] = [];
+  const leaving = new Map<string, AbortController>();
+  const over = new Map<string, Promise<unknown>>();
+  return {
+    begun,
+    /** The owner is the letter that a name begins with. */
+    ask(name: string, fields: Partial<TextRequest> = {}) {
+      const controller = new AbortController();
+      leaving.set(name, controller);
+      const request = ordered({ say: [name], after: 'hang' }, { owner: name[0] ?? '', ...fields });
+      const run = async () => {
+        for await (const event of engine.generate(request, controller.signal)) {
+          if (event.kind === 'text') begun.push(event.text);
+        }
+      };
+      over.set(
+        name,
+        run().catch((error: unknown) => error),
+      );
+    },
+    async leave(name: string) {
+      leaving.get(name)?.abort(new Error('left'));
+      await over.get(name);
+    },
+    /** Whoever asked has been measured, and waits for a turn or has one. */
+    waits: () => expect(all(engine, { tokens: 100 })).rejects.toMatchObject({ kind: 'invalid_request' }),
+    has: (...names: string[]) => expect.poll(() => begun, { timeout: 10_000 }).toEqual(names),
+    error: (name: string) => over.get(name),
+  };
+}
+
+describe('turns', () => {
+  it('owners take turns for the places', async () => {
+    const { ask, leave, has, waits } = scene(await openFake());
+    ask('a1');
+    await has('a1');
+    for (const name of ['a2', 'a3', 'b1', 'c1']) ask(name);
+    await waits();
+    await leave('a1');
+    await has('a1', 'a2');
+    await leave('a2');
+    await has('a1', 'a2', 'b1');
+    await leave('b1');
+    await has('a1', 'a2', 'b1', 'c1');
+    await leave('c1');
+    await has('a1', 'a2', 'b1', 'c1', 'a3');
+  });
+
+  it('one owner leaves a place to the others', async () => {
+    const { ask, has } = scene(await openFake({ slots: 3 }));
+    for (const name of ['a1', 'a2', 'a3', 'b1']) ask(name);
+    await has('a1', 'a2', 'b1');
+  });
+
+  it('who talks live comes before who waits for a request, and both before a batch, on a GPU', async () => {
+    const { ask, leave, has, waits } = scene(await openFake({ provider: 'cuda' }));
+    ask('a1');
+    await has('a1');
+    ask('b1', { priority: 'batch' });
+    ask('c1', { priority: 'interactive' });
+    ask('d1', { priority: 'realtime' });
+    await waits();
+    await leave('a1');
+    await has('a1', 'd1');
+    await leave('d1');
+    await has('a1', 'd1', 'c1');
+    await leave('c1');
+    await has('a1', 'd1', 'c1', 'b1');
+  });
+
+  it('a slow listener does not keep its place when its answer is written', async () => {
+    const engine = await openFake();
+    const slow = engine.generate(ordered({ say: ['a', 'b'] }), never)[Symbol.asyncIterator]();
+    expect((await slow.next()).value).toEqual({ kind: 'text', text: 'a' });
+    expect((await all(engine, { say: ['c'] })).text).toBe('c');
+    expect((await slow.next()).value).toEqual({ kind: 'text', text: 'b' });
+    await slow.return?.();
+  });
+
+  it('one owner gets half of the room of a priority', async () => {
+    const engine = await openFake({ slots: 1, queueLimit: 3 });
+    const { ask, has } = scene(engine);
+    for (const name of ['a1', 'a2']) ask(name);
+    await has('a1');
+    const more = (owner: string, fields?: Partial<TextRequest>) =>
+      all(engine, { tokens: 100 }, { owner, ...fields });
+    await expect(more('a')).rejects.toMatchObject({ kind: 'rate_limited', retryAfterS: 2 });
+    // Too long, but let in.
+    for (const taken of [more('b'), more('a', { priority: 'realtime' })]) {
+      await expect(taken).rejects.toMatchObject({ code: 'context_length_exceeded' });
+    }
+  });
+
+  it('refuses what is more than places and queue hold', async () => {
+    const engine = await openFake({ slots: 1, queueLimit: 2 });
+    const { ask, leave, has } = scene(engine);
+    for (const name of ['a1', 'b1', 'c1']) ask(name);
+    await has('a1');
+    await expect(all(engine, { say: ['no'] })).rejects.toMatchObject({ kind: 'overloaded', retryAfterS: 2 });
+    await leave('b1');
+    ask('d1');
+    await leave('a1');
+    await has('a1', 'c1');
+  });
+});
+
+describe('batches', () => {
+  const who = async (engine: TextEngine, priority: TextRequest['priority']) => {
+    const { text } = await all(engine, { say: ['who'] }, { priority });
+    const [pid, nice] = text.split(' ');
+    return { pid: Number(pid), nice: nice === 'true' };
+  };
+
+  it('have a process of their own, which is nice and ends when they are done', async () => {
+    const engine = await openFake({ batchIdleMs: 100 });
+    const live = await who(engine, 'interactive');
+    const batch = await who(engine, 'batch');
+    expect([live.nice, batch.nice]).toEqual([false, true]);
+    expect(await who(engine, 'realtime')).toEqual(live);
+    await expect.poll(() => isRunning(batch.pid), { timeout: 10_000 }).toBe(false);
+    const next = await who(engine, 'batch');
+    expect(next.pid).not.toBe(batch.pid);
+    await engine.close();
+    expect([isRunning(live.pid), isRunning(next.pid)]).toEqual([false, false]);
+    await expect(who(engine, 'batch')).rejects.toMatchObject({ kind: 'overloaded' });
+  });
+
+  it('keep it while one of them is open', async () => {
+    const engine = await openFake({ slots: 2, batchIdleMs: 50 });
+    const { ask, has, leave, begun } = scene(engine);
+    ask('who', { priority: 'batch' });
+    await expect.poll(() => begun.length, { timeout: 10_000 }).toBe(1);
+    const [pid = ''] = begun;
+    expect(`${(await who(engine, 'batch')).pid} true`).toBe(pid);
+    await Bun.sleep(200);
+    expect(`${(await who(engine, 'batch')).pid} true`).toBe(pid);
+    await has(pid);
+    await leave('who');
+  });
+
+  it('when their process dies, others go on', async () => {
+    const engine = await openFake();
+    const { ask, has } = scene(engine);
+    ask('a1');
+    await has('a1');
+    const dying = all(engine, { after: 'die' }, { priority: 'batch', owner: 'b' });
+    await expect(dying).rejects.toMatchObject({ code: 'worker_crashed' });
+    expect((await who(engine, 'batch')).nice).toBe(true);
+    await has('a1');
+  });
+});
+
+describe('a process that fails', () => {
+  const crashed = { kind: 'internal', code: 'worker_crashed' };
+
+  it('fails what it was writing; what waits and what comes is answered by the next', async () => {
+    const engine = await openFake({ slots: 2 });
+    const { ask, has, error } = scene(engine);
+    ask('a1');
+    await has('a1');
+    const waiting = all(engine, { say: ['later'] }, { owner: 'a' });
+    await expect(all(engine, { say: ['dying'], after: 'die' }, { owner: 'b' })).rejects.toMatchObject(
+      crashed,
+    );
+    expect(await error('a1')).toMatchObject(crashed);
+    expect((await waiting).text).toBe('later');
+    expect((await all(engine, { say: ['again'] })).text).toBe('again');
+  });
+
+  it('while it reads the conversation', async () => {
+    const engine = await openFake();
+    await expect(all(engine, { measure: 'die' })).rejects.toMatchObject(crashed);
+    expect((await all(engine, { say: ['again'] })).text).toBe('again');
+  });
+
+  it('is replaced when it says nothing for too long, and left alone when it has nothing to say', async () => {
+    const engine = await openFake({ choiceLimitMs: 300 });
+    const { ask, leave, has } = scene(engine);
+    ask('a1');
+    await has('a1');
+    await leave('a1');
+    await Bun.sleep(500);
+    expect(engine.ready().ready).toBe(true);
+    await expect(all(engine, { measure: 'hang' })).rejects.toMatchObject(crashed);
+  });
+
+  it('is given the time that it needs to read a question', async () => {
+    // Ten times a millisecond for each token, and a tenth of a second.
+    const engine = await openFake({ choiceLimitMs: 100 });
+    const lostAfterMs = async (tokens: number) => {
+      const begin = performance.now();
+      await expect(all(engine, { tokens, after: 'hang' })).rejects.toMatchObject(crashed);
+      return performance.now() - begin;
+    };
+    expect(await lostAfterMs(90)).toBeGreaterThan(1000);
+    const { ready } = engine;
+    await expect.poll(() => ready.call(engine).ready, { timeout: 10_000 }).toBe(true);
+    expect(await lostAfterMs(5)).toBeLessThan(1000);
+  });
+
+  it('is replaced when it writes nothing, even if it still answers what is asked', async () => {
+    const engine = await openFake({ slots: 2, choiceLimitMs: 400 });
+    const { ask, has, error, waits } = scene(engine);
+    ask('a1');
+    await has('a1');
+    let over = false;
+    const lost = error('a1')?.then((reason) => {
+      over = true;
+      return reason;
+    });
+    while (!over) await waits().catch(() => undefined);
+    expect(await lost).toMatchObject(crashed);
+  });
+
+  it('is replaced when nobody waits any more for what it hangs in', async () => {
+    const log = new RecordingLogger();
+    const engine = await openFake({ choiceLimitMs: 300, log });
+    const { ask, leave, has, error, begun } = scene(engine);
+    ask('who', { messages: [orderMessage({ say: ['who'], after: 'stuck' })] });
+    await expect.poll(() => begun.length, { timeout: 10_000 }).toBe(1);
+    await leave('who');
+    expect(await error('who')).toMatchObject({ message: 'left' });
+    const [pid = 0] = begun.map((text) => Number(text.split(' ')[0]));
+    await expect.poll(() => isRunning(pid), { timeout: 10_000 }).toBe(false);
+    expect(log.lines.map(({ message }) => message)).toContain('language model process hangs and is killed');
+    ask('b1');
+    await has(begun[0] ?? '', 'b1');
+  });
+
+  it('is replaced although others come and leave while it hangs', async () => {
+    const engine = await openFake({ slots: 2, choiceLimitMs: 400 });
+    const { ask, has, leave, error } = scene(engine);
+    ask('a1', { messages: [orderMessage({ say: ['a1'], after: 'stuck' })] });
+    await has('a1');
+    let over = false;
+    const lost = error('a1')?.then((reason) => {
+      over = true;
+      return reason;
+    });
+    for (let each = 1; !over; each += 1) {
+      ask(`b${each}`);
+      await Promise.race([Bun.sleep(50), lost]);
+      await leave(`b${each}`);
+    }
+    expect(await lost).toMatchObject(crashed);
+  });
+
+  it('gives up on an answer alone', async () => {
+    const engine = await openFake();
+    await expect(all(engine, { say: ['a'], after: 'fail' })).rejects.toMatchObject({
+      kind: 'internal',
+      code: 'server_error',
+    });
+    expect(engine.ready()).toEqual({ ready: true, detail: 'llama, cpu' });
+  });
+
+  it('at its start says why', async () => {
+    await expect(openFake({ file: 'broken.gguf' })).rejects.toThrow(
+      /broken\.gguf cannot be loaded: it is broken/,
+    );
+  });
+
+  it('a file that is not there stops the start', async () => {
+    const settings = { kind: 'llama', weights: '/none.gguf', slots: 1, contextTokens: 100 } as const;
+    await expect(openFake({ settings })).rejects.toThrow('CONFIG: there is no GGUF file /none.gguf.');
+    await expect(openFake({ settings: { ...settings, weights: 'other' } })).rejects.toThrow(
+      "no weights 'other'",
+    );
+    await expect(openFake({ settings: { ...settings, weights: 'smollm2-135m-instruct' } })).rejects.toThrow(
+      /is missing .* `bun run models fetch smollm2-135m-instruct`/,
+    );
+  });
+});
+
+describe('an answer', () => {
+  it('is refused before its turn when the conversation is too long', async () => {
+    const engine = await openFake();
+    const { ask, has } = scene(engine);
+    ask('a1');
+    await has('a1');
+    await expect(all(engine, { tokens: 100 })).rejects.toMatchObject({
+      kind: 'invalid_request',
+      code: 'context_length_exceeded',
+      param: 'messages',
+      message: 'The conversation has 100 tokens; this model takes 100 with its answer.',
+    });
+  });
+
+  it('gets what the context leaves it', async () => {
+    const say = ['a', 'b', 'c', 'd'];
+    const engine = await openFake();
+    const { end } = await all(engine, { say, tokens: 98, after: 'cut' }, { maxTokens: undefined });
+    expect(end).toEqual({
+      kind: 'end',
+      reason: 'length',
+      tokens: { input: 98, output: 2, cached: 0, reasoning: 0 },
+    });
+  });
+
+  it('is refused when the template takes no such conversation', async () => {
+    const engine = await openFake();
+    for (const order of [{ measure: 'refuse' }, { after: 'refuse' }] as const) {
+      const failure =
+        'measure' in order ? { kind: 'invalid_request', param: 'messages' } : { kind: 'internal' };
+      await expect(all(engine, order)).rejects.toMatchObject(failure);
+    }
+  });
+
+  it('holds back what may become a stop text, and lets go of what did not', async () => {
+    const engine = await openFake();
+    const events = async (say: string[], stop: string[]) => {
+      const run = engine.generate(ordered({ say }, { stop }), never);
+      return (await Array.fromAsync(run)).flatMap((event: TextEvent) => ('text' in event ? event.text : []));
+    };
+    expect(await events(['a E', 'N', 'D b'], ['END'])).toEqual(['a ']);
+    expect(await events(['a E', 'N', 'T b'], ['END'])).toEqual(['a ', 'ENT b']);
+    expect(await events(['a E', 'N'], ['END'])).toEqual(['a ', 'EN']);
+  });
+
+  it('ends at a stop text in the midst of it where calls may come', async () => {
+    const tools = [{ name: 'f', strict: false }];
+    const fields: Partial<TextRequest> = { tools, stop: ['STOP'] };
+    const engine = await openFake();
+    const request = ordered({ say: ['so ', 'STOP', ' more'], after: 'hang' }, fields);
+    const { text, end } = wholeAnswer(await Array.fromAsync(engine.generate(request, never)));
+    expect([text, end.reason, end.tokens.output]).toEqual(['so ', 'stop', 1]);
+  });
+
+  it('may be calls, cut anywhere', async () => {
+    const call = (name: string, args: string) =>
+      `<tool_call>{"name":"${name}","arguments":${args}}</tool_call>`;
+    const text = `${call('f', '{"a":"}\\\\\\"{","b":[{}]}')}\n${call('g', '{}')}`;
+    const engine = await openFake();
+    const tools = ['f', 'g'].map((name) => ({ name, strict: false }));
+    for (const size of [1, 3, 7, 1000]) {
+      const say = text.match(new RegExp(`[^]{1,${size}}`, 'g')) ?? [];
+      for (const toolChoice of ['auto', 'required'] as const) {
+        const { calls, end } = await all(engine, { say }, { tools, toolChoice, maxTokens: 90 });
+        expect(calls.map((each) => [each.name, each.arguments])).toEqual([
+          ['f', '{"a":"}\\\\\\"{","b":[{}]}'],
+          ['g', '{}'],
+        ]);
+        expect(end.reason).toBe('tool_calls');
+      }
+    }
+    const cut = await all(engine, { say: [text.slice(0, 60)], after: 'cut' }, { tools });
+    expect([cut.calls.length, cut.end.reason]).toEqual([1, 'length']);
+  });
+});
+
+it('has nothing to report when it is closed while the process for batches is being started', async () => {
+  const log = new RecordingLogger();
+  const engine = await openFake({ log });
+  const asked = expect(all(engine, {}, { priority: 'batch' })).rejects.toMatchObject({ kind: 'overloaded' });
+  await engine.close();
+  await asked;
+  expect(log.lines).toEqual([]);
+});
+
+it('fails what is open when it is closed, and what comes after', async () => {
+  const engine = await openFake();
+  const { ask, has, error } = scene(engine);
+  for (const name of ['a1', 'b1']) ask(name);
+  await has('a1');
+  await Promise.all([engine.close(), engine.close()]);
+  for (const name of ['a1', 'b1']) expect(await error(name)).toMatchObject({ kind: 'overloaded' });
+  await expect(all(engine, {})).rejects.toMatchObject({ kind: 'overloaded' });
+  expect(engine.ready().ready).toBe(false);
+});

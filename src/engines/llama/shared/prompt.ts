@@ -1,0 +1,211 @@
+/** What a request means to a model that knows only messages, text and a grammar. */
+
+import { invalidRequest, ServiceError } from '../../../contract/core/error.ts';
+import type {
+  ChatMessage,
+  FunctionTool,
+  TextRequest,
+  ToolCall,
+  UserPart,
+} from '../../../contract/engines/text.ts';
+import { Grammar, literal } from '../grammar/grammar.ts';
+import { schemaRule } from '../grammar/schema-grammar.ts';
+import type { NativeMessage, NativeTool } from './native.ts';
+import { type CallWords, OWN_WORDS } from './tool-call-syntax.ts';
+
+/** Most calls of one answer. */
+const MOST_CALLS = 16;
+
+/** A conversation as the chat template takes it. */
+export interface Conversation {
+  readonly messages: readonly NativeMessage[];
+  readonly tools: readonly NativeTool[];
+}
+
+export interface LlamaQuestion {
+  readonly conversation: Conversation;
+  /** What the answer is: `either` is calls when it begins as they do. */
+  readonly answer: 'text' | 'calls' | 'either';
+  /** How calls are written. */
+  readonly words: CallWords;
+}
+
+/** GBNF of an answer. */
+export interface AnswerGrammar {
+  /** What the answer may be; absent: any text. */
+  readonly whole: string | undefined;
+  /** The same less calls: an answer that was cut gets the shortest end that this allows; absent: none. */
+  readonly json: string | undefined;
+}
+
+/**
+ * Puts a request into messages.
+ * @param learned words of the model's template; absent: it knows no tools, and messages tell of them.
+ * @throws ServiceError `invalid_request` for a part that cannot be had, and a tool that is not there.
+ */
+export function questionOf(request: TextRequest, learned: CallWords | undefined): LlamaQuestion {
+  const words = learned ?? OWN_WORDS;
+  const messages = request.messages.flatMap((message, index) => nativeMessages(message, index, learned));
+  const callable = callableTools(request);
+  if (callable.length === 0) {
+    return { conversation: { messages: merged(messages), tools: [] }, answer: 'text', words };
+  }
+  const must = request.toolChoice !== 'auto';
+  const answer = must ? 'calls' : 'either';
+  if (learned) {
+    const conversation = { messages: merged(messages), tools: callable.map(nativeTool) };
+    return { conversation, answer, words };
+  }
+  const content = toolsText(callable, must, request.parallelToolCalls);
+  const system: NativeMessage = { role: 'system', content };
+  return { conversation: { messages: merged([system, ...messages]), tools: [] }, answer, words };
+}
+
+/**
+ * Puts into a grammar what of a request the answer has to keep to.
+ * @param room tokens that the answer may have: texts that nothing else limits are limited by them.
+ * @throws ServiceError `invalid_request` for a schema that cannot be had.
+ */
+export function grammarOf(
+  request: TextRequest,
+  { answer, words }: LlamaQuestion,
+  room: number,
+): AnswerGrammar {
+  const grammar = new Grammar(room);
+  const output = answer === 'calls' ? undefined : outputRule(grammar, request);
+  const json = output === undefined ? undefined : grammar.text(output);
+  if (answer === 'text') return { whole: json, json };
+  const calls = callsRule(grammar, callableTools(request), words, request.parallelToolCalls);
+  const root = answer === 'calls' ? calls : `${calls} | ${output ?? textRule(words.opens)}`;
+  return { whole: grammar.text(root), json };
+}
+
+/** Tools that the answer may call. */
+function callableTools({ tools, toolChoice }: TextRequest): readonly FunctionTool[] {
+  if (toolChoice === 'none') return [];
+  if (typeof toolChoice !== 'object') return tools;
+  const named = tools.filter(({ name }) => name === toolChoice.name);
+  if (named.length > 0 || tools.length === 0) return named;
+  throw invalidRequest('tool_choice names a tool that is not there.', 'tool_choice');
+}
+
+function nativeMessages(
+  message: ChatMessage,
+  index: number,
+  learned: CallWords | undefined,
+): NativeMessage[] {
+  switch (message.role) {
+    case 'system':
+      return [{ role: 'system', content: message.text }];
+    case 'user':
+      return [{ role: 'user', content: message.parts.map((part) => partText(part, index)).join('\n') }];
+    case 'assistant': {
+      const { text = '', toolCalls } = message;
+      if (toolCalls.length === 0) return [{ role: 'assistant', content: text }];
+      if (learned) return [{ role: 'assistant', content: text, tool_calls: toolCalls.map(nativeCall) }];
+      return [{ role: 'assistant', content: [text, callsText(toolCalls)].filter(Boolean).join('\n') }];
+    }
+    case 'tool':
+      return learned
+        ? [{ role: 'tool', content: message.text, tool_call_id: message.toolCallId }]
+        : [{ role: 'user', content: `<tool_response>${message.text}</tool_response>` }];
+  }
+}
+
+function partText(part: UserPart, index: number): string {
+  if (part.kind === 'text') return part.text;
+  throw invalidRequest(
+    `messages[${index}]: this model takes no parts of kind '${part.kind}'; allowed: text.`,
+    'messages',
+    'unsupported_value',
+  );
+}
+
+/** Neighbours of one role that only say something become one message: many templates want roles to take turns. */
+function merged(messages: readonly NativeMessage[]): NativeMessage[] {
+  const all: NativeMessage[] = [];
+  for (const message of messages) {
+    const last = all.at(-1);
+    const same = last?.role === message.role && message.role !== 'tool';
+    if (!same || last.tool_calls || message.tool_calls) all.push(message);
+    else all[all.length - 1] = { role: last.role, content: `${last.content}\n${message.content}` };
+  }
+  return all;
+}
+
+function nativeTool({
+  name,
+  description = '',
+  parameters = { type: 'object', properties: {} },
+}: FunctionTool): NativeTool {
+  return { type: 'function', function: { name, description, parameters } };
+}
+
+/** Templates want an object; what was cut before its end is none. */
+function nativeCall({ id, name, arguments: text }: ToolCall) {
+  let object = text;
+  try {
+    JSON.parse(text);
+  } catch {
+    object = JSON.stringify({ text });
+  }
+  return { id, type: 'function', function: { name, arguments: object } } as const;
+}
+
+/** What a model is told of its tools whose template cannot. */
+function toolsText(tools: readonly FunctionTool[], must: boolean, many: boolean): string {
+  const definitions = tools.map(({ name, description, parameters }) =>
+    JSON.stringify({ name, description, parameters }),
+  );
+  return [
+    'You have these functions, one on each line:',
+    ...definitions,
+    must
+      ? `Answer with nothing but ${many ? 'calls' : 'a call'} like this:`
+      : 'To call one, answer with nothing but this:',
+    callsText([{ name: 'NAME', arguments: '{}' }]),
+  ].join('\n');
+}
+
+/** Calls in our own words. Arguments that are no JSON stand as they are. */
+function callsText(calls: readonly Pick<ToolCall, 'name' | 'arguments'>[]): string {
+  const { opens, nameEnds, between, closes } = OWN_WORDS;
+  const each = calls.map((call) => `${call.name}${nameEnds}${call.arguments}`);
+  return `${opens}${each.join(between)}${closes}`;
+}
+
+/** What an answer that calls nothing is; undefined: any text. */
+function outputRule(grammar: Grammar, { output }: TextRequest): string | undefined {
+  if (output.kind === 'text') return undefined;
+  return output.kind === 'json' ? 'object' : schemaRule(grammar, output.schema, 'response_format');
+}
+
+/** Any text that does not begin like some other. */
+function textRule(other: string): string {
+  const first = other.charCodeAt(0).toString(16).padStart(4, '0');
+  return `([^\\u${first}\\x09-\\x0D\\x20] [^\\x00]*)?`;
+}
+
+function callsRule(
+  grammar: Grammar,
+  tools: readonly FunctionTool[],
+  { opens, nameEnds, between, closes }: CallWords,
+  many: boolean,
+): string {
+  const each = tools.map((tool) => `${literal(`${tool.name}${nameEnds}`)} ${argumentsRule(grammar, tool)}`);
+  const call = grammar.add('call', each.join(' | '));
+  const more = many ? `(${literal(between)} ${call}){0,${MOST_CALLS - 1}} ` : '';
+  return `${literal(opens)} ${call} ${more}${literal(closes)}`;
+}
+
+/** @throws ServiceError `invalid_request` for strict parameters that cannot be followed. */
+function argumentsRule(grammar: Grammar, { parameters, strict }: FunctionTool): string {
+  if (parameters === undefined) return 'object';
+  try {
+    // Arguments are an object, whatever else the schema says.
+    return schemaRule(grammar, { allOf: [{ type: 'object' }, parameters] }, 'tools', parameters);
+  } catch (error) {
+    if (strict || !(error instanceof ServiceError)) throw error;
+    return 'object';
+  }
+}

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import type { NativeMessage, NativeTool } from './native.ts';
+import { learnCallWords } from './tool-call-syntax.ts';
+
+type Render = Parameters<typeof learnCallWords>[0];
+
+/** A template that writes each message between marks and the calls of an answer as told. */
+function template(callsOf: (calls: readonly { id: string; name: string; args: string }[]) => string): Render {
+  return (messages: readonly NativeMessage[], tools: readonly NativeTool[]) => {
+    const text = messages.map(({ role, content, tool_calls }) => {
+      const calls = tool_calls?.map(({ id, function: { name, arguments: args } }) => ({ id, name, args }));
+      return `[${role}]${content}${calls ? callsOf(calls) : ''}[end]\n`;
+    });
+    return `tools: ${JSON.stringify(tools)}\n${text.join('')}`;
+  };
+}
+
+describe('the words of calls are learned from how a template writes two', () => {
+  it('in tags', () => {
+    const render = template((calls) =>
+      calls.map(({ name, args }) => `<call>\n{"name": "${name}", "arguments": ${args}}\n</call>`).join('\n'),
+    );
+    expect(learnCallWords(render)).toEqual({
+      opens: '<call>\n{"name": "',
+      nameEnds: '", "arguments": ',
+      between: '}\n</call>\n<call>\n{"name": "',
+      closes: '}\n</call>',
+    });
+  });
+
+  it('in a list', () => {
+    const spaced = (args: string) => args.replace('{"probe":1}', '{ "probe": 1 }');
+    const render = template(
+      (calls) =>
+        `[CALLS][${calls.map(({ name, args }) => `{"n": "${name}", "a": ${spaced(args)}}`).join(', ')}]`,
+    );
+    expect(learnCallWords(render)).toEqual({
+      opens: '[CALLS][{"n": "',
+      nameEnds: '", "a": ',
+      between: '}, {"n": "',
+      closes: '}]',
+    });
+  });
+});
+
+describe('there is nothing to learn', () => {
+  it.each<[string, Render]>([
+    ['from a template that shows no tools', (messages) => messages.map(({ content }) => content).join('\n')],
+    ['from one that drops calls', template(() => '')],
+    [
+      'from one that takes one call',
+      template(([first]) => `{"name": "${first?.name}", "a": ${first?.args}}`),
+    ],
+    [
+      'from one that writes no JSON',
+      template((calls) => calls.map(({ name }) => `<${name} probe=1/>`).join('')),
+    ],
+    [
+      'from one that writes their ids',
+      template((calls) =>
+        calls.map(({ id, name, args }) => `{"f": "${name}", "a": ${args}, "id": "${id}"}`).join(''),
+      ),
+    ],
+    [
+      'from one that throws',
+      () => {
+        throw new Error('no tools');
+      },
+    ],
+  ])('%s', (_, render) => {
+    expect(learnCallWords(render)).toBeUndefined();
+  });
+});

@@ -1,0 +1,74 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { resolveModelFiles } from '../../../../models/model-files.ts';
+import { loadConfig } from '../../../config/config.ts';
+import reference from '../fixtures/reference.json' with { type: 'json' };
+import { loadMinilm, type MinilmModel } from './model.ts';
+
+let model: MinilmModel;
+beforeAll(async () => {
+  const { modelsDir } = loadConfig(process.env);
+  model = await loadMinilm({
+    model: resolveModelFiles(modelsDir, 'all-minilm-l6-v2-int8')['model.onnx'] ?? '',
+    vocabulary: resolveModelFiles(modelsDir, 'bert-uncased-vocabulary')['vocab.json'] ?? '',
+    runtime: { provider: 'cpu', threads: 2 },
+  });
+});
+afterAll(() => model?.close());
+
+/** Vectors by the place of their input; those that are too long have none. */
+async function vectorsOf(inputs: readonly (string | readonly number[])[]) {
+  const vectors: (Float32Array | undefined)[] = inputs.map(() => undefined);
+  let passes = 0;
+  for await (const result of model.open({ inputs })) {
+    if (result === null) continue;
+    passes += 1;
+    const { places, vectors: all } = result;
+    for (const [at, place] of places.entries()) {
+      if (result.tokens[at] !== undefined) vectors[place] = all.slice(at * 384, (at + 1) * 384);
+    }
+  }
+  return { vectors, passes };
+}
+
+function cosine(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  return Array.from(a).reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0);
+}
+
+describe('beside onnxruntime in Python with Hugging Face tokenizers', () => {
+  it.each(reference.map(({ text, vector }) => [text, vector] as const))('%j', async (text, vector) => {
+    const { vectors } = await vectorsOf([text]);
+    expect(vectors[0]).toHaveLength(384);
+    expect(cosine(vectors[0] ?? [], vector)).toBeGreaterThan(0.9999);
+    expect(Math.hypot(...(vectors[0] ?? []))).toBeCloseTo(1, 5);
+  });
+});
+
+it('padding changes nothing, and lengths are kept apart', async () => {
+  const long = 'The harbour was quiet that morning. '.repeat(30);
+  const inputs = ['short', long, 'a few more words than that', long, 'short'];
+  const { vectors, passes } = await vectorsOf(inputs);
+  expect(passes).toBeGreaterThan(1);
+  for (const [at, input] of inputs.entries()) {
+    const alone = await vectorsOf([input]);
+    expect(cosine(vectors[at] ?? [], alone.vectors[0] ?? [])).toBeGreaterThan(0.99999);
+  }
+});
+
+it('token ids are their text, with and without what encloses them', async () => {
+  const { vectors } = await vectorsOf(['hello world', [7592, 2088], [101, 7592, 2088, 102]]);
+  const [text = [], bare = [], enclosed = []] = vectors;
+  expect(cosine(text, bare)).toBeCloseTo(1, 5);
+  expect(cosine(text, enclosed)).toBeCloseTo(1, 5);
+});
+
+it('takes what fills its positions, and nothing longer', async () => {
+  const words = (count: number) => new Array(count).fill('word').join(' ');
+  const { vectors } = await vectorsOf([words(510), words(511), 'x'.repeat(60_000), 'ok']);
+  expect(vectors.map((vector) => vector !== undefined)).toEqual([true, false, false, true]);
+});
+
+it('like texts are closer than others', async () => {
+  const { vectors } = await vectorsOf(['A cat sits on the mat.', 'A kitten rests on a rug.', 'Stocks fell.']);
+  const [cat = [], kitten = [], stocks = []] = vectors;
+  expect(cosine(cat, kitten)).toBeGreaterThan(cosine(cat, stocks) + 0.3);
+});

@@ -1,0 +1,47 @@
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import type { FakeScript, FakeSpec } from '../../../test/doubles/fake-inference-worker.ts';
+import type { FromProcess, ToProcess } from '../workers/process-protocol.ts';
+import type { FromWorker, LoadModels, ModelDescriptions, ToWorker } from './worker-protocol.ts';
+
+type Sent = ToProcess<LoadModels<FakeSpec>, ToWorker>;
+type Received = FromProcess<ModelDescriptions, FromWorker>;
+
+const entry = fileURLToPath(new URL('../../../test/doubles/fake-inference-worker.ts', import.meta.url));
+
+it.each(['throw-later', 'reject-later'] as const)(
+  'ends at a failure that nobody caught, and repeats nothing of the text (%s)',
+  async (fault) => {
+    const request: FakeScript = {
+      ...{ mark: 1, passes: 1, samples: 1, at: 0, fault },
+      secret: 'my private diary',
+    };
+    const answers: Record<string, Sent[]> = {
+      up: [
+        {
+          kind: 'load',
+          load: { runtime: { provider: 'cpu', threads: 1 }, models: { fake: {} }, nice: false },
+        },
+      ],
+      loaded: [
+        { kind: 'message', message: { kind: 'open', job: 1, model: 'fake', request } },
+        { kind: 'message', message: { kind: 'next', job: 1 } },
+      ],
+    };
+    const child = Bun.spawn({
+      cmd: [process.execPath, entry],
+      stdio: ['ignore', 'pipe', 'pipe'],
+      serialization: 'advanced',
+      ipc(message: Received, process) {
+        for (const answer of answers[message.kind] ?? []) process.send(answer);
+      },
+    });
+    const [stdout, stderr] = await Promise.all([
+      new Response(child.stdout).text(),
+      new Response(child.stderr).text(),
+    ]);
+    expect(await child.exited).toBe(1);
+    expect(stdout).toBe('');
+    expect(stderr).toBe('Inference process ends: RangeError was not caught.\n');
+  },
+);

@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { channelOf, recorded, soundsWithoutSpeech } from '../../../../test/media/heard-audio.ts';
+import { joined } from '../../../../tools/harness/media/sample-runs.ts';
+import { loadConfig } from '../../../config/config.ts';
+import { sileroFile } from '../../silero/shared/file.ts';
+import { loadSilero } from '../../silero/worker/model.ts';
+import { SpeechGate } from './speech-gate.ts';
+
+/** The gate with the real detector. */
+
+const RATE_HZ = 16_000;
+let gate: SpeechGate;
+beforeAll(async () => {
+  const file = sileroFile(loadConfig(process.env).modelsDir);
+  gate = new SpeechGate(await loadSilero(file, { provider: 'cpu', threads: 1 }));
+});
+afterAll(() => gate?.close());
+
+describe('hears nobody in', () => {
+  test.each(Object.entries(soundsWithoutSpeech()))('%s', async (_, samples) => {
+    expect(await gate.speechFromS(samples)).toBeUndefined();
+  });
+
+  test('nothing, a sample, a frame', async () => {
+    for (const length of [0, 1, 512, 513]) {
+      expect(await gate.speechFromS(new Float32Array(length).fill(0.1))).toBeUndefined();
+    }
+  });
+});
+
+describe('hears somebody in', () => {
+  test('a speech, whole or any second of it', async (context) => {
+    const speech = await recorded(context, 'jfk.flac');
+    expect(await gate.speechFromS(speech)).toBeGreaterThanOrEqual(0);
+    // The first words, the pause after them included, and the last ones.
+    for (const fromS of [0.3, 3.2, 5.3, 8.2, 9.5]) {
+      expect(
+        await gate.speechFromS(speech.slice(fromS * RATE_HZ, (fromS + 1) * RATE_HZ)),
+      ).toBeGreaterThanOrEqual(0);
+    }
+  });
+
+  test('either of two who talk, and another language', async (context) => {
+    expect(
+      await gate.speechFromS(await channelOf(context, 'stereo_diarization.wav', 0)),
+    ).toBeGreaterThanOrEqual(0);
+    expect(
+      await gate.speechFromS(await channelOf(context, 'stereo_diarization.wav', 1)),
+    ).toBeGreaterThanOrEqual(0);
+    expect(
+      await gate.speechFromS(await recorded(context, 'multilingual.mp3', 31, 33)),
+    ).toBeGreaterThanOrEqual(0);
+  });
+
+  test('a word at the end of a long silence, and a quiet one', async (context) => {
+    const word = (await recorded(context, 'jfk.flac')).slice(8 * RATE_HZ, 9 * RATE_HZ);
+    const late = await gate.speechFromS(joined([new Float32Array(25 * RATE_HZ), word]));
+    expect(late).toBeGreaterThan(24.9);
+    expect(late).toBeLessThan(25.5);
+    expect(await gate.speechFromS(word.map((sample) => sample / 1000))).toBeGreaterThanOrEqual(0);
+    expect(await gate.speechFromS(word.map((sample) => sample / 20_000))).toBeUndefined();
+  });
+});
+
+test('what was heard before does not count', async (context) => {
+  const speech = (await recorded(context, 'jfk.flac')).slice(0, 2 * RATE_HZ);
+  const { silence, hum } = soundsWithoutSpeech();
+  const heard: boolean[] = [];
+  for (const samples of [speech, silence, speech, hum, hum, speech]) {
+    heard.push((await gate.speechFromS(samples ?? new Float32Array(0))) !== undefined);
+  }
+  expect(heard).toEqual([true, false, true, false, false, true]);
+});

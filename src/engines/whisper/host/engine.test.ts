@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type SttEngineUnderTest, sttEngineCases } from '../../../../test/contract/stt-engine.cases.ts';
+import { wordErrors } from '../../../../test/reference/transcript-normalizer.ts';
+import { noMetrics, silentLog } from '../../../../tools/harness/doubles/doubles.ts';
+import { joined } from '../../../../tools/harness/media/sample-runs.ts';
+import { SPOKEN_RATE_HZ, silence, speak } from '../../../../tools/harness/media/spoken.ts';
+import { openEngines } from '../../../../tools/harness/models/open-engines.ts';
+import { Resampler } from '../../../audio/resampler.ts';
+import { loadConfig } from '../../../config/config.ts';
+import { type Float32Samples, LISTEN_RATE_HZ } from '../../../contract/engines/audio.ts';
+import type { HeardAudio, Transcript } from '../../../contract/engines/engine.ts';
+import { systemClock } from '../../../kit/clock.ts';
+
+const TEXTS = [
+  'The old lighthouse keeper walked along the path above the harbour every evening.',
+  'He counted the wooden boats that came home before the tide turned.',
+];
+const LONG_TEXTS = [
+  'Four friends from the village opened a small bakery beside the railway station last spring.',
+  'On Mondays they sell bread with walnuts, and on Fridays there are cakes with lemon.',
+  'The station master buys two loaves each morning and never forgets to say thank you.',
+  'In the summer the queue reaches the bridge, and children play beside the river while they wait.',
+  'Nobody knows how the oldest of them keeps the fire so even, but everybody has a theory.',
+  'Some say it is the wood, others say it is the song that he sings while he works.',
+];
+
+/** At 16 kHz, with a second of silence after each text. */
+async function spoken(texts: readonly string[]): Promise<Float32Samples> {
+  const runs = (await speak(texts)).flatMap((samples) => [samples, silence(1000)]);
+  const resampler = new Resampler({ fromHz: SPOKEN_RATE_HZ, toHz: LISTEN_RATE_HZ, format: 'float32' });
+  try {
+    return joined([resampler.push(joined(runs)), resampler.flush()]);
+  } finally {
+    resampler.close();
+  }
+}
+
+/** The default recogniser in one process. */
+async function openWhisper(): Promise<SttEngineUnderTest> {
+  const { slots, close } = await openEngines({
+    needs: new Set(['stt']),
+    ttsModels: new Map(),
+    sttModels: new Map([['it', { kind: 'whisper', weights: 'base' }]]),
+    inference: { provider: 'cpu', workers: 1, threads: 2, queueLimit: 64, environment: {} },
+    modelsDir: loadConfig(process.env).modelsDir,
+    clock: systemClock,
+    log: silentLog,
+    metrics: noMetrics,
+  });
+  const engine = slots.stt?.get('it');
+  if (engine === undefined) throw new Error('the table lacks its only model');
+  return { engine, speech: await spoken(TEXTS), close };
+}
+
+sttEngineCases('whisper', openWhisper);
+
+describe('audio of several windows', () => {
+  const never = new AbortController().signal;
+  let subject: SttEngineUnderTest;
+  let speech: Float32Samples;
+  beforeAll(async () => {
+    subject = await openWhisper();
+    speech = await spoken(LONG_TEXTS);
+  }, 120_000);
+  afterAll(() => subject?.close());
+
+  async function* pieces(length: number): AsyncGenerator<HeardAudio> {
+    for (let at = 0; at < speech.length; at += length) {
+      yield speech.slice(at, at + length);
+      yield 'pause';
+    }
+  }
+
+  async function transcript(audio: AsyncIterable<HeardAudio>): Promise<Transcript> {
+    const request = { task: 'transcribe', timestamps: 'word', priority: 'interactive', owner: 'a' } as const;
+    for await (const event of subject.engine.transcribe(audio, request, never)) {
+      if (event.kind === 'final') return event.transcript;
+    }
+    throw new Error('no final');
+  }
+
+  it('is heard to the same bit however it is cut, with no word lost at the seams', async () => {
+    expect(speech.length / LISTEN_RATE_HZ).toBeGreaterThan(32);
+    const whole = await transcript(pieces(speech.length));
+    expect(await transcript(pieces(7777))).toEqual(whole);
+    const { errors, words } = wordErrors(LONG_TEXTS.join(' '), whole.text);
+    expect(words).toBeGreaterThan(90);
+    expect(errors).toBeLessThanOrEqual(4);
+    let lastS = 0;
+    for (const { startS, endS } of whole.words) {
+      expect(startS).toBeGreaterThanOrEqual(lastS);
+      lastS = endS;
+    }
+    expect(lastS).toBeLessThanOrEqual(whole.durationS);
+  }, 120_000);
+});

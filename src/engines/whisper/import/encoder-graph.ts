@@ -1,0 +1,184 @@
+/**
+ * Whisper's encoder as an ONNX graph for any length of audio up to 30 s, with the keys and values of the
+ * decoder's cross-attention as its outputs, so that they are computed once for each window.
+ *
+ * Whisper was trained on windows of 30 s, padded with silence. Encoding that silence again for every short
+ * utterance is most of the work, and leaving it out makes the decoder repeat itself. So the silent rest of the
+ * window is encoded once, at import, and every layer attends to what was kept of it
+ * (docs/decisions/whisper-short-windows.md).
+ */
+
+import { GraphBuilder } from '../../onnx/graph-builder.ts';
+import { type LinearArithmetic, linearLayer, rowwiseLinearLayer } from '../../onnx/linear-layer.ts';
+import type { Graph } from '../../onnx/onnx-proto.ts';
+import { type AppendLinear, attention, feedForward, layerNorm, splitChannels } from './transformer-parts.ts';
+import { type Convolution, type EncoderLayer, joined, type WhisperWeights } from './weights.ts';
+
+/** What every layer keeps of the silence that fills a window: every `stride`-th position stands for all. */
+export interface SilentRest {
+  /** Positions (20 ms) that one kept position stands for; divides the window's positions. */
+  readonly stride: number;
+  /** Keys and values of each encoder layer: [positions / stride, width]. */
+  readonly encoder: readonly KeptSilence[];
+  /** The same of the decoder's cross-attention. */
+  readonly cross: readonly KeptSilence[];
+}
+
+export interface KeptSilence {
+  readonly keys: Float32Array;
+  readonly values: Float32Array;
+}
+
+/**
+ * Input `mel` float32 [1, melBands, 2n], n positions, a multiple of the stride. Outputs for each decoder layer
+ * i `cross_key_i` and `cross_value_i` float32 [1, heads, m, width / heads], and `cross_bias` float32
+ * [1, 1, 1, m], where m is n and what was kept of the rest.
+ */
+export function encoderGraph(weights: WhisperWeights, rest: SilentRest, arithmetic: LinearArithmetic): Graph {
+  const g = new GraphBuilder('whisper-encoder');
+  const linear: AppendLinear = (x, layer) => rowwiseLinearLayer(g, x, layer, arithmetic);
+  const stem = encoderStem(g, weights);
+  const restFrom = g.op('Div', [positionsOf(g, stem), g.ints(rest.stride)]);
+  const bias = restBias(g, stem, restFrom, weights, rest);
+  const scores = g.op('Expand', [
+    bias,
+    g.op('Concat', [g.ints(1, 1), positionsOf(g, stem), g.ints(1)], { axis: 0 }),
+  ]);
+
+  let x = stem;
+  for (const [i, layer] of weights.encoder.entries()) {
+    const kept = rest.encoder[i] as KeptSilence;
+    x = encoderLayer(g, x, layer, weights, linear, (key, value) => ({
+      key: withRest(g, key, kept.keys, restFrom, weights),
+      value: withRest(g, value, kept.values, restFrom, weights),
+      bias: scores,
+    }));
+  }
+  const encoded = layerNorm(g, x, weights.encoderNorm);
+  const sides = crossSides(g, encoded, weights, linear);
+  for (const [i, { keys, values }] of rest.cross.entries()) {
+    const key = withRest(g, sides[2 * i] ?? '', keys, restFrom, weights);
+    const value = withRest(g, sides[2 * i + 1] ?? '', values, restFrom, weights);
+    g.output(`cross_key_${i}`, byHeads(g, key, weights));
+    g.output(`cross_value_${i}`, byHeads(g, value, weights));
+  }
+  g.output('cross_bias', bias);
+  return g.build();
+}
+
+/**
+ * The float32 encoder that {@link SilentRest} is taken from: input `mel` as above, of the whole window; outputs
+ * `key_i` and `value_i` of each encoder layer and `cross_key_i` and `cross_value_i` of each decoder layer,
+ * float32 [1, n, width].
+ */
+export function restGraph(weights: WhisperWeights): Graph {
+  const g = new GraphBuilder('whisper-silent-rest');
+  const linear: AppendLinear = (x, layer) => linearLayer(g, x, layer, 'float32');
+  let x = encoderStem(g, weights);
+  for (const [i, layer] of weights.encoder.entries()) {
+    x = encoderLayer(g, x, layer, weights, linear, (key, value) => {
+      g.output(`key_${i}`, key);
+      g.output(`value_${i}`, value);
+      return { key, value };
+    });
+  }
+  const sides = crossSides(g, layerNorm(g, x, weights.encoderNorm), weights, linear);
+  for (const i of weights.decoder.keys()) {
+    g.output(`cross_key_${i}`, sides[2 * i] ?? '');
+    g.output(`cross_value_${i}`, sides[2 * i + 1] ?? '');
+  }
+  return g.build();
+}
+
+/** Two convolutions, the second with stride 2, and the embedding of positions: [1, n, width]. */
+function encoderStem(g: GraphBuilder, weights: WhisperWeights): string {
+  const mel = g.input('mel', [1, weights.melBands, 'frames']);
+  const [first, second] = weights.convolutions;
+  const channels = convolution(g, convolution(g, mel, first, 1), second, 2);
+  const x = g.op('Transpose', [channels], { perm: [0, 2, 1] });
+  const table = g.floats([1, weights.audioPositions, weights.width], weights.audioPositionEmbedding);
+  return g.op('Add', [x, g.op('Slice', [table, g.ints(0), positionsOf(g, x), g.ints(1)])]);
+}
+
+function convolution(
+  g: GraphBuilder,
+  x: string,
+  { dims, weight, bias }: Convolution,
+  stride: number,
+): string {
+  const input = [x, g.floats(dims, weight), g.floats([dims[0]], bias)];
+  return g.op('Gelu', [g.op('Conv', input, { kernel_shape: [dims[2]], pads: [1, 1], strides: [stride] })]);
+}
+
+interface Scored {
+  readonly key: string;
+  readonly value: string;
+  readonly bias?: string;
+}
+
+function encoderLayer(
+  g: GraphBuilder,
+  x: string,
+  layer: EncoderLayer,
+  weights: WhisperWeights,
+  linear: AppendLinear,
+  scored: (key: string, value: string) => Scored,
+): string {
+  const { norm, query, key, value, output } = layer.attention;
+  const projected = linear(layerNorm(g, x, norm), joined([query, key, value]));
+  const [q = '', k = '', v = ''] = splitChannels(g, projected, 3);
+  const attended = attention(g, weights.heads, { query: q, ...scored(k, v) });
+  const y = g.op('Add', [x, linear(attended.output, output)]);
+  return feedForward(g, y, layer.feedForward, linear);
+}
+
+/** Keys and values of the decoder's layers, key before value: [1, n, width] each. */
+function crossSides(
+  g: GraphBuilder,
+  encoded: string,
+  weights: WhisperWeights,
+  linear: AppendLinear,
+): string[] {
+  const layers = weights.decoder.flatMap(({ cross }) => [cross.key, cross.value]);
+  return splitChannels(g, linear(encoded, joined(layers)), layers.length);
+}
+
+/** [1, n, width] and the kept positions from there to the end of the window. */
+function withRest(
+  g: GraphBuilder,
+  x: string,
+  kept: Float32Array,
+  restFrom: string,
+  weights: WhisperWeights,
+): string {
+  const table = g.floats([1, kept.length / weights.width, weights.width], kept);
+  const rest = g.op('Slice', [table, restFrom, g.ints(weights.audioPositions), g.ints(1)]);
+  return g.op('Concat', [x, rest], { axis: 1 });
+}
+
+/** Zero for positions of the audio; a kept position counts as many times as it stands for: [1, 1, 1, m]. */
+function restBias(
+  g: GraphBuilder,
+  stem: string,
+  restFrom: string,
+  weights: WhisperWeights,
+  { stride }: SilentRest,
+): string {
+  const n = positionsOf(g, stem);
+  const kept = g.op('Sub', [g.ints(weights.audioPositions / stride), restFrom]);
+  const shape = (length: string) => g.op('Concat', [g.ints(1, 1, 1), length], { axis: 0 });
+  const zeros = g.op('Expand', [g.floats([1], [0]), shape(n)]);
+  const times = g.op('Expand', [g.floats([1], [Math.log(stride)]), shape(kept)]);
+  return g.op('Concat', [zeros, times], { axis: 3 });
+}
+
+/** [1, n, width] to [1, heads, n, width / heads]. */
+function byHeads(g: GraphBuilder, x: string, { heads, width }: WhisperWeights): string {
+  const apart = g.op('Reshape', [x, g.ints(0, 0, heads, width / heads)]);
+  return g.op('Transpose', [apart], { perm: [0, 2, 1, 3] });
+}
+
+/** The number of positions n of [1, n, width], as an int64 [1]. */
+function positionsOf(g: GraphBuilder, x: string): string {
+  return g.op('Shape', [x], { start: 1, end: 2 });
+}

@@ -1,0 +1,129 @@
+/** The import step: a CTranslate2 Whisper checkpoint to ONNX graphs of our own, once for each provider. */
+
+import { join } from 'node:path';
+import { type ImportKey, imported } from '../../cache/import-cache.ts';
+import type { LinearArithmetic } from '../../onnx/linear-layer.ts';
+import { encodeModel, type Graph } from '../../onnx/onnx-proto.ts';
+import type { RuntimeOptions } from '../../pool/model.ts';
+import { openGraph } from '../../runtime/runtime.ts';
+import type { WhisperShape } from '../shared/graphs.ts';
+import { FULL_FRAMES } from '../shared/log-mel.ts';
+import { alignerGraph } from './aligner-graph.ts';
+import { Ct2Checkpoint } from './ct2-checkpoint.ts';
+import { decoderGraph } from './decoder-graph.ts';
+import { encoderGraph, type KeptSilence, restGraph, type SilentRest } from './encoder-graph.ts';
+import { type WhisperWeights, whisperWeights } from './weights.ts';
+
+/** Raise with every change of the graphs. */
+const VERSION = 1;
+const OPSETS = [{ version: 20 }, { domain: 'com.microsoft', version: 1 }];
+const IR_VERSION = 9;
+
+/** Mel value of the silence behind an utterance: tuned on misheard words. */
+const SILENCE = -0.6;
+/** Positions that one kept position of the silence stands for. */
+const STRIDE = 10;
+
+/** Paths of the graphs, and their shape. */
+export interface ImportedWhisper {
+  readonly encoder: string;
+  readonly decoder: string;
+  readonly aligner: string;
+  readonly shape: WhisperShape;
+}
+
+export interface WhisperSource {
+  /** Path of `model.bin`. */
+  readonly checkpoint: string;
+  /** Of that file. */
+  readonly sha256: string;
+  /** Decoder layer and head of each head that follows the words; from the model's `config.json`. */
+  readonly alignmentHeads: readonly (readonly [layer: number, head: number])[] | undefined;
+}
+
+/**
+ * Paths of the graphs; they are built on the first call (a few seconds) and found in the cache later.
+ * @throws Error when the file is missing or no Whisper checkpoint.
+ */
+export async function importWhisper(
+  modelsDir: string,
+  source: WhisperSource,
+  arithmetic: LinearArithmetic,
+): Promise<ImportedWhisper> {
+  const key: ImportKey = {
+    sources: [source.sha256],
+    importer: 'whisper',
+    version: VERSION,
+    provider: arithmetic === 'float16' ? 'cuda' : 'cpu',
+    options: { arithmetic, heads: JSON.stringify(source.alignmentHeads ?? null) },
+  };
+  const folder = await imported(modelsDir, key, async (dir) => {
+    const weights = whisperWeights(new Ct2Checkpoint(await Bun.file(source.checkpoint).bytes()));
+    const rest = await silentRest(weights);
+    const heads = source.alignmentHeads ?? upperHalf(weights);
+    await Bun.write(join(dir, 'encoder.onnx'), onnx(encoderGraph(weights, rest, arithmetic)));
+    await Bun.write(join(dir, 'decoder.onnx'), onnx(decoderGraph(weights, arithmetic)));
+    await Bun.write(join(dir, 'aligner.onnx'), onnx(alignerGraph(weights, heads, arithmetic)));
+    await Bun.write(join(dir, 'shape.json'), JSON.stringify(shapeOf(weights)));
+  });
+  return {
+    encoder: join(folder, 'encoder.onnx'),
+    decoder: join(folder, 'decoder.onnx'),
+    aligner: join(folder, 'aligner.onnx'),
+    shape: (await Bun.file(join(folder, 'shape.json')).json()) as WhisperShape,
+  };
+}
+
+function onnx(graph: Graph): Uint8Array {
+  return encodeModel({ irVersion: IR_VERSION, producerName: 'whisper-import', opsetImport: OPSETS, graph });
+}
+
+function shapeOf({ width, heads, decoder, melBands, textPositions }: WhisperWeights): WhisperShape {
+  return { width, heads, decoderLayers: decoder.length, melBands, textPositions };
+}
+
+/** Where a model does not say which heads follow the words, those of its upper half do (openai/whisper, model.py). */
+function upperHalf({ decoder, heads }: WhisperWeights): [number, number][] {
+  const layers = [...decoder.keys()].slice(Math.floor(decoder.length / 2));
+  return layers.flatMap((layer) =>
+    Array.from({ length: heads }, (_, head): [number, number] => [layer, head]),
+  );
+}
+
+/** Encodes a window of silence in float32 and keeps every {@link STRIDE}-th position of it. */
+async function silentRest(weights: WhisperWeights): Promise<SilentRest> {
+  const runtime: RuntimeOptions = { provider: 'cpu', threads: 2 };
+  const graph = await openGraph(onnx(restGraph(weights)), runtime);
+  try {
+    const names = [
+      ...weights.encoder.keys().flatMap((i) => [`key_${i}`, `value_${i}`]),
+      ...weights.decoder.keys().flatMap((i) => [`cross_key_${i}`, `cross_value_${i}`]),
+    ];
+    const dims = [1, weights.melBands, FULL_FRAMES];
+    const data = new Float32Array(weights.melBands * FULL_FRAMES).fill(SILENCE);
+    const outputs = await graph.run({ mel: { type: 'float32', dims, data } }, names);
+    const kept = (name: string) => everyNth(outputs[name]?.data ?? new Float32Array(0), weights.width);
+    const sides = (prefix: string, i: number): KeptSilence => ({
+      keys: kept(`${prefix}key_${i}`),
+      values: kept(`${prefix}value_${i}`),
+    });
+    return {
+      stride: STRIDE,
+      encoder: weights.encoder.map((_, i) => sides('', i)),
+      cross: weights.decoder.map((_, i) => sides('cross_', i)),
+    };
+  } finally {
+    await graph.close();
+  }
+}
+
+/** The middle of every {@link STRIDE} rows of a matrix that has `width` columns. */
+function everyNth(matrix: Float32Array, width: number): Float32Array {
+  const count = matrix.length / width / STRIDE;
+  const kept = new Float32Array(count * width);
+  for (let i = 0; i < count; i++) {
+    const row = i * STRIDE + STRIDE / 2;
+    kept.set(matrix.subarray(row * width, (row + 1) * width), i * width);
+  }
+  return kept;
+}

@@ -1,0 +1,74 @@
+/** Whisper in the inference process: files to graphs, and one window of audio for each request. */
+
+import type { LinearArithmetic } from '../onnx/linear-layer.ts';
+import type { PassModel, RuntimeOptions } from '../pool/model.ts';
+import type { WhisperSpec } from '../pool/model-spec.ts';
+import { arithmeticFor } from '../runtime/cpu-arithmetic.ts';
+import { sileroFile } from '../silero/shared/file.ts';
+import { loadSilero } from '../silero/worker/model.ts';
+import { SpeechGate } from './decode/speech-gate.ts';
+import { WindowDecoder } from './decode/window-decoder.ts';
+import { openImportedGraphs } from './graphs/imported-graphs.ts';
+import { openOptimumGraphs } from './graphs/optimum-graphs.ts';
+import { whisperFiles } from './import/files.ts';
+import { importWhisper } from './import/import.ts';
+import { FRAME_MULTIPLE, type WhisperGraphs } from './shared/graphs.ts';
+import { FULL_FRAMES } from './shared/log-mel.ts';
+import type { WhisperRequest, WhisperResult } from './shared/protocol.ts';
+import { WhisperTokenizer } from './shared/tokenizer.ts';
+
+/** What the serving side knows of a loaded model. */
+export interface WhisperDescription {
+  /** ISO codes; of one language when the model is English only. */
+  readonly languages: readonly string[];
+}
+
+export type WhisperModel = PassModel<WhisperRequest, WhisperResult, WhisperDescription>;
+
+/**
+ * Loads a model, importing a checkpoint on the first start, and runs its graphs once so that the first
+ * request finds everything warm.
+ * @throws Error when a file is missing, or is not what it should be.
+ */
+export async function loadWhisper(
+  { modelsDir, weights, runtime }: Omit<WhisperSpec, 'kind'> & { readonly runtime: RuntimeOptions },
+  arithmetic: LinearArithmetic = arithmeticFor(runtime.provider),
+): Promise<WhisperModel> {
+  const files = await whisperFiles(modelsDir, weights);
+  const tokenizer = new WhisperTokenizer(await Bun.file(files.tokenizer).json());
+  const graphs =
+    files.kind === 'optimum'
+      ? await openOptimumGraphs(files.graphs, runtime)
+      : await openImportedGraphs(await importWhisper(modelsDir, files.source, arithmetic), runtime);
+  const detector = await loadSilero(sileroFile(modelsDir), { ...runtime, provider: 'cpu', threads: 1 });
+  const gate = new SpeechGate(detector);
+  const frames = graphs.shortWindows ? 5 * FRAME_MULTIPLE : FULL_FRAMES;
+  const window = await graphs.encode(new Float32Array(graphs.shape.melBands * frames), frames);
+  const tokens = [tokenizer.special.startOfTranscript];
+  const { cache } = await graphs.step(window, tokens);
+  await graphs.step(window, tokens, cache);
+  return new Whisper(graphs, tokenizer, gate);
+}
+
+class Whisper implements WhisperModel {
+  readonly description: WhisperDescription;
+  readonly #graphs: WhisperGraphs;
+  readonly #gate: SpeechGate;
+  readonly #decoder: WindowDecoder;
+
+  constructor(graphs: WhisperGraphs, tokenizer: WhisperTokenizer, gate: SpeechGate) {
+    this.#graphs = graphs;
+    this.#gate = gate;
+    this.#decoder = new WindowDecoder({ graphs, tokenizer, gate });
+    this.description = { languages: tokenizer.multilingual ? [...tokenizer.languages.keys()] : ['en'] };
+  }
+
+  open(request: WhisperRequest): AsyncGenerator<WhisperResult | null, void, undefined> {
+    return this.#decoder.decode(request);
+  }
+
+  async close(): Promise<void> {
+    await this.#gate.close();
+    await this.#graphs.close();
+  }
+}

@@ -1,0 +1,342 @@
+import { afterAll, describe, expect, test } from 'vitest';
+import { tinyWhisper } from '../../../../test/generators/tiny-whisper.ts';
+import {
+  decode,
+  type Encoded,
+  encode,
+  type Matrix,
+  type MoreSeen,
+  type Seen,
+} from '../../../../test/reference/whisper-transformer.ts';
+import { seededRandom } from '../../../kit/math/seeded-random.ts';
+import type { LinearArithmetic } from '../../onnx/linear-layer.ts';
+import { encodeModel, type Graph } from '../../onnx/onnx-proto.ts';
+import { type GraphInput, type GraphOutput, type GraphSession, openGraph } from '../../runtime/runtime.ts';
+import { alignerGraph } from '../import/aligner-graph.ts';
+import { decoderGraph } from '../import/decoder-graph.ts';
+import { encoderGraph, type KeptSilence, restGraph, type SilentRest } from '../import/encoder-graph.ts';
+
+/** The graphs against the architecture written down plainly, with small random weights. */
+
+const POSITIONS = 60;
+const weights = tinyWhisper({ audioPositions: POSITIONS, textPositions: 16, vocabulary: 50 });
+const { width, heads, melBands } = weights;
+const STRIDE = 10;
+const SILENCE = -0.6;
+const TOKENS = [3, 17, 0, 49, 8, 8, 21];
+const HEADS = [
+  [0, 1],
+  [1, 0],
+] as const;
+
+const sessions: GraphSession[] = [];
+afterAll(() => Promise.all(sessions.map((session) => session.close())));
+
+async function open(graph: Graph): Promise<GraphSession> {
+  const opsetImport = [{ version: 20 }, { domain: 'com.microsoft', version: 1 }];
+  const bytes = encodeModel({ irVersion: 9, producerName: 'test', opsetImport, graph });
+  const session = await openGraph(bytes, { provider: 'cpu', threads: 1 });
+  sessions.push(session);
+  return session;
+}
+
+type Tensors = Readonly<Record<string, GraphOutput>>;
+
+/** Spectrogram of `frames` frames, the last `silent` of them silence: [bands, frames]. */
+function spectrogram(frames: number, silent = 0): Float32Array {
+  const random = seededRandom(11);
+  const columns = Array.from({ length: frames }, (_, t) =>
+    Array.from({ length: melBands }, () => (t >= frames - silent ? SILENCE : 2 * random() - 1)),
+  );
+  return Float32Array.from(
+    { length: melBands * frames },
+    (_, i) => columns[i % frames]?.[Math.floor(i / frames)] ?? 0,
+  );
+}
+
+/** The same columns, cut off after `frames`. */
+function firstFrames(mel: Float32Array, frames: number): Float32Array {
+  const all = mel.length / melBands;
+  return Float32Array.from(
+    { length: melBands * frames },
+    (_, i) => mel[Math.floor(i / frames) * all + (i % frames)] ?? 0,
+  );
+}
+
+const melInput = (mel: Float32Array): Record<string, GraphInput> => ({
+  mel: { type: 'float32', dims: [1, melBands, mel.length / melBands], data: mel },
+});
+
+const sides = (prefix: string) => [0, 1].flatMap((i) => [`${prefix}key_${i}`, `${prefix}value_${i}`]);
+const CROSS = ['cross_bias', ...sides('cross_')];
+
+const flat = (rows: Matrix): number[] => rows.flatMap((row) => [...row]);
+/** [1, heads, n, size] as rows of all heads' channels. */
+function rowsOf({ dims, data }: GraphOutput): number[][] {
+  const [, , n = 0, size = 0] = dims;
+  return Array.from({ length: n }, (_, row) =>
+    Array.from(
+      { length: width },
+      (_, c) => data[(Math.floor(c / size) * n + row) * size + (c % size)] ?? Number.NaN,
+    ),
+  );
+}
+
+/** Greatest difference. */
+function apart(actual: ArrayLike<number>, expected: ArrayLike<number>): number {
+  expect(actual.length).toBe(expected.length);
+  return Math.max(...Array.from(actual, (value, i) => Math.abs(value - (expected[i] ?? Number.NaN))));
+}
+
+/** Root of the error's power over that of the values. */
+function relativeError(actual: ArrayLike<number>, expected: ArrayLike<number>): number {
+  expect(actual.length).toBe(expected.length);
+  const power = (values: number[]) => values.reduce((sum, value) => sum + value * value, 0);
+  const difference = Array.from(actual, (value, i) => value - (expected[i] ?? Number.NaN));
+  return Math.sqrt(power(difference) / power(Array.from(expected)));
+}
+
+/** What is kept of the silence that fills a whole window, by the graph that the import step uses. */
+async function restOf(stride: number, silence = SILENCE): Promise<SilentRest> {
+  const graph = await open(restGraph(weights));
+  const mel = new Float32Array(melBands * 2 * POSITIONS).fill(silence);
+  const outputs = await graph.run(melInput(mel), [...sides(''), ...sides('cross_')]);
+  const kept = (name: string) => {
+    const all = outputs[name]?.data ?? new Float32Array(0);
+    const rows = Array.from({ length: POSITIONS / stride }, (_, i) => i * stride + Math.floor(stride / 2));
+    return Float32Array.from(rows.flatMap((row) => [...all.subarray(row * width, (row + 1) * width)]));
+  };
+  const both = (prefix: string): KeptSilence[] =>
+    [0, 1].map((i) => ({ keys: kept(`${prefix}key_${i}`), values: kept(`${prefix}value_${i}`) }));
+  return { stride, encoder: both(''), cross: both('cross_') };
+}
+
+/** The rest after `positions`, as the reference takes it. */
+function moreSeen({ stride, encoder, cross }: SilentRest, positions: number): MoreSeen {
+  const rows = (table: Float32Array): Matrix =>
+    Array.from({ length: table.length / width }, (_, row) =>
+      Float64Array.from(table.subarray(row * width, (row + 1) * width)),
+    ).slice(positions / stride);
+  const seen = ({ keys, values }: KeptSilence): Seen => ({
+    keys: rows(keys),
+    values: rows(values),
+    bias: rows(keys).map(() => Math.log(stride)),
+  });
+  return { encoder: encoder.map(seen), cross: cross.map(seen) };
+}
+
+async function encodeWith(
+  rest: SilentRest,
+  mel: Float32Array,
+  arithmetic: LinearArithmetic = 'float32',
+): Promise<Tensors> {
+  const session = await open(encoderGraph(weights, rest, arithmetic));
+  return session.run(melInput(mel), CROSS);
+}
+
+function expectEqual(tensors: Tensors, { cross }: Encoded): void {
+  for (const [i, { keys, values, bias }] of cross.entries()) {
+    expect(apart(rowsOf(tensors[`cross_key_${i}`] as GraphOutput).flat(), flat(keys))).toBeLessThan(2e-5);
+    expect(apart(rowsOf(tensors[`cross_value_${i}`] as GraphOutput).flat(), flat(values))).toBeLessThan(2e-5);
+    expect(apart((tensors.cross_bias as GraphOutput).data, bias)).toBeLessThan(1e-6);
+  }
+}
+
+describe('the encoder', () => {
+  test('equals the architecture over a whole window, in which the rest has no part', async () => {
+    const mel = spectrogram(2 * POSITIONS);
+    const tensors = await encodeWith(await restOf(STRIDE), mel);
+    expect(tensors.cross_key_0?.dims).toEqual([1, heads, POSITIONS, width / heads]);
+    expect(tensors.cross_bias?.dims).toEqual([1, 1, 1, POSITIONS]);
+    expectEqual(tensors, encode(weights, mel));
+    const other = await encodeWith(await restOf(STRIDE, 5), mel);
+    for (const name of CROSS) expect(other[name]?.data).toEqual(tensors[name]?.data);
+  });
+
+  test.each([10, 30, 50])('over %i positions attends to what was kept of the rest', async (positions) => {
+    const rest = await restOf(STRIDE);
+    const mel = spectrogram(2 * positions);
+    const tensors = await encodeWith(rest, mel);
+    expect(tensors.cross_bias?.data.length).toBe(positions + (POSITIONS - positions) / STRIDE);
+    expectEqual(tensors, encode(weights, mel, moreSeen(rest, positions)));
+  });
+
+  test('tells what is kept as the architecture has it', async () => {
+    const mel = new Float32Array(melBands * 2 * POSITIONS).fill(SILENCE);
+    const rest = await restOf(1);
+    const { encoder, cross } = encode(weights, mel);
+    for (const [i, kept] of rest.encoder.entries()) {
+      expect(apart(kept.keys, flat(encoder[i]?.keys ?? []))).toBeLessThan(2e-5);
+      expect(apart(kept.values, flat(encoder[i]?.values ?? []))).toBeLessThan(2e-5);
+    }
+    for (const [i, kept] of rest.cross.entries()) {
+      expect(apart(kept.keys, flat(cross[i]?.keys ?? []))).toBeLessThan(2e-5);
+    }
+  });
+
+  test('of a short window is near that of the window with its silence, and is not without the rest', async () => {
+    const positions = 20;
+    const whole = spectrogram(2 * POSITIONS, 2 * (POSITIONS - 15));
+    const short = firstFrames(whole, 2 * positions);
+    const keysOf = (encoded: Encoded, count: number) =>
+      flat(encoded.cross.flatMap(({ keys, values }) => [...keys.slice(0, count), ...values.slice(0, count)]));
+    const wanted = keysOf(encode(weights, whole), 15);
+    const got = async (stride: number) => {
+      const tensors = await encodeWith(await restOf(stride), short);
+      return [0, 1].flatMap((i) =>
+        [`cross_key_${i}`, `cross_value_${i}`].flatMap((name) =>
+          rowsOf(tensors[name] as GraphOutput)
+            .slice(0, 15)
+            .flat(),
+        ),
+      );
+    };
+    const without = relativeError(keysOf(encode(weights, short), 15), wanted);
+    const every = relativeError(await got(1), wanted);
+    const tenth = relativeError(await got(STRIDE), wanted);
+    // Silence beside speech is not quite silence alone, and random weights make the most of it.
+    expect(every).toBeLessThan(without / 3);
+    expect(tenth).toBeLessThan(without / 2);
+  });
+
+  test.each([
+    ['float16', 0.005],
+    ['int8', 0.06],
+    ['uint8', 0.06],
+  ] as const)('in %s is near', async (arithmetic, bound) => {
+    const rest = await restOf(STRIDE);
+    for (const positions of [20, POSITIONS]) {
+      const mel = spectrogram(2 * positions);
+      const exact = await encodeWith(rest, mel);
+      const rounded = await encodeWith(rest, mel, arithmetic);
+      for (const name of sides('cross_')) {
+        const error = relativeError(rounded[name]?.data ?? [], exact[name]?.data ?? []);
+        expect(error).toBeGreaterThan(0);
+        expect(error).toBeLessThan(bound);
+      }
+    }
+  });
+});
+
+/** A short window in the tensors that the decoder takes, and the same for the reference. */
+const mel = spectrogram(40);
+async function window(): Promise<{ tensors: Tensors; cross: readonly Seen[] }> {
+  const rest = await restOf(STRIDE);
+  return {
+    tensors: await encodeWith(rest, mel),
+    cross: encode(weights, mel, moreSeen(rest, 20)).cross,
+  };
+}
+
+const tokenInput = (tokens: readonly number[]): GraphInput => ({
+  type: 'int64',
+  dims: [1, tokens.length],
+  data: BigInt64Array.from(tokens, BigInt),
+});
+
+/** Logits after the last of some tokens, and the cache. */
+async function step(decoder: GraphSession, audio: Tensors, tokens: readonly number[], cache?: Tensors) {
+  const nothing: GraphInput = {
+    type: 'float32',
+    dims: [1, heads, 0, width / heads],
+    data: new Float32Array(0),
+  };
+  const past = Object.fromEntries(sides('').map((name) => [`past_${name}`, cache?.[name] ?? nothing]));
+  const { logits, ...kept } = await decoder.run({ tokens: tokenInput(tokens), ...past, ...audio }, [
+    'logits',
+    ...sides(''),
+  ]);
+  return { logits: (logits as GraphOutput).data, cache: kept as Tensors };
+}
+
+describe('the decoder', () => {
+  test('equals the architecture at every token, at once and one by one', async () => {
+    const { tensors, cross } = await window();
+    const decoder = await open(decoderGraph(weights, 'float32'));
+    const { logits } = decode(weights, cross, TOKENS);
+    let cache: Tensors | undefined;
+    for (const [n, token] of TOKENS.entries()) {
+      const single = await step(decoder, tensors, [token], cache);
+      cache = single.cache;
+      expect(cache.key_0?.dims).toEqual([1, heads, n + 1, width / heads]);
+      const together = await step(decoder, tensors, TOKENS.slice(0, n + 1));
+      const expected = logits[n] as Float64Array;
+      expect(apart(single.logits, expected)).toBeLessThan(5e-5);
+      expect(apart(together.logits, expected)).toBeLessThan(5e-5);
+    }
+  });
+
+  test('goes on after a prompt read at once', async () => {
+    const { tensors } = await window();
+    const decoder = await open(decoderGraph(weights, 'float32'));
+    const prompt = await step(decoder, tensors, TOKENS.slice(0, 4));
+    const next = await step(decoder, tensors, TOKENS.slice(4, 5), prompt.cache);
+    expect(apart(next.logits, (await step(decoder, tensors, TOKENS.slice(0, 5))).logits)).toBeLessThan(1e-5);
+  });
+
+  test.each([
+    ['float16', 0.005],
+    ['int8', 0.08],
+    ['uint8', 0.08],
+  ] as const)('in %s is near', async (arithmetic, bound) => {
+    const { tensors } = await window();
+    const exact = await open(decoderGraph(weights, 'float32'));
+    const rounded = await open(decoderGraph(weights, arithmetic));
+    let exactCache: Tensors | undefined;
+    let roundedCache: Tensors | undefined;
+    for (const token of TOKENS) {
+      const a = await step(exact, tensors, [token], exactCache);
+      const b = await step(rounded, tensors, [token], roundedCache);
+      expect(relativeError(b.logits, a.logits)).toBeLessThan(bound);
+      exactCache = a.cache;
+      roundedCache = b.cache;
+    }
+  });
+});
+
+describe('the aligner', () => {
+  test.each([
+    ['all layers', HEADS],
+    ['the first layer alone', [[0, 0]] as const],
+  ])('shows where the heads look, of %s', async (_, wanted) => {
+    const { tensors, cross } = await window();
+    const aligner = await open(alignerGraph(weights, wanted, 'float32'));
+    const { attention } = await aligner.run({ tokens: tokenInput(TOKENS), ...tensors }, ['attention']);
+    const positions = cross[0]?.keys.length ?? 0;
+    expect(attention.dims).toEqual([wanted.length, TOKENS.length, positions]);
+    for (let row = 0; row < wanted.length * TOKENS.length; row++) {
+      const sum = attention.data.subarray(row * positions, (row + 1) * positions).reduce((a, b) => a + b, 0);
+      expect(sum).toBeCloseTo(1, 5);
+    }
+    const looked = decode(weights, cross, TOKENS).attention;
+    const expected = wanted.flatMap(([layer, head]) => flat(looked[layer]?.[head] ?? []));
+    expect(apart(attention.data, expected)).toBeLessThan(1e-5);
+  });
+
+  test('has the heads in the order they were asked for', async () => {
+    const { tensors } = await window();
+    const order = [
+      [1, 1],
+      [0, 0],
+      [1, 0],
+    ] as const;
+    const looked = async (heads: readonly (readonly [number, number])[]) => {
+      const aligner = await open(alignerGraph(weights, heads, 'float32'));
+      const { attention } = await aligner.run({ tokens: tokenInput(TOKENS), ...tensors }, ['attention']);
+      return [...attention.data];
+    };
+    const alone = await Promise.all(order.map((head) => looked([head])));
+    expect(apart(await looked(order), alone.flat())).toBe(0);
+  });
+
+  test('in int8 looks at nearly the same', async () => {
+    const { tensors } = await window();
+    const [exact, rounded] = await Promise.all(
+      (['float32', 'int8'] as const).map(async (arithmetic) => {
+        const aligner = await open(alignerGraph(weights, HEADS, arithmetic));
+        return (await aligner.run({ tokens: tokenInput(TOKENS), ...tensors }, ['attention'])).attention.data;
+      }),
+    );
+    expect(relativeError(rounded ?? [], exact ?? [])).toBeLessThan(0.1);
+  });
+});

@@ -1,0 +1,75 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { RecordingTracer } from '../../../test/doubles/recording-tracer.ts';
+import { metricValue } from '../../../test/harness/metric-values.ts';
+import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
+import { createMetrics } from '../../metrics/registry.ts';
+import { laneMeter } from '../llama/host/worker-metrics.ts';
+import { upstreamMeters } from '../upstream/client/metrics.ts';
+import { lostProcesses } from './process-metrics.ts';
+
+function registry() {
+  const metrics = createMetrics(new ManualClock());
+  onTestFinished(() => metrics.close());
+  return metrics;
+}
+
+it('processes that were lost are counted by what they do', async () => {
+  const metrics = registry();
+  const lost = lostProcesses(metrics, 'inference');
+  expect(await metricValue(metrics, 'worker_restarts_total{process="inference"}')).toBe(0);
+  lost();
+  lost();
+  lostProcesses(metrics, 'voice_activity')();
+  expect(await metricValue(metrics, 'worker_restarts_total{process="inference"}')).toBe(2);
+  expect(await metricValue(metrics, 'worker_restarts_total{process="voice_activity"}')).toBe(1);
+});
+
+it('a language model tells how long a request waited, and traces it where it was asked for', async () => {
+  const metrics = registry();
+  const tracer = new RecordingTracer();
+  const meter = laneMeter('chat', metrics, tracer);
+  tracer.begin('request').inside(() => meter.begun('batch', 100, 350));
+  meter.processLost();
+  expect(await metricValue(metrics, 'inference_queue_seconds_sum{model="chat",priority="batch"}')).toBe(0.25);
+  expect(await metricValue(metrics, 'worker_restarts_total{process="language_model"}')).toBe(1);
+  expect(tracer.tree()).toEqual(['request', '  queue']);
+});
+
+it('the circuit of a server is open until calls are let through, or nobody calls it any more', async () => {
+  const metrics = registry();
+  const meterOf = upstreamMeters(metrics);
+  const isOpen = () => metricValue(metrics, 'upstream_circuit_open{model="far"}');
+  const meter = meterOf('far');
+  expect(await isOpen()).toBe(0);
+  for (const state of ['open', 'half-open', 'open'] as const) {
+    meter.circuit(state);
+    expect(await isOpen()).toBe(1);
+  }
+  meter.circuit('closed');
+  meter.circuit('closed');
+  expect(await isOpen()).toBe(0);
+  meter.circuit('open');
+  meter.close();
+  expect(await isOpen()).toBe(0);
+  expect(await metricValue(metrics, 'upstream_circuit_changes_total{model="far",state="open"}')).toBe(3);
+});
+
+it('a request of an upstream is a span, of which the server is told', async () => {
+  const tracer = new RecordingTracer();
+  const meter = upstreamMeters(registry(), tracer)('far');
+  const sent: Readonly<Record<string, string>>[] = [];
+  const answer = await meter.request('POST', async (headers) => {
+    sent.push(headers);
+    return new Response(null, { status: 429 });
+  });
+  expect(answer.status).toBe(429);
+  expect(sent).toEqual([{ traceparent: tracer.spans[0]?.place }]);
+  expect(tracer.spans).toMatchObject([
+    {
+      name: 'POST',
+      kind: 'client',
+      ended: true,
+      attributes: { model: 'far', 'http.response.status_code': 429 },
+    },
+  ]);
+});

@@ -1,0 +1,277 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { ServiceError } from '../../contract/core/error.ts';
+import { readBody } from './body.ts';
+
+const LIMIT = 64 * 1024;
+const URL = 'http://service.test/v1/x';
+
+function form(...entries: readonly [string, string | File][]): Request {
+  const body = new FormData();
+  for (const [name, value] of entries) body.append(name, value);
+  return new Request(URL, { method: 'POST', body });
+}
+
+function json(body: string, type = 'application/json'): Request {
+  return new Request(URL, { method: 'POST', body, headers: { 'content-type': type } });
+}
+
+/** A body without a length, in pieces. */
+function chunked(pieces: readonly Uint8Array[], type: string): Request {
+  const body = new ReadableStream({
+    start(controller) {
+      for (const piece of pieces) controller.enqueue(piece);
+      controller.close();
+    },
+  });
+  return new Request(URL, { method: 'POST', body, headers: { 'content-type': type } });
+}
+
+async function refusal(request: Request, limit = LIMIT): Promise<ServiceError> {
+  const outcome = await readBody(request, limit).catch((error: unknown) => error);
+  expect(outcome).toBeInstanceOf(ServiceError);
+  return outcome as ServiceError;
+}
+
+describe('JSON', () => {
+  test.each(['application/json', 'APPLICATION/JSON; charset=utf-8', 'application/vnd.api+json'])(
+    'is read as %s',
+    async (type) => {
+      expect(await readBody(json('{"a":[1,{"b":null}]}', type), LIMIT)).toEqual({ a: [1, { b: null }] });
+    },
+  );
+
+  test('comes out whole whatever its pieces', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.dictionary(fc.string(), fc.string({ unit: 'grapheme' })),
+        fc.integer({ min: 1, max: 7 }),
+        async (value, size) => {
+          const bytes = new TextEncoder().encode(JSON.stringify(value));
+          const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, at) =>
+            bytes.slice(at * size, (at + 1) * size),
+          );
+          expect(await readBody(chunked(pieces, 'application/json'), LIMIT)).toEqual(
+            JSON.parse(JSON.stringify(value)),
+          );
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+
+  test.each([
+    ['levels', `{"a":${'['.repeat(101)}${']'.repeat(101)}}`, '100 lists and objects within one another'],
+    ['parts', `{"a":[${'{},'.repeat(60_000)}1]}`, '50000 lists, objects and fields'],
+    ['values', `{"a":[${'1,'.repeat(1_100_000)}1]}`, '1000000 values'],
+  ])('with too many %s is refused before it is parsed', async (_, text, allowed) => {
+    const { kind, code, message } = await refusal(json(text), 8 * 2 ** 20);
+    expect([kind, code]).toEqual(['invalid_request', 'invalid_value']);
+    expect(message).toContain(allowed);
+  });
+
+  test('a key called __proto__ changes no prototype', async () => {
+    const body = await readBody(json('{"__proto__":{"admin":true}}'), LIMIT);
+    expect('admin' in (body ?? {})).toBe(false);
+  });
+});
+
+describe('no body', () => {
+  test('is null, with and without a content type', async () => {
+    expect(await readBody(new Request(URL, { method: 'POST' }), LIMIT)).toBeNull();
+    expect(await readBody(json(''), LIMIT)).toBeNull();
+    expect(await readBody(chunked([], 'application/json'), LIMIT)).toBeNull();
+  });
+});
+
+describe('multipart', () => {
+  test('scalars stay strings and files stay files', async () => {
+    const file = new File(['RIFF'], 'clip.wav', { type: 'audio/wav' });
+    const body = (await readBody(
+      form(['model', 'svc-tts'], ['speed', '1.5'], ['note', ''], ['file', file]),
+      LIMIT,
+    )) as Record<string, unknown>;
+    expect({ ...body, file: undefined }).toEqual({
+      model: 'svc-tts',
+      speed: '1.5',
+      note: '',
+      file: undefined,
+    });
+    const read = body.file as File;
+    expect([read.name, await read.text()]).toEqual(['clip.wav', 'RIFF']);
+  });
+
+  test('brackets nest and repeat', async () => {
+    const request = form(
+      ['video[id]', 'v1'],
+      ['video[size][width]', '9'],
+      ['include[]', 'a'],
+      ['include[]', 'b'],
+      ['a[b][]', 'c'],
+    );
+    expect(JSON.parse(JSON.stringify(await readBody(request, LIMIT)))).toEqual({
+      video: { id: 'v1', size: { width: '9' } },
+      include: ['a', 'b'],
+      a: { b: ['c'] },
+    });
+  });
+
+  test('text in any script survives', async () => {
+    const text = 'Grüße, 你好 👩‍👩‍👧‍👦 \r\n "quoted"';
+    expect(await readBody(form(['input', text]), LIMIT)).toMatchObject({ input: text });
+  });
+
+  test('names of prototypes are plain names', async () => {
+    const body = (await readBody(
+      form(['__proto__[admin]', '1'], ['constructor', 'x'], ['toString', 'y']),
+      LIMIT,
+    )) as Record<string, unknown>;
+    expect(Object.getPrototypeOf(body)).toBeNull();
+    expect(Object.keys(body)).toEqual(['__proto__', 'constructor', 'toString']);
+    expect('admin' in {}).toBe(false);
+  });
+
+  test.each([
+    [
+      [
+        ['a', '1'],
+        ['a', '2'],
+      ],
+    ],
+    [
+      [
+        ['a', '1'],
+        ['a[b]', '2'],
+      ],
+    ],
+    [
+      [
+        ['a[b]', '1'],
+        ['a', '2'],
+      ],
+    ],
+    [
+      [
+        ['a[]', '1'],
+        ['a', '2'],
+      ],
+    ],
+    [
+      [
+        ['a', '1'],
+        ['a[]', '2'],
+      ],
+    ],
+    [
+      [
+        ['a[]', '1'],
+        ['a[b]', '2'],
+      ],
+    ],
+    [
+      [
+        ['a[b]', '1'],
+        ['a[b]', '2'],
+      ],
+    ],
+  ] as [string, string][][][])('a field given twice is refused: %j', async (entries) => {
+    const error = await refusal(form(...entries));
+    expect(error).toMatchObject({ kind: 'invalid_request', code: 'invalid_value', param: entries[1]?.[0] });
+  });
+
+  test.each(['boundary=b', 'boundary="b"', 'charset=utf-8; BOUNDARY=b'])(
+    'a crowd of parts is refused before it is parsed: %s',
+    async (type) => {
+      // The parser would find the first of them to be none.
+      const body = Buffer.from('--b\r\n\r\n'.repeat(1002));
+      const { message } = await refusal(chunked([body], `multipart/form-data; ${type}`), 1e6);
+      expect(message).toContain('at most 1000 fields');
+    },
+  );
+
+  test('the most parts that are allowed are read', async () => {
+    const most = Array.from({ length: 1000 }, (_, at): [string, string] => [`f${at}`, '']);
+    expect(Object.keys((await readBody(form(...most), 1e6)) ?? {})).toHaveLength(1000);
+  });
+
+  test('too many fields and too deep names are refused', async () => {
+    const many = Array.from({ length: 1001 }, (_, at): [string, string] => [`f${at}`, '']);
+    expect((await refusal(form(...many), 1e6)).message).toContain('at most 1000 fields');
+    expect((await refusal(form([`a${'[b]'.repeat(5000)}`, '']))).message).toContain('at most 8 deep');
+  });
+
+  test.each([
+    ['no boundary', 'multipart/form-data', 'x'],
+    [
+      'another boundary',
+      'multipart/form-data; boundary=b',
+      '--c\r\ncontent-disposition: form-data; name="a"\r\n\r\n1\r\n--c--\r\n',
+    ],
+    [
+      'cut off',
+      'multipart/form-data; boundary=b',
+      '--b\r\ncontent-disposition: form-data; name="a"\r\n\r\n1',
+    ],
+    ['text', 'multipart/form-data; boundary=b', 'hello'],
+  ])('a broken form is refused: %s', async (_, type, text) => {
+    expect((await refusal(json(text, type))).message).toBe('The request body is not a valid multipart form.');
+  });
+});
+
+describe('a content coding', () => {
+  const coded = (coding: string, body: string | Uint8Array<ArrayBuffer>, type = 'application/json') =>
+    new Request(URL, { method: 'POST', body, headers: { 'content-type': type, 'content-encoding': coding } });
+
+  test.each(['identity', 'Identity', '', 'identity, identity'])(
+    'that leaves the body as it is: %j',
+    async (coding) => {
+      expect(await readBody(coded(coding, '{"a":1}'), LIMIT)).toEqual({ a: 1 });
+    },
+  );
+
+  test.each(['gzip', 'GZIP', 'br', 'deflate', 'zstd', 'x-unknown', 'identity, gzip'])(
+    'is not undone: %s',
+    async (coding) => {
+      for (const body of [Bun.gzipSync('{"a":1}'), '{"a":1}']) {
+        const error = await refusal(coded(coding, body));
+        expect(error).toMatchObject({ kind: 'unsupported_media_type', param: 'Content-Encoding' });
+        expect(error.message).toContain("'identity'");
+      }
+    },
+  );
+});
+
+describe('limit', () => {
+  test('holds at its very byte, announced or not', async () => {
+    const body = `{"a":"${'x'.repeat(92)}"}`;
+    const bytes = new TextEncoder().encode(body);
+    expect(bytes.length).toBe(100);
+    for (const make of [
+      () => json(body),
+      () => chunked([bytes.slice(0, 50), bytes.slice(50)], 'application/json'),
+    ]) {
+      expect(await readBody(make(), 100)).toEqual({ a: 'x'.repeat(92) });
+      expect(await refusal(make(), 99)).toMatchObject({
+        kind: 'payload_too_large',
+        code: 'payload_too_large',
+      });
+    }
+  });
+
+  test('reading stops where the limit is passed', async () => {
+    let pulls = 0;
+    const body = new ReadableStream({
+      pull(controller) {
+        pulls += 1;
+        controller.enqueue(new Uint8Array(10));
+      },
+    });
+    const request = new Request(URL, {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/json' },
+    });
+    await refusal(request, 100);
+    expect(pulls).toBeLessThan(20);
+  });
+});

@@ -1,0 +1,128 @@
+import { invalidRequest, ServiceError } from '../../contract/core/error.ts';
+import { jsonExcess } from '../../kit/validation/json-limits.ts';
+import { FormBuilder, MOST_FIELDS, tooManyFields } from './form-fields.ts';
+import { type BodyPace, pacedBody } from './upload-rate.ts';
+
+/**
+ * Reads a request body into memory by its content type: JSON gives its object, a multipart form its fields as
+ * {@link FormBuilder} puts them. No body gives null. Bytes are counted while they arrive, so a body without a
+ * length is held to the limit too. Forms with large files are read by `http/multipart.ts`.
+ * @param pace how slowly it may come.
+ * @throws ServiceError 413 over the limit, 408 when it comes too slowly, 415 for other types and for what is compressed, 400 `invalid_json`,
+ *   `invalid_value` when parsing it would hold others up ({@link jsonExcess}), and for broken forms.
+ */
+export async function readBody(
+  request: Request,
+  limitBytes: number,
+  pace?: BodyPace,
+): Promise<object | null> {
+  refuseDeclaredLength(request.headers, limitBytes);
+  refuseEncoded(request.headers);
+  const bytes = await readLimited(pacedBody(request, pace), limitBytes);
+  if (bytes.length === 0) return null;
+  const contentType = request.headers.get('content-type') ?? '';
+  const mediaType = mediaTypeOf(contentType);
+  if (mediaType === 'application/json' || mediaType.endsWith('+json')) return parseJson(bytes);
+  if (mediaType === 'multipart/form-data') return parseForm(bytes, contentType);
+  throw new ServiceError(
+    'unsupported_media_type',
+    "The content type of the request body must be 'application/json' or 'multipart/form-data'.",
+  );
+}
+
+/** The type of a content type without its parameters, in lower case. */
+export function mediaTypeOf(contentType: string): string {
+  return contentType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+}
+
+/** @throws ServiceError 413 when the request announces more than `limitBytes`. */
+export function refuseDeclaredLength(headers: Headers, limitBytes: number): void {
+  if (Number(headers.get('content-length') ?? 0) > limitBytes) throw tooLarge(limitBytes);
+}
+
+/**
+ * A body is read as it is: what a compressed one becomes has no limit that its own length tells.
+ * @throws ServiceError 415 for a content coding other than `identity`.
+ */
+export function refuseEncoded(headers: Headers): void {
+  const codings = headers.get('content-encoding')?.toLowerCase().split(',') ?? [];
+  if (codings.every((coding) => ['', 'identity'].includes(coding.trim()))) return;
+  const message =
+    "'Content-Encoding' of the request body must be 'identity': send it as it is, not compressed.";
+  throw new ServiceError('unsupported_media_type', message, { param: 'Content-Encoding' });
+}
+
+async function readLimited(
+  body: AsyncIterable<Uint8Array>,
+  limitBytes: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array[] = [];
+  let lengthBytes = 0;
+  for await (const chunk of body) {
+    lengthBytes += chunk.length;
+    if (lengthBytes > limitBytes) throw tooLarge(limitBytes);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, lengthBytes);
+}
+
+/** The refusal of a body that is longer than it may be. */
+export function tooLarge(limitBytes: number): ServiceError {
+  return new ServiceError('payload_too_large', `The request body must be at most ${limitBytes} bytes.`, {
+    code: 'payload_too_large',
+  });
+}
+
+function parseJson(bytes: Uint8Array): object {
+  const excess = jsonExcess(bytes);
+  if (excess !== undefined) throw invalidRequest(`The request body ${excess}.`, undefined, 'invalid_value');
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    // The parser's own message quotes the body, which is private.
+    throw invalidRequest('The request body is not valid JSON in UTF-8.', undefined, 'invalid_json');
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  throw invalidRequest('The request body must be a JSON object.', undefined, 'invalid_type');
+}
+
+async function parseForm(bytes: Uint8Array<ArrayBuffer>, contentType: string): Promise<object> {
+  const builder = new FormBuilder<File>();
+  for (const [name, value] of await formEntries(bytes, contentType)) builder.add(name, value);
+  return builder.fields;
+}
+
+async function formEntries(
+  bytes: Uint8Array<ArrayBuffer>,
+  contentType: string,
+): Promise<Iterable<[string, string | File]>> {
+  refuseManyParts(bytes, contentType);
+  try {
+    const form = await new Response(bytes, { headers: { 'content-type': contentType } }).formData();
+    return form.entries();
+  } catch {
+    throw notAForm();
+  }
+}
+
+/**
+ * The parser takes two microseconds for each part, whoever else is served, so parts are counted before.
+ * @throws ServiceError 400.
+ */
+function refuseManyParts(bytes: Uint8Array, contentType: string): void {
+  const [, quoted, plain] = /;\s*boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType) ?? [];
+  const boundary = `--${quoted ?? plain}`;
+  const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  let count = 0;
+  for (let at = body.indexOf(boundary); at >= 0; at = body.indexOf(boundary, at + boundary.length)) {
+    count += 1;
+    // The last one is the end.
+    if (count > MOST_FIELDS + 1) throw tooManyFields();
+  }
+}
+
+/** The refusal of a multipart body that cannot be taken apart. */
+export function notAForm(): ServiceError {
+  return invalidRequest('The request body is not a valid multipart form.');
+}

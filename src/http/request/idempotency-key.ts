@@ -1,0 +1,17 @@
+import { invalidRequest } from '../../contract/core/error.ts';
+
+const LONGEST_KEY = 255;
+
+/**
+ * The key with which a client says that a request is the same as an earlier one; undefined when it sends none.
+ * @throws ServiceError 400 for a key that is empty, longer than 255 characters or more than printable ASCII.
+ */
+export function idempotencyKeyOf(request: Request): string | undefined {
+  const key = request.headers.get('idempotency-key');
+  if (key === null || (/^[\x20-\x7e]+$/.test(key) && key.length <= LONGEST_KEY)) return key ?? undefined;
+  throw invalidRequest(
+    `'Idempotency-Key' must be 1 to ${LONGEST_KEY} printable characters of ASCII.`,
+    'Idempotency-Key',
+    'invalid_value',
+  );
+}

@@ -1,0 +1,38 @@
+import type { TSchema } from '@sinclair/typebox';
+import type { TypeCheck } from '@sinclair/typebox/compiler';
+import { invalidRequest, ServiceError } from '../../contract/core/error.ts';
+import { isRecord } from '../../kit/validation/is-record.ts';
+import { MOST_JSON_LEVELS } from '../../kit/validation/json-limits.ts';
+import { isNestedWithin } from '../../kit/validation/nesting.ts';
+import { valueFault } from '../../kit/validation/value-errors.ts';
+import { isForm } from './form-fields.ts';
+
+/**
+ * The fields of a JSON body that have a value: null means absent.
+ * @param shown how a dotted field is named to the caller.
+ * @throws ServiceError 415 for a form, 400 for a body that is no JSON object or goes too deep, and for the first field
+ *   that breaks a rule.
+ */
+export function checkedBody<T>(
+  body: unknown,
+  checker: TypeCheck<TSchema>,
+  shown = (field: string) => field,
+): T {
+  if (!isRecord(body)) {
+    throw invalidRequest("The request body must be a JSON object (content type 'application/json').");
+  }
+  if (isForm(body)) {
+    const message = "The content type of the request body must be 'application/json'.";
+    throw new ServiceError('unsupported_media_type', message);
+  }
+  // What goes deeper would break what writes it as JSON again.
+  if (!isNestedWithin(body, MOST_JSON_LEVELS)) {
+    const message = `The request body may have at most ${MOST_JSON_LEVELS} lists and objects within one another.`;
+    throw invalidRequest(message, undefined, 'invalid_value');
+  }
+  const fields = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
+  const fault = valueFault(checker, fields);
+  if (fault === undefined) return fields as T;
+  const field = shown(fault.field);
+  throw invalidRequest(`'${field}' ${fault.problem}.`, field, fault.code);
+}

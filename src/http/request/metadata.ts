@@ -1,0 +1,26 @@
+/** What clients attach to what they make (openai-wire 1.8). */
+
+import { Type } from '@sinclair/typebox';
+import { invalidRequest } from '../../contract/core/error.ts';
+
+const PAIRS = 16;
+const KEY_CHARACTERS = 64;
+const VALUE_CHARACTERS = 512;
+
+/** The field `metadata` of a body, less the rules that JSON Schema says badly: {@link checkMetadata} has them. */
+export const MetadataSchema = Type.Record(Type.String(), Type.String({ maxLength: VALUE_CHARACTERS }), {
+  description: `At most ${PAIRS} pairs; keys of at most ${KEY_CHARACTERS} characters.`,
+  examples: [{ topic: 'birds' }],
+});
+
+/** @throws ServiceError 400 for too many pairs and for a key that is too long. */
+export function checkMetadata(metadata: Readonly<Record<string, string>>): void {
+  const keys = Object.keys(metadata);
+  if (keys.length > PAIRS) {
+    throw invalidRequest(`'metadata' must have at most ${PAIRS} pairs.`, 'metadata', 'invalid_value');
+  }
+  if (keys.some((key) => key.length > KEY_CHARACTERS)) {
+    const message = `The keys of 'metadata' must have at most ${KEY_CHARACTERS} characters.`;
+    throw invalidRequest(message, 'metadata', 'string_above_max_length');
+  }
+}

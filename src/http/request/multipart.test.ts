@@ -1,0 +1,460 @@
+import { createWriteStream } from 'node:fs';
+import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { tempDir } from '../../../test/harness/temp-dir.ts';
+import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
+import { ServiceError } from '../../contract/core/error.ts';
+import { aborted } from '../../kit/async/aborted.ts';
+import { workFolderPrefix } from '../../kit/process/work-folder.ts';
+import { type ArrivingFile, prepareUploadFolder, readForm, receiveForm, StagedFile } from './multipart.ts';
+
+const URL = 'http://service.test/v1/x';
+const TYPE = 'multipart/form-data; boundary=b';
+const FILE_BYTES = 256 * 1024;
+const never = new AbortController().signal;
+
+type Entry = readonly [name: string, value: string | File];
+
+function form(...entries: readonly Entry[]): Request {
+  const body = new FormData();
+  for (const [name, value] of entries) body.append(name, value);
+  return new Request(URL, { method: 'POST', body });
+}
+
+const raw = (body: string | ReadableStream, type = TYPE) =>
+  new Request(URL, { method: 'POST', body, headers: { 'content-type': type } });
+
+const clip = (bytes: Uint8Array<ArrayBuffer>, name = 'clip.wav') => new File([bytes], name);
+const filePart = (rest: string) =>
+  `--b\r\ncontent-disposition: form-data; name="file"; filename="x"\r\n\r\n${rest}`;
+
+/** A file whose every write fails as the system would say it. */
+const failing = (code: string) =>
+  new Writable({
+    write: (_chunk, _encoding, done) => done(Object.assign(new Error(code), { code, syscall: 'write' })),
+  });
+
+/** Receives into a fresh folder; after a refusal the folder must be empty. */
+async function refusal(request: Request, signal = never): Promise<unknown> {
+  const folder = await tempDir();
+  const outcome = await receiveForm(request, { folder, fileBytes: FILE_BYTES }, signal).catch(
+    (error: unknown) => error,
+  );
+  expect(await readdir(folder)).toEqual([]);
+  return outcome;
+}
+
+describe('a form', () => {
+  it('has its fields in memory and its files on disk until it is released', async () => {
+    const folder = await tempDir();
+    const bytes = crypto.getRandomValues(new Uint8Array(FILE_BYTES / 4));
+    const received = await receiveForm(
+      form(
+        ['model', 'svc-stt'],
+        ['file', clip(bytes, '../日本 ü.wav')],
+        ['include[]', 'a'],
+        ['include[]', 'b'],
+      ),
+      { folder, fileBytes: FILE_BYTES },
+      never,
+    );
+    const { file, ...rest } = received.fields;
+    expect(rest).toEqual({ model: 'svc-stt', include: ['a', 'b'] });
+    expect(file).toBeInstanceOf(StagedFile);
+    const { path, lengthBytes } = file as StagedFile;
+    expect(path.startsWith(join(folder, 'form-'))).toBe(true);
+    expect(lengthBytes).toBe(bytes.length);
+    expect(Buffer.compare(await readFile(path), bytes)).toBe(0);
+    await received.release();
+    expect(await readdir(folder)).toEqual([]);
+    await received.release();
+  });
+
+  it('is the same whatever its pieces', async () => {
+    const folder = await tempDir();
+    const tricky = '\r\n--b\r\n--bb--\r\n-';
+    const body = Buffer.from(
+      `${filePart(`${tricky.replaceAll('--b', '--c')}\r\n--`)}\r\n--b\r\ncontent-disposition: form-data; name="t"\r\n\r\nGrüße 你好\r\n--b--\r\n`,
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 1, max: 40 }), async (size) => {
+        const pieces = new ReadableStream({
+          start(controller) {
+            for (let at = 0; at < body.length; at += size) controller.enqueue(body.subarray(at, at + size));
+            controller.close();
+          },
+        });
+        const received = await receiveForm(raw(pieces), { folder, fileBytes: FILE_BYTES }, never);
+        const { file, t } = received.fields;
+        expect(await readFile((file as StagedFile).path, 'utf8')).toBe('\r\n--c\r\n--cb--\r\n-\r\n--');
+        expect(t).toBe('Grüße 你好');
+        await received.release();
+      }),
+      { numRuns: 40 },
+    );
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('has a list wherever one is expected, with brackets or without', async () => {
+    const lists = new Set(['a', 'b', 'c']);
+    const settings = { folder: await tempDir(), fileBytes: 1, lists };
+    const entries: Entry[] = [
+      ['a', '1'],
+      ['a[]', '2'],
+      ['a', '3'],
+      ['b', '4'],
+      ['d[c]', '5'],
+    ];
+    const received = await receiveForm(form(...entries), settings, never);
+    expect(received.fields).toEqual({ a: ['1', '2', '3'], b: ['4'], d: { c: '5' } });
+    await received.release();
+  });
+
+  it('may be empty, and so may a file', async () => {
+    const folder = await tempDir();
+    const nothing = await receiveForm(raw('--b--\r\n'), { folder, fileBytes: 1 }, never);
+    expect(Object.keys(nothing.fields)).toEqual([]);
+    const empty = await receiveForm(form(['file', clip(new Uint8Array(0))]), { folder, fileBytes: 1 }, never);
+    expect(empty.fields.file).toMatchObject({ lengthBytes: 0 });
+    await Promise.all([nothing.release(), empty.release()]);
+  });
+
+  it('holds a file of exactly the limit', async () => {
+    const folder = await tempDir();
+    const settings = { folder, fileBytes: FILE_BYTES };
+    const received = await receiveForm(form(['file', clip(new Uint8Array(FILE_BYTES))]), settings, never);
+    expect(received.fields.file).toMatchObject({ lengthBytes: FILE_BYTES });
+    await received.release();
+  });
+});
+
+describe('what is refused, leaving nothing behind', () => {
+  it.each([
+    ['JSON', 'application/json', '{"model":"x"}'],
+    ['no type', '', 'x'],
+    ['a urlencoded form', 'application/x-www-form-urlencoded', 'a=b'],
+  ])('%s', async (_, type, body) => {
+    expect(await refusal(raw(body, type))).toMatchObject({ kind: 'unsupported_media_type' });
+  });
+
+  it('a compressed form', async () => {
+    const headers = { 'content-type': TYPE, 'content-encoding': 'gzip' };
+    const body = Bun.gzipSync(filePart('RIFF\r\n--b--\r\n'));
+    expect(await refusal(new Request(URL, { method: 'POST', body, headers }))).toMatchObject({
+      kind: 'unsupported_media_type',
+      param: 'Content-Encoding',
+      message: expect.stringContaining("'identity'"),
+    });
+  });
+
+  it.each([
+    ['no boundary', 'multipart/form-data', 'x'],
+    ['another boundary', TYPE, '--c\r\ncontent-disposition: form-data; name="a"\r\n\r\n1\r\n--c--\r\n'],
+    ['text', TYPE, 'hello'],
+    ['nothing', TYPE, ''],
+    ['a field that breaks off', TYPE, '--b\r\ncontent-disposition: form-data; name="a"\r\n\r\n1'],
+    ['a file that breaks off', TYPE, filePart('RIFF')],
+    ['a head that breaks off', TYPE, '--b\r\ncontent-disposition: form-da'],
+    ['a missing last boundary', TYPE, filePart('RIFF\r\n--b\r\n')],
+  ])('a broken form: %s', async (_, type, body) => {
+    expect(await refusal(raw(body, type))).toMatchObject({
+      kind: 'invalid_request',
+      message: 'The request body is not a valid multipart form.',
+    });
+  });
+
+  it.each([
+    ['a field', ['a', '1'], ['a', '2'], 'a'],
+    ['a file', ['file', clip(new Uint8Array(9))], ['file', clip(new Uint8Array(9))], 'file'],
+    ['a file and a field', ['file', clip(new Uint8Array(9))], ['file', 'text'], 'file'],
+  ] as [string, Entry, Entry, string][])('%s given twice', async (_, first, second, param) => {
+    expect(await refusal(form(first, second))).toMatchObject({ kind: 'invalid_request', param });
+  });
+
+  it('a file that is one byte too long, and it stops reading there', async () => {
+    let pulls = 0;
+    const head = Buffer.from(filePart(''));
+    const endless = new ReadableStream({
+      pull(controller) {
+        pulls += 1;
+        controller.enqueue(pulls === 1 ? head : new Uint8Array(FILE_BYTES / 4));
+      },
+    });
+    expect(await refusal(raw(endless))).toMatchObject({
+      kind: 'payload_too_large',
+      param: 'file',
+      message: `'file' must be a file of at most ${FILE_BYTES} bytes.`,
+    });
+    expect(pulls).toBeLessThan(20);
+    const over = form(['file', clip(new Uint8Array(FILE_BYTES + 1))]);
+    expect(await refusal(over)).toMatchObject({ kind: 'payload_too_large' });
+  });
+
+  it('a body whose rest is too long', async () => {
+    const files = Array.from({ length: 8 }, (_, at): Entry => [`f${at}`, clip(new Uint8Array(FILE_BYTES))]);
+    expect(await refusal(form(...files))).toMatchObject({ kind: 'payload_too_large', param: undefined });
+  });
+
+  it.each([
+    ['a field that is too long', [['prompt', 'x'.repeat(131_073)]], 'prompt'],
+    ['too many fields', Array.from({ length: 1002 }, (_, at) => [`f${at}`, '']), undefined],
+    ['too many files', Array.from({ length: 17 }, (_, at) => [`f${at}`, clip(new Uint8Array(1))]), undefined],
+    ['a name that is nested too deep', [[`a${'[b]'.repeat(50)}`, '']], expect.stringContaining('a[b]')],
+  ] as [string, Entry[], unknown][])('%s', async (_, entries, param) => {
+    const error = await refusal(form(...entries));
+    expect(error).toBeInstanceOf(ServiceError);
+    expect(error).toMatchObject({ kind: 'invalid_request', param });
+  });
+
+  it('a crowd of parts without a name', async () => {
+    const parts = raw(`${'--b\r\n\r\n\r\n'.repeat(2000)}--b--\r\n`);
+    expect(await refusal(parts)).toMatchObject({ message: 'The form has too many fields.' });
+  });
+
+  it('a request whose caller leaves', async () => {
+    const controller = new AbortController();
+    const reason = new Error('hung up');
+    const body = new ReadableStream({
+      pull(stream) {
+        stream.enqueue(Buffer.from(filePart('RIFF')));
+        controller.abort(reason);
+        return new Promise(() => undefined);
+      },
+    });
+    expect(await refusal(raw(body), controller.signal)).toBe(reason);
+  });
+
+  it('a request whose caller leaves in the middle of a file, of which nothing is left', async () => {
+    const controller = new AbortController();
+    const reason = new Error('hung up');
+    const folder = await tempDir();
+    const begun = Promise.withResolvers<void>();
+    const body = new ReadableStream({
+      start: (stream) => stream.enqueue(Buffer.from(filePart('RIFF'))),
+    });
+    const create = (path: string) => {
+      const file = createWriteStream(path);
+      file.once('open', () => begun.resolve());
+      return file;
+    };
+    const received = receiveForm(
+      raw(body),
+      { folder, fileBytes: FILE_BYTES, create },
+      controller.signal,
+    ).catch((error: unknown) => error);
+    await begun.promise;
+    controller.abort(reason);
+    expect(await received).toBe(reason);
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it.each([
+    // A device that every write finds full (full(4)).
+    ['ENOSPC', () => createWriteStream('/dev/full')],
+    ['EDQUOT', () => failing('EDQUOT')],
+  ])('a file that the disk has no room for: %s', async (code, create) => {
+    const folder = await tempDir();
+    const over = form(['file', clip(new Uint8Array(FILE_BYTES))], ['model', 'm']);
+    const received = receiveForm(over, { folder, fileBytes: FILE_BYTES, create }, never);
+    await expect(received).rejects.toMatchObject({
+      kind: 'overloaded',
+      code: 'server_overloaded',
+      retryAfterS: 30,
+      message: 'The server has no room to store this now. Try again later.',
+      cause: { code },
+    });
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('and a disk that fails in another way is nobody’s fault but ours', async () => {
+    const settings = { folder: await tempDir(), fileBytes: 9, create: () => failing('EIO') };
+    const received = receiveForm(form(['file', clip(new Uint8Array(9))]), settings, never);
+    await expect(received).rejects.toMatchObject({ code: 'EIO' });
+  });
+
+  it('and a folder that cannot be written is nobody’s fault but ours', async () => {
+    const settings = { folder: join(await tempDir(), 'missing'), fileBytes: 9 };
+    const received = receiveForm(form(['file', clip(new Uint8Array(9))]), settings, never);
+    await expect(received).rejects.not.toBeInstanceOf(ServiceError);
+  });
+});
+
+it('the folder is made at the start, and freed of what a killed process left here, or long ago', async () => {
+  const clock = new ManualClock();
+  const folder = join(await tempDir(), 'deep', 'uploads');
+  await prepareUploadFolder(folder, clock);
+  const own = workFolderPrefix('form');
+  const [, place = ''] = own.split('-');
+  // Whoever has this number now is another.
+  const killed = workFolderPrefix('form', { place, pid: process.pid, instance: 'aaaa' });
+  for (const [name, ageS] of [
+    ['form-old', 7 * 3600],
+    ['form-new', 60],
+    [`${own}b`, 60],
+    [`${killed}c`, 60],
+  ] as const) {
+    await mkdir(join(folder, name));
+    await writeFile(join(folder, name, '0'), 'RIFF');
+    const seconds = clock.now() / 1000 - ageS;
+    await utimes(join(folder, name), seconds, seconds);
+  }
+  expect(await prepareUploadFolder(folder, clock)).toBe(2);
+  expect((await readdir(folder)).toSorted()).toEqual([`${own}b`, 'form-new'].toSorted());
+});
+
+describe('a file that somebody takes while it arrives', () => {
+  const settings = (take: (file: ArrivingFile, signal: AbortSignal) => Promise<{ length: number }>) => ({
+    fileBytes: FILE_BYTES,
+    take,
+  });
+  const counted = async ({ bytes }: ArrivingFile) => {
+    let length = 0;
+    for await (const chunk of bytes) length += chunk.length;
+    return { length };
+  };
+
+  it('is what its taker made of it, with the name that its client gave', async () => {
+    const names: unknown[] = [];
+    const fields = await readForm(
+      form(
+        ['file', clip(new Uint8Array(1000), '../a/ü.jsonl')],
+        ['purpose', 'batch'],
+        ['more', clip(new Uint8Array(9))],
+      ),
+      settings((file) => {
+        names.push([file.name, file.filename]);
+        return counted(file);
+      }),
+      never,
+    );
+    expect({ ...fields }).toEqual({ file: { length: 1000 }, purpose: 'batch', more: { length: 9 } });
+    expect(names).toEqual([
+      ['file', 'ü.jsonl'],
+      ['more', 'clip.wav'],
+    ]);
+  });
+
+  it('is told with the fields that came before it', async () => {
+    const told: unknown[] = [];
+    const sent = form(['model', 'm'], ['file', clip(new Uint8Array(9))], ['purpose', 'batch']);
+    await readForm(
+      sent,
+      settings((file) => {
+        told.push({ ...file.earlier });
+        return counted(file);
+      }),
+      never,
+    );
+    expect(told).toEqual([{ model: 'm' }]);
+  });
+
+  it('has the three characters in its name that a form writes with a percent sign, and the rest as it is', async () => {
+    const names: unknown[] = [];
+    const head = (name: string) => `--b\r\ncontent-disposition: form-data; name="${name}"; filename="a`;
+    await readForm(
+      raw(`${head('x')}%22%0D%0A%20%2f%25%0a%5C%"\r\n\r\n1\r\n${head('y')}%2522"\r\n\r\n1\r\n--b--\r\n`),
+      settings((file) => {
+        names.push(file.filename);
+        return counted(file);
+      }),
+      never,
+    );
+    expect(names).toEqual(['a"\r\n%20%2f%25%0a%5C%', 'a%2522']);
+  });
+
+  it('comes as fast as it is taken', async () => {
+    const goOn = Promise.withResolvers<void>();
+    let sent = 0;
+    const body = new ReadableStream(
+      {
+        pull(controller) {
+          sent += 1;
+          if (sent === 1) controller.enqueue(Buffer.from(filePart('')));
+          else if (sent <= 20) controller.enqueue(new Uint8Array(FILE_BYTES / 20));
+          else {
+            controller.enqueue(Buffer.from('\r\n--b--\r\n'));
+            controller.close();
+          }
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    const reading = readForm(
+      raw(body),
+      settings(async (file) => {
+        await goOn.promise;
+        return counted(file);
+      }),
+      never,
+    );
+    // Whatever is buffered on the way is full when nothing has moved for a while.
+    for (let before = -1; before !== sent; ) {
+      before = sent;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    expect(sent).toBeLessThan(20);
+    goOn.resolve();
+    expect((await reading).file).toEqual({ length: Math.floor(FILE_BYTES / 20) * 19 });
+  });
+
+  it('is refused by its taker, and nothing more is read', async () => {
+    const refusal = new ServiceError('invalid_request', 'No.');
+    let pulls = 0;
+    const endless = new ReadableStream({
+      pull(controller) {
+        pulls += 1;
+        controller.enqueue(pulls === 1 ? Buffer.from(filePart('')) : new Uint8Array(1000));
+      },
+    });
+    const reading = readForm(
+      raw(endless),
+      settings(async () => {
+        throw refusal;
+      }),
+      never,
+    );
+    await expect(reading).rejects.toBe(refusal);
+    expect(pulls).toBeLessThan(200);
+  });
+
+  it.each([
+    ['is too long', raw(`${filePart('x'.repeat(FILE_BYTES + 1))}\r\n--b--\r\n`), 'payload_too_large'],
+    ['breaks off', raw(filePart('x'.repeat(1000))), 'invalid_request'],
+  ])('that %s never seems whole to its taker', async (_, request, kind) => {
+    let isWhole = false;
+    const reading = readForm(
+      request,
+      settings(async (file) => {
+        const length = await counted(file);
+        isWhole = true;
+        return length;
+      }),
+      never,
+    );
+    await expect(reading).rejects.toMatchObject({ kind });
+    expect(isWhole).toBe(false);
+  });
+
+  it('is let go by its taker when another part of the form is refused', async () => {
+    const letGo = Promise.withResolvers<unknown>();
+    const reading = readForm(
+      form(['a', clip(new Uint8Array(10))], ['b', '1'], ['b', '2']),
+      settings(async ({ bytes }, signal) => {
+        try {
+          for await (const _ of bytes);
+          await aborted(signal);
+          throw signal.reason;
+        } catch (error) {
+          letGo.resolve(error);
+          throw error;
+        }
+      }),
+      never,
+    );
+    await expect(reading).rejects.toMatchObject({ param: 'b' });
+    expect(await letGo.promise).toMatchObject({ param: 'b' });
+  });
+});

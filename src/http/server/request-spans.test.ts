@@ -1,0 +1,126 @@
+import { Elysia } from 'elysia';
+import { afterEach, describe, expect, it } from 'vitest';
+import { RecordingTracer } from '../../../test/doubles/recording-tracer.ts';
+import { KEY_A, type TestApp, testApp } from '../../../test/harness/test-app.ts';
+import { streamedBody } from '../response/streamed-body.ts';
+
+const opened: TestApp[] = [];
+afterEach(() => {
+  for (const app of opened.splice(0)) app.close();
+});
+
+function traced() {
+  const tracer = new RecordingTracer();
+  const routes = new Elysia({ name: 'routes' })
+    .get('/v1/things/:id', async () => {
+      await Promise.resolve();
+      tracer.begin('work').end();
+      return 'done';
+    })
+    .get('/v1/broken', () => {
+      throw new Error('a private word');
+    })
+    .get('/v1/stream', ({ request }) => {
+      const chunks = async function* () {
+        for (const name of ['first', 'second', 'third']) {
+          await Promise.resolve();
+          tracer.begin(name).end();
+          yield new TextEncoder().encode(name);
+        }
+      };
+      return new Response(streamedBody(chunks(), new AbortController(), request));
+    })
+    .get('/v1/cut', ({ request }) => {
+      const chunks = async function* () {
+        yield new TextEncoder().encode('first');
+        throw new TypeError('a private word');
+      };
+      return new Response(streamedBody(chunks(), new AbortController(), request));
+    });
+  const app = testApp({ tracer, routes: [routes] });
+  opened.push(app);
+  return { tracer, app };
+}
+
+/** The span of the one request, once it has ended. */
+async function requestSpan(tracer: RecordingTracer) {
+  await expect.poll(() => tracer.spans[0]?.ended).toBe(true);
+  return tracer.spans[0];
+}
+
+it('a request is a span, named by its route, with its status and id', async () => {
+  const { tracer, app } = traced();
+  const response = await app.send('/v1/things/7');
+  expect(await requestSpan(tracer)).toMatchObject({
+    ...{ name: 'GET /v1/things/:id', kind: 'server', parent: undefined, failure: undefined },
+    attributes: {
+      'http.request.method': 'GET',
+      'http.route': '/v1/things/:id',
+      'http.response.status_code': 200,
+      request_id: response.headers.get('x-request-id'),
+    },
+  });
+  expect(tracer.tree()).toEqual(['GET /v1/things/:id', '  work']);
+});
+
+it('is a part of the trace of its caller', async () => {
+  const { tracer, app } = traced();
+  const headers = { authorization: `Bearer ${KEY_A}`, traceparent: 'theirs' };
+  await app.send('/v1/things/7', { headers });
+  expect(await requestSpan(tracer)).toMatchObject({ parent: 'theirs' });
+});
+
+describe('with a body that is made while it is sent', () => {
+  /** Its span, when the head is out. */
+  async function begun(path: string, init?: RequestInit) {
+    const { tracer, app } = traced();
+    const response = await app.send(path, init);
+    await expect.poll(() => tracer.spans[0]?.name).toBe(`GET ${path}`);
+    expect(tracer.spans[0]?.ended).toBe(false);
+    return { tracer, response };
+  }
+
+  it('lasts until all of it is sent, and what is made for it is its part', async () => {
+    const { tracer, response } = await begun('/v1/stream');
+    expect(await response.text()).toBe('firstsecondthird');
+    const span = await requestSpan(tracer);
+    expect(span?.failure).toBeUndefined();
+    expect(span?.attributes).not.toHaveProperty('left');
+    expect(tracer.tree()).toEqual(['GET /v1/stream', '  first', '  second', '  third']);
+  });
+
+  it('ends when the reader leaves, and says so', async () => {
+    const { tracer, response } = await begun('/v1/stream');
+    await response.body?.cancel();
+    expect(await requestSpan(tracer)).toMatchObject({ failure: undefined, attributes: { left: true } });
+  });
+
+  it('ends when the caller has gone before anything was read', async () => {
+    const caller = new AbortController();
+    const { tracer } = await begun('/v1/stream', {
+      headers: { authorization: `Bearer ${KEY_A}` },
+      signal: caller.signal,
+    });
+    caller.abort();
+    expect(await requestSpan(tracer)).toMatchObject({ attributes: { left: true } });
+  });
+
+  it('ends with what broke it', async () => {
+    const { tracer, response } = await begun('/v1/cut');
+    await expect(response.text()).rejects.toThrow();
+    expect((await requestSpan(tracer))?.failure).toBeInstanceOf(TypeError);
+  });
+});
+
+it.each([
+  ['/v1/nothing', 404, undefined],
+  ['/v1/broken', 500, '500'],
+])('%s has ended with %d', async (path, status, failure) => {
+  const { tracer, app } = traced();
+  await app.send(path);
+  expect(await requestSpan(tracer)).toMatchObject({
+    failure,
+    attributes: { 'http.response.status_code': status },
+  });
+  expect(JSON.stringify(tracer.spans)).not.toMatch(/nothing|private/);
+});

@@ -1,0 +1,192 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { connect, type Socket as TcpSocket } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { errorAnswer, toServiceError } from '../response/error-body.ts';
+import { type ConnectionServer, cameTo } from './connection-server.ts';
+import { CLOSE, type Socket, type SocketOwner, socketHandler, upgrade } from './socket.ts';
+
+const cleanUps: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
+});
+
+/** Remembers what happens to its socket. */
+class Recorder implements SocketOwner {
+  readonly opening = Promise.withResolvers<Socket>();
+  readonly closing = Promise.withResolvers<void>();
+  readonly frames: (string | number[])[] = [];
+
+  opened(socket: Socket): void {
+    this.opening.resolve(socket);
+  }
+
+  received(frame: string | Uint8Array): void {
+    this.frames.push(typeof frame === 'string' ? frame : [...frame]);
+  }
+
+  closed(): void {
+    this.closing.resolve();
+  }
+}
+
+/** A server that makes every request a WebSocket of the recorder. */
+function serve() {
+  const owner = new Recorder();
+  const server = Bun.serve({
+    port: 0,
+    websocket: socketHandler,
+    fetch(request: Request, self: ConnectionServer) {
+      cameTo(self, request);
+      try {
+        upgrade(request, owner, { protocol: 'realtime', headers: { 'x-request-id': 'req_1' } });
+        return undefined;
+      } catch (error) {
+        return errorAnswer(toServiceError(error));
+      }
+    },
+  });
+  cleanUps.push(() => server.stop(true));
+  return { owner, port: server.port ?? 0 };
+}
+
+/** The head of the answer to a handshake with these headers; the connection stays open, and reads nothing more. */
+async function shakeHands(port: number, headers: Record<string, string> = {}) {
+  const tcp = connect(port, '127.0.0.1');
+  cleanUps.push(() => tcp.destroy());
+  const lines = Object.entries({
+    Host: 'x',
+    Connection: 'Upgrade',
+    Upgrade: 'websocket',
+    'Sec-WebSocket-Version': '13',
+    'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
+    ...headers,
+  })
+    .filter(([, value]) => value !== '')
+    .map(([name, value]) => `${name}: ${value}\r\n`);
+  tcp.write(`GET / HTTP/1.1\r\n${lines.join('')}\r\n`);
+  const head = await new Promise<string>((resolve) => tcp.once('data', (data) => resolve(data.toString())));
+  tcp.pause();
+  return { tcp, head };
+}
+
+function writeFrame(tcp: TcpSocket, opcode: number, payload: Buffer): void {
+  const mask = randomBytes(4);
+  const masked = Buffer.from(payload.map((byte, at) => byte ^ (mask[at % 4] ?? 0)));
+  tcp.write(Buffer.concat([Buffer.from([0x80 | opcode, 0x80 | payload.length]), mask, masked]));
+}
+
+describe('the upgrade', () => {
+  it('answers with 101, the request id and no subprotocol when none was offered', async () => {
+    const { head } = await shakeHands(serve().port);
+    expect(head).toMatch(/^HTTP\/1\.1 101 /);
+    expect(head).toContain('x-request-id: req_1');
+    expect(head.toLowerCase()).not.toContain('sec-websocket-protocol');
+    const accept = createHash('sha1')
+      .update('dGhlIHNhbXBsZSBub25jZQ==258EAFA5-E914-47DA-95CA-C5AB0DC85B11')
+      .digest('base64');
+    expect(head).toContain(accept);
+  });
+
+  it.each(['realtime', 'bearer.KEY, realtime', 'realtime, bearer.KEY'])(
+    'tells the spoken subprotocol when it is among those offered: %s',
+    async (offered) => {
+      const { head } = await shakeHands(serve().port, { 'Sec-WebSocket-Protocol': offered });
+      expect(head).toContain('Sec-WebSocket-Protocol: realtime\r\n');
+      expect(head).not.toContain('KEY');
+    },
+  );
+
+  it('never sends a key back', async () => {
+    const { head } = await shakeHands(serve().port, { 'Sec-WebSocket-Protocol': 'bearer.KEY' });
+    expect(head).toMatch(/^HTTP\/1\.1 101 /);
+    expect(head.toLowerCase()).not.toContain('sec-websocket-protocol');
+  });
+
+  it.each([
+    [426, { Upgrade: '' }, 'speaks WebSocket only'],
+    [426, { Upgrade: 'h2c' }, 'speaks WebSocket only'],
+    [400, { 'Sec-WebSocket-Key': '' }, 'handshake is malformed'],
+  ])('is refused with %i for %o', async (status, headers, message) => {
+    const { head } = await shakeHands(serve().port, headers as unknown as Record<string, string>);
+    expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(head).toContain(message);
+    if (status === 426) expect(head.toLowerCase()).toContain('upgrade: websocket');
+  });
+});
+
+/** Sends as much as the kernel takes in, and then so much that some of it waits here; gives back how much. */
+async function fillUp(socket: Socket): Promise<number> {
+  const frame = 'x'.repeat(32 * 1024);
+  let sent = 0;
+  for (let isReady = true; isReady; sent += frame.length) {
+    socket.send(frame);
+    const giveUp = new AbortController();
+    const ready = socket.ready(giveUp.signal).then(
+      () => true,
+      () => false,
+    );
+    // Ready is known at once; so is not being ready.
+    setImmediate(() => giveUp.abort());
+    isReady = await ready;
+  }
+  expect(sent).toBeLessThan(64 * 1024 * 1024);
+  return sent;
+}
+
+describe('an open socket', () => {
+  it('gives its owner text as text, bytes as bytes, and its end', async () => {
+    const { owner, port } = serve();
+    const { tcp } = await shakeHands(port);
+    writeFrame(tcp, 1, Buffer.from('grüße'));
+    writeFrame(tcp, 2, Buffer.from([1, 2]));
+    await expect.poll(() => owner.frames).toEqual(['grüße', [1, 2]]);
+    tcp.destroy();
+    await owner.closing.promise;
+    // Nothing can be sent any more, and nothing fails.
+    const socket = await owner.opening.promise;
+    socket.send('late');
+    socket.close(CLOSE.normal, '');
+    await socket.ready(new AbortController().signal);
+  });
+
+  it('holds back who makes more for a reader that does not read, until it reads', async () => {
+    const { owner, port } = serve();
+    const { tcp } = await shakeHands(port);
+    const socket = await owner.opening.promise;
+    const sent = await fillUp(socket);
+    const held = socket.ready(new AbortController().signal);
+    let read = 0;
+    tcp.on('data', (data) => {
+      read += data.length;
+    });
+    tcp.resume();
+    await held;
+    await expect.poll(() => read).toBeGreaterThanOrEqual(sent);
+  });
+
+  it('stops waiting for the reader at the signal', async () => {
+    const { owner, port } = serve();
+    await shakeHands(port);
+    const socket = await owner.opening.promise;
+    const leaving = new AbortController();
+    await fillUp(socket);
+    const held = socket.ready(leaving.signal);
+    leaving.abort(new Error('left'));
+    await expect(held).rejects.toThrow('left');
+  });
+
+  it('is dropped when 4 MiB wait for a reader that does not read', async () => {
+    const { owner, port } = serve();
+    await shakeHands(port);
+    const socket = await owner.opening.promise;
+    let closed = false;
+    void owner.closing.promise.then(() => {
+      closed = true;
+    });
+    for (let at = 0; at < 200 && !closed; at++) {
+      socket.send('x'.repeat(1024 * 1024));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await owner.closing.promise;
+  });
+});

@@ -1,0 +1,37 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { RecurringWork } from './interval-task.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+it('works at once, then from time to time, and never twice at the same time', async () => {
+  const ends: (() => void)[] = [];
+  const work = () => new Promise<void>((end) => ends.push(end));
+  const recurring = new RecurringWork({ work, everyMs: 1000 });
+  expect(ends).toHaveLength(1);
+  vi.advanceTimersByTime(3000);
+  expect(ends).toHaveLength(1);
+  ends[0]?.();
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(ends).toHaveLength(2);
+  ends[1]?.();
+  await recurring.close();
+});
+
+it('tells what works of its close, waits for it, and begins nothing more', async () => {
+  let begun = 0;
+  let ended = false;
+  const recurring = new RecurringWork({
+    everyMs: 1000,
+    work: async (signal) => {
+      begun += 1;
+      await new Promise((end) => signal.addEventListener('abort', end));
+      ended = true;
+    },
+  });
+  await recurring.close();
+  expect(ended).toBe(true);
+  await recurring.close();
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(begun).toBe(1);
+});

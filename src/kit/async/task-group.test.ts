@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { Runs } from './task-group.ts';
+
+/** Work that ends when it is stopped, and what became of it. */
+function worker() {
+  const ended: string[] = [];
+  const until = (name: string) => (signal: AbortSignal) =>
+    new Promise<void>((resolve) => {
+      signal.addEventListener('abort', () => {
+        ended.push(name);
+        resolve();
+      });
+    });
+  return { ended, until };
+}
+
+describe('runs', () => {
+  it('are stopped one by one', async () => {
+    const runs = new Runs<string>();
+    const { ended, until } = worker();
+    runs.start('a', until('a'));
+    runs.start('b', until('b'));
+    runs.stop('b');
+    runs.stop('unknown');
+    expect(ended).toEqual(['b']);
+    await runs.close();
+    expect(ended).toEqual(['b', 'a']);
+  });
+
+  it('that have ended are not stopped any more', async () => {
+    const runs = new Runs<string>();
+    let signal: AbortSignal | undefined;
+    runs.start('a', async (its) => {
+      signal = its;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    runs.stop('a');
+    await runs.close();
+    expect(signal?.aborted).toBe(false);
+  });
+
+  it('are waited for, however long they take to end', async () => {
+    const runs = new Runs<string>();
+    const { promise, resolve: end } = Promise.withResolvers<void>();
+    runs.start('a', () => promise);
+    let closed = false;
+    const closing = runs.close().then(() => {
+      closed = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(closed).toBe(false);
+    end();
+    await closing;
+    expect(closed).toBe(true);
+  });
+});

@@ -1,0 +1,80 @@
+import { shuttingDown } from '../../contract/core/error.ts';
+import type { SlotParts, Slots } from '../../contract/plugin.ts';
+
+type SlotName = keyof Slots;
+
+/** Something open, and what ends it. */
+export interface OpenPart<Value> {
+  readonly value: Value;
+  close(): Promise<void>;
+}
+
+/** How slots are filled, in the order in which they are opened. */
+export type Openers = {
+  readonly [Name in SlotName]?: () => OpenPart<Slots[Name]> | Promise<OpenPart<Slots[Name]>>;
+};
+
+/** A part that is all in its slot: it closes itself, or there is nothing to close. */
+export function part<Value extends object>(value: Value & { close?(): Promise<void> }): OpenPart<Value> {
+  return { value, close: async () => value.close?.() };
+}
+
+/** Slots that are opened one by one, each without the others. */
+export class OpenParts implements SlotParts {
+  readonly fills: ReadonlySet<SlotName>;
+  readonly #openers: Openers;
+  /** In the order in which they were opened. */
+  readonly #open = new Map<SlotName, OpenPart<unknown>>();
+  #closed = false;
+
+  constructor(openers: Openers) {
+    this.fills = new Set(Object.keys(openers) as SlotName[]);
+    this.#openers = openers;
+  }
+
+  async provide(needs: ReadonlySet<SlotName>): Promise<Partial<Slots>> {
+    await this.keepOnly(needs);
+    for (const [name, open] of Object.entries(this.#openers) as [SlotName, () => OpenPart<unknown>][]) {
+      if (!needs.has(name) || this.#open.has(name)) continue;
+      const opened = await open();
+      if (this.#closed) {
+        await opened.close();
+        throw shuttingDown();
+      }
+      this.#open.set(name, opened);
+    }
+    return Object.fromEntries([...this.#open].map(([name, { value }]) => [name, value]));
+  }
+
+  /** Closes what is not among these, the latest first, and opens nothing. */
+  async keepOnly(names: ReadonlySet<SlotName>): Promise<void> {
+    const closing = new AsyncDisposableStack();
+    for (const [name, { close }] of this.#open) {
+      if (names.has(name)) continue;
+      // One that cannot be closed is not to be used either.
+      this.#open.delete(name);
+      closing.defer(close);
+    }
+    await closing.disposeAsync();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.keepOnly(new Set());
+  }
+}
+
+/** Several as one; a slot that two fill is the later one's. */
+export function partsTogether(all: readonly SlotParts[]): SlotParts {
+  return {
+    fills: new Set(all.flatMap(({ fills }) => [...fills])),
+    async provide(needs) {
+      const slots: Partial<Slots> = {};
+      for (const each of all) Object.assign(slots, await each.provide(needs));
+      return slots;
+    },
+    async close() {
+      for (const each of all.toReversed()) await each.close();
+    },
+  };
+}

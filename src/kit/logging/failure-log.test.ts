@@ -1,0 +1,21 @@
+import { expect, it } from 'vitest';
+import { RecordingLogger } from '../../../tools/harness/doubles/recording-logger.ts';
+import { FailureLog } from './failure-log.ts';
+
+it('tells of the first failure in a row, and how many there were when it is over', () => {
+  const log = new RecordingLogger();
+  const failures = new FailureLog(log, 'it could not be done', { kind: 'batch' });
+  failures.worked();
+  expect(log.lines).toEqual([]);
+  for (const job of ['a', 'b', 'c']) failures.failed(new Error(job), { job });
+  expect(log.lines).toMatchObject([
+    { level: 'error', message: 'it could not be done', fields: { kind: 'batch', job: 'a' } },
+  ]);
+  failures.worked();
+  failures.worked();
+  expect(log.lines.slice(1)).toMatchObject([
+    { level: 'info', fields: { kind: 'batch', failed: 'it could not be done', times: 3 } },
+  ]);
+  failures.failed(new Error('again'));
+  expect(log.lines).toHaveLength(3);
+});

@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest';
+import { RecordingTracer } from '../../../test/doubles/recording-tracer.ts';
+import { inSpan, noTracer, stepsInSpan } from './spans.ts';
+
+async function* counted(tracer: RecordingTracer, ended: () => void) {
+  try {
+    for (let n = 0; n < 3; n += 1) {
+      tracer.begin(`step ${n}`).end();
+      yield n;
+    }
+  } finally {
+    ended();
+  }
+}
+
+describe('work in a span', () => {
+  it('has what begins there as its parts, and ends with it', async () => {
+    const tracer = new RecordingTracer();
+    const done = await inSpan(tracer, 'work', { attributes: { model: 'a' } }, async (span) => {
+      await Promise.resolve();
+      tracer.begin('part').end();
+      expect(tracer.here()).toBe(span.place);
+      return 1;
+    });
+    expect(done).toBe(1);
+    expect(tracer.tree()).toEqual(['work', '  part']);
+    expect(tracer.spans.map(({ ended }) => ended)).toEqual([true, true]);
+    expect(tracer.here()).toBeUndefined();
+  });
+
+  it('that fails tells of what', async () => {
+    const tracer = new RecordingTracer();
+    const failure = new Error('why');
+    await expect(inSpan(tracer, 'work', {}, () => Promise.reject(failure))).rejects.toBe(failure);
+    expect(tracer.spans).toMatchObject([{ name: 'work', ended: true, failure }]);
+  });
+});
+
+describe('steps in a span', () => {
+  it('are done in it, whoever asks for them', async () => {
+    const tracer = new RecordingTracer();
+    let ends = 0;
+    const steps = stepsInSpan(tracer, 'work', {}, () =>
+      counted(tracer, () => {
+        ends += 1;
+      }),
+    );
+    const got: number[] = [];
+    await inSpan(tracer, 'caller', {}, async () => {
+      const { value } = await steps.next();
+      if (value !== undefined) got.push(value);
+    });
+    // The rest is asked for outside of everything.
+    for await (const step of steps) got.push(step);
+    expect(got).toEqual([0, 1, 2]);
+    expect(tracer.tree()).toEqual(['caller', '  work', '    step 0', '    step 1', '    step 2']);
+    expect(ends).toBe(1);
+    expect(tracer.spans.every(({ ended }) => ended)).toBe(true);
+  });
+
+  it('end when the consumer leaves', async () => {
+    const tracer = new RecordingTracer();
+    let ends = 0;
+    const work = () =>
+      counted(tracer, () => {
+        ends += 1;
+      });
+    for await (const _ of stepsInSpan(tracer, 'work', {}, work)) break;
+    expect(ends).toBe(1);
+    expect(tracer.spans[0]).toMatchObject({ name: 'work', ended: true, failure: undefined });
+  });
+
+  it('end although what the consumer leaves cannot be ended', async () => {
+    const tracer = new RecordingTracer();
+    const fails = () => {
+      throw new Error('not closed');
+    };
+    const steps = stepsInSpan(tracer, 'work', {}, () => counted(tracer, fails));
+    await steps.next();
+    await expect(steps.return()).rejects.toThrow('not closed');
+    expect(tracer.spans[0]).toMatchObject({ name: 'work', ended: true });
+  });
+
+  it('that fail tell of what', async () => {
+    const tracer = new RecordingTracer();
+    const failure = new Error('why');
+    const work = async function* () {
+      yield 1;
+      throw failure;
+    };
+    await expect(Array.fromAsync(stepsInSpan(tracer, 'work', {}, work))).rejects.toBe(failure);
+    expect(tracer.spans).toMatchObject([{ ended: true, failure }]);
+  });
+
+  it('are the same without a trace', async () => {
+    const steps = stepsInSpan(noTracer, 'work', {}, async function* () {
+      yield* [1, 2];
+    });
+    expect(await Array.fromAsync(steps)).toEqual([1, 2]);
+    expect(noTracer.here()).toBeUndefined();
+  });
+});

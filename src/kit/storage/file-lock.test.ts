@@ -1,0 +1,126 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { tempDir } from '../../../test/harness/temp-dir.ts';
+import { withFileLock } from './file-lock.ts';
+
+const quick = { pollMs: 2 } as const;
+
+/** Id of a process that has ended. */
+async function deadPid(): Promise<number> {
+  const child = Bun.spawn([process.execPath, '--version'], { stdout: 'ignore' });
+  await child.exited;
+  return child.pid;
+}
+
+describe('withFileLock', () => {
+  test('lets one in at a time and leaves nothing behind', async () => {
+    const dir = await tempDir();
+    const path = join(dir, 'deep', 'lock');
+    let inside = 0;
+    let most = 0;
+    const results = await Promise.all(
+      Array.from({ length: 8 }, (_, index) =>
+        withFileLock(path, quick, async () => {
+          most = Math.max(most, ++inside);
+          await readdir(dir);
+          inside--;
+          return index;
+        }),
+      ),
+    );
+    expect(results).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    expect(most).toBe(1);
+    expect(await readdir(join(dir, 'deep'))).toEqual([]);
+  });
+
+  test('is free again after a failure', async () => {
+    const dir = await tempDir();
+    const path = join(dir, 'lock');
+    const failing = withFileLock(path, quick, () => Promise.reject(new Error('broken')));
+    await expect(failing).rejects.toThrow('broken');
+    expect(await withFileLock(path, quick, async () => 'next')).toBe('next');
+  });
+
+  test('says once that it waits, and stops waiting with the reason of an abort', async () => {
+    const dir = await tempDir();
+    const path = join(dir, 'lock');
+    const stop = new AbortController();
+    const stopped = new Error('stopped by the test');
+    let waits = 0;
+    await withFileLock(path, quick, async () => {
+      const { promise: waiting, resolve: onWaiting } = Promise.withResolvers<void>();
+      const onWait = () => {
+        waits++;
+        onWaiting();
+      };
+      const second = withFileLock(path, { ...quick, signal: stop.signal, onWait }, async () => 'never');
+      await waiting;
+      stop.abort(stopped);
+      await expect(second).rejects.toBe(stopped);
+    });
+    expect(waits).toBe(1);
+  });
+
+  test('takes over from a process that has ended, at once, and one of those that wait alone', async () => {
+    const pid = await deadPid();
+    for (let round = 0; round < 30; round += 1) {
+      const dir = await tempDir();
+      const path = join(dir, 'lock');
+      await writeFile(path, JSON.stringify({ host: hostname(), pid, token: 'old' }));
+      let most = 0;
+      let inside = 0;
+      const each = () =>
+        withFileLock(path, { ...quick, staleMs: 60_000 }, async () => {
+          most = Math.max(most, ++inside);
+          await readFile(path);
+          inside--;
+        });
+      await Promise.all(Array.from({ length: 6 }, each));
+      expect(most).toBe(1);
+      expect(await readdir(dir)).toEqual([]);
+    }
+  });
+
+  test('takes over though one that did so before died meanwhile', async () => {
+    const dir = await tempDir();
+    const path = join(dir, 'lock');
+    const dead = JSON.stringify({ host: hostname(), pid: await deadPid(), token: 'old' });
+    await writeFile(path, dead);
+    await writeFile(`${path}.takeover`, dead);
+    expect(await withFileLock(path, quick, async () => 'mine')).toBe('mine');
+    expect(await readdir(dir)).toEqual([]);
+  });
+
+  test.each([
+    ['of another machine', JSON.stringify({ host: 'elsewhere', pid: 1, token: 'old' })],
+    ['without an owner', ''],
+  ])('takes over a lock %s that stays untouched', async (_name, content) => {
+    const dir = await tempDir();
+    const path = join(dir, 'lock');
+    await writeFile(path, content);
+    const startMs = performance.now();
+    expect(await withFileLock(path, { ...quick, staleMs: 100 }, async () => 'mine')).toBe('mine');
+    expect(performance.now() - startMs).toBeGreaterThanOrEqual(100);
+  });
+
+  test('keeps a lock that its owner touches, however long it works', async () => {
+    const dir = await tempDir();
+    const path = join(dir, 'lock');
+    const order: string[] = [];
+    const startMs = performance.now();
+    let second: Promise<void> | undefined;
+    await withFileLock(path, { ...quick, staleMs: 80 }, async () => {
+      const { promise: done, resolve: finish } = Promise.withResolvers<void>();
+      // Four times the stale time passes before the first may end.
+      const onWait = () => setTimeout(finish, 320);
+      second = withFileLock(path, { ...quick, staleMs: 80, onWait }, async () => void order.push('second'));
+      await done;
+      order.push('first');
+    });
+    await second;
+    expect(order).toEqual(['first', 'second']);
+    expect(performance.now() - startMs).toBeGreaterThanOrEqual(320);
+  });
+});

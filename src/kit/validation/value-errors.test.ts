@@ -1,0 +1,53 @@
+import { Type } from '@sinclair/typebox';
+import { TypeCompiler } from '@sinclair/typebox/compiler';
+import { expect, test } from 'vitest';
+import { oneOf } from './type-errors.ts';
+import { valueFault } from './value-errors.ts';
+
+const Message = Type.Object({
+  type: Type.Optional(Type.Literal('message')),
+  role: oneOf(['user', 'assistant']),
+  content: Type.Union([Type.String(), Type.Array(Type.Object({ text: Type.String() }))]),
+});
+const Call = Type.Object({ type: Type.Literal('call'), name: Type.String() });
+const Reference = Type.Object({ id: Type.String() }, { additionalProperties: false });
+const checker = TypeCompiler.Compile(
+  Type.Object({
+    input: Type.Union([Type.String(), Type.Array(Type.Union([Message, Call, Reference]))]),
+    style: Type.Optional(Type.Union([oneOf(['plain', 'rich']), Type.Null()])),
+  }),
+);
+
+test.each([
+  [{ input: [{ type: 'bird' }] }, 'input.0.type', 'invalid_value'],
+  [{ input: [{ role: 'bird', content: '' }] }, 'input.0.role', 'invalid_value'],
+  [{ input: [{ role: 'user', content: [{}] }] }, 'input.0.content.0.text', 'missing_required_parameter'],
+  [{ input: [{ type: 'call' }] }, 'input.0.name', 'missing_required_parameter'],
+  [{ input: [{ id: 5 }] }, 'input.0.id', 'invalid_type'],
+  [{ input: 5 }, 'input', 'invalid_type'],
+  [{ input: '', style: 'loud' }, 'style', 'invalid_value'],
+  [{ input: '', style: 5 }, 'style', 'invalid_type'],
+])('%j', (value, field, code) => {
+  expect(valueFault(checker, value)).toMatchObject({ field, code });
+});
+
+test('a value without a fault has none', () => {
+  expect(valueFault(checker, { input: [{ role: 'user', content: 'x' }, { id: 'x' }], style: null })).toBe(
+    undefined,
+  );
+});
+
+test.each([
+  [Type.Array(Type.String(), { minItems: 1 }), [], 'must be a list that is not empty, each a string'],
+  [Type.Array(Type.String(), { minItems: 2 }), [], 'must be a list of at least 2 entries, each a string'],
+  [Type.Array(Type.Null(), { minItems: 1, maxItems: 2 }), [], 'must be a list of 1 to 2 entries, each null'],
+  [Type.Array(Type.Null(), { maxItems: 1 }), [null, null], 'must be a list of at most 1 entries, each null'],
+  [Type.Array(Type.Null()), 5, 'must be a list, each null'],
+])('how many entries a list may have is said (%#)', (list, value, problem) => {
+  expect(valueFault(TypeCompiler.Compile(Type.Object({ list })), { list: value })).toMatchObject({ problem });
+});
+
+test('what is required is only said to be so where its rules are checked by hand', () => {
+  const byHand = TypeCompiler.Compile(Type.Object({ input: Type.Unknown() }));
+  expect(valueFault(byHand, {})).toMatchObject({ field: 'input', problem: 'is required' });
+});

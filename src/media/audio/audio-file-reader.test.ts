@@ -1,0 +1,431 @@
+import { readFile, truncate, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { tempDir } from '../../../test/harness/temp-dir.ts';
+import { loudnessDb } from '../../../test/media/audio-checks.ts';
+import { ENCODED, type EncodedFiles, encodedFiles } from '../../../test/media/media-files.ts';
+import { recording } from '../../../test/media/recordings.ts';
+import { sine, type WavShape, wavFile } from '../../../tools/harness/media/wav-files.ts';
+import type { Float32Samples } from '../../contract/engines/audio.ts';
+import type { AudioFileInfo, AudioFileReader } from '../../contract/engines/audio-file.ts';
+import { type AudioFileReaderOptions, audioFileReader } from './audio-file-reader.ts';
+
+const RATE_HZ = 16_000;
+const never = new AbortController().signal;
+const badFile = (message: RegExp) => ({
+  kind: 'invalid_request',
+  param: 'file',
+  message: expect.stringMatching(message),
+});
+
+let files: EncodedFiles;
+let reader: AudioFileReader;
+beforeAll(async () => {
+  files = await encodedFiles(1);
+  reader = audioFileReader({ environment: {} });
+});
+afterAll(async () => {
+  await reader.close();
+  await files.remove();
+});
+
+async function listen(path: string, rateHz = RATE_HZ, by = reader) {
+  const { info, samples } = await by.open(path, rateHz, 'file', never);
+  const blocks: Float32Samples[] = [];
+  for await (const block of samples) blocks.push(block);
+  return { info, blocks, samples: Float32Array.from(blocks.flatMap((block) => [...block])) };
+}
+
+async function stored(content: Uint8Array | string, name = 'upload'): Promise<string> {
+  const path = join(await tempDir(), name);
+  await writeFile(path, content);
+  return path;
+}
+
+/** Gives the track of an MP4 file whose `moov` comes last an edit list: it starts at sample `from`. */
+function withEditList(file: Buffer, from: number): Buffer {
+  const editBox = Buffer.alloc(36);
+  editBox.writeUInt32BE(36, 0);
+  editBox.write('edts', 4, 'latin1');
+  editBox.writeUInt32BE(28, 8);
+  editBox.write('elst', 12, 'latin1');
+  editBox.writeUInt32BE(1, 20); // one entry, after version and flags
+  editBox.writeUInt32BE(1000, 24); // its length, in the movie's time
+  editBox.writeUInt32BE(from, 28); // where it starts, in the track's time
+  editBox.writeUInt32BE(0x1_0000, 32); // at rate 1
+  for (const box of ['moov', 'trak']) {
+    const at = file.lastIndexOf(box) - 4;
+    file.writeUInt32BE(file.readUInt32BE(at) + editBox.length, at);
+  }
+  const media = file.lastIndexOf('mdia') - 4;
+  return Buffer.concat([file.subarray(0, media), editBox, file.subarray(media)]);
+}
+
+/** Runs with a reader of its own. */
+async function withReader<T>(
+  options: Omit<AudioFileReaderOptions, 'environment'>,
+  use: (own: AudioFileReader) => Promise<T>,
+): Promise<T> {
+  const own = audioFileReader({ environment: {}, ...options });
+  try {
+    return await use(own);
+  } finally {
+    await own.close();
+  }
+}
+
+function mean(samples: Float32Array): number {
+  return samples.reduce((sum, value) => sum + value, 0) / samples.length;
+}
+
+describe('compressed files', () => {
+  test.each(ENCODED)('%s', async (name, container, codec) => {
+    // What the file is called says nothing.
+    const path = await stored(await Bun.file(join(files.folder, name)).bytes(), 'upload.txt');
+    const { info, samples } = await listen(path);
+    expect(info).toEqual({ container, codec, rateHz: 48_000, channels: 2 } satisfies AudioFileInfo);
+    // Frames of the codec before the tone and after it, at most.
+    expect(samples.length).toBeGreaterThanOrEqual(RATE_HZ);
+    expect(samples.length).toBeLessThanOrEqual(RATE_HZ * 1.08);
+    const middle = samples.subarray(4000, 12_000);
+    expect(loudnessDb(middle)).toBeCloseTo(20 * Math.log10(0.5 / Math.SQRT2), 0);
+    expect(Math.abs(mean(middle))).toBeLessThan(1e-3);
+  });
+
+  test('an Ogg file ends where its last page says', async () => {
+    expect((await listen(join(files.folder, 'tone.opus.ogg'))).samples).toHaveLength(RATE_HZ);
+    expect((await listen(join(files.folder, 'tone.vorbis.ogg'))).samples).toHaveLength(RATE_HZ);
+  });
+
+  test('what an edit list puts before the start of an MP4 track is left out', async () => {
+    const whole = join(files.folder, 'tone.moov-last.m4a');
+    const before = (await listen(whole, 48_000)).samples;
+    const edited = withEditList(Buffer.from(await Bun.file(whole).bytes()), 1024);
+    const after = (await listen(await stored(edited), 48_000)).samples;
+    expect(after).toEqual(before.subarray(1024));
+  });
+
+  test('real recordings have their length', async (context) => {
+    const { info, samples, blocks } = await listen(recording(context, 'jfk.flac'));
+    expect(info).toEqual({ container: 'flac', codec: 'flac', rateHz: 44_100, channels: 2 });
+    expect(samples).toHaveLength(11 * RATE_HZ);
+    expect(Math.max(...blocks.map((block) => block.length))).toBe(RATE_HZ / 2);
+    const speech = await listen(recording(context, 'multilingual.mp3'));
+    expect(speech.samples.length / RATE_HZ).toBeCloseTo(59.95, 2);
+  });
+});
+
+describe('WAV of every kind', () => {
+  const shape = { kind: 'int', bits: 16, rateHz: 16_000, channels: 1 } as const;
+  const shapes: readonly WavShape[] = [
+    { ...shape, bits: 8 },
+    shape,
+    { ...shape, bits: 24 },
+    { ...shape, bits: 32 },
+    { ...shape, kind: 'float', bits: 32 },
+    { ...shape, kind: 'float', bits: 64 },
+    { ...shape, kind: 'mulaw', bits: 8 },
+    { ...shape, kind: 'alaw', bits: 8 },
+    { ...shape, extensible: true },
+    { ...shape, kind: 'float', bits: 32, extensible: true, channels: 6 },
+  ];
+
+  test.each(shapes)('$kind $bits, $channels channels, extensible $extensible', async (kind) => {
+    const tone = sine(0.3, RATE_HZ, 440, 0.9);
+    const { samples, info } = await listen(await stored(wavFile(kind, tone)));
+    expect(info).toMatchObject({ container: 'wav', rateHz: RATE_HZ, channels: kind.channels });
+    expect(samples).toHaveLength(tone.length);
+    const tolerance = kind.bits === 8 ? 0.03 : 1e-4;
+    expect(samples.every((value, i) => Math.abs(value - (tone[i] ?? 0)) < tolerance)).toBe(true);
+  });
+
+  test('channels are mixed to their mean', async () => {
+    const level = [0.8, -0.2, 0];
+    const file = wavFile({ ...shape, channels: 3 }, (channel) =>
+      new Float32Array(800).fill(level[channel] ?? 0),
+    );
+    const { samples } = await listen(await stored(file));
+    expect(samples).toHaveLength(800);
+    expect(samples.every((value) => Math.abs(value - 0.2) < 1e-4)).toBe(true);
+  });
+
+  test('192 kHz comes down, 4 kHz comes up', async () => {
+    for (const rateHz of [192_000, 4000]) {
+      const { info, samples } = await listen(await stored(wavFile({ ...shape, rateHz }, sine(0.5, rateHz))));
+      expect(info.rateHz).toBe(rateHz);
+      expect(samples).toHaveLength(RATE_HZ / 2);
+      expect(loudnessDb(samples.subarray(1000, 7000))).toBeCloseTo(-9.03, 1);
+    }
+  });
+
+  test('values that no audio has are silence or held', async () => {
+    const odd = Float32Array.of(Number.NaN, Number.POSITIVE_INFINITY, -1e30, 1.5, 0.25);
+    const { samples } = await listen(await stored(wavFile({ ...shape, kind: 'float', bits: 32 }, odd)));
+    expect([...samples]).toEqual([0, 8, -8, 1.5, 0.25]);
+  });
+
+  test('a length that is claimed and not there is not believed', async () => {
+    const tone = sine(0.5, RATE_HZ);
+    const streamed = wavFile({ ...shape, claims: { dataBytes: 0xffff_ffff } }, tone);
+    expect((await listen(await stored(streamed))).samples).toHaveLength(tone.length);
+    const cut = wavFile(shape, tone).slice(0, 44 + 5001);
+    expect((await listen(await stored(cut))).samples).toHaveLength(2500);
+  });
+
+  test.each([
+    ['no sample', wavFile(shape, new Float32Array(0)), /holds no sound/],
+    ['20 bits', wavFile({ ...shape, bits: 24 }, sine(0.1, 16_000)).with(34, 20), /bit depth \(20\)/],
+    ['another codec', wavFile({ ...shape, claims: { tag: 0x55 } }, sine(0.1, 16_000)), /format tag 85/],
+    ['0 Hz', wavFile({ ...shape, claims: { rateHz: 0 } }, sine(0.1, 16_000)), /sample rate of 0 Hz; allowed/],
+    ['4 GHz', wavFile({ ...shape, claims: { rateHz: 0xffff_ffff } }, sine(0.1, 16_000)), /4294967295 Hz/],
+    [
+      '0 channels',
+      wavFile({ ...shape, claims: { channels: 0, blockBytes: 0 } }, sine(0.1, 16_000)),
+      /'file'/,
+    ],
+    [
+      '65535 channels',
+      wavFile({ ...shape, claims: { channels: 65_535 } }, sine(0.1, 16_000)),
+      /65535 channels; at most 64/,
+    ],
+    ['only a header', wavFile(shape, sine(0.1, 16_000)).slice(0, 30), /damaged/],
+  ])('%s is refused', async (_, file, message) => {
+    await expect(listen(await stored(file))).rejects.toMatchObject(badFile(message));
+  });
+});
+
+describe('the rate of the file itself', () => {
+  test.each([
+    [22_050, 22_050],
+    [48_000, 48_000],
+    [8000, 8000],
+    [4000, 8000],
+    [96_000, 48_000],
+  ])('of %i Hz gives %i', async (fileHz, rateHz) => {
+    const wav = wavFile({ kind: 'int', bits: 16, rateHz: fileHz, channels: 1 }, sine(1, fileHz));
+    const file = await reader.open(await stored(wav), 'own', 'file', never);
+    expect([file.info.rateHz, file.rateHz]).toEqual([fileHz, rateHz]);
+    const blocks = await Array.fromAsync(file.samples);
+    expect(blocks.reduce((sum, { length }) => sum + length, 0)).toBe(rateHz);
+  });
+
+  test('is told of others, too', async () => {
+    const file = await reader.open(join(files.folder, 'tone.mp3'), 24_000, 'file', never);
+    expect([file.info.rateHz, file.rateHz]).toEqual([48_000, 24_000]);
+    await file.samples.return();
+  });
+});
+
+describe('who takes some formats only', () => {
+  const formats = { containers: new Set(['wav', 'mp3']), words: 'WAV and MP3' };
+  const openFor = (path: string) => reader.open(path, RATE_HZ, 'file', never, formats);
+
+  test('gets those, and names them when it refuses others', async () => {
+    await (await openFor(join(files.folder, 'tone.mp3'))).samples.return();
+    await expect(openFor(join(files.folder, 'tone.flac'))).rejects.toMatchObject({
+      ...badFile(/^The audio in 'file' is a flac file\. Allowed are WAV and MP3\.$/),
+      code: 'unsupported_value',
+    });
+    await expect(openFor(await stored('no audio'))).rejects.toMatchObject(
+      badFile(/Allowed are WAV and MP3\.$/),
+    );
+  });
+});
+
+describe('what is no audio', () => {
+  test('an empty file', async () => {
+    await expect(listen(await stored(''))).rejects.toMatchObject(badFile(/^The file in 'file' is empty/));
+  });
+
+  test('text', async () => {
+    await expect(listen(await stored('Not audio. '.repeat(500), 'speech.mp3'))).rejects.toMatchObject(
+      badFile(/no audio format.*Allowed are WAV, MP3, M4A/),
+    );
+  });
+
+  test.each(['R', '{"a":1}'])('what is too short to be told: %s', async (content) => {
+    await expect(listen(await stored(content))).rejects.toMatchObject(badFile(/no audio format/));
+  });
+
+  test('a film that breaks off before its list of tracks', async () => {
+    const whole = await readFile(join(files.folder, 'tone.moov-last.m4a'));
+    const cut = new Uint8Array(whole.subarray(0, whole.length / 2));
+    await expect(listen(await stored(cut))).rejects.toMatchObject(badFile(/no audio track, or breaks off/));
+  });
+
+  test("a missing file is nobody's request", async () => {
+    await expect(listen(join(await tempDir(), 'gone'))).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  test('lists that name other files open none of them, near or far', async () => {
+    let requests = 0;
+    const server = Bun.serve({
+      port: 0,
+      hostname: '127.0.0.1',
+      fetch: () => {
+        requests += 1;
+        return new Response(Bun.file(join(files.folder, 'tone.aac')));
+      },
+    });
+    const near = join(files.folder, 'tone.aac');
+    const lists = ['tone.aac', `file:${near}`, `${server.url}tone.aac`].flatMap((target) => [
+      `#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:1\n#EXTINF:1.0,\n${target}\n#EXT-X-ENDLIST\n`,
+      `ffconcat version 1.0\nfile '${target}'\n`,
+    ]);
+    lists.push(
+      `v=0\no=- 0 0 IN IP4 127.0.0.1\ns=x\nc=IN IP4 127.0.0.1\nt=0 0\nm=audio ${server.port} RTP/AVP 0\n`,
+      `[playlist]\nFile1=${server.url}tone.aac\nNumberOfEntries=1\n`,
+    );
+    try {
+      for (const list of lists) {
+        // Beside the file that it names.
+        const path = join(files.folder, 'list.m3u8');
+        await writeFile(path, list);
+        await expect(listen(path)).rejects.toMatchObject(badFile(/no audio format/));
+      }
+    } finally {
+      await server.stop(true);
+    }
+    expect(requests).toBe(0);
+  });
+});
+
+describe('limits', () => {
+  const mono = { kind: 'int', bits: 16, rateHz: 16_000, channels: 1 } as const;
+
+  test('longer audio than allowed is refused where it passes the limit', async () => {
+    await withReader({ longestS: 2 }, async (own) => {
+      const fits = await stored(wavFile(mono, sine(2, RATE_HZ)));
+      expect((await listen(fits, RATE_HZ, own)).samples).toHaveLength(2 * RATE_HZ);
+      const long = await stored(wavFile(mono, sine(2.6, RATE_HZ)));
+      const { samples } = await own.open(long, RATE_HZ, 'file', never);
+      for (let block = 0; block < 4; block++) expect((await samples.next()).done).toBe(false);
+      await expect(samples.next()).rejects.toMatchObject(badFile(/longer than the allowed 2 s/));
+      expect(await samples.next()).toEqual({ value: undefined, done: true });
+    });
+  });
+
+  test('what declares to be too long is refused before it is decoded', async () => {
+    const long = await encodedFiles(3);
+    onTestFinished(long.remove);
+    const tooLong = badFile(/^The audio in 'file' is 3 s long by its header, .* allowed 1 s\.$/);
+    await withReader({ longestS: 1 }, async (own) => {
+      for (const [name] of ENCODED) {
+        const opened = own.open(join(long.folder, name), RATE_HZ, 'file', never);
+        // A stream without a header, and one whose header was written before its end.
+        if (/aac|fragmented/.test(name)) await (await opened).samples.return();
+        else await expect(opened, name).rejects.toMatchObject(tooLong);
+      }
+    });
+  });
+
+  test('four hours and more are refused at once', async () => {
+    // The samples are a hole in the file: silence.
+    const dataBytes = (4 * 3600 + 60) * 16_000;
+    const path = await stored(wavFile({ ...mono, rateHz: 8000, claims: { dataBytes } }, sine(0, 8000)));
+    await truncate(path, 44 + dataBytes);
+    await expect(reader.open(path, RATE_HZ, 'file', never)).rejects.toMatchObject(
+      badFile(/is 14460 s long .* allowed 14400 s/),
+    );
+  });
+
+  test('a header that does not know the length declares none, and one that lies is held by the count', async () => {
+    const whole = await readFile(join(files.folder, 'tone.moov-last.m4a'));
+    const durationAt = whole.lastIndexOf('mdhd') + 20; // after version, two times and the time scale
+    const declaring = async (ticks: number) => {
+      const file = Buffer.from(whole);
+      file.writeUInt32BE(ticks, durationAt);
+      return await stored(file);
+    };
+    await withReader({ longestS: 10 }, async (own) => {
+      const { samples } = await listen(await declaring(0xffff_ffff), RATE_HZ, own);
+      expect(samples.length).toBeGreaterThanOrEqual(RATE_HZ);
+      const opened = own.open(await declaring(20 * 48_000), RATE_HZ, 'file', never);
+      await expect(opened).rejects.toMatchObject(badFile(/is 20 s long/));
+    });
+    await withReader({ longestS: 0.5 }, async (own) => {
+      const short = await declaring(100);
+      await expect(listen(short, RATE_HZ, own)).rejects.toMatchObject(
+        badFile(/longer than the allowed 0.5 s/),
+      );
+    });
+  });
+
+  test('MP3 without a count of its frames declares nothing', async () => {
+    const long = await encodedFiles(3);
+    onTestFinished(long.remove);
+    const file = await readFile(join(long.folder, 'tone.mp3'));
+    const name = Math.max(file.indexOf('Xing'), file.indexOf('Info'));
+    expect(name).toBeGreaterThan(0);
+    file.write('none', name, 'latin1');
+    const path = await stored(file);
+    await withReader({ longestS: 1 }, async (own) => {
+      const { samples } = await own.open(path, RATE_HZ, 'file', never);
+      expect((await samples.next()).value).toHaveLength(RATE_HZ / 2);
+      await samples.return();
+    });
+  });
+
+  test('more files than allowed are refused until one is closed', async () => {
+    await withReader({ mostOpen: 2 }, async (own) => {
+      const path = await stored(wavFile(mono, sine(1, RATE_HZ)));
+      const open = () => own.open(path, RATE_HZ, 'file', never);
+      const [one] = await Promise.all([open(), open()]);
+      await expect(open()).rejects.toMatchObject({ kind: 'overloaded', retryAfterS: expect.any(Number) });
+      // Never pulled, and closed all the same.
+      await one?.samples.return();
+      await (await open()).samples.return();
+    });
+  });
+
+  test('a file of half an hour is read in bounded memory', async () => {
+    // The samples are a hole in the file: silence.
+    const path = await stored(
+      wavFile({ ...mono, rateHz: 8000, claims: { dataBytes: 28_800_000 } }, sine(0, 8000)),
+    );
+    await truncate(path, 44 + 28_800_000);
+    // In a process of its own, whose memory no other test changes.
+    const script = join(await tempDir(), 'half-an-hour.ts');
+    await writeFile(
+      script,
+      `import { audioFileReader } from ${JSON.stringify(join(import.meta.dirname, 'audio-file-reader.ts'))};
+      const reader = audioFileReader({ environment: {} });
+      const before = process.memoryUsage.rss();
+      const { samples } = await reader.open(${JSON.stringify(path)}, 8000, 'file', new AbortController().signal);
+      let total = 0;
+      for await (const block of samples) total += block.length;
+      console.log(JSON.stringify({ total, grownBytes: process.memoryUsage.rss() - before }));
+      await reader.close();`,
+    );
+    const child = Bun.spawn([process.execPath, script], { stdout: 'pipe', stderr: 'inherit' });
+    const { total, grownBytes } = JSON.parse(await new Response(child.stdout).text());
+    expect(await child.exited).toBe(0);
+    expect(total).toBe(1800 * 8000);
+    // All of it would be 58 MB as float.
+    expect(grownBytes).toBeLessThan(40 * 2 ** 20);
+  });
+});
+
+describe('ends', () => {
+  test('an abort while samples are awaited ends the decoder with the reason', async () => {
+    const path = await stored(
+      wavFile({ kind: 'int', bits: 16, rateHz: 16_000, channels: 1 }, sine(5, RATE_HZ)),
+    );
+    const controller = new AbortController();
+    const { samples } = await reader.open(path, RATE_HZ, 'file', controller.signal);
+    await samples.next();
+    const reason = new Error('client went away');
+    const pending = samples.next();
+    controller.abort(reason);
+    await expect(pending).rejects.toBe(reason);
+    await expect(samples.next()).rejects.toBe(reason);
+    await expect(reader.open(path, RATE_HZ, 'file', controller.signal)).rejects.toBe(reason);
+  });
+
+  test('a closed reader opens nothing', async () => {
+    const own = audioFileReader({ environment: {} });
+    await own.close();
+    await own.close();
+    await expect(own.open('/nowhere', RATE_HZ, 'file', never)).rejects.toMatchObject({ kind: 'overloaded' });
+  });
+});

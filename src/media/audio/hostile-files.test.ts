@@ -1,0 +1,199 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { tempDir } from '../../../test/harness/temp-dir.ts';
+import { ENCODED, type EncodedFiles, encodedFiles } from '../../../test/media/media-files.ts';
+import { sine, wavFile } from '../../../tools/harness/media/wav-files.ts';
+import { ServiceError } from '../../contract/core/error.ts';
+import type { AudioFileReader } from '../../contract/engines/audio-file.ts';
+import { seededRandom } from '../../kit/math/seeded-random.ts';
+import { type AudioFileReaderOptions, audioFileReader } from './audio-file-reader.ts';
+
+const FAKE = join(import.meta.dirname, '../../../test/doubles/fake-media-worker.ts');
+const RATE_HZ = 16_000;
+const MONO = { kind: 'int', bits: 16, rateHz: RATE_HZ, channels: 1 } as const;
+const never = new AbortController().signal;
+
+let files: EncodedFiles;
+beforeAll(async () => {
+  files = await encodedFiles(0.4);
+});
+afterAll(() => files.remove());
+
+function newReader(options: Omit<AudioFileReaderOptions, 'environment'> = {}): AudioFileReader {
+  const reader = audioFileReader({ environment: {}, ...options });
+  onTestFinished(() => reader.close());
+  return reader;
+}
+
+async function stored(name: string, content: Uint8Array = Uint8Array.of(1)): Promise<string> {
+  const path = join(await tempDir(), name);
+  await writeFile(path, content);
+  return path;
+}
+
+/** Seconds of audio that a file gave. */
+async function secondsOf(reader: AudioFileReader, path: string): Promise<number> {
+  const { samples } = await reader.open(path, RATE_HZ, 'file', never);
+  let total = 0;
+  for await (const block of samples) {
+    if (!block.every((value) => Math.abs(value) < 20)) throw new Error('a sample is out of bounds');
+    total += block.length;
+  }
+  return total / RATE_HZ;
+}
+
+describe('a file that does this to its decoder is a 400', () => {
+  test.each([
+    ['silent', /takes the decoder too long: nothing came for 0.2 s/],
+    ['opened-silent', /too long/],
+    ['spin', /too long/],
+    ['memory', /more than the allowed 300 MiB of memory/],
+    ['exit', /could not be decoded/],
+    ['opened-segfault', /could not be decoded/],
+    ['opened-huge', /could not be decoded/],
+  ])('%s', async (doing, message) => {
+    // Its start does not count, and what ends by itself has all the time that a busy machine takes for it.
+    const stallLimitMs = /silent|spin/.test(doing) ? 200 : 30_000;
+    const reader = newReader({ entry: FAKE, stallLimitMs, memoryLimitBytes: 300 * 2 ** 20 });
+    await expect(secondsOf(reader, await stored(doing))).rejects.toMatchObject({
+      kind: 'invalid_request',
+      param: 'file',
+      message: expect.stringMatching(message),
+    });
+  });
+
+  test('but a decoder that cannot be started is ours', async () => {
+    const reader = newReader({ entry: '/nowhere/worker.ts' });
+    await expect(secondsOf(reader, await stored('any'))).rejects.toMatchObject({ kind: 'overloaded' });
+  });
+
+  test('and so is one that the system does not start', async () => {
+    const spawn = vi.spyOn(Bun, 'spawn').mockImplementation(() => {
+      throw new Error('EAGAIN');
+    });
+    onTestFinished(() => spawn.mockRestore());
+    const path = await stored('tone.wav', wavFile(MONO, sine(0.1, RATE_HZ)));
+    const reader = newReader({ mostOpen: 1 });
+    await expect(secondsOf(reader, path)).rejects.toMatchObject({ kind: 'overloaded' });
+    spawn.mockRestore();
+    expect(await secondsOf(reader, path)).toBe(0.1);
+  });
+});
+
+/** Processes with a marked environment. */
+async function marked(mark: string): Promise<number[]> {
+  const pids = (await readdir('/proc')).map(Number).filter((pid) => pid > 0);
+  const found = await Promise.all(
+    pids.map(async (pid) => {
+      const environment = await readFile(`/proc/${pid}/environ`, 'utf8').catch(() => '');
+      return environment.includes(mark) ? [pid] : [];
+    }),
+  );
+  return found.flat();
+}
+
+/** Waits until none of the processes is left. */
+function gone(pids: readonly number[], mark: string): Promise<boolean> {
+  return vi.waitUntil(async () => (await marked(mark)).every((pid) => !pids.includes(pid)), {
+    timeout: 20_000,
+  });
+}
+
+test('a killed decoder costs its request, a killed spare none, and closing leaves nobody', async () => {
+  const mark = `MARK=${crypto.randomUUID()}`;
+  const reader = audioFileReader({ environment: { MARK: mark } });
+  const tone = sine(6, RATE_HZ);
+  const path = await stored('long.wav', wavFile(MONO, tone));
+  const victim = await reader.open(path, RATE_HZ, 'file', never);
+  await victim.samples.next();
+  const both = await marked(mark);
+  expect(both).toHaveLength(2);
+  for (const pid of both) process.kill(pid, 'SIGKILL');
+  await gone(both, mark);
+  const rest = (async () => {
+    for await (const _ of victim.samples);
+  })();
+  await expect(rest).rejects.toMatchObject({
+    kind: 'invalid_request',
+    message: expect.stringMatching(/could not be decoded/),
+  });
+  expect(await secondsOf(reader, path)).toBe(6);
+  await reader.close();
+  expect(await marked(mark)).toEqual([]);
+});
+
+test('a spare goes when the process that started it is killed', async () => {
+  const mark = `MARK=${crypto.randomUUID()}`;
+  const script = `
+    const { audioFileReader } = await import(${JSON.stringify(join(import.meta.dirname, 'audio-file-reader.ts'))});
+    audioFileReader({ environment: { MARK: ${JSON.stringify(mark)} } });
+    setInterval(() => undefined, 1000);`;
+  const parent = Bun.spawn([process.execPath, '-e', script], { stdio: ['ignore', 'ignore', 'ignore'] });
+  const spare = await vi.waitUntil(
+    async () => {
+      const pids = await marked(mark);
+      return pids.length > 0 && pids;
+    },
+    { timeout: 20_000 },
+  );
+  parent.kill('SIGKILL');
+  await parent.exited;
+  await gone(spare, mark);
+  expect(await marked(mark)).toEqual([]);
+});
+
+type Damage = (file: Uint8Array<ArrayBuffer>, random: () => number) => Uint8Array<ArrayBuffer>;
+
+/** Sets bytes at random places among the first `reach`. */
+function overwrite(file: Uint8Array<ArrayBuffer>, random: () => number, count: number, reach: number) {
+  const damaged = file.slice();
+  for (let i = 0; i < count; i++) damaged[Math.floor(random() * reach)] = Math.floor(random() * 256);
+  return damaged;
+}
+
+const DAMAGES: Readonly<Record<string, Damage>> = {
+  'cut off': (file, random) => file.slice(0, Math.floor(random() * file.length)),
+  'a damaged header': (file, random) => overwrite(file, random, 6, Math.min(file.length, 400)),
+  'scattered damage': (file, random) => overwrite(file, random, 20, file.length),
+};
+
+describe('damaged files give sound or a 400', () => {
+  const SEED = 20_261_121;
+  const names = ['tone.wav', ...ENCODED.map(([name]) => name)];
+
+  test.each(Object.entries(DAMAGES))('%s', async (_, damage) => {
+    const reader = newReader();
+    const random = seededRandom(SEED);
+    for (const name of names) {
+      const whole =
+        name === 'tone.wav'
+          ? wavFile({ kind: 'int', bits: 16, rateHz: 44_100, channels: 2 }, sine(0.4, 44_100))
+          : new Uint8Array(await readFile(join(files.folder, name)));
+      await expectSoundOrRefusal(reader, await stored(name, damage(whole, random)), name);
+    }
+  });
+
+  test('random bytes behind each kind of beginning', async () => {
+    const reader = newReader({ stallLimitMs: 2000 });
+    const random = seededRandom(SEED);
+    const noise = () => Uint8Array.from({ length: 20_000 }, () => Math.floor(random() * 256));
+    await expectSoundOrRefusal(reader, await stored('noise', noise()), 'noise');
+    // Most noise makes the library look for the next WebM element at one place for ever.
+    for (const name of ['tone.mp3', 'tone.m4a', 'tone.flac', 'tone.opus.ogg', 'tone.webm', 'tone.aac']) {
+      const content = noise();
+      content.set(new Uint8Array(await readFile(join(files.folder, name))).slice(0, 64));
+      await expectSoundOrRefusal(reader, await stored(name, content), name);
+    }
+  });
+});
+
+async function expectSoundOrRefusal(reader: AudioFileReader, path: string, name: string): Promise<void> {
+  try {
+    const seconds = await secondsOf(reader, path);
+    expect(seconds, name).toBeGreaterThan(0);
+  } catch (error) {
+    expect(error, name).toBeInstanceOf(ServiceError);
+    expect(error, name).toMatchObject({ kind: 'invalid_request', param: 'file' });
+  }
+}

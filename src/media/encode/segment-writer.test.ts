@@ -1,0 +1,155 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { needs } from '../../../test/harness/needs.ts';
+import { tempDir } from '../../../test/harness/temp-dir.ts';
+import type { ReadSegment, TestSegment } from '../../../test/media/write-segment.ts';
+import { frameRateOf } from './frame-rate.ts';
+
+const CHROMIUM = '/usr/bin/chromium';
+const FFPROBE = '/usr/bin/ffprobe';
+const WRITE = join(import.meta.dirname, '../../../test/media/write-segment.ts');
+
+const SEGMENT = { scene: 'pan', width: 320, height: 180, fps: 24, frames: 36 } as const;
+const SOUND = { rateHz: 44_100, channels: 2 } as const;
+
+async function written(segment: TestSegment): Promise<ReadSegment & { readonly path: string }> {
+  const path = join(await tempDir(), 'segment.mp4');
+  const writer = Bun.spawn([process.execPath, WRITE, path, JSON.stringify(segment)], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [said, faults] = await Promise.all([
+    new Response(writer.stdout).text(),
+    new Response(writer.stderr).text(),
+  ]);
+  if ((await writer.exited) !== 0) throw new Error(`no segment was written: ${faults}`);
+  return { path, ...(JSON.parse(said) as ReadSegment) };
+}
+
+/** What ffprobe says of a file, and what it warns of. */
+async function probed(path: string) {
+  const probe = Bun.spawn([FFPROBE, '-v', 'warning', '-show_streams', '-count_frames', '-of', 'json', path], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [said, warnings] = await Promise.all([
+    new Response(probe.stdout).text(),
+    new Response(probe.stderr).text(),
+  ]);
+  const { streams } = JSON.parse(said) as { streams: Record<string, unknown>[] };
+  return { warnings, video: streams[0], audio: streams[1] };
+}
+
+describe('what is written is what is read', () => {
+  test.each<[string, TestSegment]>([
+    ['with sound', { ...SEGMENT, audio: SOUND }],
+    [
+      'with sound of one channel at 16 kHz',
+      { ...SEGMENT, frames: 12, audio: { rateHz: 16_000, channels: 1 } },
+    ],
+    ['without', { ...SEGMENT, frames: 6 }],
+    ['upright', { ...SEGMENT, width: 180, height: 320, frames: 12 }],
+    ['at 29.97 frames a second', { ...SEGMENT, fps: 29.97, frames: 30 }],
+    ['one frame', { ...SEGMENT, frames: 1 }],
+  ])('%s', async (_, segment) => {
+    const { frames, seconds, tail, audio } = await written(segment);
+    expect(frames).toBe(segment.frames);
+    expect(seconds).toBeCloseTo(segment.frames / segment.fps, 3);
+    expect(tail).toHaveLength(Math.min(3, segment.frames));
+    for (const [index, { timeS, difference }] of tail.entries()) {
+      expect(timeS).toBeCloseTo((segment.frames - tail.length + index) / segment.fps, 3);
+      expect(difference).toBeLessThan(3);
+    }
+    if (segment.audio === undefined) expect(audio).toBeUndefined();
+    else {
+      expect(audio?.channels).toBe(segment.audio.channels);
+      const heardS = Math.min(0.5, segment.frames / segment.fps);
+      expect(Math.abs((audio?.samples ?? 0) - heardS * segment.audio.rateHz)).toBeLessThan(2);
+      expect(audio?.loudness).toBeCloseTo(0.5 / Math.sqrt(2), 1);
+    }
+  });
+});
+
+test('the index comes before the content', async () => {
+  const { path } = await written({ ...SEGMENT, frames: 6 });
+  const bytes = await readFile(path);
+  expect(bytes.indexOf('moov')).toBeLessThan(bytes.indexOf('mdat'));
+});
+
+test('ffprobe reads it without a warning, and as what it is', async (context) => {
+  needs(context, existsSync(FFPROBE), `ffprobe at ${FFPROBE}`);
+  const { path } = await written({ ...SEGMENT, audio: SOUND });
+  const { warnings, video, audio } = await probed(path);
+  expect(warnings).toBe('');
+  expect(video).toMatchObject({
+    codec_name: 'h264',
+    profile: 'High',
+    width: 320,
+    height: 180,
+    sample_aspect_ratio: '1:1',
+    pix_fmt: 'yuv420p',
+    color_range: 'tv',
+    color_space: 'bt709',
+    color_transfer: 'bt709',
+    color_primaries: 'bt709',
+    has_b_frames: 0,
+    r_frame_rate: '24/1',
+    start_time: '0.000000',
+    duration: '1.500000',
+    nb_read_frames: '36',
+  });
+  expect(audio).toMatchObject({
+    codec_name: 'aac',
+    profile: 'LC',
+    sample_rate: '44100',
+    channels: 2,
+    duration: '1.500000',
+  });
+});
+
+interface Played {
+  readonly videoWidth: number;
+  readonly videoHeight: number;
+  readonly duration: number;
+  readonly reached: number;
+  readonly fault: string | null;
+}
+
+/** Runs in the page that Chromium makes for a file. */
+const PLAY = `(async () => {
+  const video = document.querySelector('video');
+  const ended = new Promise((resolve) => { video.onended = resolve; });
+  await video.play();
+  await ended;
+  const { videoWidth, videoHeight, duration, currentTime: reached, error } = video;
+  return { videoWidth, videoHeight, duration, reached, fault: error && error.message };
+})()`;
+
+test('Chromium plays it to its end', async (context) => {
+  needs(context, existsSync(CHROMIUM), `Chromium at ${CHROMIUM}`);
+  const { path } = await written({ ...SEGMENT, audio: SOUND });
+  const browser = await chromium.launch({
+    executablePath: CHROMIUM,
+    args: ['--no-sandbox', '--autoplay-policy=no-user-gesture-required', '--mute-audio'],
+  });
+  onTestFinished(() => browser.close());
+  const page = await browser.newPage();
+  await page.goto(`file://${path}`);
+  const played = (await page.evaluate(PLAY)) as Played;
+  expect(played).toMatchObject({ videoWidth: 320, videoHeight: 180, fault: null });
+  expect(played.duration).toBeCloseTo(1.5, 1);
+  expect(played.reached).toBeCloseTo(1.5, 1);
+});
+
+test.each([
+  [24, 24, 1],
+  [23.976, 24_000, 1001],
+  [29.97, 30_000, 1001],
+  [59.94006, 60_000, 1001],
+  [25.0001, 25, 1],
+  [20, 20, 1],
+  [27.3333, 27_333, 1000],
+])('%d frames a second are written as %d/%d', (fps, num, den) => {
+  expect(frameRateOf(fps)).toEqual({ num, den });
+});

@@ -1,0 +1,93 @@
+import { stat } from 'node:fs/promises';
+import { invalidRequest, ServiceError, shuttingDown } from '../../contract/core/error.ts';
+import { clipFaultError } from './clip-errors.ts';
+import type { ClipAnswer, ClipJob } from './clip-protocol.ts';
+import { lossError } from './errors.ts';
+import { MediaProcess, MediaProcessLost, type MediaProcessOptions } from './media-process.ts';
+import type { FromMediaProcess } from './protocol.ts';
+
+const RETRY_AFTER_S = 2;
+
+export interface ClipJobsOptions extends MediaProcessOptions {
+  /** Jobs at once at most; each is a process. */
+  readonly mostOpen: number;
+}
+
+/** Jobs about clips: each in a process of its own, which ends with it. */
+export class ClipJobs {
+  readonly #options: ClipJobsOptions;
+  readonly #open = new Set<MediaProcess>();
+  #closed = false;
+
+  constructor(options: ClipJobsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Does a job.
+   * @param field the request's field that an error names.
+   * @throws ServiceError `invalid_request` when the clip cannot be used or its decoder does not come through;
+   *   `overloaded` when too many jobs are open or no process can be had; the signal's reason; the system's error when
+   *   there is no file at the path.
+   */
+  async run<Kind extends ClipJob['kind']>(
+    job: Extract<ClipJob, { readonly kind: Kind }>,
+    field: string,
+    signal: AbortSignal,
+  ): Promise<Extract<ClipAnswer, { readonly kind: Kind }>> {
+    signal.throwIfAborted();
+    this.#checkRoom();
+    const { size } = await stat(job.path);
+    if (size === 0) throw invalidRequest(`The file in '${field}' is empty.`, field, 'invalid_value');
+    try {
+      const answer = await this.#answer(job, signal);
+      if (answer.kind === 'unusable') throw clipFaultError(answer.fault, field);
+      if (answer.kind !== job.kind) throw new MediaProcessLost('unruly');
+      return answer as Extract<ClipAnswer, { readonly kind: Kind }>;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof MediaProcessLost) throw lossError(error.reason, field, this.#options, 'clip');
+      throw error;
+    }
+  }
+
+  /** Ends every process. Idempotent. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await Promise.all([...this.#open].map((process) => process.kill()));
+  }
+
+  async #answer(job: ClipJob, signal: AbortSignal): Promise<FromMediaProcess> {
+    this.#checkRoom();
+    const process = this.#start();
+    const stop = () => void process.kill();
+    signal.addEventListener('abort', stop, { once: true });
+    this.#open.add(process);
+    try {
+      process.ask(job);
+      return await process.next();
+    } finally {
+      signal.removeEventListener('abort', stop);
+      await process.kill();
+      this.#open.delete(process);
+    }
+  }
+
+  #start(): MediaProcess {
+    try {
+      return new MediaProcess(this.#options);
+    } catch {
+      throw new MediaProcessLost('not-started');
+    }
+  }
+
+  #checkRoom(): void {
+    if (this.#closed) throw shuttingDown();
+    if (this.#open.size < this.#options.mostOpen) return;
+    throw new ServiceError(
+      'overloaded',
+      `The server is already reading ${this.#options.mostOpen} clips, which is its limit. Try again shortly.`,
+      { code: 'server_overloaded', retryAfterS: RETRY_AFTER_S },
+    );
+  }
+}

@@ -1,0 +1,159 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { Clock } from '../contract/core/clock.ts';
+import type { Metrics } from '../contract/core/metrics.ts';
+
+/** Metrics in Prometheus text form. */
+export interface MetricsRegistry extends Metrics {
+  readonly contentType: string;
+  /** The text of `/metrics`. */
+  render(): Promise<string>;
+  close(): void;
+}
+
+/** A pause is seen when it covers the end of a period, so the period is about the shortest of interest. */
+const LAG_PERIOD_MS = 20;
+const DELAY_SECONDS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2];
+
+/**
+ * Metrics of one process, with its memory and the pauses of its event loop. prom-client's own process
+ * metrics are not used: under Bun they show NaN for the event loop and address space for the heap.
+ */
+export function createMetrics(clock: Clock): MetricsRegistry {
+  const registry = new Registry();
+  const registers = [registry];
+  const given = new Map<string, { readonly shape: string; readonly metric: unknown }>();
+  const readers = new Map<string, () => number>();
+
+  /** The metric of a name, made when it is first asked for. */
+  function named<Metric>(
+    kind: string,
+    name: string,
+    labelNames: readonly string[],
+    make: () => Metric,
+  ): Metric {
+    const shape = `${kind}(${labelNames.join()})`;
+    const known = given.get(name);
+    if (known === undefined) {
+      const metric = make();
+      given.set(name, { shape, metric });
+      return metric;
+    }
+    if (known.shape !== shape) throw new Error(`the metric ${name} is ${known.shape}, not ${shape}`);
+    return known.metric as Metric;
+  }
+
+  const metrics: Metrics = {
+    counter(name, help, labelNames) {
+      const counter = named(
+        'counter',
+        name,
+        labelNames,
+        () => new Counter({ name, help, labelNames: [...labelNames], registers }),
+      );
+      return { add: (labels, by = 1) => counter.inc({ ...labels }, by) };
+    },
+    level(name, help, labelNames) {
+      const gauge = named(
+        'level',
+        name,
+        labelNames,
+        () => new Gauge({ name, help, labelNames: [...labelNames], registers }),
+      );
+      return { add: (labels, by) => gauge.inc({ ...labels }, by) };
+    },
+    histogram(name, help, labelNames, buckets) {
+      const options = { name, help, labelNames: [...labelNames], buckets: [...buckets], registers };
+      const histogram = named('histogram', name, labelNames, () => new Histogram(options));
+      return { observe: (labels, value) => histogram.observe({ ...labels }, value) };
+    },
+    gauge(name, help, read) {
+      readers.set(name, read);
+      named(
+        'gauge',
+        name,
+        [],
+        () =>
+          new Gauge({
+            name,
+            help,
+            registers,
+            collect() {
+              const current = readers.get(name);
+              if (current === undefined) this.remove();
+              else this.set(current());
+            },
+          }),
+      );
+      return () => {
+        if (readers.get(name) === read) readers.delete(name);
+      };
+    },
+  };
+
+  const startedSeconds = clock.now() / 1000;
+  metrics.gauge(
+    'process_start_time_seconds',
+    'Unix time at which the process started.',
+    () => startedSeconds,
+  );
+  metrics.gauge('process_resident_memory_bytes', 'Resident memory of the process.', () =>
+    process.memoryUsage.rss(),
+  );
+  metrics.gauge('process_heap_used_bytes', 'JavaScript heap in use.', () => process.memoryUsage().heapUsed);
+  let countedS = 0;
+  new Counter({
+    name: 'process_cpu_seconds_total',
+    help: 'User and system CPU time of the serving process.',
+    registers,
+    collect() {
+      const { user, system } = process.cpuUsage();
+      const usedS = (user + system) / 1e6;
+      this.inc(usedS - countedS);
+      countedS = usedS;
+    },
+  });
+  const delay = metrics.histogram(
+    'event_loop_delay_seconds',
+    'How late a timer of 20 ms fires, which is how long the serving thread did something else.',
+    [],
+    DELAY_SECONDS,
+  );
+  const lag = watchEventLoop(clock, (lateMs) => delay.observe({}, lateMs / 1000));
+  metrics.gauge(
+    'event_loop_pause_seconds',
+    'Longest pause of the serving thread since the last scrape.',
+    lag.take,
+  );
+
+  return {
+    ...metrics,
+    contentType: registry.contentType,
+    render: () => registry.metrics(),
+    close: lag.stop,
+  };
+}
+
+/**
+ * Measures how late a timer fires, which is how long the thread could not serve.
+ * @param late is told each delay, in ms.
+ */
+function watchEventLoop(clock: Clock, late: (ms: number) => void): { take(): number; stop(): void } {
+  let longestMs = 0;
+  let previousMs = clock.monotonicMs();
+  const timer = setInterval(() => {
+    const nowMs = clock.monotonicMs();
+    const lateMs = Math.max(0, nowMs - previousMs - LAG_PERIOD_MS);
+    longestMs = Math.max(longestMs, lateMs);
+    previousMs = nowMs;
+    late(lateMs);
+  }, LAG_PERIOD_MS);
+  timer.unref();
+  return {
+    take() {
+      const seconds = longestMs / 1000;
+      longestMs = 0;
+      return seconds;
+    },
+    stop: () => clearInterval(timer),
+  };
+}

@@ -1,0 +1,639 @@
+import { Elysia } from 'elysia';
+import fc from 'fast-check';
+import { describe, expect, test, vi } from 'vitest';
+import { seriesValue } from '../../test/harness/metric-values.ts';
+import { noMetrics } from '../../tools/harness/doubles/doubles.ts';
+import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
+import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
+import type { ReadyReport } from '../contract/engines/engine.ts';
+import type { PluginInstance, Slots } from '../contract/plugin.ts';
+import type { PluginWish, PluginWishes } from '../contract/stores/plugin-switch-store.ts';
+import { type Openers, OpenParts } from '../kit/lifecycle/lazy-services.ts';
+import { seededRandom } from '../kit/math/seeded-random.ts';
+import { createMetrics } from '../metrics/registry.ts';
+import { type AnyPlugin, type Registry, type RegistryParts, startPlugins } from './registry.ts';
+
+type SlotName = keyof Slots;
+
+interface Behaviour {
+  readonly needs?: readonly SlotName[];
+  readonly offers?: readonly SlotName[];
+  readonly provides?: Partial<Slots>;
+  readonly paths?: readonly string[];
+  readonly limits?: NonNullable<PluginInstance['limits']>;
+  readonly setup?: (slots: Slots) => void | Promise<void>;
+  readonly ready?: () => ReadyReport;
+  readonly drain?: (until: AbortSignal) => Promise<void>;
+  readonly close?: () => Promise<void>;
+}
+
+/** A plugin that notes what happens to it in `events`. */
+function plugin(name: string, behaviour: Behaviour = {}, events: string[] = []): AnyPlugin {
+  const { needs = [], offers = [], paths = [] } = behaviour;
+  const routes = new Elysia({ name });
+  for (const path of paths) routes.get(path, () => name);
+  const offered = Object.fromEntries(offers.map((slot) => [slot, {}])) as Partial<Slots>;
+  return {
+    name,
+    needs,
+    offers,
+    paths,
+    async setup(slots) {
+      events.push(`setup ${name}`);
+      await behaviour.setup?.(slots);
+      return {
+        provides: behaviour.provides ?? offered,
+        routes,
+        limits: behaviour.limits ?? new Map(),
+        ready: behaviour.ready ?? (() => ({ ready: true })),
+        async drain(until) {
+          events.push(`drain ${name}`);
+          await behaviour.drain?.(until);
+        },
+        async close() {
+          events.push(`close ${name}`);
+          await behaviour.close?.();
+        },
+      };
+    },
+  };
+}
+
+const core = () => ({ clock: new ManualClock(), log: new RecordingLogger() });
+
+async function start(
+  plugins: readonly AnyPlugin[],
+  log = new RecordingLogger(),
+  more: Partial<RegistryParts> = {},
+): Promise<Registry> {
+  return startPlugins({
+    ...{ plugins, core: core(), parts: new OpenParts({}), wishes: new Map(), graceMs: 60_000 },
+    ...{ log, metrics: noMetrics },
+    changed: () => undefined,
+    ...more,
+  });
+}
+
+/** Later and later wishes. */
+let revision = 0;
+function wish(enabled: Readonly<Record<string, boolean>>): PluginWishes {
+  const wishes = Object.entries(enabled).map(([name, isEnabled]): [string, PluginWish] => {
+    revision += 1;
+    return [name, { enabled: isEnabled, revision, changedAt: 0 }];
+  });
+  return new Map(wishes);
+}
+
+const until = (registry: Registry, name: string, state: string) =>
+  vi.waitFor(() => expect(registry.report(name).state).toBe(state), { interval: 1 });
+
+describe('start', () => {
+  test('gives a plugin the slots it asked for, no others, and a log with its name', async () => {
+    const log = new RecordingLogger();
+    let seen: Slots | undefined;
+    const asking = plugin('asking', {
+      needs: ['clock', 'log'],
+      setup: (slots) => {
+        seen = slots;
+        slots.log.info('hello');
+      },
+    });
+    await start([asking], log);
+    expect(Object.keys(seen ?? {})).toEqual(['clock', 'log']);
+    expect(log.lines).toMatchObject([{ message: 'hello', fields: { plugin: 'asking' } }]);
+  });
+
+  test('hands one plugin what another provides', async () => {
+    const tts = { ids: ['x'], get: () => undefined };
+    let seen: unknown;
+    const source = plugin('source', { offers: ['tts'], provides: { tts } });
+    const user = plugin('user', {
+      needs: ['tts'],
+      setup: (slots) => {
+        seen = slots.tts;
+      },
+    });
+    await start([user, source]);
+    expect(seen).toBe(tts);
+  });
+
+  test('a failing set-up closes those already started, in reverse, and is thrown', async () => {
+    const events: string[] = [];
+    const failing = plugin(
+      'c',
+      {
+        setup: () => {
+          throw new Error('no voice');
+        },
+      },
+      events,
+    );
+    const started = start([
+      plugin('a', {}, events),
+      plugin('b', {}, events),
+      failing,
+      plugin('d', {}, events),
+    ]);
+    await expect(started).rejects.toThrow('no voice');
+    expect(events).toEqual(['setup a', 'setup b', 'setup c', 'close b', 'close a']);
+  });
+
+  test('a plugin that does not provide its offer is refused and closed', async () => {
+    const events: string[] = [];
+    const started = start([plugin('a', { offers: ['tts'], provides: {} }, events)]);
+    await expect(started).rejects.toThrow("Plugin 'a' offers 'tts' but does not provide it");
+    expect(events).toEqual(['setup a', 'close a']);
+  });
+});
+
+describe('readiness', () => {
+  test('shows each plugin, also one whose report throws', async () => {
+    const broken = plugin('broken', {
+      ready: () => {
+        throw new Error('private');
+      },
+    });
+    const registry = await start([plugin('fine'), broken]);
+    expect([...registry.readiness()]).toEqual([
+      ['fine', { state: 'on', ready: true }],
+      ['broken', { state: 'on', ready: false, detail: 'its state could not be read' }],
+    ]);
+  });
+});
+
+describe('readiness of models', () => {
+  const report = (id: string) => (): ReadyReport => {
+    if (id === 'broken') throw new Error('private');
+    return { ready: true, detail: 'cpu' };
+  };
+  const tts = {
+    ids: ['works', 'broken'],
+    get: (id: string) => ({ ready: report(id) }),
+  } as unknown as Slots['tts'];
+  const withTts = { core: { ...core(), tts } };
+
+  test('shows the models of plugins that are on, also one whose report throws', async () => {
+    const registry = await start([plugin('speech', { needs: ['tts'] })], undefined, withTts);
+    expect([...registry.modelReadiness()]).toEqual([
+      ['works', { task: 'speech', ready: true, detail: 'cpu' }],
+      ['broken', { task: 'speech', ready: false, detail: 'its state could not be read' }],
+    ]);
+  });
+
+  test('leaves out models that no plugin uses', async () => {
+    const registry = await start([plugin('other')], undefined, withTts);
+    expect([...registry.modelReadiness()]).toEqual([]);
+  });
+});
+
+describe('drain', () => {
+  test('asks all at once and waits for all', async () => {
+    const events: string[] = [];
+    const gate = Promise.withResolvers<void>();
+    const slow = plugin('slow', { drain: () => gate.promise }, events);
+    const registry = await start([slow, plugin('quick', {}, events)]);
+    let done = false;
+    const draining = registry.drain(new AbortController().signal).then(() => {
+      done = true;
+    });
+    expect(events.slice(2)).toEqual(['drain slow', 'drain quick']);
+    await Promise.resolve();
+    expect(done).toBe(false);
+    gate.resolve();
+    await draining;
+  });
+
+  test('ends at the deadline, whatever a plugin does', async () => {
+    const registry = await start([plugin('stuck', { drain: () => new Promise(() => {}) })]);
+    const deadline = new AbortController();
+    const draining = registry.drain(deadline.signal);
+    deadline.abort();
+    await draining;
+    await registry.drain(AbortSignal.abort());
+  });
+
+  test('a failure is logged and does not stop the others', async () => {
+    const log = new RecordingLogger();
+    const events: string[] = [];
+    const failing = plugin('failing', { drain: () => Promise.reject(new Error('no')) });
+    const registry = await start([failing, plugin('b', {}, events)], log);
+    await registry.drain(new AbortController().signal);
+    expect(events).toContain('drain b');
+    expect(log.lines).toMatchObject([{ level: 'error', fields: { plugin: 'failing' } }]);
+  });
+});
+
+describe('close', () => {
+  test('goes in reverse, once, past failures', async () => {
+    const log = new RecordingLogger();
+    const events: string[] = [];
+    const failing = plugin('b', { close: () => Promise.reject(new Error('no')) }, events);
+    const registry = await start([plugin('a', {}, events), failing, plugin('c', {}, events)], log);
+    await Promise.all([registry.close(), registry.close()]);
+    expect(events.slice(3)).toEqual(['close c', 'close b', 'close a']);
+    expect(log.lines).toMatchObject([{ level: 'error', fields: { plugin: 'b' } }]);
+  });
+});
+
+describe('paths', () => {
+  test.each([
+    [['/v1/a', '/v1/b'], "Plugin 'it' names a path that it has no route at: /v1/b"],
+    [[], "Plugin 'it' has a route that its paths leave out: /v1/a"],
+  ])('%j are not those of the routes', async (paths, message) => {
+    const events: string[] = [];
+    const it = { ...plugin('it', { paths: ['/v1/a'] }, events), paths };
+    await expect(start([it])).rejects.toThrow(message);
+    expect(events).toEqual(['setup it', 'close it']);
+  });
+});
+
+describe('metrics', () => {
+  const shown = async (more: Behaviour = {}) => {
+    const metrics = createMetrics(new ManualClock());
+    let open = 3;
+    const calls = plugin('calls', {
+      needs: ['metrics'],
+      setup: ({ metrics: own }) => {
+        own.gauge('calls_open', 'Open calls.', () => open);
+        own.counter('calls_total', 'Calls.', []).add({});
+      },
+      ...more,
+    });
+    const registry = await start([calls], undefined, { metrics, core: { metrics } });
+    const value = async (series: string) => seriesValue(await metrics.render(), series);
+    const states = async () =>
+      [...(await metrics.render()).matchAll(/^plugin_state\{plugin="calls",state="(\w+)"\} 1$/gm)].map(
+        ([, state]) => state,
+      );
+    const close = async () => {
+      await registry.close();
+      metrics.close();
+    };
+    return { registry, value, states, close, setOpen: (count: number) => (open = count) };
+  };
+
+  test('show the state of each plugin', async () => {
+    const gate = Promise.withResolvers<void>();
+    const { registry, value, states, close } = await shown({ drain: () => gate.promise });
+    expect(await states()).toEqual(['on']);
+    expect(await value('plugin_state{plugin="calls",state="failed"}')).toBe(0);
+    registry.follow(wish({ calls: false }));
+    expect(await states()).toEqual(['stopping']);
+    gate.resolve();
+    await until(registry, 'calls', 'off');
+    expect(await states()).toEqual(['off']);
+    await close();
+  });
+
+  test('of how much there is go with the plugin and come back with it; what was counted stays', async () => {
+    const { registry, value, setOpen, close } = await shown();
+    expect(await value('calls_open')).toBe(3);
+    registry.follow(wish({ calls: false }));
+    await until(registry, 'calls', 'off');
+    expect([await value('calls_open'), await value('calls_total')]).toEqual([undefined, 1]);
+    setOpen(4);
+    registry.follow(wish({ calls: true }));
+    await until(registry, 'calls', 'on');
+    expect([await value('calls_open'), await value('calls_total')]).toEqual([4, 2]);
+    await close();
+  });
+
+  test('of a plugin that could not be set up are not shown', async () => {
+    let works = true;
+    const { registry, value, close } = await shown({
+      setup: ({ metrics }) => {
+        metrics.gauge('calls_open', 'Open calls.', () => 1);
+        if (!works) throw new Error('private');
+      },
+    });
+    registry.follow(wish({ calls: false }));
+    await until(registry, 'calls', 'off');
+    works = false;
+    registry.follow(wish({ calls: true }));
+    await until(registry, 'calls', 'failed');
+    expect(await value('calls_open')).toBeUndefined();
+    await close();
+  });
+});
+
+describe('a plugin that is switched', () => {
+  test('off: its routes go, its work ends, then it is closed with what nobody else needs', async () => {
+    const events: string[] = [];
+    const gate = Promise.withResolvers<void>();
+    const openers: Openers = {
+      tts: () => opened('tts', events),
+      stt: () => opened('stt', events),
+    };
+    const speech = plugin(
+      'speech',
+      { needs: ['tts', 'stt'], paths: ['/v1/speech/:id'], drain: () => gate.promise },
+      events,
+    );
+    const limits = new Map([['model of tts', { characters: { maximum: 9 } }]]);
+    const other = plugin('other', { needs: ['tts'], paths: ['/v1/other'], limits }, events);
+    let changes = 0;
+    const registry = await start([speech, other], undefined, {
+      parts: new OpenParts(openers),
+      changed: () => {
+        changes += 1;
+      },
+    });
+    expect(events).toEqual(['open tts', 'open stt', 'setup speech', 'setup other']);
+    expect([...registry.models.values()]).toEqual([
+      { id: 'model of tts', task: 'speech', limits: { characters: { maximum: 9 } } },
+      { id: 'model of stt', task: 'transcription' },
+    ]);
+    expect(registry.refusal('/v1/speech/x')).toBeUndefined();
+    events.splice(0);
+
+    registry.follow(wish({ speech: false }));
+    expect(registry.report('speech')).toEqual({ state: 'stopping' });
+    expect(registry.routes).toHaveLength(1);
+    expect(changes).toBe(1);
+    expect(registry.refusal('/v1/speech/x')).toMatchObject({
+      status: 503,
+      code: 'plugin_stopping',
+      retryAfterS: 2,
+    });
+    expect(registry.readiness().get('speech')).toEqual({ state: 'stopping', ready: false });
+    gate.resolve();
+    await until(registry, 'speech', 'off');
+    expect(events).toEqual(['drain speech', 'close speech', 'close stt']);
+    expect(registry.readiness().has('speech')).toBe(false);
+    expect(registry.refusal('/v1/speech/x')).toMatchObject({ status: 404, code: 'plugin_disabled' });
+    expect(registry.refusal('/v1/other')).toBeUndefined();
+    expect([...registry.models.keys()]).toEqual(['model of tts']);
+    await registry.close();
+    expect(events.slice(3)).toEqual(['close other', 'close tts']);
+  });
+
+  test('on: what it needs is opened first, and others serve on', async () => {
+    const events: string[] = [];
+    const gate = Promise.withResolvers<void>();
+    const parts = new OpenParts({
+      stt: async () => {
+        await gate.promise;
+        return opened('stt', events);
+      },
+    });
+    let changes = 0;
+    const speech = plugin('speech', { needs: ['stt'], paths: ['/v1/speech'] }, events);
+    const registry = await start([speech, plugin('other', { paths: ['/v1/other'] }, events)], undefined, {
+      ...{ parts, wishes: wish({ speech: false }) },
+      changed: () => {
+        changes += 1;
+      },
+    });
+    expect(events).toEqual(['setup other']);
+    expect(registry.report('speech')).toEqual({ state: 'off' });
+    registry.follow(wish({ speech: true }));
+    expect(registry.report('speech')).toEqual({ state: 'starting' });
+    expect(registry.refusal('/v1/speech')).toMatchObject({ status: 503, code: 'plugin_starting' });
+    expect(registry.refusal('/v1/other')).toBeUndefined();
+    expect(changes).toBe(0);
+    gate.resolve();
+    await until(registry, 'speech', 'on');
+    expect(events).toEqual(['setup other', 'open stt', 'setup speech']);
+    expect(changes).toBe(1);
+    await registry.close();
+  });
+
+  test('an older wish that comes later changes nothing', async () => {
+    const registry = await start([plugin('a')]);
+    const [older, newer] = [wish({ a: false }), wish({ a: true })];
+    registry.follow(newer);
+    registry.follow(older);
+    expect(registry.report('a')).toEqual({ state: 'on' });
+    await registry.close();
+  });
+
+  test('off goes before what it needs, and on after it', async () => {
+    const events: string[] = [];
+    const gate = Promise.withResolvers<void>();
+    const below = plugin('below', { offers: ['operations'] }, events);
+    const above = plugin('above', { needs: ['operations'], drain: () => gate.promise }, events);
+    const registry = await start([above, below]);
+    registry.follow(wish({ below: false }));
+    expect([registry.report('above'), registry.report('below')]).toEqual([
+      { state: 'stopping' },
+      { state: 'on' },
+    ]);
+    gate.resolve();
+    await until(registry, 'below', 'off');
+    expect(registry.report('above')).toEqual({ state: 'off', detail: "it needs 'below', which is not on" });
+    registry.follow(wish({ below: true }));
+    await until(registry, 'above', 'on');
+    await registry.close();
+    expect(events).toEqual([
+      ...['setup below', 'setup above', 'drain above', 'close above', 'drain below', 'close below'],
+      ...['setup below', 'setup above', 'close above', 'close below'],
+    ]);
+  });
+
+  test('work that does not end is left when its time is over', async () => {
+    const events: string[] = [];
+    const stuck = plugin('stuck', { drain: () => new Promise(() => {}) }, events);
+    const registry = await start([stuck], undefined, { graceMs: 1 });
+    registry.follow(wish({ stuck: false }));
+    await until(registry, 'stuck', 'off');
+    expect(events).toEqual(['setup stuck', 'drain stuck', 'close stuck']);
+    await registry.close();
+  });
+
+  test('one that cannot be started says so, lets go of what it needs, and is tried again when it is wished again', async () => {
+    const log = new RecordingLogger();
+    const events: string[] = [];
+    let works = false;
+    const setup = () => {
+      if (!works) throw new Error('private');
+    };
+    const it = plugin('it', { needs: ['tts'], paths: ['/v1/it'], setup }, events);
+    const registry = await start([it], log, {
+      ...{ wishes: wish({ it: false }), parts: new OpenParts({ tts: () => opened('tts', events) }) },
+    });
+    registry.follow(wish({ it: true }));
+    await until(registry, 'it', 'failed');
+    expect(registry.report('it').detail).toBe('it could not be started; the log says why');
+    expect(registry.refusal('/v1/it')).toMatchObject({ status: 503, code: 'plugin_failed' });
+    expect(registry.readiness().get('it')).toMatchObject({ state: 'failed', ready: false });
+    expect(events).toEqual(['open tts', 'setup it', 'close tts']);
+    expect(log.lines.filter(({ level }) => level === 'error')).toMatchObject([{ fields: { plugin: 'it' } }]);
+    // The same wish is not tried for ever.
+    registry.follow(new Map());
+    expect(registry.report('it').state).toBe('failed');
+    works = true;
+    registry.follow(wish({ it: true }));
+    await until(registry, 'it', 'on');
+    await registry.close();
+  });
+
+  test('a part that cannot be opened takes nothing from the others, and leaves nothing open', async () => {
+    const events: string[] = [];
+    const parts = new OpenParts({
+      tts: () => opened('tts', events),
+      embed: () => opened('embed', events),
+      stt: () => Promise.reject(new Error('the file is missing')),
+    });
+    const good = plugin('good', { needs: ['tts'] }, events);
+    const bad = plugin('bad', { needs: ['tts', 'embed', 'stt'] }, events);
+    const registry = await start([good, bad], undefined, {
+      parts,
+      wishes: wish({ good: false, bad: false }),
+    });
+    registry.follow(wish({ good: true, bad: true }));
+    await until(registry, 'bad', 'failed');
+    await until(registry, 'good', 'on');
+    expect(events).toEqual(['open tts', 'setup good', 'open embed', 'close embed']);
+    await registry.close();
+    expect(events.slice(4)).toEqual(['close good', 'close tts']);
+  });
+
+  test('the end of the process does not wait for a part that opens, nor for work that ends', async () => {
+    const events: string[] = [];
+    const opening = Promise.withResolvers<never>();
+    const parts = {
+      fills: new Set(['stt', 'tts'] as const),
+      provide: (needs: ReadonlySet<SlotName>) =>
+        needs.has('stt') ? opening.promise : Promise.resolve({ tts: {} }),
+      close: async () => opening.reject(new Error('closed')),
+    } as unknown as RegistryParts['parts'];
+    const stuck = plugin('stuck', { needs: ['tts'], drain: () => new Promise(() => {}) }, events);
+    const registry = await start([stuck, plugin('slow', { needs: ['stt'] }, events)], undefined, {
+      ...{ parts, wishes: wish({ slow: false }) },
+    });
+    registry.follow(wish({ slow: true, stuck: false }));
+    await registry.drain(AbortSignal.abort());
+    await registry.close();
+    expect(events).toEqual(['setup stuck', 'drain stuck', 'close stuck']);
+    // Nothing begins any more.
+    registry.follow(wish({ stuck: true }));
+    expect(events).toHaveLength(3);
+  });
+});
+
+/** A part of the test's that notes its ends. */
+function opened(name: string, events: string[]) {
+  events.push(`open ${name}`);
+  return {
+    value: { ids: [`model of ${name}`], get: () => undefined },
+    async close() {
+      events.push(`close ${name}`);
+    },
+  };
+}
+
+test('whatever is wished, fails and takes long: needs come before and go after, and everything is closed once', async () => {
+  const NAMES = ['base', 'middle', 'top', 'alone'] as const;
+  const NODES = {
+    base: { needs: ['tts'], offers: ['operations'] },
+    middle: { needs: ['operations', 'stt'], offers: ['webSearch'] },
+    top: { needs: ['webSearch', 'tts'], offers: [] },
+    alone: { needs: ['tts', 'stt'], offers: [] },
+  } as const satisfies Record<string, Pick<AnyPlugin, 'needs' | 'offers'>>;
+  /** What each must find open: parts and plugins. */
+  const BELOW = {
+    base: ['tts'],
+    middle: ['base', 'stt'],
+    top: ['middle', 'tts'],
+    alone: ['tts', 'stt'],
+  } as const;
+  const step = fc.record({
+    name: fc.constantFrom(...NAMES),
+    enabled: fc.boolean(),
+    fails: fc.boolean(),
+    turns: fc.integer({ min: 0, max: 12 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 30 }), fc.nat(), async (steps, seed) => {
+      const random = seededRandom(seed);
+      const takesLong = () => turns(Math.floor(random() * 6));
+      /** What is open now, by name. */
+      const open = new Set<string>();
+      const failing = new Set<string>();
+      // Collected here, since the registry outlives what a plugin throws.
+      const faults: string[] = [];
+      const check = (holds: boolean, fault: string) => void (holds || faults.push(fault));
+      const begin = (name: string) => {
+        check(!open.has(name), `${name} is opened twice`);
+        open.add(name);
+      };
+      const end = async (name: string) => {
+        await takesLong();
+        check(open.delete(name), `${name} is closed twice`);
+      };
+      const plugins = NAMES.map((name): AnyPlugin => {
+        const { needs, offers } = NODES[name];
+        const finds = (when: string) => {
+          for (const each of BELOW[name]) check(open.has(each), `${name} lacks ${each} ${when}`);
+        };
+        return {
+          ...{ name, needs, offers, paths: [] },
+          async setup(slots) {
+            finds('at its start');
+            for (const need of needs) check(slots[need] !== undefined, `${name} is not given ${need}`);
+            await takesLong();
+            if (failing.has(name)) throw new Error('fails');
+            begin(name);
+            return {
+              provides: Object.fromEntries(offers.map((offer) => [offer, {}])),
+              ready: () => ({ ready: true }),
+              async drain() {
+                await takesLong();
+                finds('when it has drained');
+              },
+              async close() {
+                await end(name);
+                finds('when it has closed');
+              },
+            };
+          },
+        };
+      });
+      let isUnsteady = false;
+      const part = (name: string) => async () => {
+        await takesLong();
+        if (isUnsteady && random() < 0.3) throw new Error('is missing');
+        begin(name);
+        return { value: { ids: [], get: () => undefined }, close: () => end(name) };
+      };
+      const registry = await start(plugins, undefined, {
+        parts: new OpenParts({ tts: part('tts'), stt: part('stt') } as Openers),
+      });
+      const wished = new Map<string, boolean>(NAMES.map((name) => [name, true]));
+      isUnsteady = true;
+      for (const { name, enabled, fails, turns: count } of steps) {
+        if (fails) failing.add(name);
+        else failing.delete(name);
+        wished.set(name, enabled);
+        registry.follow(wish({ [name]: enabled }));
+        await turns(count);
+      }
+      // What failed may be tried once more.
+      failing.clear();
+      isUnsteady = false;
+      registry.follow(wish(Object.fromEntries(wished)));
+      const on = new Set<string>();
+      for (const name of NAMES) {
+        const hasNeeds = BELOW[name].every((each) => !(each in NODES) || on.has(each));
+        if (wished.get(name) && hasNeeds) on.add(name);
+      }
+      await vi.waitFor(
+        () => {
+          for (const name of NAMES) expect(registry.report(name).state).toBe(on.has(name) ? 'on' : 'off');
+          const below = NAMES.filter((name) => on.has(name)).flatMap((name) => BELOW[name]);
+          expect(open).toEqual(new Set([...on, ...below]));
+        },
+        { interval: 1 },
+      );
+      await registry.close();
+      expect(open).toEqual(new Set());
+      expect(faults).toEqual([]);
+    }),
+    { numRuns: 100 },
+  );
+});
+
+/** Lets others go on so many times. */
+async function turns(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn += 1) await Promise.resolve();
+}

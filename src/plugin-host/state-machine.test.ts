@@ -1,0 +1,55 @@
+import { expect, it } from 'vitest';
+import { documentedTable, machineTable } from '../../test/harness/state-table.ts';
+import type { PluginNode } from './graph.ts';
+import { movesNow, type PluginEvent, type PluginState, stateAfter } from './state-machine.ts';
+
+const STATES: Readonly<Record<PluginState, PluginState>> = {
+  off: 'off',
+  starting: 'starting',
+  on: 'on',
+  stopping: 'stopping',
+  failed: 'failed',
+};
+
+/** A plugin between one that it needs and one that needs it. */
+const BELOW: PluginNode = { name: 'below', needs: [], offers: ['operations'] };
+const IT: PluginNode = { name: 'it', needs: ['operations'], offers: ['tts'] };
+const ABOVE: PluginNode = { name: 'above', needs: ['tts'], offers: [] };
+
+interface Situation {
+  readonly wanted: boolean;
+  readonly wishedAgain?: boolean;
+  readonly below?: PluginState;
+  readonly above?: PluginState;
+}
+
+const EVENTS: Readonly<Record<string, Situation | PluginEvent>> = {
+  wanted: { wanted: true },
+  'wanted again': { wanted: true, wishedAgain: true },
+  'wanted, a need is not on': { wanted: true, wishedAgain: true, below: 'starting' },
+  'not wanted': { wanted: false },
+  'not wanted, still needed': { wanted: false, above: 'stopping' },
+  started: 'started',
+  failed: 'failed',
+  stopped: 'stopped',
+};
+
+function cell(state: PluginState, event: Situation | PluginEvent): string {
+  try {
+    if (typeof event === 'string') return `→ ${stateAfter(state, event)}`;
+  } catch {
+    return 'never';
+  }
+  const { wanted, wishedAgain = false, below = 'on', above = 'off' } = event;
+  const moves = movesNow([BELOW, IT, ABOVE], (name) => {
+    if (name === 'it') return { state, wanted, wishedAgain };
+    // As they are wished.
+    return { state: name === 'below' ? below : above, wanted: name === 'below', wishedAgain: false };
+  });
+  const move = moves.find(({ name }) => name === 'it')?.move;
+  return move === undefined ? '–' : `${move} → ${stateAfter(state, move)}`;
+}
+
+it('is the table of docs/states/plugin.md, every cell', () => {
+  expect(machineTable(STATES, EVENTS, cell)).toEqual(documentedTable('plugin'));
+});

@@ -1,0 +1,141 @@
+import type { Insertable, Kysely, Selectable } from 'kysely';
+import type { CallJournal, JournalCall, MicroCredits } from '../../contract/accounts/accounts-store.ts';
+import type { UsageRecord } from '../../contract/accounts/usage.ts';
+import type { Id } from '../../contract/core/id.ts';
+import type { Records } from '../schema/records.ts';
+import type { Tables } from '../schema/tables.ts';
+import { CreditLedger, settlement } from './credit-ledger.ts';
+import { addToDays } from './usage-days.ts';
+import { toRow as toUsageRow } from './usage-store.ts';
+
+type OpenCall = Tables['open_calls'];
+
+/** Open calls and what they hold. Each step is one transaction. The records belong to the caller. */
+export function callJournal({ db, engine }: Records): CallJournal {
+  /** Takes an open call out; of several who try, one gets it. */
+  const take = (transaction: Kysely<Tables>, id: Id<'usage'>) =>
+    transaction
+      .deleteFrom('open_calls')
+      .where('id', '=', id)
+      .returning(['organization', 'reserved'])
+      .executeTakeFirst();
+
+  /** Ends what a call held and takes what it cost, as far as that goes. */
+  async function charge(
+    transaction: Kysely<Tables>,
+    record: UsageRecord,
+    call: { readonly organization: string; readonly reserved: MicroCredits },
+    cost: MicroCredits,
+  ): Promise<MicroCredits> {
+    if (call.reserved === 0 && cost === 0) return 0;
+    const ledger = await CreditLedger.lock(engine, transaction, call.organization);
+    const charged = Math.min(cost, call.reserved + (ledger?.balance.available ?? 0));
+    const kind = cost === 0 ? 'release' : 'settle';
+    await ledger?.transfer(kind, record.createdAt, settlement(call.reserved, charged), record.id);
+    return charged;
+  }
+
+  return {
+    async begin(call) {
+      const row = toRow(call);
+      if (call.reserved === 0) {
+        await db.insertInto('open_calls').values(row).execute();
+        return undefined;
+      }
+      return db.transaction().execute(async (transaction) => {
+        const ledger = await CreditLedger.lock(engine, transaction, call.organization);
+        const available = ledger?.balance.available ?? 0;
+        if (ledger === undefined || available < call.reserved) return { available };
+        await transaction.insertInto('open_calls').values(row).execute();
+        const amounts = { available: -call.reserved, reserved: call.reserved };
+        await ledger.transfer('reserve', call.openedAt, amounts, call.id);
+        return undefined;
+      });
+    },
+
+    end: (record, cost) =>
+      db.transaction().execute(async (transaction) => {
+        const call = await take(transaction, record.id);
+        if (call === undefined) return undefined;
+        await transaction.insertInto('usage').values(toUsageRow(record)).execute();
+        const charged = await charge(transaction, record, call, cost);
+        await addToDays(transaction, [{ record, charged }]);
+        return { charged };
+      }),
+
+    discard: (id, at) =>
+      db.transaction().execute(async (transaction) => {
+        const call = await take(transaction, id);
+        if (call === undefined) return false;
+        if (call.reserved > 0) {
+          const ledger = await CreditLedger.lock(engine, transaction, call.organization);
+          await ledger?.transfer('release', at, settlement(call.reserved, 0), id);
+        }
+        return true;
+      }),
+
+    async openCalls(instance, limit) {
+      const rows = await db
+        .selectFrom('open_calls')
+        .selectAll()
+        .where('instance', '=', instance)
+        .orderBy('sequence')
+        .limit(limit)
+        .execute();
+      return rows.map(toCall);
+    },
+
+    async seen({ id, place, pid, seenAt }) {
+      const facts = { place, pid, seen_at: seenAt };
+      await db
+        .insertInto('instances')
+        .values({ id, ...facts })
+        .onConflict((conflict) => conflict.column('id').doUpdateSet(facts))
+        .execute();
+    },
+
+    async instances() {
+      const rows = await db.selectFrom('instances').selectAll().orderBy('seen_at').orderBy('id').execute();
+      return rows.map(({ id, place, pid, seen_at }) => ({ id, place, pid, seenAt: seen_at }));
+    },
+
+    async forget(instance) {
+      const { numDeletedRows } = await db
+        .deleteFrom('instances')
+        .where('id', '=', instance)
+        .where(({ exists, not, selectFrom }) =>
+          not(exists(selectFrom('open_calls').select('id').where('instance', '=', instance))),
+        )
+        .executeTakeFirst();
+      return numDeletedRows > 0n;
+    },
+  };
+}
+
+function toRow(call: JournalCall): Insertable<OpenCall> {
+  return {
+    id: call.id,
+    instance: call.instance,
+    opened_at: call.openedAt,
+    endpoint: call.endpoint,
+    organization: call.organization,
+    request_id: call.requestId,
+    model: call.model,
+    reserved: call.reserved,
+    repeated: Number(call.repeated),
+  };
+}
+
+function toCall(row: Selectable<OpenCall>): JournalCall {
+  return {
+    id: row.id,
+    instance: row.instance,
+    openedAt: row.opened_at,
+    endpoint: row.endpoint,
+    organization: row.organization,
+    requestId: row.request_id,
+    model: row.model,
+    reserved: row.reserved,
+    repeated: row.repeated !== 0,
+  };
+}

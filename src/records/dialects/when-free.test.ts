@@ -1,0 +1,52 @@
+import { Database } from 'bun:sqlite';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
+import { apiKeyStore } from '../accounts/api-key-store.ts';
+import { organizationStore } from '../accounts/organization-store.ts';
+import { openSqlite } from './sqlite-records.ts';
+import { whenFree } from './when-free.ts';
+
+let folder: string;
+let path: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'when-free-'));
+  path = join(folder, 'service.sqlite');
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+test('a row waits for another process that holds the file; the thread does not, nor does who only reads', async () => {
+  const records = openSqlite(path);
+  const other = new Database(path);
+  other.run('BEGIN IMMEDIATE');
+  const started = performance.now();
+  const writing = organizationStore(records, new ManualClock()).note(['b']);
+  // A transaction waits as a single statement does.
+  const keys = apiKeyStore(records, new ManualClock());
+  const creating = keys.create({ organization: 'a', keyHash: 'h', hint: 'sk-…', role: 'member' });
+  expect(await keys.findByHash('h')).toBeUndefined();
+  expect(await keys.list()).toEqual([]);
+  // The statements were tried and have given the thread back.
+  expect(performance.now() - started).toBeLessThan(500);
+  const first = await Promise.race([writing, creating, Bun.sleep(0).then(() => 'both wait')]);
+  expect(first).toBe('both wait');
+  other.run('COMMIT');
+  await writing;
+  const record = await creating;
+  expect(await keys.findByHash('h')).toEqual(record);
+  expect(other.query('SELECT count(*) AS rows FROM organizations').get()).toEqual({ rows: 2 });
+  other.close();
+  await records.close();
+});
+
+test('other failures are not tried again', async () => {
+  let tries = 0;
+  const statement = () => {
+    tries += 1;
+    throw new Error('no such table');
+  };
+  await expect(whenFree(statement)).rejects.toThrow('no such table');
+  expect(tries).toBe(1);
+});

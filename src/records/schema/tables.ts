@@ -1,0 +1,303 @@
+import type { Generated } from 'kysely';
+import type { CreditAccount, MicroCredits, TransferKind } from '../../contract/accounts/accounts-store.ts';
+import type { KeyRole } from '../../contract/accounts/api-key.ts';
+import type { EndpointLabel, UsageStatus } from '../../contract/accounts/usage.ts';
+import type { Id } from '../../contract/core/id.ts';
+import type { JobKind } from '../../contract/core/jobs.ts';
+import type { TracePlace } from '../../contract/core/tracer.ts';
+import type { OperationUrl } from '../../contract/engines/operation.ts';
+import type { BatchPart, BatchStatus } from '../../contract/stores/batch-store.ts';
+import type { FilePurpose } from '../../contract/stores/file-store.ts';
+import type { ResponseStatus } from '../../contract/stores/response-store.ts';
+import type { VideoStatus } from '../../contract/stores/video-store.ts';
+
+/**
+ * The tables of both engines as Kysely types them; migrations.ts makes them. Times are Unix seconds, `sequence`
+ * counts rows in the order of their insertion.
+ */
+export interface Tables {
+  usage: UsageTable;
+  usage_days: UsageDayTable;
+  api_keys: ApiKeyTable;
+  organizations: OrganizationTable;
+  responses: ResponseTable;
+  response_items: ResponseItemTable;
+  instances: InstanceTable;
+  open_calls: OpenCallTable;
+  credit_accounts: CreditAccountTable;
+  credit_transfers: CreditTransferTable;
+  credit_entries: CreditEntryTable;
+  files: FileTable;
+  idempotency_keys: IdempotencyKeyTable;
+  batches: BatchTable;
+  batch_parts: BatchPartTable;
+  jobs: JobTable;
+  videos: VideoTable;
+  plugin_switches: PluginSwitchTable;
+  voices: VoiceTable;
+}
+
+interface UsageTable {
+  sequence: Generated<number>;
+  id: Id<'usage'>;
+  created_at: number;
+  organization: string;
+  endpoint: EndpointLabel;
+  model: string;
+  status: UsageStatus;
+  input_tokens: number;
+  output_tokens: number;
+  characters: number | null;
+  audio_bytes: number | null;
+  audio_seconds: number | null;
+  transcript: string | null;
+  request_id: Id<'request'>;
+}
+
+/** Sums of usage rows, which every row is added to in its own transaction. */
+interface UsageDayTable {
+  organization: string;
+  /** Days since 1970-01-01, in UTC. */
+  day: number;
+  endpoint: EndpointLabel;
+  model: string;
+  requests: number;
+  failed: number;
+  input_tokens: number;
+  output_tokens: number;
+  characters: number;
+  audio_seconds: number;
+  charged: MicroCredits;
+}
+
+interface ApiKeyTable {
+  sequence: Generated<number>;
+  id: Id<'key'>;
+  /** SHA-256 in hex. */
+  key_hash: string;
+  organization: string;
+  name: string | null;
+  hint: string;
+  role: KeyRole;
+  created_at: number;
+  revoked_at: number | null;
+}
+
+/** Made with the first key or grant of an organization. */
+interface OrganizationTable {
+  /** Its name. */
+  id: string;
+  created_at: number;
+}
+
+interface ResponseTable {
+  id: Id<'response'>;
+  organization: string;
+  created_at: number;
+  status: ResponseStatus;
+  /** Kept when that response is deleted: it tells that the chain has lost a link. */
+  previous_id: string | null;
+  /** Length of the body's JSON. */
+  body_characters: number;
+  /** Length of the JSON of all input items. */
+  input_characters: number;
+  /** The response object as JSON. */
+  body: string;
+  /** When its process last said that it is working on it. */
+  seen_at: number;
+}
+
+/** Input items; they vanish with their response. */
+interface ResponseItemTable {
+  response_id: Id<'response'>;
+  /** From 0, in the order of the input. */
+  position: number;
+  id: string;
+  /** JSON. */
+  item: string;
+}
+
+/** Processes of the service that may have open calls. */
+interface InstanceTable {
+  id: string;
+  place: string;
+  pid: number;
+  seen_at: number;
+}
+
+interface OpenCallTable {
+  sequence: Generated<number>;
+  /** Of the usage row that it becomes. */
+  id: Id<'usage'>;
+  instance: string;
+  opened_at: number;
+  endpoint: EndpointLabel;
+  organization: string;
+  request_id: Id<'request'>;
+  model: string;
+  reserved: MicroCredits;
+  /** 1 when its work is done again if its process dies. */
+  repeated: Generated<number>;
+}
+
+/** The sums of an organization's entries; `available` and `reserved` cannot become negative. */
+interface CreditAccountTable extends Record<CreditAccount, MicroCredits> {
+  organization: string;
+}
+
+interface CreditTransferTable {
+  sequence: Generated<number>;
+  organization: string;
+  kind: TransferKind;
+  at: number;
+  call_id: Id<'usage'> | null;
+}
+
+/** Amounts of one transfer add up to 0. */
+interface CreditEntryTable {
+  transfer: number;
+  account: CreditAccount;
+  amount: MicroCredits;
+}
+
+interface FileTable {
+  sequence: Generated<number>;
+  id: Id<'file'>;
+  organization: string;
+  purpose: FilePurpose;
+  filename: string;
+  length_bytes: number;
+  /** In hex. */
+  sha256: string;
+  created_at: number;
+  expires_at: number | null;
+}
+
+interface IdempotencyKeyTable {
+  organization: string;
+  made_kind: 'file' | 'batch' | 'video';
+  idempotency_key: string;
+  fingerprint: string;
+  made_id: string;
+  created_at: number;
+}
+
+interface BatchTable {
+  sequence: Generated<number>;
+  id: Id<'batch'>;
+  organization: string;
+  key_id: string;
+  endpoint: OperationUrl;
+  input_file: Id<'file'>;
+  /** JSON. */
+  metadata: string | null;
+  output_expires_after_s: number | null;
+  status: BatchStatus;
+  /** Who has it: only that one may write. */
+  runner: string | null;
+  created_at: number;
+  expires_at: number;
+  in_progress_at: number | null;
+  finalizing_at: number | null;
+  cancelling_at: number | null;
+  completed_at: number | null;
+  failed_at: number | null;
+  expired_at: number | null;
+  cancelled_at: number | null;
+  total: number;
+  completed: number;
+  failed: number;
+  input_tokens: number;
+  output_tokens: number;
+  model: string | null;
+  /** JSON. */
+  faults: string;
+  output_file: Id<'file'> | null;
+  error_file: Id<'file'> | null;
+  offset_bytes: number;
+  line: number;
+  /** JSON. */
+  lines_ahead: string;
+}
+
+interface BatchPartTable {
+  sequence: Generated<number>;
+  batch: Id<'batch'>;
+  kind: BatchPart['kind'];
+  blob: string;
+  length_bytes: number;
+}
+
+/** Jobs of the embedded queue. */
+interface JobTable {
+  kind: JobKind;
+  id: string;
+  free_at_ms: number;
+  lease: string | null;
+  failures: number;
+  cause: TracePlace | null;
+}
+
+interface VoiceTable {
+  sequence: Generated<number>;
+  id: Id<'voice'>;
+  organization: string;
+  key_id: string;
+  name: string;
+  consent: string;
+  ref_text: string;
+  speaker_description: string | null;
+  format: string;
+  duration_s: number;
+  sample_rate_hz: number;
+  length_bytes: number;
+  created_at: number;
+  adaptation: string | null;
+  /** 0 or 1. */
+  is_improving: number;
+}
+
+interface VideoTable {
+  sequence: Generated<number>;
+  id: Id<'video'>;
+  organization: string;
+  /** Of the usage row that it becomes. */
+  call_id: Id<'usage'>;
+  request_id: Id<'request'>;
+  model: string;
+  /** JSON. */
+  prompt: string;
+  status: VideoStatus;
+  /** Who has it, or had it last: only that one may write. */
+  runner: string | null;
+  created_at: number;
+  started_at: number | null;
+  completed_at: number | null;
+  seconds: number;
+  width: number;
+  height: number;
+  audio: number;
+  /** JSON. */
+  clip: string;
+  source: Id<'video'> | null;
+  /** JSON. */
+  made: string | null;
+  /** JSON. */
+  error: string | null;
+  remembered: string | null;
+  /** What there is to know of how it is made. */
+  note: string | null;
+  /** Of the clip while the job is open, of the segment then. */
+  length_bytes: number;
+  /** Credits that it held before its end. */
+  reserved: MicroCredits;
+}
+
+interface PluginSwitchTable {
+  name: string;
+  /** 0 or 1. */
+  enabled: number;
+  /** Of the latest wish. */
+  revision: number;
+  changed_at: number;
+}

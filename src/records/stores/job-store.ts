@@ -1,0 +1,74 @@
+import { type JobStore, MOST_AHEAD_MS } from '../../contract/stores/job-store.ts';
+import type { Records } from '../schema/records.ts';
+
+/** Jobs in a table. The records belong to the caller. */
+export function jobStore({ db, engine }: Records): JobStore {
+  return {
+    async add(kind, id, at, cause) {
+      await db
+        .insertInto('jobs')
+        .values({ kind, id, free_at_ms: at, lease: null, failures: 0, cause: cause ?? null })
+        .onConflict((conflict) => conflict.columns(['kind', 'id']).doNothing())
+        .execute();
+    },
+
+    async take({ kind, lease }, { at, until }) {
+      const taken = await db
+        .updateTable('jobs')
+        .set({ lease, free_at_ms: until })
+        .where('kind', '=', kind)
+        .where('id', '=', ({ selectFrom }) =>
+          selectFrom('jobs')
+            .select('id')
+            .where('kind', '=', kind)
+            .where(({ eb, or }) =>
+              or([eb('free_at_ms', '<=', at), eb('free_at_ms', '>', at + MOST_AHEAD_MS)]),
+            )
+            .orderBy('free_at_ms')
+            .orderBy('id')
+            .limit(1)
+            // Others who ask at once get the next one instead of waiting for this one, to lose it.
+            .$if(engine === 'postgres', (query) => query.forUpdate().skipLocked()),
+        )
+        .returning(['id', 'failures', 'cause'])
+        .executeTakeFirst();
+      return taken && { ...taken, cause: taken.cause ?? undefined };
+    },
+
+    async renew(leases, until) {
+      const rows = await db
+        .updateTable('jobs')
+        .set({ free_at_ms: until })
+        .where('lease', 'in', leases)
+        .returning('lease')
+        .execute();
+      return new Set(rows.map(({ lease }) => lease ?? ''));
+    },
+
+    async free(lease, at, failures) {
+      await db
+        .updateTable('jobs')
+        .set({ lease: null, free_at_ms: at, failures })
+        .where('lease', '=', lease)
+        .execute();
+    },
+
+    async remove(lease) {
+      await db.deleteFrom('jobs').where('lease', '=', lease).execute();
+    },
+
+    async leases(kind) {
+      const rows = await db
+        .selectFrom('jobs')
+        .select('lease')
+        .where('kind', '=', kind)
+        .where('lease', 'is not', null)
+        .execute();
+      return rows.map(({ lease }) => lease ?? '');
+    },
+
+    async release(lease, at) {
+      await db.updateTable('jobs').set({ lease: null, free_at_ms: at }).where('lease', '=', lease).execute();
+    },
+  };
+}

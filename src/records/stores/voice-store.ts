@@ -1,0 +1,162 @@
+import { type Insertable, type Kysely, type Selectable, sql } from 'kysely';
+import { invalidRequest } from '../../contract/core/error.ts';
+import type { Id } from '../../contract/core/id.ts';
+import type { VoiceRecord, VoiceStore } from '../../contract/stores/voice-store.ts';
+import { lockOrganization } from '../accounts/organization-lock.ts';
+import type { Records } from '../schema/records.ts';
+import type { Tables } from '../schema/tables.ts';
+
+type Voice = Tables['voices'];
+
+/** Words of the statement itself, not values: only so the index of improving voices is used. */
+const IMPROVING = sql<boolean>`is_improving = 1`;
+
+/** Stored voices of organizations. The records belong to the caller. */
+export function voiceStore({ db, engine }: Records): VoiceStore {
+  const ofOrganization = (organization: string, query: Kysely<Tables> = db) =>
+    query.selectFrom('voices').where('organization', '=', organization);
+
+  const withId = (organization: string, id: string) =>
+    ofOrganization(organization).where('id', '=', id as Voice['id']);
+
+  /** Voices of every organization. By id, so that a page follows one whose last voice was deleted meanwhile. */
+  const page = (limit: number, after: Id<'voice'> | undefined) => {
+    const first = db.selectFrom('voices').orderBy('id').limit(limit);
+    return after === undefined ? first : first.where('id', '>', after);
+  };
+
+  /** @throws ServiceError when one more would be too many. */
+  async function requireRoom(query: Kysely<Tables>, organization: string, most: number): Promise<void> {
+    const { stored } = await ofOrganization(organization, query)
+      .select(({ fn }) => fn.countAll<number>().as('stored'))
+      .executeTakeFirstOrThrow();
+    if (stored < most) return;
+    throw invalidRequest(
+      `Your organization has ${stored} stored voices; at most ${most} are allowed. Delete one that you no longer need.`,
+      undefined,
+      'voice_limit_exceeded',
+    );
+  }
+
+  return {
+    put: (voice, most) =>
+      db.transaction().execute(async (transaction) => {
+        await lockOrganization(engine, transaction, voice.organization, 'voices');
+        await requireRoom(transaction, voice.organization, most);
+        await transaction.insertInto('voices').values(toRow(voice)).execute();
+      }),
+
+    requireRoom: (organization, most) => requireRoom(db, organization, most),
+
+    async get(organization, id) {
+      const row = await withId(organization, id).selectAll().executeTakeFirst();
+      return row && toRecord(row);
+    },
+
+    async list({ organization, limit, order, after }) {
+      let found = ofOrganization(organization).selectAll();
+      if (after !== undefined) {
+        const last = await withId(organization, after).select('sequence').executeTakeFirst();
+        if (last === undefined) {
+          throw invalidRequest("'after' must be the id of one of your voices.", 'after', 'invalid_value');
+        }
+        found = found.where('sequence', order === 'asc' ? '>' : '<', last.sequence);
+      }
+      // One row more than asked for tells whether there is another page.
+      const rows = await found
+        .orderBy('sequence', order)
+        .limit(limit + 1)
+        .execute();
+      return { voices: rows.slice(0, limit).map(toRecord), hasMore: rows.length > limit };
+    },
+
+    async delete(organization, id) {
+      const { numDeletedRows } = await db
+        .deleteFrom('voices')
+        .where('organization', '=', organization)
+        .where('id', '=', id as Voice['id'])
+        .executeTakeFirst();
+      return numDeletedRows > 0n;
+    },
+
+    async find(id) {
+      const row = await db.selectFrom('voices').selectAll().where('id', '=', id).executeTakeFirst();
+      return row && toRecord(row);
+    },
+
+    async adapt(id, adaptation, isImproving) {
+      const { numUpdatedRows } = await db
+        .updateTable('voices')
+        .set({ adaptation: adaptation ?? null, is_improving: Number(isImproving) })
+        .where('id', '=', id)
+        .executeTakeFirst();
+      return numUpdatedRows > 0n;
+    },
+
+    async outdate(id, adaptation) {
+      const read = adaptation === undefined ? null : adaptation;
+      await db
+        .updateTable('voices')
+        .set({ adaptation: null, is_improving: 1 })
+        .where('id', '=', id)
+        .where('adaptation', read === null ? 'is' : '=', read)
+        .execute();
+    },
+
+    async adaptations(limit, after) {
+      const rows = await page(limit, after).select(['id', 'adaptation', 'is_improving']).execute();
+      return rows.map(({ id, adaptation, is_improving }) => ({
+        ...{ id, adaptation: adaptation ?? undefined, isImproving: is_improving === 1 },
+      }));
+    },
+
+    async improving(limit, after) {
+      const rows = await page(limit, after).select('id').where(IMPROVING).execute();
+      return rows.map(({ id }) => id);
+    },
+
+    async known(ids) {
+      if (ids.length === 0) return new Set();
+      const rows = await db.selectFrom('voices').select('id').where('id', 'in', ids).execute();
+      return new Set(rows.map(({ id }) => id));
+    },
+  };
+}
+
+function toRow(voice: VoiceRecord): Insertable<Voice> {
+  return {
+    id: voice.id,
+    organization: voice.organization,
+    key_id: voice.keyId,
+    name: voice.name,
+    consent: voice.consent,
+    ref_text: voice.refText,
+    speaker_description: voice.speakerDescription ?? null,
+    format: voice.format,
+    duration_s: voice.durationS,
+    sample_rate_hz: voice.sampleRateHz,
+    length_bytes: voice.lengthBytes,
+    created_at: voice.createdAt,
+    adaptation: voice.adaptation ?? null,
+    is_improving: Number(voice.isImproving),
+  };
+}
+
+function toRecord(row: Selectable<Voice>): VoiceRecord {
+  return {
+    id: row.id,
+    organization: row.organization,
+    keyId: row.key_id,
+    name: row.name,
+    consent: row.consent,
+    refText: row.ref_text,
+    speakerDescription: row.speaker_description ?? undefined,
+    format: row.format,
+    durationS: row.duration_s,
+    sampleRateHz: row.sample_rate_hz,
+    lengthBytes: row.length_bytes,
+    createdAt: row.created_at,
+    adaptation: row.adaptation ?? undefined,
+    isImproving: row.is_improving === 1,
+  };
+}

@@ -1,0 +1,169 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import extract from '../../../engines/text/fixtures/lexicon-extract.json' with { type: 'json' };
+import type { Fallback } from './fallback.ts';
+import { spellingFallback } from './fallback.ts';
+import { createKokoroG2p } from './kokoro-g2p.ts';
+import { vocabularyOf } from './kokoro-tokens.ts';
+import { type Dictionary, Lexicon } from './lexicon.ts';
+
+const lexicon = new Lexicon(extract.gold as Dictionary, extract.silver as Dictionary);
+const vocabulary = vocabularyOf(extract.vocabulary);
+const g2p = createKokoroG2p({ lexicon, vocabulary, fallback: spellingFallback(lexicon) });
+
+describe('sentences', () => {
+  test.each([
+    ['Hello there, how can I help you today?', 'həlˈO ðˈɛɹ, hˌW kæn ˌI hˈɛlp ju tədˈA?'],
+    ['The end of the day. The apple.', 'ði ˈɛnd ʌv ðə dˈA. ði ˈæpᵊl.'],
+    ['“Hello,” (today) — go…', '“həlˈO,” (tədˈA) — ɡˌO…'],
+    ['NASA, the FBI, GPUs, the IT team', 'nˈæsə, ði ˌɛfbˌiˈI, ʤˌipˌijˈuz, ði ˌItˈi tˈim'],
+    ['STOP THAT NOW PLEASE', 'stˈɑp ðˈæt nˈW plˈiz'],
+    ["John's read it twice", 'ʤˈɑnz ɹˈɛd ɪt twˈIs'],
+    ['a well-known fact, state-of-the-art', 'ɐ wˌɛlnˈOn fˈækt, stˈAtʌvðiˈɑɹt'],
+    ['$123.50', 'wˈʌn hˈʌndɹəd twˈɛntiθɹˌi dˈɑləɹz ænd fˈɪfti sˈɛnts'],
+    ['to a store', 'tə ɐ stˈɔɹ'],
+    ['googled', 'ɡˈuɡᵊld'],
+  ])('%s', async (text, phonemes) => expect(await g2p.phonemize(text)).toBe(phonemes));
+
+  test('a flapped t is written as this model writes it', async () => {
+    expect(await g2p.phonemize('waited')).toBe('wˈATᵻd');
+  });
+});
+
+describe('words of two sounds', () => {
+  test.each([
+    ['Please close the door.', 'close', 'klˈOz'],
+    ['stay close to me', 'close', 'klˈOs'],
+    ['a close friend', 'close', 'klˈOs'],
+    ['I read it.', 'read', 'ɹˈid'],
+    ['She read it.', 'read', 'ɹˈɛd'],
+    ['I have read it.', 'read', 'ɹˈɛd'],
+    ['He will read.', 'read', 'ɹˈid'],
+    ['I read it yesterday.', 'read', 'ɹˈɛd'],
+    ['They live here.', 'live', 'lˈɪv'],
+    ['a live show', 'live', 'lˈIv'],
+    ['We went live.', 'live', 'lˈIv'],
+    ['She lives in Rome.', 'lives', 'lˈɪvz'],
+    ['our lives', 'lives', 'lˈIvz'],
+    ['to record', 'record', 'ɹəkˈɔɹd'],
+    ['a record', 'record', 'ɹˈɛkəɹd'],
+    ['They record music.', 'record', 'ɹəkˈɔɹd'],
+    ['an increase', 'increase', 'ˈɪnkɹˌis'],
+    ['prices increase', 'increase', 'ɪnkɹˈis'],
+    ['I object to it', 'object', 'əbʤˈɛkt'],
+    ['an object', 'object', 'ˈɑbʤəkt'],
+    ['to present', 'present', 'pɹizˈɛnt'],
+    ['was present', 'present', 'pɹˈɛzᵊnt'],
+    ['a minute later', 'minute', 'mˈɪnət'],
+    ['a minute detail', 'minute', 'mInˈut'],
+    ['the wind', 'wind', 'wˈɪnd'],
+    ['to wind', 'wind', 'wˈInd'],
+    ['a tear', 'tear', 'tˈɪɹ'],
+    ['to tear', 'tear', 'tˈɛɹ'],
+    ['the use of force', 'use', 'jˈus'],
+    ['to use', 'use', 'jˈuz'],
+    ['the content of it', 'content', 'kˈɑntɛnt'],
+    ['content with it', 'content', 'kəntˈɛnt'],
+    ['access to content', 'content', 'kˈɑntɛnt'],
+    ['a separate room', 'separate', 'sˈɛpəɹət'],
+    ['Separate the eggs', 'Separate', 'sˈɛpəɹˌAt'],
+    ['the estimate was', 'estimate', 'ˈɛstəmət'],
+    ['to estimate', 'estimate', 'ˈɛstəmˌAt'],
+    ['was perfect', 'perfect', 'pˈɜɹfəkt'],
+    ['to perfect', 'perfect', 'pəɹfˈɛkt'],
+    ['they permit it', 'permit', 'pəɹmˈɪt'],
+    ['the permit', 'permit', 'pˈɜɹmɪt'],
+    ['the refuse', 'refuse', 'ɹˈɛfjˌus'],
+    ['to refuse', 'refuse', 'ɹəfjˈuz'],
+    ['an excuse', 'excuse', 'ɪkskjˈus'],
+    ['to house', 'house', 'hˈWz'],
+    ['the house', 'house', 'hˈWs'],
+    ['I used to go', 'used', 'jˈust'],
+    ['It is used to paint', 'used', 'jˈuzd'],
+    ['We used it', 'used', 'jˈuzd'],
+    ['He wound it', 'wound', 'wˈWnd'],
+    ['the wound', 'wound', 'wˈund'],
+    ['the bass player', 'bass', 'bˈAs'],
+    ['a sea bass', 'bass', 'bˈæs'],
+    ['that is fine', 'that', 'ðˈæt'],
+    ['he said that he knew', 'that', 'ðæt'],
+    ['an invalid request', 'invalid', 'ɪnvˈælɪd'],
+    ['Vitamin A is', 'A', 'ˈA'],
+    ['A dog', 'A', 'ɐ'],
+    ['come in and sit', 'in', 'ˈɪn'],
+    ['in the house', 'in', 'ɪn'],
+  ])('%s: %s', async (text, word, phonemes) => {
+    const at = text.split(' ').findIndex((written) => written.replace(/\W/g, '') === word);
+    const spoken = (await g2p.phonemize(text)).split(' ')[at]?.replace(/[.,]/g, '');
+    expect(spoken).toBe(phonemes);
+  });
+});
+
+describe('words that no list has', () => {
+  test('the fallback is asked once, for each word once, halves of compounds too', async () => {
+    const asked: (readonly string[])[] = [];
+    const fallback: Fallback = {
+      phonemes: async (words) => {
+        asked.push(words);
+        return words.map(() => 'zˈɪp');
+      },
+    };
+    const asking = createKokoroG2p({ lexicon, vocabulary, fallback });
+    expect(await asking.phonemize('xyzzy, the xyzzy, plugh-list!')).toBe('zˈɪp, ðə zˈɪp, zˌɪplˈɪst!');
+    expect(asked).toEqual([['xyzzy', 'plugh']]);
+  });
+
+  test('a word that cannot be spoken leaves its marks to the word before', async () => {
+    const silent = createKokoroG2p({
+      lexicon,
+      vocabulary,
+      fallback: { phonemes: async (words) => words.map(() => '') },
+    });
+    expect(await silent.phonemize('hello xyzzy. the xyzzy')).toBe('həlˈO. ðə');
+    expect(await silent.phonemize('xyzzy')).toBe('');
+  });
+
+  test('without eSpeak they are spelled', async () => {
+    expect(await g2p.phonemize('xyz')).toBe('ˌɛkswˌIzˈi');
+  });
+});
+
+describe('any text', () => {
+  test.each(['', ' ', '...', '日本語。', '😀', '((((', '\0', '—', '?!'])(
+    'nothing to say in %j',
+    async (text) => {
+      expect(await g2p.phonemize(text)).toBe('');
+    },
+  );
+
+  test('stays within the vocabulary', async () => {
+    const pieces = fc.oneof(
+      fc.constantFrom(
+        'hello',
+        'the',
+        'NASA',
+        '$5',
+        'read',
+        '.',
+        ',',
+        '—',
+        '“',
+        ')',
+        ' ',
+        '日本',
+        'xyz-a',
+        "'",
+        'é',
+      ),
+      fc.string({ unit: 'binary', maxLength: 5 }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(pieces, { maxLength: 30 }), async (parts) => {
+        const phonemes = await g2p.phonemize(parts.join(''));
+        for (const symbol of phonemes) expect(vocabulary.has(symbol)).toBe(true);
+        expect(phonemes).toBe(phonemes.trim());
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

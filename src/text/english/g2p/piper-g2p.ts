@@ -1,0 +1,103 @@
+/** Text to the phoneme ids of a Piper voice: reading rules, eSpeak's IPA, the voice's id map. */
+
+import { normalizeEnglish } from '../normalize/normalize.ts';
+import type { Espeak } from './espeak.ts';
+
+/** `phoneme_id_map` of the voice's configuration: symbol → ids. */
+export type PhonemeIdMap = Readonly<Record<string, readonly number[]>>;
+
+export interface PiperG2p {
+  /**
+   * Ids of each sentence, framed by the voice's begin and end marks with a pad after every symbol; an
+   * empty list when nothing in the text can be spoken. Never fails on any text.
+   */
+  phonemize(text: string): Promise<number[][]>;
+}
+
+export interface PiperG2pParts {
+  readonly espeak: Espeak;
+  readonly phonemeIds: PhonemeIdMap;
+}
+
+const BEGIN = '^';
+const END = '$';
+const PAD = '_';
+/** Marks that Piper voices lack, in those that they have. */
+const MARKS: Readonly<Record<string, string>> = { '…': '.', '—': ',', '“': '', '”': '', '(': ',', ')': ',' };
+const SENTENCE_END = /[.!?…]/u;
+
+/** A run of words and the marks after it. */
+interface Clause {
+  readonly words: string;
+  readonly marks: string;
+}
+
+/** Makes the converter of one voice. */
+export function createPiperG2p({ espeak, phonemeIds }: PiperG2pParts): PiperG2p {
+  return {
+    async phonemize(text) {
+      const clauses = clausesOf(normalizeEnglish(text));
+      const spoken = await speakClauses(espeak, clauses);
+      return sentencesOf(clauses, spoken)
+        .filter((sentence) => /\p{L}/u.test(sentence))
+        .map((sentence) => idsOf(sentence, phonemeIds));
+    },
+  };
+}
+
+function clausesOf(text: string): Clause[] {
+  const clauses: Clause[] = [];
+  for (const [, words = '', marks = ''] of text.matchAll(/([^;:,.!?…—()“”]*)([;:,.!?…—()“”\s]*)/gu)) {
+    if (words !== '' || marks !== '') clauses.push({ words: words.trim(), marks });
+  }
+  return clauses;
+}
+
+/** All clauses in one call, since a call costs far more than a clause; one by one if the lines differ. */
+async function speakClauses(espeak: Espeak, clauses: readonly Clause[]): Promise<string[]> {
+  const asked = clauses.map(({ words }) => words).filter((words) => /[\p{L}\p{N}]/u.test(words));
+  if (asked.length === 0) return clauses.map(() => '');
+  const together = await espeak(asked.join('.\n'));
+  const lines = together.length === asked.length ? together : await oneByOne(espeak, asked);
+  let next = 0;
+  return clauses.map(({ words }) => (/[\p{L}\p{N}]/u.test(words) ? (lines[next++] ?? '').trim() : ''));
+}
+
+async function oneByOne(espeak: Espeak, asked: readonly string[]): Promise<string[]> {
+  const lines: string[] = [];
+  for (const words of asked) lines.push((await espeak(words)).join(' '));
+  return lines;
+}
+
+/** Phonemes with their marks, cut after each sentence. */
+function sentencesOf(clauses: readonly Clause[], spoken: readonly string[]): string[] {
+  const sentences: string[] = [];
+  let sentence = '';
+  clauses.forEach(({ marks }, i) => {
+    const phonemes = (spoken[i] ?? '').replace(/\([a-z-]{2,8}\)/g, '');
+    const kept = strongest([...marks].map((mark) => MARKS[mark] ?? mark));
+    sentence += `${sentence === '' || phonemes === '' ? '' : ' '}${phonemes}${kept}`;
+    if (!SENTENCE_END.test(marks)) return;
+    sentences.push(sentence);
+    sentence = '';
+  });
+  return [...sentences, sentence];
+}
+
+/** One mark of a run of them; a stop before a comma. */
+function strongest(marks: readonly string[]): string {
+  return ['?', '!', '.', ';', ':', ','].find((mark) => marks.includes(mark)) ?? '';
+}
+
+/** Begin, each known symbol and a pad after it, end. Symbols that the voice lacks are dropped. */
+function idsOf(phonemes: string, phonemeIds: PhonemeIdMap): number[] {
+  const pad = phonemeIds[PAD] ?? [];
+  const ids = [...(phonemeIds[BEGIN] ?? []), ...pad];
+  for (const symbol of phonemes) {
+    for (const known of Object.hasOwn(phonemeIds, symbol) ? [symbol] : symbol.normalize('NFD')) {
+      const own = Object.hasOwn(phonemeIds, known) ? phonemeIds[known] : undefined;
+      if (own !== undefined) ids.push(...own, ...pad);
+    }
+  }
+  return [...ids, ...(phonemeIds[END] ?? [])];
+}

@@ -1,0 +1,142 @@
+/** Reader of bare figures: years, decades, ordinals, ranges, fractions, versions, codes, dimensions. */
+
+import { type Chunk, coreAt, joined, type Reading } from '../tokens.ts';
+import { cardinal, decade, digitByDigit, fraction, ordinal, plural, writtenNumber, year } from './numbers.ts';
+
+/** From this many digits on, a number without commas is a code: it is read digit by digit. */
+const CODE_DIGITS = 10;
+/** Slash pairs that people read in their own way. */
+const FIXED_PAIRS: ReadonlyMap<string, string> = new Map([
+  ['24/7', 'twenty-four seven'],
+  ['9/11', 'nine eleven'],
+  ['50/50', 'fifty-fifty'],
+]);
+
+/** Reads a core that is made of figures. */
+export function readFigures(chunks: readonly Chunk[], at: number): Reading | undefined {
+  const chunk = chunks[at];
+  if (chunk === undefined || !/[0-9½⅓⅔¼¾⅕⅛⅜⅝⅞]/u.test(chunk.core)) return undefined;
+  const mixed = mixedFraction(chunks, at);
+  if (mixed !== undefined) return mixed;
+  const spoken = figures(chunk.core, chunk.before.endsWith("'"));
+  return spoken === undefined ? undefined : { spoken, used: 1 };
+}
+
+/** "1 1/2" → "one and a half" in two chunks. */
+function mixedFraction(chunks: readonly Chunk[], at: number): Reading | undefined {
+  const whole = coreAt(chunks, at);
+  if (!/^[0-9]{1,4}$/.test(whole) || !joined(chunks, at)) return undefined;
+  const parts = /^([0-9]{1,2})\/([0-9]{1,2})$/.exec(coreAt(chunks, at + 1));
+  const spoken = parts === null ? undefined : fraction(parts[1] ?? '', parts[2] ?? '');
+  if (spoken === undefined) return undefined;
+  const joinedHalf = spoken.replace(/^one (half|quarter)$/, 'a $1');
+  return { spoken: `${cardinal(whole)} and ${joinedHalf}`, used: 2 };
+}
+
+/**
+ * One figure: number, year, ordinal, decade, range, fraction, version or code.
+ * @param clipped an apostrophe stands before it: "'90s", "'99"
+ * @returns undefined when `core` is something else
+ */
+export function figures(core: string, clipped = false): string | undefined {
+  return (
+    numberedHash(core) ??
+    ordinalOrDecade(core) ??
+    (clipped && /^[0-9]{2}$/.test(core) ? cardinal(core) : undefined) ??
+    quantity(core) ??
+    slashPair(core) ??
+    dotted(core) ??
+    dimensions(core) ??
+    digitGroups(core)
+  );
+}
+
+/** "#5" → "number five". */
+function numberedHash(core: string): string | undefined {
+  const parts = /^#([0-9]{1,9})$/.exec(core);
+  return parts === null ? undefined : `number ${cardinal(parts[1] ?? '')}`;
+}
+
+/** "21st", "1,000th", "1990s", "90s", "2020's". */
+function ordinalOrDecade(core: string): string | undefined {
+  const parts = /^([0-9][0-9,]{0,20})(st|nd|rd|th|'?s)$/i.exec(core);
+  if (parts === null) return undefined;
+  const digits = (parts[1] ?? '').replaceAll(',', '');
+  const suffix = (parts[2] ?? '').toLowerCase();
+  if (!suffix.endsWith('s')) return ordinal(digits);
+  if (digits.endsWith('0') && (digits.length === 4 || digits.length === 2)) return decade(digits);
+  return plural(bareNumber(digits) ?? cardinal(digits));
+}
+
+/**
+ * A number or a range of two: "1,200", "-5", "3.5", "3-5" ("three to five"), "1939–1945".
+ * @returns undefined when `core` is neither
+ */
+export function quantity(core: string): string | undefined {
+  const single = bareNumber(core);
+  if (single !== undefined) return single;
+  const dash = core.search(/[-–—]/u);
+  if (dash <= 0) return undefined;
+  const left = core.slice(0, dash);
+  const right = core.slice(dash + 1);
+  if (!/^[0-9]/.test(right) || /[-–—]/u.test(right)) return undefined;
+  if (/^[0-9]{3}$/.test(left) && /^[0-9]{4}$/.test(right)) return undefined;
+  const from = bareNumber(left);
+  const to = bareNumber(right);
+  if (from === undefined || to === undefined) return undefined;
+  return from === to ? `${from}-${to}` : `${from} to ${to}`;
+}
+
+/** A written number, where four digits may be a year and ten or more are a code. */
+function bareNumber(core: string): string | undefined {
+  if (/^[0-9]+$/.test(core)) {
+    if (core.length === 4 && core >= '1010' && core <= '2099') return year(core);
+    if (core.length >= CODE_DIGITS) return digitByDigit(core);
+  }
+  return writtenNumber(core);
+}
+
+/** "3/4" → "three quarters", "24/7" → "twenty-four seven", "7/24" → "seven over twenty-four". */
+function slashPair(core: string): string | undefined {
+  const fixed = FIXED_PAIRS.get(core);
+  if (fixed !== undefined) return fixed;
+  const parts = /^([0-9]{1,6})\/([0-9]{1,6})$/.exec(core);
+  if (parts === null) return undefined;
+  const [, top = '', bottom = ''] = parts;
+  if (top === bottom) return `${cardinal(top)} out of ${cardinal(bottom)}`;
+  return fraction(top, bottom) ?? `${cardinal(top)} over ${cardinal(bottom)}`;
+}
+
+/** "1.2.3" and "v2.0" → "version two point zero"; four groups of an address are parted by "dot". */
+function dotted(core: string): string | undefined {
+  const named = /^v[0-9]/i.test(core);
+  const groups = (named ? core.slice(1) : core).split('.');
+  if ((groups.length < 3 && !named) || !groups.every((group) => /^[0-9]+$/.test(group))) return undefined;
+  const address = groups.length === 4;
+  const spoken = groups.map((group) => (group.length > 2 ? digitByDigit(group) : cardinal(group)));
+  return `${named ? 'version ' : ''}${spoken.join(address ? ' dot ' : ' point ')}`;
+}
+
+/** "1920x1080" → "nineteen twenty by ten eighty", "10x" → "ten times". */
+function dimensions(core: string): string | undefined {
+  const cross = core.search(/[x×]/iu);
+  if (cross <= 0) return undefined;
+  const left = sideLength(core.slice(0, cross));
+  if (left === undefined) return undefined;
+  const rest = core.slice(cross + 1);
+  if (rest === '') return `${left} times`;
+  const right = /^[0-9]/.test(rest) ? (sideLength(rest) ?? dimensions(rest)) : undefined;
+  return right === undefined ? undefined : `${left} by ${right}`;
+}
+
+/** Four digits go in pairs here: "1080" is "ten eighty". */
+function sideLength(core: string): string | undefined {
+  return /^[0-9]{4}$/.test(core) ? year(core) : bareNumber(core);
+}
+
+/** Groups of digits parted by hyphens or dots: account, part and telephone numbers. */
+function digitGroups(core: string): string | undefined {
+  const groups = core.split(/[-.–]/u);
+  if (groups.length < 2 || !groups.every((group) => /^[0-9]+$/.test(group))) return undefined;
+  return groups.map(digitByDigit).join(', ');
+}

@@ -1,0 +1,161 @@
+/** Reader of amounts of money: "$5.50", "£3bn", "€1,200", "5¢", "$3.2 million", "20 USD". */
+
+import { type Chunk, coreAt, joined, type Reading } from '../tokens.ts';
+import { cardinal, withoutThousands, writtenNumber } from './numbers.ts';
+
+interface Currency {
+  readonly one: string;
+  readonly many: string;
+  /** The hundredth part, where people name it. */
+  readonly part?: { readonly one: string; readonly many: string };
+}
+
+const DOLLAR: Currency = { one: 'dollar', many: 'dollars', part: { one: 'cent', many: 'cents' } };
+const POUND: Currency = { one: 'pound', many: 'pounds', part: { one: 'penny', many: 'pence' } };
+const EURO: Currency = { one: 'euro', many: 'euros', part: { one: 'cent', many: 'cents' } };
+const YEN: Currency = { one: 'yen', many: 'yen' };
+const RUPEE: Currency = { one: 'rupee', many: 'rupees' };
+const FRANC: Currency = { one: 'Swiss franc', many: 'Swiss francs' };
+const WON: Currency = { one: 'won', many: 'won' };
+const BITCOIN: Currency = { one: 'bitcoin', many: 'bitcoins' };
+
+const SIGNS: Readonly<Record<string, Currency>> = {
+  $: DOLLAR,
+  '£': POUND,
+  '€': EURO,
+  '¥': YEN,
+  '₹': RUPEE,
+  '₩': WON,
+  '₿': BITCOIN,
+};
+const CODES: Readonly<Record<string, Currency>> = {
+  USD: { one: 'US dollar', many: 'US dollars', part: { one: 'cent', many: 'cents' } },
+  EUR: EURO,
+  GBP: POUND,
+  JPY: YEN,
+  INR: RUPEE,
+  CHF: FRANC,
+};
+const SCALES: Readonly<Record<string, string>> = {
+  k: 'thousand',
+  K: 'thousand',
+  m: 'million',
+  M: 'million',
+  mn: 'million',
+  MM: 'million',
+  b: 'billion',
+  B: 'billion',
+  bn: 'billion',
+  t: 'trillion',
+  T: 'trillion',
+  tn: 'trillion',
+};
+const SCALE_WORDS = new Set(['hundred', 'thousand', 'million', 'billion', 'trillion']);
+/** Words before which the currency stays singular: "a five dollar bill". */
+const COUNTED_IN_ONE = new Set(['bill', 'bills', 'note', 'notes', 'coin', 'coins']);
+
+const PERIODS: Readonly<Record<string, string>> = {
+  h: 'hour',
+  hr: 'hour',
+  wk: 'week',
+  mo: 'month',
+  yr: 'year',
+  kg: 'kilogram',
+  lb: 'pound',
+  gb: 'gigabyte',
+  m: 'meter',
+};
+
+const SIGN_FIRST =
+  /^([-−]?)(?:US|CA|AU|C|A|NZ|HK)?([$£€¥₹₩₿])([0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)([A-Za-z]{0,2})$/u;
+const SIGN_LAST = /^([0-9][0-9,]*(?:\.[0-9]+)?)([$£€¥₹₩₿¢])$/u;
+
+/** Reads an amount, its scale word if one follows, and ranges ("$5-10", "$5–$10"). */
+export function readMoney(chunks: readonly Chunk[], at: number): Reading | undefined {
+  const core = coreAt(chunks, at);
+  const coded = currencyCode(chunks, at);
+  if (coded !== undefined) return coded;
+  if (!/[$£€¥₹₩₿¢]/u.test(core)) return undefined;
+  const cent = /^([0-9][0-9,]*)¢$/u.exec(core);
+  if (cent !== null) return { spoken: countOf(cent[1] ?? '', { one: 'cent', many: 'cents' }), used: 1 };
+  const next = coreAt(chunks, at + 1);
+  const scaled = joined(chunks, at) && SCALE_WORDS.has(next.toLowerCase());
+  const per = perPeriod(core);
+  if (per !== undefined) return per;
+  const spoken = amountOrRange(core, scaled ? next.toLowerCase() : '');
+  if (spoken === undefined) return undefined;
+  if (scaled) return { spoken, used: 2 };
+  const single = joined(chunks, at) && COUNTED_IN_ONE.has(next.toLowerCase());
+  return { spoken: single ? spoken.replace(/s$/, '') : spoken, used: 1 };
+}
+
+/** "20 USD" and "USD 20". */
+function currencyCode(chunks: readonly Chunk[], at: number): Reading | undefined {
+  if (!joined(chunks, at)) return undefined;
+  const [first, second] = [coreAt(chunks, at), coreAt(chunks, at + 1)];
+  const trailing = CODES[second];
+  const amount = trailing === undefined ? second : first;
+  const currency = trailing ?? CODES[first];
+  if (currency === undefined || !/^[0-9][0-9,.]*$/.test(amount)) return undefined;
+  const spoken = amountOf(amount, '', currency);
+  return spoken === undefined ? undefined : { spoken, used: 2 };
+}
+
+/** "$20/month" → "twenty dollars per month". */
+function perPeriod(core: string): Reading | undefined {
+  const slash = core.indexOf('/');
+  const period = core.slice(slash + 1);
+  if (slash <= 0 || !/^[A-Za-z]{1,12}$/.test(period)) return undefined;
+  const spoken = amountOrRange(core.slice(0, slash), '');
+  if (spoken === undefined) return undefined;
+  return { spoken: `${spoken} per ${PERIODS[period.toLowerCase()] ?? period}`, used: 1 };
+}
+
+function amountOrRange(core: string, scale: string): string | undefined {
+  const whole = oneAmount(core, scale);
+  if (whole !== undefined) return whole;
+  const dash = core.slice(1).search(/[-–—]/u) + 1;
+  if (dash <= 0) return undefined;
+  const left = core.slice(0, dash);
+  const right = core.slice(dash + 1);
+  const sign = left[0] ?? '';
+  const to = oneAmount(right, scale) ?? oneAmount(sign + right, scale);
+  const from = SIGN_FIRST.exec(left)?.[3];
+  const bare = from === undefined ? undefined : writtenNumber(from);
+  return to === undefined || bare === undefined ? undefined : `${bare} to ${to}`;
+}
+
+function oneAmount(core: string, scale: string): string | undefined {
+  const first = SIGN_FIRST.exec(core);
+  if (first !== null) {
+    const [, minus = '', sign = '', amount = '', suffix = ''] = first;
+    const currency = SIGNS[sign];
+    const named = suffix === '' ? scale : SCALES[suffix];
+    if (currency === undefined || named === undefined) return undefined;
+    const spoken = amountOf(amount, named, currency);
+    return spoken === undefined ? undefined : `${minus === '' ? '' : 'minus '}${spoken}`;
+  }
+  const last = SIGN_LAST.exec(core);
+  const currency = SIGNS[last?.[2] ?? ''];
+  return last === null || currency === undefined ? undefined : amountOf(last[1] ?? '', scale, currency);
+}
+
+/** @param scale "million" and the like, or an empty string */
+function amountOf(amount: string, scale: string, currency: Currency): string | undefined {
+  const [written = '', decimals = ''] = amount.split('.');
+  const whole = withoutThousands(written);
+  if (whole === undefined) return undefined;
+  if (scale !== '') return `${writtenNumber(amount.replaceAll(',', '')) ?? ''} ${scale} ${currency.many}`;
+  if (decimals === '' || /^0+$/.test(decimals)) return countOf(whole, currency);
+  if (decimals.length !== 2 || currency.part === undefined) {
+    const number = writtenNumber(`${whole}.${decimals}`);
+    return number === undefined ? undefined : `${number} ${currency.many}`;
+  }
+  const parts = countOf(decimals, currency.part);
+  return Number(whole) === 0 ? parts : `${countOf(whole, currency)} and ${parts}`;
+}
+
+function countOf(digits: string, unit: { readonly one: string; readonly many: string }): string {
+  const plain = digits.replaceAll(',', '');
+  return `${cardinal(plain)} ${Number(plain) === 1 ? unit.one : unit.many}`;
+}

@@ -1,0 +1,47 @@
+/** Reader of telephone numbers: digit by digit, with a pause between groups. */
+
+import type { Chunk, Reading } from '../tokens.ts';
+import { digitByDigit } from './numbers.ts';
+
+/** Most chunks that one number may be spread over: "+44 (0) 20 7946 0958". */
+const MAX_CHUNKS = 6;
+/** Group lengths of numbers that are recognised without a country code. */
+const SHAPES = new Set(['3-4', '3-3-4', '1-3-3-4']);
+
+/** Reads "555-1234", "(555) 123-4567", "555.123.4567", "+1 555 123 4567", "1-800-555-0199". */
+export function readPhone(chunks: readonly Chunk[], at: number): Reading | undefined {
+  const first = chunks[at];
+  if (first === undefined || !/^\+?[0-9]/.test(first.core)) return undefined;
+  const groups: string[] = [];
+  let used = 0;
+  let reading: Reading | undefined;
+  while (used < MAX_CHUNKS) {
+    const chunk = chunks[at + used];
+    if (chunk === undefined || !/^\+?[0-9][0-9().-]{0,18}$/.test(chunk.core)) break;
+    groups.push(...(chunk.core.match(/[0-9]+/g) ?? []));
+    used++;
+    if (isPhone(groups, first, used)) {
+      reading = {
+        spoken: dictated(groups, first.core),
+        used,
+        ...(first.after === ')' ? { before: '' } : {}),
+      };
+    }
+    if (chunk.after !== '' && !(chunk.after === ')' && chunk.before === '(')) break;
+  }
+  return reading;
+}
+
+function isPhone(groups: readonly string[], first: Chunk, used: number): boolean {
+  const digits = groups.reduce((sum, group) => sum + group.length, 0);
+  if (first.core.startsWith('+')) return digits >= 8 && digits <= 15 && groups.length > 1;
+  if (first.core.includes('.') && groups.length === 2) return false;
+  const shape = groups.map((group) => group.length).join('-');
+  if (shape === '3-4') return used === 1 && first.core[3] === '-';
+  return SHAPES.has(shape);
+}
+
+function dictated(groups: readonly string[], written: string): string {
+  const spoken = groups.map((group) => (group === '800' ? 'eight hundred' : digitByDigit(group)));
+  return `${written.startsWith('+') ? 'plus ' : ''}${spoken.join(', ')}`;
+}

@@ -1,0 +1,591 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Event, next } from '../../plugins/batch/runner/state-machine.ts';
+import type { CallJournal, CreditStore, JournalCall } from '../../src/contract/accounts/accounts-store.ts';
+import type { LineBill } from '../../src/contract/accounts/calls.ts';
+import type { UsageReader } from '../../src/contract/accounts/usage.ts';
+import { newId } from '../../src/contract/core/id.ts';
+import {
+  BATCH_ENDS,
+  type BatchRecord,
+  type BatchStatus,
+  type BatchStore,
+  type Checkpoint,
+  MOST_LINES_AHEAD,
+} from '../../src/contract/stores/batch-store.ts';
+import type { FileRecord, FileStore, IdempotencyKey } from '../../src/contract/stores/file-store.ts';
+import { journalCall, rowOf } from './accounts-store.cases.ts';
+import { fileRecord, ROOM } from './file-store.cases.ts';
+
+const NOW = 1_767_323_045;
+const DAY_S = 86_400;
+const MOST_OPEN = 100;
+
+/** Batches and what they touch, over the same database. */
+export interface BatchStores {
+  readonly batches: BatchStore;
+  readonly files: FileStore;
+  readonly calls: CallJournal;
+  readonly credits: CreditStore;
+  readonly usage: UsageReader;
+}
+
+export function batchRecord(overrides: Partial<BatchRecord> = {}): BatchRecord {
+  return {
+    id: newId('batch'),
+    organization: 'a',
+    keyId: 'key_1',
+    endpoint: '/v1/embeddings',
+    inputFile: newId('file'),
+    metadata: null,
+    outputExpiresAfterS: undefined,
+    status: 'validating',
+    times: { created: NOW, expires: NOW + DAY_S },
+    counts: { total: 0, completed: 0, failed: 0 },
+    tokens: { input: 0, output: 0 },
+    model: undefined,
+    faults: [],
+    outputFile: undefined,
+    errorFile: undefined,
+    ...overrides,
+  };
+}
+
+export function checkpointOf(overrides: Partial<Checkpoint> = {}): Checkpoint {
+  return {
+    progress: { offsetBytes: 0, line: 1, ahead: [] },
+    parts: [],
+    completed: 0,
+    failed: 0,
+    tokens: { input: 0, output: 0 },
+    bills: [],
+    ...overrides,
+  };
+}
+
+/** What every store of batches does. `open` gives an empty one. */
+export function batchStoreCases(open: () => Promise<BatchStores>): void {
+  async function stored({ batches, files }: BatchStores, overrides: Partial<BatchRecord> = {}) {
+    const file = fileRecord({ organization: overrides.organization ?? 'a' });
+    await files.put(file, ROOM);
+    return batches.create(batchRecord({ inputFile: file.id, ...overrides }), MOST_OPEN);
+  }
+
+  /** A batch in the hands of runner `r1` whose lines run. */
+  async function begun(stores: BatchStores, total = 3, overrides: Partial<BatchRecord> = {}) {
+    const { id } = await stored(stores, overrides);
+    await stores.batches.claim(id, 'r1');
+    await stores.batches.begin(id, 'r1', { total, model: 'm', at: NOW + 1 });
+    return id;
+  }
+
+  const output = (overrides: Partial<FileRecord> = {}) =>
+    fileRecord({ purpose: 'batch_output', ...overrides });
+
+  describe('a new batch', () => {
+    test('comes back with all its fields', async () => {
+      const stores = await open();
+      const metadata = { topic: 'Grüße, 你好 👋 \0 "\\"', '': '' };
+      for (const overrides of [{}, { metadata, outputExpiresAfterS: 3600 }, { metadata: {} }]) {
+        const batch = await stored(stores, overrides);
+        expect(await stores.batches.get('a', batch.id)).toEqual(batch);
+        expect(batch).toEqual(batchRecord({ ...overrides, id: batch.id, inputFile: batch.inputFile }));
+      }
+    });
+
+    test.each([
+      ['that is not there', undefined],
+      ['of another organization', fileRecord({ organization: 'b' })],
+      ['of results', output()],
+      ['that has expired', fileRecord({ expiresAt: NOW })],
+    ])('is refused over a file %s', async (_, file) => {
+      const { batches, files } = await open();
+      if (file !== undefined) await files.put(file, ROOM);
+      const batch = batchRecord({ inputFile: file?.id ?? newId('file') });
+      await expect(batches.create(batch, MOST_OPEN)).rejects.toMatchObject({
+        kind: 'invalid_request',
+        param: 'input_file_id',
+      });
+      expect(await batches.get('a', batch.id)).toBeUndefined();
+    });
+
+    test('is refused beside so many of the organization that are open', async () => {
+      const stores = await open();
+      const { batches } = stores;
+      const [first] = [await begun(stores), await stored(stores)];
+      await stored(stores, { organization: 'b' });
+      const { inputFile } = await stored(stores);
+      const another = () => batches.create(batchRecord({ inputFile }), 3);
+      await expect(another()).rejects.toMatchObject({
+        kind: 'rate_limited',
+        code: 'rate_limit_exceeded',
+        retryAfterS: expect.any(Number),
+      });
+      await batches.end(first, 'r1', { status: 'expired', files: {}, at: NOW });
+      await another();
+      await expect(another()).rejects.toMatchObject({ kind: 'rate_limited' });
+    });
+
+    test('200 at once: as many as may be open', async () => {
+      const stores = await open();
+      const { inputFile } = await stored(stores);
+      const made = await Promise.allSettled(
+        Array.from({ length: 200 }, () => stores.batches.create(batchRecord({ inputFile }), 40)),
+      );
+      expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(39);
+      for (const each of made) {
+        if (each.status === 'rejected') expect(each.reason).toMatchObject({ kind: 'rate_limited' });
+      }
+      expect(await stores.batches.open(500)).toHaveLength(40);
+    });
+
+    test('keeps its input from being deleted until it has ended, also one that is made at that moment', async () => {
+      const stores = await open();
+      const { batches, files } = stores;
+      const id = await begun(stores);
+      const { inputFile } = (await batches.get('a', id)) ?? {};
+      await expect(files.delete('a', inputFile ?? '', NOW)).rejects.toMatchObject({ code: 'file_in_use' });
+      await batches.end(id, 'r1', { status: 'expired', files: {}, at: NOW });
+      expect(await files.delete('a', inputFile ?? '', NOW)).toBe(true);
+
+      for (let round = 0; round < 20; round += 1) {
+        const file = fileRecord();
+        await files.put(file, ROOM);
+        const [made, deleted] = await Promise.allSettled([
+          batches.create(batchRecord({ inputFile: file.id }), MOST_OPEN),
+          files.delete('a', file.id, NOW),
+        ]);
+        expect([made.status, deleted.status].sort()).toEqual(['fulfilled', 'rejected']);
+      }
+    });
+  });
+
+  describe('a key', () => {
+    const key = (overrides: Partial<IdempotencyKey> = {}) => ({ key: 'k', fingerprint: 'f', ...overrides });
+
+    test('makes one batch, which those that come later get as it is then', async () => {
+      const stores = await open();
+      const { inputFile } = await stored(stores);
+      const make = (at = NOW, idempotency = key()) =>
+        stores.batches.create(
+          batchRecord({ inputFile, times: { created: at, expires: at + DAY_S } }),
+          3,
+          idempotency,
+        );
+      const all = await Promise.all([make(), make(), make(), make()]);
+      const [first] = all;
+      expect(new Set(all.map(({ id }) => id)).size).toBe(1);
+      await stores.batches.cancel('a', first.id, NOW);
+      expect(await make(NOW + 5)).toMatchObject({ id: first.id, status: 'cancelling' });
+      await expect(make(NOW, key({ fingerprint: 'g' }))).rejects.toMatchObject({
+        kind: 'conflict',
+        code: 'idempotency_conflict',
+      });
+      expect((await make(NOW, key({ key: 'other' }))).id).not.toBe(first.id);
+      // All places are taken, and yet what was made is told.
+      await expect(make(NOW, key({ key: 'third' }))).rejects.toMatchObject({ kind: 'rate_limited' });
+      expect((await make()).id).toBe(first.id);
+    });
+
+    test('belongs to an organization and to batches, and is free again after a refusal', async () => {
+      const stores = await open();
+      const { batches, files } = stores;
+      const [mine, theirs] = [fileRecord(), fileRecord({ organization: 'b' })];
+      const refused = batches.create(batchRecord({ inputFile: mine.id }), MOST_OPEN, key());
+      await expect(refused).rejects.toMatchObject({ param: 'input_file_id' });
+      await files.put(mine, ROOM, key());
+      await files.put(theirs, ROOM);
+      const batch = await batches.create(batchRecord({ inputFile: mine.id }), MOST_OPEN, key());
+      const other = batchRecord({ organization: 'b', inputFile: theirs.id });
+      expect((await batches.create(other, MOST_OPEN, key({ fingerprint: 'g' }))).id).toBe(other.id);
+      expect((await batches.create(batchRecord(), MOST_OPEN, key())).id).toBe(batch.id);
+    });
+  });
+
+  describe('the list', () => {
+    test('is of one organization, newest first, page by page', async () => {
+      const stores = await open();
+      const ids: string[] = [];
+      for (let count = 0; count < 5; count += 1) {
+        ids.unshift((await stored(stores)).id);
+        await stored(stores, { organization: 'b' });
+      }
+      const page = async (after?: string) => {
+        const found = await stores.batches.list({ organization: 'a', limit: 2, after });
+        return [found.batches.map(({ id }) => id), found.hasMore];
+      };
+      expect(await page()).toEqual([ids.slice(0, 2), true]);
+      expect(await page(ids[1])).toEqual([ids.slice(2, 4), true]);
+      expect(await page(ids[3])).toEqual([ids.slice(4), false]);
+      expect(await page(ids[4])).toEqual([[], false]);
+    });
+
+    test('has no batch of another organization as its cursor', async () => {
+      const stores = await open();
+      const { id } = await stored(stores, { organization: 'b' });
+      for (const after of [id, 'batch_unknown', '', "' OR 1=1 --", '\0']) {
+        await expect(stores.batches.list({ organization: 'a', limit: 2, after })).rejects.toMatchObject({
+          kind: 'invalid_request',
+          param: 'after',
+        });
+      }
+    });
+  });
+
+  test('organizations do not see each other', async () => {
+    const stores = await open();
+    const { batches } = stores;
+    const id = await begun(stores, 3, { organization: 'b' });
+    expect(await batches.get('a', id)).toBeUndefined();
+    expect(await batches.cancel('a', id, NOW)).toBeUndefined();
+    expect((await batches.list({ organization: 'a', limit: 5 })).batches).toEqual([]);
+    expect(await batches.get('b', id)).toMatchObject({ status: 'in_progress' });
+  });
+
+  describe('runners', () => {
+    test('take over from each other; the one before can write nothing any more', async () => {
+      const stores = await open();
+      const { batches } = stores;
+      const id = await begun(stores);
+      const progress = { offsetBytes: 70, line: 3, ahead: [5, 9] };
+      await batches.checkpoint(id, 'r1', checkpointOf({ progress, completed: 2 }));
+      const claimed = await batches.claim(id, 'r2');
+      expect(claimed).toEqual({ batch: await batches.get('a', id), isFirst: false, progress });
+
+      const before = await batches.get('a', id);
+      const late = checkpointOf({ completed: 1, parts: [{ kind: 'output', blob: 'late', lengthBytes: 1 }] });
+      expect(await batches.look(id, 'r1')).toBeUndefined();
+      expect(await batches.checkpoint(id, 'r1', late)).toBeUndefined();
+      expect(await batches.begin(id, 'r1', { total: 9, model: undefined, at: NOW })).toBe(false);
+      expect(await batches.fail(id, 'r1', [], NOW)).toBe(false);
+      expect(await batches.finalize(id, 'r1', NOW)).toBe(false);
+      const end = { status: 'expired', files: { output: output() }, at: NOW } as const;
+      expect(await batches.end(id, 'r1', end)).toBe(false);
+      expect(await batches.get('a', id)).toEqual(before);
+      expect(await batches.parts(id)).toEqual([]);
+      expect(await stores.files.known([end.files.output.id])).toEqual(new Set());
+      expect(await batches.look(id, 'r2')).toEqual(before);
+    });
+
+    test('learn whether they are the first, however many claim at once', async () => {
+      const stores = await open();
+      const { id } = await stored(stores);
+      const claims = await Promise.all(
+        Array.from({ length: 10 }, (_, at) => stores.batches.claim(id, `r${at}`)),
+      );
+      expect(claims.filter((claimed) => claimed?.isFirst)).toHaveLength(1);
+      expect(await stores.batches.claim(id, 'later')).toMatchObject({ isFirst: false });
+    });
+
+    test('get no batch that has ended, and none that is not there', async () => {
+      const stores = await open();
+      const id = await begun(stores);
+      await stores.batches.end(id, 'r1', { status: 'expired', files: {}, at: NOW });
+      expect(await stores.batches.claim(id, 'r2')).toBeUndefined();
+      expect(await stores.batches.claim(newId('batch'), 'r2')).toBeUndefined();
+      expect(await stores.batches.look(id, 'r1')).toMatchObject({ status: 'expired' });
+    });
+
+    test('that claim at once: the last of them has it', async () => {
+      const stores = await open();
+      const { id } = await stored(stores);
+      const runners = Array.from({ length: 20 }, (_, at) => `r${at}`);
+      await Promise.all(runners.map((runner) => stores.batches.claim(id, runner)));
+      const has = await Promise.all(runners.map((runner) => stores.batches.look(id, runner)));
+      expect(has.filter((batch) => batch !== undefined)).toHaveLength(1);
+    });
+  });
+
+  describe('a checkpoint', () => {
+    const call = (overrides: Partial<JournalCall> = {}) =>
+      journalCall({ repeated: true, endpoint: 'POST /v1/embeddings', ...overrides });
+    const bill = (of: JournalCall, cost: number): LineBill => ({
+      ...{ record: rowOf(of), cost, held: of.reserved > 0 },
+    });
+
+    test('adds to what was saved before', async () => {
+      const stores = await open();
+      const { batches } = stores;
+      const id = await begun(stores, 10);
+      const part = (blob: string, kind: 'output' | 'error' = 'output') => ({ kind, blob, lengthBytes: 7 });
+      const first = await batches.checkpoint(
+        id,
+        'r1',
+        checkpointOf({
+          progress: { offsetBytes: 50, line: 2, ahead: [4] },
+          parts: [part('1'), part('2', 'error')],
+          completed: 1,
+          failed: 1,
+          tokens: { input: 5, output: 6 },
+        }),
+      );
+      expect(first).toEqual({ batch: await batches.get('a', id), uncovered: 0 });
+      const progress = { offsetBytes: 3_000_000_000, line: 6, ahead: [] };
+      await batches.checkpoint(
+        id,
+        'r1',
+        checkpointOf({ progress, parts: [part('3')], completed: 3, tokens: { input: 1, output: 3e9 } }),
+      );
+      expect(await batches.get('a', id)).toMatchObject({
+        status: 'in_progress',
+        counts: { total: 10, completed: 4, failed: 1 },
+        tokens: { input: 6, output: 3_000_000_006 },
+      });
+      expect(await batches.parts(id)).toEqual([part('1'), part('2', 'error'), part('3')]);
+      expect((await batches.claim(id, 'r2'))?.progress).toEqual(progress);
+    });
+
+    test('of 1,200 lines has its rows and charges', async () => {
+      const stores = await open();
+      const id = await begun(stores, 1200);
+      await stores.credits.grant('a', 10_000, NOW);
+      const calls = Array.from({ length: 1200 }, (_, line) => call({ reserved: (line % 2) * 3 }));
+      for (const each of calls) if (each.reserved > 0) await stores.calls.begin(each);
+      const bills = calls.map((each) => bill(each, 2));
+      const parts = bills.map((_, at) => ({ kind: 'output' as const, blob: `${at}`, lengthBytes: 1 }));
+      await stores.batches.checkpoint(id, 'r1', checkpointOf({ completed: 1200, parts, bills }));
+      expect(await stores.credits.balance('a')).toMatchObject({
+        available: 7600,
+        reserved: 0,
+        revenue: 2400,
+      });
+      expect((await stores.usage.list({ organization: 'a', limit: 2000 })).records).toHaveLength(1200);
+      expect(await stores.batches.parts(id)).toEqual(parts);
+    });
+
+    test('tells what credits did not cover', async () => {
+      const stores = await open();
+      const id = await begun(stores, 10);
+      await stores.credits.grant('a', 12, NOW);
+      const held = call({ reserved: 4 });
+      await stores.calls.begin(held);
+      const bills = [bill(held, 7), bill(call(), 6)];
+      const saved = await stores.batches.checkpoint(id, 'r1', checkpointOf({ completed: 2, bills }));
+      expect(saved?.uncovered).toBe(1);
+      expect(await stores.credits.balance('a')).toMatchObject({ available: 0, reserved: 0, revenue: 12 });
+    });
+
+    test('that fails half-way saves nothing', async () => {
+      const stores = await open();
+      const { batches } = stores;
+      const id = await begun(stores);
+      await stores.credits.grant('a', 100, NOW);
+      const held = call({ reserved: 30 });
+      await stores.calls.begin(held);
+      const before = [await batches.get('a', id), await stores.credits.balance('a')];
+      const done = checkpointOf({
+        progress: { offsetBytes: 9, line: 3, ahead: [] },
+        parts: [{ kind: 'output', blob: 'x', lengthBytes: 1 }],
+        completed: 2,
+        // The second row of one call cannot be.
+        bills: [bill(held, 5), bill(held, 5)],
+      });
+      await expect(batches.checkpoint(id, 'r1', done)).rejects.toThrow();
+      expect([await batches.get('a', id), await stores.credits.balance('a')]).toEqual(before);
+      expect(await batches.parts(id)).toEqual([]);
+      expect(await stores.calls.openCalls(held.instance, 5)).toEqual([held]);
+      expect((await stores.usage.list({ organization: 'a', limit: 5 })).records).toEqual([]);
+      expect((await batches.claim(id, 'r2'))?.progress).toEqual({ offsetBytes: 0, line: 1, ahead: [] });
+    });
+
+    test('of one who has lost the batch bills nothing', async () => {
+      const stores = await open();
+      const id = await begun(stores);
+      await stores.credits.grant('a', 100, NOW);
+      await stores.batches.claim(id, 'r2');
+      const late = checkpointOf({ completed: 1, bills: [bill(call(), 5)] });
+      expect(await stores.batches.checkpoint(id, 'r1', late)).toBeUndefined();
+      expect(await stores.credits.balance('a')).toMatchObject({ available: 100 });
+      expect((await stores.usage.list({ organization: 'a', limit: 5 })).records).toEqual([]);
+    });
+
+    test('keeps so many lines ahead and no more', async () => {
+      const stores = await open();
+      const id = await begun(stores, 5000);
+      const ahead = Array.from({ length: MOST_LINES_AHEAD }, (_, at) => at + 2);
+      const progress = { offsetBytes: 0, line: 1, ahead };
+      await stores.batches.checkpoint(id, 'r1', checkpointOf({ progress }));
+      expect((await stores.batches.claim(id, 'r2'))?.progress).toEqual(progress);
+      const more = checkpointOf({ progress: { ...progress, ahead: [...ahead, 3000] } });
+      await expect(async () => stores.batches.checkpoint(id, 'r2', more)).rejects.toThrow();
+    });
+  });
+
+  describe('an end', () => {
+    test('has its result files, which are there in the same moment, and no parts', async () => {
+      const stores = await open();
+      const { batches, files } = stores;
+      const id = await begun(stores, 2);
+      const parts = [{ kind: 'output', blob: 'x', lengthBytes: 1 }] as const;
+      await batches.checkpoint(id, 'r1', checkpointOf({ completed: 1, failed: 1, parts }));
+      expect(await batches.finalize(id, 'r1', NOW + 2)).toBe(true);
+      const made = {
+        output: output({ filename: 'o' }),
+        error: output({ filename: 'e', expiresAt: NOW + 9 }),
+      };
+      expect(await batches.end(id, 'r1', { status: 'completed', files: made, at: NOW + 3 })).toBe(true);
+      expect(await batches.get('a', id)).toMatchObject({
+        status: 'completed',
+        times: { created: NOW, inProgress: NOW + 1, finalizing: NOW + 2, completed: NOW + 3 },
+        outputFile: made.output.id,
+        errorFile: made.error.id,
+        model: 'm',
+      });
+      expect(await files.get('a', made.output.id, NOW)).toEqual(made.output);
+      expect(await files.get('a', made.error.id, NOW)).toEqual(made.error);
+      expect(await batches.parts(id)).toEqual([]);
+      // Again, as by one that did not hear the answer.
+      expect(await batches.end(id, 'r1', { status: 'completed', files: made, at: NOW + 4 })).toBe(false);
+    });
+
+    test('may have no files', async () => {
+      const stores = await open();
+      const id = await begun(stores, 0);
+      await stores.batches.cancel('a', id, NOW + 2);
+      expect(await stores.batches.end(id, 'r1', { status: 'cancelled', files: {}, at: NOW + 3 })).toBe(true);
+      expect(await stores.batches.get('a', id)).toMatchObject({
+        status: 'cancelled',
+        times: { cancelling: NOW + 2, cancelled: NOW + 3 },
+        outputFile: undefined,
+        errorFile: undefined,
+      });
+    });
+
+    test('tells what was lost', async () => {
+      const stores = await open();
+      const id = await begun(stores, 2);
+      const faults = [{ code: 'input_file_lost', message: 'Gone.', param: null, line: null }];
+      const end = { status: 'expired', files: {}, faults, at: NOW + 2 } as const;
+      expect(await stores.batches.end(id, 'r1', end)).toBe(true);
+      expect(await stores.batches.get('a', id)).toMatchObject({ status: 'expired', faults });
+    });
+
+    test('comes when every line has a result, not before', async () => {
+      const stores = await open();
+      const id = await begun(stores, 3);
+      await stores.batches.checkpoint(id, 'r1', checkpointOf({ completed: 1, failed: 1 }));
+      expect(await stores.batches.finalize(id, 'r1', NOW)).toBe(false);
+      await stores.batches.checkpoint(id, 'r1', checkpointOf({ completed: 1 }));
+      expect(await stores.batches.finalize(id, 'r1', NOW)).toBe(true);
+    });
+
+    test('by a refused input tells its faults', async () => {
+      const stores = await open();
+      const { id } = await stored(stores);
+      await stores.batches.claim(id, 'r1');
+      const faults = [
+        { code: 'invalid_json_line', message: 'Line 3 is no JSON object: \0 👋.', param: null, line: 3 },
+        { code: 'empty_file', message: 'The file has no line.', param: 'x', line: null },
+      ];
+      expect(await stores.batches.fail(id, 'r1', faults, NOW + 1)).toBe(true);
+      expect(await stores.batches.get('a', id)).toMatchObject({
+        status: 'failed',
+        times: { failed: NOW + 1 },
+        counts: { total: 0 },
+        faults,
+      });
+    });
+  });
+
+  test('a cancel and a runner at once: one of them is first, and the other learns it', async () => {
+    const stores = await open();
+    const { batches } = stores;
+    for (let round = 0; round < 30; round += 1) {
+      const total = round % 2;
+      const { id } = await stored(stores, { organization: `o${round}` });
+      await batches.claim(id, 'r1');
+      const begins = () => batches.begin(id, 'r1', { total: 0, model: undefined, at: NOW });
+      if (total === 1) await begins();
+      const [moved, cancelled] = await Promise.all([
+        total === 1 ? batches.finalize(id, 'r1', NOW) : begins(),
+        batches.cancel(`o${round}`, id, NOW),
+      ]);
+      const { status } = (await batches.get(`o${round}`, id)) ?? {};
+      if (total === 1) expect([moved, cancelled?.accepted]).toEqual([!cancelled?.accepted, !moved]);
+      else expect(cancelled?.accepted).toBe(true);
+      expect(status).toBe(cancelled?.accepted ? 'cancelling' : 'finalizing');
+    }
+  });
+
+  test('open batches are told oldest first, page by page', async () => {
+    const stores = await open();
+    const ids = [await begun(stores), await begun(stores), (await stored(stores)).id];
+    const other = (await stored(stores, { organization: 'b' })).id;
+    await stores.batches.end(ids[1] ?? newId('batch'), 'r1', { status: 'expired', files: {}, at: NOW });
+    expect(await stores.batches.open(5)).toEqual([ids[0], ids[2], other]);
+    expect(await stores.batches.open(1)).toEqual([ids[0]]);
+    expect(await stores.batches.open(1, ids[0])).toEqual([ids[2]]);
+    // The last of a page may have ended before the next is asked for.
+    expect(await stores.batches.open(5, ids[1])).toEqual([ids[2], other]);
+    expect(await stores.batches.open(5, other)).toEqual([]);
+  });
+
+  /** What a store hears of: that an input is lost shows in what a runner does then. */
+  type StoreEvent = Exclude<Event, { kind: 'input_lost' }>;
+
+  /** What the store did, as the machine says it. */
+  async function moved({ batches }: BatchStores, id: BatchRecord['id'], event: StoreEvent): Promise<boolean> {
+    switch (event.kind) {
+      case 'taken':
+        return (await batches.claim(id, 'r1')) !== undefined;
+      case 'input_accepted':
+        return batches.begin(id, 'r1', { total: 0, model: undefined, at: NOW });
+      case 'input_refused':
+        return batches.fail(id, 'r1', [], NOW);
+      case 'lines_ended':
+        return (await batches.checkpoint(id, 'r1', checkpointOf())) !== undefined;
+      case 'last_line_ended':
+        return batches.finalize(id, 'r1', NOW);
+      case 'files_stored':
+        return batches.end(id, 'r1', { status: event.as, files: {}, at: NOW });
+      case 'cancel_asked':
+        return (await batches.cancel('a', id, NOW))?.accepted ?? false;
+    }
+  }
+
+  const event: fc.Arbitrary<StoreEvent> = fc.oneof(
+    fc.record({ kind: fc.constant('taken' as const), late: fc.boolean() }),
+    fc.constantFrom<StoreEvent>(
+      { kind: 'input_accepted' },
+      { kind: 'input_refused' },
+      { kind: 'lines_ended' },
+      { kind: 'last_line_ended' },
+      { kind: 'cancel_asked' },
+      ...(['completed', 'cancelled', 'expired'] as const).map(
+        (as) => ({ kind: 'files_stored', as }) as const,
+      ),
+    ),
+  );
+
+  test('moves as the machine does, whatever happens in which order', async () => {
+    const stores = await open();
+    const seen = new Set<BatchStatus>();
+    await fc.assert(
+      fc.asyncProperty(fc.array(event, { minLength: 15, maxLength: 30 }), async (events) => {
+        const { id } = await stored(stores);
+        await stores.batches.claim(id, 'r1');
+        let status: BatchStatus = 'validating';
+        for (const each of events) {
+          const step = next(status, each);
+          const refuses = step.effects.some((effect) => effect.kind === 'answer' && effect.status === 409);
+          const changes = step.status !== status || (step.effects.length > 0 && !refuses);
+          expect(await moved(stores, id, each), `${each.kind} of ${status}`).toBe(changes);
+          status = step.status;
+          expect((await stores.batches.get('a', id))?.status).toBe(status);
+          seen.add(status);
+        }
+        if (!BATCH_ENDS.has(status)) await endOf(stores, id);
+      }),
+      { seed: 11, numRuns: 100 },
+    );
+    for (const status of ['completed', 'cancelled', 'expired'] as const) expect(seen).toContain(status);
+  });
+
+  /** Frees the place of a batch, wherever it stands. */
+  async function endOf({ batches }: BatchStores, id: BatchRecord['id']): Promise<void> {
+    await batches.begin(id, 'r1', { total: 0, model: undefined, at: NOW });
+    for (const status of ['expired', 'cancelled', 'completed'] as const) {
+      await batches.end(id, 'r1', { status, files: {}, at: NOW });
+    }
+  }
+}

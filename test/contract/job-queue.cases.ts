@@ -1,0 +1,359 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import type { JobHandler, JobOutcome, JobQueue } from '../../src/contract/core/jobs.ts';
+import type { Tracer } from '../../src/contract/core/tracer.ts';
+import { RecordingTracer } from '../doubles/recording-tracer.ts';
+
+/** One of several processes over the same jobs. */
+export interface JobMachine {
+  readonly queue: JobQueue;
+  /** Takes the jobs away from it, as a broken network would, until {@link mend}. */
+  cut(): void;
+  mend(): void;
+}
+
+/** Fresh jobs and the machines that share them; what they open is closed after each test. */
+export type OpenJobs = () => Promise<{
+  machine(tracer?: Tracer): Promise<JobMachine>;
+  close(): Promise<void>;
+}>;
+
+const DONE: JobOutcome = { kind: 'done' };
+const again = (delayMs: number): JobOutcome => ({ kind: 'again', delayMs });
+
+/** Runs of jobs that a test decides about. */
+function recorded(
+  answer: (id: string, run: number, signal: AbortSignal) => JobOutcome | Promise<JobOutcome>,
+) {
+  const runs: string[] = [];
+  const times: number[] = [];
+  const handler = (concurrency: number): JobHandler => ({
+    kind: 'batch',
+    concurrency,
+    async run(id, signal) {
+      runs.push(id);
+      times.push(performance.now());
+      return answer(id, runs.length, signal);
+    },
+  });
+  return { runs, times, handler };
+}
+
+const fired = (signal: AbortSignal) =>
+  new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+
+/**
+ * What every queue does. Its timing is short: leases of less than a second, a first retry after 50 ms.
+ */
+export function jobQueueCases(openJobs: OpenJobs): void {
+  const closing: { close(): Promise<void> }[] = [];
+  const open = async () => {
+    const jobs = await openJobs();
+    closing.push(jobs);
+    return jobs;
+  };
+  afterEach(async () => {
+    for (const jobs of closing.splice(0)) await jobs.close();
+  });
+  const seen = (runs: readonly string[], count: number) =>
+    vi.waitFor(() => expect(runs.length).toBeGreaterThanOrEqual(count), { timeout: 10_000, interval: 5 });
+
+  test('a job that is added is run, and known no more when it is done', async () => {
+    const { queue } = await (await open()).machine();
+    const { runs, handler } = recorded(() => DONE);
+    queue.work(handler(2));
+    await queue.add('batch', 'a');
+    await seen(runs, 1);
+    // Added until it is run once more: only a job that is forgotten is.
+    await vi.waitFor(
+      async () => {
+        await queue.add('batch', 'a');
+        expect(runs).toEqual(['a', 'a']);
+      },
+      { timeout: 10_000 },
+    );
+  });
+
+  test('each run is a trace of its own, linked to what asked for the job, on another machine too', async () => {
+    const jobs = await open();
+    const [asks, works] = [new RecordingTracer(), new RecordingTracer()];
+    const [asking, working] = [await jobs.machine(asks), await jobs.machine(works)];
+    const request = asks.begin('request');
+    await request.inside(() => asking.queue.add('batch', 'a'));
+    const { runs, handler } = recorded((_, run) => (run === 1 ? again(0) : DONE));
+    working.queue.work(handler(1));
+    await seen(runs, 2);
+    await working.queue.add('batch', 'b');
+    await seen(runs, 3);
+    const span = { name: 'job', parent: undefined };
+    const attributes = { kind: 'batch', job: 'a' };
+    await vi.waitFor(() =>
+      expect(works.spans).toMatchObject([
+        { ...span, cause: request.place, attributes: { ...attributes, outcome: 'again' } },
+        { ...span, cause: request.place, attributes: { ...attributes, outcome: 'done' } },
+        { ...span, cause: undefined, attributes: { job: 'b', outcome: 'done' } },
+      ]),
+    );
+  });
+
+  test('added twice it is run once', async () => {
+    const jobs = await open();
+    const [{ queue }, other] = [await jobs.machine(), await jobs.machine()];
+    await Promise.all([queue.add('batch', 'a'), other.queue.add('batch', 'a'), queue.add('batch', 'a')]);
+    await queue.add('batch', 'b');
+    const { runs, handler } = recorded(() => DONE);
+    queue.work(handler(1));
+    await seen(runs, 2);
+    await queue.add('batch', 'c');
+    await seen(runs, 3);
+    expect(runs).toEqual(['a', 'b', 'c']);
+  });
+
+  test('added while it runs it is left as it is', async () => {
+    const { queue } = await (await open()).machine();
+    const gate = Promise.withResolvers<void>();
+    const { runs, handler } = recorded(async (id) => {
+      if (id === 'a') await gate.promise;
+      return DONE;
+    });
+    queue.work(handler(1));
+    await queue.add('batch', 'a');
+    await seen(runs, 1);
+    await queue.add('batch', 'a');
+    gate.resolve();
+    // Later ones come after it, if it were there.
+    await vi.waitFor(async () => {
+      await queue.add('batch', 'b');
+      expect(runs).toContain('b');
+    });
+    expect(runs.filter((id) => id === 'a')).toEqual(['a']);
+  });
+
+  test('jobs of processes that ended are run by the next', async () => {
+    const jobs = await open();
+    const before = await jobs.machine();
+    await before.queue.add('batch', 'a');
+    await before.queue.close();
+    const { runs, handler } = recorded(() => DONE);
+    (await jobs.machine()).queue.work(handler(1));
+    await seen(runs, 1);
+    expect(runs).toEqual(['a']);
+  });
+
+  test('a thousand jobs on three machines are each run once, and no more at a time than a machine may', async () => {
+    const jobs = await open();
+    const machines = [await jobs.machine(), await jobs.machine(), await jobs.machine()];
+    const ids = Array.from({ length: 1000 }, (_, at) => `job-${at}`);
+    const all: string[] = [];
+    let most = 0;
+    for (const { queue } of machines) {
+      let open = 0;
+      const { handler } = recorded(async (id) => {
+        open += 1;
+        most = Math.max(most, open);
+        all.push(id);
+        await Bun.sleep(1);
+        open -= 1;
+        return DONE;
+      });
+      queue.work(handler(8));
+    }
+    for (let at = 0; at < ids.length; at += 50) {
+      await Promise.all(ids.slice(at, at + 50).map((id) => machines[at % 3]?.queue.add('batch', id)));
+    }
+    await seen(all, ids.length);
+    expect(all.toSorted()).toEqual(ids.toSorted());
+    expect(most).toBeGreaterThan(1);
+    expect(most).toBeLessThanOrEqual(8);
+  });
+
+  test('a run that fails is tried again, each time later, while others are run', async () => {
+    const { queue } = await (await open()).machine();
+    const { runs, times, handler } = recorded((id, run) => {
+      if (id === 'bad' && runs.filter((other) => other === 'bad').length < 4) throw new Error(`run ${run}`);
+      return DONE;
+    });
+    queue.work(handler(1));
+    await queue.add('batch', 'bad');
+    await queue.add('batch', 'good');
+    await seen(runs, 5);
+    expect(runs).toEqual(['bad', 'good', 'bad', 'bad', 'bad']);
+    const [first, second, third, fourth] = times.filter((_, at) => runs[at] === 'bad');
+    const gaps = [(second ?? 0) - (first ?? 0), (third ?? 0) - (second ?? 0), (fourth ?? 0) - (third ?? 0)];
+    for (const [at, least] of [49, 99, 199].entries()) expect(gaps[at]).toBeGreaterThanOrEqual(least);
+  });
+
+  test('failures are forgotten by a run that does not fail', async () => {
+    const { queue } = await (await open()).machine();
+    const { runs, times, handler } = recorded((_, run) => {
+      if (run === 4) return again(0);
+      if (run === 6) return DONE;
+      throw new Error('not yet');
+    });
+    queue.work(handler(1));
+    await queue.add('batch', 'a');
+    await seen(runs, 6);
+    // The fourth failure in all is the first in a row: 400 ms would follow the three before it.
+    expect((times[5] ?? 0) - (times[4] ?? 0)).toBeLessThan(390);
+  });
+
+  test('one that gives way comes after those that wait', async () => {
+    const { queue } = await (await open()).machine();
+    for (const id of ['a', 'b', 'c']) await queue.add('batch', id);
+    const { runs, handler } = recorded(async (_, run) => {
+      // Queues order by milliseconds.
+      await Bun.sleep(5);
+      return run === 1 ? again(0) : DONE;
+    });
+    queue.work(handler(1));
+    await seen(runs, 4);
+    expect(runs).toEqual(['a', 'b', 'c', 'a']);
+  });
+
+  test('one that wants to wait does', async () => {
+    const { queue } = await (await open()).machine();
+    const { runs, times, handler } = recorded((_, run) => (run === 1 ? again(300) : DONE));
+    queue.work(handler(1));
+    await queue.add('batch', 'a');
+    await seen(runs, 2);
+    expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(299);
+  });
+
+  test('a run that takes longer than a lease keeps its job', async () => {
+    const jobs = await open();
+    const [one, other] = [await jobs.machine(), await jobs.machine()];
+    const { runs, handler } = recorded(async (_, __, signal) => {
+      await Promise.race([Bun.sleep(2500), fired(signal)]);
+      expect(signal.aborted).toBe(false);
+      return DONE;
+    });
+    one.queue.work(handler(1));
+    other.queue.work(handler(1));
+    await one.queue.add('batch', 'a');
+    await seen(runs, 1);
+    await Bun.sleep(2600);
+    expect(runs).toEqual(['a']);
+  });
+
+  test('a runner that stops fires signals and waits; another one goes on', async () => {
+    const jobs = await open();
+    const [one, other] = [await jobs.machine(), await jobs.machine()];
+    const saved: string[] = [];
+    const first = recorded(async (id, _, signal) => {
+      await fired(signal);
+      await Bun.sleep(20);
+      saved.push(id);
+      return again(0);
+    });
+    const runner = one.queue.work(first.handler(2));
+    await one.queue.add('batch', 'a');
+    await one.queue.add('batch', 'b');
+    await seen(first.runs, 2);
+    await Promise.all([runner.stop(), runner.stop()]);
+    expect(saved.toSorted()).toEqual(['a', 'b']);
+    const second = recorded(() => DONE);
+    other.queue.work(second.handler(1));
+    await seen(second.runs, 2);
+    expect(second.runs.toSorted()).toEqual(['a', 'b']);
+    await one.queue.add('batch', 'c');
+    await seen(second.runs, 3);
+    expect(first.runs).toHaveLength(2);
+  });
+
+  test('the job of a machine that is lost is given to another, and the first is told', async () => {
+    const jobs = await open();
+    const [lost, other] = [await jobs.machine(), await jobs.machine()];
+    const end = Promise.withResolvers<void>();
+    let told = false;
+    const first = recorded(async (_, __, signal) => {
+      await fired(signal);
+      told = true;
+      await end.promise;
+      return DONE;
+    });
+    lost.queue.work(first.handler(1));
+    await lost.queue.add('batch', 'a');
+    await seen(first.runs, 1);
+    lost.cut();
+    const gate = Promise.withResolvers<void>();
+    const second = recorded(async () => {
+      await gate.promise;
+      return DONE;
+    });
+    other.queue.work(second.handler(1));
+    await seen(second.runs, 1);
+    await vi.waitFor(() => expect(told).toBe(true), { timeout: 5000 });
+    // What the first says now is no longer asked for: the job stays with the second.
+    lost.mend();
+    end.resolve();
+    await vi.waitFor(() => lost.queue.add('batch', 'a'), { timeout: 10_000 });
+    await other.queue.add('batch', 'b');
+    await seen(first.runs, 2);
+    expect([first.runs, second.runs]).toEqual([['a', 'b'], ['a']]);
+    gate.resolve();
+  });
+
+  test('a machine that is cut off says so soon, and its runner goes on when it is not', async () => {
+    const machine = await (await open()).machine();
+    const { runs, handler } = recorded(() => DONE);
+    machine.queue.work(handler(1));
+    await machine.queue.add('batch', 'a');
+    await seen(runs, 1);
+    machine.cut();
+    const asked = performance.now();
+    await expect(machine.queue.add('batch', 'b')).rejects.toMatchObject({
+      kind: 'overloaded',
+      code: 'server_overloaded',
+      retryAfterS: expect.any(Number),
+    });
+    expect(performance.now() - asked).toBeLessThan(3000);
+    machine.mend();
+    await vi.waitFor(() => machine.queue.add('batch', 'b'), { timeout: 10_000 });
+    await seen(runs, 2);
+    expect(runs).toEqual(['a', 'b']);
+  });
+
+  test('a machine that is cut off can be closed', async () => {
+    const machine = await (await open()).machine();
+    const { runs, handler } = recorded(async (_, __, signal) => {
+      await fired(signal);
+      return again(0);
+    });
+    machine.queue.work(handler(1));
+    await machine.queue.add('batch', 'a');
+    await seen(runs, 1);
+    machine.cut();
+    const began = performance.now();
+    await machine.queue.close();
+    expect(performance.now() - began).toBeLessThan(5000);
+    machine.mend();
+  });
+
+  test('a kind has one runner in a process', async () => {
+    const { queue } = await (await open()).machine();
+    const { handler } = recorded(() => DONE);
+    queue.work(handler(1));
+    expect(() => queue.work(handler(1))).toThrow('have a runner already');
+  });
+
+  test('a kind whose runner was stopped gets another one, which does what was left', async () => {
+    const { queue } = await (await open()).machine();
+    const first = recorded(async (_, __, signal) => {
+      await fired(signal);
+      return again(0);
+    });
+    const runner = queue.work(first.handler(1));
+    await queue.add('batch', 'a');
+    await seen(first.runs, 1);
+    await runner.stop();
+    const second = recorded(() => DONE);
+    const next = queue.work(second.handler(1));
+    await seen(second.runs, 1);
+    // Stopped once more, the first leaves the second alone.
+    await runner.stop();
+    expect(() => queue.work(second.handler(1))).toThrow('have a runner already');
+    await next.stop();
+  });
+}

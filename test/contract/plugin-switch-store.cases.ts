@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import type { PluginSwitchStore } from '../../src/contract/stores/plugin-switch-store.ts';
+import type { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
+
+/** What every store of plugin switches does. `open` gives an empty one that reads the time from `clock`. */
+export function pluginSwitchStoreCases(open: () => Promise<PluginSwitchStore>, clock: ManualClock): void {
+  const now = () => Math.floor(clock.now() / 1000);
+
+  test('nothing is wished of a plugin that nobody ever switched', async () => {
+    expect(await (await open()).all()).toEqual(new Map());
+  });
+
+  test('the latest wish of each plugin counts, and its revision grows with every wish', async () => {
+    const store = await open();
+    const first = now();
+    await store.set('speech', false);
+    await store.set('video', false);
+    clock.advance(7000);
+    await store.set('speech', false);
+    await store.set('speech', true);
+    expect(await store.all()).toEqual(
+      new Map([
+        ['speech', { enabled: true, revision: 3, changedAt: first + 7 }],
+        ['video', { enabled: false, revision: 1, changedAt: first }],
+      ]),
+    );
+  });
+
+  test('wishes that come together are all counted', async () => {
+    const store = await open();
+    await Promise.all(Array.from({ length: 5 }, (_, at) => store.set('speech', at % 2 === 0)));
+    expect((await store.all()).get('speech')).toMatchObject({ revision: 5 });
+  });
+}

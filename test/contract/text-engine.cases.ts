@@ -1,0 +1,292 @@
+import { Ajv } from 'ajv';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type {
+  FunctionTool,
+  JsonSchema,
+  TextEngine,
+  TextEvent,
+  TextRequest,
+  UserPart,
+} from '../../src/contract/engines/text.ts';
+
+/** What every engine must do, whatever runs behind it. What the text says is of no interest here. */
+export interface TextEngineUnderTest {
+  /**
+   * Answers the same request with the same text of at least some words, however far its limit lets it; takes
+   * the tools and the schemas of these cases.
+   */
+  readonly engine: TextEngine;
+  /** Parts of a message that this engine cannot take. */
+  readonly refusedParts: readonly UserPart[];
+  close(): Promise<void>;
+}
+
+const never = new AbortController().signal;
+const TEXT = { kind: 'text' } as const;
+
+/** A request of one short question, answered with few tokens. */
+export function textRequest(fields: Partial<TextRequest> = {}): TextRequest {
+  return {
+    messages: [{ role: 'user', parts: [{ kind: 'text', text: 'Hi' }] }],
+    tools: [],
+    toolChoice: 'auto',
+    parallelToolCalls: true,
+    output: TEXT,
+    sampling: { temperature: 0, seed: 5 },
+    stop: [],
+    maxTokens: 8,
+    priority: 'interactive',
+    owner: 'org_a',
+    ...fields,
+  };
+}
+
+const SCHEMA: JsonSchema = {
+  type: 'object',
+  properties: { good: { type: 'boolean' }, kind: { enum: ['one', 'two'] } },
+  required: ['good', 'kind'],
+  additionalProperties: false,
+};
+
+const TOOLS: readonly FunctionTool[] = [
+  {
+    name: 'switch_lamp',
+    description: 'Switches the lamp.',
+    parameters: {
+      type: 'object',
+      properties: { on: { type: 'boolean' } },
+      required: ['on'],
+      additionalProperties: false,
+    },
+    strict: true,
+  },
+  {
+    name: 'set_color',
+    description: 'Sets the color of the lamp.',
+    parameters: {
+      type: 'object',
+      properties: { color: { enum: ['red', 'blue'] } },
+      required: ['color'],
+      additionalProperties: false,
+    },
+    strict: true,
+  },
+];
+
+/** An answer put together, after a look at how it came. */
+export interface WholeAnswer {
+  readonly text: string;
+  readonly calls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[];
+  readonly end: Extract<TextEvent, { kind: 'end' }>;
+}
+
+/** Puts an answer together and checks the order of its events. */
+export function wholeAnswer(events: readonly TextEvent[]): WholeAnswer {
+  let text = '';
+  const calls: { id: string; name: string; arguments: string }[] = [];
+  const end = events.at(-1);
+  if (end?.kind !== 'end') throw new Error('the end is not the last event');
+  for (const event of events.slice(0, -1)) {
+    switch (event.kind) {
+      case 'text':
+      case 'reasoning':
+      case 'refusal':
+        expect(event.text).not.toBe('');
+        if (event.kind === 'text') text += event.text;
+        break;
+      case 'tool_call':
+        expect(event.index).toBe(calls.length);
+        calls.push({ id: event.id, name: event.name, arguments: '' });
+        break;
+      case 'tool_arguments': {
+        expect(event.text).not.toBe('');
+        const call = calls[event.index];
+        if (call === undefined) throw new Error('arguments before their call');
+        call.arguments += event.text;
+        break;
+      }
+      case 'end':
+        throw new Error('a second end');
+    }
+  }
+  expect(text.isWellFormed()).toBe(true);
+  expect(new Set(calls.map(({ id }) => id)).size).toBe(calls.length);
+  const { input, output, cached, reasoning } = end.tokens;
+  for (const count of [input, output, cached, reasoning]) expect(Number.isSafeInteger(count)).toBe(true);
+  expect(input).toBeGreaterThan(0);
+  expect(cached).toBeGreaterThanOrEqual(0);
+  expect(cached).toBeLessThanOrEqual(input);
+  expect(reasoning).toBeLessThanOrEqual(output);
+  return { text, calls, end };
+}
+
+/** Runs a request to its end. */
+export async function answerOf(
+  engine: TextEngine,
+  fields: Partial<TextRequest> = {},
+  signal: AbortSignal = never,
+): Promise<WholeAnswer> {
+  return wholeAnswer(await Array.fromAsync(engine.generate(textRequest(fields), signal)));
+}
+
+/** The contract of `TextEngine`. */
+export function textEngineCases(name: string, open: () => Promise<TextEngineUnderTest>): void {
+  describe(`${name} as a TextEngine`, () => {
+    const ajv = new Ajv();
+    let subject: TextEngineUnderTest;
+    let engine: TextEngine;
+    beforeAll(async () => {
+      subject = await open();
+      engine = subject.engine;
+    });
+    afterAll(() => subject?.close());
+
+    it('is ready', () => {
+      expect(engine.ready().ready).toBe(true);
+    });
+
+    it('says its text in pieces, then how it ended and what it cost', async () => {
+      const { text, calls, end } = await answerOf(engine);
+      expect(text).not.toBe('');
+      expect(calls).toEqual([]);
+      expect(['stop', 'length']).toContain(end.reason);
+      expect(end.tokens.output).toBeGreaterThan(0);
+    });
+
+    it('says the same again', async () => {
+      const first = await answerOf(engine);
+      expect((await answerOf(engine)).text).toBe(first.text);
+    });
+
+    it('ends at the limit of tokens', async () => {
+      const { end } = await answerOf(engine, { maxTokens: 2 });
+      expect(end.reason).toBe('length');
+      expect(end.tokens.output).toBe(2);
+    });
+
+    it('ends before a text that should stop it, which nobody sees', async () => {
+      const { text } = await answerOf(engine);
+      const middle = Math.floor(text.length / 2);
+      const stop = text.slice(middle, middle + 3);
+      const stopped = await answerOf(engine, { stop: ['never said', stop] });
+      expect(stopped.text).toBe(text.slice(0, text.indexOf(stop)));
+      expect(stopped.end.reason).toBe('stop');
+    });
+
+    it('takes a whole conversation', async () => {
+      const { end } = await answerOf(engine, {
+        messages: [
+          { role: 'system', text: 'Be short.' },
+          {
+            role: 'user',
+            parts: [
+              { kind: 'text', text: 'The' },
+              { kind: 'text', text: 'lamp?' },
+            ],
+          },
+          {
+            role: 'assistant',
+            text: undefined,
+            toolCalls: [{ id: 'call_1', name: 'switch_lamp', arguments: '{"on":true}' }],
+          },
+          { role: 'tool', toolCallId: 'call_1', text: 'It is on.' },
+          { role: 'assistant', text: 'On.', toolCalls: [] },
+          { role: 'user', parts: [{ kind: 'text', text: 'Thanks' }] },
+        ],
+        tools: TOOLS,
+        toolChoice: 'none',
+        maxTokens: 2,
+      });
+      expect(end.tokens.input).toBeGreaterThan(10);
+    });
+
+    it('writes an object in JSON mode', async () => {
+      const { text, end } = await answerOf(engine, { output: { kind: 'json' }, maxTokens: 64 });
+      if (end.reason === 'length') return expect(text).toMatch(/^\s*\{/);
+      const value: unknown = JSON.parse(text);
+      expect(value !== null && typeof value === 'object' && !Array.isArray(value)).toBe(true);
+    });
+
+    it('writes what a schema allows', async () => {
+      const output = { kind: 'json_schema', name: 'answer', schema: SCHEMA, strict: true } as const;
+      const { text, end } = await answerOf(engine, { output, maxTokens: 64 });
+      expect(end.reason).toBe('stop');
+      expect(ajv.validate(SCHEMA, JSON.parse(text))).toBe(true);
+    });
+
+    it('calls a tool when it must', async () => {
+      const { calls, end } = await answerOf(engine, { tools: TOOLS, toolChoice: 'required', maxTokens: 80 });
+      expect(calls.length).toBeGreaterThan(0);
+      for (const call of calls) {
+        expect(call.id).not.toBe('');
+        const tool = TOOLS.find((each) => each.name === call.name);
+        expect(ajv.validate(tool?.parameters ?? false, JSON.parse(call.arguments))).toBe(true);
+      }
+      expect(end.reason).toBe('tool_calls');
+    });
+
+    it('calls the tool that is named, once when it may not call several', async () => {
+      const { calls } = await answerOf(engine, {
+        tools: TOOLS,
+        toolChoice: { name: 'set_color' },
+        parallelToolCalls: false,
+        maxTokens: 80,
+      });
+      expect(calls.map((call) => call.name)).toEqual(['set_color']);
+    });
+
+    it('calls nothing when it may not', async () => {
+      const { calls, text } = await answerOf(engine, { tools: TOOLS, toolChoice: 'none' });
+      expect(calls).toEqual([]);
+      expect(text).not.toBe('');
+    });
+
+    it('answers several at once', async () => {
+      const both = await Promise.all([
+        answerOf(engine, { owner: 'org_b' }),
+        answerOf(engine, { maxTokens: 3 }),
+      ]);
+      expect(both.map(({ text }) => text)).not.toContain('');
+    });
+
+    it('does nothing for a signal that has fired', async () => {
+      const reason = new Error('gone');
+      await expect(answerOf(engine, {}, AbortSignal.abort(reason))).rejects.toBe(reason);
+    });
+
+    it('throws the reason of an abort in the middle, and works on', async () => {
+      const controller = new AbortController();
+      const reason = new Error('hung up');
+      const consume = async () => {
+        for await (const _ of engine.generate(textRequest(), controller.signal)) controller.abort(reason);
+      };
+      await expect(consume()).rejects.toBe(reason);
+      expect((await answerOf(engine)).text).not.toBe('');
+    });
+
+    it('can be left in the middle, and works on', async () => {
+      for await (const _ of engine.generate(textRequest(), never)) break;
+      expect((await answerOf(engine)).text).not.toBe('');
+    });
+
+    it('refuses the parts that it cannot take, by their name', async () => {
+      for (const part of subject.refusedParts) {
+        const messages = [{ role: 'user', parts: [part] } as const];
+        await expect(answerOf(engine, { messages })).rejects.toMatchObject({
+          kind: 'invalid_request',
+          message: expect.stringContaining(part.kind),
+        });
+      }
+    });
+
+    it('refuses a conversation that is too long, when it knows how long one may be', async (context) => {
+      if (engine.contextTokens === undefined) context.skip('it does not know how long one may be');
+      const text = 'word '.repeat((engine.contextTokens ?? 0) + 1);
+      const messages = [{ role: 'user', parts: [{ kind: 'text', text }] } as const];
+      await expect(answerOf(engine, { messages })).rejects.toMatchObject({
+        kind: 'invalid_request',
+        code: 'context_length_exceeded',
+      });
+    });
+  });
+}

@@ -1,0 +1,486 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Event, next } from '../../plugins/video/job/state-machine.ts';
+import type { CreditStore } from '../../src/contract/accounts/accounts-store.ts';
+import type { JobBill } from '../../src/contract/accounts/calls.ts';
+import type { UsageReader, UsageStatus } from '../../src/contract/accounts/usage.ts';
+import { newId } from '../../src/contract/core/id.ts';
+import type { ClipFacts } from '../../src/contract/engines/video.ts';
+import type { IdempotencyKey } from '../../src/contract/stores/file-store.ts';
+import {
+  type MadeVideo,
+  VIDEO_ENDS,
+  VIDEO_OPEN,
+  type VideoEnd,
+  type VideoRecord,
+  type VideoRoom,
+  type VideoStatus,
+  type VideoStore,
+} from '../../src/contract/stores/video-store.ts';
+
+const NOW = 1_767_323_045;
+const ROOM: VideoRoom = { mostOpen: 1000, mostBytes: Number.MAX_SAFE_INTEGER };
+
+/** Videos and what they touch, over the same database. */
+export interface VideoStores {
+  readonly videos: VideoStore;
+  readonly credits: CreditStore;
+  readonly usage: UsageReader;
+}
+
+export function clipFacts(overrides: Partial<ClipFacts> = {}): ClipFacts {
+  return {
+    container: 'mp4',
+    videoCodec: 'avc',
+    width: 1280,
+    height: 720,
+    fps: 24,
+    frames: 96,
+    durationS: 4,
+    audio: { codec: 'aac', rateHz: 48_000, channels: 2, durationS: 4 },
+    lengthBytes: 1000,
+    ...overrides,
+  };
+}
+
+export function videoRecord(overrides: Partial<VideoRecord> = {}): VideoRecord {
+  return {
+    id: newId('video'),
+    organization: 'a',
+    call: newId('usage'),
+    requestId: newId('request'),
+    model: 'vid-2.0',
+    prompt: 'The camera pans on.',
+    status: 'queued',
+    createdAt: NOW,
+    seconds: 5,
+    width: 1280,
+    height: 720,
+    audio: true,
+    clip: clipFacts(),
+    ...overrides,
+  };
+}
+
+export const MADE: MadeVideo = {
+  segment: { width: 1280, height: 720, seconds: 5, audio: true },
+  video: { lengthBytes: 700, sha256: 'a'.repeat(64) },
+  thumbnail: { lengthBytes: 70, sha256: 'b'.repeat(64) },
+};
+const COMPLETED: VideoEnd = { status: 'completed', made: MADE, at: NOW + 9 };
+const FAILED: VideoEnd = {
+  status: 'failed',
+  error: { code: 'upstream_error', message: 'It broke.' },
+  at: NOW + 9,
+};
+
+/** The end of a job's call. */
+function billOf(video: VideoRecord, cost = 0, status: UsageStatus = 'completed'): JobBill {
+  const { call: id, organization, requestId, model } = video;
+  const tokens = { inputTokens: 3, outputTokens: 4 };
+  const endpoint = 'POST /v1/videos/extensions';
+  const record = {
+    id,
+    organization,
+    requestId,
+    model,
+    endpoint,
+    status,
+    createdAt: NOW + 9,
+    ...tokens,
+  } as const;
+  return { record, cost };
+}
+
+/** What every store of videos does. `open` gives an empty one. */
+export function videoStoreCases(open: () => Promise<VideoStores>): void {
+  async function stored({ videos }: VideoStores, overrides: Partial<VideoRecord> = {}, reserved = 0) {
+    const video = videoRecord(overrides);
+    expect(await videos.create(video, reserved, ROOM)).toEqual({ video });
+    return video;
+  }
+
+  /** A job that has ended. */
+  async function ended(stores: VideoStores, end: VideoEnd, overrides: Partial<VideoRecord> = {}) {
+    const video = await stored(stores, overrides);
+    await stores.videos.claim(video.id, 'r1', NOW + 1);
+    expect(await stores.videos.end(video.id, 'r1', end, billOf(video))).toBe(true);
+    return video;
+  }
+
+  const funded = async (amount: number) => {
+    const stores = await open();
+    await stores.credits.grant('a', amount, NOW);
+    return stores;
+  };
+
+  describe('a new video', () => {
+    test('comes back with all its fields', async () => {
+      const stores = await open();
+      const { id: source } = await ended(stores, COMPLETED);
+      const odd = {
+        prompt: 'Grüße, 你好 👋 \0 "\\"',
+        audio: false,
+        source,
+        clip: clipFacts({ audio: undefined }),
+      };
+      for (const overrides of [{}, odd]) {
+        const video = await stored(stores, overrides);
+        expect(await stores.videos.get('a', video.id)).toEqual(video);
+      }
+    });
+
+    test('reserves credits in the same step, or is not there', async () => {
+      const stores = await funded(100);
+      await stored(stores, {}, 70);
+      expect(await stores.credits.balance('a')).toMatchObject({ available: 30, reserved: 70 });
+      const refused = videoRecord();
+      expect(await stores.videos.create(refused, 31, ROOM)).toEqual({ available: 30 });
+      expect(await stores.videos.get('a', refused.id)).toBeUndefined();
+      expect(await stores.videos.create(videoRecord({ organization: 'b' }), 1, ROOM)).toEqual({
+        available: 0,
+      });
+      expect(await stores.credits.balance('a')).toMatchObject({ available: 30, reserved: 70 });
+    });
+
+    test('of two that one reservation has room for, one is made', async () => {
+      const stores = await funded(100);
+      const made = await Promise.all(
+        Array.from({ length: 10 }, () => stores.videos.create(videoRecord(), 60, ROOM)),
+      );
+      expect(made.filter((each) => 'video' in each)).toHaveLength(1);
+      expect(await stores.credits.balance('a')).toMatchObject({ available: 40, reserved: 60 });
+    });
+
+    test('is refused beside so many of the organization that are open, also among many at once', async () => {
+      const { videos, ...stores } = await open();
+      const room = { ...ROOM, mostOpen: 4 };
+      await ended({ videos, ...stores }, COMPLETED);
+      await stored({ videos, ...stores }, { organization: 'b' });
+      const made = await Promise.allSettled(
+        Array.from({ length: 20 }, () => videos.create(videoRecord(), 0, room)),
+      );
+      expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(4);
+      const refusal = {
+        ...{ kind: 'rate_limited', code: 'rate_limit_exceeded', retryAfterS: expect.any(Number) },
+        message: `Your organization has 4 of at most 4 unfinished video jobs. Its videos use 4700 of at most ${room.mostBytes} bytes. Retry when a job has finished.`,
+      };
+      for (const each of made) if (each.status === 'rejected') expect(each.reason).toMatchObject(refusal);
+      await expect(videos.requireRoom('a', room)).rejects.toMatchObject(refusal);
+      await videos.requireRoom('b', room);
+    });
+
+    test('is refused when clips and segments would have too many bytes', async () => {
+      const stores = await open();
+      const { videos } = stores;
+      // 700 bytes of the segment, none of the failed one, 1000 of the clip.
+      await ended(stores, COMPLETED);
+      await ended(stores, FAILED);
+      await stored(stores);
+      const refusal = { kind: 'invalid_request', code: 'storage_limit_exceeded', param: 'video' };
+      const create = (mostBytes: number) => videos.create(videoRecord(), 0, { ...ROOM, mostBytes });
+      await expect(create(2699)).rejects.toMatchObject(refusal);
+      await expect(videos.requireRoom('a', { ...ROOM, mostBytes: 1700 })).rejects.toMatchObject(refusal);
+      await videos.requireRoom('a', { ...ROOM, mostBytes: 1701 });
+      expect(await create(2700)).toHaveProperty('video');
+    });
+
+    test.each([
+      ['that is not there', undefined],
+      ['of another organization', 'b'],
+    ])('cannot continue one %s', async (_, organization) => {
+      const stores = await open();
+      const { id: source } = organization
+        ? await ended(stores, COMPLETED, { organization })
+        : { id: newId('video') };
+      const video = videoRecord({ source });
+      await expect(stores.videos.create(video, 0, ROOM)).rejects.toMatchObject({
+        kind: 'not_found',
+        param: 'video',
+      });
+      expect(await stores.videos.get('a', video.id)).toBeUndefined();
+    });
+  });
+
+  describe('a key', () => {
+    const key = (overrides: Partial<IdempotencyKey> = {}) => ({ key: 'k', fingerprint: 'f', ...overrides });
+
+    test('makes one video, and reserves once, however often it comes', async () => {
+      const stores = await funded(100);
+      const room = { ...ROOM, mostOpen: 1 };
+      const make = (idempotency = key()) => stores.videos.create(videoRecord(), 40, room, idempotency);
+      const all = await Promise.all([make(), make(), make()]);
+      const ids = all.map((each) => ('video' in each ? each.video.id : undefined));
+      expect(new Set(ids).size).toBe(1);
+      expect(await stores.credits.balance('a')).toMatchObject({ available: 60, reserved: 40 });
+      await expect(make(key({ fingerprint: 'g' }))).rejects.toMatchObject({ code: 'idempotency_conflict' });
+      await expect(make(key({ key: 'other' }))).rejects.toMatchObject({ kind: 'rate_limited' });
+      await stores.videos.claim(ids[0] ?? newId('video'), 'r1', NOW);
+      expect(await make()).toMatchObject({ video: { id: ids[0], status: 'in_progress' } });
+    });
+
+    test('is free again after a refusal, and when its video was deleted', async () => {
+      const stores = await funded(100);
+      const { videos } = stores;
+      expect(await videos.create(videoRecord(), 101, ROOM, key())).toEqual({ available: 100 });
+      const source = newId('video');
+      await expect(videos.create(videoRecord({ source }), 1, ROOM, key())).rejects.toMatchObject({
+        kind: 'not_found',
+      });
+      const video = videoRecord();
+      expect(await videos.create(video, 1, ROOM, key({ fingerprint: 'g' }))).toEqual({ video });
+      await videos.claim(video.id, 'r1', NOW);
+      await videos.end(video.id, 'r1', FAILED, billOf(video));
+      await videos.delete('a', video.id);
+      const another = videoRecord();
+      expect(await videos.create(another, 1, ROOM, key())).toEqual({ video: another });
+    });
+
+    test('belongs to an organization', async () => {
+      const { videos } = await open();
+      const [mine, theirs] = [videoRecord(), videoRecord({ organization: 'b' })];
+      expect(await videos.create(mine, 0, ROOM, key())).toEqual({ video: mine });
+      expect(await videos.create(theirs, 0, ROOM, key({ fingerprint: 'g' }))).toEqual({ video: theirs });
+    });
+  });
+
+  describe('the list', () => {
+    test('is of one organization, in both orders, page by page', async () => {
+      const stores = await open();
+      const ids: string[] = [];
+      for (let count = 0; count < 5; count += 1) {
+        ids.push((await stored(stores)).id);
+        await stored(stores, { organization: 'b' });
+      }
+      for (const order of ['asc', 'desc'] as const) {
+        const inOrder = order === 'asc' ? ids : ids.toReversed();
+        const page = async (after?: string, limit = 2) => {
+          const found = await stores.videos.list({ organization: 'a', limit, order, after });
+          return [found.videos.map(({ id }) => id), found.hasMore];
+        };
+        expect(await page()).toEqual([inOrder.slice(0, 2), true]);
+        expect(await page(inOrder[1])).toEqual([inOrder.slice(2, 4), true]);
+        expect(await page(inOrder[3])).toEqual([inOrder.slice(4), false]);
+        expect(await page(inOrder[4])).toEqual([[], false]);
+        expect(await page(undefined, 0)).toEqual([[], true]);
+      }
+    });
+
+    test('has no video of another organization as its cursor', async () => {
+      const stores = await open();
+      const { id } = await stored(stores, { organization: 'b' });
+      for (const after of [id, 'video_unknown', '', "' OR 1=1 --"]) {
+        const page = stores.videos.list({ organization: 'a', limit: 2, order: 'desc', after });
+        await expect(page).rejects.toMatchObject({ kind: 'invalid_request', param: 'after' });
+      }
+    });
+  });
+
+  test('organizations do not see each other', async () => {
+    const stores = await open();
+    const { id } = await ended(stores, COMPLETED, { organization: 'b' });
+    expect(await stores.videos.get('a', id)).toBeUndefined();
+    expect(await stores.videos.delete('a', id)).toBe(false);
+    expect(await stores.videos.list({ organization: 'a', limit: 5, order: 'desc' })).toEqual({
+      videos: [],
+      hasMore: false,
+    });
+    expect(await stores.videos.get('b', id)).toMatchObject({ status: 'completed' });
+  });
+
+  describe('runners', () => {
+    test('take over from each other; the one before can write nothing any more', async () => {
+      const stores = await funded(100);
+      const { videos } = stores;
+      const video = await stored(stores, {}, 50);
+      const { id } = video;
+      expect(await videos.claim(id, 'r1', NOW + 3)).toEqual({
+        ...video,
+        ...{ status: 'in_progress', runner: 'r1', startedAt: NOW + 3 },
+      });
+      expect(await videos.remember(id, 'r1', 'job 7')).toBe(true);
+      const taken = await videos.claim(id, 'r2', NOW + 8);
+      expect(taken).toMatchObject({ runner: 'r2', startedAt: NOW + 3, remembered: 'job 7' });
+      expect(await videos.remember(id, 'r1', 'job 8')).toBe(false);
+      for (const end of [COMPLETED, FAILED]) {
+        expect(await videos.end(id, 'r1', end, billOf(video, 20))).toBe(false);
+      }
+      expect(await videos.get('a', id)).toEqual(taken);
+      expect(await stores.usage.list({ organization: 'a', limit: 5 })).toMatchObject({ records: [] });
+      expect(await stores.credits.balance('a')).toMatchObject({ available: 50, reserved: 50 });
+      expect(await videos.end(id, 'r2', COMPLETED, billOf(video, 20))).toBe(true);
+    });
+
+    test('that claim at once: the last of them has it', async () => {
+      const stores = await open();
+      const { id } = await stored(stores);
+      const runners = Array.from({ length: 20 }, (_, at) => `r${at}`);
+      await Promise.all(runners.map((runner) => stores.videos.claim(id, runner, NOW)));
+      const has = await Promise.all(runners.map((runner) => stores.videos.remember(id, runner, 'x')));
+      expect(has.filter(Boolean)).toHaveLength(1);
+    });
+
+    test('get no job that has ended, and none that is not there', async () => {
+      const stores = await open();
+      for (const end of [COMPLETED, FAILED]) {
+        const { id } = await ended(stores, end);
+        expect(await stores.videos.claim(id, 'r2', NOW)).toBeUndefined();
+      }
+      expect(await stores.videos.claim(newId('video'), 'r2', NOW)).toBeUndefined();
+    });
+  });
+
+  describe('the end', () => {
+    test('of one that completed: what it made, one row, and the rest of the reservation is free', async () => {
+      const stores = await funded(100);
+      const video = await stored(stores, {}, 50);
+      await stores.videos.claim(video.id, 'r1', NOW + 1);
+      const bill = billOf(video, 30);
+      expect(await stores.videos.end(video.id, 'r1', COMPLETED, bill)).toBe(true);
+      expect(await stores.videos.get('a', video.id)).toEqual({
+        ...video,
+        ...{ status: 'completed', runner: 'r1', startedAt: NOW + 1, completedAt: NOW + 9, made: MADE },
+      });
+      expect((await stores.usage.list({ organization: 'a', limit: 5 })).records).toEqual([bill.record]);
+      expect(await stores.usage.days({ organization: 'a', from: 0, to: 99_999 })).toMatchObject([
+        { requests: 1, charged: 30 },
+      ]);
+      expect(await stores.credits.balance('a')).toMatchObject({ available: 70, reserved: 0, revenue: 30 });
+      // Nothing of it happens twice.
+      expect(await stores.videos.end(video.id, 'r1', COMPLETED, bill)).toBe(false);
+      expect(await stores.videos.end(video.id, 'r1', FAILED, bill)).toBe(false);
+      expect(await stores.credits.balance('a')).toMatchObject({ available: 70, revenue: 30 });
+    });
+
+    test('of one that failed: why, a row, and nothing is charged', async () => {
+      const stores = await funded(100);
+      const video = await stored(stores, {}, 50);
+      await stores.videos.claim(video.id, 'r1', NOW + 1);
+      const bill = billOf(video, 0, 'failed');
+      expect(await stores.videos.end(video.id, 'r1', FAILED, bill)).toBe(true);
+      const { error } = FAILED as { error: object };
+      expect(await stores.videos.get('a', video.id)).toMatchObject({ status: 'failed', error });
+      expect((await stores.usage.list({ organization: 'a', limit: 5 })).records).toEqual([bill.record]);
+      expect(await stores.credits.balance('a')).toMatchObject({ available: 100, reserved: 0, revenue: 0 });
+    });
+
+    test('takes what it cost beyond its reservation from what is there, and no more', async () => {
+      const stores = await funded(100);
+      const [first, second] = [await stored(stores, {}, 40), await stored(stores, {}, 40)];
+      for (const video of [first, second]) {
+        await stores.videos.claim(video.id, 'r1', NOW);
+        expect(await stores.videos.end(video.id, 'r1', COMPLETED, billOf(video, 55))).toBe(true);
+      }
+      expect(await stores.credits.balance('a')).toMatchObject({ available: 0, reserved: 0, revenue: 100 });
+    });
+  });
+
+  describe('deleting', () => {
+    test('forgets what has ended', async () => {
+      const stores = await open();
+      for (const end of [COMPLETED, FAILED]) {
+        const { id } = await ended(stores, end);
+        expect(await stores.videos.delete('a', id)).toBe(true);
+        expect(await stores.videos.get('a', id)).toBeUndefined();
+        expect(await stores.videos.delete('a', id)).toBe(false);
+      }
+    });
+
+    test('is refused of a source until the last that continues it has ended, also one made at that moment', async () => {
+      const stores = await open();
+      const { videos } = stores;
+      const { id: source } = await ended(stores, COMPLETED);
+      const video = await stored(stores, { source });
+      const refusal = { kind: 'conflict', code: 'video_in_use' };
+      await expect(videos.delete('a', source)).rejects.toMatchObject(refusal);
+      await videos.claim(video.id, 'r1', NOW);
+      await expect(videos.delete('a', source)).rejects.toMatchObject(refusal);
+      await videos.end(video.id, 'r1', FAILED, billOf(video));
+      expect(await videos.delete('a', source)).toBe(true);
+
+      for (let round = 0; round < 20; round += 1) {
+        const { id } = await ended(stores, COMPLETED);
+        const [made, deleted] = await Promise.allSettled([
+          videos.create(videoRecord({ source: id }), 0, ROOM),
+          videos.delete('a', id),
+        ]);
+        expect([made.status, deleted.status].sort()).toEqual(['fulfilled', 'rejected']);
+      }
+    });
+  });
+
+  test('those that are open are told page by page, oldest first', async () => {
+    const stores = await open();
+    const first = await stored(stores);
+    const gone = await ended(stores, COMPLETED);
+    const second = await stored(stores, { organization: 'b' });
+    await stores.videos.claim(second.id, 'r1', NOW);
+    expect(await stores.videos.open(5)).toEqual([first.id, second.id]);
+    expect(await stores.videos.open(1)).toEqual([first.id]);
+    // The last of a page may have ended before the next is asked for.
+    expect(await stores.videos.open(5, gone.id)).toEqual([second.id]);
+    expect(await stores.videos.open(5, second.id)).toEqual([]);
+  });
+
+  test('states are told of those that are there', async () => {
+    const stores = await open();
+    const [queued, completed] = [await stored(stores), await ended(stores, COMPLETED, { organization: 'b' })];
+    const states = await stores.videos.states([queued.id, completed.id, newId('video')]);
+    expect(new Set(states)).toEqual(
+      new Set([
+        { id: queued.id, status: 'queued', runner: undefined },
+        { id: completed.id, status: 'completed', runner: 'r1' },
+      ]),
+    );
+    expect(await stores.videos.states([])).toEqual([]);
+  });
+
+  /** What a store hears of. */
+  type StoreEvent = Exclude<Event, { kind: 'hindered' | 'stopped' }>;
+  const event = fc.constantFrom<StoreEvent>(
+    { kind: 'taken', late: false },
+    { kind: 'made' },
+    { kind: 'refused' },
+    { kind: 'delete_asked' },
+  );
+
+  /** Whether the store did something. */
+  async function moved({ videos }: VideoStores, video: VideoRecord, { kind }: StoreEvent): Promise<boolean> {
+    switch (kind) {
+      case 'taken':
+        return (await videos.claim(video.id, 'r1', NOW)) !== undefined;
+      case 'made':
+        return videos.end(video.id, 'r1', COMPLETED, billOf(video));
+      case 'refused':
+        return videos.end(video.id, 'r1', FAILED, billOf(video));
+      case 'delete_asked':
+        return videos.delete('a', video.id).catch(() => false);
+    }
+  }
+
+  test('moves as the machine does, whatever happens in which order', async () => {
+    const stores = await open();
+    const seen = new Set<VideoStatus>();
+    await fc.assert(
+      fc.asyncProperty(fc.array(event, { minLength: 3, maxLength: 8 }), async (events) => {
+        const video = await stored(stores);
+        let status: VideoStatus = 'queued';
+        for (const each of events) {
+          const { status: after, effect } = next(status, each);
+          const refuses = effect?.kind === 'tidy' || (effect?.kind === 'answer' && effect.status === 409);
+          const does = effect !== undefined && !refuses;
+          expect(await moved(stores, video, each), `${each.kind} of ${status}`).toBe(does);
+          status = after;
+          seen.add(status);
+          if (each.kind === 'delete_asked' && does) {
+            expect(await stores.videos.get('a', video.id)).toBeUndefined();
+            return;
+          }
+          expect((await stores.videos.get('a', video.id))?.status).toBe(status);
+        }
+      }),
+      { seed: 7, numRuns: 100 },
+    );
+    for (const status of [...VIDEO_ENDS, ...VIDEO_OPEN]) expect(seen).toContain(status);
+  });
+}

@@ -1,0 +1,205 @@
+import { describe, expect, test } from 'vitest';
+import { type Id, newId } from '../../src/contract/core/id.ts';
+import type { VoiceRecord, VoiceStore } from '../../src/contract/stores/voice-store.ts';
+
+const NOW = 1_767_323_045;
+/** More voices than any case stores. */
+const MANY = 1000;
+const FULL = { kind: 'invalid_request', code: 'voice_limit_exceeded' };
+
+export function voiceRecord(overrides: Partial<VoiceRecord> = {}): VoiceRecord {
+  return {
+    id: newId('voice'),
+    organization: 'a',
+    keyId: 'key_1',
+    name: 'Anna',
+    consent: 'I agree.',
+    refText: 'Ask not what your country can do for you.',
+    speakerDescription: undefined,
+    format: 'wav',
+    durationS: 8.25,
+    sampleRateHz: 44_100,
+    lengthBytes: 727_694,
+    createdAt: NOW,
+    adaptation: undefined,
+    isImproving: false,
+    ...overrides,
+  };
+}
+
+/** What every store of voices does. `open` gives an empty one. */
+export function voiceStoreCases(open: () => Promise<VoiceStore>): void {
+  /** Notes so many voices, the oldest first. */
+  async function stored(store: VoiceStore, count: number, overrides: Partial<VoiceRecord> = {}) {
+    const voices = Array.from({ length: count }, (_, at) => voiceRecord({ name: `${at}`, ...overrides }));
+    for (const voice of voices) await store.put(voice, MANY);
+    return voices;
+  }
+  const namesOf = async (store: VoiceStore, query: Partial<Parameters<VoiceStore['list']>[0]> = {}) => {
+    const { voices, hasMore } = await store.list({ organization: 'a', limit: 10, order: 'desc', ...query });
+    return [voices.map(({ name }) => name), hasMore];
+  };
+  /** Every id, by pages of two. */
+  const paged = async (next: (after?: Id<'voice'>) => Promise<readonly Id<'voice'>[]>) => {
+    const all: Id<'voice'>[] = [];
+    for (let page = await next(); page.length > 0; page = await next(all.at(-1))) all.push(...page);
+    return all;
+  };
+
+  describe('one voice', () => {
+    test('comes back with all its fields', async () => {
+      const store = await open();
+      for (const voice of [
+        voiceRecord({ name: 'Grüße "你好"\\ \' %', refText: 'a\nb', durationS: 5 }),
+        voiceRecord({ speakerDescription: 'deep', adaptation: '{"a":1}', isImproving: true }),
+      ]) {
+        await store.put(voice, MANY);
+        expect(await store.get('a', voice.id)).toEqual(voice);
+        expect(await store.find(voice.id)).toEqual(voice);
+      }
+    });
+
+    test('is stored once', async () => {
+      const store = await open();
+      const voice = voiceRecord();
+      await store.put(voice, MANY);
+      await expect(store.put(voice, MANY)).rejects.toThrow();
+    });
+
+    test('is gone when it was deleted', async () => {
+      const store = await open();
+      const [voice, other] = (await stored(store, 2)) as [VoiceRecord, VoiceRecord];
+      expect(await store.delete('a', voice.id)).toBe(true);
+      expect(await store.delete('a', voice.id)).toBe(false);
+      expect(await store.get('a', voice.id)).toBeUndefined();
+      expect(await store.find(voice.id)).toBeUndefined();
+      expect(await store.known([voice.id, other.id])).toEqual(new Set([other.id]));
+      expect(await namesOf(store)).toEqual([['1'], false]);
+    });
+
+    test.each(['tts-vc-voice_unknown', '', '\0', "' OR 1=1 --"])('%j is no voice', async (id) => {
+      const store = await open();
+      await stored(store, 1);
+      expect(await store.get('a', id)).toBeUndefined();
+      expect(await store.delete('a', id)).toBe(false);
+      await expect(namesOf(store, { after: id })).rejects.toMatchObject({
+        kind: 'invalid_request',
+        param: 'after',
+      });
+    });
+  });
+
+  test('organizations do not see each other', async () => {
+    const store = await open();
+    const foreign = voiceRecord({ organization: 'b' });
+    await store.put(foreign, MANY);
+    expect(await store.get('a', foreign.id)).toBeUndefined();
+    expect(await store.delete('a', foreign.id)).toBe(false);
+    expect(await namesOf(store)).toEqual([[], false]);
+    await expect(namesOf(store, { after: foreign.id })).rejects.toMatchObject({ param: 'after' });
+    expect(await store.get('b', foreign.id)).toEqual(foreign);
+  });
+
+  test('pages follow each other in both orders, without gap or overlap', async () => {
+    const store = await open();
+    const [, second, third] = await stored(store, 5);
+    expect(await namesOf(store)).toEqual([['4', '3', '2', '1', '0'], false]);
+    expect(await namesOf(store, { limit: 2 })).toEqual([['4', '3'], true]);
+    expect(await namesOf(store, { limit: 2, after: third?.id })).toEqual([['1', '0'], false]);
+    expect(await namesOf(store, { limit: 2, order: 'asc' })).toEqual([['0', '1'], true]);
+    const rest = { limit: 2, order: 'asc', after: second?.id } as const;
+    expect(await namesOf(store, rest)).toEqual([['2', '3'], true]);
+  });
+
+  describe('room', () => {
+    const put = (store: VoiceStore, organization = 'a') => store.put(voiceRecord({ organization }), 2);
+
+    test('is for so many voices of each organization, and comes back when one is deleted', async () => {
+      const store = await open();
+      const [voice] = (await stored(store, 1)) as [VoiceRecord];
+      await store.requireRoom('a', 2);
+      await put(store);
+      const refused = await store.requireRoom('a', 2).catch((error: Error) => error.message);
+      expect(refused).toMatch(/has 2 stored voices; at most 2/);
+      await expect(put(store)).rejects.toMatchObject(FULL);
+      await put(store, 'b');
+      await store.delete('a', voice.id);
+      await put(store);
+    });
+
+    test('is not given twice to voices that come at once', async () => {
+      const store = await open();
+      const made = await Promise.allSettled(Array.from({ length: 8 }, () => put(store)));
+      expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(2);
+      for (const one of made) if (one.status === 'rejected') expect(one.reason).toMatchObject(FULL);
+    });
+  });
+
+  describe('what engines make of a clip', () => {
+    test('is noted again and again, and forgotten', async () => {
+      const store = await open();
+      const [voice] = (await stored(store, 1, { isImproving: true })) as [VoiceRecord];
+      for (const [adaptation, isImproving] of [
+        ['first', true],
+        ['second', false],
+        [undefined, true],
+      ] as const) {
+        expect(await store.adapt(voice.id, adaptation, isImproving)).toBe(true);
+        expect(await store.get('a', voice.id)).toEqual({ ...voice, adaptation, isImproving });
+      }
+    });
+
+    test('is not noted of a voice that was deleted', async () => {
+      const store = await open();
+      const [voice] = (await stored(store, 1)) as [VoiceRecord];
+      await store.delete('a', voice.id);
+      expect(await store.adapt(voice.id, 'late', true)).toBe(false);
+      expect(await store.find(voice.id)).toBeUndefined();
+    });
+
+    test.each([undefined, 'old'])(
+      'is given up as %j, unless it was replaced meanwhile',
+      async (adaptation) => {
+        const store = await open();
+        const [voice, other] = (await stored(store, 2, { adaptation })) as [VoiceRecord, VoiceRecord];
+        await store.adapt(voice.id, 'new', false);
+        await store.outdate(voice.id, adaptation);
+        expect(await store.find(voice.id)).toEqual({ ...voice, adaptation: 'new' });
+        await store.outdate(other.id, adaptation);
+        expect(await store.find(other.id)).toEqual({ ...other, adaptation: undefined, isImproving: true });
+        await store.outdate(newId('voice'), adaptation);
+      },
+    );
+
+    test('is listed for every organization, page by page', async () => {
+      const store = await open();
+      const voices = [
+        ...(await stored(store, 3, { organization: 'b', adaptation: 'x', isImproving: true })),
+        ...(await stored(store, 2)),
+      ].toSorted((one, other) => (one.id < other.id ? -1 : 1));
+      const all = await store.adaptations(10);
+      expect(all).toEqual(voices.map(({ id, adaptation, isImproving }) => ({ id, adaptation, isImproving })));
+      const idsOf = async (after?: Id<'voice'>) => (await store.adaptations(2, after)).map(({ id }) => id);
+      expect(await paged(idsOf)).toEqual(voices.map(({ id }) => id));
+    });
+
+    test('that gets better is found, page by page, though the last of a page is deleted', async () => {
+      const store = await open();
+      const voices = (await stored(store, 4, { isImproving: true })).map(({ id }) => id).toSorted();
+      await stored(store, 3);
+      expect(await paged((after) => store.improving(2, after))).toEqual(voices);
+      await store.delete('a', voices[1] ?? '');
+      expect(await store.improving(2, voices[1])).toEqual(voices.slice(2));
+      await store.adapt(voices[2] as Id<'voice'>, 'done', false);
+      expect(await store.improving(10)).toEqual([voices[0], voices[3]]);
+    });
+  });
+
+  test('those of many ids that are voices are told', async () => {
+    const store = await open();
+    const [first, second] = (await stored(store, 2)) as [VoiceRecord, VoiceRecord];
+    const known = await store.known([second.id, newId('voice'), first.id]);
+    expect(known).toEqual(new Set([first.id, second.id]));
+    expect(await store.known([])).toEqual(new Set());
+  });
+}

@@ -1,0 +1,16 @@
+/** A supervised process that repeats what it is told, and ends at `die`. */
+
+import { serveProcess } from '../../src/engines/workers/worker-main.ts';
+
+export interface EchoLoad {
+  /** Empty: the load never ends. */
+  readonly greeting: string;
+}
+
+serveProcess<EchoLoad, string, string, string>('Echo', (send) => ({
+  load: ({ greeting }) => (greeting === '' ? new Promise(() => undefined) : Promise.resolve(greeting)),
+  receive(message) {
+    if (message === 'die') process.exit(3);
+    send(`${message}!`);
+  },
+}));

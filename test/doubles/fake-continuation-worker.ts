@@ -1,0 +1,33 @@
+/** A continuation process that does what the path of its clip says; it first writes its own id where the segment goes. */
+
+import { existsSync, writeFileSync } from 'node:fs';
+import type { ContinuationJob, FromContinuation } from '../../src/engines/continuation/shared/protocol.ts';
+
+const send = (message: FromContinuation) => process.send?.(message);
+
+process.on('message', ({ clip, to }: ContinuationJob) => {
+  const isFirst = !existsSync(to);
+  writeFileSync(to, String(process.pid));
+  switch (clip) {
+    case 'die':
+      process.exit(3);
+      break;
+    case 'die-once':
+      if (isFirst) process.exit(3);
+      send({ kind: 'done', seconds: 4 });
+      break;
+    case 'compute':
+      for (;;);
+    case 'grow': {
+      const held: Uint8Array[] = [];
+      setInterval(() => held.push(new Uint8Array(16 * 1024 * 1024).fill(1)), 5);
+      break;
+    }
+    case 'fail':
+      send({ kind: 'failed', fault: { name: 'ClipFaultError', message: 'broken' } });
+      break;
+    case 'done':
+      send({ kind: 'done', seconds: 4 });
+      break;
+  }
+});

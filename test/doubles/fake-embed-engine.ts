@@ -1,0 +1,74 @@
+import type { Embeddings, EmbedEngine, EmbedRequest } from '../../src/contract/engines/embed.ts';
+import { textTokens } from '../../src/kit/text/token-estimate.ts';
+
+export interface FakeEmbedOptions {
+  readonly maxTokens?: number | undefined;
+  /** Awaited before a request is answered: a delay, or a gate that the test opens. */
+  readonly before?: (request: EmbedRequest, signal: AbortSignal) => Promise<void> | void;
+  /** Thrown in the place of an answer. */
+  readonly failure?: (request: EmbedRequest) => unknown;
+  /** Tokens of an input. Default: four characters make one, and each id is one. */
+  readonly tokensOf?: (input: string | readonly number[]) => number;
+}
+
+/** Length of the vectors when a request does not say. */
+export const FAKE_DIMENSIONS = 4;
+
+/**
+ * Vectors without a model: the same input has the same, another input another, all of length 1. Remembers what
+ * it was asked.
+ */
+export class FakeEmbedEngine implements EmbedEngine {
+  readonly maxTokens: number | undefined;
+  readonly requests: EmbedRequest[] = [];
+  /** Requests that their signal ended. */
+  leftEarly = 0;
+  closed = false;
+  readonly #options: FakeEmbedOptions;
+
+  constructor(options: FakeEmbedOptions = {}) {
+    this.#options = options;
+    this.maxTokens = options.maxTokens;
+  }
+
+  async embed(request: EmbedRequest, signal: AbortSignal): Promise<Embeddings> {
+    this.requests.push(request);
+    const { before, failure, tokensOf = estimatedTokens } = this.#options;
+    await before?.(request, signal);
+    if (signal.aborted) this.leftEarly += 1;
+    signal.throwIfAborted();
+    const error = failure?.(request);
+    if (error !== undefined) throw error;
+    return {
+      vectors: request.inputs.map((input) => fakeVector(input, request.dimensions)),
+      tokens: request.inputs.reduce((sum, input) => sum + tokensOf(input), 0),
+    };
+  }
+
+  ready() {
+    return { ready: !this.closed };
+  }
+
+  async close() {
+    this.closed = true;
+  }
+}
+
+/** The vector that {@link FakeEmbedEngine} gives an input. */
+export function fakeVector(
+  input: string | readonly number[],
+  dimensions = FAKE_DIMENSIONS,
+): Float32Array<ArrayBuffer> {
+  const codes = typeof input === 'string' ? Array.from(input, (letter) => letter.codePointAt(0) ?? 0) : input;
+  const vector = new Float32Array(dimensions).fill(1);
+  for (const [at, code] of codes.entries()) {
+    const place = at % dimensions;
+    vector[place] = (vector[place] ?? 0) + ((code * (at + 7)) % 101);
+  }
+  const length = Math.hypot(...vector);
+  return vector.map((value) => value / length);
+}
+
+function estimatedTokens(input: string | readonly number[]): number {
+  return typeof input === 'string' ? textTokens(input) : input.length;
+}

@@ -1,0 +1,69 @@
+/** Process of a language model that does what the last message of the conversation tells it. */
+
+import type { FromLlama, LoadedLlama, LoadLlama, ToLlama } from '../../src/engines/llama/shared/protocol.ts';
+import { serveProcess } from '../../src/engines/workers/worker-main.ts';
+
+/** What a message may tell; a word is a token. */
+export interface FakeLlamaOrder {
+  /** Pieces of the answer; `who` is said as the process's number and whether it is nice. */
+  readonly say?: readonly string[];
+  /** What comes after them; by default it ends. With `stuck` the process does nothing any more but measure. */
+  readonly after?: 'hang' | 'stuck' | 'die' | 'fail' | 'refuse' | 'cut';
+  /** Does the same already when the conversation is measured. */
+  readonly measure?: 'die' | 'refuse' | 'hang';
+  readonly tokens?: number;
+}
+
+serveProcess<LoadLlama, LoadedLlama, ToLlama, FromLlama>('Fake language model process', (send) => {
+  const open = new Set<number>();
+  let stuck = false;
+  let load: LoadLlama | undefined;
+  const orderOf = ({ conversation }: Extract<ToLlama, { conversation: unknown }>): FakeLlamaOrder =>
+    JSON.parse(conversation.messages.at(-1)?.content ?? '{}');
+  const begin = (message: Extract<ToLlama, { kind: 'begin' }>) => {
+    const { answer, sampling } = message;
+    const { say = [], after } = orderOf(message);
+    if (after === 'refuse') return send({ kind: 'refused', answer });
+    for (const text of say) {
+      send({ kind: 'said', answer, text: text === 'who' ? `${process.pid} ${load?.nice}` : text });
+    }
+    open.add(answer);
+    if (after === 'die') process.exit(7);
+    if (after === 'stuck') stuck = true;
+    if (after === 'hang' || stuck) return;
+    open.delete(answer);
+    if (after === 'fail') return send({ kind: 'failed', answer });
+    const outputTokens = Math.min(say.length, sampling.maxTokens);
+    send({ kind: 'ended', answer, complete: after !== 'cut', inputTokens: 0, cachedTokens: 0, outputTokens });
+  };
+  return {
+    async load(it) {
+      if (it.model.endsWith('broken.gguf')) throw new Error('it is broken.');
+      load = it;
+      return { contextTokens: load.contextTokens, callWords: undefined, tokenMs: 1 };
+    },
+    receive(message) {
+      const { answer } = message;
+      switch (message.kind) {
+        case 'measure': {
+          const { measure, tokens = 5 } = orderOf(message);
+          if (measure === 'die') process.exit(7);
+          if (measure === 'hang') return;
+          send(measure === 'refuse' ? { kind: 'refused', answer } : { kind: 'measured', answer, tokens });
+          return;
+        }
+        case 'begin':
+          begin(message);
+          return;
+        case 'enough':
+          if (!open.delete(answer)) return;
+          send({ kind: 'ended', answer, complete: true, inputTokens: 5, cachedTokens: 0, outputTokens: 1 });
+          return;
+        case 'forget':
+          open.delete(answer);
+          if (!stuck) send({ kind: 'forgotten', answer });
+          return;
+      }
+    },
+  };
+});

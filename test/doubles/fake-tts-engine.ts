@@ -1,0 +1,53 @@
+import type { Float32Samples } from '../../src/contract/engines/audio.ts';
+import type { SynthesisRequest, TtsEngine } from '../../src/contract/engines/engine.ts';
+
+export interface FakeTtsOptions {
+  readonly rateHz?: number;
+  /** Runs that each request yields; the default is one run of 2,400 samples of 0.25. */
+  readonly runs?: (request: SynthesisRequest) => readonly number[][];
+  /** Thrown after the runs of a request. */
+  readonly failure?: (request: SynthesisRequest) => unknown;
+  /** Awaited before each run. */
+  readonly before?: (request: SynthesisRequest, run: number) => Promise<void> | void;
+}
+
+/** An engine without a model that remembers what it was asked and how many runs it made. */
+export class FakeTtsEngine implements TtsEngine {
+  readonly rateHz: number;
+  readonly requests: SynthesisRequest[] = [];
+  runsMade = 0;
+  /** Requests that were ended by their consumer or signal before their last run. */
+  leftEarly = 0;
+  readonly #options: FakeTtsOptions;
+
+  constructor(options: FakeTtsOptions = {}) {
+    this.rateHz = options.rateHz ?? 24_000;
+    this.#options = options;
+  }
+
+  async *synthesize(request: SynthesisRequest, signal: AbortSignal): AsyncGenerator<Float32Samples> {
+    this.requests.push(request);
+    const { runs, failure, before } = this.#options;
+    const all = runs?.(request) ?? [new Array(2400).fill(0.25)];
+    let ended = false;
+    try {
+      for (const [index, run] of all.entries()) {
+        await before?.(request, index);
+        signal.throwIfAborted();
+        this.runsMade += 1;
+        yield Float32Array.from(run);
+      }
+      ended = true;
+      const error = failure?.(request);
+      if (error !== undefined) throw error;
+    } finally {
+      if (!ended) this.leftEarly += 1;
+    }
+  }
+
+  ready() {
+    return { ready: true };
+  }
+
+  async close() {}
+}

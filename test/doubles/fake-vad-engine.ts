@@ -1,0 +1,184 @@
+/** A detector without a model: it says what a script says, when the test lets it. */
+
+import type { Float32Samples } from '../../src/contract/engines/audio.ts';
+import type { VadEngine, VadEvent, VadSettings, VadStream } from '../../src/contract/engines/engine.ts';
+import { joined } from '../../tools/harness/media/sample-runs.ts';
+
+/** An event that is certain once so many samples of the stream have been written. */
+export interface ScriptedVadEvent {
+  readonly atSample: number;
+  readonly event: VadEvent;
+}
+
+export interface FakeVadOptions {
+  /** What is found in each stream, counted from 0 in the order of their opening; in order of `atSample`. */
+  readonly script?: (stream: number) => readonly ScriptedVadEvent[];
+  /** Awaited before each answer; what it throws, the write throws, and the stream is over. */
+  readonly before?: (stream: FakeVadStream) => Promise<void> | void;
+  /** Thrown by `open` unless undefined. */
+  readonly refusal?: () => unknown;
+}
+
+export class FakeVadEngine implements VadEngine {
+  /** In the order of their opening. */
+  readonly streams: FakeVadStream[] = [];
+  readonly #options: FakeVadOptions;
+
+  constructor(options: FakeVadOptions = {}) {
+    this.#options = options;
+  }
+
+  open(settings: VadSettings, rateHz: number): FakeVadStream {
+    const refused = this.#options.refusal?.();
+    if (refused !== undefined) throw refused;
+    const { script = () => [], before = () => undefined } = this.#options;
+    const stream = new FakeVadStream(settings, rateHz, script(this.streams.length), before);
+    this.streams.push(stream);
+    return stream;
+  }
+
+  ready() {
+    return { ready: true };
+  }
+
+  async close() {
+    for (const stream of this.streams) stream.close();
+  }
+}
+
+export class FakeVadStream implements VadStream {
+  readonly settings: VadSettings;
+  readonly rateHz: number;
+  /** Lengths of the pieces that were written. */
+  readonly pieces: number[] = [];
+  /** The most writes that were ever under way at once. */
+  mostUnderWay = 0;
+  isClosed = false;
+  readonly #written: Float32Samples[] = [];
+  readonly #script: ScriptedVadEvent[];
+  readonly #before: (stream: FakeVadStream) => Promise<void> | void;
+  #writtenSamples = 0;
+  #underWay = 0;
+
+  constructor(
+    settings: VadSettings,
+    rateHz: number,
+    script: readonly ScriptedVadEvent[],
+    before: (stream: FakeVadStream) => Promise<void> | void,
+  ) {
+    this.settings = settings;
+    this.rateHz = rateHz;
+    this.#script = [...script];
+    this.#before = before;
+  }
+
+  /** All that was written. */
+  get samples(): Float32Samples {
+    return joined(this.#written);
+  }
+
+  async write(samples: Float32Samples): Promise<readonly VadEvent[]> {
+    if (this.isClosed) throw new Error('The stream was closed.');
+    this.#written.push(samples);
+    this.pieces.push(samples.length);
+    this.#writtenSamples += samples.length;
+    const written = this.#writtenSamples;
+    this.#underWay += 1;
+    this.mostUnderWay = Math.max(this.mostUnderWay, this.#underWay);
+    try {
+      await this.#before(this);
+    } catch (error) {
+      this.isClosed = true;
+      throw error;
+    } finally {
+      this.#underWay -= 1;
+    }
+    if (this.isClosed) return [];
+    const certain = this.#script.findIndex(({ atSample }) => atSample > written);
+    const count = certain === -1 ? this.#script.length : certain;
+    return this.#script.splice(0, count).map(({ event }) => event);
+  }
+
+  async end(): Promise<readonly VadEvent[]> {
+    if (this.isClosed) throw new Error('The stream has ended.');
+    this.isClosed = true;
+    return this.#script.splice(0).map(({ event }) => event);
+  }
+
+  close(): void {
+    this.isClosed = true;
+  }
+}
+
+/**
+ * What a detector might say of random sounds: turns, pauses and edges at any places that the contract allows.
+ * @param random 0 to 1, as `Math.random`.
+ */
+export function randomScript(
+  random: () => number,
+  { prefixPaddingMs, minSpeechDurationMs, silenceDurationMs }: VadSettings,
+  rateHz: number,
+  lengthMs: number,
+): ScriptedVadEvent[] {
+  const FRAME_MS = 32;
+  const script: ScriptedVadEvent[] = [];
+  const sample = (atMs: number) => Math.round((atMs * rateHz) / 1000);
+  let judgedMs = 0;
+  let freeMs = 0;
+  const wait = (leastMs: number, mostMs: number) => {
+    judgedMs += Math.max(1, Math.ceil((leastMs + random() * (mostMs - leastMs)) / FRAME_MS)) * FRAME_MS;
+  };
+  const say = (event: VadEvent) => script.push({ atSample: sample(judgedMs), event });
+  while (judgedMs < lengthMs) {
+    wait(minSpeechDurationMs, 1500);
+    const onsetMs = Math.max(freeMs, judgedMs - minSpeechDurationMs - random() * 400);
+    const startMs = Math.max(freeMs, onsetMs - prefixPaddingMs);
+    say({ kind: 'started', onsetSample: sample(onsetMs), startSample: sample(startMs) });
+    for (let isOpen = true; isOpen; ) {
+      wait(0, 2000);
+      const endMs = Math.max(onsetMs, freeMs, judgedMs - random() * random() * 900);
+      say({ kind: 'paused', endSample: sample(endMs) });
+      const leftMs = endMs + silenceDurationMs - judgedMs;
+      isOpen = leftMs > 2 * FRAME_MS && random() < 0.4;
+      if (isOpen) {
+        wait(0, leftMs - FRAME_MS);
+        say({ kind: 'resumed' });
+        // A later end is never before an earlier one.
+        freeMs = endMs;
+      } else {
+        if (leftMs > 0) wait(leftMs, leftMs);
+        say({ kind: 'stopped', endSample: sample(endMs) });
+        freeMs = endMs;
+      }
+    }
+  }
+  return script;
+}
+
+/** Holds answers back until a test lets them go, one by one in the order they came. */
+export class Gate {
+  readonly #waiting: { let: () => void; fail: (error: Error) => void }[] = [];
+
+  /** For {@link FakeVadOptions.before}. */
+  readonly wait = (): Promise<void> =>
+    new Promise((resolve, reject) => {
+      this.#waiting.push({ let: resolve, fail: reject });
+    });
+
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  /** Lets the oldest go, and resolves when what follows from it has happened. */
+  async next(failure?: Error): Promise<void> {
+    const oldest = this.#waiting.shift();
+    if (failure) oldest?.fail(failure);
+    else oldest?.let();
+    await settled();
+  }
+}
+
+/** Resolves when everything that only waited for promises has happened. */
+export function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

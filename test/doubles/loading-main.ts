@@ -1,0 +1,19 @@
+import { OpenParts } from '../../src/kit/lifecycle/lazy-services.ts';
+import { runProcess } from '../../src/process.ts';
+
+/** A build whose engines load until SIGUSR2 comes, and fail then, for tests of the start. */
+const failure = Promise.withResolvers<never>();
+process.once('SIGUSR2', () => failure.reject(new Error('the model file is missing')));
+
+await runProcess({
+  plugins: () => [
+    {
+      name: 'waiting',
+      needs: ['tts'],
+      offers: [],
+      paths: [],
+      setup: () => Promise.reject(new Error('set up without engines')),
+    },
+  ],
+  parts: () => new OpenParts({ tts: () => failure.promise }),
+});

@@ -1,0 +1,62 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Span, SpanAttributes, SpanStart, TracePlace, Tracer } from '../../src/contract/core/tracer.ts';
+
+/** A span as it was told. */
+export interface RecordedSpan {
+  name: string;
+  readonly place: TracePlace;
+  readonly parent: TracePlace | undefined;
+  readonly cause: TracePlace | undefined;
+  readonly kind: SpanStart['kind'];
+  attributes: SpanAttributes;
+  ended: boolean;
+  failure: unknown;
+}
+
+/** Keeps every span, in the order of their beginnings. */
+export class RecordingTracer implements Tracer {
+  readonly spans: RecordedSpan[] = [];
+  readonly #here = new AsyncLocalStorage<TracePlace>();
+
+  here(): TracePlace | undefined {
+    return this.#here.getStore();
+  }
+
+  begin(name: string, { attributes = {}, kind, parent = this.here(), cause }: SpanStart = {}): Span {
+    const span: RecordedSpan = {
+      ...{ name, kind, cause, attributes },
+      place: `place-${this.spans.length}`,
+      parent: parent === 'none' ? undefined : parent,
+      ended: false,
+      failure: undefined,
+    };
+    this.spans.push(span);
+    return {
+      place: span.place,
+      inside: (work) => this.#here.run(span.place, work),
+      rename(closer) {
+        span.name = closer;
+      },
+      set(more) {
+        span.attributes = { ...span.attributes, ...more };
+      },
+      end(failure) {
+        span.ended = true;
+        span.failure = failure;
+      },
+    };
+  }
+
+  record(name: string, start: SpanStart): void {
+    this.begin(name, start).end();
+  }
+
+  /** Names, parts below and deeper than what they are parts of. */
+  tree(): string[] {
+    const below = (parent: TracePlace | undefined, depth: number): string[] =>
+      this.spans
+        .filter((span) => span.parent === parent)
+        .flatMap((span) => [`${'  '.repeat(depth)}${span.name}`, ...below(span.place, depth + 1)]);
+    return below(undefined, 0);
+  }
+}

@@ -1,0 +1,162 @@
+/** Graphs that say what a test has written, and a small tokenizer for it to be written in. */
+
+import type {
+  DecoderCache,
+  EncodedWindow,
+  WhisperGraphs,
+  WhisperShape,
+} from '../../src/engines/whisper/shared/graphs.ts';
+import type { Attention } from '../../src/engines/whisper/shared/token-alignment.ts';
+import { WhisperTokenizer } from '../../src/engines/whisper/shared/tokenizer.ts';
+import { smallTokenizerFile } from '../generators/small-tokenizer.ts';
+
+/** Letters that are words of one token each, with the space before them. */
+export const WORDS = [...'abcdefghijklmnopqrstuvwxyz'];
+
+class WordTokenizer extends WhisperTokenizer {
+  /** The small vocabulary spells the real one's notes of sound with tokens that words need. */
+  override suppressed(): number[] {
+    return [];
+  }
+}
+
+export const wordTokenizer: WhisperTokenizer = new WordTokenizer(
+  smallTokenizerFile(WORDS.map((letter) => [' ', letter] as const)),
+);
+const { special } = wordTokenizer;
+export const VOCABULARY = special.timestampBegin + 1_501;
+
+const FIRST_WORD = 256;
+
+/** Token of a word of {@link WORDS}, of a time such as `<1.50>`, or of the end, `.`. */
+export function tokenOf(word: string): number {
+  if (word === '.') return special.endOfText;
+  const time = /^<([\d.]+)>$/.exec(word)?.[1];
+  if (time !== undefined) return special.timestampBegin + Math.round(Number(time) * 50);
+  const [token] = wordTokenizer.encode(` ${word}`);
+  if (token === undefined) throw new Error('no word');
+  return token;
+}
+
+/** Logits by token; all others are 0. */
+export type Logits = Readonly<Record<number, number>>;
+
+/** That of a word which the model is sure of. */
+export const SURE = 20;
+/** Of one with a probability of about 0.2, which is less than a text may have. */
+export const UNSURE = 4.3;
+
+/** What the graphs are asked in one attempt at a window. */
+export interface AttemptSeen {
+  /** Mel frames that were encoded. */
+  readonly frames: number;
+  /** Tokens before the text, special ones too. */
+  readonly prompt: readonly number[];
+  /** Text that the attempt had to begin with. */
+  readonly begun: readonly number[];
+}
+
+/**
+ * What the decoder says next.
+ * @param said text tokens and times of the attempt so far.
+ * @param attempt number of the attempt, from 0 on.
+ */
+export type Script = (said: readonly number[], attempt: number) => Logits;
+
+/** Says one text after the other, each in the attempt of its number and the last in all later ones; then the end. */
+export function texts(...written: readonly { readonly words: string; readonly logit?: number }[]): Script {
+  const attempts = written.map(({ words, logit = SURE }) => ({
+    tokens: words.split(' ').filter(Boolean).map(tokenOf),
+    logit,
+  }));
+  return (said, attempt) => {
+    const { tokens, logit } = attempts[attempt] ?? attempts.at(-1) ?? { tokens: [], logit: SURE };
+    return { [tokens[said.length] ?? special.endOfText]: logit };
+  };
+}
+
+export const says = (words: string): Script => texts({ words });
+
+/** The same words until somebody stops it. */
+export const loops =
+  (words: string, before = ''): Script =>
+  (said) => {
+    const [first, block] = [before, words].map((each) => each.split(' ').filter(Boolean).map(tokenOf));
+    const at = said.length - (first?.length ?? 0);
+    return { [(at < 0 ? first?.[said.length] : block?.[at % (block?.length ?? 1)]) ?? 0]: SURE };
+  };
+
+export interface ScriptedOptions {
+  /** After `<|startoftranscript|>`: languages and `<|nospeech|>`. */
+  readonly start?: Logits;
+  readonly shortWindows?: boolean;
+  readonly textPositions?: number;
+  /** Tokens that are no words can never be said. */
+  readonly wordsAlone?: boolean;
+  readonly attention?: (rows: number, frames: number) => Attention | undefined;
+}
+
+export class ScriptedGraphs implements WhisperGraphs {
+  readonly shape: WhisperShape;
+  readonly shortWindows: boolean;
+  readonly attempts: AttemptSeen[] = [];
+  /** Frames of each window that was encoded. */
+  readonly encoded: number[] = [];
+  /** Tokens of each text that was aligned. */
+  readonly aligned: (readonly number[])[] = [];
+  steps = 0;
+  readonly #script: Script;
+  readonly #options: ScriptedOptions;
+  readonly #frames = new WeakMap<EncodedWindow, number>();
+  readonly #tokens = new WeakMap<DecoderCache, readonly number[]>();
+
+  constructor(script: Script, options: ScriptedOptions = {}) {
+    this.#script = script;
+    this.#options = options;
+    const { textPositions = 448 } = options;
+    this.shape = { width: 32, heads: 2, decoderLayers: 2, melBands: 80, textPositions };
+    this.shortWindows = options.shortWindows ?? true;
+  }
+
+  async encode(mel: Float32Array, frames: number): Promise<EncodedWindow> {
+    if (mel.length !== this.shape.melBands * frames)
+      throw new Error('the spectrogram is not as long as announced');
+    this.encoded.push(frames);
+    const window = { tensors: {} };
+    this.#frames.set(window, frames);
+    return window;
+  }
+
+  async step(window: EncodedWindow, tokens: readonly number[], before?: DecoderCache) {
+    this.steps += 1;
+    const all = [...((before && this.#tokens.get(before)) ?? []), ...tokens];
+    if (all.length > this.shape.textPositions)
+      throw new Error('more tokens than the model has positions for');
+    const cache = { tensors: {} };
+    this.#tokens.set(cache, all);
+    // The last special token that is no time ends the prompt.
+    const length =
+      1 + all.findLastIndex((token) => token >= special.endOfText && token < special.timestampBegin);
+    const said = all.slice(length);
+    if (all.length === 1) return { logits: this.#logits(this.#options.start ?? {}), cache };
+    if (before === undefined) {
+      const frames = this.#frames.get(window) ?? 0;
+      this.attempts.push({ frames, prompt: all.slice(0, length), begun: said });
+    }
+    return { logits: this.#logits(this.#script(said, this.attempts.length - 1)), cache };
+  }
+
+  async align(window: EncodedWindow, tokens: readonly number[]): Promise<Attention | undefined> {
+    this.aligned.push(tokens);
+    return this.#options.attention?.(tokens.length, (this.#frames.get(window) ?? 0) / 2);
+  }
+
+  async close(): Promise<void> {}
+
+  #logits(logits: Logits): Float32Array<ArrayBuffer> {
+    const all = new Float32Array(VOCABULARY);
+    if (this.#options.wordsAlone) all.fill(Number.NEGATIVE_INFINITY, 0, FIRST_WORD);
+    for (const [token, logit] of Object.entries(logits)) all[Number(token)] = logit;
+    return all;
+  }
+}

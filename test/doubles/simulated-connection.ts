@@ -1,0 +1,364 @@
+import { decodeBase64 } from '../../plugins/realtime/protocol/base64.ts';
+import { parseClientFrame } from '../../plugins/realtime/protocol/client-events.ts';
+import { initialSession, namedVoice, type VoiceAnswer } from '../../plugins/realtime/session/session.ts';
+import type { ClientAsk, Effect, Event } from '../../plugins/realtime/state/realtime-machine.ts';
+import * as machine from '../../plugins/realtime/state/realtime-machine.ts';
+import type { Id } from '../../src/contract/core/id.ts';
+import type { ListenerEvent, Turn } from '../../src/listen/listener.ts';
+import { TurnAudio } from '../../src/listen/turn-audio.ts';
+import * as turns from '../../src/listen/turn-machine.ts';
+import * as rules from '../../tools/trace-check/check.ts';
+
+/**
+ * One realtime connection without sockets, engines and time: the machine of the connection, the machine of turns
+ * and engines that report what a test lets them report, judged by the order rules. A value; every step makes
+ * another one, so that a test may go on from any of them in many ways.
+ */
+export interface Simulation {
+  readonly state: machine.State;
+  readonly turn: turns.TurnState;
+  /** The turn of the detector that is open. */
+  readonly open: Turn | undefined;
+  readonly isHeld: boolean;
+  readonly isDeaf: boolean;
+  /** What the engine was asked to transcribe and has not ended: `confirmed` when it may end. */
+  readonly heard:
+    | { readonly itemId: Id<'item'>; readonly confirmed: boolean; readonly text: string }
+    | undefined;
+  /** Turns that were committed. */
+  readonly confirmed: ReadonlySet<string>;
+  /** The response whose synthesis runs. */
+  readonly spoken: Id<'response'> | undefined;
+  /** Text that its synthesis has not begun. */
+  readonly unspoken: string;
+  /** Ids that ended, of which facts may still come late. */
+  readonly lateItem: Id<'item'> | undefined;
+  readonly lateResponse: Id<'response'> | undefined;
+  readonly order: rules.State;
+  readonly violations: readonly rules.Violation[];
+  readonly made: number;
+  readonly ended: boolean;
+  /** Sees every entry of the trace. */
+  readonly watch: (entry: rules.TraceEntry) => void;
+}
+
+export interface Opening {
+  readonly dialect: 'spec' | 'ga';
+  /** Whether the client asked for the dialect when it connected; its first update may choose otherwise. */
+  readonly isFixed?: boolean;
+  readonly watch?: (entry: rules.TraceEntry) => void;
+}
+
+export const STORED_VOICE = 'tts-vc-voice_1';
+
+const SESSION_RULES: machine.Rules = {
+  sttModels: ['svc-stt'],
+  ttsModels: ['svc-tts'],
+  defaultSttModel: 'svc-stt',
+  defaultTtsModel: 'svc-tts',
+  languagesOf: () => ['en', 'de'],
+  maxTextCharacters: 5000,
+};
+
+/** A connection that was just opened. */
+export function opened({ dialect, isFixed = true, watch = () => undefined }: Opening): Simulation {
+  const session = initialSession('sess_1', SESSION_RULES, new URLSearchParams());
+  const state = machine.initial({ session, dialect, dialectFixed: isFixed, conversationId: 'conv_1' });
+  const simulation: Simulation = {
+    state,
+    turn: turns.initial,
+    open: undefined,
+    isHeld: false,
+    isDeaf: false,
+    heard: undefined,
+    confirmed: new Set(),
+    spoken: undefined,
+    unspoken: '',
+    lateItem: undefined,
+    lateResponse: undefined,
+    order: rules.initial,
+    violations: [],
+    made: 0,
+    ended: false,
+    watch,
+  };
+  return happened(simulation, { kind: 'opened' });
+}
+
+/** The client sends an event. */
+export function asked(before: Simulation, ask: ClientAsk): Simulation {
+  return read(noteClient(before, ask), ask);
+}
+
+/** The server reads an event that was noted. */
+function read(before: Simulation, ask: ClientAsk): Simulation {
+  const made = before.made + 2;
+  return happened(
+    { ...before, made },
+    {
+      kind: 'asked',
+      ask,
+      voice: answerTo(ask),
+      freshItemId: `item_${made}`,
+      freshResponseId: `resp_${made}`,
+    },
+  );
+}
+
+/** One voice is stored. */
+function answerTo(ask: ClientAsk): VoiceAnswer | undefined {
+  const voice = ask.type === 'session.update' ? namedVoice(ask.session) : undefined;
+  if (voice === undefined) return undefined;
+  return voice === STORED_VOICE ? 'found' : 'missing';
+}
+
+/** Notes a frame of the client, which the server reads later. */
+export function noteClient(simulation: Simulation, frame: unknown): Simulation {
+  return judged(simulation, { from: 'client', frame });
+}
+
+/** The server reads whatever the client sent, which was noted. */
+export function received(before: Simulation, text: string | Uint8Array): Simulation {
+  const parsed = parseClientFrame(text);
+  if ('refusal' in parsed) return happened(before, { kind: 'refused', ...parsed });
+  const { event } = parsed;
+  if (event.type !== 'input_audio_buffer.append') return read(before, event);
+  if (decodeBase64(event.audio) !== undefined) return before.isDeaf ? before : { ...before, isHeld: true };
+  const refusal = { code: 'invalid_request_error', message: 'not base64', param: 'audio' } as const;
+  return happened(before, { kind: 'refused', refusal, eventId: event.event_id ?? null });
+}
+
+/** The client sends a little audio. */
+export function appended(before: Simulation): Simulation {
+  const noted = noteClient(before, { type: 'input_audio_buffer.append', audio: 'AAAA' });
+  return noted.isDeaf ? noted : { ...noted, isHeld: true };
+}
+
+/** What the detector says; nothing when it does not listen or cannot say this now. */
+export function detected(
+  before: Simulation,
+  kind: 'started' | 'paused' | 'stopped' | 'detector_failed',
+): Simulation | undefined {
+  if (before.isDeaf || !before.isHeld || before.turn.kind === 'manual') return undefined;
+  if ((kind === 'started') !== (before.open === undefined) && kind !== 'detector_failed') return undefined;
+  const events: Readonly<Record<typeof kind, turns.TurnEvent>> = {
+    started: { kind: 'started', onsetSample: 0, startSample: 0 },
+    paused: { kind: 'paused', endSample: 0 },
+    stopped: { kind: 'stopped', endSample: 0 },
+    detector_failed: { kind: 'detector_failed', error: new Error('gone') },
+  };
+  const { simulation, told } = turned(before, events[kind]);
+  return told.reduce((next, event) => happened(next, { kind: 'heard', event }), simulation);
+}
+
+/** What the transcription that runs reports. */
+export function transcribed(
+  before: Simulation,
+  kind: 'delta' | 'completed' | 'failed',
+): Simulation | undefined {
+  const { heard } = before;
+  if (heard === undefined) return undefined;
+  const { itemId, text } = heard;
+  if (kind === 'delta') {
+    const next = { ...before, heard: { ...heard, text: `${text}word ` } };
+    return happened(next, { kind: 'transcribed', fact: { kind, itemId, text: 'word ' } });
+  }
+  if (!heard.confirmed) return undefined;
+  const next = { ...before, heard: undefined, lateItem: itemId };
+  const error = { type: 'server_error', code: 'upstream_error', message: 'gone' } as const;
+  const tokens = { audio: 7, text: 0, output: 5 };
+  const fact =
+    kind === 'failed'
+      ? ({ kind, itemId, error } as const)
+      : ({ kind, itemId, transcript: text, tokens } as const);
+  return happened(next, { kind: 'transcribed', fact });
+}
+
+/** What the synthesis that runs reports. */
+export function spoke(before: Simulation, kind: 'audio' | 'ended' | 'failed'): Simulation | undefined {
+  const { spoken: responseId, unspoken } = before;
+  if (responseId === undefined) return undefined;
+  const over = { ...before, spoken: undefined, lateResponse: responseId };
+  switch (kind) {
+    case 'audio': {
+      const begun =
+        unspoken === ''
+          ? before
+          : happened(
+              { ...before, unspoken: '' },
+              { kind: 'spoken', fact: { kind: 'sentence_begun', responseId, text: unspoken } },
+            );
+      return happened(begun, { kind: 'spoken', fact: { kind: 'audio_made', responseId, base64: 'AAAA' } });
+    }
+    case 'ended': {
+      if (unspoken !== '') return undefined;
+      const tokens = { input: 4, output: 5 };
+      return happened(over, { kind: 'spoken', fact: { kind: 'synthesis_ended', responseId, tokens } });
+    }
+    case 'failed': {
+      const error = { type: 'server_error', code: 'upstream_error', message: 'gone' } as const;
+      return happened(over, { kind: 'spoken', fact: { kind: 'synthesis_failed', responseId, error } });
+    }
+  }
+}
+
+/** Facts about what has ended, which engines may still report. */
+export function late(before: Simulation): Simulation | undefined {
+  const { lateItem, lateResponse } = before;
+  if (lateItem === undefined && lateResponse === undefined) return undefined;
+  const items: Event[] =
+    lateItem === undefined
+      ? []
+      : [{ kind: 'transcribed', fact: { kind: 'delta', itemId: lateItem, text: 'late' } }];
+  const responses: Event[] =
+    lateResponse === undefined
+      ? []
+      : [{ kind: 'spoken', fact: { kind: 'audio_made', responseId: lateResponse, base64: 'AAAA' } }];
+  return [...items, ...responses].reduce(happened, before);
+}
+
+/** The service stops. */
+export function drained(before: Simulation): Simulation {
+  return happened(before, { kind: 'drain_ordered' });
+}
+
+/** Lets everything that began end, and judges what is missing then. */
+export function settled(before: Simulation): Simulation {
+  let now = before;
+  for (;;) {
+    const next = detected(now, 'stopped') ?? transcribed(now, 'completed') ?? spoke(now, 'audio');
+    if (next === undefined || now.ended) break;
+    now = now.spoken === undefined ? next : (spoke(next, 'ended') ?? next);
+  }
+  return judged(now, { end: now.ended ? 'cut' : 'quiet' });
+}
+
+function happened(before: Simulation, first: Event): Simulation {
+  const queue: Event[] = [first];
+  let simulation = before;
+  for (let event = queue.shift(); event !== undefined; event = queue.shift()) {
+    const { state, effects } = machine.next(simulation.state, event, SESSION_RULES);
+    simulation = { ...simulation, state };
+    for (const effect of effects) simulation = performed(simulation, effect, queue);
+  }
+  return simulation;
+}
+
+/** What the driver of a connection does; what follows from it is dealt with after the step. */
+function performed(before: Simulation, effect: Effect, queue: Event[]): Simulation {
+  switch (effect.kind) {
+    case 'send': {
+      const made = before.made + 1;
+      const frame = { event_id: `event_${made}`, ...effect.event };
+      return judged({ ...before, made }, { from: 'server', frame });
+    }
+    case 'configure_input':
+      return turnedBy(before, { kind: 'configured', by: effect.detection ? 'detector' : 'hand' }, queue);
+    case 'commit_input': {
+      const isHeld = before.open !== undefined || before.isHeld;
+      if (!isHeld) {
+        const refusal = { code: 'invalid_request_error', message: 'empty', param: null } as const;
+        queue.push({ kind: 'refused', refusal, eventId: effect.eventId });
+      }
+      return turnedBy(before, { kind: 'commit_asked', isHeld }, queue);
+    }
+    case 'clear_input':
+      return turnedBy(before, { kind: 'clear_asked' }, queue);
+    case 'deafen':
+      return { ...before, isDeaf: true, open: undefined };
+    case 'transcription': {
+      const { itemId, kind } = effect.effect;
+      if (kind === 'transcribe') {
+        return { ...before, heard: { itemId, confirmed: before.confirmed.has(itemId), text: '' } };
+      }
+      if (kind === 'confirm') {
+        const confirmed = new Set(before.confirmed).add(itemId);
+        if (before.heard?.itemId !== itemId) return { ...before, confirmed };
+        return { ...before, confirmed, heard: { ...before.heard, confirmed: true } };
+      }
+      if (before.heard?.itemId !== itemId) return before;
+      return { ...before, heard: undefined, lateItem: itemId };
+    }
+    case 'synthesize':
+      return { ...before, spoken: effect.responseId, unspoken: effect.text };
+    case 'stop_response':
+      return { ...before, spoken: undefined, lateResponse: effect.responseId };
+    case 'close':
+      return { ...before, ended: true };
+    case 'keep':
+    case 'release':
+      return before;
+    default:
+      return effect satisfies never;
+  }
+}
+
+function turnedBy(before: Simulation, event: turns.TurnEvent, queue: Event[]): Simulation {
+  if (before.isDeaf) return before;
+  const { simulation, told } = turned(before, event);
+  queue.push(...told.map((each) => ({ kind: 'heard', event: each }) as const));
+  return simulation;
+}
+
+/** What a listener does with its machine, without the audio. */
+function turned(
+  before: Simulation,
+  event: turns.TurnEvent,
+): { readonly simulation: Simulation; readonly told: readonly ListenerEvent[] } {
+  const { state, effects } = turns.next(before.turn, event);
+  let simulation: Simulation = { ...before, turn: state };
+  const told: ListenerEvent[] = [];
+  const newTurn = (): Turn => {
+    simulation = { ...simulation, made: simulation.made + 1 };
+    return { itemId: `item_${simulation.made}`, audio: new TurnAudio() };
+  };
+  for (const effect of effects) {
+    const { open, made } = simulation;
+    switch (effect.kind) {
+      case 'open_turn': {
+        const turn = newTurn();
+        simulation = { ...simulation, open: turn };
+        told.push({ kind: 'speech_started', turn, audioStartMs: made });
+        break;
+      }
+      case 'stop_turn':
+      case 'cut_turn':
+      case 'end_turn':
+        if (open === undefined) break;
+        told.push({ kind: 'speech_stopped', itemId: open.itemId, audioEndMs: made });
+        told.push({ kind: 'committed', turn: open });
+        simulation = { ...simulation, open: undefined, isHeld: effect.kind !== 'end_turn' };
+        break;
+      case 'drop_turn':
+        if (open !== undefined) told.push({ kind: 'dropped', itemId: open.itemId });
+        simulation = { ...simulation, open: undefined };
+        break;
+      case 'commit_held':
+        told.push({ kind: 'committed', turn: newTurn() });
+        simulation = { ...simulation, isHeld: false };
+        break;
+      case 'forget_held':
+        simulation = { ...simulation, isHeld: false };
+        break;
+      case 'tell_failure':
+        told.push({ kind: 'detector_failed', error: effect.error });
+        break;
+      case 'pause_turn':
+      case 'resume_turn':
+      case 'refuse_commit':
+      case 'restart_detector':
+        break;
+      default:
+        effect satisfies never;
+    }
+  }
+  return { simulation, told };
+}
+
+function judged(before: Simulation, entry: rules.TraceEntry): Simulation {
+  before.watch(entry);
+  const { state, violations } = rules.check(before.order, entry);
+  return violations.length === 0
+    ? { ...before, order: state }
+    : { ...before, order: state, violations: [...before.violations, ...violations] };
+}

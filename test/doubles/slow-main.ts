@@ -1,0 +1,71 @@
+import { Elysia } from 'elysia';
+import { callerOf } from '../../src/http/security/caller.ts';
+import { OpenParts } from '../../src/kit/lifecycle/lazy-services.ts';
+import { runProcess } from '../../src/process.ts';
+
+/**
+ * A build for tests of choosing plugins and of stopping. The plugin `slow` works slowly: `GET
+ * /v1/slow/:pieces` streams pieces 100 ms apart and closes its call when it is done. `extra` has one route.
+ */
+const PIECE_MS = 100;
+
+await runProcess({
+  plugins: () => [
+    {
+      name: 'slow',
+      needs: ['log', 'calls'],
+      offers: [],
+      paths: ['/v1/slow/:pieces'],
+      async setup({ log, calls }) {
+        let running = 0;
+        let idle = Promise.withResolvers<void>();
+        const routes = new Elysia({ name: 'slow' }).get('/v1/slow/:pieces', async ({ params, request }) => {
+          const call = await calls.open({
+            endpoint: '/v1/audio/speech',
+            caller: callerOf(request),
+            model: 'slow',
+            most: { inputTokens: 0, outputTokens: 0 },
+          });
+          running += 1;
+          async function* pieces() {
+            for (let piece = 0; piece < Number(params.pieces); piece += 1) {
+              yield new TextEncoder().encode(`${piece}\n`);
+              await Bun.sleep(PIECE_MS);
+            }
+            await call.close({ status: 'completed', inputTokens: 0, outputTokens: 0 });
+            running -= 1;
+            if (running === 0) idle.resolve();
+          }
+          return new Response(pieces());
+        });
+        return {
+          provides: {},
+          routes,
+          ready: () => ({ ready: true }),
+          async drain() {
+            log.info('draining', { running });
+            idle = Promise.withResolvers<void>();
+            if (running > 0) await idle.promise;
+          },
+          async close() {
+            log.info('closing', { running });
+          },
+        };
+      },
+    },
+    {
+      name: 'extra',
+      needs: [],
+      offers: [],
+      paths: ['/v1/extra'],
+      setup: async () => ({
+        provides: {},
+        routes: new Elysia({ name: 'extra' }).get('/v1/extra', () => 'extra'),
+        ready: () => ({ ready: true }),
+        drain: async () => {},
+        close: async () => {},
+      }),
+    },
+  ],
+  parts: () => new OpenParts({}),
+});

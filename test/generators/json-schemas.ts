@@ -1,0 +1,111 @@
+import fc from 'fast-check';
+import type { JsonSchema } from '../../src/contract/engines/text.ts';
+
+const limits = (least: string, most: string, upTo: number) =>
+  fc
+    .tuple(fc.option(fc.nat(upTo), { nil: undefined }), fc.option(fc.nat(upTo), { nil: undefined }))
+    .map(([from, more]) => ({
+      ...(from !== undefined && { [least]: from }),
+      ...(more !== undefined && { [most]: (from ?? 0) + more }),
+    }));
+
+const PATTERNS = [
+  '^[A-Z]{2}-\\d{3}$',
+  'ab+c?',
+  '^(red|green|"blue")$',
+  '^[^a-z"\\\\]{1,3}\\s.\\u00e9$',
+  '^a|b$',
+  '^(?:x[0-9]{0,4}){1,3}$',
+  '',
+];
+const FORMATS = ['date', 'time', 'date-time', 'duration', 'email', 'hostname', 'ipv4', 'ipv6', 'uuid', 'uri'];
+
+const text = fc.oneof(
+  fc.constant({}),
+  limits('minLength', 'maxLength', 6),
+  fc.constantFrom(...PATTERNS).map((pattern) => ({ pattern })),
+  fc.constantFrom(...FORMATS).map((format) => ({ format })),
+);
+const bound = fc.oneof(
+  fc.integer({ min: -1200, max: 1200 }),
+  fc.integer({ min: -999, max: 999 }).map((n) => n / 100),
+);
+const range = fc
+  .tuple(bound, fc.nat(500), fc.constantFrom('none', 'both', 'low', 'high', 'open'))
+  .map(([from, width, which]): JsonSchema => {
+    switch (which) {
+      case 'none':
+        return {};
+      case 'both':
+        return { minimum: from, maximum: from + 1 + width };
+      case 'low':
+        return { minimum: from };
+      case 'high':
+        return { maximum: from };
+      default:
+        return { exclusiveMinimum: from, exclusiveMaximum: from + 2 + width };
+    }
+  });
+const number = fc
+  .tuple(fc.constantFrom('integer', 'number'), range, fc.constantFrom(undefined, 1, 7))
+  .map(([type, within, step]) => {
+    const narrow = Number(within.maximum) - Number(within.minimum) > 8;
+    return { type, ...within, ...(step !== undefined && (step === 1 || narrow) && { multipleOf: step }) };
+  });
+const value = fc.oneof(fc.string({ unit: 'binary' }), fc.integer(), fc.boolean(), fc.constant(null));
+const name = fc.constantFrom('a', 'b c', 'd"e', 'ü', 'nested', 'list', '😀');
+
+const { schema } = fc.letrec<{
+  schema: JsonSchema;
+  object: JsonSchema;
+  array: JsonSchema;
+  choice: JsonSchema;
+}>((tie) => ({
+  schema: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    text.map((more): JsonSchema => ({ type: 'string', ...more })),
+    number,
+    fc.constantFrom<JsonSchema>({ type: 'boolean' }, { type: 'null' }, { type: ['string', 'null'] }, {}),
+    fc.uniqueArray(value, { minLength: 1, maxLength: 4 }).map((values): JsonSchema => ({ enum: values })),
+    value.map((each): JsonSchema => ({ const: each })),
+    tie('object'),
+    tie('array'),
+    tie('choice'),
+  ),
+  object: fc
+    .tuple(
+      fc.dictionary(name, tie('schema'), { maxKeys: 4 }),
+      fc.array(name, { maxLength: 2 }),
+      fc.oneof(fc.constantFrom(undefined, true), tie('schema')),
+      fc.boolean(),
+    )
+    .map(([properties, required, more, closed]): JsonSchema => {
+      const known = required.filter((each) => !closed || Object.hasOwn(properties, each));
+      const additionalProperties = closed ? false : more;
+      return {
+        type: 'object',
+        properties: { ...properties },
+        required: [...new Set(known)],
+        ...(additionalProperties !== undefined && { additionalProperties }),
+      };
+    }),
+  array: fc
+    .tuple(tie('schema'), limits('minItems', 'maxItems', 3), fc.array(tie('schema'), { maxLength: 2 }))
+    .map(
+      ([items, within, first]): JsonSchema => ({
+        type: 'array',
+        items,
+        ...(first.length > 0 && { prefixItems: first }),
+        ...within,
+      }),
+    ),
+  choice: fc
+    .tuple(fc.array(tie('schema'), { minLength: 1, maxLength: 3 }), fc.boolean(), tie('object'))
+    .map(
+      ([anyOf, all, object]): JsonSchema =>
+        all ? { allOf: [object, { required: [] }], title: 'x' } : { anyOf },
+    ),
+}));
+
+/** Schemas of every kind that a grammar can follow. */
+export const followableSchema: fc.Arbitrary<JsonSchema> = schema;

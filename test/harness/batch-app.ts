@@ -1,0 +1,78 @@
+import { Elysia } from 'elysia';
+import { onTestFinished } from 'vitest';
+import { Batches } from '../../plugins/batch/batches/batch-service.ts';
+import { batchRoutes } from '../../plugins/batch/batches/routes.ts';
+import type { BatchRecord } from '../../src/contract/stores/batch-store.ts';
+import type { FileRecord } from '../../src/contract/stores/file-store.ts';
+import { openSqlite } from '../../src/records/dialects/sqlite-records.ts';
+import { batchStore } from '../../src/records/stores/batch-store.ts';
+import { fileStore } from '../../src/records/stores/file-store.ts';
+import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
+import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
+import { fileRecord } from '../contract/file-store.cases.ts';
+import type { WireAnswer } from './response-app.ts';
+import { KEY_A, testApp } from './test-app.ts';
+
+export const BATCHES = '/v1/batches';
+
+export interface BatchAppOptions {
+  readonly openPerOrganization?: number;
+  /** Thrown by the queue. */
+  readonly queueFailure?: () => Error | undefined;
+}
+
+/** The routes of batches over a database in memory, in the real app; nothing runs them. */
+export async function batchApp({ openPerOrganization = 100, queueFailure }: BatchAppOptions = {}) {
+  const records = openSqlite(':memory:');
+  onTestFinished(() => records.close());
+  const [store, files] = [batchStore(records), fileStore(records)];
+  const log = new RecordingLogger();
+  const clock = new ManualClock();
+  const queued: string[] = [];
+  const jobs = {
+    async add(_: string, id: string) {
+      const failure = queueFailure?.();
+      if (failure !== undefined) throw failure;
+      queued.push(id);
+    },
+  };
+  const batches = new Batches({ batches: store, jobs, clock, log, openPerOrganization });
+  const app = testApp({ routes: [new Elysia().use(batchRoutes(batches, store))] });
+  onTestFinished(() => app.close());
+
+  const send = async (path: string, init: RequestInit & { key?: string } = {}): Promise<WireAnswer> => {
+    const { key = KEY_A, headers, ...rest } = init;
+    return app.send(path, { ...rest, headers: { 'x-api-key': key, ...headers } });
+  };
+  /** Uploads nothing: only the record of a file. */
+  const putFile = async (overrides: Partial<FileRecord> = {}) => {
+    const file = fileRecord(overrides);
+    await files.put(file, Number.MAX_SAFE_INTEGER);
+    return file;
+  };
+  const post = (body: unknown, init: Parameters<typeof send>[1] = {}) =>
+    send(BATCHES, {
+      method: 'POST',
+      ...init,
+      headers: { 'content-type': 'application/json', ...init.headers },
+      body: JSON.stringify(body),
+    });
+  return {
+    ...{ app, store, files, clock, log, queued, send, post, putFile },
+    /** Creates a batch over a fresh file. */
+    async create(fields: object = {}, init: Parameters<typeof send>[1] = {}) {
+      const organization = init.key === undefined ? 'a' : 'b';
+      const { id } = await putFile({ organization });
+      const answer = await post({ input_file_id: id, endpoint: '/v1/embeddings', ...fields }, init);
+      if (answer.status !== 200) throw new Error(`${answer.status}: ${await answer.text()}`);
+      return await answer.json();
+    },
+    /** Brings a batch to its end with nothing in it, as a runner does. */
+    async complete(id: BatchRecord['id'], at: number) {
+      await store.claim(id, 'r');
+      await store.begin(id, 'r', { total: 0, model: undefined, at });
+      await store.finalize(id, 'r', at);
+      await store.end(id, 'r', { status: 'completed', files: {}, at });
+    },
+  };
+}

@@ -1,0 +1,146 @@
+/** What works on batches, over a real database and a real folder of blobs, with an operation that a test scripts. */
+
+import { onTestFinished } from 'vitest';
+import { batchMetrics } from '../../plugins/batch/results/metrics.ts';
+import { type BatchJobParts, batchJob, type JobTimes } from '../../plugins/batch/runner/batch-job.ts';
+import { openDiskBlobs } from '../../src/blobs/disk-blobs.ts';
+import type { Price } from '../../src/contract/accounts/prices.ts';
+import { type Id, newId } from '../../src/contract/core/id.ts';
+import type { Operation } from '../../src/contract/engines/operation.ts';
+import type { BatchRecord } from '../../src/contract/stores/batch-store.ts';
+import { fileBlob } from '../../src/contract/stores/file-store.ts';
+import { unixSeconds } from '../../src/kit/clock.ts';
+import { batchStore } from '../../src/records/stores/batch-store.ts';
+import { fileStore } from '../../src/records/stores/file-store.ts';
+import { noMetrics } from '../../tools/harness/doubles/doubles.ts';
+import { sharedAccounts } from '../../tools/harness/doubles/usage-parts.ts';
+import { tempDir } from './temp-dir.ts';
+
+/** A credit for each token. */
+export const CHAT_PRICE: Price = {
+  endpoint: 'POST /v1/chat/completions',
+  model: 'm',
+  request: 0n,
+  inputToken: 1_000_000n,
+  outputToken: 1_000_000n,
+  character: 0n,
+  audioSecond: 0n,
+};
+
+export type CallOperation = Operation['call'];
+
+/** Times that are short enough to wait for. */
+const SHORT: JobTimes = {
+  beatMs: 20,
+  sliceMs: 30_000,
+  drainMs: 2000,
+  retries: { firstMs: 2, longestMs: 20, givenUpAfterMs: 600_000 },
+};
+
+export type BatchWork = Awaited<ReturnType<typeof batchWork>>;
+
+/** A line of an input file. */
+export function inputLine(id: string, body: object = {}): string {
+  return `${JSON.stringify({ custom_id: id, body: { model: 'm', ...body } })}\n`;
+}
+
+/** An operation that bills each call as 2 tokens in and 3 out, and answers with the body that it was sent. */
+export const echo: CallOperation = async (body, { caller, calls }) => {
+  const most = { inputTokens: 5, outputTokens: 5 };
+  const call = await calls.open({ endpoint: 'POST /v1/chat/completions', model: 'm', caller, most });
+  await call.close({ status: 'completed', inputTokens: 2, outputTokens: 3 });
+  return JSON.stringify({ echo: body });
+};
+
+export async function batchWork({ prices = [] }: { prices?: readonly Price[] } = {}) {
+  const accounts = sharedAccounts(prices);
+  onTestFinished(() => accounts.close());
+  const { records, clock, log } = accounts;
+  const [batches, files] = [batchStore(records), fileStore(records)];
+  const blobs = await openDiskBlobs(await tempDir(), clock);
+  const never = new AbortController().signal;
+
+  const textOf = async (id: Id<'file'> | undefined): Promise<string> => {
+    const bytes = id === undefined ? undefined : await blobs.read(fileBlob(id), never);
+    return bytes === undefined ? '' : Buffer.concat(await Array.fromAsync(bytes)).toString();
+  };
+  const get = async ({ organization, id }: BatchRecord): Promise<BatchRecord> => {
+    const batch = await batches.get(organization, id);
+    if (batch === undefined) throw new Error('no such batch');
+    return batch;
+  };
+  return {
+    ...{ accounts, batches, files, blobs, clock, log, get, textOf },
+    /** Uploads an input and makes a batch of it. */
+    async create(input: string, overrides: Partial<BatchRecord> = {}): Promise<BatchRecord> {
+      const created = unixSeconds(clock);
+      const id = newId('file');
+      const facts = await blobs.write(fileBlob(id), bytesOf(input), never);
+      const organization = overrides.organization ?? 'a';
+      const file = { id, organization, purpose: 'batch', filename: 'in.jsonl', createdAt: created } as const;
+      await files.put({ ...file, ...facts }, Number.MAX_SAFE_INTEGER);
+      const batch: BatchRecord = {
+        id: newId('batch'),
+        organization,
+        keyId: 'key',
+        endpoint: '/v1/chat/completions',
+        inputFile: id,
+        metadata: null,
+        status: 'validating',
+        times: { created, expires: created + 86_400 },
+        counts: { total: 0, completed: 0, failed: 0 },
+        tokens: { input: 0, output: 0 },
+        faults: [],
+        ...overrides,
+      };
+      return await batches.create(batch, 100);
+    },
+    /** What one process of the service has for batches. */
+    job(call: CallOperation = echo, { times, ...overrides }: JobOverrides = {}) {
+      const { lines: lineCalls } = accounts.process();
+      return batchJob({
+        ...{ batches, files, blobs, lineCalls, clock, log },
+        operations: { get: (url) => ({ url, call }) },
+        metrics: batchMetrics(noMetrics),
+        linesAtOnce: 16,
+        batchesAtOnce: 4,
+        mostLineBytes: 65_536,
+        random: () => 0.5,
+        times: { ...SHORT, ...times },
+        ...overrides,
+      });
+    },
+    /** Lines of a batch's result files, as the wire has them. */
+    async results(batch: BatchRecord) {
+      const { outputFile, errorFile } = await get(batch);
+      return { output: linesOf(await textOf(outputFile)), error: linesOf(await textOf(errorFile)) };
+    },
+  };
+}
+
+export type JobOverrides = Partial<Omit<BatchJobParts, 'times'>> & { readonly times?: Partial<JobTimes> };
+
+async function* bytesOf(text: string) {
+  yield new TextEncoder().encode(text);
+}
+
+/** A line of a result file. */
+export interface ResultLine {
+  readonly id: string;
+  readonly custom_id: string;
+  readonly response: {
+    readonly status_code: number;
+    readonly request_id: string;
+    readonly body: unknown;
+  } | null;
+  readonly error: { readonly code: string; readonly message: string } | null;
+}
+
+function linesOf(text: string): ResultLine[] {
+  if (text === '') return [];
+  if (!text.endsWith('\n')) throw new Error('the last line of a result file does not end');
+  return text
+    .slice(0, -1)
+    .split('\n')
+    .map((line) => JSON.parse(line));
+}

@@ -1,0 +1,107 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { Files } from '../../plugins/batch/files/file-service.ts';
+import { fileRoutes } from '../../plugins/batch/files/routes.ts';
+import { openDiskBlobs } from '../../src/blobs/disk-blobs.ts';
+import type { BlobStore } from '../../src/contract/stores/blob-store.ts';
+import { type ConnectionServer, cameTo } from '../../src/http/transport/connection-server.ts';
+import { openSqlite } from '../../src/records/dialects/sqlite-records.ts';
+import { fileStore } from '../../src/records/stores/file-store.ts';
+import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
+import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
+import type { WireAnswer } from './response-app.ts';
+import { tempDir } from './temp-dir.ts';
+import { KEY_A, testApp } from './test-app.ts';
+
+export const FILES = '/v1/files';
+/** Largest file that is taken, unless a test says another. */
+export const FILE_BYTES = 256 * 1024;
+
+export interface FileAppOptions {
+  readonly perOrganization?: number;
+  /** Bytes of an organization's files together. */
+  readonly storedBytes?: number;
+  /** Largest file that is taken. */
+  readonly fileBytes?: number;
+  /** Changes the store of blobs, for faults. */
+  readonly blobs?: (real: BlobStore) => BlobStore;
+}
+
+export type Entry = readonly [name: string, value: string | File];
+
+/** A form with the entries in their order. */
+export function formOf(...entries: readonly Entry[]): FormData {
+  const form = new FormData();
+  for (const [name, value] of entries) form.append(name, value);
+  return form;
+}
+
+export const lines = (text = '{}\n', name = 'lines.jsonl') => new File([text], name);
+
+/** The routes of files in the real app, over a disk and SQLite in memory. */
+export async function fileApp({
+  perOrganization = 100,
+  storedBytes: storedBytesPerOrganization = Number.MAX_SAFE_INTEGER,
+  fileBytes = FILE_BYTES,
+  blobs: changed = (it) => it,
+}: FileAppOptions = {}) {
+  const folder = await tempDir();
+  const clock = new ManualClock();
+  const log = new RecordingLogger();
+  const records = openSqlite(':memory:');
+  onTestFinished(() => records.close());
+  const store = fileStore(records);
+  const blobs = changed(await openDiskBlobs(folder, clock));
+  const files = new Files({
+    ...{ files: store, blobs, clock, log },
+    uploadsPerOrganization: perOrganization,
+    storedBytesPerOrganization,
+  });
+  const app = testApp({ routes: [fileRoutes(files, fileBytes)] });
+  onTestFinished(() => app.close());
+  const send = async (path: string, init: RequestInit = {}, key = KEY_A) => {
+    const headers = { 'x-api-key': key, ...(init.headers as Record<string, string>) };
+    return (await app.send(path, { ...init, headers })) as WireAnswer;
+  };
+  const upload = (entries: readonly Entry[], headers: Record<string, string> = {}, key = KEY_A) =>
+    send(FILES, { method: 'POST', body: formOf(...entries), headers }, key);
+  return {
+    ...{ app, clock, log, records, store, blobs, files, folder, send, upload },
+    /** Uploads a text and gives its file. */
+    async add(text = '{}\n', name = 'lines.jsonl', key = KEY_A) {
+      const answer = await upload(
+        [
+          ['purpose', 'batch'],
+          ['file', lines(text, name)],
+        ],
+        {},
+        key,
+      );
+      if (answer.status !== 200) throw new Error(`${answer.status}: ${await answer.text()}`);
+      return answer.json();
+    },
+    /** Names of all that lies on the disk, finished or not. */
+    async held(): Promise<string[]> {
+      const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+      return entries.filter((it) => it.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+    },
+  };
+}
+
+/** The same on a real socket; `origin` is where it listens. */
+export async function fileServer(options: FileAppOptions = {}) {
+  const parts = await fileApp(options);
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    development: false,
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    fetch(request, self) {
+      cameTo(self as ConnectionServer, request);
+      return parts.app.app.fetch(request);
+    },
+  });
+  onTestFinished(() => server.stop(true));
+  return { ...parts, origin: `http://127.0.0.1:${server.port}` };
+}

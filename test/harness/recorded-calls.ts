@@ -1,0 +1,62 @@
+import type { CallOpening, Calls, OpenCall } from '../../src/contract/accounts/calls.ts';
+import type { UsageEntry } from '../../src/contract/accounts/usage.ts';
+
+export interface RecordedCallsOptions {
+  /** Awaited before a call is open; may throw, as for credits that do not cover it. */
+  readonly opening?: (call: CallOpening) => Promise<void> | void;
+  /** Whether calls hold credits; default: no. */
+  readonly holds?: boolean;
+  /** Awaited before a row is stored. */
+  readonly storing?: () => Promise<void> | void;
+  /** Told of each row as it is stored. */
+  readonly stored?: (row: UsageEntry) => void;
+}
+
+/** Calls that keep what they are told, for tests of those who open them. */
+export class RecordedCalls implements Calls {
+  readonly openings: CallOpening[] = [];
+  readonly rows: UsageEntry[] = [];
+  readonly #options: RecordedCallsOptions;
+  #unended = 0;
+
+  constructor(options: RecordedCallsOptions = {}) {
+    this.#options = options;
+  }
+
+  /** Calls that were opened and not ended. */
+  get unended(): number {
+    return this.#unended;
+  }
+
+  async open(call: CallOpening): Promise<OpenCall> {
+    await this.#options.opening?.(call);
+    this.openings.push(call);
+    this.#unended += 1;
+    const { endpoint, model, caller } = call;
+    const { organization, requestId } = caller;
+    const asked = { endpoint, model, organization, requestId };
+    let ended: Promise<void> | undefined;
+    return {
+      holds: this.#options.holds ?? false,
+      close: (end) => {
+        ended ??= this.#store({ ...asked, ...end });
+        return ended;
+      },
+      discard: () => {
+        ended ??= this.#forget();
+        return ended;
+      },
+    };
+  }
+
+  async #store(row: UsageEntry): Promise<void> {
+    await this.#options.storing?.();
+    this.#unended -= 1;
+    this.rows.push(row);
+    this.#options.stored?.(row);
+  }
+
+  async #forget(): Promise<void> {
+    this.#unended -= 1;
+  }
+}

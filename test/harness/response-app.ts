@@ -1,0 +1,123 @@
+import { onTestFinished } from 'vitest';
+import type { BuiltInTool, BuiltInTools } from '../../plugins/responses/responses/items/built-in-tools.ts';
+import { responseRoutes } from '../../plugins/responses/responses/routes.ts';
+import { Responder } from '../../plugins/responses/responses/service.ts';
+import { invalidRequest } from '../../src/contract/core/error.ts';
+import type { TextEngine } from '../../src/contract/engines/text.ts';
+import type { ResponseStore } from '../../src/contract/stores/response-store.ts';
+import { OpenRequests } from '../../src/kit/limits/open-requests.ts';
+import { openSqlite } from '../../src/records/dialects/sqlite-records.ts';
+import { responseStore } from '../../src/records/stores/response-store.ts';
+import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
+import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
+import { FakeTextEngine, type FakeTextOptions } from '../doubles/fake-text-engine.ts';
+import { RecordedCalls, type RecordedCallsOptions } from './recorded-calls.ts';
+import { KEY_A, testApp } from './test-app.ts';
+
+export const RESPONSES = '/v1/responses';
+
+export interface ResponseAppOptions extends RecordedCallsOptions {
+  readonly perOrganization?: number;
+  /** Tools of the service by type; others are not set up. */
+  readonly tools?: Readonly<Record<string, () => BuiltInTool>>;
+  /** Default: a new one in memory. */
+  readonly store?: ResponseStore;
+}
+
+/** An event of a stream as a client reads it. */
+export interface WireEvent {
+  readonly type: string;
+  readonly sequence_number: number;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into it as a client does.
+  readonly [field: string]: any;
+}
+
+/** An answer whose JSON a test looks into as a client does. */
+// biome-ignore lint/suspicious/noExplicitAny: as above.
+export type WireAnswer = Omit<Response, 'json'> & { json(): Promise<any> };
+
+/** The Responses API over a scripted engine, in the real app. */
+export async function responseApp(
+  options: FakeTextOptions = {},
+  { perOrganization = 100, tools = {}, store, ...billing }: ResponseAppOptions = {},
+) {
+  const engine = new FakeTextEngine(options);
+  const calls = new RecordedCalls(billing);
+  const log = new RecordingLogger();
+  const responses = store ?? (await memoryStore());
+  const open = new OpenRequests('text', perOrganization);
+  const responder = new Responder({
+    text: { ids: ['m'], get: (id): TextEngine | undefined => (id === 'm' ? engine : undefined) },
+    open,
+    responses,
+    tools: toolsOf(tools),
+    clock: new ManualClock(),
+    log,
+  });
+  const app = testApp({
+    routes: [responseRoutes(responder, responses, calls)],
+    requestBytes: 1024 * 1024,
+  });
+  onTestFinished(() => app.close());
+  const send = async (path: string, init: RequestInit = {}, key = KEY_A) => {
+    const headers = { 'x-api-key': key, 'content-type': 'application/json' };
+    return (await app.send(path, { ...init, headers })) as WireAnswer;
+  };
+  const post = (fields: object, { key, ...init }: RequestInit & { key?: string } = {}) =>
+    send(RESPONSES, { method: 'POST', body: JSON.stringify({ model: 'm', ...fields }), ...init }, key);
+  return {
+    engine,
+    calls,
+    rows: calls.rows,
+    log,
+    responses,
+    responder,
+    open,
+    app,
+    send,
+    post,
+    /** The body of an answer with this status. */
+    // biome-ignore lint/suspicious/noExplicitAny: tests look into it as a client does.
+    async ask(fields: object, status = 200): Promise<any> {
+      const answer = await post(fields);
+      if (answer.status !== status) throw new Error(`${answer.status}: ${await answer.text()}`);
+      return answer.json();
+    },
+    /** The events of a streamed answer. */
+    async stream(fields: object): Promise<WireEvent[]> {
+      const answer = await post({ ...fields, stream: true });
+      if (answer.status !== 200) throw new Error(`${answer.status}: ${await answer.text()}`);
+      return eventsOf(await answer.text());
+    },
+  };
+}
+
+/** Responses in a database in memory. */
+export async function memoryStore(): Promise<ResponseStore> {
+  const records = await openSqlite(':memory:');
+  onTestFinished(() => records.close());
+  return responseStore(records);
+}
+
+/** The events of a stream; each must have the name that its data say. */
+export function eventsOf(text: string): WireEvent[] {
+  return text
+    .split('\n\n')
+    .filter((record) => record !== '' && !record.startsWith(':'))
+    .map((record) => {
+      const [, name, data = ''] = /^event: (.*)\ndata: (.*)$/.exec(record) ?? [];
+      const event = JSON.parse(data) as WireEvent;
+      if (event.type !== name) throw new Error(`an event of type ${event.type} is named ${name}`);
+      return event;
+    });
+}
+
+function toolsOf(tools: Readonly<Record<string, () => BuiltInTool>>): BuiltInTools {
+  return {
+    open(type) {
+      const open = tools[type];
+      if (open === undefined) throw invalidRequest('Set it up.', undefined, 'unsupported_value');
+      return open();
+    },
+  };
+}

@@ -1,0 +1,171 @@
+/** The code in our pages, run as it stands there: bash with curl, TypeScript in Bun, Python with the SDK of OpenAI. */
+
+import { readFileSync } from 'node:fs';
+import { copyFile, mkdtemp, readdir, readFile, rm, stat, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join, resolve } from 'node:path';
+import { codeIn } from '../../src/guide/markdown-page.ts';
+import { pythonPackages } from '../../tools/harness/clients/python.ts';
+import { joined } from '../../tools/harness/media/sample-runs.ts';
+import { SPOKEN_RATE_HZ, speak } from '../../tools/harness/media/spoken.ts';
+import { wavFile } from '../../tools/harness/media/wav-files.ts';
+import { SERVICE_KEY } from '../../tools/harness/services/launcher.ts';
+import { smallClip } from '../../tools/harness/services/video-service.ts';
+import { encodedFiles } from '../media/media-files.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+const REQUIREMENTS = join(ROOT, 'test/clients/guide/requirements.txt');
+const ADDRESS = 'localhost:8080';
+const NOT_RUN = /<!-- not run: \S.*-->/;
+const LANGUAGES = ['sh', 'ts', 'python'] as const;
+
+export interface Snippet {
+  /** Its place among the code of the page, from 1. */
+  readonly number: number;
+  readonly language: (typeof LANGUAGES)[number];
+  readonly code: string;
+}
+
+export interface PageCode {
+  /** Path in the repository. */
+  readonly page: string;
+  readonly snippets: readonly Snippet[];
+}
+
+/** What a page has to run, in order. A block is left out only where the page says why. */
+export function snippetsOf(page: string): readonly Snippet[] {
+  return codeIn(readFileSync(join(ROOT, page), 'utf8')).flatMap(({ language, code, before }, index) => {
+    const known = LANGUAGES.find((name) => name === language);
+    if (known === undefined || NOT_RUN.test(before)) return [];
+    return { number: index + 1, language: known, code };
+  });
+}
+
+/** Files that pages take as given, and how each comes to be. */
+const GIVEN: Readonly<Record<string, (folder: string) => Promise<void>>> = {
+  'call.mp3': (folder) => copyTone('tone.mp3', join(folder, 'call.mp3')),
+  'anruf.m4a': (folder) => copyTone('tone.m4a', join(folder, 'anruf.m4a')),
+  'anna.wav': async (folder) => {
+    const said = await speak([
+      'The harbour was quiet that morning, and only two of the boats had gone out.',
+      'Nobody expected rain.',
+    ]);
+    const shape = { kind: 'int', bits: 16, rateHz: SPOKEN_RATE_HZ, channels: 1 } as const;
+    await Bun.write(join(folder, 'anna.wav'), wavFile(shape, joined(said)));
+  },
+  'clip.mp4': async (folder) => {
+    await Bun.write(join(folder, 'clip.mp4'), await smallClip(folder));
+  },
+};
+
+async function copyTone(name: string, path: string): Promise<void> {
+  const tones = await encodedFiles(2);
+  await copyFile(join(tones.folder, name), path);
+  await tones.remove();
+}
+
+/** Makes a folder what the code of a page expects around it: packages, and the files that it takes as given. */
+export async function furnish(folder: string, snippets: readonly Snippet[]): Promise<void> {
+  // A refusal is a failure, which curl says only when it is asked to.
+  await Bun.write(join(folder, '.curlrc'), 'fail-with-body\n');
+  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+  for (const [name, make] of Object.entries(GIVEN)) {
+    if (snippets.some(({ code }) => code.includes(name))) await make(folder);
+  }
+}
+
+/**
+ * Runs a snippet against a service.
+ * @returns what it printed, and the files that it wrote.
+ * @throws Error with all that it printed when it fails.
+ */
+export async function runSnippet(snippet: Snippet, folder: string, baseUrl: string) {
+  const host = new URL(baseUrl).host;
+  const command = await commandOf(snippet, snippet.code.replaceAll(ADDRESS, host), folder);
+  const before = await filesOf(folder);
+  const { PATH = '', HOME = '' } = process.env;
+  const child = Bun.spawn(command.line, {
+    cwd: folder,
+    env: { PATH, HOME, CURL_HOME: folder, KEY: SERVICE_KEY, ...command.env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [output, errors] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  if ((await child.exited) !== 0) throw new Error(`the snippet failed:\n${output}${errors}`);
+  const after = await filesOf(folder);
+  return {
+    output,
+    written: [...after].filter(([name, at]) => before.get(name) !== at).map(([name]) => name),
+  };
+}
+
+async function commandOf({ language }: Snippet, code: string, folder: string) {
+  switch (language) {
+    case 'sh':
+      return { line: ['bash', '-euo', 'pipefail', '-c', code] };
+    case 'ts':
+      await Bun.write(join(folder, 'snippet.ts'), code);
+      return { line: [process.execPath, 'snippet.ts'] };
+    case 'python':
+      return { line: ['python3', '-c', code], env: { PYTHONPATH: await pythonPackages(REQUIREMENTS) } };
+  }
+}
+
+/**
+ * What the compiler says of the TypeScript of pages, under the settings of this repository, which are strict; empty when
+ * nothing is wrong.
+ */
+export async function typeFaults(pages: readonly PageCode[]): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'snippet-types-'));
+  try {
+    await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
+    const settings = { extends: join(ROOT, 'tsconfig.json'), include: ['*.ts'] };
+    await Bun.write(join(folder, 'tsconfig.json'), JSON.stringify(settings));
+    for (const { page, snippets } of pages) {
+      for (const { language, number, code } of snippets) {
+        const name = `${basename(page, '.md')}-${number}.ts`;
+        if (language === 'ts') await Bun.write(join(folder, name), code);
+      }
+    }
+    const compiler = join(ROOT, 'node_modules/typescript/lib/tsc.js');
+    const child = Bun.spawn([process.execPath, compiler, '--project', folder], {
+      cwd: folder,
+      stdout: 'pipe',
+    });
+    return await new Response(child.stdout).text();
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** When each file was written last. */
+async function filesOf(folder: string): Promise<ReadonlyMap<string, number>> {
+  const names = (await readdir(folder)).filter((name) => name !== 'node_modules');
+  return new Map(
+    await Promise.all(names.map(async (name) => [name, (await stat(join(folder, name))).mtimeMs] as const)),
+  );
+}
+
+const startsWith = (at: number, word: string) => (bytes: Buffer) =>
+  bytes.toString('latin1', at, at + word.length) === word;
+const isJson = (text: string) => typeof JSON.parse(text) === 'object';
+
+/** What a file must be that a snippet wrote, by the end of its name. */
+const KINDS: Readonly<Record<string, (bytes: Buffer) => boolean>> = {
+  wav: (bytes) => startsWith(0, 'RIFF')(bytes) && bytes.length > 10_000,
+  // More than the sixth of a second at any rate of ours.
+  pcm: (bytes) => bytes.length > 8000,
+  mp4: startsWith(4, 'ftyp'),
+  webp: startsWith(8, 'WEBP'),
+  vtt: startsWith(0, 'WEBVTT'),
+  json: (bytes) => isJson(bytes.toString()),
+  jsonl: (bytes) => bytes.length > 0 && bytes.toString().trimEnd().split('\n').every(isJson),
+  txt: (bytes) => bytes.length > 0,
+};
+
+/** Whether a file that a snippet wrote is what its name says. */
+export async function isWhatItSays(path: string): Promise<boolean> {
+  return KINDS[path.slice(path.lastIndexOf('.') + 1)]?.(await readFile(path)) ?? false;
+}

@@ -1,0 +1,159 @@
+import { join } from 'node:path';
+import type { AnyElysia } from 'elysia';
+import { buildApp } from '../../src/app.ts';
+import type { CreditStore } from '../../src/contract/accounts/accounts-store.ts';
+import type { Calls } from '../../src/contract/accounts/calls.ts';
+import type { RequestLimits } from '../../src/contract/accounts/limits.ts';
+import type { Price } from '../../src/contract/accounts/prices.ts';
+import type { ServiceError } from '../../src/contract/core/error.ts';
+import type { Tracer } from '../../src/contract/core/tracer.ts';
+import type { PluginSwitches } from '../../src/http/routes/plugins.ts';
+import type { ModelReadiness, PluginReadiness } from '../../src/http/routes/readiness.ts';
+import type { ServingPhase } from '../../src/http/routes/serving-phase.ts';
+import { originRules } from '../../src/http/security/cors.ts';
+import { InvalidKeyThrottle } from '../../src/http/security/invalid-key-throttle.ts';
+import { authenticator } from '../../src/http/server/auth.ts';
+import { clientAddress } from '../../src/http/transport/client-address.ts';
+import { type ConnectionServer, cameTo } from '../../src/http/transport/connection-server.ts';
+import { hashApiKey } from '../../src/kit/keys/api-key.ts';
+import { noTracer } from '../../src/kit/logging/spans.ts';
+import { createMetrics, type MetricsRegistry } from '../../src/metrics/registry.ts';
+import { apiKeyStore } from '../../src/records/accounts/api-key-store.ts';
+import { callJournal } from '../../src/records/accounts/call-journal.ts';
+import { creditStore } from '../../src/records/accounts/credit-store.ts';
+import { usageStore } from '../../src/records/accounts/usage-store.ts';
+import { openSqlite } from '../../src/records/dialects/sqlite-records.ts';
+import { Accounts } from '../../src/usage/accounts.ts';
+import { CallBooks } from '../../src/usage/call-books.ts';
+import { areFree, priceList } from '../../src/usage/prices.ts';
+import { rowMetrics } from '../../src/usage/row-metrics.ts';
+import { noCallLimits, noRequestLimits } from '../../tools/harness/doubles/doubles.ts';
+import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
+import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
+
+/** Keys of {@link testApp}, one for each of two organizations. */
+export const KEY_A = 'key-of-a';
+/** The name of {@link KEY_A}, which is not the key. */
+export const KEY_ID_A = hashApiKey(KEY_A).slice(0, 16);
+export const KEY_B = 'key-of-b';
+
+export interface TestAppOptions {
+  readonly routes?: readonly AnyElysia[];
+  readonly readiness?: () => ReadonlyMap<string, PluginReadiness>;
+  readonly refusal?: (path: string) => ServiceError | undefined;
+  readonly plugins?: PluginSwitches;
+  readonly requestBytes?: number;
+  readonly models?: () => ReadonlyMap<string, ModelReadiness>;
+  readonly requiredModels?: readonly string[];
+  readonly phase?: () => ServingPhase;
+  readonly consoleFolder?: string;
+  readonly allowedOrigins?: readonly string[];
+  readonly securityContact?: string;
+  readonly invalidKeysPerMinute?: number;
+  readonly requestLimits?: RequestLimits;
+  readonly showMetrics?: boolean;
+  readonly tracer?: Tracer;
+  readonly prices?: readonly Price[];
+}
+
+export interface TestApp {
+  readonly app: AnyElysia;
+  readonly clock: ManualClock;
+  readonly log: RecordingLogger;
+  readonly metrics: MetricsRegistry;
+  readonly calls: Calls;
+  readonly credits: CreditStore;
+  /** The server that requests come to; tests may change what it does. */
+  readonly server: ConnectionServer;
+  /** Sends a request with the key of organization `a`, unless `init` names its own headers. */
+  send(path: string, init?: RequestInit): Promise<Response>;
+  close(): void;
+}
+
+/** The real app over a database in memory, without a socket. */
+export function testApp(options: TestAppOptions = {}): TestApp {
+  const clock = new ManualClock();
+  const log = new RecordingLogger();
+  const metrics = createMetrics(clock);
+  const records = openSqlite(':memory:');
+  const usage = usageStore(records);
+  const credits = creditStore(records);
+  const fixedKeys = [
+    { keyHash: hashApiKey(KEY_A), organization: 'a' },
+    { keyHash: hashApiKey(KEY_B), organization: 'b' },
+  ];
+  const keys = apiKeyStore(records, clock);
+  const app = buildApp({
+    version: '0.0.0',
+    consoleFolder: options.consoleFolder ?? join(import.meta.dirname, '../fixtures/console'),
+    clock,
+    log,
+    metrics,
+    tracer: options.tracer ?? noTracer,
+    showMetrics: options.showMetrics ?? true,
+    authenticate: authenticator({
+      fixedKeys,
+      store: keys,
+      operators: ['a'],
+      invalidKeys: new InvalidKeyThrottle(options.invalidKeysPerMinute ?? 1_000_000, clock),
+      addressOf: clientAddress([]),
+    }),
+    origins: originRules(options.allowedOrigins),
+    securityContact: options.securityContact,
+    requestLimits: options.requestLimits ?? noRequestLimits,
+    requestBytes: options.requestBytes ?? 64 * 1024,
+    models: ['svc-tts', 'svc-tts-fast'].map((id) => ({ id, task: 'speech' })),
+    keys,
+    usage,
+    credits,
+    isFree: areFree(options.prices ?? []),
+    startedAt: Math.floor(clock.now() / 1000),
+    registry: {
+      routes: options.routes ?? [],
+      readiness: options.readiness ?? (() => new Map()),
+      modelReadiness: options.models ?? (() => new Map()),
+      refusal: options.refusal ?? (() => undefined),
+    },
+    plugins: options.plugins ?? { list: async () => [], set: () => Promise.reject(new Error('no plugins')) },
+    requiredModels: new Set(options.requiredModels),
+    phase: options.phase ?? (() => 'serving'),
+  });
+  const server: ConnectionServer = {
+    timeout: () => undefined,
+    upgrade: () => false,
+    requestIP: () => ({ address: '192.0.2.1' }),
+  };
+  const journal = callJournal(records);
+  const findPrice = priceList(options.prices ?? []);
+  const books = new CallBooks({ journal, findPrice, instance: 'test', clock, log });
+  return {
+    app,
+    server,
+    clock,
+    log,
+    metrics,
+    calls: new Accounts({
+      books,
+      rows: rowMetrics(metrics),
+      journal,
+      limits: noCallLimits,
+      clock,
+      log,
+      metrics,
+    }),
+    credits,
+    async send(path, init = {}) {
+      const request = new Request(`http://service.test${path}`, {
+        headers: { 'x-api-key': KEY_A },
+        ...init,
+      });
+      cameTo(server, request);
+      return app.handle(request);
+    },
+    close() {
+      metrics.close();
+      // In memory there is nothing to wait for.
+      void records.close();
+    },
+  };
+}

@@ -1,0 +1,150 @@
+import { mkdir, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { ClipTurns } from '../../plugins/video/clips/clip-turns.ts';
+import { Pace } from '../../plugins/video/job/pace.ts';
+import { videoJob } from '../../plugins/video/job/video-job.ts';
+import { videoMetrics } from '../../plugins/video/metrics.ts';
+import { videoRoutes } from '../../plugins/video/routes.ts';
+import { type VideoParts, Videos } from '../../plugins/video/service.ts';
+import { openDiskBlobs } from '../../src/blobs/disk-blobs.ts';
+import type { Price } from '../../src/contract/accounts/prices.ts';
+import { type ConnectionServer, cameTo } from '../../src/http/transport/connection-server.ts';
+import { createMetrics } from '../../src/metrics/registry.ts';
+import { GuardedFetch, type GuardedFetchSettings } from '../../src/outbound/guarded-fetch.ts';
+import { callJournal } from '../../src/records/accounts/call-journal.ts';
+import { creditStore } from '../../src/records/accounts/credit-store.ts';
+import { openSqlite } from '../../src/records/dialects/sqlite-records.ts';
+import { videoStore } from '../../src/records/stores/video-store.ts';
+import { CallBooks } from '../../src/usage/call-books.ts';
+import { JobAccounts } from '../../src/usage/job-accounts.ts';
+import { priceList } from '../../src/usage/prices.ts';
+import { rowMetrics } from '../../src/usage/row-metrics.ts';
+import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
+import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
+import { fakeClip, fakeClips } from '../doubles/fake-clips.ts';
+import { FakeVideoEngine } from '../doubles/fake-video-engine.ts';
+import type { WireAnswer } from './response-app.ts';
+import { tempDir } from './temp-dir.ts';
+import { KEY_A, testApp } from './test-app.ts';
+import { usageRows } from './usage-rows.ts';
+
+export const EXTENSIONS = '/v1/videos/extensions';
+/** Largest clip that is taken. */
+export const CLIP_BYTES = 64 * 1024;
+
+export interface VideoAppOptions
+  extends Partial<Pick<VideoParts, 'requestsPerOrganization' | 'room' | 'blobs'>> {
+  readonly prices?: readonly Price[];
+  /** How clips are downloaded. */
+  readonly downloads?: Partial<GuardedFetchSettings>;
+  /** Thrown by the queue. */
+  readonly queueFailure?: () => Error | undefined;
+}
+
+export type VideoEntry = readonly [name: string, value: string | File];
+
+/** What is asked for unless a test says otherwise, without a clip. */
+export const ASKED: readonly VideoEntry[] = [
+  ['model', 'vid-2.0'],
+  ['prompt', 'The camera pans on.'],
+  ['seconds', '5'],
+];
+
+/** The part of a form that has a clip. */
+export const clipPart = (content: string | Uint8Array<ArrayBuffer> = fakeClip()): VideoEntry => [
+  'video',
+  new File([content], 'clip.mp4'),
+];
+
+/** The routes and the jobs of videos in the real app, over a disk and SQLite in memory; what makes videos is a double. */
+export async function videoApp(options: VideoAppOptions = {}) {
+  const [root, clock, log] = [await tempDir(), new ManualClock(), new RecordingLogger()];
+  const folder = join(root, 'work');
+  await mkdir(folder);
+  const records = openSqlite(':memory:');
+  const metrics = createMetrics(clock);
+  onTestFinished(async () => {
+    metrics.close();
+    await records.close();
+  });
+  const store = videoStore(records);
+  const disk = await openDiskBlobs(join(root, 'blobs'), clock);
+  const blobs = options.blobs ?? disk;
+  const [engine, clips, pace] = [new FakeVideoEngine(), new ClipTurns(fakeClips()), new Pace()];
+  const ids = ['vid-2.0-mini', 'vid-2.0-fast', 'vid-2.0', 'vid-2.5'];
+  const video = { ids, get: (id: string) => (ids.includes(id) ? engine : undefined) };
+  const findPrice = priceList(options.prices ?? []);
+  const books = new CallBooks({ journal: callJournal(records), findPrice, instance: 'test', clock, log });
+  const jobCalls = new JobAccounts(books, rowMetrics(metrics));
+  const queued: string[] = [];
+  const jobs = {
+    async add(_: string, id: string) {
+      const failure = options.queueFailure?.();
+      if (failure !== undefined) throw failure;
+      queued.push(id);
+    },
+  };
+  const parts = { videos: store, video, clips, blobs, jobs, jobCalls, clock, log };
+  const videos = new Videos({
+    ...parts,
+    downloads: new GuardedFetch({ mostBytes: CLIP_BYTES, ...options.downloads }),
+    requestsPerOrganization: options.requestsPerOrganization ?? 100,
+    room: options.room ?? { mostOpen: 100, mostBytes: Number.MAX_SAFE_INTEGER },
+  });
+  const job = videoJob({ ...parts, pace, metrics: videoMetrics(metrics), folder, jobsAtOnce: 1 });
+  const nowMs = () => clock.now();
+  const app = testApp({ routes: [videoRoutes({ videos, pace, nowMs, folder, clipBytes: CLIP_BYTES })] });
+  onTestFinished(() => app.close());
+
+  const send = async (path: string, init: RequestInit = {}, key = KEY_A) => {
+    const headers = { 'x-api-key': key, ...(init.headers as Record<string, string>) };
+    return (await app.send(path, { ...init, headers })) as WireAnswer;
+  };
+  /** A form with the entries in their order. */
+  const extend = (entries: readonly VideoEntry[], key = KEY_A) => {
+    const form = new FormData();
+    for (const [name, value] of entries) form.append(name, value);
+    return send(EXTENSIONS, { method: 'POST', body: form }, key);
+  };
+  const never = new AbortController().signal;
+  return {
+    ...{ app, clock, log, records, store, blobs, engine, videos, job, pace, metrics, folder, send, extend },
+    ...{ queued, credits: creditStore(records), usage: usageRows(records) },
+    extendJson: (body: unknown, key = KEY_A) =>
+      send(
+        EXTENSIONS,
+        { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) },
+        key,
+      ),
+    /** Makes a job of a clip; its video as it is answered. */
+    async create(entries: readonly VideoEntry[] = [...ASKED, clipPart()], key = KEY_A) {
+      const answer = await extend(entries, key);
+      if (answer.status !== 200) throw new Error(`${answer.status}: ${await answer.text()}`);
+      return await answer.json();
+    },
+    run: (id: string, signal = never) => job.run(id, signal),
+    /** Names of all that lies on the disk: blobs, and what requests and runs have. */
+    async held(): Promise<string[]> {
+      const entries = await readdir(root, { recursive: true, withFileTypes: true });
+      return entries.filter((it) => it.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+    },
+    /** Videos that have a folder on the disk, were it an empty one. */
+    folders: () => readdir(join(root, 'blobs', 'videos')),
+    /** The same on a real socket; where it listens. */
+    listen() {
+      const server = Bun.serve({
+        hostname: '127.0.0.1',
+        port: 0,
+        development: false,
+        maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+        fetch(request, self) {
+          cameTo(self as ConnectionServer, request);
+          return app.app.fetch(request);
+        },
+      });
+      onTestFinished(() => server.stop(true));
+      return `http://127.0.0.1:${server.port}`;
+    },
+  };
+}

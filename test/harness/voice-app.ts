@@ -1,0 +1,145 @@
+import { readdirSync } from 'node:fs';
+import { onTestFinished } from 'vitest';
+import { Enrollments } from '../../plugins/voices/enrollment.ts';
+import { voiceMetrics } from '../../plugins/voices/metrics.ts';
+import { voiceRoutes } from '../../plugins/voices/routes.ts';
+import { Voices } from '../../plugins/voices/service.ts';
+import { openDiskBlobs } from '../../src/blobs/disk-blobs.ts';
+import { LISTEN_RATE_HZ } from '../../src/contract/engines/audio.ts';
+import type { TtsEngine } from '../../src/contract/engines/engine.ts';
+import type { BlobStore } from '../../src/contract/stores/blob-store.ts';
+import type { VoiceStore } from '../../src/contract/stores/voice-store.ts';
+import { createMetrics } from '../../src/metrics/registry.ts';
+import { openSqlite } from '../../src/records/dialects/sqlite-records.ts';
+import { voiceStore } from '../../src/records/stores/voice-store.ts';
+import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
+import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
+import { FakeAudioFiles } from '../doubles/fake-audio-files.ts';
+import {
+  FakeFitter,
+  type FakeFitterOptions,
+  FakeSpeakers,
+  type FakeSpeakersOptions,
+} from '../doubles/fake-speakers.ts';
+import { FakeTtsEngine } from '../doubles/fake-tts-engine.ts';
+import { FakeVadEngine } from '../doubles/fake-vad-engine.ts';
+import { withMethods } from '../doubles/with-methods.ts';
+import { RecordedCalls, type RecordedCallsOptions } from './recorded-calls.ts';
+import { tempDir } from './temp-dir.ts';
+import { KEY_A, testApp } from './test-app.ts';
+
+export const VOICES = '/v1/audio/voices';
+/** Largest clip that is taken. */
+export const CLIP_BYTES = 1024 * 1024;
+
+/** So many seconds for the fake reader. */
+export const clipOf = (seconds: number, name = 'clip.wav') =>
+  new File([new Uint8Array(Math.round(seconds * LISTEN_RATE_HZ) * 2)], name);
+
+/** All that an enrollment needs. */
+export const ENROLLMENT = {
+  audio_sample: clipOf(8),
+  consent: 'I agree.',
+  name: 'Anna',
+  ref_text: 'Ask not what your country can do for you.',
+} as const;
+
+type Value = string | File;
+/** A form's fields; several values are sent one after the other, undefined leaves a field out. */
+export type VoiceFields = Record<string, Value | readonly Value[] | undefined>;
+
+export interface VoiceAppOptions extends FakeSpeakersOptions, RecordedCallsOptions {
+  readonly fitter?: FakeFitterOptions;
+  readonly perOrganization?: number;
+  readonly voicesPerOrganization?: number;
+  readonly improves?: boolean;
+  /** Seconds from the begin of a clip that the detector takes for speech; default: all. */
+  readonly speechS?: number;
+  /** Whether the queue can be reached. */
+  readonly queueIsAway?: boolean;
+  /** Change the stores, for faults. */
+  readonly voices?: (real: VoiceStore) => VoiceStore;
+  readonly blobs?: (real: BlobStore) => BlobStore;
+  /** Of a model beside one that has nothing to forget. */
+  readonly forget?: TtsEngine['forget'];
+}
+
+/** The routes of voices in the real app, over a disk, SQLite in memory, and engines that do as they are told. */
+export async function voiceApp({ fitter: fitting, ...options }: VoiceAppOptions = {}) {
+  const { voices: otherVoices = (it) => it, blobs: otherBlobs = (it) => it } = options;
+  const clock = new ManualClock();
+  const log = new RecordingLogger();
+  const records = openSqlite(':memory:');
+  onTestFinished(() => records.close());
+  const folder = await tempDir();
+  const voices = otherVoices(voiceStore(records));
+  const blobs = otherBlobs(await openDiskBlobs(await tempDir(), clock));
+  const speakers = new FakeSpeakers(options);
+  const local: TtsEngine = new FakeTtsEngine();
+  const remote = options.forget === undefined ? local : withMethods(local, { forget: options.forget });
+  const tts = { ids: ['local', 'remote'], get: (id: string) => (id === 'local' ? local : remote) };
+  const fitter = new FakeFitter(fitting);
+  const audioFiles = new FakeAudioFiles();
+  const calls = new RecordedCalls(options);
+  const metrics = createMetrics(clock);
+  onTestFinished(() => metrics.close());
+  const endSample = (options.speechS ?? 1000) * LISTEN_RATE_HZ;
+  const vad = new FakeVadEngine({
+    script: () => [
+      { atSample: 1, event: { kind: 'started', onsetSample: 0, startSample: 0 } },
+      { atSample: endSample, event: { kind: 'stopped', endSample } },
+    ],
+  });
+  const queued: string[] = [];
+  const enrollments = new Enrollments({
+    ...{ voices, blobs, audioFiles, vad, speakers, voiceFitter: fitter, calls, clock, log },
+    jobs: {
+      async add(kind, id) {
+        if (options.queueIsAway) throw new Error('the queue is away');
+        queued.push(`${kind} ${id}`);
+      },
+      work: () => ({ stop: async () => undefined }),
+      close: async () => undefined,
+    },
+    metrics: voiceMetrics(metrics),
+    requestsPerOrganization: options.perOrganization ?? 100,
+    voicesPerOrganization: options.voicesPerOrganization ?? 100,
+    improves: options.improves ?? true,
+  });
+  const routes = voiceRoutes(new Voices({ voices, blobs, tts, log }), enrollments, {
+    folder,
+    fileBytes: CLIP_BYTES,
+  });
+  const app = testApp({ routes: [routes] });
+  onTestFinished(() => app.close());
+  const send = (path: string, init: RequestInit = {}, key = KEY_A) => {
+    const headers = { 'x-api-key': key, ...(init.headers as Record<string, string>) };
+    return app.send(path, { ...init, headers });
+  };
+  const post = (fields: VoiceFields = {}, key = KEY_A, init: RequestInit = {}) => {
+    const body = new FormData();
+    for (const [name, values] of Object.entries({ ...ENROLLMENT, ...fields })) {
+      for (const value of [values].flat() as (Value | undefined)[])
+        if (value !== undefined) body.append(name, value);
+    }
+    return send(VOICES, { method: 'POST', body, ...init }, key);
+  };
+  return {
+    ...{ app, clock, log, voices, blobs, speakers, fitter, audioFiles, calls, metrics, vad, queued },
+    ...{ enrollments, send, post },
+    rows: calls.rows,
+    /** Files of uploads that are still there. */
+    staged: () => readdirSync(folder),
+    /** Names of the clips that are kept. */
+    async clips() {
+      const never = new AbortController().signal;
+      return (await Array.fromAsync(blobs.list('voices/', never))).map(({ name }) => name);
+    },
+    /** Stores a voice and gives its object. */
+    async enroll(fields: VoiceFields = {}, key = KEY_A) {
+      const response = await post(fields, key);
+      if (response.status !== 200) throw new Error(`HTTP ${response.status}: ${await response.text()}`);
+      return (await response.json()) as { readonly voice_id: string; readonly [name: string]: unknown };
+    },
+  };
+}

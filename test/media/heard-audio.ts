@@ -1,0 +1,59 @@
+/** What a recogniser is given in tests: recordings, and sounds without speech, mono at 16 kHz. */
+
+import type { TestContext } from 'vitest';
+import { type Float32Samples, LISTEN_RATE_HZ } from '../../src/contract/engines/audio.ts';
+import { seededRandom } from '../../src/kit/math/seeded-random.ts';
+import { audioFileReader } from '../../src/media/audio/audio-file-reader.ts';
+import { joined } from '../../tools/harness/media/sample-runs.ts';
+import { recording } from './recordings.ts';
+
+/** A stretch of a recording, its channels mixed; skips the test in a checkout without recordings. */
+export async function recorded(
+  context: TestContext,
+  name: string,
+  fromS = 0,
+  toS = Number.POSITIVE_INFINITY,
+): Promise<Float32Samples> {
+  const path = recording(context, name);
+  const { PATH = '', HOME = '' } = process.env;
+  const reader = audioFileReader({ environment: { PATH, HOME } });
+  try {
+    const { samples } = await reader.open(path, LISTEN_RATE_HZ, 'file', new AbortController().signal);
+    return joined(await Array.fromAsync(samples)).slice(fromS * LISTEN_RATE_HZ, toS * LISTEN_RATE_HZ);
+  } finally {
+    await reader.close();
+  }
+}
+
+/** One channel of a WAV file of 16 bit stereo at 16 kHz. */
+export async function channelOf(context: TestContext, name: string, channel: 0 | 1): Promise<Float32Samples> {
+  const HEADER_BYTES = 44;
+  const bytes = await Bun.file(recording(context, name)).arrayBuffer();
+  const samples = new Int16Array(bytes.slice(HEADER_BYTES));
+  return Float32Array.from(
+    { length: samples.length / 2 },
+    (_, i) => (samples[2 * i + channel] ?? 0) / 32_768,
+  );
+}
+
+/** Sounds that nobody makes with a voice, two seconds each. */
+export function soundsWithoutSpeech(): Readonly<Record<string, Float32Samples>> {
+  const sound = (sampleAt: (timeS: number) => number) =>
+    Float32Array.from({ length: 2 * LISTEN_RATE_HZ }, (_, i) => sampleAt(i / LISTEN_RATE_HZ));
+  const random = seededRandom(9);
+  const tone = (hz: number, timeS: number) => Math.sin(2 * Math.PI * hz * timeS);
+  let brown = 0;
+  return {
+    silence: sound(() => 0),
+    'a faint hiss': sound(() => 0.004 * (random() - 0.5)),
+    'loud noise': sound(() => 0.6 * (random() - 0.5)),
+    'a rumble': sound(() => {
+      brown = 0.995 * brown + 0.02 * (random() - 0.5);
+      return brown;
+    }),
+    'a tone': sound((timeS) => 0.3 * tone(440, timeS)),
+    'a chord': sound((timeS) => 0.1 * (tone(262, timeS) + tone(330, timeS) + tone(392, timeS))),
+    hum: sound((timeS) => 0.2 * tone(50, timeS) + 0.05 * tone(150, timeS)),
+    clicks: sound((timeS) => (timeS % 0.5 < 0.002 ? 0.8 : 0)),
+  };
+}

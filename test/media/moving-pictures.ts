@@ -1,0 +1,59 @@
+/** Pictures whose motion is known: a smooth texture without period, seen through a map of places. */
+
+import type { PictureSize } from '../../src/engines/continuation/worker/motion/warp.ts';
+
+/** Where the texture lies that is seen at a place. */
+export type View = (x: number, y: number) => readonly [number, number];
+
+/** Frequency in x and y, phase, and grey values of each part. */
+const PARTS = [
+  [0.013, 0.007, 0, 30],
+  [0.021, -0.033, 1, 20],
+  [-0.05, 0.061, 2, 16],
+  [0.11, 0.09, 3, 12],
+  [0.2, -0.17, 4, 8],
+  [0.31, 0.29, 5, 5],
+] as const;
+
+/** A texture of a grey value at any place, 16–235. */
+export function texture(x: number, y: number): number {
+  let grey = 126;
+  for (const [fx, fy, phase, height] of PARTS) {
+    grey += height * Math.sin(fx * x + fy * y + phase + 2 * Math.sin((fy * x - fx * y) * 0.7));
+  }
+  return Math.max(16, Math.min(235, grey));
+}
+
+/** A picture as I420; its colours are the texture's, too. */
+export function picture({ width, height }: PictureSize, view: View): Uint8Array {
+  const pixels = new Uint8Array((width * height * 3) / 2);
+  const luma = width * height;
+  for (let y = 0; y < height; y++) {
+    for (let x = 0; x < width; x++) pixels[y * width + x] = Math.round(texture(...view(x, y)));
+  }
+  for (let y = 0; y < height / 2; y++) {
+    for (let x = 0; x < width / 2; x++) {
+      const grey = texture(...view(2 * x + 0.5, 2 * y + 0.5));
+      const at = luma + (y * width) / 2 + x;
+      pixels[at] = Math.round(128 + (grey - 128) / 4);
+      pixels[at + luma / 4] = Math.round(128 - (grey - 128) / 4);
+    }
+  }
+  return pixels;
+}
+
+export const shifted =
+  (right: number, down: number): View =>
+  (x, y) => [x - right, y - down];
+
+/** The texture turned clockwise about the centre, in radians, and made larger. */
+export function turned({ width, height }: PictureSize, turn: number, scale = 1): View {
+  const centreX = (width - 1) / 2;
+  const centreY = (height - 1) / 2;
+  const cos = Math.cos(turn) / scale;
+  const sin = Math.sin(turn) / scale;
+  return (x, y) => [
+    centreX + cos * (x - centreX) + sin * (y - centreY),
+    centreY - sin * (x - centreX) + cos * (y - centreY),
+  ];
+}

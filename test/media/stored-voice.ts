@@ -1,0 +1,49 @@
+import { join } from 'node:path';
+import { wavHeader } from '../../src/audio/wav.ts';
+import { openDiskBlobs } from '../../src/blobs/disk-blobs.ts';
+import type { Id } from '../../src/contract/core/id.ts';
+import { clipBlob, type VoiceRecord } from '../../src/contract/stores/voice-store.ts';
+import { systemClock } from '../../src/kit/clock.ts';
+import { openSqlite } from '../../src/records/dialects/sqlite-records.ts';
+import { voiceStore } from '../../src/records/stores/voice-store.ts';
+import { voiceRecord } from '../contract/voice-store.cases.ts';
+
+/** A clip whose samples are all one value, by which a server that clones is known to have it: 6 s at 16 kHz. */
+export function clipOf(value: number): Buffer {
+  const samples = new Int16Array(96_000).fill(value);
+  return Buffer.concat([wavHeader(samples.byteLength, 16_000), new Uint8Array(samples.buffer)]);
+}
+
+export interface StoredVoiceFiles {
+  /** Stores a voice as an enrollment leaves it. */
+  put(clip: Uint8Array, fields?: Partial<VoiceRecord>): Promise<VoiceRecord>;
+  delete(organization: string, id: Id<'voice'>): Promise<boolean>;
+  close(): Promise<void>;
+}
+
+/** Voices of a service with this DATA_DIR, which may run. */
+export async function storedVoiceFiles(dataDir: string): Promise<StoredVoiceFiles> {
+  const records = openSqlite(join(dataDir, 'service.sqlite'));
+  const blobs = await openDiskBlobs(join(dataDir, 'blobs'), systemClock);
+  const store = voiceStore(records);
+  const never = new AbortController().signal;
+  return {
+    async put(clip, fields) {
+      const voice = voiceRecord(fields);
+      const bytes = async function* () {
+        yield clip;
+      };
+      await blobs.write(clipBlob(voice.id), bytes(), never);
+      await store.put(voice, 1000);
+      return voice;
+    },
+    async delete(organization, id) {
+      await blobs.delete(clipBlob(id));
+      return store.delete(organization, id);
+    },
+    async close() {
+      await blobs.close();
+      await records.close();
+    },
+  };
+}

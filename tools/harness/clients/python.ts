@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+
+const CACHE = resolve(import.meta.dirname, '../../../.cache/test-python');
+
+/** Whether this machine has Python with pip; `needs(context, HAS_PIP, 'Python with pip')` says so. */
+export const HAS_PIP = (() => {
+  const python = Bun.which('python3');
+  return python !== null && Bun.spawnSync([python, '-m', 'pip', '--version']).success;
+})();
+
+/** What a script's requirements.txt pins, in words. */
+export async function pinnedFor(script: string): Promise<string> {
+  return (await readFile(requirementsOf(script), 'utf8')).trim().split('\n').join(', ');
+}
+
+/**
+ * Runs a script of Python with the packages that the requirements.txt beside it pins; they are installed on the
+ * first run, into the cache of this checkout.
+ * @param input what the script reads from standard input.
+ * @returns its lines that are JSON objects.
+ * @throws Error with the script's error output when it fails.
+ */
+export async function runPython<Line>(script: string, input: object): Promise<Line[]> {
+  const PYTHONPATH = await pythonPackages(requirementsOf(script));
+  const output = await run(['python3', script], `${JSON.stringify(input)}\n`, { PYTHONPATH });
+  return output
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as Line);
+}
+
+/**
+ * The folder with the packages that a requirements.txt pins. A folder by itself, and no virtual environment, for which
+ * some machines lack a part.
+ */
+export async function pythonPackages(requirements: string): Promise<string> {
+  const name = createHash('sha256')
+    .update(await readFile(requirements))
+    .digest('hex');
+  const folder = join(CACHE, name);
+  if (existsSync(folder)) return folder;
+  await mkdir(CACHE, { recursive: true });
+  // Whole or not at all, whoever else installs it now.
+  const unfinished = await mkdtemp(join(CACHE, 'unfinished-'));
+  const pip = ['python3', '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
+  await run([...pip, '--target', unfinished, '-r', requirements]);
+  await rename(unfinished, folder).catch(() => rm(unfinished, { recursive: true }));
+  return folder;
+}
+
+function requirementsOf(script: string): string {
+  return join(dirname(script), 'requirements.txt');
+}
+
+async function run(
+  command: readonly string[],
+  input = '',
+  env: Record<string, string> = {},
+): Promise<string> {
+  const child = Bun.spawn([...command], {
+    stdin: new Blob([input]),
+    env: { ...process.env, ...env },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
+  const [output, errors, exitCode] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  if (exitCode !== 0) throw new Error(`${command.join(' ')} ended with code ${exitCode}:\n${errors}`);
+  return output;
+}

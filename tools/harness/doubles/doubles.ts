@@ -1,0 +1,25 @@
+/** Stand-ins for what the core gives to engines and plugins. */
+
+import type { CallLimits, RequestLimits } from '../../../src/contract/accounts/limits.ts';
+import type { Logger } from '../../../src/contract/core/logger.ts';
+import type { Metrics } from '../../../src/contract/core/metrics.ts';
+
+/** Logs nothing. */
+export const silentLog: Logger = {
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  child: () => silentLog,
+};
+
+/** Counts nothing. */
+export const noMetrics: Metrics = {
+  counter: () => ({ add: () => undefined }),
+  level: () => ({ add: () => undefined }),
+  histogram: () => ({ observe: () => undefined }),
+  gauge: () => () => undefined,
+};
+
+/** Everybody may do everything. */
+export const noRequestLimits: RequestLimits = { count: async () => undefined };
+export const noCallLimits: CallLimits = { enter: async () => () => undefined };

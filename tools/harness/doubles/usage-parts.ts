@@ -1,0 +1,93 @@
+import type { Caller } from '../../../src/contract/accounts/caller.ts';
+import type { CallOpening } from '../../../src/contract/accounts/calls.ts';
+import type { Price } from '../../../src/contract/accounts/prices.ts';
+import { newId } from '../../../src/contract/core/id.ts';
+import type { Metrics } from '../../../src/contract/core/metrics.ts';
+import { callJournal } from '../../../src/records/accounts/call-journal.ts';
+import { creditStore } from '../../../src/records/accounts/credit-store.ts';
+import { usageStore } from '../../../src/records/accounts/usage-store.ts';
+import { openSqlite } from '../../../src/records/dialects/sqlite-records.ts';
+import type { Records } from '../../../src/records/schema/records.ts';
+import { Accounts } from '../../../src/usage/accounts.ts';
+import { CallBooks } from '../../../src/usage/call-books.ts';
+import { InstanceWatch } from '../../../src/usage/instance-watch.ts';
+import { JobAccounts } from '../../../src/usage/job-accounts.ts';
+import { LineAccounts } from '../../../src/usage/line-accounts.ts';
+import { priceList } from '../../../src/usage/prices.ts';
+import { rowMetrics } from '../../../src/usage/row-metrics.ts';
+import { noCallLimits, noMetrics } from './doubles.ts';
+import { ManualClock } from './manual-clock.ts';
+import { RecordingLogger } from './recording-logger.ts';
+
+/** A millionth of a credit for each character of speech with `svc-tts`, and a fee of two. */
+export const SPEECH_PRICE: Price = {
+  endpoint: '/v1/audio/speech',
+  model: 'svc-tts',
+  request: 2_000_000n,
+  inputToken: 0n,
+  outputToken: 0n,
+  character: 1_000_000n,
+  audioSecond: 0n,
+};
+
+/** Somebody of an organization. */
+export function callerOf(organization: string): Caller {
+  return { organization, keyId: `key of ${organization}`, requestId: newId('request') };
+}
+
+/** A call of speech that may have so many characters. */
+export function speechCall(characters: number, overrides: Partial<CallOpening> = {}): CallOpening {
+  return {
+    endpoint: '/v1/audio/speech',
+    model: 'svc-tts',
+    caller: callerOf('a'),
+    most: { inputTokens: 0, outputTokens: 0, characters },
+    ...overrides,
+  };
+}
+
+/** Processes that share a database in memory, and what lies in it. */
+export function sharedAccounts(prices: readonly Price[] = [SPEECH_PRICE]) {
+  const records = openSqlite(':memory:');
+  const journal = callJournal(records);
+  const credits = creditStore(records);
+  const usage = usageStore(records);
+  const clock = new ManualClock();
+  const log = new RecordingLogger();
+  const running = new Set<number>();
+  let started = 0;
+  return {
+    records,
+    journal,
+    credits,
+    clock,
+    log,
+    /** Numbers of the processes that run. */
+    running,
+    /** @param over the records that it sees. */
+    process({
+      place = 'here',
+      over = records,
+      metrics = noMetrics,
+    }: {
+      place?: string;
+      over?: Records;
+      metrics?: Metrics;
+    } = {}) {
+      started += 1;
+      const self = { id: `i${started}`, place, pid: started };
+      running.add(self.pid);
+      const parts = { journal: callJournal(over), clock, log, metrics };
+      const books = new CallBooks({ ...parts, instance: self.id, findPrice: priceList(prices) });
+      const rows = rowMetrics(metrics);
+      const accounts = new Accounts({ ...parts, books, rows, limits: noCallLimits });
+      const lines = new LineAccounts(books, rows);
+      const jobs = new JobAccounts(books, rows);
+      const isRunning = (pid: number) => running.has(pid);
+      const watch = new InstanceWatch({ ...parts, accounts, books, self, isRunning });
+      return { accounts, lines, jobs, books, watch, self };
+    },
+    rows: async (organization = 'a') => (await usage.list({ organization, limit: 1000 })).records,
+    close: () => records.close(),
+  };
+}

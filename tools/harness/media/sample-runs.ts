@@ -1,0 +1,22 @@
+/** What tests and measurements do with runs of samples. */
+
+import type { Float32Samples } from '../../../src/contract/engines/audio.ts';
+import { seededRandom } from '../../../src/kit/math/seeded-random.ts';
+
+/** Runs of samples as one. */
+export function joined(runs: readonly Float32Array[]): Float32Samples {
+  const all = new Float32Array(runs.reduce((sum, run) => sum + run.length, 0));
+  let at = 0;
+  for (const run of runs) {
+    all.set(run, at);
+    at += run.length;
+  }
+  return all;
+}
+
+/** Adds even noise, the same each time. @param levelDb of its mean square, against full scale. */
+export function withNoise(samples: Float32Samples, levelDb: number): Float32Samples {
+  const amplitude = 10 ** (levelDb / 20) * Math.sqrt(3);
+  const random = seededRandom(1);
+  return samples.map((sample) => sample + amplitude * (2 * random() - 1));
+}

@@ -1,0 +1,79 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+const CONFIGURATION = resolve(import.meta.dirname, '../../../docker/haproxy.cfg');
+
+/** Whether this machine has HAProxy; `needs(context, HAS_BALANCER, 'haproxy')` says so. */
+export const HAS_BALANCER = Bun.which('haproxy') !== null;
+
+/** HAProxy with the settings of the repository, on 127.0.0.1. */
+export interface Balancer {
+  readonly baseUrl: string;
+  /** What it said so far: which nodes came and went. */
+  output(): string;
+  /** Idempotent. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a balancer before nodes on this machine; the caller closes it. It ends with this process, however that ends.
+ * @param nodes the ports of `api-1`, `api-2`.
+ * @param configuration path of an HAProxy configuration with these two servers; by default that of the repository.
+ */
+export async function startBalancer(
+  nodes: readonly [number, number],
+  configuration = CONFIGURATION,
+): Promise<Balancer> {
+  const folder = await mkdtemp(join(tmpdir(), 'balancer-test-'));
+  const port = freePort();
+  const path = join(folder, 'haproxy.cfg');
+  await writeFile(path, localized(await readFile(configuration, 'utf8'), port, nodes));
+  const shell = Bun.spawn(['sh', '-c', ENDS_WITH_US, 'haproxy', path], { stdio: ['pipe', 'pipe', 'pipe'] });
+  let output = '';
+  const read = async (stream: ReadableStream<Uint8Array>) => {
+    const decoder = new TextDecoder();
+    for await (const chunk of stream) output += decoder.decode(chunk, { stream: true });
+  };
+  const reading = Promise.all([read(shell.stdout), read(shell.stderr)]);
+  const baseUrl = `http://127.0.0.1:${port}`;
+  while (!(await fetch(`${baseUrl}/healthz`).catch(() => undefined))?.ok) {
+    if (shell.exitCode !== null) throw new Error(`haproxy did not start: ${output}`);
+    await Bun.sleep(20);
+  }
+  return {
+    baseUrl,
+    output: () => output,
+    async close() {
+      shell.stdin.end();
+      await shell.exited;
+      await reading;
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Runs the server until standard input ends, which it does with whoever holds it. */
+const ENDS_WITH_US =
+  'exec 3<&0; haproxy -db -f "$1" & server=$!; (read -r _ <&3; kill -TERM $server) & wait $server';
+
+/** Replaces addresses of containers with addresses of this machine, and what only containers have. */
+function localized(configuration: string, port: number, [first, second]: readonly [number, number]): string {
+  return (
+    configuration
+      // The limit of open files of a machine that was not prepared for more.
+      .replaceAll('maxconn 20000', 'maxconn 1000')
+      .replaceAll('bind :8080', `bind 127.0.0.1:${port}`)
+      .replaceAll('api-1:8080', `127.0.0.1:${first}`)
+      .replaceAll('api-2:8080', `127.0.0.1:${second}`)
+      .replaceAll(/ resolvers \S+ init-addr \S+/g, '')
+  );
+}
+
+function freePort(): number {
+  const probe = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() });
+  const { port } = probe;
+  void probe.stop(true);
+  if (port === undefined) throw new Error('no port is free');
+  return port;
+}

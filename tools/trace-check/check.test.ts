@@ -1,0 +1,414 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { check, checkTrace, initial, isQuiet, parseTraceLine, RULES, type TraceEntry } from './check.ts';
+import { SeenIds } from './rules/seen-ids.ts';
+
+/**
+ * The example sequences of the event reference (openai-wire 8.10), written out by hand: what it leaves out is
+ * filled in from the tables there.
+ */
+
+type Frame = Readonly<Record<string, unknown>>;
+
+const SESSION = {
+  id: 'sess_1',
+  object: 'realtime.session',
+  type: 'transcription',
+  audio: {
+    input: {
+      format: { type: 'audio/pcm', rate: 24_000 },
+      transcription: { model: 'svc-stt' },
+      turn_detection: null as unknown,
+      noise_reduction: null,
+    },
+    output: { format: { type: 'audio/pcm', rate: 24_000 } },
+  },
+  output_modalities: [] as string[],
+  tts_model: 'svc-tts',
+};
+const { audio } = SESSION;
+const VAD = { type: 'server_vad', threshold: 0.5, prefix_padding_ms: 300, silence_duration_ms: 400 };
+const detecting = { ...SESSION, audio: { ...audio, input: { ...audio.input, turn_detection: VAD } } };
+const speaking = { ...SESSION, output_modalities: ['audio'] };
+const heard = 'conversation.item.input_audio_transcription';
+
+/** A trace of frames: those of the client as `>`, those of the server as `<`, which get their event ids here. */
+function traced(...frames: readonly (readonly ['>' | '<', Frame] | 'quiet')[]): TraceEntry[] {
+  return frames.map((frame, index): TraceEntry => {
+    if (frame === 'quiet') return { end: 'quiet' };
+    const [side, fields] = frame;
+    return side === '>'
+      ? { from: 'client', frame: fields }
+      : { from: 'server', frame: { event_id: `event_${index}`, ...fields } };
+  });
+}
+
+const created = ['<', { type: 'session.created', session: SESSION }] as const;
+const append = ['>', { type: 'input_audio_buffer.append', audio: 'AAAA' }] as const;
+
+const USAGE = {
+  type: 'tokens',
+  total_tokens: 27,
+  input_tokens: 22,
+  output_tokens: 5,
+  input_token_details: { text_tokens: 0, audio_tokens: 22 },
+};
+
+const manualCommit = traced(
+  created,
+  ['>', { type: 'session.update', event_id: 'c1', session: { tts_model: 'svc-tts' } }],
+  ['<', { type: 'session.updated', session: SESSION }],
+  append,
+  append,
+  ['>', { type: 'input_audio_buffer.commit' }],
+  ['<', { type: 'input_audio_buffer.committed', item_id: 'item_1', previous_item_id: null }],
+  ['<', { type: `${heard}.delta`, item_id: 'item_1', content_index: 0, delta: 'turn on ' }],
+  ['<', { type: `${heard}.delta`, item_id: 'item_1', content_index: 0, delta: 'the lights' }],
+  [
+    '<',
+    {
+      type: `${heard}.completed`,
+      item_id: 'item_1',
+      content_index: 0,
+      transcript: 'turn on the lights',
+      logprobs: null,
+      usage: USAGE,
+    },
+  ],
+  'quiet',
+);
+
+const serverVad = traced(
+  created,
+  append,
+  ['>', { type: 'input_audio_buffer.commit' }],
+  ['<', { type: 'input_audio_buffer.committed', item_id: 'item_1', previous_item_id: null }],
+  [
+    '>',
+    {
+      type: 'session.update',
+      event_id: 'c2',
+      session: { audio: { input: { noise_reduction: { type: 'near_field' }, turn_detection: VAD } } },
+    },
+  ],
+  [
+    '<',
+    {
+      type: 'error',
+      error: {
+        type: 'invalid_request_error',
+        code: 'unsupported_feature',
+        message: 'noise_reduction is not supported',
+        param: 'session.audio.input.noise_reduction',
+        event_id: 'c2',
+      },
+    },
+  ],
+  ['<', { type: 'session.updated', session: detecting }],
+  append,
+  ['<', { type: 'input_audio_buffer.speech_started', item_id: 'item_2', audio_start_ms: 1180 }],
+  ['<', { type: `${heard}.completed`, item_id: 'item_1', content_index: 0, transcript: '', usage: USAGE }],
+  ['<', { type: 'input_audio_buffer.speech_stopped', item_id: 'item_2', audio_end_ms: 3260 }],
+  ['<', { type: 'input_audio_buffer.committed', item_id: 'item_2', previous_item_id: 'item_1' }],
+  [
+    '<',
+    {
+      type: `${heard}.failed`,
+      item_id: 'item_2',
+      content_index: 0,
+      error: { type: 'server_error', code: 'upstream_error', message: 'transcription failed' },
+    },
+  ],
+  'quiet',
+);
+
+const content = [{ type: 'input_text', text: 'Hello there.' }];
+const userItem = {
+  ...{ id: 'item_1', object: 'realtime.item', type: 'message', status: 'completed', role: 'user' },
+  content,
+};
+const RESPONSE = {
+  object: 'realtime.response',
+  id: 'resp_1',
+  status: 'in_progress',
+  status_details: null,
+  output: [],
+  conversation_id: 'conv_1',
+  output_modalities: ['audio'],
+  max_output_tokens: 'inf',
+  audio: { output: { format: { type: 'audio/pcm', rate: 24_000 } } },
+  usage: null,
+  metadata: null,
+};
+const assistant = {
+  id: 'item_2',
+  object: 'realtime.item',
+  type: 'message',
+  status: 'in_progress',
+  role: 'assistant',
+  content: [],
+};
+const said = (type: string, status = 'completed', transcript = 'Hello there.') => ({
+  ...assistant,
+  status,
+  content: [{ type, transcript }],
+});
+const place = { response_id: 'resp_1', item_id: 'item_2', output_index: 0, content_index: 0 };
+const output = { response_id: 'resp_1', output_index: 0 };
+const speechBegins = [
+  created,
+  ['>', { type: 'session.update', session: { output_modalities: ['audio'] } }],
+  ['<', { type: 'session.updated', session: speaking }],
+  ['>', { type: 'conversation.item.create', item: { role: 'user', content } }],
+] as const;
+const done = (status: string, details: unknown, item: Frame, usage: unknown) =>
+  [
+    '<',
+    {
+      type: 'response.done',
+      response: { ...RESPONSE, status, status_details: details, output: [item], usage },
+    },
+  ] as const;
+
+const speech = traced(
+  ...speechBegins,
+  ['<', { type: 'conversation.item.created', previous_item_id: null, item: userItem }],
+  ['>', { type: 'response.create', event_id: 'c7' }],
+  ['<', { type: 'response.created', response: RESPONSE }],
+  ['<', { type: 'response.output_item.added', ...output, item: assistant }],
+  ['<', { type: 'response.content_part.added', ...place, part: { type: 'audio', transcript: '' } }],
+  ['<', { type: 'response.audio.delta', ...place, delta: 'AAAA' }],
+  ['>', { type: 'response.create', event_id: 'c8' }],
+  [
+    '<',
+    {
+      type: 'error',
+      error: {
+        type: 'invalid_request_error',
+        code: 'response_in_progress',
+        message: 'response.create refused: a response is already in progress',
+        param: null,
+        event_id: 'c8',
+      },
+    },
+  ],
+  ['<', { type: 'response.audio_transcript.delta', ...place, delta: 'Hello ' }],
+  ['<', { type: 'response.audio_transcript.delta', ...place, delta: 'there.' }],
+  ['<', { type: 'response.audio_transcript.done', ...place, transcript: 'Hello there.' }],
+  ['<', { type: 'response.audio.done', ...place }],
+  [
+    '<',
+    { type: 'response.content_part.done', ...place, part: { type: 'audio', transcript: 'Hello there.' } },
+  ],
+  ['<', { type: 'response.output_item.done', ...output, item: said('audio') }],
+  done('completed', null, said('audio'), { total_tokens: 40, input_tokens: 12, output_tokens: 28 }),
+  'quiet',
+);
+
+const cancelledSpeech = traced(
+  ...speechBegins,
+  ['<', { type: 'conversation.item.created', previous_item_id: null, item: userItem }],
+  ['>', { type: 'response.create' }],
+  ['<', { type: 'response.created', response: RESPONSE }],
+  ['<', { type: 'response.output_item.added', ...output, item: assistant }],
+  ['>', { type: 'response.cancel' }],
+  ['<', { type: 'response.content_part.added', ...place, part: { type: 'audio', transcript: '' } }],
+  ['<', { type: 'response.audio.delta', ...place, delta: 'AAAA' }],
+  ['<', { type: 'response.audio.done', ...place }],
+  ['<', { type: 'response.content_part.done', ...place, part: { type: 'audio', transcript: '' } }],
+  ['<', { type: 'response.output_item.done', ...output, item: said('audio', 'incomplete', '') }],
+  done('cancelled', { type: 'cancelled', reason: 'client_cancelled' }, said('audio', 'incomplete', ''), null),
+  'quiet',
+);
+
+const gaSpeech = traced(
+  created,
+  [
+    '>',
+    { type: 'session.update', session: { type: 'realtime', output_modalities: ['audio'], tracing: 'auto' } },
+  ],
+  ['>', { type: 'conversation.item.create', item: { type: 'message', role: 'user', content } }],
+  ['>', { type: 'response.create', event_id: 'agents_js_response_create_1' }],
+  ['<', { type: 'session.updated', session: { ...speaking, type: 'realtime' } }],
+  ['<', { type: 'conversation.item.created', previous_item_id: null, item: userItem }],
+  ['<', { type: 'conversation.item.added', previous_item_id: null, item: userItem }],
+  ['<', { type: 'conversation.item.done', previous_item_id: null, item: userItem }],
+  ['<', { type: 'response.created', response: RESPONSE }],
+  ['<', { type: 'response.output_item.added', ...output, item: assistant }],
+  ['<', { type: 'conversation.item.added', previous_item_id: 'item_1', item: assistant }],
+  ['<', { type: 'response.content_part.added', ...place, part: { type: 'audio', transcript: '' } }],
+  ['<', { type: 'response.output_audio.delta', ...place, delta: 'AAAA' }],
+  ['<', { type: 'response.output_audio_transcript.delta', ...place, delta: 'Hello there.' }],
+  ['<', { type: 'response.output_audio_transcript.done', ...place, transcript: 'Hello there.' }],
+  ['<', { type: 'response.output_audio.done', ...place }],
+  [
+    '<',
+    { type: 'response.content_part.done', ...place, part: { type: 'audio', transcript: 'Hello there.' } },
+  ],
+  ['<', { type: 'conversation.item.done', previous_item_id: 'item_1', item: said('output_audio') }],
+  ['<', { type: 'response.output_item.done', ...output, item: said('output_audio') }],
+  done('completed', null, said('output_audio'), { total_tokens: 40, input_tokens: 12, output_tokens: 28 }),
+  'quiet',
+);
+
+const EXAMPLES = {
+  'manual commit (A)': manualCommit,
+  'server_vad, a refused field and a failed transcription (B)': serverVad,
+  'speech, and a second create while it lasts (C)': speech,
+  'speech that is cancelled (C)': cancelledSpeech,
+  'speech with the GA names (D)': gaSpeech,
+};
+
+describe.each(Object.entries(EXAMPLES))('the example of %s', (_, trace) => {
+  test('keeps every rule', () => {
+    expect(checkTrace(trace)).toEqual([]);
+  });
+
+  test('breaks one when any frame of the server is missing or comes twice', () => {
+    for (const [place, entry] of trace.entries()) {
+      if ('end' in entry || entry.from === 'client') continue;
+      const twice = { ...entry, frame: { ...(entry.frame as Frame), event_id: 'event_again' } };
+      const { type } = entry.frame as { type: string };
+      // How much audio there is, nobody knows.
+      if (/audio\.delta$/.test(type)) continue;
+      expect(checkTrace(trace.toSpliced(place + 1, 0, twice)), `${type} twice`).not.toEqual([]);
+      expect(checkTrace(trace.toSpliced(place, 1)), `without ${type}`).not.toEqual([]);
+    }
+  });
+
+  test('breaks one when any two neighbours of the server change places', () => {
+    for (const [place, entry] of trace.entries()) {
+      const next = trace[place + 1];
+      if ('end' in entry || next === undefined || 'end' in next) continue;
+      if (entry.from === 'client' || next.from === 'client') continue;
+      const types = [entry, next].map((each) => (each.frame as { type: string }).type);
+      // A turn goes on beside the transcription of another, and a refusal beside a response.
+      const areApart =
+        (types.includes('error') && types.some((type) => type.startsWith('response.'))) ||
+        (types.some((type) => type.startsWith(heard)) && types.some((type) => /speech_/.test(type)));
+      if (areApart || types[0] === types[1]) continue;
+      expect(checkTrace(trace.with(place, next).with(place + 1, entry)), types.join(' and ')).not.toEqual([]);
+    }
+  });
+});
+
+test('a violation says which frame broke which rule, and where that is written', () => {
+  const wrong = manualCommit.with(6, {
+    from: 'server',
+    frame: {
+      type: 'input_audio_buffer.committed',
+      event_id: 'event_6',
+      item_id: 'item_1',
+      previous_item_id: 'item_0',
+    },
+  });
+  expect(checkTrace(wrong)).toEqual([
+    {
+      rule: 'item-chain',
+      section: 'wire 8.5',
+      index: 6,
+      message: 'frame 6: previous_item_id must be null, not "item_0"',
+    },
+  ]);
+});
+
+test('a state may be gone on from in several ways', () => {
+  const half = speech.slice(0, 9).reduce((state, entry) => check(state, entry).state, initial);
+  for (const _ of [1, 2, 3]) {
+    const rest = speech.slice(9).reduce(
+      ({ state, found }, entry) => {
+        const checked = check(state, entry);
+        return { state: checked.state, found: [...found, ...checked.violations] };
+      },
+      { state: half, found: [] as unknown[] },
+    );
+    expect(rest.found).toEqual([]);
+  }
+  expect(isQuiet(half)).toBe(false);
+});
+
+test('an error that may answer one of two questions blames neither', () => {
+  const empty = (event_id: string | null) => ({
+    type: 'error',
+    error: {
+      type: 'invalid_request_error',
+      code: 'invalid_request_error',
+      message: 'empty',
+      param: null,
+      event_id,
+    },
+  });
+  const turn = (item: string, previous: string | null) =>
+    [
+      ['<', { type: 'input_audio_buffer.speech_started', item_id: item, audio_start_ms: 0 }],
+      ['>', { type: 'input_audio_buffer.commit' }],
+      ['<', { type: 'input_audio_buffer.speech_stopped', item_id: item, audio_end_ms: 10 }],
+      ['<', { type: 'input_audio_buffer.committed', item_id: item, previous_item_id: previous }],
+    ] as const;
+  const begun = [created, ['>', { type: 'session.update', session: { turn_detection: VAD } }]] as const;
+  const updated = ['<', { type: 'session.updated', session: detecting }] as const;
+  const crossing = traced(...begun, updated, ...turn('item_1', null), ['<', empty(null)]);
+  expect(checkTrace(crossing), 'the turn had ended by itself').toEqual([]);
+  const answered = traced(...begun, updated, ...turn('item_1', null));
+  expect(checkTrace(answered), 'the commit ended the turn').toEqual([]);
+  const twice = traced(...begun, updated, ...turn('item_1', null), ['<', empty(null)], ['<', empty(null)]);
+  expect(checkTrace(twice).map(({ rule }) => rule)).toEqual(['answer-unasked']);
+});
+
+describe('a line of a trace', () => {
+  test.each([
+    ['{"from":"client","frame":"text"}', { from: 'client', frame: 'text' }],
+    [
+      '{"connection":"a","at_ms":1.5,"from":"server","frame":null}',
+      { connection: 'a', at_ms: 1.5, from: 'server', frame: null },
+    ],
+    ['{"end":"cut","connection":"a"}', { end: 'cut', connection: 'a' }],
+  ])('%s is read', (line, entry) => {
+    expect(parseTraceLine(line)).toEqual(entry);
+  });
+
+  test.each([
+    ['', 'JSON'],
+    ['7', 'must be a JSON object'],
+    ['{"frame":{}}', '`from` must be "client" or "server"'],
+    ['{"from":"client"}', '`frame` is missing'],
+    ['{"end":"soon"}', '`end` must be "quiet" or "cut"'],
+    ['{"from":"client","frame":1,"connection":7}', '`connection` must be a string'],
+    ['{"from":"client","frame":1,"at_ms":"1"}', '`at_ms` must be a number'],
+  ])('%s is refused: %s', (line, message) => {
+    expect(() => parseTraceLine(line)).toThrow(message);
+  });
+});
+
+test('every rule says where it is written and what it asks for', () => {
+  for (const [section, says] of Object.values(RULES)) {
+    expect(section).toMatch(/^(spec|wire) \d/);
+    expect(says.length).toBeGreaterThan(10);
+  }
+});
+
+test('ids that were seen are values: adding to an older set disturbs no other', () => {
+  const one = SeenIds.none.with('a').with('b');
+  const two = one.with('c');
+  const three = one.with('d');
+  const held = (ids: SeenIds) => ['a', 'b', 'c', 'd'].filter((id) => ids.has(id)).join('');
+  expect([one, two, three].map(held)).toEqual(['ab', 'abc', 'abd']);
+  expect(SeenIds.none.size).toBe(0);
+  expect(three.with('d')).toBe(three);
+});
+
+test('the rules know no machine', () => {
+  const folder = new URL('rules/', import.meta.url);
+  for (const name of [
+    'answer-rules',
+    'asks',
+    'event-rules',
+    'item-rules',
+    'mirror',
+    'response-rules',
+    'turn-rules',
+  ]) {
+    const imports = [...readFileSync(new URL(`${name}.ts`, folder), 'utf8').matchAll(/from '(.+)'/g)];
+    expect(imports.map(([, path]) => path).filter((path) => !path?.startsWith('./'))).toEqual([]);
+  }
+});

@@ -1,0 +1,101 @@
+/**
+ * The order rules of WS /v1/realtime as a checker of traces: a pure fold over the frames of one connection, in
+ * the order in which one side saw them. Written from the specification (3.4, 4.7, 6, 7) and the event reference
+ * (openai-wire 8) alone; it knows none of the machines that it judges. Frames of the client may be recorded when
+ * they were sent: an answer comes some time after, and others may come before it.
+ */
+
+import { answered, asked, unanswered } from './rules/answer-rules.ts';
+import { eventRules } from './rules/event-rules.ts';
+import { itemRules } from './rules/item-rules.ts';
+import { responseRules } from './rules/response-rules.ts';
+import { type Report, RULES, type Violation } from './rules/rules.ts';
+import { sessionRules } from './rules/session-rules.ts';
+import { initial, type Rules, type State } from './rules/state.ts';
+import { fieldsOf, shown, type TraceEntry } from './rules/trace.ts';
+import { transcriptionRules } from './rules/transcription-rules.ts';
+import { turnRules } from './rules/turn-rules.ts';
+
+export { RULES, type RuleName, type Violation } from './rules/rules.ts';
+export {
+  type EndEntry,
+  type FrameEntry,
+  parseTraceLine,
+  type TraceEntry,
+} from './rules/trace.ts';
+export { initial, type State };
+
+/** The subjects, each of which sees what the ones before it left: items know a turn until it is committed. */
+const SUBJECTS: readonly Rules[] = [
+  eventRules,
+  sessionRules,
+  itemRules,
+  turnRules,
+  transcriptionRules,
+  responseRules,
+];
+
+export interface Checked {
+  readonly state: State;
+  readonly violations: readonly Violation[];
+}
+
+/** Judges the next entry of a connection. Entries of other connections have a state of their own. */
+export function check(state: State, entry: TraceEntry): Checked {
+  if ('end' in entry)
+    return entry.end === 'quiet' ? finish(state) : { state: { ...state, over: true }, violations: [] };
+  const { violations, report } = reporter(state.index);
+  if (state.over) report('session-first', 'a frame after the end of the connection');
+  const judged = entry.from === 'client' ? asked(state, entry.frame) : told(state, entry.frame, report);
+  return { state: { ...judged, index: state.index + 1 }, violations };
+}
+
+/** Judges what must have come by the end of a connection that has become quiet. */
+export function finish(state: State): Checked {
+  const { violations, report } = reporter(state.index);
+  if (state.session === undefined) report('session-first', 'session.created never came');
+  unanswered(state, report);
+  for (const { itemId } of state.transcriptions) {
+    report('transcription-order', `the transcription of ${itemId} has neither completed nor failed`);
+  }
+  if (state.turn?.stopped)
+    report('turn-order', `the turn of ${state.turn.itemId} stopped and was not committed`);
+  if (state.response !== undefined) report('response-end', `${state.response.id} has no response.done`);
+  const { announcement } = state;
+  if (announcement !== undefined && (state.dialect === 'ga' || announcement.next === 'done')) {
+    report('item-announced', `conversation.item.${announcement.next} of ${announcement.itemId} never came`);
+  }
+  return { state: { ...state, over: true }, violations };
+}
+
+/** Whether nothing is outstanding: all that was asked is answered, all that began has ended. */
+export function isQuiet(state: State): boolean {
+  return finish(state).violations.length === 0;
+}
+
+function told(state: State, frame: unknown, report: Report): State {
+  const fields = fieldsOf(frame);
+  const type = typeof fields.type === 'string' ? fields.type : '';
+  if (type === '') report('known-event', `a frame of the server needs a type: ${shown(frame)}`);
+  const { state: next, ask } = answered(state, type, fields, report);
+  return SUBJECTS.reduce((before, rules) => rules(before, { type, fields, answers: ask }, report), next);
+}
+
+function reporter(index: number): { readonly violations: Violation[]; readonly report: Report } {
+  const violations: Violation[] = [];
+  const report: Report = (rule, message) =>
+    violations.push({ rule, section: RULES[rule][0], message: `frame ${index}: ${message}`, index });
+  return { violations, report };
+}
+
+/** Judges a whole trace of one connection. */
+export function checkTrace(entries: Iterable<TraceEntry>): readonly Violation[] {
+  const all: Violation[] = [];
+  let state: State = initial;
+  for (const entry of entries) {
+    const checked = check(state, entry);
+    state = checked.state;
+    all.push(...checked.violations);
+  }
+  return all;
+}

@@ -1,0 +1,41 @@
+import { Alert, Button, Group, Text } from '@mantine/core';
+import type { ServiceFault } from '../../client/service-fault.ts';
+import { Icon } from '../icon.tsx';
+
+/** What went wrong, in the service's own words, with the request to ask its operator about. */
+export function FaultNote(props: {
+  readonly fault: ServiceFault | undefined;
+  readonly onRetry?: (() => void) | undefined;
+}) {
+  const { fault, onRetry } = props;
+  if (fault === undefined) return null;
+  const about = [fault.status > 0 && `status ${fault.status}`, fault.code, fault.param, fault.requestId];
+  return (
+    <Alert color="red" variant="light" role="group" icon={<Icon name="warning" />} p="sm">
+      <Group justify="space-between" align="flex-start" gap="sm">
+        <div>
+          {/* Alone: what is asked again and again fails each time as another request, which nobody wants to hear. */}
+          <Text size="sm" role="alert">
+            {fault.message}
+          </Text>
+          <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+            {about.filter(Boolean).join(' · ')}
+          </Text>
+        </div>
+        {onRetry !== undefined && (
+          <Button size="compact-sm" variant="default" onClick={onRetry}>
+            Try again
+          </Button>
+        )}
+      </Group>
+    </Alert>
+  );
+}
+
+/** The fault as the error of a field, when it is the one that the service named. */
+export function faultOfField(
+  fault: ServiceFault | undefined,
+  ...names: readonly string[]
+): string | undefined {
+  return fault?.param != null && names.includes(fault.param) ? fault.message : undefined;
+}
