@@ -67,7 +67,7 @@ async function receiveAll(
 ): Promise<boolean> {
   const attempts = options.attempts ?? ATTEMPTS;
   let joined = (await size(partPath)) > 0;
-  let mostBytes = await size(partPath);
+  let maxBytes = await size(partPath);
   for (let failures = 0; ; ) {
     options.signal.throwIfAborted();
     const held = await size(partPath);
@@ -79,8 +79,8 @@ async function receiveAll(
       options.signal.throwIfAborted();
       if (!(error instanceof SourceError) || !error.retryable) throw error;
       const now = await size(partPath);
-      failures = now >= mostBytes + PROGRESS_BYTES ? 0 : failures + 1;
-      mostBytes = Math.max(mostBytes, now);
+      failures = now >= maxBytes + PROGRESS_BYTES ? 0 : failures + 1;
+      maxBytes = Math.max(maxBytes, now);
       if (failures >= attempts) throw error;
       joined = true;
       options.onRetry?.(`${error.message}; trying again from byte ${now}`);

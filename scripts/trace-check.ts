@@ -6,7 +6,7 @@ const USAGE = `Usage: bun run trace-check <file | ->
   See docs/guide/realtime-traces.md. Exit code 0 when nothing is wrong, 1 when something is, 2 for wrong usage.`;
 
 /** Longest line: an append that fills the buffer has 35 MB. */
-const MOST_LINE_CHARACTERS = 64 * 1024 * 1024;
+const MAX_LINE_CHARACTERS = 64 * 1024 * 1024;
 /** Faults that are printed; the rest is counted. */
 const MOST_SHOWN = 100;
 
@@ -22,8 +22,8 @@ async function* linesOf(stream: AsyncIterable<Uint8Array>): AsyncGenerator<strin
       yield begun;
       begun = next;
     }
-    if (begun.length > MOST_LINE_CHARACTERS) {
-      throw new RangeError(`a line has more than ${MOST_LINE_CHARACTERS} characters`);
+    if (begun.length > MAX_LINE_CHARACTERS) {
+      throw new RangeError(`a line has more than ${MAX_LINE_CHARACTERS} characters`);
     }
   }
   begun += decoder.decode();

@@ -5,11 +5,11 @@ import type { Sample } from './sampler.ts';
 import { type Trend, trendOf } from './trend.ts';
 
 /** MB a minute that a serving process may grow by. */
-const MOST_MB_A_MINUTE = 1;
+const MAX_MB_A_MINUTE = 1;
 /** Handles a minute: one that every call would leave is many times that. */
-const MOST_HANDLES_A_MINUTE = 0.5;
+const MAX_HANDLES_A_MINUTE = 0.5;
 /** Processes that no call may leave. */
-const MOST_PROCESSES_A_MINUTE = 0.2;
+const MAX_PROCESSES_A_MINUTE = 0.2;
 
 export interface Growth {
   readonly node: string;
@@ -27,7 +27,7 @@ const WARM_UP_MS = 180_000;
  */
 const MEMORY_WARM_UP_MS = 600_000;
 /** What a shorter life says of growth is mostly chance. */
-const LEAST_MINUTES = 8;
+const MIN_MINUTES = 8;
 
 /**
  * How the last process of each machine grew over the last two thirds of the run, if it lived for long enough.
@@ -46,28 +46,28 @@ export function growths(samples: readonly Sample[], wholeMs: number): Growth[] {
       {
         what: 'memory of the serving process',
         unit: 'MB',
-        most: MOST_MB_A_MINUTE,
+        most: MAX_MB_A_MINUTE,
         warmUpMs: MEMORY_WARM_UP_MS,
         of: (it: Sample) => it.servingKb / 1000,
       },
       {
         what: 'open files and sockets',
         unit: '',
-        most: MOST_HANDLES_A_MINUTE,
+        most: MAX_HANDLES_A_MINUTE,
         warmUpMs: WARM_UP_MS,
         of: (it: Sample) => it.handles,
       },
       {
         what: 'processes',
         unit: '',
-        most: MOST_PROCESSES_A_MINUTE,
+        most: MAX_PROCESSES_A_MINUTE,
         warmUpMs: WARM_UP_MS,
         of: (it: Sample) => it.processes,
       },
     ];
     return measures.flatMap(({ what, unit, most, warmUpMs, of }) => {
       const trend = trendOf(lifeSince(warmUpMs).map((sample) => ({ atMs: sample.atMs, value: of(sample) })));
-      return trend && trend.minutes >= LEAST_MINUTES ? [{ node, what, unit, trend, most }] : [];
+      return trend && trend.minutes >= MIN_MINUTES ? [{ node, what, unit, trend, most }] : [];
     });
   });
 }

@@ -30,7 +30,7 @@ export interface Findings {
 const WINDOW_MS = 10_000;
 /** Faults of one promise that are printed; the rest is counted. */
 const MOST_SHOWN = 20;
-const LONGEST_SHOWN = 10;
+const MAX_SHOWN = 10;
 const ENDS: readonly CallEnd[] = [
   ...(['right', 'refused', 'failed', 'cut', 'unreachable', 'left', 'wrong', 'untyped', 'late'] as const),
 ];
@@ -140,7 +140,7 @@ function callTables({ calls }: Findings): string[] {
       calls
         .filter(({ end }) => end === 'right')
         .toSorted((one, other) => secondsOf(other) - secondsOf(one))
-        .slice(0, LONGEST_SHOWN)
+        .slice(0, MAX_SHOWN)
         .map((call) => [
           ...[call.load, call.node, (call.beganMs / 60_000).toFixed(1), secondsOf(call).toFixed(1)],
         ]),

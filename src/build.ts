@@ -56,8 +56,8 @@ export const build = {
     videoPlugin({
       requestsPerOrganization: limits.videoRequestsPerOrganization,
       room: {
-        mostOpen: limits.videosPerOrganization,
-        mostBytes: limits.storedVideoBytesPerOrganization,
+        maxOpen: limits.videosPerOrganization,
+        maxBytes: limits.storedVideoBytesPerOrganization,
       },
       folder: join(dataDir, 'videos'),
       ...video,
@@ -71,7 +71,7 @@ export const build = {
     return partsTogether([
       engineParts({ ...models, inference, modelsDir, ...words }),
       new OpenParts({
-        audioFiles: () => part(audioFileReader({ environment, longestS: limits.transcriptionSeconds })),
+        audioFiles: () => part(audioFileReader({ environment, maxS: limits.transcriptionSeconds })),
         clips: () => part(clipReader({ environment })),
         codeRunner: () => part(codeRunner({ ...config.codeInterpreter, log: words.log })),
         webSearch: () => part(searxngSearch(config.webSearch)),

@@ -18,7 +18,7 @@ const STOP_MS = 150;
 const SENTENCE = 'Thank you, I will call you back in a moment.';
 
 /** Of the wait without other work, in the 95th percentile. */
-const MOST_TIMES = 1.2;
+const MAX_TIMES = 1.2;
 
 /** Times by kind of work, in ms. */
 export type Times = Map<string, number[]>;
@@ -85,7 +85,7 @@ export async function timeLiveWork(kinds: readonly LiveWork[], into: Times): Pro
 
 /** How long something took beside other work, against the time without it. */
 export function liveRows(name: string, ours: readonly number[] = [], peer: readonly number[] = []): Row[] {
-  const p95 = { ours: quantile(ours, 0.95), peer: quantile(peer, 0.95), unit: 'ms', target: MOST_TIMES };
+  const p95 = { ours: quantile(ours, 0.95), peer: quantile(peer, 0.95), unit: 'ms', target: MAX_TIMES };
   return [
     { measure: `${name}, median`, ours: median(ours), peer: median(peer), unit: 'ms' },
     { measure: `${name}, 95 %`, ...p95 },

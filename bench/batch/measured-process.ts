@@ -18,7 +18,7 @@ export interface Measured extends Watched {
   readonly ms: number;
 }
 
-const MOST_LINE_BYTES = 8 * 2 ** 20;
+const MAX_LINE_BYTES = 8 * 2 ** 20;
 const never = new AbortController().signal;
 
 /** The first run is for memory, pauses and a warm process; the others are for the time. */
@@ -40,7 +40,7 @@ async function measured(run: () => Promise<void>): Promise<Measured> {
 
 async function check(input: string, small: string, folder: string): Promise<Measured> {
   const place = await openStubPlace(folder, { billed: false });
-  const checks = new InputChecks({ mostLineBytes: MOST_LINE_BYTES, waiting: 1 });
+  const checks = new InputChecks({ maxLineBytes: MAX_LINE_BYTES, waiting: 1 });
   const checkOf = async (path: string) => {
     const batch = await place.create(await place.upload(path));
     const { endpoint, organization } = batch;

@@ -20,7 +20,7 @@ import { noMetrics, silentLog } from '../../tools/harness/doubles/doubles.ts';
 import { ENDPOINT, MODEL } from './input-file.ts';
 
 /** A CONFIG without `[batch]` and `[limits]` has these. */
-const DEFAULTS = { linesAtOnce: 64, batchesAtOnce: 8, mostLineBytes: 8 * 2 ** 20 };
+const DEFAULTS = { linesAtOnce: 64, batchesAtOnce: 8, maxLineBytes: 8 * 2 ** 20 };
 const ORGANIZATION = 'a';
 const never = new AbortController().signal;
 

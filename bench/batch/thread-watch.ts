@@ -5,7 +5,7 @@ const PERIOD_MS = 10;
 
 export interface Watched {
   /** Longest time for which this thread could not serve. */
-  readonly longestPauseMs: number;
+  readonly maxPauseMs: number;
   /** Most resident memory of this process beyond that of the beginning. */
   readonly grownMb: number;
 }
@@ -13,15 +13,15 @@ export interface Watched {
 /** Watches this process; the result ends the watch. */
 export function watchThread(): () => Watched {
   const beginKb = residentAloneKb(process.pid);
-  let [longestPauseMs, mostKb, previousMs] = [0, beginKb, performance.now()];
+  let [maxPauseMs, maxKb, previousMs] = [0, beginKb, performance.now()];
   const timer = setInterval(() => {
     const nowMs = performance.now();
-    longestPauseMs = Math.max(longestPauseMs, nowMs - previousMs - PERIOD_MS);
+    maxPauseMs = Math.max(maxPauseMs, nowMs - previousMs - PERIOD_MS);
     previousMs = nowMs;
-    mostKb = Math.max(mostKb, residentAloneKb(process.pid));
+    maxKb = Math.max(maxKb, residentAloneKb(process.pid));
   }, PERIOD_MS);
   return () => {
     clearInterval(timer);
-    return { longestPauseMs, grownMb: (mostKb - beginKb) / 1024 };
+    return { maxPauseMs, grownMb: (maxKb - beginKb) / 1024 };
   };
 }

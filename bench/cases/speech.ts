@@ -38,7 +38,7 @@ async function best(run: () => Promise<Heard>): Promise<{ firstAudioS: number; r
 }
 
 /** Longest pause of the serving thread since the last call, in ms, from the service's own metrics. */
-async function longestPauseMs(service: Service): Promise<number> {
+async function maxPauseMs(service: Service): Promise<number> {
   const metrics = await (await service.fetch('/metrics')).text();
   const value = /^event_loop_pause_seconds (\S+)$/m.exec(metrics)?.[1];
   if (value === undefined) throw new Error('the service shows no event_loop_pause_seconds');
@@ -57,14 +57,14 @@ export async function benchSpeech(): Promise<void> {
   const service = await launchBenchService();
   try {
     await speak(service, 'Warm up.');
-    await longestPauseMs(service);
+    await maxPauseMs(service);
     for (const peer of peers) {
       const text = TEXTS[peer.text];
       const peerRtf = peer.total_s / peer.audio_s;
       const stream = await best(() => speak(service, text));
       const whole = await best(() => speak(service, text, 'wav'));
       const piper = await best(() => speak(service, text, 'wav', 'svc-tts-fast'));
-      pauses.push(await longestPauseMs(service));
+      pauses.push(await maxPauseMs(service));
       rows.push(
         {
           measure: `first audio over HTTP, ${peer.text}`,

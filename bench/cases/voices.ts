@@ -22,7 +22,7 @@ import { benchSpeakers, type Speaker } from '../voices/speakers.ts';
 
 const FIT_S = 20;
 const DEFAULT = 'af_heart';
-const LEAST_GAIN = 0.1;
+const MIN_GAIN = 0.1;
 const WER_PERCENT = 8;
 const ENROLLMENT_S = 2;
 /** Not those that voices are fitted on. */
@@ -223,7 +223,7 @@ async function write(results: readonly Result[], enrollmentS: readonly number[])
       {
         measure: `${what}, fitted for ${FIT_S} s; peer: the default voice`,
         ...{ ours: distance('fitted'), peer: distance('default'), unit: '' },
-        ...{ target: -LEAST_GAIN, judged: 'difference' },
+        ...{ target: -MIN_GAIN, judged: 'difference' },
       },
       {
         measure: `${what}, fitted for ${FIT_S} s; peer: for each speaker the best of the model's ${englishPresetNames().length} English voices`,
@@ -232,7 +232,7 @@ async function write(results: readonly Result[], enrollmentS: readonly number[])
       {
         measure: `${what}, first fit; peer: the default voice`,
         ...{ ours: distance('first'), peer: distance('default'), unit: '' },
-        ...{ target: -LEAST_GAIN, judged: 'difference' },
+        ...{ target: -MIN_GAIN, judged: 'difference' },
       },
       {
         measure: `word error rate of fitted voices, ${words} words, heard by whisper tiny.en`,

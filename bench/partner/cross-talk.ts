@@ -13,8 +13,8 @@ import { mean, median, quantile } from '../statistics.ts';
 
 /** Different things that callers say; each is said several times. */
 const CLIPS = 20;
-const LEAST_S = 2.5;
-const MOST_S = 3.5;
+const MIN_S = 2.5;
+const MAX_S = 3.5;
 const RATE_HZ = 16_000;
 /** Most that a final may take beyond the silence, of the peer's time for the clip. */
 const TARGET = 0.4;
@@ -50,7 +50,7 @@ export async function callerClips(
     if (clips.length === CLIPS) break;
     const samples = await platform.sound(text, RATE_HZ);
     const seconds = samples.length / RATE_HZ;
-    if (seconds < LEAST_S || seconds > MOST_S) continue;
+    if (seconds < MIN_S || seconds > MAX_S) continue;
     const audio = join(scratch, `caller-${clips.length}.wav`);
     await Bun.write(audio, wavBytes(Float32Array.from(samples, (sample) => sample / 32_768)));
     clips.push({ text, samples, audio });
@@ -127,7 +127,7 @@ export async function crossTalkRows(
       { measure: 'words of the caller that are wrong', ours: (100 * errors) / said, unit: '%' },
     ],
     notes: [
-      `One call of ${turns} turns: ${clips.length} texts of ${LEAST_S}–${MOST_S} s by piper on the customer's channel in odd frames in real time, while the assistant's channel speaks all the time. ${split} turns were split by a pause inside them and count for words alone.`,
+      `One call of ${turns} turns: ${clips.length} texts of ${MIN_S}–${MAX_S} s by piper on the customer's channel in odd frames in real time, while the assistant's channel speaks all the time. ${split} turns were split by a pause inside them and count for words alone.`,
       'Peer: faster-whisper 1.2.1 (int8, 2 threads, greedy, the clip in memory), asked after each turn.',
     ],
   };

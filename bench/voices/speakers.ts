@@ -27,7 +27,7 @@ const TEXT =
 /** Those behind the first three are for checkouts without recordings. */
 const ESPEAK_VOICES = ['en-us+f2', 'en-us+m3', 'en+m7', 'en-us+f4', 'en', 'en-us+m1', 'en+f3'];
 const WORDS_PER_MINUTE = 160;
-const LONGEST_S = 14;
+const MAX_S = 14;
 const LEVEL = 0.07;
 const RECORDED = ['jfk', 'wizard', 'licence', 'lizenz'];
 /** Pitch and formants of a clip moved together, as by another length of throat. */
@@ -63,7 +63,7 @@ export async function benchSpeakers(piper: (text: string) => Promise<Float32Samp
 }
 
 function cut(samples: Float32Samples): Float32Samples {
-  return samples.slice(0, LONGEST_S * LISTEN_RATE_HZ);
+  return samples.slice(0, MAX_S * LISTEN_RATE_HZ);
 }
 
 /** Taken for sound of a higher rate, it is faster and higher. */

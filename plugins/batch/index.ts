@@ -50,8 +50,8 @@ export function batchPlugin(options: BatchOptions): FeaturePlugin<(typeof NEEDS)
       const files = new Files({ ...slots, uploadsPerOrganization, storedBytesPerOrganization });
       const batches = new Batches({ ...slots, openPerOrganization });
       const metrics = batchMetrics(slots.metrics);
-      const { linesAtOnce, batchesAtOnce, lineBytes: mostLineBytes } = options;
-      const job = batchJob({ ...slots, metrics, linesAtOnce, batchesAtOnce, mostLineBytes });
+      const { linesAtOnce, batchesAtOnce, lineBytes: maxLineBytes } = options;
+      const job = batchJob({ ...slots, metrics, linesAtOnce, batchesAtOnce, maxLineBytes });
       const runner = slots.jobs.work(job);
       const watch = new QueueWatch(slots);
       const sweep = fileSweep(slots);

@@ -31,10 +31,10 @@ import {
   type Rules,
   type State,
 } from './state/realtime-machine.ts';
-import { MOST_WAITING, mayCommit, type TranscriptionFact } from './state/transcription-machine.ts';
+import { MAX_WAITING, mayCommit, type TranscriptionFact } from './state/transcription-machine.ts';
 
 /** Audio between commits (spec 8), and as much again that was committed and waits to be transcribed. */
-export const MOST_BUFFERED_BYTES = 25 * 1024 * 1024;
+export const MAX_BUFFERED_BYTES = 25 * 1024 * 1024;
 
 export interface ConnectionParts
   extends Pick<Slots, 'tts' | 'stt' | 'vad' | 'calls' | 'clock' | 'log' | 'tracer'> {
@@ -78,7 +78,7 @@ export class Connection implements SocketOwner {
     });
     this.#listener = new Listener({
       vad: parts.vad,
-      limitBytes: MOST_BUFFERED_BYTES,
+      limitBytes: MAX_BUFFERED_BYTES,
       report: (event) => this.#happened({ kind: 'heard', event }),
     });
     this.#listener.configure(session.inputFormat, session.turnDetection);
@@ -162,7 +162,7 @@ export class Connection implements SocketOwner {
     // Under server_vad nobody asks before a commit, so what would lead to one is what is refused.
     const { session, transcription } = this.#state;
     if (session.turnDetection !== undefined && !mayCommit(transcription)) return TOO_MANY_WAIT;
-    if (this.#waitingBytes() > MOST_BUFFERED_BYTES) return TOO_MUCH_WAITS;
+    if (this.#waitingBytes() > MAX_BUFFERED_BYTES) return TOO_MUCH_WAITS;
     return this.#listener.append(bytes) ? undefined : BUFFER_FULL;
   }
 
@@ -309,7 +309,7 @@ function onWire(fact: TurnFact): TranscriptionFact {
 
 const SHUTTING_DOWN = 'The server is shutting down.';
 const SERVER_FAILED = 'The server failed.';
-const MIB = MOST_BUFFERED_BYTES / 1024 / 1024;
+const MIB = MAX_BUFFERED_BYTES / 1024 / 1024;
 
 const NOT_BASE64 = invalidEvent(
   "'audio' must be base64 as in RFC 4648, 4: A-Z a-z 0-9 + /, with padding and without line breaks.",
@@ -325,7 +325,7 @@ const BUFFER_FULL: Refusal = {
 };
 const TOO_MANY_WAIT: Refusal = {
   code: 'buffer_overflow',
-  message: `${MOST_WAITING} committed turns wait to be transcribed. Append again after a completed.`,
+  message: `${MAX_WAITING} committed turns wait to be transcribed. Append again after a completed.`,
   param: 'audio',
 };
 const TOO_MUCH_WAITS: Refusal = {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { settled } from '../../test/doubles/fake-vad-engine.ts';
-import { FrameInbox, MOST_HELD_CHARACTERS, MOST_HELD_FRAMES } from './frame-queue.ts';
+import { FrameInbox, MAX_HELD_CHARACTERS, MAX_HELD_FRAMES } from './frame-queue.ts';
 import type { ParsedFrame } from './protocol/client-events.ts';
 import type { VoiceAnswer } from './session/session.ts';
 
@@ -107,7 +107,7 @@ describe('what waits', () => {
   it('is at most so many frames; one more is refused, and the others stay', async () => {
     const { inbox, lookUps, delivered, refused } = opened();
     inbox.take(naming('tts-vc-voice_1', 'first'));
-    for (let n = 0; n < MOST_HELD_FRAMES; n++) inbox.take(named(`${n}`));
+    for (let n = 0; n < MAX_HELD_FRAMES; n++) inbox.take(named(`${n}`));
     expect(delivered).toEqual([]);
     inbox.take(named('more'));
     inbox.take(new Uint8Array(3));
@@ -117,14 +117,14 @@ describe('what waits', () => {
       [null, undefined],
     ]);
     await lookUps[0]?.answer('found');
-    expect(delivered).toHaveLength(2 + 1 + MOST_HELD_FRAMES);
+    expect(delivered).toHaveLength(2 + 1 + MAX_HELD_FRAMES);
     inbox.take(named('later'));
     expect(delivered.at(-1)).toEqual(['later', undefined]);
   });
 
   it('has at most so many characters', async () => {
     const { inbox, lookUps, delivered, refused } = opened();
-    const audio = 'A'.repeat(MOST_HELD_CHARACTERS / 2);
+    const audio = 'A'.repeat(MAX_HELD_CHARACTERS / 2);
     const append = (event_id: string) =>
       JSON.stringify({ type: 'input_audio_buffer.append', event_id, audio });
     inbox.take(naming('tts-vc-voice_1', 'first'));

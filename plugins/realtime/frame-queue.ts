@@ -8,9 +8,9 @@ import type { Refusal } from './protocol/errors.ts';
 import { namedVoice, type VoiceAnswer } from './session/session.ts';
 
 /** Limits of what waits. Clients are told to await `session.updated` (spec 3.4), so none that does comes near them. */
-export const MOST_HELD_FRAMES = 1024;
+export const MAX_HELD_FRAMES = 1024;
 /** Room for the largest frame that a socket takes, and what leads to it. */
-export const MOST_HELD_CHARACTERS = 40 * 1024 * 1024;
+export const MAX_HELD_CHARACTERS = 40 * 1024 * 1024;
 
 export interface FrameInboxParts {
   /** Never rejects. */
@@ -46,7 +46,7 @@ export class FrameInbox {
       return;
     }
     const characters = typeof raw === 'string' ? raw.length : 0;
-    if (this.#held.length >= MOST_HELD_FRAMES || this.#heldCharacters + characters > MOST_HELD_CHARACTERS) {
+    if (this.#held.length >= MAX_HELD_FRAMES || this.#heldCharacters + characters > MAX_HELD_CHARACTERS) {
       this.#parts.deliver({ refusal: TOO_MUCH_HELD, eventId: eventIdOf(frame) });
       return;
     }
@@ -88,6 +88,6 @@ function eventIdOf(frame: ParsedFrame): string | null {
 
 const TOO_MUCH_HELD: Refusal = {
   code: 'buffer_overflow',
-  message: `More than ${MOST_HELD_FRAMES} events, or ${MOST_HELD_CHARACTERS / 1024 / 1024} MiB of them, wait for a session.update that names a voice. Send this event again after its session.updated.`,
+  message: `More than ${MAX_HELD_FRAMES} events, or ${MAX_HELD_CHARACTERS / 1024 / 1024} MiB of them, wait for a session.update that names a voice. Send this event again after its session.updated.`,
   param: null,
 };

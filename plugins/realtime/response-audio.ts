@@ -182,6 +182,6 @@ const NOTHING_TO_SPEAK: Failure = {
 /** Samples as coded bytes, in pieces of at most {@link DELTA_MS}. */
 function* pieces(samples: Int16Samples, format: AudioFormat): Generator<Uint8Array<ArrayBuffer>> {
   const bytes = encodeAudio(samples, format.encoding);
-  const mostBytes = Math.floor((format.rateHz * DELTA_MS) / 1000) * sampleBytes(format);
-  for (let at = 0; at < bytes.length; at += mostBytes) yield bytes.subarray(at, at + mostBytes);
+  const maxBytes = Math.floor((format.rateHz * DELTA_MS) / 1000) * sampleBytes(format);
+  for (let at = 0; at < bytes.length; at += maxBytes) yield bytes.subarray(at, at + maxBytes);
 }

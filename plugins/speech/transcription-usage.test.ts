@@ -121,9 +121,9 @@ describe('places', () => {
     const gate = Promise.withResolvers<void>();
     const { post, engine, files } = await transcriptionApp({ before: () => gate.promise });
     const ofA = Array.from({ length: 6 }, () => post({}));
-    await expect.poll(() => engine.requests.length).toBe(files.mostOpen - 2);
+    await expect.poll(() => engine.requests.length).toBe(files.maxOpen - 2);
     const ofB = Array.from({ length: 6 }, () => post({}, { key: 'key-of-b' }));
-    await expect.poll(() => engine.requests.length).toBe(files.mostOpen);
+    await expect.poll(() => engine.requests.length).toBe(files.maxOpen);
     gate.resolve();
     const answers = await Promise.all([...ofA, ...ofB]);
     expect(answers.map(({ status }) => status)).toEqual(new Array(12).fill(200));

@@ -49,7 +49,7 @@ export function videoPlugin(options: VideoOptions): FeaturePlugin<(typeof NEEDS)
       await prepareUploadFolder(folder, slots.clock);
       const pace = new Pace();
       const clips = new ClipTurns(slots.clips);
-      const downloads = new GuardedFetch({ mostBytes: CLIP_BYTES });
+      const downloads = new GuardedFetch({ maxBytes: CLIP_BYTES });
       const videos = new Videos({ ...slots, ...options, clips, downloads });
       const job = videoJob({ ...slots, ...options, clips, pace, metrics: videoMetrics(slots.metrics) });
       const runner = slots.jobs.work(job);

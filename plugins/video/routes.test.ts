@@ -92,7 +92,7 @@ describe('an extension', () => {
 
 describe('a request with a key', () => {
   it('that is sent again gives the same video, reserved once, and leaves one clip', async () => {
-    const app = await videoApp({ prices: [PRICE], room: { mostOpen: 1, mostBytes: 1e9 } });
+    const app = await videoApp({ prices: [PRICE], room: { maxOpen: 1, maxBytes: 1e9 } });
     await app.credits.grant('a', 200_000_000, NOW);
     const headers = { 'idempotency-key': 'k' };
     const send = (clip: VideoEntry) => {
@@ -272,7 +272,7 @@ describe('a clip is refused by what it is, and no job is made', () => {
 
 describe('limits of an organization', () => {
   it('on videos that are open', async () => {
-    const app = await videoApp({ room: { mostOpen: 1, mostBytes: 1e9 } });
+    const app = await videoApp({ room: { maxOpen: 1, maxBytes: 1e9 } });
     const { id } = await app.create();
     const answer = await app.extend([...ASKED, clipPart()]);
     expect(answer.status).toBe(429);
@@ -287,7 +287,7 @@ describe('limits of an organization', () => {
   });
 
   it('on bytes that are stored', async () => {
-    const app = await videoApp({ room: { mostOpen: 10, mostBytes: 30 } });
+    const app = await videoApp({ room: { maxOpen: 10, maxBytes: 30 } });
     const answer = await app.extend([...ASKED, clipPart(fakeClip({ durationS: 4, frames: 96 }))]);
     expect(await refusal(app, answer)).toMatchObject({
       ...{ status: 400, param: 'video', code: 'storage_limit_exceeded' },

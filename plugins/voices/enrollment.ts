@@ -5,7 +5,7 @@ import { type ErrorKind, ServiceError } from '../../src/contract/core/error.ts';
 import { newId } from '../../src/contract/core/id.ts';
 import type { VoiceWork } from '../../src/contract/engines/voice.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
-import { clipBlob, LONGEST_CLIP_S, type VoiceRecord } from '../../src/contract/stores/voice-store.ts';
+import { clipBlob, MAX_CLIP_S, type VoiceRecord } from '../../src/contract/stores/voice-store.ts';
 import { unixSeconds } from '../../src/kit/clock.ts';
 import { Turns } from '../../src/kit/limits/fair-semaphore.ts';
 import { type OpenRequest, OpenRequests } from '../../src/kit/limits/open-requests.ts';
@@ -21,7 +21,7 @@ import { deleteClip } from './service.ts';
 
 /** Clips that are worked on at once, so that transcriptions find decoders; others wait for their turn. */
 const AT_ONCE = 2;
-const MOST_WAITING = 200;
+const MAX_WAITING = 200;
 const RETRY_AFTER_S = 5;
 /** A usage row names a model: stored voices are voices of this one (spec 1). */
 const MODEL = 'svc-tts';
@@ -51,7 +51,7 @@ export interface Enrolled {
 export class Enrollments {
   readonly #parts: EnrollmentParts;
   readonly #open: OpenRequests;
-  readonly #turns = new Turns({ atOnce: AT_ONCE, ofOneOwner: 1, waiting: MOST_WAITING });
+  readonly #turns = new Turns({ atOnce: AT_ONCE, ofOneOwner: 1, waiting: MAX_WAITING });
 
   constructor(parts: EnrollmentParts) {
     this.#parts = parts;
@@ -83,7 +83,7 @@ export class Enrollments {
    */
   async enroll(ask: EnrollmentAsk, caller: Caller, signal: AbortSignal): Promise<Enrolled> {
     const { calls, metrics } = this.#parts;
-    const most = { inputTokens: 0, outputTokens: 0, audioSeconds: LONGEST_CLIP_S };
+    const most = { inputTokens: 0, outputTokens: 0, audioSeconds: MAX_CLIP_S };
     const endpoint = 'POST /v1/audio/voices';
     const call = await calls.open({ endpoint, model: MODEL, caller, most });
     try {

@@ -3,12 +3,12 @@ import type { Load } from './load.ts';
 import { type Spoken, transcriptionOf } from './material.ts';
 
 /** Of the words that the recogniser always hears in a recording, the share that an answer must have. */
-const LEAST_SHARE = 0.9;
+const MIN_SHARE = 0.9;
 
 /** Whether a text is what was said. */
 export function heardFault(wanted: string, found: string): Verdict {
   const share = shareOfWords(wanted, found);
-  if (share >= LEAST_SHARE) return undefined;
+  if (share >= MIN_SHARE) return undefined;
   return { end: 'wrong', detail: `${Math.round(share * 100)} % of the words of a transcript` };
 }
 

@@ -6,7 +6,7 @@ import { type Material, wordsOfLength } from './material.ts';
 const DIMENSIONS = 384;
 /** Of answers that are continued before they are forgotten. */
 const CHAIN = 5;
-const MOST_TOKENS = 16;
+const MAX_TOKENS = 16;
 
 interface ResponseOnWire {
   readonly id: string;
@@ -51,7 +51,7 @@ function embeddingFault({ tokensAround }: Material, words: number) {
 const chatOf = (fields: object) => ({
   ...{ path: '/v1/chat/completions', method: 'POST' as const, rows: 'one' as const },
   body: {
-    ...{ model: CHAT_MODEL, max_tokens: MOST_TOKENS, temperature: 0 },
+    ...{ model: CHAT_MODEL, max_tokens: MAX_TOKENS, temperature: 0 },
     messages: [{ role: 'user', content: 'Name three birds.' }],
     ...fields,
   },
@@ -65,7 +65,7 @@ async function chain(client: SoakClient): Promise<void> {
     const answer = await client.ask({
       ...{ path: '/v1/responses', method: 'POST', rows: 'one', judge: responseFault },
       body: {
-        ...{ model: CHAT_MODEL, input: `Tell me of bird ${at}.`, max_output_tokens: MOST_TOKENS },
+        ...{ model: CHAT_MODEL, input: `Tell me of bird ${at}.`, max_output_tokens: MAX_TOKENS },
         ...(previous !== undefined && { previous_response_id: previous }),
       },
     });

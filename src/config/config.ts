@@ -17,7 +17,7 @@ import type {
   VideoModels,
   WebSearchSettings,
 } from '../contract/core/settings.ts';
-import { hashApiKey, MOST_KEY_CHARACTERS, SAFE_KEY_CHARACTERS } from '../kit/keys/api-key.ts';
+import { hashApiKey, MAX_KEY_CHARACTERS, SAFE_KEY_CHARACTERS } from '../kit/keys/api-key.ts';
 import { type NetworkRange, parseRange } from '../kit/validation/network-address.ts';
 import { PostgresUrlError, parsePostgresUrl } from '../kit/validation/postgres-url.ts';
 import {
@@ -603,9 +603,9 @@ function parseApiKeys(text: string | undefined): readonly FixedKey[] {
     const key = match?.[1];
     const organization = match?.[2];
     // Whatever else a header could not carry, or not in the same way from every client.
-    if (key === undefined || organization === undefined || key.length > MOST_KEY_CHARACTERS) {
+    if (key === undefined || organization === undefined || key.length > MAX_KEY_CHARACTERS) {
       throw new ConfigError(
-        `Environment variable API_KEYS, entry ${index + 1}: must be key:organization, where the key is 1 to ${MOST_KEY_CHARACTERS} printable characters of ASCII without space and comma, and the organization is 1 to 64 of A-Z a-z 0-9 . _ -`,
+        `Environment variable API_KEYS, entry ${index + 1}: must be key:organization, where the key is 1 to ${MAX_KEY_CHARACTERS} printable characters of ASCII without space and comma, and the organization is 1 to 64 of A-Z a-z 0-9 . _ -`,
       );
     }
     const keyHash = hashApiKey(key);

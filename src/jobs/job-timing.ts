@@ -11,9 +11,9 @@ export interface JobTiming {
 }
 
 /** The longest that a failed job waits. */
-const LONGEST_RETRY_MS = 60_000;
+const MAX_RETRY_MS = 60_000;
 
 /** How long a job waits after so many failed runs in a row: twice as long each time, up to a minute. */
 export function retryDelayMs({ firstRetryMs }: JobTiming, failures: number): number {
-  return Math.min(LONGEST_RETRY_MS, firstRetryMs * 2 ** (failures - 1));
+  return Math.min(MAX_RETRY_MS, firstRetryMs * 2 ** (failures - 1));
 }

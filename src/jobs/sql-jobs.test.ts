@@ -5,7 +5,7 @@ import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
 import { ServiceError } from '../contract/core/error.ts';
 import type { JobQueue } from '../contract/core/jobs.ts';
-import { MOST_AHEAD_MS } from '../contract/stores/job-store.ts';
+import { MAX_AHEAD_MS } from '../contract/stores/job-store.ts';
 import { openRecords } from '../records/open-records.ts';
 import type { Records } from '../records/schema/records.ts';
 import { jobStore } from '../records/stores/job-store.ts';
@@ -97,12 +97,12 @@ describe('the job of a process that died', () => {
 });
 
 it('a job of a clock that has been set back since does not wait for it', async () => {
-  await jobStore(records).add('batch', 'a', clock.now() + MOST_AHEAD_MS + 1);
-  await jobStore(records).add('batch', 'b', clock.now() + MOST_AHEAD_MS);
+  await jobStore(records).add('batch', 'a', clock.now() + MAX_AHEAD_MS + 1);
+  await jobStore(records).add('batch', 'b', clock.now() + MAX_AHEAD_MS);
   const runner = process(FIRST, new Set([7]));
   runner.work();
   await vi.waitFor(() => expect(runner.runs).toEqual(['a']));
-  clock.advance(MOST_AHEAD_MS);
+  clock.advance(MAX_AHEAD_MS);
   await vi.waitFor(() => expect(runner.runs).toEqual(['a', 'b']));
 });
 

@@ -5,7 +5,7 @@ import type { VadEvent, VadStream } from '../contract/engines/engine.ts';
 import type { AudioRun } from './audio-run.ts';
 
 /** Longest piece: one write is under way at a time, so a detector never holds more of a stream. */
-const LONGEST_PIECE_S = 1;
+const MAX_PIECE_S = 1;
 
 export interface FeedParts {
   readonly stream: VadStream;
@@ -57,7 +57,7 @@ export class DetectorFeed {
     const { encoding, rateHz } = run.format;
     this.#isBusy = true;
     while (!this.#isClosed && this.#judgedSample < run.endSample) {
-      const to = Math.min(run.endSample, this.#judgedSample + rateHz * LONGEST_PIECE_S);
+      const to = Math.min(run.endSample, this.#judgedSample + rateHz * MAX_PIECE_S);
       let events: readonly VadEvent[];
       try {
         events = await stream.write(decodeToFloat32(run.bytes(this.#judgedSample, to), encoding));

@@ -242,7 +242,7 @@ describe('whatever happens, in whatever order', () => {
           expect(watch.events.length).toBe(end);
           for (const stream of vad.streams) {
             expect(stream.isClosed).toBe(true);
-            expect(stream.mostUnderWay).toBeLessThanOrEqual(1);
+            expect(stream.maxUnderWay).toBeLessThanOrEqual(1);
             expect(Math.max(0, ...stream.pieces)).toBeLessThanOrEqual(NUMBERED.rateHz);
           }
           late.resolve();

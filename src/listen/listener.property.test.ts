@@ -111,7 +111,7 @@ describe('under detection, the same audio and events', () => {
             for (let n = answers[i % answers.length] ?? 0; n > 0; n--) await gate.next();
           }
           while (gate.waiting > 0) await gate.next();
-          expect(vad.streams.map(({ mostUnderWay }) => mostUnderWay)).toEqual([1]);
+          expect(vad.streams.map(({ maxUnderWay }) => maxUnderWay)).toEqual([1]);
           expect(vad.streams.map(({ samples }) => bits(samples))).toEqual([
             bits(decodeToFloat32(bytes, 'pcm16')),
           ]);

@@ -194,9 +194,9 @@ describe('a turn that is detected', () => {
     const heard = await readings[0];
     expect(heard?.samples).toEqual(countingFloat(200, 1600));
     expect(heard?.pauses).toEqual([ms(1400)]);
-    expect(vad.streams.map(({ settings, rateHz, mostUnderWay }) => [settings, rateHz, mostUnderWay])).toEqual(
-      [[VAD, RATE_HZ, 1]],
-    );
+    expect(vad.streams.map(({ settings, rateHz, maxUnderWay }) => [settings, rateHz, maxUnderWay])).toEqual([
+      [VAD, RATE_HZ, 1],
+    ]);
     expect(vad.streams[0]?.samples).toEqual(countingFloat(0, 3000));
   });
 

@@ -8,9 +8,9 @@ import type { AudioFormat } from './audio-format.ts';
 import { AudioRun } from './audio-run.ts';
 
 /** Longest piece that a reader is given. */
-const LONGEST_PIECE_S = 1;
+const MAX_PIECE_S = 1;
 /** While audio arrives in small pieces, a reader that waits is given this much at a time. */
-const LEAST_PIECE_S = 0.25;
+const MIN_PIECE_S = 0.25;
 
 type Result = IteratorResult<HeardAudio, undefined>;
 const DONE: Result = { done: true, value: undefined };
@@ -156,7 +156,7 @@ export class TurnAudio implements AsyncIterable<HeardAudio> {
     for (let run = this.#runs[0]; run; run = this.#runs[0]) {
       const mayGrow = this.#state === 'arriving' && this.#runs.length === 1;
       const { rateHz } = run.format;
-      const isFew = run.heldSamples < rateHz * LEAST_PIECE_S && !this.#isPaused;
+      const isFew = run.heldSamples < rateHz * MIN_PIECE_S && !this.#isPaused;
       if (mayGrow && (run.heldSamples === 0 || isFew)) break;
       const samples = run.heldSamples > 0 ? this.#read(run) : this.#leave();
       if (samples.length === 0) continue;
@@ -172,7 +172,7 @@ export class TurnAudio implements AsyncIterable<HeardAudio> {
   #read(run: AudioRun) {
     const { rateHz, encoding } = run.format;
     const from = run.startSample;
-    const to = Math.min(run.endSample, from + Math.floor(rateHz * LONGEST_PIECE_S));
+    const to = Math.min(run.endSample, from + Math.floor(rateHz * MAX_PIECE_S));
     const samples = decodeToFloat32(run.bytes(from, to), encoding);
     run.forget(to);
     this.#resampler ??= new Resampler({ fromHz: rateHz, toHz: LISTEN_RATE_HZ, format: 'float32' });

@@ -33,13 +33,13 @@ export class TurnCall {
 
   /**
    * Resolves when the call is open or refused.
-   * @param mostS most audio of the turn.
+   * @param maxS most audio of the turn.
    */
-  async confirm(calls: Calls, mostS: number): Promise<void> {
+  async confirm(calls: Calls, maxS: number): Promise<void> {
     if (this.isConfirmed) return await this.settled;
     this.#state = 'opening';
     try {
-      await this.tally.open(calls, mostS);
+      await this.tally.open(calls, maxS);
       this.#state = 'open';
       this.#tellHeld();
     } catch (error) {

@@ -92,11 +92,11 @@ export class TurnTranscriptions {
   /**
    * The turn counts, since before or after its start. Resolves with whether its call is open; one that is refused
    * has failed.
-   * @param mostS most audio that it will have: that of a committed turn, or a bound while it may still grow.
+   * @param maxS most audio that it will have: that of a committed turn, or a bound while it may still grow.
    */
-  async confirm(turn: Turn, ask: TranscriptionAsk, mostS = turn.audio.lengthS): Promise<boolean> {
+  async confirm(turn: Turn, ask: TranscriptionAsk, maxS = turn.audio.lengthS): Promise<boolean> {
     const call = this.#callOf(turn, ask);
-    await call.confirm(this.#parts.calls, mostS);
+    await call.confirm(this.#parts.calls, maxS);
     return !call.refused.aborted;
   }
 

@@ -138,20 +138,20 @@ export function createMetrics(clock: Clock): MetricsRegistry {
  * @param late is told each delay, in ms.
  */
 function watchEventLoop(clock: Clock, late: (ms: number) => void): { take(): number; stop(): void } {
-  let longestMs = 0;
+  let maxMs = 0;
   let previousMs = clock.monotonicMs();
   const timer = setInterval(() => {
     const nowMs = clock.monotonicMs();
     const lateMs = Math.max(0, nowMs - previousMs - LAG_PERIOD_MS);
-    longestMs = Math.max(longestMs, lateMs);
+    maxMs = Math.max(maxMs, lateMs);
     previousMs = nowMs;
     late(lateMs);
   }, LAG_PERIOD_MS);
   timer.unref();
   return {
     take() {
-      const seconds = longestMs / 1000;
-      longestMs = 0;
+      const seconds = maxMs / 1000;
+      maxMs = 0;
       return seconds;
     },
     stop: () => clearInterval(timer),

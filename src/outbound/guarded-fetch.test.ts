@@ -4,7 +4,7 @@ import { GuardedFetch, type GuardedFetchSettings, isPublicAddress } from './guar
 
 /** Over a real TLS server on this machine; only what makes it reachable at all is changed. */
 
-const MOST_BYTES = 64 * 1024;
+const MAX_BYTES = 64 * 1024;
 const LOCAL = [{ address: '127.0.0.1', family: 4 }];
 const SOUND = new Uint8Array(5000).fill(7);
 
@@ -34,7 +34,7 @@ afterAll(() => server.stop(true));
 /** Reaches this machine under the name `localhost`, as the certificate calls it. */
 function downloads(settings: Partial<GuardedFetchSettings> = {}) {
   return new GuardedFetch({
-    mostBytes: MOST_BYTES,
+    maxBytes: MAX_BYTES,
     ports: new Set([443, server.port ?? 0]),
     resolve: async (host) => (host === 'localhost' ? LOCAL : []),
     mayReach: () => true,
@@ -115,7 +115,7 @@ describe('a URL is refused, and nobody is asked', () => {
 
 it('refuses the name of this machine with nothing but its own rules', async () => {
   const { port = 0 } = server;
-  const own = new GuardedFetch({ mostBytes: MOST_BYTES, ports: new Set([port]), ca: certificate.cert });
+  const own = new GuardedFetch({ maxBytes: MAX_BYTES, ports: new Set([port]), ca: certificate.cert });
   const fetching = Array.fromAsync(own.fetch(at('/clip.mp4'), 'video', never));
   await expect(fetching).rejects.toMatchObject(refused(/public internet/));
   expect(asked).toEqual([]);
@@ -161,7 +161,7 @@ it('goes by no proxy, whatever the environment names', async () => {
     const [url, port, ca] = process.argv.slice(-3);
     const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
     const fetching = new GuardedFetch({
-      mostBytes: 1e6, ports: new Set([Number(port)]), resolve, mayReach: () => true, ca,
+      maxBytes: 1e6, ports: new Set([Number(port)]), resolve, mayReach: () => true, ca,
     });
     const bytes = await Array.fromAsync(fetching.fetch(url, 'video', new AbortController().signal));
     console.log(Buffer.concat(bytes).length);
@@ -218,13 +218,13 @@ describe('a redirect', () => {
 
 describe('content', () => {
   it('that is announced or sent too long is refused', async () => {
-    const long = new Uint8Array(MOST_BYTES + 1);
+    const long = new Uint8Array(MAX_BYTES + 1);
     answer = () => new Response(long);
     await expect(bytesOf(at('/clip.mp4'))).rejects.toMatchObject(refused(/at most 65536 bytes/));
     answer = () => new Response(endless());
     await expect(bytesOf(at('/clip.mp4'))).rejects.toMatchObject(refused(/at most 65536 bytes/));
     answer = () => new Response(long.subarray(1));
-    expect(await bytesOf(at('/clip.mp4'))).toHaveLength(MOST_BYTES);
+    expect(await bytesOf(at('/clip.mp4'))).toHaveLength(MAX_BYTES);
   });
 
   it.each([204, 206, 304, 400, 404, 500])('of status %d is none', async (status) => {

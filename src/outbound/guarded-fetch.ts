@@ -9,9 +9,9 @@ import { invalidRequest, ServiceError } from '../contract/core/error.ts';
 import { aborted } from '../kit/async/aborted.ts';
 import { untilAborted } from '../kit/async/until-aborted.ts';
 
-const MOST_REDIRECTS = 3;
+const MAX_REDIRECTS = 3;
 const REDIRECTS: ReadonlySet<unknown> = new Set([301, 302, 303, 307, 308]);
-const MOST_CHARACTERS = 2048;
+const MAX_CHARACTERS = 2048;
 /** IPv6 that is in use at all; ranges of it with another meaning are looked for beside it (IANA). */
 const GLOBAL_UNICAST = ipaddr.parseCIDR('2000::/3');
 
@@ -23,7 +23,7 @@ export interface HostAddress {
 
 export interface GuardedFetchSettings {
   /** Longest content. */
-  readonly mostBytes: number;
+  readonly maxBytes: number;
   /** How long a server may take to its first byte, and then between two portions. */
   readonly idleMs?: number;
   /** How long all of it may take, redirects too. */
@@ -74,7 +74,7 @@ export class GuardedFetch {
     field: string,
     signal: AbortSignal,
   ): AsyncGenerator<Uint8Array, void, undefined> {
-    const { totalMs, idleMs, mostBytes } = this.#settings;
+    const { totalMs, idleMs, maxBytes } = this.#settings;
     const late = new AbortController();
     const ended = AbortSignal.any([signal, late.signal]);
     const timers = [totalMs, idleMs].map((ms) => setTimeout(() => late.abort(), ms));
@@ -82,12 +82,12 @@ export class GuardedFetch {
     try {
       const answer = await this.#follow(text, fail, ended);
       try {
-        const tooLong = () => fail(`must have at most ${mostBytes} bytes`);
-        if (Number(answer.headers['content-length'] ?? 0) > mostBytes) throw tooLong();
+        const tooLong = () => fail(`must have at most ${maxBytes} bytes`);
+        if (Number(answer.headers['content-length'] ?? 0) > maxBytes) throw tooLong();
         let lengthBytes = 0;
         for await (const chunk of untilAborted<Uint8Array>(answer, ended)) {
           lengthBytes += chunk.length;
-          if (lengthBytes > mostBytes) throw tooLong();
+          if (lengthBytes > maxBytes) throw tooLong();
           timers[1]?.refresh();
           yield chunk;
         }
@@ -122,13 +122,13 @@ export class GuardedFetch {
         if (statusCode === 200) throw fail('must be sent as it is, not compressed, by its server');
         throw fail(`could not be downloaded: its server answered with status ${statusCode}`);
       }
-      if (hops === MOST_REDIRECTS) throw fail(`is redirected more than ${MOST_REDIRECTS} times`);
+      if (hops === MAX_REDIRECTS) throw fail(`is redirected more than ${MAX_REDIRECTS} times`);
       url = this.#allowed(headers.location, fail, url);
     }
   }
 
   #allowed(text: string, fail: (problem: string) => ServiceError, base?: URL): URL {
-    if (text.length > MOST_CHARACTERS) throw fail(`must be a URL of at most ${MOST_CHARACTERS} characters`);
+    if (text.length > MAX_CHARACTERS) throw fail(`must be a URL of at most ${MAX_CHARACTERS} characters`);
     const url = URL.parse(text, base?.href);
     if (url?.protocol !== 'https:') {
       throw fail(base ? 'is redirected to what is no https URL' : 'must be an https URL');

@@ -7,12 +7,12 @@ import { aborted } from '../kit/async/aborted.ts';
 import { Turns } from '../kit/limits/fair-semaphore.ts';
 import type { EndReason, ProgramEnd, PythonLimits, PythonProcess } from './python-process.ts';
 import { PythonReserve } from './python-reserve.ts';
-import { MOST_CODE_CHARACTERS, MOST_LOG_BYTES } from './sandbox-protocol.ts';
+import { MAX_CODE_CHARACTERS, MAX_LOG_BYTES } from './sandbox-protocol.ts';
 
 /** A container that has run nothing for so long gives its interpreter to others. */
 const PAUSE_LIMIT_MS = 60_000;
 /** Responses that may wait for an interpreter; half of them may be of one key. */
-const MOST_WAITING = 64;
+const MAX_WAITING = 64;
 
 export interface CodeRunnerOptions extends PythonLimits {
   /** Interpreters that may be in use at once, each by one response; another one is in reserve. */
@@ -36,8 +36,8 @@ export function codeRunner(options: CodeRunnerOptions): OpenCodeRunner {
   const turns = new Turns({
     atOnce,
     ofOneOwner: Math.ceil(atOnce / 2),
-    waiting: MOST_WAITING,
-    waitingOfOneOwner: MOST_WAITING / 2,
+    waiting: MAX_WAITING,
+    waitingOfOneOwner: MAX_WAITING / 2,
   });
   const containers = new Set<Container>();
   return {
@@ -85,7 +85,7 @@ class Container implements CodeContainer {
 
   async run(code: string, signal: AbortSignal): Promise<CodeRun> {
     signal.throwIfAborted();
-    if (code.length > MOST_CODE_CHARACTERS) return tooLong(code.length);
+    if (code.length > MAX_CODE_CHARACTERS) return tooLong(code.length);
     clearTimeout(this.#pause);
     const ended = AbortSignal.any([signal, this.#closing.signal]);
     const restarted = this.#hasRun && (this.#held === undefined || this.#held.python.gone);
@@ -155,7 +155,7 @@ class Container implements CodeContainer {
   }
 
   #told({ logs, logsCut, result, error, gone }: ProgramEnd, restarted: boolean): CodeRun {
-    const shown = logsCut ? `${logs}\n[output cut after ${MOST_LOG_BYTES} bytes]\n` : logs;
+    const shown = logsCut ? `${logs}\n[output cut after ${MAX_LOG_BYTES} bytes]\n` : logs;
     if (gone !== undefined) {
       return { status: 'cut', logs: shown, error: limitMessage(gone, this.#parts.options), restarted };
     }
@@ -178,6 +178,6 @@ function limitMessage(gone: EndReason, { timeMs, heapBytes }: PythonLimits): str
 }
 
 function tooLong(characters: number): CodeRun {
-  const error = `The program has ${characters} characters, and may have ${MOST_CODE_CHARACTERS}. It was not run.`;
+  const error = `The program has ${characters} characters, and may have ${MAX_CODE_CHARACTERS}. It was not run.`;
   return { status: 'cut', logs: '', error, restarted: false };
 }

@@ -45,11 +45,11 @@ const SILENCE = Object.freeze({ log() {}, info() {}, debug() {}, warn() {}, erro
  * Keeps WebAssembly from growing a memory beyond a size: Python then raises MemoryError. To be called before Pyodide
  * makes its memory.
  */
-export function limitWebAssemblyMemory(mostBytes: number): void {
+export function limitWebAssemblyMemory(maxBytes: number): void {
   const { Memory } = WebAssembly;
   const grow = Memory.prototype.grow;
   Memory.prototype.grow = function (this: WebAssembly.Memory, pages: number): number {
-    if (this.buffer.byteLength + pages * PAGE_BYTES > mostBytes) throw new RangeError('memory limit');
+    if (this.buffer.byteLength + pages * PAGE_BYTES > maxBytes) throw new RangeError('memory limit');
     return Reflect.apply(grow, this, [pages]);
   };
 }

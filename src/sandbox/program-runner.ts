@@ -1,4 +1,4 @@
-import { MOST_REPR_CHARACTERS } from './sandbox-protocol.ts';
+import { MAX_REPR_CHARACTERS } from './sandbox-protocol.ts';
 
 /**
  * Python that makes the function which runs programs. Programs share one module's names; what one returns is a pair
@@ -13,7 +13,7 @@ from pyodide.code import eval_code_async
 
 def make():
     names = {"__name__": "__main__"}
-    most = ${MOST_REPR_CHARACTERS}
+    most = ${MAX_REPR_CHARACTERS}
     shown, flush_out, flush_err = repr, sys.stdout.flush, sys.stderr.flush
     text_of, evaluate, count = traceback.format_exception, eval_code_async, [0]
 

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import type { FileSink, Subprocess } from 'bun';
 import { residentBytes } from '../kit/process/resident-memory.ts';
-import { type FromPython, lineOf, MOST_LOG_BYTES } from './sandbox-protocol.ts';
+import { type FromPython, lineOf, MAX_LOG_BYTES } from './sandbox-protocol.ts';
 
 const ENTRY = join(import.meta.dirname, 'python-worker.ts');
 const MEMORY_LOOK_MS = 50;
@@ -15,7 +15,7 @@ const BESIDE_HEAP_BYTES = 384 * 1024 * 1024;
  * Most bytes that it may send for one program: each byte that it printed as a message of its own, and a value and a
  * traceback in the longest way to write them.
  */
-const MOST_SENT_BYTES = MOST_LOG_BYTES * 48 + 256 * 1024;
+const MAX_SENT_BYTES = MAX_LOG_BYTES * 48 + 256 * 1024;
 /** No core files, no files, a handful of handles, and an end of computing when nobody is left to watch. */
 const SHELL_LIMITS = 'ulimit -c 0; ulimit -f 0; ulimit -n 64; ulimit -t 300; exec "$0" "$@"';
 
@@ -135,7 +135,7 @@ export class PythonProcess {
     let rest = '';
     for await (const bytes of output) {
       this.#sentBytes += bytes.length;
-      if (this.#sentBytes > MOST_SENT_BYTES) this.#end('unruly');
+      if (this.#sentBytes > MAX_SENT_BYTES) this.#end('unruly');
       if (this.gone) continue;
       const lines = (rest + decoder.decode(bytes, { stream: true })).split('\n');
       rest = lines.pop() ?? '';

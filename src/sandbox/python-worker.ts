@@ -4,7 +4,7 @@ import { readSync, writeFileSync, writeSync } from 'node:fs';
 import { loadPyodide } from 'pyodide';
 import { confineJavaScript, limitWebAssemblyMemory } from './confinement.ts';
 import { PROGRAM_RUNNER } from './program-runner.ts';
-import { type FromPython, lineOf, MOST_LOG_BYTES, type ToPython } from './sandbox-protocol.ts';
+import { type FromPython, lineOf, MAX_LOG_BYTES, type ToPython } from './sandbox-protocol.ts';
 import { filterSystemCalls } from './syscall-filter.ts';
 
 const STANDARD_INPUT = 0;
@@ -32,13 +32,13 @@ function offerToKernel(): void {
 
 /** Passes on what a program prints until it is more than it may be. */
 class Printed {
-  #left = MOST_LOG_BYTES;
+  #left = MAX_LOG_BYTES;
   #decoder = new TextDecoder();
   cut = false;
 
   /** Another program begins. */
   begin(): void {
-    this.#left = MOST_LOG_BYTES;
+    this.#left = MAX_LOG_BYTES;
     this.#decoder = new TextDecoder();
     this.cut = false;
   }

@@ -4,11 +4,11 @@
  */
 
 /** Longest program, in characters. */
-export const MOST_CODE_CHARACTERS = 200_000;
+export const MAX_CODE_CHARACTERS = 200_000;
 /** What a program may print, in bytes of UTF-8; the rest is dropped. */
-export const MOST_LOG_BYTES = 64 * 1024;
+export const MAX_LOG_BYTES = 64 * 1024;
 /** Longest `repr()` of a value and longest traceback, in characters. */
-export const MOST_REPR_CHARACTERS = 8192;
+export const MAX_REPR_CHARACTERS = 8192;
 
 export interface ToPython {
   readonly code: string;

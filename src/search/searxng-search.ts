@@ -6,14 +6,14 @@ import type { FoundPage, SearchQuery, WebSearch } from '../contract/engines/web-
 import { isRecord } from '../kit/validation/is-record.ts';
 
 /** Longest answer that is read, in bytes. */
-const MOST_ANSWER_BYTES = 1024 * 1024;
+const MAX_ANSWER_BYTES = 1024 * 1024;
 /** Longest query that is sent, in characters. */
-const MOST_QUERY_CHARACTERS = 1000;
+const MAX_QUERY_CHARACTERS = 1000;
 /** So many hosts are told to the server; more make queries that engines refuse, and are only looked for after. */
-const MOST_TOLD_DOMAINS = 4;
-const MOST_URL_CHARACTERS = 2048;
-const MOST_TITLE_CHARACTERS = 300;
-const MOST_EXCERPT_CHARACTERS = 2000;
+const MAX_TOLD_DOMAINS = 4;
+const MAX_URL_CHARACTERS = 2048;
+const MAX_TITLE_CHARACTERS = 300;
+const MAX_EXCERPT_CHARACTERS = 2000;
 
 /** Without settings it is not {@link WebSearch.available}. */
 export function searxngSearch(settings: WebSearchSettings | undefined): WebSearch {
@@ -74,9 +74,9 @@ function statusMessage(status: number): string {
 }
 
 function parametersOf({ text, domains, country }: SearchQuery): URLSearchParams {
-  const told = domains !== undefined && domains.length <= MOST_TOLD_DOMAINS ? domains : [];
+  const told = domains !== undefined && domains.length <= MAX_TOLD_DOMAINS ? domains : [];
   const sites = told.map((domain) => `site:${domain}`).join(' OR ');
-  const q = `${text.slice(0, MOST_QUERY_CHARACTERS)}${sites === '' ? '' : ` (${sites})`}`;
+  const q = `${text.slice(0, MAX_QUERY_CHARACTERS)}${sites === '' ? '' : ` (${sites})`}`;
   const language = country === undefined ? undefined : localeOf(country);
   return new URLSearchParams({ q, format: 'json', ...(language === undefined ? {} : { language }) });
 }
@@ -96,8 +96,8 @@ async function textOf(response: Response): Promise<string> {
   let lengthBytes = 0;
   for await (const part of response.body ?? []) {
     lengthBytes += part.length;
-    if (lengthBytes > MOST_ANSWER_BYTES) {
-      throw searchFault(`its answer is longer than ${MOST_ANSWER_BYTES} bytes`);
+    if (lengthBytes > MAX_ANSWER_BYTES) {
+      throw searchFault(`its answer is longer than ${MAX_ANSWER_BYTES} bytes`);
     }
     parts.push(part);
   }
@@ -119,12 +119,12 @@ function pagesOf(answer: unknown, query: SearchQuery, most: number): readonly Fo
 function pageOf(result: unknown, domains: readonly string[] | undefined): FoundPage | undefined {
   if (!isRecord(result) || typeof result.url !== 'string') return undefined;
   const { url } = result;
-  if (url.length > MOST_URL_CHARACTERS || !URL.canParse(url)) return undefined;
+  if (url.length > MAX_URL_CHARACTERS || !URL.canParse(url)) return undefined;
   const { protocol, hostname } = new URL(url);
   if (protocol !== 'http:' && protocol !== 'https:') return undefined;
   if (domains !== undefined && !domains.some((domain) => isWithin(hostname, domain))) return undefined;
-  const title = shortened(result.title, MOST_TITLE_CHARACTERS);
-  return { url, title: title || url, excerpt: shortened(result.content, MOST_EXCERPT_CHARACTERS) };
+  const title = shortened(result.title, MAX_TITLE_CHARACTERS);
+  return { url, title: title || url, excerpt: shortened(result.content, MAX_EXCERPT_CHARACTERS) };
 }
 
 /** Whether a host is a domain or one of its subdomains. */

@@ -33,7 +33,7 @@ export class StoredVoices {
       ...{ id, adaptation, refText },
       async clip(signal) {
         const bytes = await blobs.read(clipBlob(id), signal);
-        // A few seconds of speech (LONGEST_CLIP_S): small enough to be held.
+        // A few seconds of speech (MAX_CLIP_S): small enough to be held.
         if (bytes !== undefined) return Buffer.concat(await Array.fromAsync(bytes));
         if ((await voices.get(organization, id)) === undefined) throw voiceDeleted();
         throw new ServiceError('internal', 'The clip of this voice is lost.', { code: 'server_error' });

@@ -18,8 +18,8 @@ import { contextOf, placeOf } from './trace-place.ts';
 import { WatchedExporter, type WatchedExporterParts } from './watched-exporter.ts';
 
 /** Ended spans that wait to be sent; those beyond are dropped. */
-const MOST_WAITING = 4096;
-const MOST_AT_ONCE = 512;
+const MAX_WAITING = 4096;
+const MAX_CONCURRENT = 512;
 const SEND_EVERY_MS = 2_000;
 /** How long a collector may take for what it is sent, tries again included. */
 const SEND_LIMIT_MS = 5_000;
@@ -48,7 +48,7 @@ export function otlpTracer({ settings, version, clock, ...watch }: OtlpTracerPar
     headers: Object.fromEntries([...headers].map(([name, value]) => [name, value.reveal()])),
     timeoutMillis: SEND_LIMIT_MS,
     // At the end all that waits is sent at once, beside what is on its way.
-    concurrencyLimit: Math.ceil(MOST_WAITING / MOST_AT_ONCE) + 1,
+    concurrencyLimit: Math.ceil(MAX_WAITING / MAX_CONCURRENT) + 1,
   });
   const inRatio = new TraceIdRatioBasedSampler(ratio);
   const provider = new TracerProvider({
@@ -62,8 +62,8 @@ export function otlpTracer({ settings, version, clock, ...watch }: OtlpTracerPar
     spanProcessors: [
       new BatchSpanProcessor({
         exporter: new WatchedExporter({ ...watch, exporter }),
-        maxQueueSize: MOST_WAITING,
-        maxExportBatchSize: MOST_AT_ONCE,
+        maxQueueSize: MAX_WAITING,
+        maxExportBatchSize: MAX_CONCURRENT,
         scheduledDelayMillis: SEND_EVERY_MS,
         exportTimeoutMillis: 2 * SEND_LIMIT_MS,
       }),

@@ -7,7 +7,7 @@ const VERSION = '00';
 /** A later version may have more behind a dash. */
 const PLACE = /^(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 /** Longer than any version is known to be. */
-const MOST_CHARACTERS = 256;
+const MAX_CHARACTERS = 256;
 
 export function placeOf({ traceId, spanId, traceFlags }: SpanContext): TracePlace {
   return `${VERSION}-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
@@ -18,7 +18,7 @@ export function placeOf({ traceId, spanId, traceFlags }: SpanContext): TracePlac
  * @param isRemote whether another process told it.
  */
 export function contextOf(place: string, isRemote: boolean): SpanContext | undefined {
-  if (place.length > MOST_CHARACTERS) return undefined;
+  if (place.length > MAX_CHARACTERS) return undefined;
   const [, version, traceId = '', spanId = '', flags = '', more] = PLACE.exec(place.trim()) ?? [];
   if (version === VERSION && more !== undefined) return undefined;
   // The one flag that every version has.

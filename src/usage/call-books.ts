@@ -10,7 +10,7 @@ import { creditText } from './credit-amounts.ts';
 import { chargeOf, costOf, type FindPrice } from './prices.ts';
 
 /** Ends that could not be stored and are tried again; those beyond are left to the next start. */
-const MOST_UNSTORED = 10_000;
+const MAX_UNSTORED = 10_000;
 
 export interface CallBooksParts {
   readonly journal: CallJournal;
@@ -120,7 +120,7 @@ export class CallBooks {
   }
 
   #storeLater(id: Id<'usage'>, step: () => Promise<void>): void {
-    if (this.#unstored.size < MOST_UNSTORED) this.#unstored.set(id, step);
+    if (this.#unstored.size < MAX_UNSTORED) this.#unstored.set(id, step);
   }
 
   async #discard(id: Id<'usage'>): Promise<void> {

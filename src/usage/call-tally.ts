@@ -13,11 +13,11 @@ const TOKENS_PER_SECOND = 25;
  * Longest audio that a text is reserved for. A story takes 70 ms a character and a list of numbers half a second;
  * silence at the ends and a text of one letter have the constant.
  */
-const MOST_SECONDS_PER_CHARACTER = 1;
-const MOST_SECONDS_BESIDE = 5;
+const MAX_SECONDS_PER_CHARACTER = 1;
+const MAX_SECONDS_BESIDE = 5;
 /** Most text tokens of a second that is heard, and of silence that a model takes for words. */
-const MOST_HEARD_TOKENS_PER_SECOND = 10;
-const MOST_HEARD_TOKENS_BESIDE = 250;
+const MAX_HEARD_TOKENS_PER_SECOND = 10;
+const MAX_HEARD_TOKENS_BESIDE = 250;
 
 type Opening = Pick<CallOpening, 'endpoint' | 'model' | 'most'>;
 
@@ -76,7 +76,7 @@ export class SpeechTally extends Tally {
   /** @throws ServiceError `insufficient_quota` when the credits do not cover the most that it may cost. */
   open(calls: Calls): Promise<void> {
     const { model, characters, speed, endpoint = '/v1/audio/speech' } = this.#text;
-    const audioSeconds = MOST_SECONDS_BESIDE + (characters * MOST_SECONDS_PER_CHARACTER) / Math.min(1, speed);
+    const audioSeconds = MAX_SECONDS_BESIDE + (characters * MAX_SECONDS_PER_CHARACTER) / Math.min(1, speed);
     const inputTokens = characterTokens(characters);
     const outputTokens = Math.ceil(audioSeconds * TOKENS_PER_SECOND);
     const most = { inputTokens, outputTokens, characters, audioSeconds };
@@ -146,7 +146,7 @@ export class TranscriptionTally extends Tally {
   open(calls: Calls, audioSeconds: number): Promise<void> {
     const { model, task, prompt = '', endpoint = ENDPOINTS[task] } = this.#ask;
     const inputTokens = heardTokens(audioSeconds) + textTokens(prompt);
-    const outputTokens = Math.ceil(audioSeconds * MOST_HEARD_TOKENS_PER_SECOND) + MOST_HEARD_TOKENS_BESIDE;
+    const outputTokens = Math.ceil(audioSeconds * MAX_HEARD_TOKENS_PER_SECOND) + MAX_HEARD_TOKENS_BESIDE;
     return this.begin(calls, {
       endpoint,
       model,

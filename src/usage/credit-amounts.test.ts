@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { MOST_GRANTED } from '../contract/accounts/accounts-store.ts';
+import { MAX_GRANTED } from '../contract/accounts/accounts-store.ts';
 import { creditNumber, creditText, parseCredits } from './credit-amounts.ts';
 
 test('every amount is written, read and shown as JSON without loss', () => {
   fc.assert(
-    fc.property(fc.integer({ min: 0, max: MOST_GRANTED }), (amount) => {
+    fc.property(fc.integer({ min: 0, max: MAX_GRANTED }), (amount) => {
       expect(parseCredits(creditText(amount))).toBe(amount);
       const shown = JSON.parse(JSON.stringify(creditNumber(amount))) as number;
       expect(Math.round(shown * 1e6)).toBe(amount);

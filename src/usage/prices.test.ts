@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MOST_GRANTED } from '../contract/accounts/accounts-store.ts';
+import { MAX_GRANTED } from '../contract/accounts/accounts-store.ts';
 import type { Price } from '../contract/accounts/prices.ts';
 import { chargeOf, costOf, priceList } from './prices.ts';
 
@@ -54,7 +54,7 @@ describe('a cost', () => {
       { inputTokens: Number.NaN, outputTokens: -5, audioSeconds: Number.POSITIVE_INFINITY },
       0,
     ],
-    ['is at most what one can have', { request: CREDIT * 10n ** 12n }, NOTHING, MOST_GRANTED],
+    ['is at most what one can have', { request: CREDIT * 10n ** 12n }, NOTHING, MAX_GRANTED],
   ])('%s', (_, price, consumed, cost) => {
     expect(costOf({ ...FREE, ...price }, consumed)).toBe(cost);
   });

@@ -1,4 +1,4 @@
-import { type MicroCredits, MOST_GRANTED } from '../contract/accounts/accounts-store.ts';
+import { MAX_GRANTED, type MicroCredits } from '../contract/accounts/accounts-store.ts';
 import type { Consumption } from '../contract/accounts/calls.ts';
 import type { PicoCredits, Price } from '../contract/accounts/prices.ts';
 import type { UsageStatus } from '../contract/accounts/usage.ts';
@@ -32,7 +32,7 @@ export function costOf(price: Price, consumed: Consumption): MicroCredits {
     price.character * whole(characters);
   const all = parts * MICROSECONDS + price.audioSecond * whole(audioSeconds * Number(MICROSECONDS));
   const micro = ceilDivide(all, PICO_PER_MICRO * MICROSECONDS);
-  return micro > MOST_GRANTED ? MOST_GRANTED : Number(micro);
+  return micro > MAX_GRANTED ? MAX_GRANTED : Number(micro);
 }
 
 /**

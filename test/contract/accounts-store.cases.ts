@@ -4,8 +4,8 @@ import {
   type CreditBalance,
   type CreditStore,
   type JournalCall,
+  MAX_GRANTED,
   type MicroCredits,
-  MOST_GRANTED,
 } from '../../src/contract/accounts/accounts-store.ts';
 import type { LineBill } from '../../src/contract/accounts/calls.ts';
 import type { UsageRecord, UsageStatus } from '../../src/contract/accounts/usage.ts';
@@ -79,10 +79,10 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
 
     test('of more than sums can count is refused, and gives nothing', async () => {
       const { credits } = await open();
-      await credits.grant('a', MOST_GRANTED - 1, AT);
+      await credits.grant('a', MAX_GRANTED - 1, AT);
       await expect(credits.grant('a', 2, AT)).rejects.toMatchObject({ kind: 'invalid_request' });
       expect(await credits.grant('a', 1, AT)).toEqual(
-        balance({ available: MOST_GRANTED, granted: -MOST_GRANTED }),
+        balance({ available: MAX_GRANTED, granted: -MAX_GRANTED }),
       );
     });
   });

@@ -11,7 +11,7 @@ import {
   type BatchStatus,
   type BatchStore,
   type Checkpoint,
-  MOST_LINES_AHEAD,
+  MAX_LINES_AHEAD,
 } from '../../src/contract/stores/batch-store.ts';
 import type { FileRecord, FileStore, IdempotencyKey } from '../../src/contract/stores/file-store.ts';
 import { journalCall, rowOf } from './accounts-store.cases.ts';
@@ -19,7 +19,7 @@ import { fileRecord, ROOM } from './file-store.cases.ts';
 
 const NOW = 1_767_323_045;
 const DAY_S = 86_400;
-const MOST_OPEN = 100;
+const MAX_OPEN = 100;
 
 /** Batches and what they touch, over the same database. */
 export interface BatchStores {
@@ -68,7 +68,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
   async function stored({ batches, files }: BatchStores, overrides: Partial<BatchRecord> = {}) {
     const file = fileRecord({ organization: overrides.organization ?? 'a' });
     await files.put(file, ROOM);
-    return batches.create(batchRecord({ inputFile: file.id, ...overrides }), MOST_OPEN);
+    return batches.create(batchRecord({ inputFile: file.id, ...overrides }), MAX_OPEN);
   }
 
   /** A batch in the hands of runner `r1` whose lines run. */
@@ -102,7 +102,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       const { batches, files } = await open();
       if (file !== undefined) await files.put(file, ROOM);
       const batch = batchRecord({ inputFile: file?.id ?? newId('file') });
-      await expect(batches.create(batch, MOST_OPEN)).rejects.toMatchObject({
+      await expect(batches.create(batch, MAX_OPEN)).rejects.toMatchObject({
         kind: 'invalid_request',
         param: 'input_file_id',
       });
@@ -152,7 +152,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
         const file = fileRecord();
         await files.put(file, ROOM);
         const [made, deleted] = await Promise.allSettled([
-          batches.create(batchRecord({ inputFile: file.id }), MOST_OPEN),
+          batches.create(batchRecord({ inputFile: file.id }), MAX_OPEN),
           files.delete('a', file.id, NOW),
         ]);
         expect([made.status, deleted.status].sort()).toEqual(['fulfilled', 'rejected']);
@@ -191,14 +191,14 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       const stores = await open();
       const { batches, files } = stores;
       const [mine, theirs] = [fileRecord(), fileRecord({ organization: 'b' })];
-      const refused = batches.create(batchRecord({ inputFile: mine.id }), MOST_OPEN, key());
+      const refused = batches.create(batchRecord({ inputFile: mine.id }), MAX_OPEN, key());
       await expect(refused).rejects.toMatchObject({ param: 'input_file_id' });
       await files.put(mine, ROOM, key());
       await files.put(theirs, ROOM);
-      const batch = await batches.create(batchRecord({ inputFile: mine.id }), MOST_OPEN, key());
+      const batch = await batches.create(batchRecord({ inputFile: mine.id }), MAX_OPEN, key());
       const other = batchRecord({ organization: 'b', inputFile: theirs.id });
-      expect((await batches.create(other, MOST_OPEN, key({ fingerprint: 'g' }))).id).toBe(other.id);
-      expect((await batches.create(batchRecord(), MOST_OPEN, key())).id).toBe(batch.id);
+      expect((await batches.create(other, MAX_OPEN, key({ fingerprint: 'g' }))).id).toBe(other.id);
+      expect((await batches.create(batchRecord(), MAX_OPEN, key())).id).toBe(batch.id);
     });
   });
 
@@ -402,7 +402,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
     test('keeps so many lines ahead and no more', async () => {
       const stores = await open();
       const id = await begun(stores, 5000);
-      const ahead = Array.from({ length: MOST_LINES_AHEAD }, (_, at) => at + 2);
+      const ahead = Array.from({ length: MAX_LINES_AHEAD }, (_, at) => at + 2);
       const progress = { offsetBytes: 0, line: 1, ahead };
       await stores.batches.checkpoint(id, 'r1', checkpointOf({ progress }));
       expect((await stores.batches.claim(id, 'r2'))?.progress).toEqual(progress);

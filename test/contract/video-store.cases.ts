@@ -19,7 +19,7 @@ import {
 } from '../../src/contract/stores/video-store.ts';
 
 const NOW = 1_767_323_045;
-const ROOM: VideoRoom = { mostOpen: 1000, mostBytes: Number.MAX_SAFE_INTEGER };
+const ROOM: VideoRoom = { maxOpen: 1000, maxBytes: Number.MAX_SAFE_INTEGER };
 
 /** Videos and what they touch, over the same database. */
 export interface VideoStores {
@@ -154,7 +154,7 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
 
     test('is refused beside so many of the organization that are open, also among many at once', async () => {
       const { videos, ...stores } = await open();
-      const room = { ...ROOM, mostOpen: 4 };
+      const room = { ...ROOM, maxOpen: 4 };
       await ended({ videos, ...stores }, COMPLETED);
       await stored({ videos, ...stores }, { organization: 'b' });
       const made = await Promise.allSettled(
@@ -163,7 +163,7 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
       expect(made.filter(({ status }) => status === 'fulfilled')).toHaveLength(4);
       const refusal = {
         ...{ kind: 'rate_limited', code: 'rate_limit_exceeded', retryAfterS: expect.any(Number) },
-        message: `Your organization has 4 of at most 4 unfinished video jobs. Its videos use 4700 of at most ${room.mostBytes} bytes. Retry when a job has finished.`,
+        message: `Your organization has 4 of at most 4 unfinished video jobs. Its videos use 4700 of at most ${room.maxBytes} bytes. Retry when a job has finished.`,
       };
       for (const each of made) if (each.status === 'rejected') expect(each.reason).toMatchObject(refusal);
       await expect(videos.requireRoom('a', room)).rejects.toMatchObject(refusal);
@@ -178,10 +178,10 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
       await ended(stores, FAILED);
       await stored(stores);
       const refusal = { kind: 'invalid_request', code: 'storage_limit_exceeded', param: 'video' };
-      const create = (mostBytes: number) => videos.create(videoRecord(), 0, { ...ROOM, mostBytes });
+      const create = (maxBytes: number) => videos.create(videoRecord(), 0, { ...ROOM, maxBytes });
       await expect(create(2699)).rejects.toMatchObject(refusal);
-      await expect(videos.requireRoom('a', { ...ROOM, mostBytes: 1700 })).rejects.toMatchObject(refusal);
-      await videos.requireRoom('a', { ...ROOM, mostBytes: 1701 });
+      await expect(videos.requireRoom('a', { ...ROOM, maxBytes: 1700 })).rejects.toMatchObject(refusal);
+      await videos.requireRoom('a', { ...ROOM, maxBytes: 1701 });
       expect(await create(2700)).toHaveProperty('video');
     });
 
@@ -207,7 +207,7 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
 
     test('makes one video, and reserves once, however often it comes', async () => {
       const stores = await funded(100);
-      const room = { ...ROOM, mostOpen: 1 };
+      const room = { ...ROOM, maxOpen: 1 };
       const make = (idempotency = key()) => stores.videos.create(videoRecord(), 40, room, idempotency);
       const all = await Promise.all([make(), make(), make()]);
       const ids = all.map((each) => ('video' in each ? each.video.id : undefined));

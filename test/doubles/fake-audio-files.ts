@@ -7,7 +7,7 @@ const RUN_SAMPLES = 1600;
 
 /** Takes each pair of bytes of a file for a sample, in runs of 100 ms; a file that begins with `x` is no audio. */
 export class FakeAudioFiles implements AudioFileReader {
-  readonly mostOpen = 4;
+  readonly maxOpen = 4;
   readonly opened: string[] = [];
   /** Files that are being read. */
   reading = 0;

@@ -52,7 +52,7 @@ export class FakeVadStream implements VadStream {
   /** Lengths of the pieces that were written. */
   readonly pieces: number[] = [];
   /** The most writes that were ever under way at once. */
-  mostUnderWay = 0;
+  maxUnderWay = 0;
   isClosed = false;
   readonly #written: Float32Samples[] = [];
   readonly #script: ScriptedVadEvent[];
@@ -84,7 +84,7 @@ export class FakeVadStream implements VadStream {
     this.#writtenSamples += samples.length;
     const written = this.#writtenSamples;
     this.#underWay += 1;
-    this.mostUnderWay = Math.max(this.mostUnderWay, this.#underWay);
+    this.maxUnderWay = Math.max(this.maxUnderWay, this.#underWay);
     try {
       await this.#before(this);
     } catch (error) {
@@ -125,8 +125,8 @@ export function randomScript(
   const sample = (atMs: number) => Math.round((atMs * rateHz) / 1000);
   let judgedMs = 0;
   let freeMs = 0;
-  const wait = (leastMs: number, mostMs: number) => {
-    judgedMs += Math.max(1, Math.ceil((leastMs + random() * (mostMs - leastMs)) / FRAME_MS)) * FRAME_MS;
+  const wait = (minMs: number, maxMs: number) => {
+    judgedMs += Math.max(1, Math.ceil((minMs + random() * (maxMs - minMs)) / FRAME_MS)) * FRAME_MS;
   };
   const say = (event: VadEvent) => script.push({ atSample: sample(judgedMs), event });
   while (judgedMs < lengthMs) {

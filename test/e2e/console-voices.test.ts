@@ -12,7 +12,7 @@ import {
   NO_TEXT,
 } from '../../tools/harness/services/launcher.ts';
 import { READING_TEXTS } from '../../web/pages/voices/reading-texts.ts';
-import { MOST_CLIP_BYTES } from '../../web/pages/voices/voice-wire.ts';
+import { MAX_CLIP_BYTES } from '../../web/pages/voices/voice-wire.ts';
 import { wavFile } from '../../web/sound/wav.ts';
 import {
   type ConsoleOptions,
@@ -162,7 +162,7 @@ test('a recording is of one text: another one ends it', async () => {
 
 test('a file that is too large is not read to be drawn', async () => {
   await open();
-  await choose(Buffer.alloc(MOST_CLIP_BYTES + 1));
+  await choose(Buffer.alloc(MAX_CLIP_BYTES + 1));
   await page.getByRole('alert').getByText('This is larger than').waitFor();
   expect(await page.getByLabel('The clip', { exact: true }).count()).toBe(0);
 });

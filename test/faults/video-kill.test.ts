@@ -30,13 +30,13 @@ const GRANTED = 100_000;
 const COST = ((400 * 300 * 24) / 1024) * (4 + 2) * 0.5;
 const PATIENCE = { timeout: 200_000, interval: 100 };
 /** The longest that a process lives which is killed at any time. */
-const LONGEST_LIFE_MS = 3000;
+const MAX_LIFE_MS = 3000;
 /** The longest that one lives which waits for a segment to be stored, should that not come. */
-const LONGEST_WAIT_MS = 15_000;
+const MAX_WAIT_MS = 15_000;
 /** How long after that moment one may live. */
 const AFTERLIFE_MS = 60;
 /** Videos that are open at once. */
-const MOST_OPEN = 3;
+const MAX_OPEN = 3;
 
 const CONFIG = `
   [[prices]]
@@ -66,7 +66,7 @@ async function throughKills(site: BatchSite, { kills, nodes, seed }: KillPlan): 
   let killed = 0;
   const kill = async () => {
     for (; killed < kills; killed += 1) {
-      if (random() < 0.5) await sleep(random() * LONGEST_LIFE_MS);
+      if (random() < 0.5) await sleep(random() * MAX_LIFE_MS);
       else await untilStored(site, random() * AFTERLIFE_MS);
       const node = Math.floor(random() * nodes);
       running[node]?.signal('SIGKILL');
@@ -79,7 +79,7 @@ async function throughKills(site: BatchSite, { kills, nodes, seed }: KillPlan): 
       const service = running[at % nodes];
       // Whoever is killed meanwhile answers nothing.
       const open = await (service && openVideos(service).catch(() => undefined));
-      if (service && open !== undefined && open < MOST_OPEN) {
+      if (service && open !== undefined && open < MAX_OPEN) {
         await extendClip(service, clip).catch(() => undefined);
       }
       await sleep(100);
@@ -93,7 +93,7 @@ async function throughKills(site: BatchSite, { kills, nodes, seed }: KillPlan): 
 async function untilStored(site: BatchSite, thenMs: number): Promise<void> {
   const count = async () => (await blobNames(site)).filter((name) => name.endsWith('.mp4')).length;
   const before = await count();
-  const latest = performance.now() + LONGEST_WAIT_MS;
+  const latest = performance.now() + MAX_WAIT_MS;
   while ((await count()) <= before && performance.now() < latest) await sleep(5);
   await sleep(thenMs);
 }
@@ -113,7 +113,7 @@ async function openVideos(service: LaunchedService): Promise<number> {
 async function expectAllMadeOnce(site: BatchSite, service: LaunchedService): Promise<void> {
   await expect.poll(() => openVideos(service).catch(() => -1), PATIENCE).toBe(0);
   const videos = await allVideos(service);
-  expect(videos.length).toBeGreaterThan(MOST_OPEN);
+  expect(videos.length).toBeGreaterThan(MAX_OPEN);
   expect(videos.map(({ status, error }) => [status, error])).toEqual(videos.map(() => ['completed', null]));
   for (const { id } of videos) {
     expect((await (await service.fetch(`/v1/videos/${id}/content`)).bytes()).length).toBeGreaterThan(1000);

@@ -5,7 +5,7 @@ import { basename } from 'node:path';
 import protobuf from 'protobufjs/light.js';
 import { decodeModel, encodeModel, type Tensor } from '../../src/engines/onnx/onnx-proto.ts';
 
-const LEAST_BYTES = 1024;
+const MIN_BYTES = 1024;
 /** TensorProto.DataLocation */
 const EXTERNAL = 1;
 
@@ -30,7 +30,7 @@ const modelType = protobuf.Root.fromJSON({
 /** Moves the larger weights of a graph to `<path>_data`. */
 export async function moveWeightsOut(path: string): Promise<void> {
   const model = decodeModel(await readFile(path));
-  const isLarge = ({ rawData }: Tensor) => (rawData?.length ?? 0) >= LEAST_BYTES;
+  const isLarge = ({ rawData }: Tensor) => (rawData?.length ?? 0) >= MIN_BYTES;
   const large = model.graph.initializer.filter(isLarge);
   model.graph.initializer = model.graph.initializer.filter((tensor) => !isLarge(tensor));
   const data = `${path}_data`;

@@ -34,7 +34,7 @@ const SHORT: JobTimes = {
   beatMs: 20,
   sliceMs: 30_000,
   drainMs: 2000,
-  retries: { firstMs: 2, longestMs: 20, givenUpAfterMs: 600_000 },
+  retries: { firstMs: 2, maxMs: 20, givenUpAfterMs: 600_000 },
 };
 
 export type BatchWork = Awaited<ReturnType<typeof batchWork>>;
@@ -104,7 +104,7 @@ export async function batchWork({ prices = [] }: { prices?: readonly Price[] } =
         metrics: batchMetrics(noMetrics),
         linesAtOnce: 16,
         batchesAtOnce: 4,
-        mostLineBytes: 65_536,
+        maxLineBytes: 65_536,
         random: () => 0.5,
         times: { ...SHORT, ...times },
         ...overrides,

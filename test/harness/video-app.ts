@@ -88,9 +88,9 @@ export async function videoApp(options: VideoAppOptions = {}) {
   const parts = { videos: store, video, clips, blobs, jobs, jobCalls, clock, log };
   const videos = new Videos({
     ...parts,
-    downloads: new GuardedFetch({ mostBytes: CLIP_BYTES, ...options.downloads }),
+    downloads: new GuardedFetch({ maxBytes: CLIP_BYTES, ...options.downloads }),
     requestsPerOrganization: options.requestsPerOrganization ?? 100,
-    room: options.room ?? { mostOpen: 100, mostBytes: Number.MAX_SAFE_INTEGER },
+    room: options.room ?? { maxOpen: 100, maxBytes: Number.MAX_SAFE_INTEGER },
   });
   const job = videoJob({ ...parts, pace, metrics: videoMetrics(metrics), folder, jobsAtOnce: 1 });
   const nowMs = () => clock.now();

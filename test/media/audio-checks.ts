@@ -49,7 +49,7 @@ export function silentEdges(samples: Float32Array, rateHz: number): { leadMs: nu
 }
 
 /** Longest silence inside the signal, edges left out, in ms; quieter than -60 dB counts. */
-export function longestGapMs(samples: Float32Array, rateHz: number): number {
+export function maxGapMs(samples: Float32Array, rateHz: number): number {
   const { leadMs, trailMs } = silentEdges(samples, rateHz);
   const runs = envelope(samples, rateHz, 10);
   let longest = 0;

@@ -137,7 +137,7 @@ export class CallPlatform {
 }
 
 /** Least characters of a piece that is spoken by itself (`chunkPlan.minCharacters`). */
-const LEAST_PIECE = 30;
+const MIN_PIECE = 30;
 
 /** A reply in the pieces in which the platform has it spoken: cut behind punctuation. */
 export function spokenPieces(text: string): string[] {
@@ -145,8 +145,8 @@ export function spokenPieces(text: string): string[] {
   let piece = '';
   for (const part of text.match(/[^.!?;:,)]*[.!?;:,)]*/g) ?? []) {
     piece += part;
-    if (piece.trim().length >= LEAST_PIECE) pieces.push(piece.trim());
-    if (piece.trim().length >= LEAST_PIECE) piece = '';
+    if (piece.trim().length >= MIN_PIECE) pieces.push(piece.trim());
+    if (piece.trim().length >= MIN_PIECE) piece = '';
   }
   if (piece.trim() !== '') pieces.push(piece.trim());
   return pieces;

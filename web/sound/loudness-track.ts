@@ -9,7 +9,7 @@ export interface Mark {
 /** The length of a bar. */
 export const BAR_MS = 40;
 /** Bars that are kept: more than any screen has room for. */
-const MOST_BARS = 2000;
+const MAX_BARS = 2000;
 
 /**
  * How loud a sound is as it comes, in bars of {@link BAR_MS}, of which the newest are kept, and what of it is marked.
@@ -58,7 +58,7 @@ export class LoudnessTrack {
       this.#peak = 0;
       this.#filled = 0;
     }
-    const over = this.#bars.length - MOST_BARS;
+    const over = this.#bars.length - MAX_BARS;
     if (over > 0) {
       this.#bars.splice(0, over);
       this.#before += over;

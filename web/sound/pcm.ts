@@ -20,7 +20,7 @@ export class PcmReader {
 }
 
 /** Bytes that one call of `fromCharCode` takes as arguments in every browser. */
-const MOST_ARGUMENTS = 8192;
+const MAX_ARGUMENTS = 8192;
 
 /** Samples as the text that an append carries: base64 of their little-endian bytes. */
 export function base64Of(samples: Samples): string {
@@ -30,8 +30,8 @@ export function base64Of(samples: Samples): string {
     view.setInt16(at * 2, sample, true);
   });
   let text = '';
-  for (let at = 0; at < bytes.length; at += MOST_ARGUMENTS) {
-    text += String.fromCharCode(...bytes.subarray(at, at + MOST_ARGUMENTS));
+  for (let at = 0; at < bytes.length; at += MAX_ARGUMENTS) {
+    text += String.fromCharCode(...bytes.subarray(at, at + MAX_ARGUMENTS));
   }
   return btoa(text);
 }

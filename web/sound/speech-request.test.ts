@@ -14,7 +14,7 @@ beforeEach(() => {
 afterEach(() => server.stop(true));
 
 /** What was heard of an answer. */
-async function heard(ask: SpeechAsk, signal = new AbortController().signal, mostSeconds?: number) {
+async function heard(ask: SpeechAsk, signal = new AbortController().signal, maxSeconds?: number) {
   const pieces: [Samples, number][] = [];
   let requestId: string | null = null;
   const listener = {
@@ -24,7 +24,7 @@ async function heard(ask: SpeechAsk, signal = new AbortController().signal, most
     onSamples: (samples: Samples, rateHz: number) => pieces.push([samples, rateHz]),
   };
   const client = new ServiceClient('a-key', `${server.url}`);
-  await speak(client, ask, listener, signal, mostSeconds);
+  await speak(client, ask, listener, signal, maxSeconds);
   return {
     samples: pieces.flatMap(([samples]) => [...samples]),
     rates: pieces.map(([, rate]) => rate),

@@ -18,7 +18,7 @@ export interface SpeechAsk {
 /** Rate of the service's speech. */
 export const SPEECH_RATE_HZ = 24_000;
 /** Sound that is taken: what a page can hold. */
-const MOST_SECONDS = 3600;
+const MAX_SECONDS = 3600;
 
 export interface SpeechListener {
   /** Told when the answer begins, with the request's id. */
@@ -36,7 +36,7 @@ export async function speak(
   ask: SpeechAsk,
   listener: SpeechListener,
   signal: AbortSignal,
-  mostSeconds: number = MOST_SECONDS,
+  maxSeconds: number = MAX_SECONDS,
 ): Promise<void> {
   const { format, model, input, voice, speed } = ask;
   const body = { model, input, voice, speed, response_format: format };
@@ -48,11 +48,11 @@ export async function speak(
       return listener.onSamples(samples, rateHz);
     }
     const pcm = new PcmReader();
-    let room = mostSeconds * SPEECH_RATE_HZ;
+    let room = maxSeconds * SPEECH_RATE_HZ;
     for await (const bytes of piecesOf(answer)) {
       const samples = pcm.read(bytes);
       room -= samples.length;
-      if (room < 0) throw tooLong(mostSeconds);
+      if (room < 0) throw tooLong(maxSeconds);
       listener.onSamples(samples, SPEECH_RATE_HZ);
     }
   } catch (error) {
@@ -74,8 +74,8 @@ async function* piecesOf({ body }: Response): AsyncGenerator<Uint8Array> {
   }
 }
 
-function tooLong(mostSeconds: number): ServiceFault {
-  const message = `The speech has more than ${Math.round(mostSeconds / 60)} minutes, which is all that this page can hold.`;
+function tooLong(maxSeconds: number): ServiceFault {
+  const message = `The speech has more than ${Math.round(maxSeconds / 60)} minutes, which is all that this page can hold.`;
   return new ServiceFault(message, { status: 0 });
 }
 

@@ -4,13 +4,13 @@ import { wavFile } from './wav.ts';
 /** What a microphone gave, up to a length. */
 export class Tape {
   readonly rateHz: number;
-  readonly #mostSamples: number;
+  readonly #maxSamples: number;
   readonly #pieces: Samples[] = [];
   #samples = 0;
 
-  constructor(rateHz: number, mostSeconds: number) {
+  constructor(rateHz: number, maxSeconds: number) {
     this.rateHz = rateHz;
-    this.#mostSamples = Math.floor(mostSeconds * rateHz);
+    this.#maxSamples = Math.floor(maxSeconds * rateHz);
   }
 
   get seconds(): number {
@@ -18,12 +18,12 @@ export class Tape {
   }
 
   get isFull(): boolean {
-    return this.#samples === this.#mostSamples;
+    return this.#samples === this.#maxSamples;
   }
 
   /** Takes as much as there is room for. */
   add(samples: Samples): void {
-    const taken = samples.slice(0, this.#mostSamples - this.#samples);
+    const taken = samples.slice(0, this.#maxSamples - this.#samples);
     this.#pieces.push(taken);
     this.#samples += taken.length;
   }

@@ -25,10 +25,10 @@ export interface Recorder {
 const IDLE = { phase: 'idle', seconds: 0, fault: undefined } as const;
 
 /**
- * Records the microphone as it is, uncleaned. Ends by itself at `mostSeconds`, and with the page.
+ * Records the microphone as it is, uncleaned. Ends by itself at `maxSeconds`, and with the page.
  * @param onRecorded takes what was recorded.
  */
-export function useRecorder(mostSeconds: number, onRecorded: (recorded: Recorded) => void): Recorder {
+export function useRecorder(maxSeconds: number, onRecorded: (recorded: Recorded) => void): Recorder {
   const [state, setState] = useState<Pick<Recorder, 'phase' | 'seconds' | 'fault'>>(IDLE);
   const [track] = useState(() => new LoudnessTrack());
   const running = useRef<Take>(undefined);
@@ -39,7 +39,7 @@ export function useRecorder(mostSeconds: number, onRecorded: (recorded: Recorded
     running.current?.close();
     track.clear();
     setState({ ...IDLE, phase: 'opening' });
-    running.current = new Take(mostSeconds, {
+    running.current = new Take(maxSeconds, {
       onBlock(block, tape) {
         track.add(block, tape.rateHz);
         setState({ ...IDLE, phase: 'recording', seconds: tape.seconds });
@@ -51,7 +51,7 @@ export function useRecorder(mostSeconds: number, onRecorded: (recorded: Recorded
       },
       onFault: (fault) => setState({ ...IDLE, fault }),
     });
-  }, [mostSeconds, track]);
+  }, [maxSeconds, track]);
   const stop = useCallback(() => running.current?.stop(), []);
   return { ...state, track, start, stop };
 }
@@ -65,13 +65,13 @@ interface TakeListener {
 /** One recording, from the wish for it to its end. */
 class Take {
   readonly #abort = new AbortController();
-  readonly #mostSeconds: number;
+  readonly #maxSeconds: number;
   readonly #listener: TakeListener;
   #microphone: Microphone | undefined;
   #tape: Tape | undefined;
 
-  constructor(mostSeconds: number, listener: TakeListener) {
-    this.#mostSeconds = mostSeconds;
+  constructor(maxSeconds: number, listener: TakeListener) {
+    this.#maxSeconds = maxSeconds;
     this.#listener = listener;
     void this.#open();
   }
@@ -85,7 +85,7 @@ class Take {
     try {
       const microphone = await Microphone.open('pattern', listener, signal);
       this.#microphone = microphone;
-      this.#tape = new Tape(microphone.rateHz, this.#mostSeconds);
+      this.#tape = new Tape(microphone.rateHz, this.#maxSeconds);
     } catch (error) {
       if (!signal.aborted) this.#fail(error instanceof Error ? error.message : String(error));
     }

@@ -149,7 +149,7 @@ export class Upload {
    *   `storage_limit_exceeded`) when the organization may not store so much.
    */
   async finish({ file, purpose, expiresAfterS }: UploadAsk, key: string | undefined): Promise<FileRecord> {
-    const { files, clock, storedBytesPerOrganization: mostBytes } = this.#parts;
+    const { files, clock, storedBytesPerOrganization: maxBytes } = this.#parts;
     const { id, filename, facts } = file;
     const createdAt = unixSeconds(clock);
     const expiresAt = expiresAfterS === undefined ? undefined : createdAt + expiresAfterS;
@@ -167,7 +167,7 @@ export class Upload {
     // Whether a step that failed was stored is not always known: then the bytes stay, and the sweep decides.
     this.#unknown = undefined;
     try {
-      const stored = await files.put(record, mostBytes, key === undefined ? undefined : { key, fingerprint });
+      const stored = await files.put(record, maxBytes, key === undefined ? undefined : { key, fingerprint });
       if (stored.id !== id) this.#unknown = id;
       return stored;
     } catch (error) {

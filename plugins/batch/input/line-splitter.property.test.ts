@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FIRST_LINE, LineCutter, type LinePlace } from './line-splitter.ts';
 
-const MOST_BYTES = 12;
+const MAX_BYTES = 12;
 const MARK = '\ufeff';
 
 interface Told {
@@ -14,7 +14,7 @@ interface Told {
 
 /** Cuts a file that comes in pieces of these lengths, again and again. */
 function cutIn(bytes: Uint8Array<ArrayBuffer>, lengths: readonly number[], from: LinePlace): Told[] {
-  const cutter = new LineCutter(MOST_BYTES, from);
+  const cutter = new LineCutter(MAX_BYTES, from);
   const told: Told[] = [];
   const tell = (lines: ReturnType<LineCutter['cut']>) => {
     for (const { bytes: of, ...line } of lines) {
@@ -42,7 +42,7 @@ function split(text: string): Told[] {
     const end = start + lengthBytes + (isLast ? 0 : 1);
     const place = { number: index + 1, startBytes: start, endBytes: end };
     const own = index === 0 && line.startsWith(MARK) ? line.slice(1) : line;
-    if (lengthBytes > MOST_BYTES) told.push({ ...place, text: undefined });
+    if (lengthBytes > MAX_BYTES) told.push({ ...place, text: undefined });
     else if (!/^[ \t\r]*$/.test(own)) told.push({ ...place, text: own });
     start = end;
   }
@@ -93,13 +93,13 @@ describe('lines of a file', () => {
 
 describe('a line', () => {
   it('may be as long as allowed and no longer', () => {
-    const text = `${'a'.repeat(MOST_BYTES)}\n${'b'.repeat(MOST_BYTES + 1)}\nc`;
+    const text = `${'a'.repeat(MAX_BYTES)}\n${'b'.repeat(MAX_BYTES + 1)}\nc`;
     const told = cutIn(new TextEncoder().encode(text), [5], FIRST_LINE);
-    expect(told.map((line) => line.text)).toEqual(['a'.repeat(MOST_BYTES), undefined, 'c']);
+    expect(told.map((line) => line.text)).toEqual(['a'.repeat(MAX_BYTES), undefined, 'c']);
   });
 
   it('keeps its bytes when they are no text', () => {
-    const [line] = new LineCutter(MOST_BYTES).cut(new Uint8Array([0xff, 0xc0, 10]));
+    const [line] = new LineCutter(MAX_BYTES).cut(new Uint8Array([0xff, 0xc0, 10]));
     expect([...(line?.bytes ?? [])]).toEqual([0xff, 0xc0]);
   });
 });

@@ -29,7 +29,7 @@ export const FIRST_LINE: LinePlace = { offsetBytes: 0, line: 1 };
 
 /** Holds at most one line. A mark of the byte order at the beginning of the file belongs to no line. */
 export class LineCutter {
-  readonly #mostBytes: number;
+  readonly #maxBytes: number;
   /** Pieces of the line that has begun. */
   #held: Uint8Array<ArrayBuffer>[] = [];
   #heldBytes = 0;
@@ -37,11 +37,11 @@ export class LineCutter {
   #number: number;
 
   /**
-   * @param mostBytes a longer line is told without its bytes.
+   * @param maxBytes a longer line is told without its bytes.
    * @param from where the first bytes lie.
    */
-  constructor(mostBytes: number, from: LinePlace = FIRST_LINE) {
-    this.#mostBytes = mostBytes;
+  constructor(maxBytes: number, from: LinePlace = FIRST_LINE) {
+    this.#maxBytes = maxBytes;
     this.#start = from.offsetBytes;
     this.#number = from.line;
   }
@@ -51,7 +51,7 @@ export class LineCutter {
     let from = 0;
     for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, from)) {
       // A file may be made of blank lines alone, so they cost next to nothing.
-      if (this.#heldBytes === 0 && end - from <= this.#mostBytes && isBlank(bytes, from, end)) {
+      if (this.#heldBytes === 0 && end - from <= this.#maxBytes && isBlank(bytes, from, end)) {
         this.#start += end - from + 1;
         this.#number += 1;
         from = end + 1;
@@ -73,7 +73,7 @@ export class LineCutter {
 
   #hold(piece: Uint8Array<ArrayBuffer>): void {
     this.#heldBytes += piece.length;
-    if (this.#heldBytes > this.#mostBytes) this.#held = [];
+    if (this.#heldBytes > this.#maxBytes) this.#held = [];
     // A copy, since the bytes may be read over.
     else this.#held.push(piece.slice());
   }
@@ -82,7 +82,7 @@ export class LineCutter {
     const lengthBytes = this.#heldBytes + last.length;
     const startBytes = this.#start;
     const number = this.#number;
-    const whole = lengthBytes > this.#mostBytes ? undefined : this.#whole(last);
+    const whole = lengthBytes > this.#maxBytes ? undefined : this.#whole(last);
     this.#held = [];
     this.#heldBytes = 0;
     this.#start += lengthBytes + endingBytes;

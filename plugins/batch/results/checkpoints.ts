@@ -21,10 +21,10 @@ import { type LineSpan, LineWindow } from './progress-window.ts';
 const DUE_LINES = 500;
 const DUE_BYTES = 4 * 1024 * 1024;
 /** So many may wait while a checkpoint is being written. */
-const MOST_LINES = 6 * DUE_LINES;
-const MOST_BYTES = 2 * DUE_BYTES;
+const MAX_LINES = 6 * DUE_LINES;
+const MAX_BYTES = 2 * DUE_BYTES;
 /** Rows of usage of one checkpoint, which SQLite writes while nobody else is served. */
-const MOST_BILLS = DUE_LINES;
+const MAX_BILLS = DUE_LINES;
 /** A store that has not taken a checkpoint by then hangs. */
 const SAVE_LIMIT_MS = 120_000;
 
@@ -70,7 +70,7 @@ export class Checkpoints {
   /** Whether the next line may begin: neither too far ahead of others, nor with too many results that wait. */
   hasRoomFor(line: LineSpan): boolean {
     const { lines, lengthBytes, bills } = this.#unsaved;
-    const hasRoom = lines < MOST_LINES && lengthBytes < MOST_BYTES && bills.length < MOST_BILLS;
+    const hasRoom = lines < MAX_LINES && lengthBytes < MAX_BYTES && bills.length < MAX_BILLS;
     return hasRoom && this.#window.hasRoomFor(line);
   }
 
@@ -91,7 +91,7 @@ export class Checkpoints {
   /** Whether there is enough for a checkpoint, none is being written, and none has failed. */
   get isDue(): boolean {
     const { lines, lengthBytes, bills } = this.#unsaved;
-    const isEnough = lines >= DUE_LINES || lengthBytes >= DUE_BYTES || bills.length >= MOST_BILLS;
+    const isEnough = lines >= DUE_LINES || lengthBytes >= DUE_BYTES || bills.length >= MAX_BILLS;
     return isEnough && !this.isSaving && this.#failure === undefined;
   }
 

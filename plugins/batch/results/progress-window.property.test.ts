@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type BatchProgress, MOST_LINES_AHEAD } from '../../../src/contract/stores/batch-store.ts';
+import { type BatchProgress, MAX_LINES_AHEAD } from '../../../src/contract/stores/batch-store.ts';
 import { FIRST_LINE, type LinePlace } from '../input/line-splitter.ts';
 import { type LineSpan, LineWindow } from './progress-window.ts';
 
@@ -82,16 +82,16 @@ describe('a line', () => {
     );
   });
 
-  it(`may not begin when it is more than ${MOST_LINES_AHEAD} ahead of one without a result`, () => {
+  it(`may not begin when it is more than ${MAX_LINES_AHEAD} ahead of one without a result`, () => {
     const window = new LineWindow(START);
-    const spans = spansOf(Array.from({ length: MOST_LINES_AHEAD + 2 }, () => 1));
+    const spans = spansOf(Array.from({ length: MAX_LINES_AHEAD + 2 }, () => 1));
     const last = spans.pop() as LineSpan;
     for (const span of spans) {
       expect(window.hasRoomFor(span)).toBe(true);
       window.begin(span);
       if (span.number > 1) window.end(span.number);
     }
-    expect(window.progress().ahead).toHaveLength(MOST_LINES_AHEAD);
+    expect(window.progress().ahead).toHaveLength(MAX_LINES_AHEAD);
     expect(window.hasRoomFor(last)).toBe(false);
     window.end(1);
     expect(window.hasRoomFor(last)).toBe(true);

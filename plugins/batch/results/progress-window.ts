@@ -1,6 +1,6 @@
 /** Which lines of a batch have results and which are worked on, pure: what a runner saves so that another can go on. */
 
-import { type BatchProgress, MOST_LINES_AHEAD } from '../../../src/contract/stores/batch-store.ts';
+import { type BatchProgress, MAX_LINES_AHEAD } from '../../../src/contract/stores/batch-store.ts';
 import type { InputLine, LinePlace } from '../input/line-splitter.ts';
 
 /** Where a line lies; its bytes are no matter here. */
@@ -27,7 +27,7 @@ export class LineWindow {
   /** Whether a line may begin without more of them being ahead than progress can tell. */
   hasRoomFor({ number }: LineSpan): boolean {
     const [first = number] = this.#open.keys();
-    return number - first <= MOST_LINES_AHEAD;
+    return number - first <= MAX_LINES_AHEAD;
   }
 
   /** Passes the next line of the file; false when an earlier run has its result. */

@@ -885,7 +885,7 @@ describe('limits', () => {
       open -= 1;
       return '{}';
     };
-    await work.job(call, { linesAtOnce: 64, mostLineBytes: 2 ** 21 }).run(batch.id, never);
+    await work.job(call, { linesAtOnce: 64, maxLineBytes: 2 ** 21 }).run(batch.id, never);
     expect(most).toBe(15);
     expect(await work.get(batch)).toMatchObject({ counts: { completed: 40 } });
   });

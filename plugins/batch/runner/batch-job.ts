@@ -46,7 +46,7 @@ export interface BatchJobParts {
   /** Batches that run at once in this process. */
   readonly batchesAtOnce: number;
   /** A line may be as long as the body of a request. */
-  readonly mostLineBytes: number;
+  readonly maxLineBytes: number;
   readonly times?: JobTimes;
   /** In [0, 1), for the pauses between retries. */
   readonly random?: () => number;
@@ -92,11 +92,11 @@ class BatchJob implements BatchJobHandler {
   #running = 0;
 
   constructor(parts: BatchJobParts) {
-    const { clock, mostLineBytes, batchesAtOnce, linesAtOnce, random = Math.random, times = TIMES } = parts;
+    const { clock, maxLineBytes, batchesAtOnce, linesAtOnce, random = Math.random, times = TIMES } = parts;
     this.#parts = parts;
     this.#times = times;
     this.concurrency = batchesAtOnce;
-    this.#checks = new InputChecks({ mostLineBytes, waiting: batchesAtOnce });
+    this.#checks = new InputChecks({ maxLineBytes, waiting: batchesAtOnce });
     this.#shares = new LineShares(linesAtOnce);
     this.#retries = new RememberedRetries({ clock, random, times: times.retries });
   }

@@ -1,7 +1,7 @@
 /** How many lines of each batch may run at once in this process, and how long, so that nobody shuts out others. */
 
 /** Bytes of input lines that are worked on at once, of all batches. */
-const MOST_BYTES = 16 * 1024 * 1024;
+const MAX_BYTES = 16 * 1024 * 1024;
 
 /** What one batch may run. */
 export interface LineShare {
@@ -34,7 +34,7 @@ export class LineShares {
     const batches = this.#batches;
     batches.set(organization, (batches.get(organization) ?? 0) + 1);
     const limit = () => Math.max(1, this.#shareOf(this.#atOnce, organization));
-    const limitBytes = () => this.#shareOf(MOST_BYTES, organization);
+    const limitBytes = () => this.#shareOf(MAX_BYTES, organization);
     const isFull = () => this.#running >= this.#atOnce;
     const begin = () => {
       this.#running += 1;

@@ -20,7 +20,7 @@ import { EventLoopTurns } from './yield.ts';
 
 /** A batch that has run for long has fewer checkpoints, so that its parts stay few: a hundredth of its time. */
 const CHECKPOINT_SHARE = 0.01;
-const LONGEST_CHECKPOINT_MS = 10_000;
+const MAX_CHECKPOINT_MS = 10_000;
 
 /**
  * `all`: every line has its result. `stopped`: the batch is cancelled, or its time is over. `gave way`: it can go on
@@ -265,7 +265,7 @@ export class LineRunner {
   #checkpointMs(): number {
     const { batch, clock, times } = this.#parts;
     const ranMs = (unixSeconds(clock) - (batch.times.inProgress ?? batch.times.created)) * 1000;
-    return Math.min(LONGEST_CHECKPOINT_MS, Math.max(times.beatMs, ranMs * CHECKPOINT_SHARE));
+    return Math.min(MAX_CHECKPOINT_MS, Math.max(times.beatMs, ranMs * CHECKPOINT_SHARE));
   }
 
   #save(): void {

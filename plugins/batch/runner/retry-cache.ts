@@ -2,7 +2,7 @@ import type { Id } from '../../../src/contract/core/id.ts';
 import { LineRetries, type RetryParts } from './retry-policy.ts';
 
 /** Batches that are remembered; the oldest is forgotten first. */
-const MOST_BATCHES = 256;
+const MAX_BATCHES = 256;
 
 /**
  * Since when lines fail, between the runs of a batch that gives way to others: otherwise no line would fail for as long
@@ -27,6 +27,6 @@ export class RememberedRetries {
     if (retries.isEmpty) return;
     this.#batches.set(batch, retries);
     const [oldest] = this.#batches.keys();
-    if (this.#batches.size > MOST_BATCHES && oldest !== undefined) this.#batches.delete(oldest);
+    if (this.#batches.size > MAX_BATCHES && oldest !== undefined) this.#batches.delete(oldest);
   }
 }

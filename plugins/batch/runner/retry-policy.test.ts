@@ -3,7 +3,7 @@ import { type ErrorKind, ServiceError } from '../../../src/contract/core/error.t
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
 import { isTransient, LineRetries } from './retry-policy.ts';
 
-const TIMES = { firstMs: 100, longestMs: 1000, givenUpAfterMs: 5000 };
+const TIMES = { firstMs: 100, maxMs: 1000, givenUpAfterMs: 5000 };
 const overloaded = new ServiceError('overloaded', 'full');
 
 function retries(random = 0) {

@@ -6,12 +6,12 @@ import type { ServiceError } from '../../../src/contract/core/error.ts';
 export interface RetryTimes {
   /** Before the first retry; doubled for each that follows. */
   readonly firstMs: number;
-  readonly longestMs: number;
+  readonly maxMs: number;
   /** A line that has failed for so long will fail. */
   readonly givenUpAfterMs: number;
 }
 
-export const RETRY_TIMES: RetryTimes = { firstMs: 500, longestMs: 30_000, givenUpAfterMs: 600_000 };
+export const RETRY_TIMES: RetryTimes = { firstMs: 500, maxMs: 30_000, givenUpAfterMs: 600_000 };
 
 /** Failures that pass: the engine is full, or not there at the moment. */
 const TRANSIENT_KINDS: ReadonlySet<string> = new Set(['overloaded', 'rate_limited', 'upstream', 'timeout']);
@@ -54,8 +54,8 @@ export class LineRetries {
     const { sinceMs, attempts } = this.#failing.get(line) ?? { sinceMs: nowMs, attempts: 0 };
     if (nowMs - sinceMs >= times.givenUpAfterMs) return undefined;
     this.#failing.set(line, { sinceMs, attempts: attempts + 1 });
-    const waitMs = Math.min(times.longestMs, times.firstMs * 2 ** attempts);
-    const askedMs = Math.min(times.longestMs, (error.retryAfterS ?? 0) * 1000);
+    const waitMs = Math.min(times.maxMs, times.firstMs * 2 ** attempts);
+    const askedMs = Math.min(times.maxMs, (error.retryAfterS ?? 0) * 1000);
     // Lines that failed together are not to come back together.
     return Math.max(askedMs, waitMs / 2) + (random() * waitMs) / 2;
   }

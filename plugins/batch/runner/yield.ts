@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../../../src/contract/core/clock.ts';
 
 /** Longest run of work between two turns of the event loop. */
-const MOST_MS = 4;
+const MAX_MS = 4;
 /** Steps between two looks at the clock, */
 const STEPS = 16;
 /** and the bytes that they may work on: a step may be a line of some megabytes. */
@@ -30,7 +30,7 @@ export class EventLoopTurns {
     if (this.#steps < STEPS && this.#bytes < STEP_BYTES) return false;
     this.#steps = 0;
     this.#bytes = 0;
-    return this.#clock.monotonicMs() - this.#sinceMs >= MOST_MS;
+    return this.#clock.monotonicMs() - this.#sinceMs >= MAX_MS;
   }
 
   async take(): Promise<void> {

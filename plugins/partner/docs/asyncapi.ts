@@ -5,14 +5,14 @@
 
 import type { TSchema } from '@sinclair/typebox';
 import { plain } from '../../../src/http/openapi/route-docs.ts';
-import { MOST_BUFFERED_BYTES, MOST_TURNS } from '../transcriber/phone-call.ts';
+import { MAX_BUFFERED_BYTES, MAX_TURNS } from '../transcriber/phone-call.ts';
 import {
   errorMessage,
   TranscriberErrorSchema,
   TranscriberResponseSchema,
   transcriptMessage,
 } from '../transcriber/platform-messages.ts';
-import { MOST_START_CHARACTERS, StartSchema } from '../transcriber/start-message.ts';
+import { MAX_START_CHARACTERS, StartSchema } from '../transcriber/start-message.ts';
 
 const CHANNEL = 'transcriber';
 
@@ -64,7 +64,7 @@ const CLOSE_CODES: readonly (readonly [code: number, why: string])[] = [
   [1011, 'A fault of the server.'],
   [
     1013,
-    `Audio comes faster than it is dealt with: more than ${MOST_BUFFERED_BYTES} bytes of the customer, or ${MOST_TURNS} turns, wait.`,
+    `Audio comes faster than it is dealt with: more than ${MAX_BUFFERED_BYTES} bytes of the customer, or ${MAX_TURNS} turns, wait.`,
   ],
 ];
 
@@ -100,7 +100,7 @@ export function asyncApiDocument(version: string) {
     operations: {
       receiveCall: {
         action: 'receive',
-        summary: `Any other text frame, and one of more than ${MOST_START_CHARACTERS} characters, is ignored.`,
+        summary: `Any other text frame, and one of more than ${MAX_START_CHARACTERS} characters, is ignored.`,
         ...operation(Object.keys(CLIENT_MESSAGES)),
       },
       sendWords: {

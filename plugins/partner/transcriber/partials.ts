@@ -11,7 +11,7 @@ import { AudioRun } from '../../../src/listen/audio-run.ts';
 import { TurnAudio } from '../../../src/listen/turn-audio.ts';
 
 /** Longest turn of which this is done: what a recogniser takes in one window. */
-const LONGEST_S = 30;
+const MAX_S = 30;
 /** Kept while nobody speaks: a turn begins in the past, by its prefix and what a detector needs to be sure. */
 const KEPT_S = 5;
 
@@ -97,7 +97,7 @@ export class Partials {
     const { endSample } = this.#run;
     if (this.#running !== undefined || clock.monotonicMs() < this.#freeMs) return;
     if (this.#msOf(endSample - open.triedSample) < everyMs) return;
-    if (this.#msOf(endSample - open.startSample) > LONGEST_S * 1000) return;
+    if (this.#msOf(endSample - open.startSample) > MAX_S * 1000) return;
     open.triedSample = endSample;
     const bytes = this.#run.bytes(open.startSample, endSample);
     this.#running = this.#transcribe(open, bytes, this.#stop.signal).finally(() => {

@@ -16,7 +16,7 @@ import { metricValue } from '../../../test/harness/metric-values.ts';
 import { RecordedCalls, type RecordedCallsOptions } from '../../../test/harness/recorded-calls.ts';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
 import { RecordingLogger } from '../../../tools/harness/doubles/recording-logger.ts';
-import { MOST_BUFFERED_BYTES, MOST_TURNS, type PhoneCall } from './phone-call.ts';
+import { MAX_BUFFERED_BYTES, MAX_TURNS, type PhoneCall } from './phone-call.ts';
 import { PhoneCalls } from './phone-calls.ts';
 
 const CALLER = { organization: 'a', keyId: 'key', requestId: 'req_1' } as const;
@@ -299,7 +299,7 @@ describe('a turn of the customer', () => {
     const { start, talk, billing } = calling({ speech: [ONE_TURN] });
     start({ sampleRate: 8000 });
     await talk(1000, 8000);
-    expect(billing.openings).toMatchObject([{ most: { audioSeconds: MOST_BUFFERED_BYTES / 2 / 8000 } }]);
+    expect(billing.openings).toMatchObject([{ most: { audioSeconds: MAX_BUFFERED_BYTES / 2 / 8000 } }]);
   });
 });
 
@@ -512,7 +512,7 @@ describe('limits', () => {
   it('more audio than can be judged is told, and closes the call', async () => {
     const { start, call, told, socket } = calling();
     start();
-    const minute = new Uint8Array(MOST_BUFFERED_BYTES * 2);
+    const minute = new Uint8Array(MAX_BUFFERED_BYTES * 2);
     call.received(minute);
     expect(socket.closedWith).toBeUndefined();
     call.received(stereo(100));
@@ -523,20 +523,17 @@ describe('limits', () => {
 
   it('more turns than may wait are told, and close the call; every one has its row', async () => {
     const step = gate();
-    const speech = Array.from(
-      { length: MOST_TURNS + 1 },
-      (_, i) => [i * 1000 + 100, i * 1000 + 400] as const,
-    );
+    const speech = Array.from({ length: MAX_TURNS + 1 }, (_, i) => [i * 1000 + 100, i * 1000 + 400] as const);
     const { start, talk, told, socket, rows, calls } = calling({ speech: [speech], before: step.wait });
     start();
-    await talk(MOST_TURNS * 1000);
+    await talk(MAX_TURNS * 1000);
     expect(socket.closedWith).toBeUndefined();
     await talk(400);
     expect(told()).toEqual([expect.stringMatching(/^error: Audio comes faster/)]);
     expect(socket.closedWith).toBe(CLOSE.tryAgainLater);
     step.pass();
     await calls.drain(new AbortController().signal);
-    expect(rows).toHaveLength(MOST_TURNS + 1);
+    expect(rows).toHaveLength(MAX_TURNS + 1);
   });
 
   it('of models and languages are told before the upgrade', () => {

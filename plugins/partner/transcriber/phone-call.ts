@@ -27,9 +27,9 @@ import * as order from './turn-order-machine.ts';
 /** A turn that has this much audio ends with its next pause: a recogniser takes 30 s in one window. */
 const LONG_TURN_S = 25;
 /** Audio of an open turn, and of what has not been judged: a minute at 48 kHz. A turn without any pause ends there. */
-export const MOST_BUFFERED_BYTES = 60 * 48_000 * 2;
+export const MAX_BUFFERED_BYTES = 60 * 48_000 * 2;
 /** Turns that may wait for their transcripts. */
-export const MOST_TURNS = 16;
+export const MAX_TURNS = 16;
 
 export interface PhoneCallParts extends Pick<Slots, 'stt' | 'vad' | 'calls' | 'clock' | 'log' | 'tracer'> {
   readonly caller: Caller;
@@ -75,7 +75,7 @@ export class PhoneCall implements SocketOwner, OpenConnection {
     this.#parts = parts;
     this.#listener = new Listener({
       vad: parts.vad,
-      limitBytes: MOST_BUFFERED_BYTES,
+      limitBytes: MAX_BUFFERED_BYTES,
       longTurnS: LONG_TURN_S,
       report: (event) => this.#heard(event),
     });
@@ -147,7 +147,7 @@ export class PhoneCall implements SocketOwner, OpenConnection {
         const { turn, audioStartMs } = event;
         this.#turns.set(turn.itemId, { turn, startMs: audioStartMs });
         this.#happenedTo({ kind: 'opened', itemId: turn.itemId });
-        if (this.#order.length > MOST_TURNS) this.#happened({ kind: 'overrun' });
+        if (this.#order.length > MAX_TURNS) this.#happened({ kind: 'overrun' });
         break;
       }
       case 'committed':
@@ -289,8 +289,8 @@ export class PhoneCall implements SocketOwner, OpenConnection {
       silence: 'no_row',
     };
     this.#transcriptions.start(begun.turn, ask);
-    const mostS = MOST_BUFFERED_BYTES / 2 / this.#audio.rateHz;
-    const isOpen = await this.#transcriptions.confirm(begun.turn, ask, mostS);
+    const maxS = MAX_BUFFERED_BYTES / 2 / this.#audio.rateHz;
+    const isOpen = await this.#transcriptions.confirm(begun.turn, ask, maxS);
     const isSpoken = this.#turns.has(itemId) && !this.#endedMs.has(itemId);
     if (isOpen && isSpoken) this.#partials.begin(itemId, begun.startMs);
   }
@@ -329,7 +329,7 @@ function formatOf({ rateHz }: CallAudio): AudioFormat {
   return { encoding: 'pcm16', rateHz };
 }
 
-const TOO_MUCH = `Audio comes faster than it can be transcribed: ${MOST_TURNS} turns, or a minute of audio, wait.`;
+const TOO_MUCH = `Audio comes faster than it can be transcribed: ${MAX_TURNS} turns, or a minute of audio, wait.`;
 
 const CLOSES: Readonly<Record<life.Why, { readonly code: number; readonly reason: string }>> = {
   wrong_start: { code: CLOSE.policy, reason: 'The start message cannot be used.' },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MOST_START_CHARACTERS, readTextFrame, USUAL_AUDIO } from './start-message.ts';
+import { MAX_START_CHARACTERS, readTextFrame, USUAL_AUDIO } from './start-message.ts';
 
 const START = { type: 'start', encoding: 'linear16', container: 'raw', sampleRate: 16_000, channels: 2 };
 const read = (frame: unknown) => readTextFrame(JSON.stringify(frame));
@@ -41,8 +41,8 @@ describe('a start', () => {
 it('a text that is too long to be a start is another frame', () => {
   const start = (more: number) => read({ ...START, more: 'x'.repeat(more) }).kind;
   const least = JSON.stringify({ ...START, more: '' }).length;
-  expect(start(MOST_START_CHARACTERS - least)).toBe('start');
-  expect(start(MOST_START_CHARACTERS - least + 1)).toBe('other');
+  expect(start(MAX_START_CHARACTERS - least)).toBe('start');
+  expect(start(MAX_START_CHARACTERS - least + 1)).toBe('other');
 });
 
 it.each(['', 'start', '7', 'null', '[]', '{"type":"ping"}', '{"type":["start"]}', '{', '{"TYPE":"start"}'])(

@@ -53,11 +53,11 @@ export type TextFrame =
   | { readonly kind: 'other' };
 
 /** Longest text that may be a start: a frame may have megabytes, which would hold up every other call. */
-export const MOST_START_CHARACTERS = 64 * 1024;
+export const MAX_START_CHARACTERS = 64 * 1024;
 
 /** Reads a text frame. Total: what is no JSON is another frame, and so is what is longer than a start may be. */
 export function readTextFrame(text: string): TextFrame {
-  if (text.length > MOST_START_CHARACTERS) return { kind: 'other' };
+  if (text.length > MAX_START_CHARACTERS) return { kind: 'other' };
   const frame = parsed(text);
   if (!isRecord(frame) || frame.type !== 'start') return { kind: 'other' };
   const fields = Object.fromEntries(Object.entries(frame).filter(([, value]) => value !== null));

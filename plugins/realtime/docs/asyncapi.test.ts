@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { clientEventFault, serverEventFault } from '../../../tools/trace-check/frame-schema.ts';
-import { MOST_BUFFERED_BYTES } from '../connection.ts';
+import { MAX_BUFFERED_BYTES } from '../connection.ts';
 import { CLIENT_EVENT_SCHEMAS } from '../protocol/client-events.ts';
 import { ERROR_TYPES } from '../protocol/error-codes.ts';
 import { SERVER_EVENT_SCHEMAS } from '../protocol/server-events.ts';
@@ -95,7 +95,7 @@ describe('the document', () => {
 });
 
 it('tells the limit of the buffer as it is', () => {
-  const limit = `${MOST_BUFFERED_BYTES / 1024 / 1024} MiB`;
+  const limit = `${MAX_BUFFERED_BYTES / 1024 / 1024} MiB`;
   expect(document['x-limits']).toContainEqual({ what: 'Audio between commits', limit });
 });
 

@@ -4,15 +4,15 @@
  */
 
 import type { TObject, TSchema } from '@sinclair/typebox';
-import { MOST_FRAME_BYTES } from '../../../src/http/transport/socket.ts';
-import { MOST_HELD_CHARACTERS, MOST_HELD_FRAMES } from '../frame-queue.ts';
+import { MAX_FRAME_BYTES } from '../../../src/http/transport/socket.ts';
+import { MAX_HELD_CHARACTERS, MAX_HELD_FRAMES } from '../frame-queue.ts';
 import {
   CLIENT_EVENT_SCHEMAS,
   ClientItemSchema,
-  MOST_EVENT_CHARACTERS,
-  MOST_EVENT_ID_CHARACTERS,
-  MOST_LEVELS,
-  MOST_VALUES,
+  MAX_EVENT_CHARACTERS,
+  MAX_EVENT_ID_CHARACTERS,
+  MAX_LEVELS,
+  MAX_VALUES,
 } from '../protocol/client-events.ts';
 import { type Dialect, inDialect } from '../protocol/dialect.ts';
 import { ERROR_TYPES, type RealtimeErrorCode } from '../protocol/error-codes.ts';
@@ -29,7 +29,7 @@ import {
   TurnDetectionSchema,
 } from '../protocol/event-schemas.ts';
 import { SERVER_EVENT_SCHEMAS } from '../protocol/server-events.ts';
-import { MOST_ITEM_BYTES, WINDOW_ITEMS } from '../state/conversation.ts';
+import { MAX_ITEM_BYTES, WINDOW_ITEMS } from '../state/conversation.ts';
 import { BETA_SESSION_UPDATE_DOC, CLIENT_EVENT_DOCS, SERVER_EVENT_DOCS } from './events.ts';
 import { SessionUpdateSchema } from './session-update.ts';
 
@@ -50,21 +50,21 @@ const ERROR_CODES: Readonly<Record<RealtimeErrorCode, string>> = {
 
 const LIMITS: readonly (readonly [what: string, limit: string])[] = [
   ['Audio between commits', '25 MiB'],
-  ['Conversation', `the last ${WINDOW_ITEMS} items, each of at most ${MOST_ITEM_BYTES} bytes`],
+  ['Conversation', `the last ${WINDOW_ITEMS} items, each of at most ${MAX_ITEM_BYTES} bytes`],
   ['Responses in progress', '1 per connection'],
   ['Rate of `audio/pcm`', '8000 to 48000 Hz; `audio/pcmu` and `audio/pcma` 8000 Hz'],
   ['`threshold`', '0 to 1'],
   ['`prefix_padding_ms`, `silence_duration_ms`', '0 to 5000 ms'],
-  ['`event_id` of a client', `${MOST_EVENT_ID_CHARACTERS} characters`],
-  ['One frame', `${MOST_FRAME_BYTES / 1024 / 1024} MiB`],
+  ['`event_id` of a client', `${MAX_EVENT_ID_CHARACTERS} characters`],
+  ['One frame', `${MAX_FRAME_BYTES / 1024 / 1024} MiB`],
   [
     'One event other than an append',
-    `${MOST_EVENT_CHARACTERS} characters, ${MOST_LEVELS} levels of lists and objects`,
+    `${MAX_EVENT_CHARACTERS} characters, ${MAX_LEVELS} levels of lists and objects`,
   ],
-  ['One event', `${MOST_VALUES} commas and brackets`],
+  ['One event', `${MAX_VALUES} commas and brackets`],
   [
     'Events that wait while the voice of a `session.update` is looked up',
-    `${MOST_HELD_FRAMES}, and ${MOST_HELD_CHARACTERS / 1024 / 1024} MiB`,
+    `${MAX_HELD_FRAMES}, and ${MAX_HELD_CHARACTERS / 1024 / 1024} MiB`,
   ],
 ];
 

@@ -5,10 +5,10 @@ import { clientEventFault } from '../../../tools/trace-check/frame-schema.ts';
 import { BETA_SESSION_UPDATE_DOC, CLIENT_EVENT_DOCS } from '../docs/events.ts';
 import {
   CLIENT_EVENT_SCHEMAS,
-  MOST_EVENT_CHARACTERS,
-  MOST_EVENT_ID_CHARACTERS,
-  MOST_LEVELS,
-  MOST_VALUES,
+  MAX_EVENT_CHARACTERS,
+  MAX_EVENT_ID_CHARACTERS,
+  MAX_LEVELS,
+  MAX_VALUES,
   parseClientFrame,
 } from './client-events.ts';
 
@@ -62,7 +62,7 @@ describe('what is accepted', () => {
     ['what is no base64, which others judge', append('*')],
     ['an empty session', { type: 'session.update', session: {} }],
     ['any session', { type: 'session.update', session: { audio: 7, x: [null], type: {} } }],
-    ['the longest id', { type: 'input_audio_buffer.clear', event_id: 'é'.repeat(MOST_EVENT_ID_CHARACTERS) }],
+    ['the longest id', { type: 'input_audio_buffer.clear', event_id: 'é'.repeat(MAX_EVENT_ID_CHARACTERS) }],
     ['an empty id', { type: 'input_audio_buffer.clear', event_id: '' }],
     ['no id, said as null', { type: 'input_audio_buffer.clear', event_id: null }],
     ['half a surrogate pair and NUL', user({ type: 'input_text', text: 'a\ud83d\u0000' })],
@@ -216,7 +216,7 @@ describe('what is refused', () => {
       'must be a string of at most 512 characters or null',
     ],
     [
-      { type: 'input_audio_buffer.commit', event_id: 'x'.repeat(MOST_EVENT_ID_CHARACTERS + 1) },
+      { type: 'input_audio_buffer.commit', event_id: 'x'.repeat(MAX_EVENT_ID_CHARACTERS + 1) },
       'event_id',
       'must be a string of at most 512 characters or null',
     ],
@@ -280,13 +280,13 @@ describe('hostile frames', () => {
     ['33 MB of lists', '['.repeat(33_000_000)],
     ['33 MB of entries', `[${'1,'.repeat(16_500_000)}1]`],
     ['100,000 objects in a session', nested('{"a":', '}', 100_000)],
-    ['one entry too many', `[${'1,'.repeat(MOST_VALUES)}1]`],
+    ['one entry too many', `[${'1,'.repeat(MAX_VALUES)}1]`],
   ])('%s are refused before they are parsed', (_, frame) => {
-    expect(refusal(frame)[1]).toContain(`at most ${MOST_VALUES} commas and brackets`);
+    expect(refusal(frame)[1]).toContain(`at most ${MAX_VALUES} commas and brackets`);
   });
 
   it('as many values as may be are parsed', () => {
-    const session = `{"list":[${'1,'.repeat(MOST_VALUES - 10)}1]}`;
+    const session = `{"list":[${'1,'.repeat(MAX_VALUES - 10)}1]}`;
     expect(parseClientFrame(`{"type":"session.update","session":${session}}`)).toHaveProperty('event');
   });
 
@@ -295,23 +295,23 @@ describe('hostile frames', () => {
     ['{"a":', '}'],
   ])('may nest %s so deep and no deeper', (left, right) => {
     // The event, and the session.
-    expect(parseClientFrame(nested(left, right, MOST_LEVELS - 2))).toHaveProperty('event');
-    for (const levels of [MOST_LEVELS - 1, 1000, 20_000]) {
-      expect(refusal(nested(left, right, levels))[1]).toContain(`at most ${MOST_LEVELS} levels deep`);
+    expect(parseClientFrame(nested(left, right, MAX_LEVELS - 2))).toHaveProperty('event');
+    for (const levels of [MAX_LEVELS - 1, 1000, 20_000]) {
+      expect(refusal(nested(left, right, levels))[1]).toContain(`at most ${MAX_LEVELS} levels deep`);
     }
   });
 
   it('but for appends they are short', () => {
     const long = (type: string, rest: string) =>
-      `{"type":"${type}",${rest},"pad":"${'x'.repeat(MOST_EVENT_CHARACTERS)}"}`;
+      `{"type":"${type}",${rest},"pad":"${'x'.repeat(MAX_EVENT_CHARACTERS)}"}`;
     expect(parseClientFrame(long('input_audio_buffer.append', '"audio":""'))).toHaveProperty('event');
     expect(refusal(long('session.update', '"session":{}'))[1]).toContain(
-      `session.update refused: such an event may have at most ${MOST_EVENT_CHARACTERS} characters`,
+      `session.update refused: such an event may have at most ${MAX_EVENT_CHARACTERS} characters`,
     );
     const [begin, end] = ['{"type":"input_audio_buffer.commit","pad":"', '"}'];
     const pad = (characters: number) => `${begin}${'x'.repeat(characters - begin.length - end.length)}${end}`;
-    expect(parseClientFrame(pad(MOST_EVENT_CHARACTERS))).toHaveProperty('event');
-    expect(refusal(pad(MOST_EVENT_CHARACTERS + 1))[0]).toBeNull();
+    expect(parseClientFrame(pad(MAX_EVENT_CHARACTERS))).toHaveProperty('event');
+    expect(refusal(pad(MAX_EVENT_CHARACTERS + 1))[0]).toBeNull();
   });
 
   it('carry the longest append', () => {

@@ -9,13 +9,13 @@ import { invalidEvent, type Refusal } from './errors.ts';
 import { type Frozen, nullable, open } from './event-schemas.ts';
 
 /** Longest `event_id` that is echoed. */
-export const MOST_EVENT_ID_CHARACTERS = 512;
+export const MAX_EVENT_ID_CHARACTERS = 512;
 /** Longest frame of any event but an append, whose length the socket alone limits. */
-export const MOST_EVENT_CHARACTERS = 1024 * 1024;
+export const MAX_EVENT_CHARACTERS = 1024 * 1024;
 /** Fields and entries of one event; each costs far more memory than the character or two that it is made of. */
-export const MOST_VALUES = 50_000;
+export const MAX_VALUES = 50_000;
 /** Lists and objects inside each other. */
-export const MOST_LEVELS = 64;
+export const MAX_LEVELS = 64;
 
 // Every object here is open: newer clients send fields that this service does not know.
 
@@ -89,7 +89,7 @@ const AnyObject = Type.Unsafe<Record<string, unknown>>(Type.Object({}));
 function event<const Name extends string, Payload extends TProperties>(type: Name, payload: Payload) {
   return open({
     type: Type.Literal(type),
-    event_id: Type.Optional(nullable(Type.String({ maxLength: MOST_EVENT_ID_CHARACTERS }))),
+    event_id: Type.Optional(nullable(Type.String({ maxLength: MAX_EVENT_ID_CHARACTERS }))),
     ...payload,
   });
 }
@@ -145,7 +145,7 @@ export function parseClientFrame(frame: string | Uint8Array): ParsedFrame {
     return refused('Binary frames are not accepted: send events as JSON text, with audio in base64.');
   }
   if (!hasFewValues(frame)) {
-    return refused(`An event may have at most ${MOST_VALUES} commas and brackets: it has too many fields.`);
+    return refused(`An event may have at most ${MAX_VALUES} commas and brackets: it has too many fields.`);
   }
   let value: unknown;
   try {
@@ -171,11 +171,11 @@ function refusalOf(event: Readonly<Record<string, unknown>>, characters: number)
   // The name of the event is in every message: a client that lost its id goes by it (openai-wire 8.8).
   const refuse = (why: string, param?: string) => invalidEvent(`${type} refused: ${why}.`, param);
   if (type !== 'input_audio_buffer.append') {
-    if (characters > MOST_EVENT_CHARACTERS) {
-      return refuse(`such an event may have at most ${MOST_EVENT_CHARACTERS} characters`);
+    if (characters > MAX_EVENT_CHARACTERS) {
+      return refuse(`such an event may have at most ${MAX_EVENT_CHARACTERS} characters`);
     }
-    if (!isNestedWithin(event, MOST_LEVELS)) {
-      return refuse(`lists and objects may be at most ${MOST_LEVELS} levels deep`);
+    if (!isNestedWithin(event, MAX_LEVELS)) {
+      return refuse(`lists and objects may be at most ${MAX_LEVELS} levels deep`);
     }
   }
   const fault = valueFault(checker, event);
@@ -183,7 +183,7 @@ function refusalOf(event: Readonly<Record<string, unknown>>, characters: number)
 }
 
 function readableEventId({ event_id }: Readonly<Record<string, unknown>>): string | null {
-  return typeof event_id === 'string' && event_id.length <= MOST_EVENT_ID_CHARACTERS ? event_id : null;
+  return typeof event_id === 'string' && event_id.length <= MAX_EVENT_ID_CHARACTERS ? event_id : null;
 }
 
 function refused(message: string, param: string | null = null): ParsedFrame {
@@ -195,12 +195,12 @@ function refused(message: string, param: string | null = null): ParsedFrame {
  * these characters, so an append passes at the speed of a search.
  */
 function hasFewValues(text: string): boolean {
-  if (text.length <= MOST_VALUES) return true;
+  if (text.length <= MAX_VALUES) return true;
   let values = 0;
   for (const mark of [',', '[', '{']) {
     for (let index = text.indexOf(mark); index !== -1; index = text.indexOf(mark, index + 1)) {
       values += 1;
-      if (values > MOST_VALUES) return false;
+      if (values > MAX_VALUES) return false;
     }
   }
   return true;

@@ -18,9 +18,9 @@ export interface Sent {
 export type Members = ReadonlyMap<string, Sent>;
 
 /** Fields that no object of the protocol has are told one by one up to this many, the rest together. */
-const MOST_UNKNOWN_NAMED = 16;
+const MAX_UNKNOWN_NAMED = 16;
 /** Characters of an unknown field's name that a refusal repeats: the name comes from the client. */
-const MOST_NAME_CHARACTERS = 100;
+const MAX_NAME_CHARACTERS = 100;
 
 /** Cloning in place, which only stored voices do (spec 4.7, rule 7). */
 const CLONING: ReadonlySet<string> = new Set([
@@ -37,7 +37,7 @@ export class Refusals {
 
   /** Everything that was refused, in the order of the protocol's fields. */
   get all(): readonly Refusal[] {
-    const untold = this.#unknown - MOST_UNKNOWN_NAMED;
+    const untold = this.#unknown - MAX_UNKNOWN_NAMED;
     if (untold <= 0) return this.#told;
     return [...this.#told, invalidEvent(`${untold} more fields of 'session' are not known.`, 'session')];
   }
@@ -59,7 +59,7 @@ export class Refusals {
   /** @param siblings that do something; shown as what is allowed. */
   unknown(path: string, siblings: readonly string[]): void {
     this.#unknown += 1;
-    if (this.#unknown > MOST_UNKNOWN_NAMED) return;
+    if (this.#unknown > MAX_UNKNOWN_NAMED) return;
     this.invalid(path, `is not known; allowed there: ${siblings.join(', ')}`);
   }
 }
@@ -81,7 +81,7 @@ export function membersOf(
     return members;
   }
   for (const [name, value] of Object.entries(sent.value)) {
-    const path = `${sent.path}.${name.slice(0, MOST_NAME_CHARACTERS)}`;
+    const path = `${sent.path}.${name.slice(0, MAX_NAME_CHARACTERS)}`;
     if (names.includes(name) || tolerated.includes(name)) members.set(name, { path, value });
     else if (CLONING.has(name)) refusals.unsupported(path, NO_CLONING);
     else refusals.unknown(path, names);
@@ -146,13 +146,13 @@ export function numberOf<Prior>(
 export function textOf(
   sent: Sent | undefined,
   prior: string | undefined,
-  mostCharacters: number,
+  maxCharacters: number,
   refusals: Refusals,
 ): string | undefined {
   if (sent === undefined) return prior;
   if (sent.value === null) return undefined;
-  if (typeof sent.value === 'string' && sent.value.length <= mostCharacters) return sent.value;
-  refusals.invalid(sent.path, `must be a string of at most ${mostCharacters} characters, or null`);
+  if (typeof sent.value === 'string' && sent.value.length <= maxCharacters) return sent.value;
+  refusals.invalid(sent.path, `must be a string of at most ${maxCharacters} characters, or null`);
   return prior;
 }
 

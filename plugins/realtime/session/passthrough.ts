@@ -1,7 +1,7 @@
 /** Fields of the protocol that mean nothing here: a client gets back what it sent (openai-wire 8.3). */
 
 import { isNestedWithin } from '../../../src/kit/validation/nesting.ts';
-import { MOST_LEVELS } from '../protocol/client-events.ts';
+import { MAX_LEVELS } from '../protocol/client-events.ts';
 import type { Refusals, Sent } from './fields.ts';
 
 /** Fields of the session that are echoed, of the GA protocol and of the beta one. */
@@ -25,7 +25,7 @@ export const ECHOED_FIELDS = [
 export const ECHOED_TRANSCRIPTION_FIELDS = ['delay', 'keywords', 'languages'] as const;
 
 /** What a session keeps for echoes, as JSON in UTF-8. */
-export const MOST_ECHOED_BYTES = 256 * 1024;
+export const MAX_ECHOED_BYTES = 256 * 1024;
 
 /** Echoed values by the name that the session gives them. */
 export type Echoes = Readonly<Record<string, unknown>>;
@@ -38,13 +38,13 @@ export type Echoes = Readonly<Record<string, unknown>>;
 export function mergeEchoes(prior: Echoes, sent: ReadonlyMap<string, Sent>, refusals: Refusals): Echoes {
   if (sent.size === 0) return prior;
   let freeBytes =
-    MOST_ECHOED_BYTES - Object.values(prior).reduce<number>((sum, value) => sum + bytesOf(value), 0);
+    MAX_ECHOED_BYTES - Object.values(prior).reduce<number>((sum, value) => sum + bytesOf(value), 0);
   const echoes = { ...prior };
   for (const { name, path, value, growthBytes } of byGrowth(prior, sent, refusals)) {
     if (growthBytes > Math.max(freeBytes, 0)) {
       refusals.invalid(
         path,
-        `is too long: what a session echoes may have ${MOST_ECHOED_BYTES} bytes in total`,
+        `is too long: what a session echoes may have ${MAX_ECHOED_BYTES} bytes in total`,
       );
     } else {
       echoes[name] = value;
@@ -57,9 +57,9 @@ export function mergeEchoes(prior: Echoes, sent: ReadonlyMap<string, Sent>, refu
 function byGrowth(prior: Echoes, sent: ReadonlyMap<string, Sent>, refusals: Refusals) {
   return [...sent]
     .filter(([, { path, value }]) => {
-      const isFine = isNestedWithin(value, MOST_LEVELS);
+      const isFine = isNestedWithin(value, MAX_LEVELS);
       if (!isFine)
-        refusals.invalid(path, `may have at most ${MOST_LEVELS} objects and lists within one another`);
+        refusals.invalid(path, `may have at most ${MAX_LEVELS} objects and lists within one another`);
       return isFine;
     })
     .map(([name, { path, value }]) => ({

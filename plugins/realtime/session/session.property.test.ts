@@ -2,7 +2,7 @@ import { Value } from '@sinclair/typebox/value';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { SessionSchema } from '../protocol/event-schemas.ts';
-import { MOST_ECHOED_BYTES } from './passthrough.ts';
+import { MAX_ECHOED_BYTES } from './passthrough.ts';
 import {
   initialSession,
   mergeSession,
@@ -121,7 +121,7 @@ const session = fc
   .map((updates) => updates.reduce<Session>((before, each) => merge(before, each).session, fresh));
 
 /** Echoes that do not all fit in beside each other. */
-const long = fc.constantFrom(0, 0.3, 0.5, 0.9).map((part) => 'x'.repeat(part * MOST_ECHOED_BYTES));
+const long = fc.constantFrom(0, 0.3, 0.5, 0.9).map((part) => 'x'.repeat(part * MAX_ECHOED_BYTES));
 const manyEchoes = some({
   instructions: long,
   metadata: long,
@@ -151,7 +151,7 @@ function expectValid(merged: Session): void {
     (sum, each) => sum + JSON.stringify(each).length,
     0,
   );
-  expect(echoedBytes).toBeLessThanOrEqual(MOST_ECHOED_BYTES);
+  expect(echoedBytes).toBeLessThanOrEqual(MAX_ECHOED_BYTES);
 }
 
 /** Where a refused field is in the session as the wire shows it; beta names stand for nested ones. */

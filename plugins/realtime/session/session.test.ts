@@ -3,7 +3,7 @@ import { Value } from '@sinclair/typebox/value';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_VAD_SETTINGS } from '../../../src/contract/engines/engine.ts';
 import { SessionSchema } from '../protocol/event-schemas.ts';
-import { MOST_ECHOED_BYTES } from './passthrough.ts';
+import { MAX_ECHOED_BYTES } from './passthrough.ts';
 import {
   initialSession,
   mergeSession,
@@ -619,7 +619,7 @@ describe('model and language', () => {
 });
 
 describe('echoes', () => {
-  const half = 'x'.repeat(MOST_ECHOED_BYTES / 2);
+  const half = 'x'.repeat(MAX_ECHOED_BYTES / 2);
 
   it('have a limit in total', () => {
     const { session, refused } = merged({ instructions: half }, { metadata: { a: half }, tracing: 'auto' });
@@ -637,7 +637,7 @@ describe('echoes', () => {
   });
 
   it('count the bytes of all', () => {
-    const keywords = ['ß'.repeat(MOST_ECHOED_BYTES / 2 - 2)];
+    const keywords = ['ß'.repeat(MAX_ECHOED_BYTES / 2 - 2)];
     const { session, refusals } = merged(input({ transcription: { keywords } }));
     expect([refusals, session.echoed]).toEqual([[], { 'audio.input.transcription.keywords': keywords }]);
     const { refused } = merged(input({ transcription: { keywords } }), { tracing: 'a' });

@@ -84,9 +84,9 @@ export interface MergedSession {
 }
 
 /** Longest name of a model that is echoed. */
-const MOST_MODEL_CHARACTERS = 256;
+const MAX_MODEL_CHARACTERS = 256;
 /** As the HTTP route's. */
-const MOST_PROMPT_CHARACTERS = 5_000;
+const MAX_PROMPT_CHARACTERS = 5_000;
 /** As speech over HTTP (spec 8). */
 const SPEED = { from: 0.25, to: 4 };
 
@@ -125,7 +125,7 @@ export function initialSession(id: Id<'session'>, rules: SessionRules, query: UR
   return {
     id,
     type: 'transcription',
-    model: asked !== '' && asked.length <= MOST_MODEL_CHARACTERS ? asked : undefined,
+    model: asked !== '' && asked.length <= MAX_MODEL_CHARACTERS ? asked : undefined,
     inputFormat: DEFAULT_FORMAT,
     transcription: {
       model: rules.sttModels.includes(asked) ? asked : rules.defaultSttModel,
@@ -169,7 +169,7 @@ export function mergeSession(
   const merged: Session = {
     ...session,
     type: choiceOf(sent.type, session.type, SESSION_TYPES, refusals),
-    model: textOf(sent.model, session.model, MOST_MODEL_CHARACTERS, refusals),
+    model: textOf(sent.model, session.model, MAX_MODEL_CHARACTERS, refusals),
     ...mergeTurns(session, sent, refusals),
     transcription: mergeTranscription(session.transcription, sent, rules, refusals),
     outputFormat: formatOf(sent.outputFormat, session.outputFormat, refusals),
@@ -253,7 +253,7 @@ function mergeTranscription(
   if (sent.forgetsTranscription) return { model: prior.model, language: undefined, prompt: undefined };
   const model = choiceOf(sent.transcriptionModel, prior.model, rules.sttModels, refusals);
   const language = languageOf(sent.language, prior.language, rules.languagesOf(model), refusals);
-  const text = textOf(sent.prompt, prior.prompt, MOST_PROMPT_CHARACTERS, refusals);
+  const text = textOf(sent.prompt, prior.prompt, MAX_PROMPT_CHARACTERS, refusals);
   const prompt = text?.trim() ? text.toWellFormed() : undefined;
   if (language === undefined || isHeard(language, rules.languagesOf(model)))
     return { model, language, prompt };

@@ -13,7 +13,7 @@ import {
   findItem,
   type ItemAsk,
   latestUserText,
-  MOST_ITEM_BYTES,
+  MAX_ITEM_BYTES,
   WINDOW_ITEMS,
   withItem,
   withTranscript,
@@ -155,7 +155,7 @@ describe('an item of the client', () => {
     expect([placed.previousItemId, ids(placed.conversation)]).toEqual([previousItemId, order]);
   });
 
-  const long = 'x'.repeat(MOST_ITEM_BYTES);
+  const long = 'x'.repeat(MAX_ITEM_BYTES);
   it.each([
     ['an id that is taken', text('Hi.', 'a'), {}, 'item.id'],
     [
@@ -196,7 +196,7 @@ describe('an item of the client', () => {
   it('is as long as it may be', () => {
     created(EMPTY_CONVERSATION, text('😀'.repeat(20)));
     created(EMPTY_CONVERSATION, text('x'.repeat(20)));
-    const audio = { type: 'input_audio', audio: 'A'.repeat(10 * MOST_ITEM_BYTES) } as const;
+    const audio = { type: 'input_audio', audio: 'A'.repeat(10 * MAX_ITEM_BYTES) } as const;
     created(EMPTY_CONVERSATION, { role: 'user', content: [audio] });
     const overhead = JSON.stringify(
       created(EMPTY_CONVERSATION, { type: 'function_call_output', call_id: 'c', output: '' }).item,
@@ -206,8 +206,8 @@ describe('an item of the client', () => {
       call_id: 'c',
       output: 'ß'.repeat((lengthBytes - overhead) / 2) + 'x'.repeat((lengthBytes - overhead) % 2),
     });
-    created(EMPTY_CONVERSATION, output(MOST_ITEM_BYTES));
-    expect(createItem(EMPTY_CONVERSATION, ask(output(MOST_ITEM_BYTES + 1)))).toHaveProperty('refusal');
+    created(EMPTY_CONVERSATION, output(MAX_ITEM_BYTES));
+    expect(createItem(EMPTY_CONVERSATION, ask(output(MAX_ITEM_BYTES + 1)))).toHaveProperty('refusal');
   });
 
   it('may be long when it is not spoken', () => {

@@ -8,7 +8,7 @@ import type { WireAssistantItem, WireItem } from '../protocol/server-events.ts';
 /** Items that a conversation keeps (spec 8). */
 export const WINDOW_ITEMS = 64;
 /** Longest item, as JSON in UTF-8, once the audio in it is dropped. */
-export const MOST_ITEM_BYTES = 64 * 1024;
+export const MAX_ITEM_BYTES = 64 * 1024;
 
 /** The window, oldest first. Immutable. Empty only before the first item of all. */
 export interface Conversation {
@@ -132,17 +132,17 @@ function faultOf(conversation: Conversation, item: WireItem, ask: ItemAsk): Refu
       'item.content',
     );
   }
-  if (Buffer.byteLength(JSON.stringify(item)) > MOST_ITEM_BYTES) {
-    return invalidEvent(`An item may have at most ${MOST_ITEM_BYTES} bytes of JSON, audio aside.`, 'item');
+  if (Buffer.byteLength(JSON.stringify(item)) > MAX_ITEM_BYTES) {
+    return invalidEvent(`An item may have at most ${MAX_ITEM_BYTES} bytes of JSON, audio aside.`, 'item');
   }
   return undefined;
 }
 
 /** Whether a text has so many code points at most, without counting all of a long one. */
-function isWithin(text: string, mostCharacters: number): boolean {
-  if (text.length <= mostCharacters) return true;
-  if (text.length > 2 * mostCharacters) return false;
-  return [...text].length <= mostCharacters;
+function isWithin(text: string, maxCharacters: number): boolean {
+  if (text.length <= maxCharacters) return true;
+  if (text.length > 2 * maxCharacters) return false;
+  return [...text].length <= maxCharacters;
 }
 
 /** An item as it is echoed and kept: the fields that are known, without nulls and without audio. */

@@ -129,13 +129,13 @@ const SHUTTING_DOWN: Refusal = {
   param: null,
 };
 /** Characters of JSON: 16 pairs of 64 and 512, as elsewhere at OpenAI. */
-const MOST_METADATA = 16 * 1024;
+const MAX_METADATA = 16 * 1024;
 const BAD_METADATA = invalidEvent(
-  `response.create refused: 'response.metadata' must be an object of at most ${MOST_METADATA} characters of JSON.`,
+  `response.create refused: 'response.metadata' must be an object of at most ${MAX_METADATA} characters of JSON.`,
   'response.metadata',
 );
 const TOO_MANY_COMMITS = invalidEvent(
-  `At most ${transcription.MOST_WAITING} commits may wait to be transcribed; the buffer is kept. Commit again after a completed.`,
+  `At most ${transcription.MAX_WAITING} commits may wait to be transcribed; the buffer is kept. Commit again after a completed.`,
 );
 
 /** Total: every event is answered, changes something, or is known to change nothing. */
@@ -467,5 +467,5 @@ function remembered(conversation: Conversation, event: ServerEvent): Conversatio
 
 /** What a client may have echoed with its response. */
 function isMetadata(value: unknown): value is Readonly<Record<string, unknown>> | null {
-  return typeof value === 'object' && !Array.isArray(value) && JSON.stringify(value).length <= MOST_METADATA;
+  return typeof value === 'object' && !Array.isArray(value) && JSON.stringify(value).length <= MAX_METADATA;
 }

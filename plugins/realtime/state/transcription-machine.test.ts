@@ -9,7 +9,7 @@ import {
   initial,
   isBusy,
   knows,
-  MOST_WAITING,
+  MAX_WAITING,
   mayCommit,
   next,
   type State,
@@ -181,7 +181,7 @@ describe('the payloads (openai-wire 8.5, 8.7)', () => {
 describe('what the connection asks', () => {
   const full = stateAfter(
     committed(A),
-    ...Array.from({ length: MOST_WAITING }, (_, n) => committed(`item_${n}`)),
+    ...Array.from({ length: MAX_WAITING }, (_, n) => committed(`item_${n}`)),
   );
 
   it('allows so many committed turns to wait, and no more', () => {

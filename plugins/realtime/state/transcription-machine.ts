@@ -9,7 +9,7 @@ import type { Failure } from '../protocol/errors.ts';
 import type { ServerEvent } from '../protocol/server-events.ts';
 
 /** Committed turns that may wait behind the one that is transcribed. */
-export const MOST_WAITING = 64;
+export const MAX_WAITING = 64;
 
 type ItemId = Id<'item'>;
 
@@ -80,7 +80,7 @@ export const initial: State = { kind: 'idle' };
 /** Whether one more turn may be committed. */
 export function mayCommit(state: State): boolean {
   if (state.kind === 'idle' || state.kind === 'closed') return state.kind === 'idle';
-  return state.waiting.filter(({ committed }) => committed).length < MOST_WAITING;
+  return state.waiting.filter(({ committed }) => committed).length < MAX_WAITING;
 }
 
 /** Whether a committed turn has not ended yet: its client waits for it. */

@@ -9,13 +9,13 @@ import { textTokens } from '../../../src/kit/text/token-estimate.ts';
 import { oneOf } from '../../../src/kit/validation/type-errors.ts';
 
 /** Limits of OpenAI's API. */
-const MOST_INPUTS = 2048;
-const MOST_TOKENS_OF_ONE = 8192;
-const MOST_TOKENS = 300_000;
+const MAX_INPUTS = 2048;
+const MAX_TOKENS_OF_ONE = 8192;
+const MAX_TOKENS = 300_000;
 
 const TokenId = Type.Integer({ minimum: 0 });
 const Text = Type.String({ minLength: 1 });
-const list = { minItems: 1, maxItems: MOST_INPUTS };
+const list = { minItems: 1, maxItems: MAX_INPUTS };
 
 /** The rules, and what Swagger shows; those of `input` are checked by hand, to name the one that is wrong. */
 export const EmbedBody = Type.Object({
@@ -26,7 +26,7 @@ export const EmbedBody = Type.Object({
         Text,
         Type.Array(Text, list),
         Type.Array(TokenId, list),
-        Type.Array(Type.Array(TokenId, { minItems: 1, maxItems: MOST_TOKENS_OF_ONE }), list),
+        Type.Array(Type.Array(TokenId, { minItems: 1, maxItems: MAX_TOKENS_OF_ONE }), list),
       ],
       { description: 'A text, or several; or their token ids.', examples: ['The cat sat on the mat.'] },
     ),
@@ -64,8 +64,8 @@ export function parseEmbed(body: unknown): EmbedAsk {
   const fields = checkedBody<Static<typeof Checked>>(body, checker);
   const inputs = inputsOf(fields.input);
   const tokens = estimatedTokens(inputs);
-  if (tokens > MOST_TOKENS) {
-    throw refusal('input', `must have at most ${MOST_TOKENS} tokens in all; it has about ${tokens}`);
+  if (tokens > MAX_TOKENS) {
+    throw refusal('input', `must have at most ${MAX_TOKENS} tokens in all; it has about ${tokens}`);
   }
   return {
     model: fields.model,
@@ -87,8 +87,8 @@ function inputsOf(input: unknown): EmbedRequest['inputs'] {
   if (!Array.isArray(input)) {
     throw refusal('input', 'must be a string, a list of strings, token ids, or a list of token ids');
   }
-  if (input.length === 0 || input.length > MOST_INPUTS) {
-    throw refusal('input', `must have from 1 to ${MOST_INPUTS} entries`);
+  if (input.length === 0 || input.length > MAX_INPUTS) {
+    throw refusal('input', `must have from 1 to ${MAX_INPUTS} entries`);
   }
   const [first] = input;
   if (typeof first === 'number') return [idsOf(input, 'input')];
@@ -106,8 +106,8 @@ function idsOf(value: unknown, field: string): readonly number[] {
   if (!Array.isArray(value) || !value.every(isId)) {
     throw refusal(field, 'must be a list of token ids, which are integers of at least 0');
   }
-  if (value.length > 0 && value.length <= MOST_TOKENS_OF_ONE) return value;
-  throw refusal(field, `must have from 1 to ${MOST_TOKENS_OF_ONE} token ids`);
+  if (value.length > 0 && value.length <= MAX_TOKENS_OF_ONE) return value;
+  throw refusal(field, `must have from 1 to ${MAX_TOKENS_OF_ONE} token ids`);
 }
 
 function refusal(field: string, problem: string): ServiceError {

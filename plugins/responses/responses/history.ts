@@ -9,7 +9,7 @@ import { type ItemPlace, messagesOf } from './messages.ts';
 import type { ResponseAsk } from './schema.ts';
 
 /** Most items of other responses that one input may refer to: each is looked up by itself. */
-export const MOST_REFERENCES = 1000;
+export const MAX_REFERENCES = 1000;
 /** An item of ours, `i` before those of an input, with the response in which it is. */
 const ITEM_ID = /^[a-z]+_([0-9a-f]{32})_i?\d+$/;
 
@@ -37,7 +37,7 @@ export async function conversationOf(
   let lookUps = 0;
   const referred = (id: string) => {
     lookUps += 1;
-    if (lookUps > MOST_REFERENCES) throw tooManyReferences();
+    if (lookUps > MAX_REFERENCES) throw tooManyReferences();
     return storedItemOf(id, store, organization);
   };
   for (const [position, item] of given.entries()) {
@@ -67,6 +67,6 @@ async function storedItemOf(
 }
 
 function tooManyReferences() {
-  const message = `'input' may refer to at most ${MOST_REFERENCES} items of other responses. Continue from a response with 'previous_response_id' instead.`;
+  const message = `'input' may refer to at most ${MAX_REFERENCES} items of other responses. Continue from a response with 'previous_response_id' instead.`;
   return invalidRequest(message, 'input', 'invalid_value');
 }

@@ -8,7 +8,7 @@ import { legalStream } from '../../../test/generators/legal-stream.ts';
 import { eventsOf, memoryStore, RESPONSES, responseApp } from '../../../test/harness/response-app.ts';
 import { tempDir } from '../../../test/harness/temp-dir.ts';
 import { KEY_B, KEY_ID_A } from '../../../test/harness/test-app.ts';
-import { MOST_REFERENCES } from './history.ts';
+import { MAX_REFERENCES } from './history.ts';
 
 const WEATHER = { type: 'function', name: 'weather', parameters: { type: 'object' } };
 const FAILURE = new ServiceError('upstream', 'The server that answers failed.', { code: 'upstream_error' });
@@ -323,7 +323,7 @@ describe('turns', () => {
   it('refer to no more items than are worth looking up', async () => {
     const { ask, responses, engine } = await responseApp();
     const digits = '0'.repeat(32);
-    const items = Array.from({ length: MOST_REFERENCES + 1 }, (_, at) => ({
+    const items = Array.from({ length: MAX_REFERENCES + 1 }, (_, at) => ({
       id: `msg_${digits}_i${at}`,
       ...{ type: 'message', role: 'user', content: [] },
     }));

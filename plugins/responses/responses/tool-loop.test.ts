@@ -5,7 +5,7 @@ import { called, FAKE_TOKENS, type FakeTextOptions, said } from '../../../test/d
 import { legalStream } from '../../../test/generators/legal-stream.ts';
 import { RESPONSES, type ResponseAppOptions, responseApp } from '../../../test/harness/response-app.ts';
 import type { BuiltInResult, BuiltInTool } from './items/built-in-tools.ts';
-import { MOST_RESULT_CHARACTERS } from './tool-loop.ts';
+import { MAX_RESULT_CHARACTERS } from './tool-loop.ts';
 
 const CODE = { type: 'code_interpreter', container: { type: 'auto' } };
 const SEARCH = { type: 'web_search' };
@@ -192,7 +192,7 @@ describe('a tool of the service', () => {
     });
     await ask({ input: 'x', tools: [SEARCH] });
     const last = engine.requests[1]?.messages.at(-1);
-    expect(last?.role === 'tool' && last.text.length).toBe(MOST_RESULT_CHARACTERS);
+    expect(last?.role === 'tool' && last.text.length).toBe(MAX_RESULT_CHARACTERS);
   });
 });
 
@@ -327,7 +327,7 @@ describe('a request', () => {
     await ask({ input: 'x', tools: [CODE], max_tool_calls: 2 });
     const [limited, unlimited] = most;
     expect(limited?.outputTokens).toBe(10);
-    expect(limited?.inputTokens).toBeGreaterThan(4 * 2 * 3 * MOST_RESULT_CHARACTERS);
+    expect(limited?.inputTokens).toBeGreaterThan(4 * 2 * 3 * MAX_RESULT_CHARACTERS);
     expect(unlimited?.outputTokens).toBe(4 * 4096);
     expect(unlimited?.inputTokens).toBe((limited?.inputTokens ?? 0) + 4 * (4 * 4096 - 10));
   });

@@ -22,9 +22,9 @@ import { codePoints } from '../../../src/kit/validation/code-points.ts';
 import type { TextCall } from '../shared/text-call.ts';
 import {
   heldLimit,
+  maxResultTokens,
   mostInputTokens,
   mostOutputTokens,
-  mostResultTokens,
   mostTokens,
 } from '../shared/token-limits.ts';
 import type { BuiltInResult, BuiltInTool, BuiltInTools } from './items/built-in-tools.ts';
@@ -33,7 +33,7 @@ import type { ResponseAsk } from './schema.ts';
 import type { ResponseFact } from './stream/state.ts';
 
 /** Most characters of a tool's result that the model reads. */
-export const MOST_RESULT_CHARACTERS = 20_000;
+export const MAX_RESULT_CHARACTERS = 20_000;
 const NO_MORE_CALLS = 'This call was not made: the response has reached the most calls that it may make.';
 
 export interface AnswersParts {
@@ -111,7 +111,7 @@ export class Answers implements AsyncDisposable {
     const { contextTokens = Number.POSITIVE_INFINITY } = engine;
     const unlimited = rounds * mostOutputTokens(ask.maxTokens, engine);
     const outputTokens = Math.min(ask.maxTokens ?? unlimited, unlimited);
-    const results = (ask.maxToolCalls + 1) * mostResultTokens(MOST_RESULT_CHARACTERS);
+    const results = (ask.maxToolCalls + 1) * maxResultTokens(MAX_RESULT_CHARACTERS);
     const grown = mostInputTokens(question) + outputTokens + results;
     return { inputTokens: rounds * Math.min(contextTokens, grown), outputTokens };
   }
@@ -227,7 +227,7 @@ export class Answers implements AsyncDisposable {
       const input = inputOf(tool, written);
       if (input !== undefined) yield { kind: 'tool_begun', input };
       const result = input === undefined ? unreadable(tool) : await this.#result(tool, input, signal);
-      const text = result.text.slice(0, MOST_RESULT_CHARACTERS);
+      const text = result.text.slice(0, MAX_RESULT_CHARACTERS);
       yield { kind: 'tool_ended', result, forModel: { name, arguments: written, text } };
       results.push({ role: 'tool', toolCallId: id, text });
     }

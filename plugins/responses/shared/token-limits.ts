@@ -10,7 +10,7 @@ import type {
 } from '../../../src/contract/engines/text.ts';
 
 /** Tokens of an answer that names no limit, when the engine does not tell its context. */
-const MOST_OUTPUT_TOKENS = 4096;
+const MAX_OUTPUT_TOKENS = 4096;
 /** What the templates of models add: to a conversation, to each message or call in it, and to each tool. */
 const CONVERSATION_TOKENS = 500;
 const MESSAGE_TOKENS = 20;
@@ -22,10 +22,7 @@ const IMAGE_TOKENS = 16_384;
 
 /** Most tokens of an answer: its limit, else all that fits, else as many as are held for those that name none. */
 export function mostOutputTokens(maxTokens: number | undefined, { contextTokens }: TextEngine): number {
-  return Math.min(
-    maxTokens ?? contextTokens ?? MOST_OUTPUT_TOKENS,
-    contextTokens ?? Number.POSITIVE_INFINITY,
-  );
+  return Math.min(maxTokens ?? contextTokens ?? MAX_OUTPUT_TOKENS, contextTokens ?? Number.POSITIVE_INFINITY);
 }
 
 /**
@@ -33,7 +30,7 @@ export function mostOutputTokens(maxTokens: number | undefined, { contextTokens 
  * context ends gets that which was assumed.
  */
 export function heldLimit(maxTokens: number | undefined, { contextTokens }: TextEngine): number | undefined {
-  return maxTokens ?? (contextTokens === undefined ? MOST_OUTPUT_TOKENS : undefined);
+  return maxTokens ?? (contextTokens === undefined ? MAX_OUTPUT_TOKENS : undefined);
 }
 
 /** Most tokens that one answer may consume. */
@@ -62,12 +59,12 @@ export function mostInputTokens({
 }
 
 /** Most tokens of a result of so many characters, as a message. */
-export function mostResultTokens(characters: number): number {
-  return MESSAGE_TOKENS + MOST_BYTES_PER_CHARACTER * characters;
+export function maxResultTokens(characters: number): number {
+  return MESSAGE_TOKENS + MAX_BYTES_PER_CHARACTER * characters;
 }
 
 /** Of a UTF-16 code unit. */
-const MOST_BYTES_PER_CHARACTER = 3;
+const MAX_BYTES_PER_CHARACTER = 3;
 
 function messageTokens(message: ChatMessage): number {
   if (message.role === 'user') {

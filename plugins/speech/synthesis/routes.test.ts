@@ -21,9 +21,9 @@ const ANNA = spokenVoice({ id: 'tts-vc-voice_a' });
 /** The plugin's routes over a scripted engine, in the real app. */
 function setUp(
   options: FakeTtsOptions = {},
-  limits: { longestWavS?: number; perOrganization?: number } & RecordedCallsOptions = {},
+  limits: { maxWavS?: number; perOrganization?: number } & RecordedCallsOptions = {},
 ) {
-  const { longestWavS, perOrganization = 100 } = limits;
+  const { maxWavS, perOrganization = 100 } = limits;
   const engine = new FakeTtsEngine(options);
   const calls = new RecordedCalls(limits);
   const synthesizer = new Synthesizer({
@@ -34,7 +34,7 @@ function setUp(
     voices: {
       find: async (id, organization) => (id === ANNA.id && organization === 'a' ? ANNA : undefined),
     },
-    ...(longestWavS === undefined ? {} : { longestWavS }),
+    ...(maxWavS === undefined ? {} : { maxWavS }),
   });
   const app = testApp({ routes: [speechRoutes(synthesizer, 5000)] });
   apps.push(app);
@@ -90,7 +90,7 @@ describe('wav', () => {
   it('has a limit', async () => {
     const { rows, engine, post } = setUp(
       { runs: () => new Array(20).fill(new Array(2400).fill(0.1)) },
-      { longestWavS: 1 },
+      { maxWavS: 1 },
     );
     const response = await post({});
     expect(response.status).toBe(400);

@@ -17,10 +17,10 @@ import type { SpeechRequest } from './schema.ts';
  * gives cannot be told before it is spoken: 5000 characters are 5 minutes of a story, and hours of digits
  * said slowly.
  */
-const LONGEST_WAV_S = 90 * 60;
+const MAX_WAV_S = 90 * 60;
 
 export interface SynthesizerParts extends Omit<SpeechAnswersParts, 'endpoint'> {
-  readonly longestWavS?: number;
+  readonly maxWavS?: number;
 }
 
 /** Bytes of an answer. A stream that fails half-way throws; one that is left early stops the synthesis. */
@@ -72,13 +72,13 @@ export class Synthesizer {
   }
 
   async #wav({ first, rest }: BegunSpeech): Promise<Uint8Array<ArrayBuffer>> {
-    const longestBytes = (this.#parts.longestWavS ?? LONGEST_WAV_S) * SPEECH_RATE_HZ * 2;
+    const maxBytes = (this.#parts.maxWavS ?? MAX_WAV_S) * SPEECH_RATE_HZ * 2;
     const parts = [new Uint8Array(WAV_HEADER_BYTES), first];
     let dataBytes = first.length;
     for await (const chunk of rest) {
       parts.push(chunk);
       dataBytes += chunk.length;
-      if (dataBytes > longestBytes) {
+      if (dataBytes > maxBytes) {
         await rest.throw(tooMuchAudio());
       }
     }

@@ -16,7 +16,7 @@ import type { TranscriptionAsk } from './schema.ts';
 
 /** Turns to have a file read that no key has to itself. */
 const TURNS_FOR_OTHERS = 2;
-const MOST_WAITING = 1000;
+const MAX_WAITING = 1000;
 
 export interface TranscriberParts extends Pick<Slots, 'stt' | 'audioFiles' | 'calls' | 'log'> {
   /** Requests of one organization that may be open at once, uploads included. */
@@ -32,9 +32,9 @@ export class Transcriber {
   constructor(parts: TranscriberParts) {
     this.#parts = parts;
     this.#open = new OpenRequests('transcription', parts.requestsPerOrganization);
-    const { mostOpen } = parts.audioFiles;
-    const ofOneOwner = Math.max(1, mostOpen - TURNS_FOR_OTHERS);
-    this.#files = new Turns({ atOnce: mostOpen, ofOneOwner, waiting: MOST_WAITING });
+    const { maxOpen } = parts.audioFiles;
+    const ofOneOwner = Math.max(1, maxOpen - TURNS_FOR_OTHERS);
+    this.#files = new Turns({ atOnce: maxOpen, ofOneOwner, waiting: MAX_WAITING });
   }
 
   /**

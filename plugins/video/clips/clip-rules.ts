@@ -33,8 +33,8 @@ export function clipFault(clip: ClipFacts, model: string, window: ModelWindow): 
   if (sides.some((side) => side < SIDES.minimum || side > SIDES.maximum)) {
     return `is ${width}x${height}; sides must be of ${SIDES.minimum} to ${SIDES.maximum} pixels`;
   }
-  if (window.mostClip !== undefined && short > window.mostClip) {
-    return `is ${width}x${height}; '${model}' continues clips of at most ${window.mostClip}p, which is the shorter side`;
+  if (window.maxClip !== undefined && short > window.maxClip) {
+    return `is ${width}x${height}; '${model}' continues clips of at most ${window.maxClip}p, which is the shorter side`;
   }
   if (!(fps >= FPS.minimum && fps <= FPS.maximum)) {
     return `has ${fps} frames a second; ${FPS.minimum} to ${FPS.maximum} are allowed`;
@@ -46,12 +46,12 @@ export function clipFault(clip: ClipFacts, model: string, window: ModelWindow): 
 }
 
 /** The rules for clips and segments that numbers tell, as GET /v1/models has them. */
-export function limitsOf({ segmentS, clipS, mostClip }: ModelWindow): ModelLimits {
+export function limitsOf({ segmentS, clipS, maxClip }: ModelWindow): ModelLimits {
   return {
     seconds: segmentS,
     clip_seconds: clipS,
     clip_sides: SIDES,
-    clip_short_side: { ...SIDES, ...(mostClip !== undefined && { maximum: mostClip }) },
+    clip_short_side: { ...SIDES, ...(maxClip !== undefined && { maximum: maxClip }) },
     clip_bytes: { maximum: CLIP_BYTES },
   };
 }

@@ -3,14 +3,14 @@ import { Turns } from '../../../src/kit/limits/fair-semaphore.ts';
 
 /** As many as a small machine has cores; the reader itself refuses what is too much for it. */
 const AT_ONCE = 2;
-const MOST_WAITING = 128;
+const MAX_WAITING = 128;
 /** What has been made goes before what may be. */
 const RANKS = { thumbnail: 0, measure: 1 };
 
 /** Reads clips, a few at once; the others wait, and organizations take turns. */
 export class ClipTurns {
   readonly #clips: Pick<ClipReader, 'measure' | 'thumbnail'>;
-  readonly #turns = new Turns({ atOnce: AT_ONCE, ofOneOwner: AT_ONCE, waiting: MOST_WAITING });
+  readonly #turns = new Turns({ atOnce: AT_ONCE, ofOneOwner: AT_ONCE, waiting: MAX_WAITING });
 
   constructor(clips: Pick<ClipReader, 'measure' | 'thumbnail'>) {
     this.#clips = clips;

@@ -12,18 +12,18 @@ export interface ModelWindow {
   /** Length of the clip. */
   readonly clipS: SecondsRange;
   /** Shorter side of the largest clip, in pixels; undefined where a larger one is continued at {@link ceiling}. */
-  readonly mostClip: number | undefined;
+  readonly maxClip: number | undefined;
   /** Shorter side of the largest segment, in pixels. */
   readonly ceiling: number;
 }
 
 const SHORT = { segmentS: { minimum: 4, maximum: 15 }, clipS: { minimum: 2, maximum: 15 } };
-const SMALL: ModelWindow = { ...SHORT, mostClip: 720, ceiling: 720 };
-const PINNED: ModelWindow = { ...SHORT, mostClip: undefined, ceiling: 1080 };
+const SMALL: ModelWindow = { ...SHORT, maxClip: 720, ceiling: 720 };
+const PINNED: ModelWindow = { ...SHORT, maxClip: undefined, ceiling: 1080 };
 const LONG: ModelWindow = {
   segmentS: { minimum: 4, maximum: 30 },
   clipS: { minimum: 2, maximum: 30 },
-  mostClip: 1080,
+  maxClip: 1080,
   ceiling: 1080,
 };
 

@@ -7,7 +7,7 @@ const FIRST_NS_PER_PIXEL = 300;
 /** Part of the newest in the mean. */
 const NEWEST = 0.3;
 /** What an unfinished job may show (spec 2.4). */
-const MOST_PROGRESS = 95;
+const MAX_PROGRESS = 95;
 const SOONEST_POLL_MS = 1000;
 const LATEST_POLL_MS = 5000;
 
@@ -31,7 +31,7 @@ export class Pace {
         return 100;
       case 'in_progress': {
         const part = this.#elapsedMs(video, nowMs) / this.#expectedMs(video);
-        return Math.min(MOST_PROGRESS, Math.floor(part * 100));
+        return Math.min(MAX_PROGRESS, Math.floor(part * 100));
       }
       default:
         return 0;

@@ -13,7 +13,7 @@ async function watching(count: number, add: (id: string) => Promise<void>) {
   onTestFinished(() => records.close());
   const videos = videoStore(records);
   const ids = Array.from({ length: count }, () => videoRecord().id);
-  for (const id of ids) await videos.create(videoRecord({ id }), 0, { mostOpen: 1000, mostBytes: 1e12 });
+  for (const id of ids) await videos.create(videoRecord({ id }), 0, { maxOpen: 1000, maxBytes: 1e12 });
   const metrics = createMetrics(new ManualClock());
   onTestFinished(() => metrics.close());
   const log = new RecordingLogger();

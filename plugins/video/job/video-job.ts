@@ -49,7 +49,7 @@ export interface VideoJobParts {
 /** A job that is so old is given up, whatever it waits for. */
 const LATE_S = 86_400;
 const SHORTEST_DELAY_MS = 2000;
-const LONGEST_DELAY_MS = 60_000;
+const MAX_DELAY_MS = 60_000;
 
 const DONE: JobOutcome = { kind: 'done' };
 const AGAIN: JobOutcome = { kind: 'again', delayMs: 0 };
@@ -244,7 +244,7 @@ class VideoJob implements VideoJobHandler {
   /** Longer, the longer it waits already. */
   #delayMs({ startedAt = 0 }: VideoRecord): number {
     const waitedMs = this.#parts.clock.now() - startedAt * 1000;
-    return Math.min(LONGEST_DELAY_MS, Math.max(SHORTEST_DELAY_MS, waitedMs / 4));
+    return Math.min(MAX_DELAY_MS, Math.max(SHORTEST_DELAY_MS, waitedMs / 4));
   }
 }
 

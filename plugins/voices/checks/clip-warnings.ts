@@ -18,7 +18,7 @@ const CUT_SAMPLES = 3;
 /** Share of the samples that are cut off from which on it is heard. */
 const CUT_SHARE = 0.0005;
 /** Speech should be so much louder than what is heard between words. */
-const LEAST_SNR_DB = 17;
+const MIN_SNR_DB = 17;
 const FRAME_SAMPLES = 0.02 * LISTEN_RATE_HZ;
 /** Of all frames, the quietest so many are taken for what is there without the voice. */
 const QUIET_SHARE = 0.05;
@@ -38,8 +38,8 @@ export function clipWarnings({ samples, heard, spans }: MeasuredClip): readonly 
     warnings.push({ code: 'clipping', message });
   }
   const snrDb = snrOf(heard, spans);
-  if (snrDb < LEAST_SNR_DB) {
-    const message = `The voice in '${CLIP_FIELD}' is only ${Math.max(0, Math.round(snrDb))} dB louder than the noise around it. A clip without noise, or at least ${LEAST_SNR_DB} dB, gives a better voice.`;
+  if (snrDb < MIN_SNR_DB) {
+    const message = `The voice in '${CLIP_FIELD}' is only ${Math.max(0, Math.round(snrDb))} dB louder than the noise around it. A clip without noise, or at least ${MIN_SNR_DB} dB, gives a better voice.`;
     warnings.push({ code: 'noise', message });
   }
   return warnings;

@@ -4,9 +4,9 @@ import { CLIP_FIELD } from '../clips/uploaded-clip.ts';
 import { lengthOf, type SpeechSpan } from './speech-spans.ts';
 
 /** Less tells too little of a voice. */
-const LEAST_S = 3;
+const MIN_S = 3;
 /** Less is a clip of something else in which somebody speaks. */
-const LEAST_SHARE = 0.5;
+const MIN_SHARE = 0.5;
 
 /**
  * Refuses silence, tones, music, noise, and clips with a few words in them (docs/decisions/stored-voices.md).
@@ -15,11 +15,11 @@ const LEAST_SHARE = 0.5;
  */
 export function requireSpeech(spans: readonly SpeechSpan[], durationS: number): void {
   const speechS = lengthOf(spans) / LISTEN_RATE_HZ;
-  if (speechS >= LEAST_S && speechS >= durationS * LEAST_SHARE) return;
+  if (speechS >= MIN_S && speechS >= durationS * MIN_SHARE) return;
   const found =
     speechS === 0 ? 'no speech' : `${speechS.toFixed(1)} s of speech in ${durationS.toFixed(1)} s`;
   throw invalidRequest(
-    `The audio in '${CLIP_FIELD}' has ${found}; it must have at least ${LEAST_S} s of speech, and be speech for at least ${LEAST_SHARE * 100} % of its length.`,
+    `The audio in '${CLIP_FIELD}' has ${found}; it must have at least ${MIN_S} s of speech, and be speech for at least ${MIN_SHARE * 100} % of its length.`,
     CLIP_FIELD,
     'invalid_value',
   );

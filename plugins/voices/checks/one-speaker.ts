@@ -6,8 +6,8 @@ import { CLIP_FIELD } from '../clips/uploaded-clip.ts';
 /** Cosine of the means of two groups below which they are of two speakers (docs/decisions/stored-voices.md). */
 const SAME_SPEAKER = 0.72;
 /** Share of the windows that the smaller group must have: a cough or a laugh is no speaker. */
-const LEAST_SHARE = 0.2;
-const LEAST_WINDOWS = 2;
+const MIN_SHARE = 0.2;
+const MIN_WINDOWS = 2;
 const ROUNDS = 10;
 
 /** Windows of speech as two groups, each as alike as can be. */
@@ -25,7 +25,7 @@ export interface SpeakerGroups {
  */
 export function requireOneSpeaker(windows: readonly SpeakerEmbedding[]): void {
   const { smaller, likeness } = speakerGroups(windows);
-  if (likeness >= SAME_SPEAKER || smaller < Math.max(LEAST_WINDOWS, windows.length * LEAST_SHARE)) return;
+  if (likeness >= SAME_SPEAKER || smaller < Math.max(MIN_WINDOWS, windows.length * MIN_SHARE)) return;
   throw invalidRequest(
     `More than one person speaks in '${CLIP_FIELD}'; it must be a clip of a single speaker.`,
     CLIP_FIELD,

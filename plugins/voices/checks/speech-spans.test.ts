@@ -33,7 +33,7 @@ describe('spans', () => {
     const vad = vadOf([]);
     expect(await speechSpans(vad, SECONDS, never)).toEqual([]);
     expect(vad.streams[0]?.pieces).toEqual([...new Array(5).fill(16_000), 8000]);
-    expect([vad.streams[0]?.mostUnderWay, vad.streams[0]?.isClosed]).toEqual([1, true]);
+    expect([vad.streams[0]?.maxUnderWay, vad.streams[0]?.isClosed]).toEqual([1, true]);
   });
 
   it('are given up when the detector fails, and when nobody wants them', async () => {

@@ -8,7 +8,7 @@ import type {
   AudioFileReader,
   OpenAudioFile,
 } from '../../../src/contract/engines/audio-file.ts';
-import { LONGEST_CLIP_S, SHORTEST_CLIP_S } from '../../../src/contract/stores/voice-store.ts';
+import { MAX_CLIP_S, SHORTEST_CLIP_S } from '../../../src/contract/stores/voice-store.ts';
 import type { ClipSamples } from './clip-wav.ts';
 import { atListenRate, inOne } from './listen-rate.ts';
 
@@ -46,7 +46,7 @@ export async function uploadedClip(
 ): Promise<UploadedClip> {
   const { info, rateHz, samples } = await audioFiles.open(path, 'own', CLIP_FIELD, signal, FORMATS);
   const padding = info.container === 'wav' ? 0 : PADDING_S;
-  const own = await firstOf(samples, Math.round((LONGEST_CLIP_S + padding) * rateHz));
+  const own = await firstOf(samples, Math.round((MAX_CLIP_S + padding) * rateHz));
   const durationS = own.length / rateHz;
   if (durationS < SHORTEST_CLIP_S) {
     // Rounded down: 4.997 s are not 5.00.
@@ -63,7 +63,7 @@ async function firstOf(samples: OpenAudioFile['samples'], most: number): Promise
     for await (const run of samples) {
       runs.push(run);
       length += run.length;
-      if (length > most) throw wrongLength(`longer than ${LONGEST_CLIP_S} s`);
+      if (length > most) throw wrongLength(`longer than ${MAX_CLIP_S} s`);
     }
   } finally {
     await samples.return();
@@ -73,7 +73,7 @@ async function firstOf(samples: OpenAudioFile['samples'], most: number): Promise
 
 function wrongLength(found: string) {
   return invalidRequest(
-    `The audio in '${CLIP_FIELD}' is ${found}; it must be ${SHORTEST_CLIP_S} to ${LONGEST_CLIP_S} s long.`,
+    `The audio in '${CLIP_FIELD}' is ${found}; it must be ${SHORTEST_CLIP_S} to ${MAX_CLIP_S} s long.`,
     CLIP_FIELD,
     'invalid_value',
   );

@@ -103,7 +103,7 @@ export interface CreditStore {
    * @param at Unix seconds.
    * @returns the balance after it.
    * @throws ServiceError `invalid_request` when what an organization was given would pass
-   *   {@link MOST_GRANTED}.
+   *   {@link MAX_GRANTED}.
    */
   grant(organization: string, amount: MicroCredits, at: number): Promise<CreditBalance>;
   /** All zeros for an organization that was given nothing. */
@@ -119,4 +119,4 @@ export interface CreditStore {
 }
 
 /** A billion credits: sums stay exact in 53 bits. */
-export const MOST_GRANTED: MicroCredits = 1_000_000_000_000_000;
+export const MAX_GRANTED: MicroCredits = 1_000_000_000_000_000;

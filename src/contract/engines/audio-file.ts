@@ -35,7 +35,7 @@ export interface OpenAudioFile {
 
 export interface AudioFileReader {
   /** Files that may be open at once; one more is refused. */
-  readonly mostOpen: number;
+  readonly maxOpen: number;
   /**
    * Opens a file on disk; its content decides what it is, not its name.
    * @param rateHz rate of the samples, {@link MIN_RATE_HZ} to {@link MAX_RATE_HZ}; `own` is the file's, or the nearest of

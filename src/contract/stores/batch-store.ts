@@ -95,11 +95,11 @@ export interface BatchProgress {
   readonly offsetBytes: number;
   /** Its number, from 1. */
   readonly line: number;
-  /** Numbers of later lines that have a result, growing; at most {@link MOST_LINES_AHEAD}. */
+  /** Numbers of later lines that have a result, growing; at most {@link MAX_LINES_AHEAD}. */
   readonly ahead: readonly number[];
 }
 
-export const MOST_LINES_AHEAD = 1024;
+export const MAX_LINES_AHEAD = 1024;
 
 /** Results in a blob, some lines each. */
 export interface BatchPart {
@@ -155,13 +155,13 @@ export interface BatchFiles {
 export interface BatchStore {
   /**
    * Stores a batch that is `validating`.
-   * @param mostOpen batches of one organization that may not have ended.
+   * @param maxOpen batches of one organization that may not have ended.
    * @returns the batch that an earlier request with the same key made, else `batch` itself.
    * @throws ServiceError `invalid_request` (param `input_file_id`) when the organization has no such file of purpose
    *   `batch`; `conflict` (code `idempotency_conflict`) when the key came with another fingerprint; `rate_limited`
-   *   when the organization has `mostOpen` batches open.
+   *   when the organization has `maxOpen` batches open.
    */
-  create(batch: BatchRecord, mostOpen: number, idempotency?: IdempotencyKey): Promise<BatchRecord>;
+  create(batch: BatchRecord, maxOpen: number, idempotency?: IdempotencyKey): Promise<BatchRecord>;
   get(organization: string, id: string): Promise<BatchRecord | undefined>;
   /**
    * Newest first.

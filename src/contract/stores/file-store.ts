@@ -49,15 +49,15 @@ export interface FilePage {
 export interface FileStore {
   /**
    * Notes a file whose bytes are stored.
-   * @param mostBytes that all files of the organization may have together; those of results count, and so do expired
+   * @param maxBytes that all files of the organization may have together; those of results count, and so do expired
    *   ones until they are removed.
    * @returns the file that an earlier request with the same key made, else `file` itself.
    * @throws ServiceError `conflict` (code `idempotency_conflict`) when the key came with another fingerprint;
    *   `invalid_request` (code `storage_limit_exceeded`) when there is no room for the file.
    */
-  put(file: FileRecord, mostBytes: number, idempotency?: IdempotencyKey): Promise<FileRecord>;
+  put(file: FileRecord, maxBytes: number, idempotency?: IdempotencyKey): Promise<FileRecord>;
   /** @throws ServiceError `invalid_request` (code `storage_limit_exceeded`) when `put` would refuse a file of one byte. */
-  requireRoom(organization: string, mostBytes: number): Promise<void>;
+  requireRoom(organization: string, maxBytes: number): Promise<void>;
   /** @param at Unix seconds, now: what has expired is not there. */
   get(organization: string, id: string, at: number): Promise<FileRecord | undefined>;
   /**

@@ -20,7 +20,7 @@ export interface JobLease {
 }
 
 /** No job waits longer: a later time was written by a clock that has been set back since. */
-export const MOST_AHEAD_MS = 600_000;
+export const MAX_AHEAD_MS = 600_000;
 
 /** Times are Unix milliseconds. What a lease that another one has replaced asks for is not done. */
 export interface JobStore {
@@ -28,7 +28,7 @@ export interface JobStore {
   add(kind: JobKind, id: string, at: number, cause?: TracePlace): Promise<void>;
   /**
    * Gives the job that has been free for longest to a lease; undefined when none is free. Of several who ask, one
-   * gets it. One that would be free after more than {@link MOST_AHEAD_MS} is free now.
+   * gets it. One that would be free after more than {@link MAX_AHEAD_MS} is free now.
    */
   take(
     lease: JobLease,

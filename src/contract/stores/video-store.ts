@@ -90,9 +90,9 @@ export type VideoState = Pick<VideoRecord, 'id' | 'status' | 'runner'>;
 /** How much one organization may have. */
 export interface VideoRoom {
   /** Jobs that have not ended. */
-  readonly mostOpen: number;
+  readonly maxOpen: number;
   /** Bytes of clips of open jobs and of segments, together. */
-  readonly mostBytes: number;
+  readonly maxBytes: number;
 }
 
 export interface VideoPage {

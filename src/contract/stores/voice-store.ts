@@ -4,7 +4,7 @@ import type { Id } from '../core/id.ts';
 
 /** Spec 8. */
 export const SHORTEST_CLIP_S = 5;
-export const LONGEST_CLIP_S = 15;
+export const MAX_CLIP_S = 15;
 
 export interface VoiceRecord {
   readonly id: Id<'voice'>;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { resolveModelFiles } from '../../../models/model-files.ts';
-import { clickRatio, longestGapMs, loudnessDb, silentEdges } from '../../../test/media/audio-checks.ts';
+import { clickRatio, loudnessDb, maxGapMs, silentEdges } from '../../../test/media/audio-checks.ts';
 import { joined } from '../../../tools/harness/media/sample-runs.ts';
 import { splitSentences } from '../../audio/sentences.ts';
 import { loadConfig } from '../../config/config.ts';
@@ -75,7 +75,7 @@ it.each(SPOKEN_TEXTS)('the sound of "$id" is that of speech', async ({ text, spo
     // Before some sentences this voice takes a breath of half a second.
     expect(leadMs).toBeLessThan(550);
     expect(trailMs).toBeLessThan(700);
-    expect(longestGapMs(samples, piper.description.rateHz)).toBeLessThan(800);
+    expect(maxGapMs(samples, piper.description.rateHz)).toBeLessThan(800);
     let seam = 0;
     for (const run of runs.slice(0, -1)) {
       seam += run.length;

@@ -225,7 +225,7 @@ describe('the schedule over time', () => {
     const { runs } = simulate([...streams, whole], 50);
     const history = runs.at(-1)?.history ?? [];
     expect(history).toHaveLength(5);
-    expect(longestGap(whole.arrivedMs, history)).toBeLessThanOrEqual(WHOLE_PATIENCE_MS + 21 * 100);
+    expect(maxGap(whole.arrivedMs, history)).toBeLessThanOrEqual(WHOLE_PATIENCE_MS + 21 * 100);
   });
 
   it('runs texts to their end one after the other, and speech has its turns between them', () => {
@@ -241,7 +241,7 @@ describe('the schedule over time', () => {
     const { runs, order } = simulate([text(0), text(0), text(0), speech], 50);
     const texts = order.map(({ run }) => runs.indexOf(run)).filter((index) => index < 3);
     expect(texts).toEqual([0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);
-    expect(longestGap(0, runs[3]?.history ?? [])).toBeLessThanOrEqual(300);
+    expect(maxGap(0, runs[3]?.history ?? [])).toBeLessThanOrEqual(300);
   });
 
   it('lets no job wait longer than one turn of everybody else who is there', () => {
@@ -254,7 +254,7 @@ describe('the schedule over time', () => {
     }));
     for (const { history, arrivedMs } of simulate(jobs, 80).runs) {
       expect(history).toHaveLength(4);
-      expect(longestGap(arrivedMs, history)).toBeLessThanOrEqual(60 * 100);
+      expect(maxGap(arrivedMs, history)).toBeLessThanOrEqual(60 * 100);
     }
   });
 });
@@ -270,7 +270,7 @@ describe('owners', () => {
     for (const { owner, arrivedMs, history } of runs.slice(200)) {
       expect(owner).toBe('light');
       // The pass that runs, and what is left of the text that has begun.
-      expect(longestGap(arrivedMs, history)).toBeLessThanOrEqual(delivery === 'stream' ? 100 : 300);
+      expect(maxGap(arrivedMs, history)).toBeLessThanOrEqual(delivery === 'stream' ? 100 : 300);
     }
   });
 
@@ -285,6 +285,6 @@ describe('owners', () => {
   });
 });
 
-function longestGap(fromMs: number, history: readonly number[]): number {
+function maxGap(fromMs: number, history: readonly number[]): number {
   return Math.max(...history.map((atMs, index) => atMs - (history[index - 1] ?? fromMs)));
 }

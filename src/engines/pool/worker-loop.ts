@@ -87,7 +87,7 @@ function* inMessages(result: unknown): Generator<unknown> {
 
 /** A collection takes 15 to 30 ms, so it waits until nobody does. */
 const IDLE_MS = 200;
-const MOST_JOBS = 16;
+const MAX_JOBS = 16;
 
 /**
  * Collects the tensors of jobs that have ended. They lie outside the JavaScript heap, whose own collector
@@ -104,7 +104,7 @@ class TensorGarbage {
   jobEnded(): void {
     clearTimeout(this.#timer);
     this.#jobs += 1;
-    if (this.#jobs < MOST_JOBS) this.#timer = setTimeout(() => this.#collect(), IDLE_MS);
+    if (this.#jobs < MAX_JOBS) this.#timer = setTimeout(() => this.#collect(), IDLE_MS);
     else this.#collect();
   }
 

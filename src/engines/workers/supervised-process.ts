@@ -9,7 +9,7 @@ import { sendToChild } from '../../kit/process/send-to-child.ts';
 import { type FromProcess, fromFault, type ToProcess } from './process-protocol.ts';
 
 const FIRST_RESTART_MS = 100;
-const LONGEST_RESTART_MS = 30_000;
+const MAX_RESTART_MS = 30_000;
 
 export interface SupervisedProcessOptions<Load, Received> {
   /** What log lines and errors call it: `inference process`. */
@@ -168,7 +168,7 @@ export class SupervisedProcess<Load, Loaded, Sent, Received> {
     const { name, log } = this.#options;
     if (this.#state === 'loading') this.#loadFailed = true;
     this.#state = 'down';
-    const delayMs = Math.min(LONGEST_RESTART_MS, FIRST_RESTART_MS * 2 ** this.#losses);
+    const delayMs = Math.min(MAX_RESTART_MS, FIRST_RESTART_MS * 2 ** this.#losses);
     this.#losses += 1;
     log.warn(`${name} ended`, { ...why, restartInMs: delayMs });
     this.#restart = setTimeout(() => {

@@ -1,6 +1,6 @@
 import { invalidRequest, ServiceError } from '../../contract/core/error.ts';
 import { jsonExcess } from '../../kit/validation/json-limits.ts';
-import { FormBuilder, MOST_FIELDS, tooManyFields } from './form-fields.ts';
+import { FormBuilder, MAX_FIELDS, tooManyFields } from './form-fields.ts';
 import { type BodyPace, pacedBody } from './upload-rate.ts';
 
 /**
@@ -118,7 +118,7 @@ function refuseManyParts(bytes: Uint8Array, contentType: string): void {
   for (let at = body.indexOf(boundary); at >= 0; at = body.indexOf(boundary, at + boundary.length)) {
     count += 1;
     // The last one is the end.
-    if (count > MOST_FIELDS + 1) throw tooManyFields();
+    if (count > MAX_FIELDS + 1) throw tooManyFields();
   }
 }
 

@@ -9,7 +9,7 @@ export interface FormFields<Upload> {
 }
 
 /** Fields of one form. */
-export const MOST_FIELDS = 1000;
+export const MAX_FIELDS = 1000;
 const MAX_DEPTH = 8;
 /** Characters of a field's name that an error repeats. */
 const MAX_NAME = 100;
@@ -30,7 +30,7 @@ export class FormBuilder<Upload extends object> {
   /** @throws ServiceError 400 for too many fields, too deep a name, and a field that is given twice. */
   add(name: string, value: string | Upload): void {
     this.#count += 1;
-    if (this.#count > MOST_FIELDS) throw tooManyFields();
+    if (this.#count > MAX_FIELDS) throw tooManyFields();
     const path = name.replaceAll(']', '').split('[');
     if (path.length > MAX_DEPTH) {
       throw invalidRequest(`A form field must be nested at most ${MAX_DEPTH} deep.`, shortened(name));
@@ -54,7 +54,7 @@ export class FormBuilder<Upload extends object> {
 }
 
 export function tooManyFields(): ServiceError {
-  return invalidRequest(`A form must have at most ${MOST_FIELDS} fields.`);
+  return invalidRequest(`A form must have at most ${MAX_FIELDS} fields.`);
 }
 
 /** A field's name as an error may repeat it. */

@@ -1,6 +1,6 @@
 import { invalidRequest } from '../../contract/core/error.ts';
 
-const LONGEST_KEY = 255;
+const MAX_KEY = 255;
 
 /**
  * The key with which a client says that a request is the same as an earlier one; undefined when it sends none.
@@ -8,9 +8,9 @@ const LONGEST_KEY = 255;
  */
 export function idempotencyKeyOf(request: Request): string | undefined {
   const key = request.headers.get('idempotency-key');
-  if (key === null || (/^[\x20-\x7e]+$/.test(key) && key.length <= LONGEST_KEY)) return key ?? undefined;
+  if (key === null || (/^[\x20-\x7e]+$/.test(key) && key.length <= MAX_KEY)) return key ?? undefined;
   throw invalidRequest(
-    `'Idempotency-Key' must be 1 to ${LONGEST_KEY} printable characters of ASCII.`,
+    `'Idempotency-Key' must be 1 to ${MAX_KEY} printable characters of ASCII.`,
     'Idempotency-Key',
     'invalid_value',
   );

@@ -2,7 +2,7 @@ import type { TSchema } from '@sinclair/typebox';
 import type { TypeCheck } from '@sinclair/typebox/compiler';
 import { invalidRequest, ServiceError } from '../../contract/core/error.ts';
 import { isRecord } from '../../kit/validation/is-record.ts';
-import { MOST_JSON_LEVELS } from '../../kit/validation/json-limits.ts';
+import { MAX_JSON_LEVELS } from '../../kit/validation/json-limits.ts';
 import { isNestedWithin } from '../../kit/validation/nesting.ts';
 import { valueFault } from '../../kit/validation/value-errors.ts';
 import { isForm } from './form-fields.ts';
@@ -26,8 +26,8 @@ export function checkedBody<T>(
     throw new ServiceError('unsupported_media_type', message);
   }
   // What goes deeper would break what writes it as JSON again.
-  if (!isNestedWithin(body, MOST_JSON_LEVELS)) {
-    const message = `The request body may have at most ${MOST_JSON_LEVELS} lists and objects within one another.`;
+  if (!isNestedWithin(body, MAX_JSON_LEVELS)) {
+    const message = `The request body may have at most ${MAX_JSON_LEVELS} lists and objects within one another.`;
     throw invalidRequest(message, undefined, 'invalid_value');
   }
   const fields = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));

@@ -12,7 +12,7 @@ import { untilAborted } from '../../kit/async/until-aborted.ts';
 import { isAbandoned, workFolderPrefix } from '../../kit/process/work-folder.ts';
 import { diskFailure } from '../../kit/storage/disk-errors.ts';
 import { mediaTypeOf, notAForm, refuseEncoded, tooLarge } from './body.ts';
-import { FormBuilder, type FormFields, MOST_FIELDS, shortened } from './form-fields.ts';
+import { FormBuilder, type FormFields, MAX_FIELDS, shortened } from './form-fields.ts';
 import { pacedBody } from './upload-rate.ts';
 
 /** What a form may have beside the bytes of its file: other fields, names, boundaries. */
@@ -250,9 +250,9 @@ function parserFor(contentType: string, fileBytes: number): BusboyInstance {
   // The parser ends a file that has its limit, so that one more byte is what tells.
   const limits = {
     fieldSize: FIELD_BYTES,
-    fields: MOST_FIELDS + 1,
+    fields: MAX_FIELDS + 1,
     // Those without a name too.
-    parts: MOST_FIELDS + MAX_FILES,
+    parts: MAX_FIELDS + MAX_FILES,
     fileSize: fileBytes,
     files: MAX_FILES,
     headerPairs: 50,

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { KEY_A, KEY_B, type TestApp, testApp } from '../../../test/harness/test-app.ts';
-import { MOST_KEYS } from './keys.ts';
+import { MAX_KEYS } from './keys.ts';
 
 let service: TestApp;
 beforeEach(() => {
@@ -67,7 +67,7 @@ describe('POST /v1/keys', () => {
   });
 
   test('makes no more than an organization may have', async () => {
-    for (let count = 0; count < MOST_KEYS; count += 1) await made();
+    for (let count = 0; count < MAX_KEYS; count += 1) await made();
     const refused = await fault(await ask('POST', '/v1/keys', KEY_A, {}));
     expect(refused).toMatchObject({ status: 400, code: 'key_limit_exceeded' });
     await made({}, KEY_B);

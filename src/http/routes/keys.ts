@@ -10,7 +10,7 @@ import { pageIn, readQuery } from '../request/query.ts';
 import { callerOf, requireAdmin } from '../security/caller.ts';
 
 /** Good keys that an organization may have by this way. */
-export const MOST_KEYS = 1000;
+export const MAX_KEYS = 1000;
 
 const LIMIT = { minimum: 1, maximum: 100, fallback: 20 };
 const EXAMPLE = 'key_5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f';
@@ -87,14 +87,14 @@ export function keyRoutes(keys: Pick<ApiKeyStore, 'create' | 'listOf' | 'revoke'
         readQuery(request, []);
         const { organization } = requireAdmin(request);
         const { name, role = 'member' } = body;
-        const issued = await issueKey(keys, { organization, role, name }, MOST_KEYS);
+        const issued = await issueKey(keys, { organization, role, name }, MAX_KEYS);
         return { ...keyObject(issued.record), key: issued.key };
       },
       {
         body: Wish,
         detail: {
           summary: 'Make a key',
-          description: `For admins' keys. An organization may have ${MOST_KEYS} good keys.`,
+          description: `For admins' keys. An organization may have ${MAX_KEYS} good keys.`,
           responses: {
             200: json('The key, which is shown only now', NewKey),
             400: failure('A field is not allowed, or there are too many keys: `key_limit_exceeded`'),

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { ApiKeyStore } from '../../contract/accounts/api-key.ts';
 import type { KeyHolder } from '../../contract/accounts/caller.ts';
 import { ServiceError } from '../../contract/core/error.ts';
-import { hashApiKey, MOST_KEY_CHARACTERS } from '../../kit/keys/api-key.ts';
+import { hashApiKey, MAX_KEY_CHARACTERS } from '../../kit/keys/api-key.ts';
 import { senderOf } from '../../kit/validation/network-address.ts';
 import { SWAGGER_FILES } from '../openapi/openapi.ts';
 import { CONSOLE_PREFIX } from '../routes/console.ts';
@@ -63,7 +63,7 @@ export function keyFrom(headers: Headers): string {
   if (others.length > 0) {
     throw invalidKey(`The request carries different API keys. ${HOW}`);
   }
-  if (key.length > MOST_KEY_CHARACTERS) throw invalidKey(`This API key is not valid. ${HOW}`);
+  if (key.length > MAX_KEY_CHARACTERS) throw invalidKey(`This API key is not valid. ${HOW}`);
   return key;
 }
 

@@ -9,13 +9,13 @@ import { serverOf } from './connection-server.ts';
  * Largest frame. An append that overflows the 25 MiB between commits (spec 8) is answered by an error, so it
  * must arrive: as base64 and JSON it has some 35 MB.
  */
-export const MOST_FRAME_BYTES = 36 * 1024 * 1024;
+export const MAX_FRAME_BYTES = 36 * 1024 * 1024;
 /** Seconds without a byte, pongs included, after which a peer counts as gone. Pings are sent before. */
 const IDLE_TIMEOUT_S = 120;
 /** Bytes that may wait for a slow reader while more is being made for it: one second of 24 kHz PCM as base64. */
 const COMFORTABLE_BYTES = 64 * 1024;
 /** Bytes that may wait in all. A peer that makes us answer and never reads is dropped. */
-const MOST_WAITING_BYTES = 4 * 1024 * 1024;
+const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
 /** Reasons to close (RFC 6455, 7.4.1, and the registry that it set up). */
 export const CLOSE = {
@@ -136,10 +136,10 @@ export function offeredProtocols(headers: Headers): readonly string[] {
 
 /** What a listening server does with every WebSocket, whoever owns it. */
 export const socketHandler: WebSocketHandler<OpenSocket> = {
-  maxPayloadLength: MOST_FRAME_BYTES,
+  maxPayloadLength: MAX_FRAME_BYTES,
   idleTimeout: IDLE_TIMEOUT_S,
   sendPings: true,
-  backpressureLimit: MOST_WAITING_BYTES,
+  backpressureLimit: MAX_WAITING_BYTES,
   closeOnBackpressureLimit: true,
   // Base64 of speech hardly shrinks, and each socket would need memory for it.
   perMessageDeflate: false,

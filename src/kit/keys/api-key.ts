@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 
 /** The longest key that is looked at. */
-export const MOST_KEY_CHARACTERS = 512;
+export const MAX_KEY_CHARACTERS = 512;
 
 /** Random characters of base64url that make a key safe from guessing: 128 bits. */
 export const SAFE_KEY_CHARACTERS = 22;

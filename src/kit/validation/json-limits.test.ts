@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { jsonExcess, MOST_JSON_LEVELS, MOST_JSON_PARTS, MOST_JSON_VALUES } from './json-limits.ts';
+import { jsonExcess, MAX_JSON_LEVELS, MAX_JSON_PARTS, MAX_JSON_VALUES } from './json-limits.ts';
 
 const excess = (text: string) => jsonExcess(new TextEncoder().encode(text));
 const nested = (levels: number) => `${'[{"a":'.repeat(levels / 2)}1${'}]'.repeat(levels / 2)}`;
@@ -24,33 +24,33 @@ it('counts nothing that strings hold, and all that is beside them', () => {
     fc.property(fc.string({ unit, maxLength: 40 }), (text) => {
       const beside = (levels: number) =>
         `[${JSON.stringify(text)},${nested(levels)},${JSON.stringify(text)}]`;
-      expect(excess(beside(MOST_JSON_LEVELS - 2))).toBeUndefined();
-      expect(excess(beside(MOST_JSON_LEVELS))).toBeDefined();
+      expect(excess(beside(MAX_JSON_LEVELS - 2))).toBeUndefined();
+      expect(excess(beside(MAX_JSON_LEVELS))).toBeDefined();
     }),
     { numRuns: 500 },
   );
-  expect(excess(JSON.stringify(['"[{,:\\'.repeat(MOST_JSON_VALUES)]))).toBeUndefined();
+  expect(excess(JSON.stringify(['"[{,:\\'.repeat(MAX_JSON_VALUES)]))).toBeUndefined();
 });
 
 describe('refuses more', () => {
   it('levels than there may be', () => {
-    expect(excess(nested(MOST_JSON_LEVELS))).toBeUndefined();
-    expect(excess(nested(MOST_JSON_LEVELS + 2))).toContain('100 lists and objects within one another');
+    expect(excess(nested(MAX_JSON_LEVELS))).toBeUndefined();
+    expect(excess(nested(MAX_JSON_LEVELS + 2))).toContain('100 lists and objects within one another');
     expect(excess(list('[[]]', 1000))).toBeUndefined();
   });
 
   it.each([
-    ['lists', list('[]', MOST_JSON_PARTS - 1), list('[]', MOST_JSON_PARTS)],
-    ['objects', list('{}', MOST_JSON_PARTS - 1), list('{}', MOST_JSON_PARTS)],
-    ['fields', list('{"a":1}', MOST_JSON_PARTS / 2 - 1), list('{"a":1}', MOST_JSON_PARTS / 2)],
+    ['lists', list('[]', MAX_JSON_PARTS - 1), list('[]', MAX_JSON_PARTS)],
+    ['objects', list('{}', MAX_JSON_PARTS - 1), list('{}', MAX_JSON_PARTS)],
+    ['fields', list('{"a":1}', MAX_JSON_PARTS / 2 - 1), list('{"a":1}', MAX_JSON_PARTS / 2)],
   ])('%s than there may be', (_, most, more) => {
     expect(excess(most)).toBeUndefined();
     expect(excess(more)).toContain('50000 lists, objects and fields');
   });
 
   it('values than there may be', () => {
-    expect(excess(list('1', MOST_JSON_VALUES + 1))).toBeUndefined();
-    expect(excess(list('1', MOST_JSON_VALUES + 2))).toContain('1000000 values');
+    expect(excess(list('1', MAX_JSON_VALUES + 1))).toBeUndefined();
+    expect(excess(list('1', MAX_JSON_VALUES + 2))).toContain('1000000 values');
   });
 });
 
@@ -65,9 +65,9 @@ it('comes to an end with what is no JSON', () => {
 
 it('is quick, and so is the parser with what passes', () => {
   const worst = [
-    list('1', MOST_JSON_VALUES),
-    `{${Array.from({ length: MOST_JSON_PARTS - 1 }, (_, at) => `"${at}":1`).join(',')}}`,
-    list('[]', MOST_JSON_PARTS - 1),
+    list('1', MAX_JSON_VALUES),
+    `{${Array.from({ length: MAX_JSON_PARTS - 1 }, (_, at) => `"${at}":1`).join(',')}}`,
+    list('[]', MAX_JSON_PARTS - 1),
     JSON.stringify('x'.repeat(8_000_000)),
     JSON.stringify(`${'x'.repeat(70)}"`.repeat(100_000)),
   ];

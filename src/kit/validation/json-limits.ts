@@ -1,9 +1,9 @@
 /** Lists and objects within one another: schemas have two for each of their levels. */
-export const MOST_JSON_LEVELS = 100;
+export const MAX_JSON_LEVELS = 100;
 /** Lists, objects and fields together. The parser takes up to a microsecond for each, whoever else is served. */
-export const MOST_JSON_PARTS = 50_000;
+export const MAX_JSON_PARTS = 50_000;
 /** Commas, which are about the values: of numbers and strings the parser reads fifty in a microsecond. */
-export const MOST_JSON_VALUES = 1_000_000;
+export const MAX_JSON_VALUES = 1_000_000;
 
 /** Strings of more bytes are searched for their end, which costs something to begin. */
 const SHORT_BYTES = 64;
@@ -32,7 +32,7 @@ export function jsonExcess(bytes: Uint8Array): string | undefined {
         break;
       case COMMA:
         values += 1;
-        if (values > MOST_JSON_VALUES) return `may have at most ${MOST_JSON_VALUES} values`;
+        if (values > MAX_JSON_VALUES) return `may have at most ${MAX_JSON_VALUES} values`;
         break;
       case COLON:
         parts += 1;
@@ -41,8 +41,8 @@ export function jsonExcess(bytes: Uint8Array): string | undefined {
       case OBJECT:
         parts += 1;
         levels += 1;
-        if (levels > MOST_JSON_LEVELS) {
-          return `may have at most ${MOST_JSON_LEVELS} lists and objects within one another`;
+        if (levels > MAX_JSON_LEVELS) {
+          return `may have at most ${MAX_JSON_LEVELS} lists and objects within one another`;
         }
         break;
       case LIST_END:
@@ -51,7 +51,7 @@ export function jsonExcess(bytes: Uint8Array): string | undefined {
         break;
       default:
     }
-    if (parts > MOST_JSON_PARTS) return `may have at most ${MOST_JSON_PARTS} lists, objects and fields`;
+    if (parts > MAX_JSON_PARTS) return `may have at most ${MAX_JSON_PARTS} lists, objects and fields`;
   }
   return undefined;
 }

@@ -294,7 +294,7 @@ describe('limits', () => {
   const mono = { kind: 'int', bits: 16, rateHz: 16_000, channels: 1 } as const;
 
   test('longer audio than allowed is refused where it passes the limit', async () => {
-    await withReader({ longestS: 2 }, async (own) => {
+    await withReader({ maxS: 2 }, async (own) => {
       const fits = await stored(wavFile(mono, sine(2, RATE_HZ)));
       expect((await listen(fits, RATE_HZ, own)).samples).toHaveLength(2 * RATE_HZ);
       const long = await stored(wavFile(mono, sine(2.6, RATE_HZ)));
@@ -309,7 +309,7 @@ describe('limits', () => {
     const long = await encodedFiles(3);
     onTestFinished(long.remove);
     const tooLong = badFile(/^The audio in 'file' is 3 s long by its header, .* allowed 1 s\.$/);
-    await withReader({ longestS: 1 }, async (own) => {
+    await withReader({ maxS: 1 }, async (own) => {
       for (const [name] of ENCODED) {
         const opened = own.open(join(long.folder, name), RATE_HZ, 'file', never);
         // A stream without a header, and one whose header was written before its end.
@@ -337,13 +337,13 @@ describe('limits', () => {
       file.writeUInt32BE(ticks, durationAt);
       return await stored(file);
     };
-    await withReader({ longestS: 10 }, async (own) => {
+    await withReader({ maxS: 10 }, async (own) => {
       const { samples } = await listen(await declaring(0xffff_ffff), RATE_HZ, own);
       expect(samples.length).toBeGreaterThanOrEqual(RATE_HZ);
       const opened = own.open(await declaring(20 * 48_000), RATE_HZ, 'file', never);
       await expect(opened).rejects.toMatchObject(badFile(/is 20 s long/));
     });
-    await withReader({ longestS: 0.5 }, async (own) => {
+    await withReader({ maxS: 0.5 }, async (own) => {
       const short = await declaring(100);
       await expect(listen(short, RATE_HZ, own)).rejects.toMatchObject(
         badFile(/longer than the allowed 0.5 s/),
@@ -359,7 +359,7 @@ describe('limits', () => {
     expect(name).toBeGreaterThan(0);
     file.write('none', name, 'latin1');
     const path = await stored(file);
-    await withReader({ longestS: 1 }, async (own) => {
+    await withReader({ maxS: 1 }, async (own) => {
       const { samples } = await own.open(path, RATE_HZ, 'file', never);
       expect((await samples.next()).value).toHaveLength(RATE_HZ / 2);
       await samples.return();
@@ -367,7 +367,7 @@ describe('limits', () => {
   });
 
   test('more files than allowed are refused until one is closed', async () => {
-    await withReader({ mostOpen: 2 }, async (own) => {
+    await withReader({ maxOpen: 2 }, async (own) => {
       const path = await stored(wavFile(mono, sine(1, RATE_HZ)));
       const open = () => own.open(path, RATE_HZ, 'file', never);
       const [one] = await Promise.all([open(), open()]);

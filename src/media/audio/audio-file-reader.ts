@@ -14,9 +14,9 @@ export interface AudioFileReaderOptions {
   /** Everything that the processes find in their environment: what libraries read, and no keys. */
   readonly environment: Readonly<Record<string, string>>;
   /** Longest audio of one file, in seconds. */
-  readonly longestS?: number;
+  readonly maxS?: number;
   /** Files open at once; one more is refused. */
-  readonly mostOpen?: number;
+  readonly maxOpen?: number;
   /** A decoder that is waited for and gives nothing for so long is killed. */
   readonly stallLimitMs?: number;
   /** A decoder whose resident memory passes this is killed; an idle one has about 75 MB. */
@@ -25,8 +25,8 @@ export interface AudioFileReaderOptions {
   readonly entry?: string;
 }
 
-const LONGEST_S = 4 * 3600;
-const MOST_OPEN = 8;
+const MAX_S = 4 * 3600;
+const MAX_OPEN = 8;
 const STALL_LIMIT_MS = 10_000;
 const MEMORY_LIMIT_BYTES = 512 * 2 ** 20;
 const RETRY_AFTER_S = 2;
@@ -38,18 +38,18 @@ export function audioFileReader(options: AudioFileReaderOptions): AudioFileReade
 }
 
 class ProcessAudioFileReader implements AudioFileReader {
-  readonly mostOpen: number;
+  readonly maxOpen: number;
   readonly #limits: AudioFileLimits;
   readonly #processes: MediaProcesses;
   #closed = false;
 
   constructor(options: AudioFileReaderOptions) {
     this.#limits = {
-      longestS: options.longestS ?? LONGEST_S,
+      maxS: options.maxS ?? MAX_S,
       stallLimitMs: options.stallLimitMs ?? STALL_LIMIT_MS,
       memoryLimitBytes: options.memoryLimitBytes ?? MEMORY_LIMIT_BYTES,
     };
-    this.mostOpen = options.mostOpen ?? MOST_OPEN;
+    this.maxOpen = options.maxOpen ?? MAX_OPEN;
     this.#processes = new MediaProcesses({ ...options, ...this.#limits });
   }
 
@@ -98,10 +98,10 @@ class ProcessAudioFileReader implements AudioFileReader {
 
   #checkRoom(): void {
     if (this.#closed) throw shuttingDown();
-    if (this.#processes.working < this.mostOpen) return;
+    if (this.#processes.working < this.maxOpen) return;
     throw new ServiceError(
       'overloaded',
-      `The server is already reading ${this.mostOpen} audio files, which is its limit. Try again shortly.`,
+      `The server is already reading ${this.maxOpen} audio files, which is its limit. Try again shortly.`,
       { code: 'server_overloaded', retryAfterS: RETRY_AFTER_S },
     );
   }

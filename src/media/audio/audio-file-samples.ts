@@ -14,7 +14,7 @@ const BLOCKS_AHEAD = 8;
 
 export interface AudioFileLimits {
   /** Longest audio of one file, in seconds. */
-  readonly longestS: number;
+  readonly maxS: number;
   readonly stallLimitMs: number;
   readonly memoryLimitBytes: number;
 }
@@ -63,13 +63,13 @@ export class AudioFileSamples implements AsyncGenerator<Float32Samples, void, un
   async start(path: string): Promise<Omit<OpenAudioFile, 'samples'>> {
     const { process, rateHz, limits, formats, field } = this.#options;
     const blockSamples = Math.floor(rateOf(rateHz, MAX_RATE_HZ) / BLOCKS_PER_SECOND);
-    process.run({ path, rateHz, blockSamples, longestS: limits.longestS }, BLOCKS_AHEAD);
+    process.run({ path, rateHz, blockSamples, maxS: limits.maxS }, BLOCKS_AHEAD);
     const message = await this.#receive();
     if (message.kind !== 'opened') throw new Error(`media process said '${message.kind}' first`);
-    const { info, declaredS = limits.longestS } = message;
+    const { info, declaredS = limits.maxS } = message;
     this.#rateHz = rateOf(rateHz, info.rateHz);
     if (formats?.containers.has(info.container) === false) throw wrongFormat(info.container, formats, field);
-    return { info, rateHz: this.#rateHz, declaredS: Math.min(declaredS, limits.longestS) };
+    return { info, rateHz: this.#rateHz, declaredS: Math.min(declaredS, limits.maxS) };
   }
 
   async next(): Promise<IteratorResult<Float32Samples, void>> {
@@ -129,9 +129,9 @@ export class AudioFileSamples implements AsyncGenerator<Float32Samples, void, un
   #count(samples: number): void {
     const { limits, field } = this.#options;
     this.#samples += samples;
-    if (this.#samples <= limits.longestS * this.#rateHz) return;
+    if (this.#samples <= limits.maxS * this.#rateHz) return;
     throw invalidRequest(
-      `The audio in '${field}' is longer than the allowed ${limits.longestS} s.`,
+      `The audio in '${field}' is longer than the allowed ${limits.maxS} s.`,
       field,
       'invalid_value',
     );

@@ -15,7 +15,7 @@ import { declaredLengthS } from './declared-length.ts';
 import { SampleBlocks } from './sample-blocks.ts';
 
 /** More than any microphone array in use; what it bounds is the memory of one packet. */
-const MOST_CHANNELS = 64;
+const MAX_CHANNELS = 64;
 /** Decoded overshoots stay as they are; what a float file holds beyond 18 dB over full scale is no audio. */
 const LARGEST_SAMPLE = 8;
 /** Headers round, and count what encoders put before and after: closer to the limit the decoded samples decide. */
@@ -40,13 +40,13 @@ export interface OpenTrack {
  * @throws MediaFaultError when the content is not audio that can be decoded, or declares to be too long; the
  *   system's error when the path cannot be opened.
  */
-export async function openTrack({ path, rateHz, blockSamples, longestS }: AudioJob): Promise<OpenTrack> {
+export async function openTrack({ path, rateHz, blockSamples, maxS }: AudioJob): Promise<OpenTrack> {
   const { input, file, close: end } = await openMediaFile(path);
   try {
     const { track, container, codec } = await audioTrackOf(input);
     const endS = container === 'ogg' ? await endOf(track) : Number.POSITIVE_INFINITY;
     const declaredS = await declaredLengthS(track, container, file, endS);
-    checkLength(declaredS, longestS);
+    checkLength(declaredS, maxS);
     const samples = audibleSamples(track, endS, { container, codec });
     const first = await samples.next();
     if (first.done) throw new MediaFaultError({ kind: 'no-samples', container });
@@ -103,14 +103,14 @@ function badContainer(container: string, error: unknown): MediaFault {
 
 function checkShape({ rateHz, channels }: AudioFileInfo): void {
   if (!isConvertible(rateHz)) throw new MediaFaultError({ kind: 'rate', rateHz, allowed: ALLOWED_RATES });
-  if (channels > MOST_CHANNELS) {
-    throw new MediaFaultError({ kind: 'too-many-channels', channels, most: MOST_CHANNELS });
+  if (channels > MAX_CHANNELS) {
+    throw new MediaFaultError({ kind: 'too-many-channels', channels, most: MAX_CHANNELS });
   }
 }
 
-function checkLength(declaredS: number | undefined, longestS: number): void {
-  if (declaredS === undefined || declaredS < longestS + DECLARED_SLACK_S) return;
-  throw new MediaFaultError({ kind: 'too-long', declaredS, longestS });
+function checkLength(declaredS: number | undefined, maxS: number): void {
+  if (declaredS === undefined || declaredS < maxS + DECLARED_SLACK_S) return;
+  throw new MediaFaultError({ kind: 'too-long', declaredS, maxS });
 }
 
 /**

@@ -74,7 +74,7 @@ describe('a file that does this to its decoder is a 400', () => {
     });
     onTestFinished(() => spawn.mockRestore());
     const path = await stored('tone.wav', wavFile(MONO, sine(0.1, RATE_HZ)));
-    const reader = newReader({ mostOpen: 1 });
+    const reader = newReader({ maxOpen: 1 });
     await expect(secondsOf(reader, path)).rejects.toMatchObject({ kind: 'overloaded' });
     spawn.mockRestore();
     expect(await secondsOf(reader, path)).toBe(0.1);

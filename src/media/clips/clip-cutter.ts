@@ -15,7 +15,7 @@ export interface ClipCutter {
   close(): Promise<void>;
 }
 
-const MOST_OPEN = 2;
+const MAX_OPEN = 2;
 /** Thirty seconds of 1080p at 60 frames a second take minutes, and longer where others want the cores. */
 const STALL_LIMIT_MS = 600_000;
 const PROCESSOR_LIMIT_S = 600;
@@ -25,7 +25,7 @@ const MEMORY_LIMIT_BYTES = 2 ** 30;
 export function clipCutter(options: Pick<ClipJobsOptions, 'environment'>): ClipCutter {
   const jobs = new ClipJobs({
     ...options,
-    mostOpen: MOST_OPEN,
+    maxOpen: MAX_OPEN,
     stallLimitMs: STALL_LIMIT_MS,
     processorLimitS: PROCESSOR_LIMIT_S,
     memoryLimitBytes: MEMORY_LIMIT_BYTES,

@@ -19,7 +19,7 @@ import {
   Packet,
 } from 'node-av';
 import { ClipFaultError } from '../process/clip-protocol.ts';
-import { checkPixels, MOST_PIXELS, type VideoTrack } from './open-clip.ts';
+import { checkPixels, MAX_PIXELS, type VideoTrack } from './open-clip.ts';
 
 const CODEC_IDS = { avc: AV_CODEC_ID_H264, hevc: AV_CODEC_ID_HEVC };
 /** Two pictures at a time; each thread holds pictures of its own. */
@@ -96,7 +96,7 @@ class FrameDecoder {
     context.threadCount = THREADS;
     context.extraData = extraDataOf(config?.description);
     // As strict as to keep the order of frames that the stream implies but does not tell.
-    const options = Dictionary.fromObject({ strict: FF_COMPLIANCE_STRICT, max_pixels: MOST_PIXELS });
+    const options = Dictionary.fromObject({ strict: FF_COMPLIANCE_STRICT, max_pixels: MAX_PIXELS });
     FFmpegError.throwIfError(await context.open2(codec, options), 'open2');
     return new FrameDecoder(context);
   }

@@ -233,7 +233,7 @@ describe('processes', () => {
   });
 
   test('more clips than allowed are refused until one is done', async () => {
-    const reader = newReader({ entry: FAKE, mostOpen: 1 });
+    const reader = newReader({ entry: FAKE, maxOpen: 1 });
     const abort = new AbortController();
     const first = reader.measure(await doing('silent'), 'video', abort.signal);
     const second = reader.measure(await doing('silent'), 'video', never);

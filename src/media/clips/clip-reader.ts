@@ -4,7 +4,7 @@ import { ClipJobs, type ClipJobsOptions } from '../process/clip-jobs.ts';
 
 export interface ClipReaderOptions extends Pick<ClipJobsOptions, 'environment' | 'entry'> {
   /** Clips read at once at most. */
-  readonly mostOpen?: number;
+  readonly maxOpen?: number;
   /** How long a clip is waited for when its process uses no processor, as on a busy machine. */
   readonly stallLimitMs?: number;
   /** Processor time for one clip, in whole seconds. */
@@ -13,7 +13,7 @@ export interface ClipReaderOptions extends Pick<ClipJobsOptions, 'environment' |
   readonly memoryLimitBytes?: number;
 }
 
-const MOST_OPEN = 4;
+const MAX_OPEN = 4;
 const STALL_LIMIT_MS = 15_000;
 /** The largest clip that is taken needs about two. */
 const PROCESSOR_LIMIT_S = 4;
@@ -30,7 +30,7 @@ class ProcessClipReader implements ClipReader {
 
   constructor(options: ClipReaderOptions) {
     this.#jobs = new ClipJobs({
-      mostOpen: MOST_OPEN,
+      maxOpen: MAX_OPEN,
       stallLimitMs: STALL_LIMIT_MS,
       processorLimitS: PROCESSOR_LIMIT_S,
       memoryLimitBytes: MEMORY_LIMIT_BYTES,

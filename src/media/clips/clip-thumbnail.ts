@@ -8,7 +8,7 @@ import { openClip, type VideoTrack } from './open-clip.ts';
 import { PictureShaper } from './picture-shaper.ts';
 
 /** The longer side of a thumbnail at most, in pixels. */
-const LONGEST_SIDE = 640;
+const MAX_SIDE = 640;
 
 /**
  * Writes the first frame that is shown as WebP, its longer side at most 640 pixels.
@@ -39,7 +39,7 @@ async function firstFrame(video: VideoTrack): Promise<Frame> {
 
 async function webpOf(video: VideoTrack, frame: Frame): Promise<Buffer> {
   const view = await viewOf(video, frame);
-  const scale = Math.min(1, LONGEST_SIDE / Math.max(view.width, view.height));
+  const scale = Math.min(1, MAX_SIDE / Math.max(view.width, view.height));
   const even = (side: number) => Math.max(2, Math.round((side * scale) / 2) * 2);
   const shaper = new PictureShaper({ ...view, width: even(view.width), height: even(view.height) });
   try {

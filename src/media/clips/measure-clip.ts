@@ -13,7 +13,7 @@ const WHOLE_PIXELS = 300e6;
 const BEGINNING_PIXELS = 100e6;
 const END_PIXELS = 600e6;
 /** Sound beyond a minute or so is not decoded. */
-const MOST_AUDIO_PACKETS = 3000;
+const MAX_AUDIO_PACKETS = 3000;
 
 /**
  * Measures a clip. Its length is counted in the times of its packets; that these can be decoded is tried on all of them,
@@ -71,12 +71,12 @@ interface TriedFrames {
 
 /**
  * Decodes from the key frame at or before a time.
- * @param mostPixels how many pixels to decode at most, told the pixels of one frame.
+ * @param maxPixels how many pixels to decode at most, told the pixels of one frame.
  */
 async function tryFrames(
   video: VideoTrack,
   fromS: number,
-  mostPixels: (framePixels: number) => number,
+  maxPixels: (framePixels: number) => number,
 ): Promise<TriedFrames> {
   let view: ClipView | undefined;
   let last: TriedFrames['last'];
@@ -87,7 +87,7 @@ async function tryFrames(
       last = { timeS, sound };
       const framePixels = frame.width * frame.height;
       pixels += framePixels;
-      if (pixels > mostPixels(framePixels)) return { view, last, ended: false };
+      if (pixels > maxPixels(framePixels)) return { view, last, ended: false };
     } finally {
       frame.free();
     }
@@ -105,7 +105,7 @@ async function tryAudio({ track, codec, packets }: AudioTrack): Promise<ClipAudi
       sample.close();
       facts ??= { codec, rateHz, channels, durationS: packets.endS - Math.max(0, packets.startsS[0] ?? 0) };
       tried += 1;
-      if (tried === MOST_AUDIO_PACKETS) break;
+      if (tried === MAX_AUDIO_PACKETS) break;
     }
   } catch (error) {
     throw new ClipFaultError({ kind: 'broken', track: 'audio', codec }, error);

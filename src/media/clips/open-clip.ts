@@ -17,11 +17,11 @@ const AUDIO_CODECS = ['aac', 'mp3'];
 /** How QuickTime names MP3 (QuickTime File Format, sound sample descriptions), which the library does not know. */
 const QUICKTIME_MP3: ReadonlySet<unknown> = new Set(['.mp3', 'ms\0U']);
 /** A square picture of 6,000 pixels a side; a decoder holds a dozen of them. */
-export const MOST_PIXELS = 36_000_000;
+export const MAX_PIXELS = 36_000_000;
 /** Ten minutes at 30 frames a second: whatever is longer is too long for everybody, and its packets need not be known. */
-const MOST_PACKETS = 20_000;
+const MAX_PACKETS = 20_000;
 /** Cameras write half a dozen. */
-const MOST_TRACKS = 64;
+const MAX_TRACKS = 64;
 
 export type VideoCodecName = (typeof VIDEO_CODECS)[number];
 
@@ -88,7 +88,7 @@ async function clipContainerOf(input: Input): Promise<string> {
 
 async function checkTracks(input: Input): Promise<void> {
   const tracks = (await input.getTracks()).length;
-  if (tracks > MOST_TRACKS) throw new ClipFaultError({ kind: 'too-many-tracks', tracks, most: MOST_TRACKS });
+  if (tracks > MAX_TRACKS) throw new ClipFaultError({ kind: 'too-many-tracks', tracks, most: MAX_TRACKS });
 }
 
 async function videoOf(input: Input, container: string): Promise<VideoTrack> {
@@ -128,8 +128,8 @@ async function withKnownCodec(track: InputAudioTrack): Promise<InputAudioTrack> 
 
 /** What no decoder may be asked to make room for. @throws ClipFaultError `too-many-pixels`. */
 export function checkPixels(width: number, height: number): void {
-  if (width * height > MOST_PIXELS) {
-    throw new ClipFaultError({ kind: 'too-many-pixels', width, height, most: MOST_PIXELS });
+  if (width * height > MAX_PIXELS) {
+    throw new ClipFaultError({ kind: 'too-many-pixels', width, height, most: MAX_PIXELS });
   }
 }
 
@@ -154,8 +154,8 @@ async function packetsOf(track: InputTrack, kind: 'video' | 'audio'): Promise<Tr
   let packet: EncodedPacket | null = await sink.getFirstPacket({ metadataOnly: true });
   while (packet !== null) {
     count += 1;
-    if (count > MOST_PACKETS)
-      throw new ClipFaultError({ kind: 'too-many-packets', track: kind, most: MOST_PACKETS });
+    if (count > MAX_PACKETS)
+      throw new ClipFaultError({ kind: 'too-many-packets', track: kind, most: MAX_PACKETS });
     const packetEndS = packet.timestamp + packet.duration;
     if (packet.timestamp >= 0 || packetEndS > 0) startsS.push(packet.timestamp);
     endS = Math.max(endS, packetEndS);

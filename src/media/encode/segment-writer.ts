@@ -27,7 +27,7 @@ const PRESET = 'veryfast';
 /** Constant quality; 23 is x264's own choice, at 18 a copy is hardly told from its source. */
 const CRF = '20';
 /** What noise may cost at most: 11 Mbit/s at 720p and 24 frames a second, in the mean of two seconds. */
-const MOST_BITS_PER_PIXEL = 0.5;
+const MAX_BITS_PER_PIXEL = 0.5;
 const RATE_WINDOW_S = 2;
 /** Players can seek to every key frame. */
 const KEY_FRAMES_EVERY_S = 2;
@@ -179,11 +179,11 @@ async function openVideo(
   context.framerate = frameRate;
   context.gopSize = Math.round((KEY_FRAMES_EVERY_S * frameRate.num) / frameRate.den);
   context.maxBFrames = 0;
-  const mostRate = Math.round(
-    (MOST_BITS_PER_PIXEL * shape.width * shape.height * frameRate.num) / frameRate.den,
+  const maxRate = Math.round(
+    (MAX_BITS_PER_PIXEL * shape.width * shape.height * frameRate.num) / frameRate.den,
   );
-  context.rcMaxRate = BigInt(mostRate);
-  context.rcBufferSize = mostRate * RATE_WINDOW_S;
+  context.rcMaxRate = BigInt(maxRate);
+  context.rcBufferSize = maxRate * RATE_WINDOW_S;
   context.threadCount = shape.threads ?? 1;
   context.colorRange = AVCOL_RANGE_MPEG;
   context.colorPrimaries = shape.colour.primaries;

@@ -10,7 +10,7 @@ const RETRY_AFTER_S = 2;
 
 export interface ClipJobsOptions extends MediaProcessOptions {
   /** Jobs at once at most; each is a process. */
-  readonly mostOpen: number;
+  readonly maxOpen: number;
 }
 
 /** Jobs about clips: each in a process of its own, which ends with it. */
@@ -83,10 +83,10 @@ export class ClipJobs {
 
   #checkRoom(): void {
     if (this.#closed) throw shuttingDown();
-    if (this.#open.size < this.#options.mostOpen) return;
+    if (this.#open.size < this.#options.maxOpen) return;
     throw new ServiceError(
       'overloaded',
-      `The server is already reading ${this.#options.mostOpen} clips, which is its limit. Try again shortly.`,
+      `The server is already reading ${this.#options.maxOpen} clips, which is its limit. Try again shortly.`,
       { code: 'server_overloaded', retryAfterS: RETRY_AFTER_S },
     );
   }

@@ -42,7 +42,7 @@ function faultMessage(fault: MediaFault, field: string, formats: string): string
     case 'rate':
       return `The audio in '${field}' has a sample rate of ${fault.rateHz} Hz; allowed are ${fault.allowed}.`;
     case 'too-long':
-      return `The audio in '${field}' is ${Math.round(fault.declaredS)} s long by its header, which is longer than the allowed ${fault.longestS} s.`;
+      return `The audio in '${field}' is ${Math.round(fault.declaredS)} s long by its header, which is longer than the allowed ${fault.maxS} s.`;
     case 'no-samples':
       return `The ${fault.container} file in '${field}' holds no sound: not one sample.`;
     case 'broken':

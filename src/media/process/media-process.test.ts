@@ -18,7 +18,7 @@ function start(options: Partial<MediaProcessOptions> = {}): MediaProcess {
   return process;
 }
 
-const job = (path: string): AudioJob => ({ path, rateHz: 16_000, blockSamples: 8000, longestS: 60 });
+const job = (path: string): AudioJob => ({ path, rateHz: 16_000, blockSamples: 8000, maxS: 60 });
 
 /** Whether a process is there, by its signal 0. */
 function alive(pid: number): boolean {

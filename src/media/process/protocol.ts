@@ -12,7 +12,7 @@ export interface AudioJob {
   /** Longest run of samples in one message. */
   readonly blockSamples: number;
   /** Longest audio that a file may declare, in seconds; what it holds is counted where it is read. */
-  readonly longestS: number;
+  readonly maxS: number;
 }
 
 /** Rate of the samples of a file: the one asked for, or its own, as far as that is one of the service's. */
@@ -35,7 +35,7 @@ export type MediaFault =
   | { readonly kind: 'unknown-codec'; readonly container: string; readonly codec: string }
   | { readonly kind: 'too-many-channels'; readonly channels: number; readonly most: number }
   | { readonly kind: 'rate'; readonly rateHz: number; readonly allowed: string }
-  | { readonly kind: 'too-long'; readonly declaredS: number; readonly longestS: number }
+  | { readonly kind: 'too-long'; readonly declaredS: number; readonly maxS: number }
   | { readonly kind: 'no-samples'; readonly container: string }
   /** Decoding stopped at a place that makes no sense. */
   | { readonly kind: 'broken'; readonly container: string; readonly codec: string };

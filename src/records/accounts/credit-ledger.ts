@@ -23,7 +23,7 @@ export interface NewTransfer {
 }
 
 /** Transfers of one statement, which has five values for each and its entries up to twelve. */
-const MOST_AT_ONCE = 64;
+const MAX_CONCURRENT = 64;
 
 export const NO_CREDITS: CreditBalance = { available: 0, reserved: 0, revenue: 0, granted: 0 };
 
@@ -67,7 +67,7 @@ export class CreditLedger {
   async transferAll(transfers: readonly NewTransfer[]): Promise<void> {
     const changing = transfers.filter(({ amounts }) => entriesOf(amounts).length > 0);
     if (changing.length === 0) return;
-    for (const some of chunks(changing, MOST_AT_ONCE)) await this.#write(some);
+    for (const some of chunks(changing, MAX_CONCURRENT)) await this.#write(some);
     this.#balance = changing.reduce((balance, { amounts }) => sum(balance, amounts), this.#balance);
     await this.#transaction
       .updateTable('credit_accounts')

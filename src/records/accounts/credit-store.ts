@@ -2,7 +2,7 @@ import {
   CREDIT_ACCOUNTS,
   type CreditStore,
   type CreditTransfer,
-  MOST_GRANTED,
+  MAX_GRANTED,
 } from '../../contract/accounts/accounts-store.ts';
 import { invalidRequest } from '../../contract/core/error.ts';
 import type { Records } from '../schema/records.ts';
@@ -22,9 +22,9 @@ export function creditStore({ db, engine }: Records): CreditStore {
           .execute();
         const ledger = await CreditLedger.lock(engine, transaction, organization);
         if (ledger === undefined) throw new Error('accounts that were just made are not there');
-        if (amount - ledger.balance.granted > MOST_GRANTED) {
+        if (amount - ledger.balance.granted > MAX_GRANTED) {
           throw invalidRequest(
-            `An organization may be given ${MOST_GRANTED / 1_000_000} credits in all; this would be more.`,
+            `An organization may be given ${MAX_GRANTED / 1_000_000} credits in all; this would be more.`,
             'amount',
             'invalid_value',
           );

@@ -16,7 +16,7 @@ export interface ChargedUsage {
 export const DAY_S = 86_400;
 
 /** Rows of one statement. */
-const MOST_AT_ONCE = 64;
+const MAX_CONCURRENT = 64;
 
 const SUMS = [
   'requests',
@@ -43,7 +43,7 @@ export async function addToDays(transaction: Kysely<Tables>, used: readonly Char
   }
   // In the same order everywhere, so that two transactions never wait for each other.
   const sorted = [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
-  for (const some of chunks(sorted, MOST_AT_ONCE)) {
+  for (const some of chunks(sorted, MAX_CONCURRENT)) {
     await transaction
       .insertInto('usage_days')
       .values(some)

@@ -3,7 +3,7 @@ import type { Tables } from '../schema/tables.ts';
 import { chunks } from './chunks.ts';
 
 /** Rows of one statement. */
-const MOST_AT_ONCE = 64;
+const MAX_CONCURRENT = 64;
 
 /**
  * Inserts of many rows into one table of one engine. Their statements are put together once for each number of rows, since that
@@ -20,7 +20,7 @@ export class RowInserts<Name extends keyof Tables> {
 
   /** @param rows all with the same columns in the same order. */
   async insert(transaction: Kysely<Tables>, rows: readonly Insertable<Tables[Name]>[]): Promise<void> {
-    for (const some of chunks(rows, MOST_AT_ONCE)) {
+    for (const some of chunks(rows, MAX_CONCURRENT)) {
       const statement = this.#statements.get(some.length) ?? this.#statement(transaction, some);
       await transaction.executeQuery({ ...statement, parameters: some.flatMap(Object.values) });
     }

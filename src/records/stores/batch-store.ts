@@ -11,7 +11,7 @@ import {
   type BatchStore,
   BEFORE_BATCH_END,
   type ClaimedBatch,
-  MOST_LINES_AHEAD,
+  MAX_LINES_AHEAD,
 } from '../../contract/stores/batch-store.ts';
 import type { FileRecord, IdempotencyKey } from '../../contract/stores/file-store.ts';
 import { lockOrganization } from '../accounts/organization-lock.ts';
@@ -83,7 +83,7 @@ export function batchStore({ db, engine }: Records): BatchStore {
   async function make(
     transaction: Kysely<Tables>,
     batch: BatchRecord,
-    mostOpen: number,
+    maxOpen: number,
     idempotency: IdempotencyKey | undefined,
   ): Promise<BatchRecord> {
     const { organization, id } = batch;
@@ -104,14 +104,14 @@ export function batchStore({ db, engine }: Records): BatchStore {
       }
     }
     await requireInput(transaction, batch);
-    await requireRoom(transaction, batch, mostOpen);
+    await requireRoom(transaction, batch, maxOpen);
     await transaction.insertInto('batches').values(toRow(batch)).execute();
     return batch;
   }
 
   return {
-    create: (batch, mostOpen, idempotency) =>
-      db.transaction().execute((transaction) => make(transaction, batch, mostOpen, idempotency)),
+    create: (batch, maxOpen, idempotency) =>
+      db.transaction().execute((transaction) => make(transaction, batch, maxOpen, idempotency)),
 
     async get(organization, id) {
       const row = await ofOrganization(db, organization, id).selectAll().executeTakeFirst();
@@ -188,7 +188,7 @@ export function batchStore({ db, engine }: Records): BatchStore {
     },
 
     checkpoint(id, runner, { progress, parts, completed, failed, tokens, bills }) {
-      if (progress.ahead.length > MOST_LINES_AHEAD)
+      if (progress.ahead.length > MAX_LINES_AHEAD)
         throw new Error('too many lines are ahead of a checkpoint');
       return db.transaction().execute(async (transaction) => {
         const row = await inHands(transaction, id, runner)

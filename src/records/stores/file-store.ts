@@ -28,33 +28,33 @@ export function fileStore({ db, engine }: Records): FileStore {
   }
 
   /** @throws ServiceError when so many bytes more are too many. */
-  async function requireRoom(query: Kysely<Tables>, organization: string, bytes: number, mostBytes: number) {
+  async function requireRoom(query: Kysely<Tables>, organization: string, bytes: number, maxBytes: number) {
     const { stored } = await query
       .selectFrom('files')
       .select(sql<number>`CAST(COALESCE(SUM(length_bytes), 0) AS BIGINT)`.as('stored'))
       .where('organization', '=', organization)
       .executeTakeFirstOrThrow();
-    if (stored + bytes <= mostBytes) return;
+    if (stored + bytes <= maxBytes) return;
     throw invalidRequest(
-      `The files of your organization have ${stored} bytes, and this one would make them more than ${mostBytes}. Delete some that you no longer need: inputs of batches that have ended, and results that you have read.`,
+      `The files of your organization have ${stored} bytes, and this one would make them more than ${maxBytes}. Delete some that you no longer need: inputs of batches that have ended, and results that you have read.`,
       'file',
       'storage_limit_exceeded',
     );
   }
 
   return {
-    put: (file, mostBytes, idempotency) =>
+    put: (file, maxBytes, idempotency) =>
       db.transaction().execute(async (transaction) => {
         const { organization, lengthBytes } = file;
         const earlier = idempotency && (await earlierFile(transaction, file, idempotency));
         if (earlier !== undefined) return earlier;
         await lockOrganization(engine, transaction, organization, 'files');
-        await requireRoom(transaction, organization, lengthBytes, mostBytes);
+        await requireRoom(transaction, organization, lengthBytes, maxBytes);
         await transaction.insertInto('files').values(toRow(file)).execute();
         return file;
       }),
 
-    requireRoom: (organization, mostBytes) => requireRoom(db, organization, 1, mostBytes),
+    requireRoom: (organization, maxBytes) => requireRoom(db, organization, 1, maxBytes),
 
     get: (organization, id, at) => findFile(db, organization, id, at),
 

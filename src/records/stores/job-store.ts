@@ -1,4 +1,4 @@
-import { type JobStore, MOST_AHEAD_MS } from '../../contract/stores/job-store.ts';
+import { type JobStore, MAX_AHEAD_MS } from '../../contract/stores/job-store.ts';
 import type { Records } from '../schema/records.ts';
 
 /** Jobs in a table. The records belong to the caller. */
@@ -21,9 +21,7 @@ export function jobStore({ db, engine }: Records): JobStore {
           selectFrom('jobs')
             .select('id')
             .where('kind', '=', kind)
-            .where(({ eb, or }) =>
-              or([eb('free_at_ms', '<=', at), eb('free_at_ms', '>', at + MOST_AHEAD_MS)]),
-            )
+            .where(({ eb, or }) => or([eb('free_at_ms', '<=', at), eb('free_at_ms', '>', at + MAX_AHEAD_MS)]))
             .orderBy('free_at_ms')
             .orderBy('id')
             .limit(1)

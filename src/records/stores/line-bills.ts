@@ -11,7 +11,7 @@ import type { Records } from '../schema/records.ts';
 import type { Tables } from '../schema/tables.ts';
 
 /** Calls of one statement. */
-const MOST_AT_ONCE = 64;
+const MAX_CONCURRENT = 64;
 
 /**
  * Writes the usage rows of calls of batch lines, charges for them and ends what they hold, inside a transaction of
@@ -65,7 +65,7 @@ async function takeHeld(
 ): Promise<ReadonlyMap<Id<'usage'>, MicroCredits>> {
   const ids = bills.filter(({ held }) => held).map(({ record }) => record.id);
   const taken = new Map<Id<'usage'>, MicroCredits>();
-  for (const some of chunks(ids, MOST_AT_ONCE)) {
+  for (const some of chunks(ids, MAX_CONCURRENT)) {
     const rows = await transaction
       .deleteFrom('open_calls')
       .where('id', 'in', some)

@@ -207,7 +207,7 @@ async function requireRoom(
   query: Kysely<Tables>,
   organization: string,
   bytes: number,
-  { mostOpen, mostBytes }: VideoRoom,
+  { maxOpen, maxBytes }: VideoRoom,
 ): Promise<void> {
   const { open, stored } = await query
     .selectFrom('videos')
@@ -217,16 +217,16 @@ async function requireRoom(
     ])
     .where('organization', '=', organization)
     .executeTakeFirstOrThrow();
-  if (open >= mostOpen) {
+  if (open >= maxOpen) {
     throw new ServiceError(
       'rate_limited',
-      `Your organization has ${open} of at most ${mostOpen} unfinished video jobs. Its videos use ${stored} of at most ${mostBytes} bytes. Retry when a job has finished.`,
+      `Your organization has ${open} of at most ${maxOpen} unfinished video jobs. Its videos use ${stored} of at most ${maxBytes} bytes. Retry when a job has finished.`,
       { code: 'rate_limit_exceeded', retryAfterS: RETRY_AFTER_S },
     );
   }
-  if (stored + bytes > mostBytes) {
+  if (stored + bytes > maxBytes) {
     throw invalidRequest(
-      `The videos of your organization use ${stored} of at most ${mostBytes} bytes, so this one does not fit. Delete videos that you no longer need.`,
+      `The videos of your organization use ${stored} of at most ${maxBytes} bytes, so this one does not fit. Delete videos that you no longer need.`,
       'video',
       'storage_limit_exceeded',
     );

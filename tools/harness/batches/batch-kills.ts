@@ -7,9 +7,9 @@ import type { LaunchedService } from '../services/launcher.ts';
 import { type FinishedBatch, finishedBatch, type LineUpstream, linesOf, startBatch } from './batch-lines.ts';
 
 /** The longest that a process lives which is killed at any time. */
-const LONGEST_LIFE_MS = 2000;
+const MAX_LIFE_MS = 2000;
 /** The longest that one lives which waits for a certain moment, should it not come. */
-const LONGEST_WAIT_MS = 6000;
+const MAX_WAIT_MS = 6000;
 /** The longest that one waits for a line to be worked on by another machine: somewhat longer than that takes. */
 const TAKEOVER_MS = 15_000;
 /** How long after such a moment one may live. */
@@ -147,20 +147,20 @@ class Killing {
   async #moment(): Promise<void> {
     const { lines, upstream } = this.#plan;
     const kind = this.#random();
-    if (kind < 0.6) return await sleep(this.#random() * LONGEST_LIFE_MS);
+    if (kind < 0.6) return await sleep(this.#random() * MAX_LIFE_MS);
     const answers = lines - linesOf(lines, 'unknown model').length;
     const began = this.#batch;
     const hasCome =
       kind < 0.7
         ? () => this.#batch > began && this.#status === 'validating'
         : () => upstream.answered(this.#batch) >= answers;
-    await until(hasCome, LONGEST_WAIT_MS);
+    await until(hasCome, MAX_WAIT_MS);
     await sleep(this.#random() * AFTERLIFE_MS);
   }
 }
 
 /** Waits for something, at most so long. */
-async function until(hasCome: () => boolean, mostMs: number): Promise<void> {
-  const latest = performance.now() + mostMs;
+async function until(hasCome: () => boolean, maxMs: number): Promise<void> {
+  const latest = performance.now() + maxMs;
   while (!hasCome() && performance.now() < latest) await sleep(2);
 }

@@ -23,7 +23,7 @@ export interface FakeCloningUpstream {
   /** Awaited before an upload is answered. */
   beforeUpload: () => Promise<void> | void;
   /** Voices that it has room for. */
-  mostVoices: number;
+  maxVoices: number;
   /** Begins anew: with the voices that it wrote down, or with none. */
   restart(how: 'restores' | 'forgets'): void;
   close(): Promise<void>;
@@ -36,7 +36,7 @@ const HOUSE_CLIP = new Uint8Array(1000).fill(1);
 /** Bytes of the clip that an answer has: enough to tell whose voice it is. */
 const ANSWER_BYTES = 200;
 const HEADER_BYTES = 44;
-const MOST_UPLOAD_BYTES = 10 * 1024 * 1024;
+const MAX_UPLOAD_BYTES = 10 * 1024 * 1024;
 const AUDIO_TYPES = ['mpeg', 'wav', 'x-wav', 'ogg', 'aac', 'flac', 'webm', 'mp4'].map(
   (type) => `audio/${type}`,
 );
@@ -71,13 +71,13 @@ export function startFakeCloningUpstream(): FakeCloningUpstream {
       return refused('name, consent and audio_sample are required');
     }
     if (/[/\\\0]|^\.\.?$/.test(name)) return refused('bad name');
-    if (sample.size > MOST_UPLOAD_BYTES) return refused('too large');
+    if (sample.size > MAX_UPLOAD_BYTES) return refused('too large');
     if (!AUDIO_TYPES.includes(sample.type)) return refused('unsupported type');
     const clip = await sample.bytes();
     const durationS = lengthOf(clip);
     if (!(durationS >= 1 && durationS <= 30)) return refused('1 to 30 s');
     const key = name.toLowerCase();
-    if (!voices.has(key) && voices.size >= upstream.mostVoices) return refused('too many voices');
+    if (!voices.has(key) && voices.size >= upstream.maxVoices) return refused('too many voices');
     voices.set(key, { clip, consent, refText: `${form.get('ref_text') ?? ''}` });
     return Response.json({ success: true, voice: { name: key, consent, file_size: clip.length } });
   };
@@ -107,7 +107,7 @@ export function startFakeCloningUpstream(): FakeCloningUpstream {
     deletions: 0,
     isStuck: false,
     beforeUpload: () => undefined,
-    mostVoices: 1000,
+    maxVoices: 1000,
     restart(how) {
       if (how === 'forgets') voices.clear();
     },

@@ -31,7 +31,7 @@ export interface Ask {
 }
 
 /** Longest `event_id` that a service must be able to give back. */
-const LONGEST_EVENT_ID = 512;
+const MAX_EVENT_ID = 512;
 /**
  * Deeper or larger than anything that the events of the list need, audio aside: whether such a frame is read at
  * all is not laid down.
@@ -99,9 +99,7 @@ export function askOf(frame: unknown, index: number): Ask {
 /** The id that an error must give back; undefined when that is not laid down. */
 function echoOf(eventId: unknown, isUnclear: boolean): string | null | undefined {
   if (eventId === undefined) return isUnclear ? undefined : null;
-  return typeof eventId === 'string' && eventId.length <= LONGEST_EVENT_ID && !isUnclear
-    ? eventId
-    : undefined;
+  return typeof eventId === 'string' && eventId.length <= MAX_EVENT_ID && !isUnclear ? eventId : undefined;
 }
 
 /** Whether an event has what it cannot be without. */

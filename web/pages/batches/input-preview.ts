@@ -9,7 +9,7 @@ export const PREVIEW_LINES = 5;
 /** Most characters of a line that are shown. */
 const SHOWN_CHARACTERS = 400;
 /** Largest input file (plugins/batch/README.md). */
-const MOST_BYTES = 209_715_200;
+const MAX_BYTES = 209_715_200;
 
 export interface PreviewLine {
   /** Counted from 1, empty lines too. */
@@ -70,7 +70,7 @@ export function previewOf({ text, size, isWhole }: BeginningOfFile): Preview {
 }
 
 function fileHint(size: number, filled: number): string | undefined {
-  if (size > MOST_BYTES) return `The file has ${size} bytes; the service takes at most ${MOST_BYTES}.`;
+  if (size > MAX_BYTES) return `The file has ${size} bytes; the service takes at most ${MAX_BYTES}.`;
   return filled === 0 ? 'There is no line with a request in this file.' : undefined;
 }
 

@@ -8,7 +8,7 @@ export interface Pair {
 }
 
 /** Most pairs that the service takes. */
-const MOST_PAIRS = 16;
+const MAX_PAIRS = 16;
 
 /** Names and values that come back with the batch. */
 export function MetadataEditor(props: {
@@ -57,7 +57,7 @@ export function MetadataEditor(props: {
         w="fit-content"
         leftSection={<Icon name="plus" size={14} />}
         onClick={add}
-        disabled={pairs.length === MOST_PAIRS}
+        disabled={pairs.length === MAX_PAIRS}
       >
         Add metadata
       </Button>

@@ -2,9 +2,9 @@ import type { ServiceClient } from '../../client/service-client.ts';
 import type { Turn } from './conversation.ts';
 
 /** Turns of the past that a language model is told. */
-const MOST_TOLD = 12;
+const MAX_TOLD = 12;
 /** Tokens of an answer: what one listens to without getting bored. */
-const MOST_TOKENS = 120;
+const MAX_TOKENS = 120;
 const INSTRUCTIONS =
   'You take part in a spoken conversation. Answer in one or two short sentences of plain text, without lists or markup.';
 
@@ -18,7 +18,7 @@ export function messagesOf(turns: readonly Turn[]): readonly Message[] {
   return turns
     .filter(({ state, text }) => state === 'done' && text.trim() !== '')
     .map(({ side, text }): Message => ({ role: side === 'heard' ? 'user' : 'assistant', content: text }))
-    .slice(-MOST_TOLD);
+    .slice(-MAX_TOLD);
 }
 
 /**
@@ -34,7 +34,7 @@ export async function answerOf(
   const body = {
     ...(model !== undefined && { model }),
     messages: [{ role: 'system', content: INSTRUCTIONS }, ...messagesOf(turns)],
-    max_completion_tokens: MOST_TOKENS,
+    max_completion_tokens: MAX_TOKENS,
   };
   const answer = await client.post<ChatAnswer>('v1/chat/completions', body, { signal });
   return answer.choices[0]?.message.content?.trim() ?? '';

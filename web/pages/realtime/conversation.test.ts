@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Conversation, MOST_TURNS, NOTHING_SAID, next } from './conversation.ts';
+import { type Conversation, MAX_TURNS, NOTHING_SAID, next } from './conversation.ts';
 
 type Event = Parameters<typeof next>[1];
 
@@ -78,11 +78,11 @@ describe('what is heard', () => {
 
   it('is forgotten when there is too much of it', () => {
     const many = Array.from(
-      { length: MOST_TURNS + 3 },
+      { length: MAX_TURNS + 3 },
       (_, at) => [at, { ...started, item_id: `i${at}` }] as const,
     );
     const { turns } = said(...many);
-    expect(turns).toHaveLength(MOST_TURNS);
+    expect(turns).toHaveLength(MAX_TURNS);
     expect(turns[0]?.id).toBe('i3');
   });
 });

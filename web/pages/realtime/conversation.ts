@@ -36,7 +36,7 @@ export interface OpenResponse {
 }
 
 export interface Conversation {
-  /** Oldest first, at most {@link MOST_TURNS}. */
+  /** Oldest first, at most {@link MAX_TURNS}. */
   readonly turns: readonly Turn[];
   /** Whether the service hears somebody speak. */
   readonly isHearing: boolean;
@@ -60,7 +60,7 @@ export const NOTHING_SAID: Conversation = {
   sessionFault: undefined,
 };
 
-export const MOST_TURNS = 100;
+export const MAX_TURNS = 100;
 
 /** What the page did. */
 export type PageAct =
@@ -153,7 +153,7 @@ function changed(before: Conversation, id: string, change: Partial<Turn>): Conve
     return { ...before, turns };
   }
   const turn: Turn = { id, side: 'heard', text: '', state: 'writing', ...change };
-  return { ...before, turns: [...before.turns, turn].slice(-MOST_TURNS) };
+  return { ...before, turns: [...before.turns, turn].slice(-MAX_TURNS) };
 }
 
 /** A turn that the service did not find by itself is the oldest that was committed by hand. */

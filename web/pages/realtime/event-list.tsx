@@ -7,7 +7,7 @@ import { countWords } from '../../parts/words.ts';
 import { type EventLog, type LogFilter, type LogRow, rowsOf, shownFrame } from './event-log.ts';
 import classes from './realtime.module.css';
 
-const MOST_ROWS = 300;
+const MAX_ROWS = 300;
 const SIDES = [
   { value: 'both', label: 'Both' },
   { value: 'client', label: 'Sent' },
@@ -18,7 +18,7 @@ const SIDES = [
 export function EventList({ log, version }: { readonly log: EventLog; readonly version: number }) {
   const [filter, setFilter] = useState<LogFilter>({ from: 'both', type: '' });
   // biome-ignore lint/correctness/useExhaustiveDependencies: the version stands for what is in the log
-  const rows = useMemo(() => rowsOf(log.entries, filter, MOST_ROWS), [log, version, filter]);
+  const rows = useMemo(() => rowsOf(log.entries, filter, MAX_ROWS), [log, version, filter]);
   return (
     <>
       <Group gap="sm" align="flex-end">

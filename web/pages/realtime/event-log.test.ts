@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { EventLog, type LogFilter, MOST_ENTRIES, rowsOf, shownFrame } from './event-log.ts';
+import { EventLog, type LogFilter, MAX_ENTRIES, rowsOf, shownFrame } from './event-log.ts';
 
 const ALL: LogFilter = { from: 'both', type: '' };
 const append = (audio: string) => ({ type: 'input_audio_buffer.append', event_id: 'page_1', audio });
@@ -39,8 +39,8 @@ describe('EventLog', () => {
 
   it('is full at its limit, and counts what is left out', () => {
     const log = new EventLog();
-    for (let i = 0; i < MOST_ENTRIES + 2; i += 1) log.add('client', append('AAAA'), i);
-    expect(log.entries).toHaveLength(MOST_ENTRIES);
+    for (let i = 0; i < MAX_ENTRIES + 2; i += 1) log.add('client', append('AAAA'), i);
+    expect(log.entries).toHaveLength(MAX_ENTRIES);
     expect(log.left).toBe(2);
   });
 });

@@ -19,7 +19,7 @@ export interface LogEntry {
 }
 
 /** Frames that are kept. */
-export const MOST_ENTRIES = 20_000;
+export const MAX_ENTRIES = 20_000;
 
 /** Where events carry audio. */
 const AUDIO: Readonly<Record<string, string>> = {
@@ -47,7 +47,7 @@ export class EventLog {
 
   add(from: Side, frame: Frame, atMs: number): void {
     this.version += 1;
-    if (this.#entries.length === MOST_ENTRIES) this.#left += 1;
+    if (this.#entries.length === MAX_ENTRIES) this.#left += 1;
     else this.#entries.push({ from, ...withoutAudio(frame), at_ms: Math.round(atMs) });
   }
 

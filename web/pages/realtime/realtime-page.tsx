@@ -140,7 +140,7 @@ function Sound({ talk, isByHand }: { readonly talk: Talk; readonly isByHand: boo
 }
 
 /** Longest text of a response. */
-const MOST_CHARACTERS = 5000;
+const MAX_CHARACTERS = 5000;
 
 /** Text in, speech out, over the same connection. */
 function SpeakPanel({ talk }: { readonly talk: Talk | undefined }) {
@@ -158,7 +158,7 @@ function SpeakPanel({ talk }: { readonly talk: Talk | undefined }) {
           <TextInput
             label="Text"
             value={text}
-            maxLength={MOST_CHARACTERS}
+            maxLength={MAX_CHARACTERS}
             autoComplete="off"
             error={talk?.conversation.speechFault}
             dir="auto"

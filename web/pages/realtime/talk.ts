@@ -12,7 +12,7 @@ import { completed, type HeldTurn, pressed, released, UP } from './held-turn.ts'
 import { SPOKEN_RATE_HZ, sessionOf, type TalkSettings } from './talk-settings.ts';
 
 /** What may wait to be sent: half a minute of sound at 24 kHz. */
-const MOST_WAITING_BYTES = 2_000_000;
+const MAX_WAITING_BYTES = 2_000_000;
 /** What a session is told of the microphone before there is one. */
 const USUAL_RATE_HZ = 24_000;
 
@@ -287,7 +287,7 @@ export class Talk {
   #heard(block: Samples): void {
     const microphone = this.#microphone;
     if (microphone === undefined || (this.#isByHand && this.#held.kind === 'up')) return;
-    if (this.#socket.bufferedAmount > MOST_WAITING_BYTES) {
+    if (this.#socket.bufferedAmount > MAX_WAITING_BYTES) {
       this.#end('The network is too slow for sound.');
       return;
     }

@@ -8,7 +8,7 @@ import { countWords, creditWords } from '../../parts/words.ts';
 const NEWEST = 20;
 /** The row of a streamed answer is written when its last byte has left. */
 const AGAIN_MS = 1000;
-const MOST_LOOKS = 10;
+const MAX_LOOKS = 10;
 
 interface UsageRow {
   readonly request_id: string;
@@ -37,11 +37,11 @@ export function Charge(props: { readonly requestId: string; readonly endpoint: s
       return row && { row, credits: await client.get<Credits>('v1/credits', { signal }) };
     },
     [client, requestId],
-    { everyMs: looks < MOST_LOOKS ? AGAIN_MS : undefined },
+    { everyMs: looks < MAX_LOOKS ? AGAIN_MS : undefined },
   );
   const isFound = value !== undefined;
   useEffect(() => {
-    if (isFound) setLooks(MOST_LOOKS);
+    if (isFound) setLooks(MAX_LOOKS);
   }, [isFound]);
   if (value === undefined) return null;
   const { row, credits } = value;

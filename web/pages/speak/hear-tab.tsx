@@ -10,7 +10,7 @@ import { Icon } from '../../parts/icon.tsx';
 import { saveFile } from '../../parts/save-file.ts';
 import { bytesWords, countWords } from '../../parts/words.ts';
 import { Exchange, SecondsFigure } from './exchange.tsx';
-import { type HearingAsk, type HearingResult, MOST_FILE_BYTES, resultFile } from './hearing.ts';
+import { type HearingAsk, type HearingResult, MAX_FILE_BYTES, resultFile } from './hearing.ts';
 import classes from './speak.module.css';
 import { type Hearing, useHearing } from './use-hearing.ts';
 
@@ -56,7 +56,7 @@ export function HearTab() {
             file={file}
             onFile={setFile}
             label="Recording"
-            text={`WAV, MP3, M4A, MP4, FLAC, OGG or WebM, at most ${bytesWords(MOST_FILE_BYTES)}`}
+            text={`WAV, MP3, M4A, MP4, FLAC, OGG or WebM, at most ${bytesWords(MAX_FILE_BYTES)}`}
             accept="audio/*,video/mp4,video/webm"
             error={faultOfField(fault, 'file')}
           />

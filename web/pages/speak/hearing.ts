@@ -17,7 +17,7 @@ export interface HearingAsk {
 }
 
 /** Largest file that is taken, unless the operator of the service set another limit. */
-export const MOST_FILE_BYTES = 25 * 1024 * 1024;
+export const MAX_FILE_BYTES = 25 * 1024 * 1024;
 
 /** The form of a request. */
 export function formOf({ task, file, model, language, result }: HearingAsk): FormData {

@@ -16,7 +16,7 @@ import { Charge } from './charge.tsx';
 import { Exchange, SecondsFigure } from './exchange.tsx';
 
 /** The service's own limit, unless its operator set a lower one, which it then tells. */
-const MOST_CHARACTERS = 5000;
+const MAX_CHARACTERS = 5000;
 const FORMATS = [
   { value: 'pcm', label: 'As it is made' },
   { value: 'wav', label: 'At the end' },
@@ -37,7 +37,7 @@ export function SpeakTab() {
   const { speech, track, start, stop } = useSpeech(client);
   const { phase, fault } = speech;
   const characters = charactersOf(input);
-  const isTooLong = characters > MOST_CHARACTERS;
+  const isTooLong = characters > MAX_CHARACTERS;
   return (
     <Exchange
       title="Text"
@@ -64,7 +64,7 @@ export function SpeakTab() {
             required
             withAsterisk={false}
             inputWrapperOrder={['label', 'input', 'description', 'error']}
-            description={`${countWords(characters)} of ${countWords(MOST_CHARACTERS)} characters`}
+            description={`${countWords(characters)} of ${countWords(MAX_CHARACTERS)} characters`}
             error={isTooLong ? 'This is too long.' : faultOfField(fault, 'input')}
           />
           <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="md">

@@ -23,7 +23,7 @@ export interface UsageChart {
 }
 
 /** Series that a chart tells apart; what is smaller is one more together. */
-const MOST_SERIES = 7;
+const MAX_SERIES = 7;
 const OTHERS = 'others';
 
 /** The bars of a chart: each day, split by endpoint or model. */
@@ -34,7 +34,7 @@ export function chartOf({ from, to, data }: UsageSummary, measure: Measure, spli
     .filter(([, total]) => total > 0)
     .sort(([nameA, a], [nameB, b]) => b - a || (nameA < nameB ? -1 : 1))
     .map(([name]) => name);
-  const shown = largest.length > MOST_SERIES ? largest.slice(0, MOST_SERIES - 1) : largest;
+  const shown = largest.length > MAX_SERIES ? largest.slice(0, MAX_SERIES - 1) : largest;
   const series = shown.length < largest.length ? [...shown, OTHERS] : shown;
 
   const points = daysBetween(from, to).map((day) => {

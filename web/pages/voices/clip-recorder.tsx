@@ -3,7 +3,7 @@ import { Icon } from '../../parts/icon.tsx';
 import { LevelMeter } from '../../sound/level-meter.tsx';
 import { LoudnessView } from '../../sound/loudness-view.tsx';
 import { type Recorded, useRecorder } from '../../sound/use-recorder.ts';
-import { LEAST_SECONDS, MOST_SECONDS } from './voice-wire.ts';
+import { MAX_SECONDS, MIN_SECONDS } from './voice-wire.ts';
 import classes from './voices.module.css';
 
 /** Records a text that is read aloud, with a clock and a level, until it is stopped or as long as a clip may be. */
@@ -14,8 +14,8 @@ export function ClipRecorder(props: {
   readonly isAgain: boolean;
   readonly onRecorded: (recorded: Recorded) => void;
 }) {
-  const { phase, seconds, fault, track, start, stop } = useRecorder(MOST_SECONDS, props.onRecorded);
-  const isShort = seconds < LEAST_SECONDS;
+  const { phase, seconds, fault, track, start, stop } = useRecorder(MAX_SECONDS, props.onRecorded);
+  const isShort = seconds < MIN_SECONDS;
   return (
     <Stack gap="sm">
       <blockquote className={classes.reading} style={{ margin: 0 }}>
@@ -32,14 +32,14 @@ export function ClipRecorder(props: {
           </Button>
         )}
         <Text size="sm" role="timer" aria-label="Length of the recording" className="figures">
-          {phase === 'recording' ? `${seconds.toFixed(1)} s` : `${LEAST_SECONDS} to ${MOST_SECONDS} s`}
+          {phase === 'recording' ? `${seconds.toFixed(1)} s` : `${MIN_SECONDS} to ${MAX_SECONDS} s`}
         </Text>
         {phase !== 'idle' && (
           <Text size="sm" c="dimmed" role="status">
             {phase === 'opening'
               ? 'Waiting for the microphone'
               : isShort
-                ? `At least ${LEAST_SECONDS} s`
+                ? `At least ${MIN_SECONDS} s`
                 : 'Long enough'}
           </Text>
         )}

@@ -23,11 +23,11 @@ import { ClipRecorder } from './clip-recorder.tsx';
 import { READING_TEXTS } from './reading-texts.ts';
 import {
   enrollmentForm,
-  LEAST_SECONDS,
-  MOST_CLIP_BYTES,
-  MOST_NAME_CHARACTERS,
-  MOST_SECONDS,
-  MOST_TEXT_CHARACTERS,
+  MAX_CLIP_BYTES,
+  MAX_NAME_CHARACTERS,
+  MAX_SECONDS,
+  MAX_TEXT_CHARACTERS,
+  MIN_SECONDS,
   type NewVoice,
 } from './voice-wire.ts';
 
@@ -132,7 +132,7 @@ export function NewVoicePanel(props: {
                     isAgain={recorded !== undefined}
                     onRecorded={({ file, advice, seconds }) => {
                       setFault(undefined);
-                      setRecorded({ file, advice: seconds < LEAST_SECONDS ? TOO_SHORT : advice });
+                      setRecorded({ file, advice: seconds < MIN_SECONDS ? TOO_SHORT : advice });
                     }}
                   />
                 </>
@@ -145,7 +145,7 @@ export function NewVoicePanel(props: {
                       setUploaded(file);
                     }}
                     label="Clip"
-                    text={`WAV, MP3, M4A or MP4 of ${LEAST_SECONDS} to ${MOST_SECONDS} s, at most ${bytesWords(MOST_CLIP_BYTES)}`}
+                    text={`WAV, MP3, M4A or MP4 of ${MIN_SECONDS} to ${MAX_SECONDS} s, at most ${bytesWords(MAX_CLIP_BYTES)}`}
                     accept="audio/*,video/mp4"
                   />
                   <Textarea
@@ -154,14 +154,14 @@ export function NewVoicePanel(props: {
                     onChange={({ currentTarget }) => setUploadedText(currentTarget.value)}
                     required
                     withAsterisk={false}
-                    maxLength={MOST_TEXT_CHARACTERS}
+                    maxLength={MAX_TEXT_CHARACTERS}
                     autosize
                     minRows={2}
                     error={faultOfField(fault, 'ref_text')}
                   />
                 </>
               )}
-              {clip !== undefined && clip.file.size <= MOST_CLIP_BYTES && (
+              {clip !== undefined && clip.file.size <= MAX_CLIP_BYTES && (
                 <Waveform sound={clip.file} label="The clip" />
               )}
               <Note words={clip?.advice} color="orange" />
@@ -174,7 +174,7 @@ export function NewVoicePanel(props: {
                 onChange={({ currentTarget }) => setName(currentTarget.value)}
                 required
                 withAsterisk={false}
-                maxLength={MOST_NAME_CHARACTERS}
+                maxLength={MAX_NAME_CHARACTERS}
                 error={faultOfField(fault, 'name')}
               />
               <TextInput
@@ -182,7 +182,7 @@ export function NewVoicePanel(props: {
                 placeholder="Age, accent, style"
                 value={description}
                 onChange={({ currentTarget }) => setDescription(currentTarget.value)}
-                maxLength={MOST_TEXT_CHARACTERS}
+                maxLength={MAX_TEXT_CHARACTERS}
                 error={faultOfField(fault, 'speaker_description')}
               />
               <Checkbox
@@ -209,11 +209,11 @@ export function NewVoicePanel(props: {
 
 /** One that is too large is not drawn: all of it would be read for that. */
 function uploadedClip(file: File): Clip {
-  return { file, advice: file.size > MOST_CLIP_BYTES ? TOO_LARGE : undefined };
+  return { file, advice: file.size > MAX_CLIP_BYTES ? TOO_LARGE : undefined };
 }
 
-const TOO_LARGE = `This is larger than ${bytesWords(MOST_CLIP_BYTES)}, which the service takes only if its operator allows it.`;
-const TOO_SHORT = `This is shorter than ${LEAST_SECONDS} s, which the service does not take.`;
+const TOO_LARGE = `This is larger than ${bytesWords(MAX_CLIP_BYTES)}, which the service takes only if its operator allows it.`;
+const TOO_SHORT = `This is shorter than ${MIN_SECONDS} s, which the service does not take.`;
 
 function Note({ words, color }: { readonly words: string | undefined; readonly color: 'orange' | 'red' }) {
   if (words === undefined) return null;

@@ -18,12 +18,12 @@ export interface NewVoice extends Voice {
 }
 
 /** Bounds of a clip, in seconds. */
-export const LEAST_SECONDS = 5;
-export const MOST_SECONDS = 15;
+export const MIN_SECONDS = 5;
+export const MAX_SECONDS = 15;
 /** Largest clip, unless the operator of the service set another limit. */
-export const MOST_CLIP_BYTES = 20 * 1024 * 1024;
-export const MOST_NAME_CHARACTERS = 200;
-export const MOST_TEXT_CHARACTERS = 2000;
+export const MAX_CLIP_BYTES = 20 * 1024 * 1024;
+export const MAX_NAME_CHARACTERS = 200;
+export const MAX_TEXT_CHARACTERS = 2000;
 
 /** What a person says of a new voice. */
 export interface Enrollment {

@@ -4,7 +4,7 @@ import { useSession } from '../../client/session.tsx';
 import { useLoad } from '../../client/use-load.ts';
 
 /** Voices that are offered: as many as an organization has, unless its operator allows more. */
-const MOST_OFFERED = 100;
+const MAX_OFFERED = 100;
 
 /** Chooses a stored voice of the organization, or none: then the model speaks with its own. */
 export function VoicePicker(props: {
@@ -21,7 +21,7 @@ export function VoicePicker(props: {
   const { value: voices = [], fault } = useLoad(
     async (signal) => {
       if (isOff) return [];
-      const query = { limit: MOST_OFFERED };
+      const query = { limit: MAX_OFFERED };
       const { data } = await client.list<{ readonly id: string; readonly name: string }>('v1/audio/voices', {
         signal,
         query,

@@ -15,9 +15,9 @@ export class KnownIds {
   /** So that nobody knows ids whose hashes are the same. */
   readonly #seed = crypto.getRandomValues(new Uint32Array(1))[0];
 
-  /** @param mostIds how many may be added. */
-  constructor(mostIds: number) {
-    this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(2 * mostIds)));
+  /** @param maxIds how many may be added. */
+  constructor(maxIds: number) {
+    this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(2 * maxIds)));
   }
 
   /** Adds an id of less than 65,536 UTF-16 units, and tells whether it is new. */

@@ -10,7 +10,7 @@ const LINE = (id: number) => `${JSON.stringify({ custom_id: `${id}`, body: { mod
 const never = new AbortController().signal;
 
 function checks(options: Partial<InputChecksOptions> = {}) {
-  return new InputChecks({ mostLineBytes: 65_536, waiting: 8, ...options });
+  return new InputChecks({ maxLineBytes: 65_536, waiting: 8, ...options });
 }
 
 const ORDER = { endpoint: '/v1/embeddings', organization: 'a' } as const;

@@ -17,7 +17,7 @@ const OF_ONE_ORGANIZATION = 1;
 
 export interface InputChecksOptions {
   /** A line may be as long as the body of a request. */
-  readonly mostLineBytes: number;
+  readonly maxLineBytes: number;
   /** Checks that may wait for others. */
   readonly waiting: number;
   readonly stallLimitMs?: number;
@@ -63,9 +63,9 @@ export class InputChecks {
   }
 
   async #inProcess(input: WholeInput, endpoint: OperationUrl, signal: AbortSignal): Promise<InputVerdict> {
-    const { mostLineBytes, stallLimitMs = STALL_LIMIT_MS, entry = ENTRY } = this.#options;
+    const { maxLineBytes, stallLimitMs = STALL_LIMIT_MS, entry = ENTRY } = this.#options;
     const file = input.kind === 'file' ? input.file : undefined;
-    const child = new InputCheckProcess({ entry, endpoint, mostLineBytes, stallLimitMs, file });
+    const child = new InputCheckProcess({ entry, endpoint, maxLineBytes, stallLimitMs, file });
     const over = new AbortController();
     const leaving = AbortSignal.any([signal, over.signal]);
     try {

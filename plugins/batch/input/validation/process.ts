@@ -23,10 +23,10 @@ export class InputCheckProcess {
   readonly #verdict = Promise.withResolvers<InputVerdict>();
   #stall: ReturnType<typeof setTimeout> | undefined;
 
-  constructor({ entry, endpoint, mostLineBytes, stallLimitMs, file }: InputCheckProcessOptions) {
+  constructor({ entry, endpoint, maxLineBytes, stallLimitMs, file }: InputCheckProcessOptions) {
     this.#stallLimitMs = stallLimitMs;
     const child = Bun.spawn({
-      cmd: [process.execPath, entry, endpoint, String(mostLineBytes)],
+      cmd: [process.execPath, entry, endpoint, String(maxLineBytes)],
       env: {},
       // What a broken process writes may quote the file.
       stdio: [file?.fd ?? 'pipe', 'ignore', 'ignore'],

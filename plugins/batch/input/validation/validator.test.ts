@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { INPUT_FILE_BYTES } from '../../../../src/contract/stores/file-store.ts';
 import { LineCutter } from '../line-splitter.ts';
-import { InputCheck, type InputVerdict, MOST_FAULTS, MOST_REQUESTS } from './validator.ts';
+import { InputCheck, type InputVerdict, MAX_FAULTS, MAX_REQUESTS } from './validator.ts';
 
-const RULES = { endpoint: '/v1/embeddings', mostLineBytes: 4096 } as const;
+const RULES = { endpoint: '/v1/embeddings', maxLineBytes: 4096 } as const;
 const BODY = { model: 'm', input: 'x' };
 
 function verdictOf(input: string | Uint8Array<ArrayBuffer>): InputVerdict {
   const check = new InputCheck(RULES);
-  const cutter = new LineCutter(RULES.mostLineBytes);
+  const cutter = new LineCutter(RULES.maxLineBytes);
   const bytes = typeof input === 'string' ? new TextEncoder().encode(input) : input;
   check.count(bytes.length);
   for (const line of cutter.cut(bytes)) check.take(line);
@@ -111,11 +111,11 @@ describe('limits', () => {
   const lines = (count: number) =>
     Array.from({ length: count }, (_, at) => JSON.stringify({ custom_id: `${at}`, body: BODY })).join('\n');
 
-  it(`are ${MOST_REQUESTS} requests`, () => {
-    expect(verdictOf(lines(MOST_REQUESTS))).toMatchObject({ kind: 'sound', total: MOST_REQUESTS });
-    expect(verdictOf(`\n${lines(MOST_REQUESTS + 5)}`)).toMatchObject({
+  it(`are ${MAX_REQUESTS} requests`, () => {
+    expect(verdictOf(lines(MAX_REQUESTS))).toMatchObject({ kind: 'sound', total: MAX_REQUESTS });
+    expect(verdictOf(`\n${lines(MAX_REQUESTS + 5)}`)).toMatchObject({
       kind: 'faulty',
-      faults: [{ code: 'too_many_requests', param: null, line: MOST_REQUESTS + 2 }],
+      faults: [{ code: 'too_many_requests', param: null, line: MAX_REQUESTS + 2 }],
     });
   });
 
@@ -128,13 +128,13 @@ describe('limits', () => {
     expect(check.verdict()).toMatchObject({ faults: [{ code: 'file_too_large', param: null, line: null }] });
   });
 
-  it(`are ${MOST_FAULTS} faults, after which nothing is read`, () => {
+  it(`are ${MAX_FAULTS} faults, after which nothing is read`, () => {
     const check = new InputCheck(RULES);
     for (let number = 1; !check.isOver; number += 1) {
       check.take({ number, startBytes: 0, endBytes: 0, bytes: new Uint8Array([120]) });
     }
     const verdict = check.verdict();
-    expect(verdict.kind === 'faulty' && verdict.faults.at(-1)).toMatchObject({ line: MOST_FAULTS });
-    expect(verdict.kind === 'faulty' && verdict.faults).toHaveLength(MOST_FAULTS);
+    expect(verdict.kind === 'faulty' && verdict.faults.at(-1)).toMatchObject({ line: MAX_FAULTS });
+    expect(verdict.kind === 'faulty' && verdict.faults).toHaveLength(MAX_FAULTS);
   });
 });

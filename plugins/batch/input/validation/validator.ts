@@ -6,20 +6,20 @@ import type { BatchFault } from '../../../../src/contract/stores/batch-store.ts'
 import { INPUT_FILE_BYTES } from '../../../../src/contract/stores/file-store.ts';
 import { codePoints } from '../../../../src/kit/validation/code-points.ts';
 import { isRecord } from '../../../../src/kit/validation/is-record.ts';
-import { jsonExcess, MOST_JSON_LEVELS } from '../../../../src/kit/validation/json-limits.ts';
+import { jsonExcess, MAX_JSON_LEVELS } from '../../../../src/kit/validation/json-limits.ts';
 import { isNestedWithin } from '../../../../src/kit/validation/nesting.ts';
 import type { InputLine } from '../line-splitter.ts';
 import { textOf } from '../utf8.ts';
 import { KnownIds } from './duplicate-ids.ts';
 
 /** Spec 8. */
-export const MOST_REQUESTS = 50_000;
+export const MAX_REQUESTS = 50_000;
 /** Faults that are listed; after so many the rest of the file is not looked at. */
-export const MOST_FAULTS = 100;
+export const MAX_FAULTS = 100;
 /** Characters of a `custom_id`. */
-export const MOST_ID_CHARACTERS = 512;
+export const MAX_ID_CHARACTERS = 512;
 /** Characters of a model's name, which is kept with the batch. */
-export const MOST_MODEL_CHARACTERS = 256;
+export const MAX_MODEL_CHARACTERS = 256;
 /** Shorter than any line with too many parts (src/kit/validation/json-limits.ts). */
 const SHORT_LINE_BYTES = 32 * 1024;
 /** Characters of a file's own words that a message repeats. */
@@ -29,7 +29,7 @@ export interface InputRules {
   /** Which the batch names: all lines must. */
   readonly endpoint: OperationUrl;
   /** A line may be as long as the body of a request. */
-  readonly mostLineBytes: number;
+  readonly maxLineBytes: number;
 }
 
 /** What a check found: nothing wrong, or what. */
@@ -40,7 +40,7 @@ export type InputVerdict =
 export class InputCheck {
   readonly #rules: InputRules;
   readonly #faults: BatchFault[] = [];
-  readonly #ids = new KnownIds(MOST_REQUESTS);
+  readonly #ids = new KnownIds(MAX_REQUESTS);
   #total = 0;
   #bytes = 0;
   #model: string | undefined;
@@ -68,12 +68,12 @@ export class InputCheck {
   take({ number, bytes }: InputLine): void {
     if (this.#isOver) return;
     this.#total += 1;
-    if (this.#total > MOST_REQUESTS) {
-      const message = `A batch may have at most ${MOST_REQUESTS} requests, one a line.`;
+    if (this.#total > MAX_REQUESTS) {
+      const message = `A batch may have at most ${MAX_REQUESTS} requests, one a line.`;
       this.#fault({ code: 'too_many_requests', message, param: null, line: number });
       this.#isOver = true;
     } else if (bytes === undefined) {
-      const message = `A line may have at most ${this.#rules.mostLineBytes} bytes, as many as the body of a request.`;
+      const message = `A line may have at most ${this.#rules.maxLineBytes} bytes, as many as the body of a request.`;
       this.#fault({ code: 'line_too_long', message, param: null, line: number });
     } else this.#takeText(bytes, number);
   }
@@ -89,8 +89,8 @@ export class InputCheck {
   }
 
   #fault(fault: BatchFault): void {
-    if (this.#faults.length < MOST_FAULTS) this.#faults.push(fault);
-    if (this.#faults.length === MOST_FAULTS) this.#isOver = true;
+    if (this.#faults.length < MAX_FAULTS) this.#faults.push(fault);
+    if (this.#faults.length === MAX_FAULTS) this.#isOver = true;
   }
 
   #takeText(bytes: Uint8Array<ArrayBuffer>, number: number): void {
@@ -99,7 +99,7 @@ export class InputCheck {
     const isShort = bytes.length <= SHORT_LINE_BYTES;
     let excess = isShort ? undefined : jsonExcess(bytes);
     const line = excess === undefined ? parsed(bytes) : undefined;
-    if (isShort && !(isRecord(line) && isNestedWithin(line, MOST_JSON_LEVELS))) excess = jsonExcess(bytes);
+    if (isShort && !(isRecord(line) && isNestedWithin(line, MAX_JSON_LEVELS))) excess = jsonExcess(bytes);
     if (excess !== undefined) {
       this.#fault({
         code: 'line_too_complex',
@@ -128,7 +128,7 @@ export class InputCheck {
     } else if (typeof id !== 'string') {
       fault('invalid_type', 'custom_id', "'custom_id' must be a string.");
     } else if (!isIdLength(id)) {
-      const message = `'custom_id' must be a string of 1 to ${MOST_ID_CHARACTERS} characters.`;
+      const message = `'custom_id' must be a string of 1 to ${MAX_ID_CHARACTERS} characters.`;
       fault('invalid_value', 'custom_id', message);
     } else if (!this.#ids.add(id)) {
       fault(
@@ -166,8 +166,8 @@ export class InputCheck {
       );
     } else if (typeof body.model !== 'string') {
       fault('invalid_type', 'body.model', "'body.model' must be a string.");
-    } else if (body.model.length > MOST_MODEL_CHARACTERS) {
-      const message = `'body.model' may have at most ${MOST_MODEL_CHARACTERS} characters.`;
+    } else if (body.model.length > MAX_MODEL_CHARACTERS) {
+      const message = `'body.model' may have at most ${MAX_MODEL_CHARACTERS} characters.`;
       fault('invalid_value', 'body.model', message);
     } else this.#countModel(body.model);
   }
@@ -193,8 +193,8 @@ function parsed(bytes: Uint8Array<ArrayBuffer>): unknown {
 function isIdLength(id: string): boolean {
   if (id === '') return false;
   return (
-    id.length <= MOST_ID_CHARACTERS ||
-    (id.length <= 2 * MOST_ID_CHARACTERS && codePoints(id) <= MOST_ID_CHARACTERS)
+    id.length <= MAX_ID_CHARACTERS ||
+    (id.length <= 2 * MAX_ID_CHARACTERS && codePoints(id) <= MAX_ID_CHARACTERS)
   );
 }
 

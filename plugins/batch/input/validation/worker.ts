@@ -15,13 +15,13 @@ const PIECE_BYTES = 512 * 1024;
 /** How often it says that it reads. */
 const TELL_BYTES = 8 * 2 ** 20;
 
-const [, , endpoint, mostLineBytes] = process.argv;
+const [, , endpoint, maxLineBytes] = process.argv;
 
 /** Reads without an event loop, because there is nothing else to do here: it would cost more than the check. */
 function check(): InputVerdict {
-  const rules = { endpoint: endpoint as OperationUrl, mostLineBytes: Number(mostLineBytes) };
+  const rules = { endpoint: endpoint as OperationUrl, maxLineBytes: Number(maxLineBytes) };
   const check = new InputCheck(rules);
-  const cutter = new LineCutter(rules.mostLineBytes);
+  const cutter = new LineCutter(rules.maxLineBytes);
   const take = (lines: Iterable<InputLine>) => {
     for (const line of lines) check.take(line);
   };

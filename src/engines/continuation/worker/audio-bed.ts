@@ -13,7 +13,7 @@ const FADE_S = 0.08;
 /** The first joint has nothing to fade from: what it is apart from the end fades. */
 const STEP_S = 0.003;
 /** A piece is at least so long. */
-const LEAST_PIECE_S = 0.8;
+const MIN_PIECE_S = 0.8;
 /** Every so many samples are compared first, then all around the best. */
 const COARSE = 8;
 /** Parts of the tail, each with one place to go on from. */
@@ -37,7 +37,7 @@ export function audioBed(
   const end = mono.length;
   const samples = (seconds: number) => Math.round(seconds * rateHz);
   const energies = energiesOf(mono);
-  if (end < 2 * samples(LEAST_PIECE_S) || (energies[end] as number) < SILENCE * SILENCE * end) return bed;
+  if (end < 2 * samples(MIN_PIECE_S) || (energies[end] as number) < SILENCE * SILENCE * end) return bed;
   const fade = samples(FADE_S);
   const entries = entriesOf(mono, energies, rateHz);
   // A later joint is where a fade ends, so that both sides are heard in it.
@@ -92,7 +92,7 @@ function entriesOf(mono: Float32Array, energies: Float64Array, rateHz: number): 
   const window = Math.round(MATCH_S * rateHz);
   const around = Math.round(LOUDNESS_S * rateHz);
   const first = Math.max(window, Math.round(FADE_S * rateHz));
-  const last = end - Math.round(LEAST_PIECE_S * rateHz);
+  const last = end - Math.round(MIN_PIECE_S * rateHz);
   const part = Math.max(1, Math.floor((last - first) / ENTRIES));
   const entries: Entry[] = [];
   for (let start = first; start + part <= last; start += part) {

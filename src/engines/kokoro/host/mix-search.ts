@@ -35,7 +35,7 @@ export type Target = Pick<HeardVoice, 'embedding' | 'pitchHz'>;
  */
 const FIRST_RIDGE = 0.03;
 const OTHER_RIDGES = [0.1, 0.01];
-const LEAST_WEIGHT = 0.01;
+const MIN_WEIGHT = 0.01;
 const ROUNDS = 200;
 /** How far a mix may lead away from one voice: its speech stays that of voices that the model learned. */
 const LOWEST_WEIGHT = -0.3;
@@ -51,7 +51,7 @@ const COST = 0.3;
 /** Of a candidate that did worse than this on the first text the others are not spoken. */
 const HOPE = 0.01;
 /** Less is no gain. */
-const LEAST_GAIN = 0.003;
+const MIN_GAIN = 0.003;
 /** Candidates in a row without one after which the search is over. */
 const PATIENCE = 40;
 const FIRST_STEP = 0.25;
@@ -143,7 +143,7 @@ export class MixSearch {
    */
   heard(mix: KokoroMix, heard: readonly HeardVoice[]): boolean {
     const score = heard.length < this.#seconds.length ? Number.NEGATIVE_INFINITY : this.#score(heard);
-    const isBetter = !this.#best || score > this.#best.score + LEAST_GAIN;
+    const isBetter = !this.#best || score > this.#best.score + MIN_GAIN;
     this.#inVain = isBetter ? 0 : this.#inVain + 1;
     // What helped may help once more.
     const factor = isBetter ? 1.3 : 0.9;
@@ -308,7 +308,7 @@ function sharesOf(weights: readonly number[]): number[] {
     const sum = values.reduce((total, value) => total + value, 0);
     return values.map((value) => (sum > 0 ? value / sum : 1 / values.length));
   };
-  return share(share(weights).map((weight) => (Math.abs(weight) < LEAST_WEIGHT ? 0 : weight)));
+  return share(share(weights).map((weight) => (Math.abs(weight) < MIN_WEIGHT ? 0 : weight)));
 }
 
 function named(presets: readonly Preset[], weights: readonly number[]): VoiceWeights {

@@ -22,7 +22,7 @@ const SEED = 1;
  * Mixes that are tried however little of the machine is left for it: that which was given, and those that the voice prints
  * speak for.
  */
-const LEAST_TRIES = 5;
+const MIN_TRIES = 5;
 /** For whom the table is made: for nobody's key. */
 const OWN_WORK: VoiceWork = { priority: 'batch', owner: '' };
 
@@ -121,7 +121,7 @@ class KokoroFitter implements VoiceFitter {
     const untilMs = clock.monotonicMs() + budgetMs;
     const start = readMix(from) ?? firstMix(target, this.table.presets);
     const search = new MixSearch(target, this.table.presets, start, SEED);
-    const goesOn = (tries: number) => tries < LEAST_TRIES || clock.monotonicMs() < untilMs;
+    const goesOn = (tries: number) => tries < MIN_TRIES || clock.monotonicMs() < untilMs;
     for (let tries = 0; !search.isOver && goesOn(tries); tries++) {
       const mix = search.next();
       const isBest = search.heard(mix, await this.#try(mix, search, work, signal));

@@ -21,7 +21,7 @@ const VOICED_HZ = 10;
  * must not outvote what was heard: in a text unlike any other ("no no no …") predictions are wrong, and norms
  * that trust them alone let the signal grow from layer to layer.
  */
-const MOST_PREDICTED_FRAMES = 100;
+const MAX_PREDICTED_FRAMES = 100;
 
 /** Sentences that a voice is measured on: statements, questions, numbers, short and long. */
 export const CALIBRATION_TEXTS: readonly string[] = [
@@ -122,7 +122,7 @@ export interface WeightedProfile {
   readonly weight: number;
 }
 
-const LEAST_VARIANCE = 1e-9;
+const MIN_VARIANCE = 1e-9;
 
 /**
  * Statistics of a mix of voices, near to measured ones (docs/decisions/stored-voices.md): means, and logarithms of variances, of the
@@ -141,7 +141,7 @@ export function mixedProfile(
       const own = profile.mean[i] ?? 0;
       const variance = Math.max(0, (profile.square[i] ?? 0) - own * own);
       mixed += weight * own;
-      log += weight * Math.log(Math.max(LEAST_VARIANCE, variance));
+      log += weight * Math.log(Math.max(MIN_VARIANCE, variance));
       least = Math.min(least, variance);
       most = Math.max(most, variance);
     }
@@ -193,7 +193,7 @@ export class RunningStatistics {
       this.#remaining[kind] = (this.#remaining[kind] ?? 0) - count;
     });
     const frames = this.#remaining.reduce((sum, count) => sum + count, 0) / 2;
-    const weight = Math.min(frames, MOST_PREDICTED_FRAMES);
+    const weight = Math.min(frames, MAX_PREDICTED_FRAMES);
     const share = 1 / (this.#decoded + (window.end - window.start) + weight);
     const perHalfFrame = frames > 0 ? weight / (2 * frames) : 0;
     const { mean, square } = this.#profile;

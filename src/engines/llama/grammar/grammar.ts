@@ -3,7 +3,7 @@
 import { SchemaFault } from './schema-merge.ts';
 
 /** llama.cpp repeats less than 2000 times. */
-export const MOST_REPEATED = 1999;
+export const MAX_REPEATED = 1999;
 /**
  * Characters that a text without a limit may have for each token that its answer may have. Texts have four and more
  * of them to a token: one that would never end leaves some of the tokens to what comes after it.
@@ -28,21 +28,21 @@ const SHARED: Readonly<Record<string, string>> = {
 };
 
 /** It counts a list's rules twice, when it has not seen what is listed before. */
-export const MOST_LISTED = 999;
+export const MAX_LISTED = 999;
 /** Rules that llama.cpp makes of the repetitions of one grammar. */
-const MOST_REPETITIONS = 20_000;
+const MAX_REPETITIONS = 20_000;
 /** Far beyond what any schema needs that a model can follow. */
-const MOST_CHARACTERS = 400_000;
+const MAX_CHARACTERS = 400_000;
 /**
  * Keywords, names, values and characters of patterns that are looked at for one grammar, which is done on the serving
  * thread: some twice as many as the largest schema has whose parts are not named again and again.
  */
-const MOST_LOOKS = 50_000;
+const MAX_LOOKS = 50_000;
 /**
  * Ways to begin at one place, each of which llama.cpp goes for each token: choices of choices multiply where references name
  * them again. Twice as many as the choices that a schema may have.
  */
-const MOST_WAYS = 2000;
+const MAX_WAYS = 2000;
 /** Planes of Unicode in which nothing is assigned. */
 const RARE = /[\u{40000}-\u{DFFFF}]/gu;
 const CONTROLS = /\p{Cc}/gu;
@@ -67,7 +67,7 @@ export function jsonLiteral(value: unknown): string {
 /** A grammar that is put together. */
 export class Grammar {
   /** Characters of a text that its schema does not limit. */
-  readonly mostCharacters: number;
+  readonly maxCharacters: number;
   readonly #rules = new Map<string, string>();
   /** Rules by their body: what is the same stands there once. */
   readonly #names = new Map<string, string>();
@@ -83,7 +83,7 @@ export class Grammar {
 
   /** @param room tokens that an answer may have. */
   constructor(room: number) {
-    this.mostCharacters = room * CHARACTERS_OF_A_TOKEN;
+    this.maxCharacters = room * CHARACTERS_OF_A_TOKEN;
   }
 
   /**
@@ -120,7 +120,7 @@ export class Grammar {
    */
   look(count: number): void {
     this.#looks += count;
-    if (this.#looks > MOST_LOOKS) throw new SchemaFault('it is too large');
+    if (this.#looks > MAX_LOOKS) throw new SchemaFault('it is too large');
   }
 
   /** @throws SchemaFault when the grammar becomes too large. */
@@ -129,7 +129,7 @@ export class Grammar {
     for (const [, least = '', most = ''] of body.matchAll(/\{(\d+),?(\d*)\}/g)) {
       this.#repetitions += Number(most || least);
     }
-    if (this.#characters > MOST_CHARACTERS || this.#repetitions > MOST_REPETITIONS) {
+    if (this.#characters > MAX_CHARACTERS || this.#repetitions > MAX_REPETITIONS) {
       throw new SchemaFault('it is too large');
     }
     this.#rules.set(rule, body);
@@ -155,14 +155,14 @@ export class Grammar {
     for (const each of begins) ways += this.#waysOf(each, above);
     above.delete(rule);
     if (begins.length === 0) ways = this.#rules.get(rule)?.split(' | ').length ?? 1;
-    if (ways > MOST_WAYS) throw new SchemaFault('a value may begin in too many ways');
+    if (ways > MAX_WAYS) throw new SchemaFault('a value may begin in too many ways');
     this.#ways.set(rule, ways);
     return ways;
   }
 
   /** The whole grammar. @param root what a text of it is. */
   text(root: string): string {
-    const string = `"\\"" ${upTo(this.mostCharacters)} "\\""`;
+    const string = `"\\"" ${upTo(this.maxCharacters)} "\\""`;
     const rules = [['root', root], ...this.#rules, ['string', string], ...Object.entries(SHARED)];
     return rules.map(([name, body]) => `${name} ::= ${body}`).join('\n');
   }
@@ -170,19 +170,19 @@ export class Grammar {
 
 /** So many characters, a few more where they are counted in blocks, and never more than 128,000. */
 function upTo(characters: number): string {
-  if (characters <= MOST_REPEATED) return `character${times(0, characters)}`;
+  if (characters <= MAX_REPEATED) return `character${times(0, characters)}`;
   return `block${times(0, Math.ceil(characters / BLOCK))} character{0,${BLOCK - 1}}`;
 }
 
 /** How often something may stand there; a limit beyond what llama.cpp repeats is that of llama.cpp. */
 export function times(atLeast: number, atMost: number): string {
   if (atMost === Number.POSITIVE_INFINITY) return atLeast === 0 ? '*' : `{${atLeast},}`;
-  return `{${atLeast},${Math.min(atMost, MOST_REPEATED)}}`;
+  return `{${atLeast},${Math.min(atMost, MAX_REPEATED)}}`;
 }
 
-/** A rule so many times, at most {@link MOST_LISTED}, with commas between. */
+/** A rule so many times, at most {@link MAX_LISTED}, with commas between. */
 export function listOf(grammar: Grammar, rule: string, atLeast: number, atMost: number): string {
-  const most = Math.min(atMost - 1, atMost === Number.POSITIVE_INFINITY ? atMost : MOST_LISTED);
+  const most = Math.min(atMost - 1, atMost === Number.POSITIVE_INFINITY ? atMost : MAX_LISTED);
   const tail = most === 0 ? '' : ` ("," ${rule})${times(Math.max(0, atLeast - 1), most)}`;
   if (atLeast > 0) return `${rule}${tail}`;
   // By its name: around a repetition, llama.cpp counts another one as their product.

@@ -5,14 +5,14 @@ import type { Grammar } from './grammar.ts';
 import { SchemaFault } from './schema-merge.ts';
 
 /** Digits of the largest number that is written: all of them are exact in a double. */
-const MOST_DIGITS = 15;
-const LARGEST = 10n ** BigInt(MOST_DIGITS) - 1n;
-const MOST_DECIMALS = 9;
+const MAX_DIGITS = 15;
+const LARGEST = 10n ** BigInt(MAX_DIGITS) - 1n;
+const MAX_DECIMALS = 9;
 /** Decimals of a number whose bounds say nothing. */
 const DECIMALS = 2;
 
 /** Multiples that are written one by one. */
-const MOST_MULTIPLES = 500;
+const MAX_MULTIPLES = 500;
 const KEYWORDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'] as const;
 
 interface Bounds {
@@ -38,7 +38,7 @@ export function numberRule(grammar: Grammar, type: 'integer' | 'number', schema:
   if (step !== undefined && decimals === undefined) {
     const values = Number.isSafeInteger(step) && step > 0 ? multiplesWithin(step, bounds) : undefined;
     if (values !== undefined) return grammar.add('multiple', values.map((value) => `"${value}"`).join(' | '));
-    throw new SchemaFault(`a 'multipleOf' without limits that leave 1 to ${MOST_MULTIPLES} values`);
+    throw new SchemaFault(`a 'multipleOf' without limits that leave 1 to ${MAX_MULTIPLES} values`);
   }
   const bounded = KEYWORDS.some((keyword) => keyword !== 'multipleOf' && keyword in schema);
   if (!bounded && (whole || decimals === undefined)) return whole ? 'integer' : 'number';
@@ -59,7 +59,7 @@ function integerGrammar(bounds: Bounds): string | undefined {
  * Numbers within bounds, with and without decimals.
  * @returns GBNF, or undefined when there is none (of at most 15 digits).
  */
-function numberGrammar(bounds: Bounds, atMostDecimals = MOST_DECIMALS): string | undefined {
+function numberGrammar(bounds: Bounds, atMostDecimals = MAX_DECIMALS): string | undefined {
   const given = Object.values(bounds).filter((bound) => bound !== undefined);
   const decimals = Math.min(atMostDecimals, Math.max(DECIMALS, ...given.map(decimalsOf)));
   const whole = integerGrammar(bounds);
@@ -73,7 +73,7 @@ function multiplesWithin(step: number, bounds: Bounds): number[] | undefined {
   const { low, high } = scaledBounds(bounds, 0);
   const by = BigInt(step);
   const first = ((low > 0n ? low + by - 1n : low) / by) * by;
-  if (high < first || (high - first) / by >= BigInt(MOST_MULTIPLES)) return undefined;
+  if (high < first || (high - first) / by >= BigInt(MAX_MULTIPLES)) return undefined;
   const all: number[] = [];
   for (let value = first; value <= high; value += by) all.push(Number(value));
   return all;

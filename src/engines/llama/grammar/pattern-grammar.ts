@@ -68,10 +68,10 @@ const RAW: readonly Range[] = [
   [0xe000, 0x3ffff],
 ];
 /** Rules that the library makes of one repetition at most; with more it gives up on the grammar. */
-const MOST_RULES = 1999;
+const MAX_RULES = 1999;
 /** Places of a repeated group. */
-const MOST_PLACES = 256;
-const MOST_CHARACTERS = 1000;
+const MAX_PLACES = 256;
+const MAX_CHARACTERS = 1000;
 
 /**
  * The strings that a pattern matches.
@@ -79,7 +79,7 @@ const MOST_CHARACTERS = 1000;
  * @throws PatternFault that names what cannot be had.
  */
 export function patternGrammar(pattern: string, text: string): string {
-  if (pattern.length > MOST_CHARACTERS) throw new PatternFault(`more than ${MOST_CHARACTERS} characters`);
+  if (pattern.length > MAX_CHARACTERS) throw new PatternFault(`more than ${MAX_CHARACTERS} characters`);
   return new PatternReader(pattern, text).read();
 }
 
@@ -142,8 +142,8 @@ class PatternReader {
     if (most < least) throw this.#fault();
     if (most === 0) return NOTHING;
     const places = part.places * (endless ? least + 1 : most);
-    if (part.places > 1 && places > MOST_PLACES) throw new PatternFault('so many repetitions');
-    if (Math.max(1, part.rules) * (endless ? Math.max(1, least) : most) > MOST_RULES) {
+    if (part.places > 1 && places > MAX_PLACES) throw new PatternFault('so many repetitions');
+    if (Math.max(1, part.rules) * (endless ? Math.max(1, least) : most) > MAX_RULES) {
       throw new PatternFault('so many repetitions');
     }
     return {

@@ -6,14 +6,14 @@
 
 import { invalidRequest } from '../../../contract/core/error.ts';
 import type { JsonSchema } from '../../../contract/engines/text.ts';
-import { type Grammar, jsonLiteral, listOf, MOST_LISTED, times } from './grammar.ts';
+import { type Grammar, jsonLiteral, listOf, MAX_LISTED, times } from './grammar.ts';
 import { numberRule } from './number-grammar.ts';
 import { areDisjoint } from './schema-disjoint.ts';
 import { ANNOTATIONS, countOf, list, mergeSchemas, record, SchemaFault } from './schema-merge.ts';
 import { stringRule } from './string-grammar.ts';
 
 /** Longest schema that is read, as JSON: its branches are compared with each other on the serving thread. */
-const MOST_SCHEMA_CHARACTERS = 120_000;
+const MAX_SCHEMA_CHARACTERS = 120_000;
 
 /** Keywords by the type of the values that they are about. */
 const KEYWORDS: Readonly<Record<string, readonly string[]>> = {
@@ -49,12 +49,12 @@ const REFUSED = [
   ],
 ];
 /** Values of enums, choices and properties of one schema together: each may have to be looked at for each token. */
-const MOST_CHOICES = 1000;
+const MAX_CHOICES = 1000;
 /** Schemas of which a value must be valid against each. */
-const MOST_PARTS = 256;
-const MOST_DEPTH = 64;
+const MAX_PARTS = 256;
+const MAX_DEPTH = 64;
 /** Characters of a place in a message. */
-const MOST_PLACE = 200;
+const MAX_PLACE = 200;
 
 type Schema = JsonSchema | boolean;
 type Place = readonly (string | number)[];
@@ -66,8 +66,8 @@ type Place = readonly (string | number)[];
  * @throws ServiceError `invalid_request` that names what of the schema cannot be had.
  */
 export function schemaRule(grammar: Grammar, schema: Schema, param: string, root: Schema = schema): string {
-  if (JSON.stringify(root).length > MOST_SCHEMA_CHARACTERS) {
-    const message = `The JSON Schema cannot be followed by this model: it is too large, with more than ${MOST_SCHEMA_CHARACTERS} characters.`;
+  if (JSON.stringify(root).length > MAX_SCHEMA_CHARACTERS) {
+    const message = `The JSON Schema cannot be followed by this model: it is too large, with more than ${MAX_SCHEMA_CHARACTERS} characters.`;
     throw invalidRequest(message, param, 'unsupported_value');
   }
   try {
@@ -102,7 +102,7 @@ class SchemaReader {
     this.#visit(schema, place);
     if (schema === true) return 'value';
     if (schema === false) throw this.#fault(place, 'nothing is valid here');
-    if (depth > MOST_DEPTH) throw this.#fault(place, `it is deeper than ${MOST_DEPTH}`);
+    if (depth > MAX_DEPTH) throw this.#fault(place, `it is deeper than ${MAX_DEPTH}`);
     const asked = Object.keys(schema).filter((keyword) => !ANNOTATIONS.has(keyword));
     if (typeof schema.$ref === 'string' && asked.length === 1)
       return this.#reference(schema.$ref, place, depth);
@@ -149,10 +149,10 @@ class SchemaReader {
     this.#visit(schema, place);
     if (schema === true) return true;
     if (schema === false) throw this.#fault(place, 'nothing is valid here');
-    if (depth > MOST_DEPTH) throw this.#fault(place, `'$ref' and 'allOf' go deeper than ${MOST_DEPTH}`);
+    if (depth > MAX_DEPTH) throw this.#fault(place, `'$ref' and 'allOf' go deeper than ${MAX_DEPTH}`);
     const { $ref, allOf, ...rest } = schema;
     const parts = [...list(allOf)] as Schema[];
-    if (parts.length > MOST_PARTS) throw this.#fault(place, `an 'allOf' of more than ${MOST_PARTS}`);
+    if (parts.length > MAX_PARTS) throw this.#fault(place, `an 'allOf' of more than ${MAX_PARTS}`);
     if (typeof $ref === 'string') parts.push(this.#resolve($ref, place));
     return parts.reduce<JsonSchema>((sum, part) => {
       const whole = this.#whole(part, place, depth + 1);
@@ -308,7 +308,7 @@ class SchemaReader {
     const atMost = this.#at(place, () => countOf(schema, 'maxItems', Number.POSITIVE_INFINITY));
     if (schema.uniqueItems === true && atMost > 1) throw this.#fault(place, "'uniqueItems'");
     if (atLeast > atMost) throw this.#fault(place, "more 'minItems' than 'maxItems'");
-    if (atLeast > MOST_LISTED) throw this.#fault(place, `a 'minItems' above ${MOST_LISTED}`);
+    if (atLeast > MAX_LISTED) throw this.#fault(place, `a 'minItems' above ${MAX_LISTED}`);
     const fixed = first.slice(0, Math.min(first.length, atMost));
     const rules = fixed.map((each, i) => this.rule(each, [...place, 'prefixItems', i], depth + 1));
     const missing = Math.max(0, atLeast - fixed.length);
@@ -319,7 +319,7 @@ class SchemaReader {
     if (atMost === 0) return this.#grammar.add('array', '"[]"');
     const item = this.rule(more, [...place, 'items'], depth + 1);
     const left = atMost - fixed.length;
-    const room = left === Number.POSITIVE_INFINITY ? left : Math.min(left, MOST_LISTED);
+    const room = left === Number.POSITIVE_INFINITY ? left : Math.min(left, MAX_LISTED);
     if (rules.length === 0)
       return this.#grammar.add('array', `"[" ${listOf(this.#grammar, item, atLeast, atMost)} "]"`);
     const tail = room > 0 ? `("," ${item})${times(missing, room)}` : '';
@@ -328,8 +328,8 @@ class SchemaReader {
 
   #countChoices(count: number): void {
     this.#choices += count;
-    if (this.#choices <= MOST_CHOICES) return;
-    throw new SchemaFault(`it has more than ${MOST_CHOICES} values of enums, choices and properties`);
+    if (this.#choices <= MAX_CHOICES) return;
+    throw new SchemaFault(`it has more than ${MAX_CHOICES} values of enums, choices and properties`);
   }
 
   /** Schemas may name each other so often that there is no end of them. */
@@ -354,7 +354,7 @@ class SchemaReader {
   }
 
   #fault(place: Place, what: string): SchemaFault {
-    const at = place.length === 0 ? 'at its top' : `at ${place.join('/').slice(0, MOST_PLACE)}`;
+    const at = place.length === 0 ? 'at its top' : `at ${place.join('/').slice(0, MAX_PLACE)}`;
     return new SchemaFault(`${what} (${at})`);
   }
 }

@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../../../contract/engines/text.ts';
-import { type Grammar, MOST_REPEATED, times } from './grammar.ts';
+import { type Grammar, MAX_REPEATED, times } from './grammar.ts';
 import { PatternFault, patternGrammar } from './pattern-grammar.ts';
 import { countOf, SchemaFault } from './schema-merge.ts';
 
@@ -39,9 +39,9 @@ export function stringRule(grammar: Grammar, schema: JsonSchema): string {
   if (pattern !== undefined) return patternRule(grammar, pattern);
   if (!bounded) return 'string';
   if (atLeast > atMost) throw new SchemaFault("more 'minLength' than 'maxLength'");
-  if (atLeast > MOST_REPEATED) throw new SchemaFault(`a 'minLength' above ${MOST_REPEATED}`);
+  if (atLeast > MAX_REPEATED) throw new SchemaFault(`a 'minLength' above ${MAX_REPEATED}`);
   if (atMost === 0) return grammar.add('text', '"\\"\\""');
-  const most = Math.min(atMost, Math.max(atLeast, grammar.mostCharacters));
+  const most = Math.min(atMost, Math.max(atLeast, grammar.maxCharacters));
   return grammar.add('text', `"\\"" character${times(atLeast, most)} "\\""`);
 }
 

@@ -14,7 +14,7 @@ import type { NativeMessage, NativeTool } from './native.ts';
 import { type CallWords, OWN_WORDS } from './tool-call-syntax.ts';
 
 /** Most calls of one answer. */
-const MOST_CALLS = 16;
+const MAX_CALLS = 16;
 
 /** A conversation as the chat template takes it. */
 export interface Conversation {
@@ -194,7 +194,7 @@ function callsRule(
 ): string {
   const each = tools.map((tool) => `${literal(`${tool.name}${nameEnds}`)} ${argumentsRule(grammar, tool)}`);
   const call = grammar.add('call', each.join(' | '));
-  const more = many ? `(${literal(between)} ${call}){0,${MOST_CALLS - 1}} ` : '';
+  const more = many ? `(${literal(between)} ${call}){0,${MAX_CALLS - 1}} ` : '';
   return `${literal(opens)} ${call} ${more}${literal(closes)}`;
 }
 

@@ -3,9 +3,9 @@
 import { type GrammarPart, type RepeatedPart, readGrammar } from '../grammar/grammar-reader.ts';
 
 /** Longest end that is given: an answer that lacks more is left as it was cut. */
-const MOST_CHARACTERS = 16_384;
+const MAX_CHARACTERS = 16_384;
 /** Parts that are looked at to follow one answer: of one that may be read in very many ways nothing is said. */
-const MOST_LOOKS = 2_000_000;
+const MAX_LOOKS = 2_000_000;
 /** What a class that says what it is not is written as. */
 const PLAIN = [0x20, 0x30, 0x61];
 
@@ -46,7 +46,7 @@ class Follower {
     ]);
     for (const character of text) {
       rests = this.#after(rests, character);
-      if (rests.size === 0 || this.#looks > MOST_LOOKS) return undefined;
+      if (rests.size === 0 || this.#looks > MAX_LOOKS) return undefined;
     }
     return [...rests];
   }
@@ -57,7 +57,7 @@ class Follower {
     const open = new Set(rests);
     for (const rest of open) {
       this.#looks += 1;
-      if (rest === undefined || this.#looks > MOST_LOOKS) continue;
+      if (rest === undefined || this.#looks > MAX_LOOKS) continue;
       const { part, then } = rest;
       switch (part.kind) {
         case 'text':
@@ -124,7 +124,7 @@ class ShortestTexts {
   ofAny(rests: readonly (Rest | undefined)[]): string | undefined {
     const all = rests.map(partsOf).map((parts) => ({ parts, length: this.#sum(parts) }));
     const shortest = all.reduce((best, each) => (each.length < best.length ? each : best));
-    if (shortest.length > MOST_CHARACTERS) return undefined;
+    if (shortest.length > MAX_CHARACTERS) return undefined;
     return shortest.parts.map((part) => this.#text(part)).join('');
   }
 

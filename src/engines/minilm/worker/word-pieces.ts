@@ -6,7 +6,7 @@ import { Tokenizer } from '@huggingface/tokenizers';
  * Characters beyond which a text is not looked at: a token seldom has more than 20, and a text of so many would
  * take long to read.
  */
-const LONGEST_CHARACTERS = 50_000;
+const MAX_CHARACTERS = 50_000;
 
 /** Texts to token ids. */
 export class WordPieces {
@@ -72,7 +72,7 @@ export class WordPieces {
   }
 
   #encoded(text: string): number[] | undefined {
-    if (text.length > LONGEST_CHARACTERS) return undefined;
+    if (text.length > MAX_CHARACTERS) return undefined;
     return this.#tokenizer.encode(text, { add_special_tokens: false }).ids;
   }
 }

@@ -29,9 +29,9 @@ const WAITING_LIMIT_MS = 30_000;
 /** Rows after which a batch is closed to more streams: about 2 ms of work. */
 const FULL_BATCH_ROWS = 128;
 /** Quiet frames that are judged in one go: 8 s of silence, or 2 ms of work. */
-const MOST_QUIET_FRAMES = 256;
+const MAX_QUIET_FRAMES = 256;
 /** Of each setting in ms (spec 8). */
-const LONGEST_SETTING_MS = 5_000;
+const MAX_SETTING_MS = 5_000;
 const RETRY_AFTER_S = 2;
 const FRAME_SECONDS = FRAME_SAMPLES / LISTEN_RATE_HZ;
 const PASS_SECONDS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1];
@@ -169,7 +169,7 @@ class SileroEngine implements VadEngine {
     let quietFrames = 0;
     // A stream that has more after its quiet frames comes again at the end of the set.
     for (const stream of this.#ready) {
-      if (batch.rows.length >= FULL_BATCH_ROWS || quietFrames >= MOST_QUIET_FRAMES) break;
+      if (batch.rows.length >= FULL_BATCH_ROWS || quietFrames >= MAX_QUIET_FRAMES) break;
       this.#ready.delete(stream);
       const frames = stream.take();
       const rows = frames.flatMap(({ row }) => row ?? []);
@@ -241,8 +241,8 @@ function requireSettings(settings: VadSettings): void {
   const { threshold, prefixPaddingMs, silenceDurationMs, minSpeechDurationMs } = settings;
   if (!(threshold >= 0 && threshold <= 1)) throw new RangeError(`threshold ${threshold} is not within 0–1`);
   for (const [name, ms] of Object.entries({ prefixPaddingMs, silenceDurationMs, minSpeechDurationMs })) {
-    if (!(ms >= 0 && ms <= LONGEST_SETTING_MS)) {
-      throw new RangeError(`${name} ${ms} is not within 0–${LONGEST_SETTING_MS}`);
+    if (!(ms >= 0 && ms <= MAX_SETTING_MS)) {
+      throw new RangeError(`${name} ${ms} is not within 0–${MAX_SETTING_MS}`);
     }
   }
 }

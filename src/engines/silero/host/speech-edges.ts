@@ -18,9 +18,9 @@ const RANGE = 2e-4;
 /** and 6 dB above the noise, which in a block of 8 ms goes up and down by less than 2 dB, */
 const ABOVE_NOISE = 4;
 /** or 2 dB above it, where noise leaves speech less than 6 dB of room: */
-const LEAST_ABOVE_NOISE = 1.6;
+const MIN_ABOVE_NOISE = 1.6;
 /** then the loudest 6 dB are speech. */
-const LEAST_RANGE = 0.25;
+const MIN_RANGE = 0.25;
 /** Noise that is less than 30 dB below the speech hides how it fades. */
 const MASKING = 1e-3;
 
@@ -80,7 +80,7 @@ export function speechLevel(envelope: Envelope, from: number, noise: number): Sp
     loudest = Math.max(loudest, energyAt(envelope, block));
   }
   const inQuiet = Math.max(loudest * RANGE, QUIET_ENERGY);
-  const inNoise = Math.max(noise * LEAST_ABOVE_NOISE, Math.min(noise * ABOVE_NOISE, loudest * LEAST_RANGE));
+  const inNoise = Math.max(noise * MIN_ABOVE_NOISE, Math.min(noise * ABOVE_NOISE, loudest * MIN_RANGE));
   return { energy: Math.max(inQuiet, inNoise), masked: noise > loudest * MASKING };
 }
 

@@ -17,7 +17,7 @@ import { BATCH_ROW_SAMPLES, type FrameBatch } from '../shared/protocol.ts';
  * takes 14 µs a row, of one row 100 µs, on one core of a Xeon with AVX-512; the published graph 49 µs and 240.
  */
 const SIZES = [1, 2, 4, 8, 16, 32, 64];
-const MOST_ROWS = 64;
+const MAX_ROWS = 64;
 /** Frames of a clip that are judged before they are looked at. */
 const FRAMES_AT_ONCE = 8;
 
@@ -153,9 +153,9 @@ function writeRow(rows: Float32Array, row: number, audio: Float32Array): void {
 
 /** The graph with room for its largest run. */
 class Runner {
-  readonly rows = new Float32Array(MOST_ROWS * ROW_SAMPLES);
-  readonly hidden = new Float32Array(MOST_ROWS * STATE_SIZE);
-  readonly cell = new Float32Array(MOST_ROWS * STATE_SIZE);
+  readonly rows = new Float32Array(MAX_ROWS * ROW_SAMPLES);
+  readonly hidden = new Float32Array(MAX_ROWS * STATE_SIZE);
+  readonly cell = new Float32Array(MAX_ROWS * STATE_SIZE);
   readonly #graph: GraphSession;
 
   constructor(graph: GraphSession) {

@@ -14,7 +14,7 @@ export const EMBEDDING_SIZE = 256;
 
 const STATE_SIZE = 256;
 const LAYERS = 3;
-const LEAST_LENGTH = 1e-6;
+const MIN_LENGTH = 1e-6;
 
 /** @throws Error when the checkpoint is not of this model. */
 export function speakerGraph(checkpoint: TorchCheckpoint): Uint8Array {
@@ -52,7 +52,7 @@ export function speakerGraph(checkpoint: TorchCheckpoint): Uint8Array {
   const bias = g.floats([EMBEDDING_SIZE], checkpoint.tensor('linear.bias', [EMBEDDING_SIZE]));
   const raw = g.op('Relu', [g.op('Gemm', [last, weight, bias], { transB: 1 })]);
   const length = g.op('ReduceL2', [raw, g.ints(1)], { keepdims: 1 });
-  g.output('embedding', g.op('Div', [raw, g.op('Max', [length, g.floats([1], [LEAST_LENGTH])])]));
+  g.output('embedding', g.op('Div', [raw, g.op('Max', [length, g.floats([1], [MIN_LENGTH])])]));
   const opsetImport = [{ version: 20 }];
   return encodeModel({ irVersion: 9, producerName: 'speaker-import', opsetImport, graph: g.build() });
 }

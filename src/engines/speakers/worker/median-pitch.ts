@@ -18,7 +18,7 @@ const VOICED = 0.7;
 const OCTAVE_COST = 0.9;
 /** Frames quieter than this part of the loudest are left out. */
 const QUIET = 0.1;
-const LEAST_FRAMES = 5;
+const MIN_FRAMES = 5;
 
 /**
  * Median pitch of the voiced frames, by normalised autocorrelation (Boersma 1993 without its path search: a median needs none).
@@ -41,7 +41,7 @@ export function medianPitch(samples: Float32Samples): number | undefined {
       return period === undefined ? [] : [RATE_HZ / period];
     })
     .sort((a, b) => a - b);
-  return pitches.length < LEAST_FRAMES ? undefined : pitches[pitches.length >> 1];
+  return pitches.length < MIN_FRAMES ? undefined : pitches[pitches.length >> 1];
 }
 
 /** In samples; undefined when the frame is not periodic. */

@@ -12,7 +12,7 @@ export const RUN_FRAMES = 160;
 /** Frames from one run to the next: 1.3 runs a second. */
 const RUN_STEP = Math.round(LISTEN_RATE_HZ / 1.3 / HOP_LENGTH);
 /** Of the last run, what must be filled with audio. */
-const LEAST_COVERAGE = 0.75;
+const MIN_COVERAGE = 0.75;
 const TARGET_RMS = 10 ** (-30 / 20);
 
 /**
@@ -45,7 +45,7 @@ function runStarts(length: number): number[] {
   for (let start = 0; start < Math.max(1, frames - RUN_FRAMES + RUN_STEP + 1); start += RUN_STEP)
     starts.push(start);
   const coverage = (length - (starts.at(-1) ?? 0) * HOP_LENGTH) / (RUN_FRAMES * HOP_LENGTH);
-  if (coverage < LEAST_COVERAGE && starts.length > 1) starts.pop();
+  if (coverage < MIN_COVERAGE && starts.length > 1) starts.pop();
   return starts;
 }
 

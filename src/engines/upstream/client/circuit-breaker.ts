@@ -11,7 +11,7 @@ import {
 import { ServiceError } from '../../../contract/core/error.ts';
 
 /** Calls in a row that did not reach the server. */
-const MOST_FAILURES = 5;
+const MAX_FAILURES = 5;
 /** What gateways say of a server that is away. */
 const AWAY: ReadonlySet<number> = new Set([502, 504]);
 
@@ -25,7 +25,7 @@ export class Unreached extends Error {
 export type CircuitChange = 'open' | 'half-open' | 'closed';
 
 /**
- * A circuit breaker (Nygard, "Release It!", 2nd edition, 5.2). Open after {@link MOST_FAILURES} calls in a row, it
+ * A circuit breaker (Nygard, "Release It!", 2nd edition, 5.2). Open after {@link MAX_FAILURES} calls in a row, it
  * refuses every call; when it has cooled down, the next call is tried, and its end decides.
  */
 export class UpstreamCircuit {
@@ -40,7 +40,7 @@ export class UpstreamCircuit {
     );
     this.#policy = circuitBreaker(away, {
       halfOpenAfter: coolMs,
-      breaker: new ConsecutiveBreaker(MOST_FAILURES),
+      breaker: new ConsecutiveBreaker(MAX_FAILURES),
     });
     this.#policy.onBreak(() => changed('open'));
     this.#policy.onHalfOpen(() => changed('half-open'));

@@ -2,7 +2,7 @@
 
 import { ServiceError } from '../../../contract/core/error.ts';
 
-const LONGEST_RETRY_S = 60;
+const MAX_RETRY_S = 60;
 
 /**
  * The refusal of an upstream. Its own words are neither shown nor logged: they may quote the input, the
@@ -16,7 +16,7 @@ export function upstreamRefusal(status: number, headers: Headers): ServiceError 
       'The server behind this model has more to do than it can take. Try again shortly.',
       {
         code: 'server_overloaded',
-        retryAfterS: afterS > 0 && afterS <= LONGEST_RETRY_S ? afterS : 1,
+        retryAfterS: afterS > 0 && afterS <= MAX_RETRY_S ? afterS : 1,
       },
     );
   }

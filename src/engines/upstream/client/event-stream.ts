@@ -3,7 +3,7 @@
 import { upstreamFault } from './errors.ts';
 
 /** Longest event, in characters with the ends of its lines; a whole transcript is one of them. */
-const LONGEST_EVENT = 4 * 1024 * 1024;
+const MAX_EVENT = 4 * 1024 * 1024;
 
 /**
  * The data of each event, in order. An event that the end of the body cuts off is left out, as the standard
@@ -29,6 +29,6 @@ export async function* eventData(body: AsyncIterable<Uint8Array>): AsyncGenerato
         held = 0;
       }
     }
-    if (held + rest.length > LONGEST_EVENT) throw upstreamFault('an event of its answer is too long');
+    if (held + rest.length > MAX_EVENT) throw upstreamFault('an event of its answer is too long');
   }
 }

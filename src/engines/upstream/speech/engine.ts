@@ -22,7 +22,7 @@ const JSON_BODY = { 'content-type': 'application/json' };
 /** A server only deletes a file, while somebody waits. */
 const FORGET_MS = 5_000;
 /** Far beyond what a text of 600 characters gives at the natural speed. */
-const LONGEST_AUDIO_S = 600;
+const MAX_AUDIO_S = 600;
 const PCM_TYPES: ReadonlySet<string> = new Set(['audio/pcm', 'audio/raw', 'application/octet-stream', '']);
 
 export interface UpstreamTtsOptions {
@@ -203,13 +203,13 @@ class UpstreamTtsEngine implements TtsEngine {
     portions: AsyncIterable<Uint8Array>,
     stretch: number,
   ): AsyncGenerator<Float32Samples, void, undefined> {
-    const longestS = LONGEST_AUDIO_S * stretch;
+    const maxS = MAX_AUDIO_S * stretch;
     const pcm = new PcmStream();
     let audioS = 0;
     for await (const portion of portions) {
       const samples = pcm.push(portion);
       audioS += samples.length / this.rateHz;
-      if (audioS > longestS) throw upstreamFault(`it sent more than ${longestS} s of audio`);
+      if (audioS > maxS) throw upstreamFault(`it sent more than ${maxS} s of audio`);
       if (samples.length > 0) yield samples;
     }
     if (pcm.torn) throw upstreamFault('its audio ended in the middle of a sample');

@@ -138,11 +138,11 @@ describe('a server that voices are registered with', () => {
 
   it('that has no room for it fails the request, and is tried again by the next', async () => {
     const engine = open('register');
-    upstream.mostVoices = 0;
+    upstream.maxVoices = 0;
     const anna = voiceOf(5);
     await expect(said(engine, anna)).rejects.toMatchObject({ kind: 'upstream', code: 'upstream_error' });
     expect(upstream.asked).toEqual([]);
-    upstream.mostVoices = 1;
+    upstream.maxVoices = 1;
     expect(await said(engine, anna)).toEqual([5]);
   });
 

@@ -5,7 +5,7 @@ import { type SpokenVoice, voiceDeleted } from '../../../contract/engines/spoken
 import { aborted } from '../../../kit/async/aborted.ts';
 
 /** As many as vLLM-Omni keeps unless told otherwise. A voice that is forgotten here is uploaded once more. */
-const MOST_REMEMBERED = 1000;
+const MAX_REMEMBERED = 1000;
 
 /** One upload of a voice, which every request shares that needs it. */
 export interface Registration {
@@ -28,7 +28,7 @@ export class RegisteredVoices {
    * @param upload is not stopped by whoever leaves: others may wait for it, and the next ones need it. Its signal fires
    *   when the voice is forgotten.
    */
-  constructor(upload: (voice: SpokenVoice, signal: AbortSignal) => Promise<void>, most = MOST_REMEMBERED) {
+  constructor(upload: (voice: SpokenVoice, signal: AbortSignal) => Promise<void>, most = MAX_REMEMBERED) {
     this.#upload = upload;
     this.#most = most;
   }

@@ -4,7 +4,7 @@ import { wholeAnswer } from '../../../../test/contract/text-engine.cases.ts';
 import { chatChunk, eventText, usageChunk } from '../../../../tools/harness/upstreams/fake-chat-upstream.ts';
 import type { TextEvent } from '../../../contract/engines/text.ts';
 import { eventData } from '../client/event-stream.ts';
-import { ChatAnswer, LONGEST_ANSWER, MOST_CALLS } from './chat-response.ts';
+import { ChatAnswer, MAX_ANSWER, MAX_CALLS } from './chat-response.ts';
 
 /** The events of an answer of these chunks. */
 function eventsOf(...data: readonly string[]): TextEvent[] {
@@ -235,10 +235,10 @@ it('a whole answer gives the same events as its stream', () => {
 
 describe('an answer without an end', () => {
   it.each([
-    ['text', { content: 'x'.repeat(LONGEST_ANSWER / 4) }],
-    ['thoughts', { reasoning: 'x'.repeat(LONGEST_ANSWER / 4) }],
-    ['a refusal', { refusal: 'x'.repeat(LONGEST_ANSWER / 4) }],
-    ['arguments', { tool_calls: [args('x'.repeat(LONGEST_ANSWER / 4), { index: 0 })] }],
+    ['text', { content: 'x'.repeat(MAX_ANSWER / 4) }],
+    ['thoughts', { reasoning: 'x'.repeat(MAX_ANSWER / 4) }],
+    ['a refusal', { refusal: 'x'.repeat(MAX_ANSWER / 4) }],
+    ['arguments', { tool_calls: [args('x'.repeat(MAX_ANSWER / 4), { index: 0 })] }],
   ])('of %s is given up when it is too long', (_, delta) => {
     const answer = new ChatAnswer(() => 0);
     for (let at = 0; at < 4; at += 1) answer.read(chatChunk(delta));
@@ -247,8 +247,8 @@ describe('an answer without an end', () => {
 
   it('of calls is given up when they are too many', () => {
     const answer = new ChatAnswer(() => 0);
-    for (let index = 0; index < MOST_CALLS; index += 1) answer.read(calls(args('', { index })));
-    expect(() => answer.read(calls(args('', { index: MOST_CALLS })))).toThrow('too many calls');
+    for (let index = 0; index < MAX_CALLS; index += 1) answer.read(calls(args('', { index })));
+    expect(() => answer.read(calls(args('', { index: MAX_CALLS })))).toThrow('too many calls');
   });
 });
 

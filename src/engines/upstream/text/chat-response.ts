@@ -20,8 +20,8 @@ const ENDS: Readonly<Record<string, TextEnd>> = {
   content_filter: 'content_filter',
 };
 /** Most characters of one answer with all its thoughts and calls: who made it keeps it, until it is sent or stored. */
-export const LONGEST_ANSWER = 4 * 1024 * 1024;
-export const MOST_CALLS = 1000;
+export const MAX_ANSWER = 4 * 1024 * 1024;
+export const MAX_CALLS = 1000;
 /** Words for an answer that was given up. */
 const FAULTS: ReadonlySet<string> = new Set(['abort', 'error']);
 
@@ -63,8 +63,8 @@ export class ChatAnswer {
 
   /**
    * What one event of a stream says, or a whole answer.
-   * @throws ServiceError `upstream` for what tells of a failure or is no answer, and beyond {@link LONGEST_ANSWER}
-   *   and {@link MOST_CALLS}.
+   * @throws ServiceError `upstream` for what tells of a failure or is no answer, and beyond {@link MAX_ANSWER}
+   *   and {@link MAX_CALLS}.
    */
   read(data: string): TextEvent[] {
     if (data.trim() === '[DONE]') {
@@ -157,7 +157,7 @@ export class ChatAnswer {
         (place === undefined || call.place === place) && (id === '' || call.id === '' || call.id === id),
     );
     if (known !== undefined) return known;
-    if (this.#calls.length === MOST_CALLS) throw upstreamFault('its answer has too many calls');
+    if (this.#calls.length === MAX_CALLS) throw upstreamFault('its answer has too many calls');
     const call = { place, id, index: this.#calls.length, named: false, held: '' };
     this.#calls.push(call);
     return call;
@@ -172,7 +172,7 @@ export class ChatAnswer {
 
   #count(kind: 'text' | 'thoughts' | 'calls', text: string): void {
     this.#length += text.length;
-    if (this.#length > LONGEST_ANSWER) throw upstreamFault('its answer is too long');
+    if (this.#length > MAX_ANSWER) throw upstreamFault('its answer is too long');
     this.#characters[kind] += codePoints(text);
   }
 

@@ -141,9 +141,9 @@ describe('the request', () => {
   });
 
   it('has a longest audio', async () => {
-    const engine = open({ longestS: 0.25 });
+    const engine = open({ maxS: 0.25 });
     await collect(engine);
-    await expect(collect(open({ longestS: 0.2499 }))).rejects.toMatchObject({ kind: 'payload_too_large' });
+    await expect(collect(open({ maxS: 0.2499 }))).rejects.toMatchObject({ kind: 'payload_too_large' });
     expect(upstream.seen).toHaveLength(1);
   });
 });

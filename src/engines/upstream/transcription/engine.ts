@@ -37,7 +37,7 @@ export interface UpstreamSttOptions {
   /** Pause between two looks at an upstream that failed. */
   readonly probeMs?: number;
   /** Longest audio, in seconds; it is held in memory at 32 kB a second. */
-  readonly longestS?: number;
+  readonly maxS?: number;
 }
 
 /** Makes the engine; nothing is sent before the first request. */
@@ -68,7 +68,7 @@ class UpstreamSttEngine implements SttEngine {
     signal: AbortSignal,
   ): AsyncGenerator<TranscriptionEvent, void, undefined> {
     signal.throwIfAborted();
-    const recording = new Recording(this.#options.longestS);
+    const recording = new Recording(this.#options.maxS);
     for await (const piece of untilAborted(audio, signal)) if (piece !== 'pause') recording.push(piece);
     const { durationS } = recording;
     const words = new WholeWords();

@@ -6,15 +6,15 @@ import { ServiceError } from '../../../contract/core/error.ts';
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../../contract/engines/audio.ts';
 
 /** Longest audio: a full buffer of a conversation at 8 kHz has 27 minutes 18 s (spec 4.7). 53 MB. */
-const LONGEST_S = 1650;
+const MAX_S = 1650;
 
 export class Recording {
-  readonly #longestSamples: number;
+  readonly #maxSamples: number;
   #parts: Int16Array<ArrayBuffer>[] = [];
   #samples = 0;
 
-  constructor(longestS = LONGEST_S) {
-    this.#longestSamples = longestS * LISTEN_RATE_HZ;
+  constructor(maxS = MAX_S) {
+    this.#maxSamples = maxS * LISTEN_RATE_HZ;
   }
 
   get durationS(): number {
@@ -24,11 +24,11 @@ export class Recording {
   /** @throws ServiceError `payload_too_large` when it gets longer than a server of another kind takes. */
   push(samples: Float32Samples): void {
     this.#samples += samples.length;
-    if (this.#samples > this.#longestSamples) {
-      const longestS = this.#longestSamples / LISTEN_RATE_HZ;
+    if (this.#samples > this.#maxSamples) {
+      const maxS = this.#maxSamples / LISTEN_RATE_HZ;
       throw new ServiceError(
         'payload_too_large',
-        `The audio must be at most ${longestS} s long for this model; send it in parts.`,
+        `The audio must be at most ${maxS} s long for this model; send it in parts.`,
         { code: 'payload_too_large' },
       );
     }

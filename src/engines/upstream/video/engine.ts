@@ -27,10 +27,10 @@ import { explainVideoRefusal, jobIdOf, readVideoJob } from './job.ts';
 /** Longest segment that is fetched: 30 s at 130 Mbit/s. */
 const SEGMENT_BYTES = 512 * 1024 * 1024;
 const FIRST_POLL_MS = 1000;
-const LONGEST_POLL_MS = 15_000;
+const MAX_POLL_MS = 15_000;
 const POLL_GROWTH = 1.5;
 /** Answers in a row that may fail. */
-const MOST_FAILED_ANSWERS = 8;
+const MAX_FAILED_ANSWERS = 8;
 const TIME_LIMIT_MS = 3_600_000;
 /** Whoever ends a job on the server does not wait longer for it. */
 const FORGET_MS = 10_000;
@@ -190,7 +190,7 @@ class UpstreamVideoEngine implements VideoEngine {
       } catch (error) {
         signal.throwIfAborted();
         const mayPass = error instanceof ServiceError && !isHindrance(error);
-        if (!mayPass || failures >= MOST_FAILED_ANSWERS) throw error;
+        if (!mayPass || failures >= MAX_FAILED_ANSWERS) throw error;
       }
       await this.#pause(failures, signal);
     }
@@ -198,7 +198,7 @@ class UpstreamVideoEngine implements VideoEngine {
 
   /** Longer after each turn. @throws the signal's reason. */
   async #pause(turn: number, signal: AbortSignal): Promise<void> {
-    const waitMs = Math.min(LONGEST_POLL_MS, (this.#options.pollMs ?? FIRST_POLL_MS) * POLL_GROWTH ** turn);
+    const waitMs = Math.min(MAX_POLL_MS, (this.#options.pollMs ?? FIRST_POLL_MS) * POLL_GROWTH ** turn);
     await sleep(waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());
   }
 

@@ -4,7 +4,7 @@
  */
 
 /** Thresholds of openai/whisper: below it a text is unlikely, above it the audio is silence. */
-export const LEAST_LOG_PROBABILITY = -1;
+export const MIN_LOG_PROBABILITY = -1;
 export const NO_SPEECH = 0.6;
 
 /** How one attempt at a window differs from the one before. */
@@ -53,7 +53,7 @@ export function plansFor(temperature: number): readonly Plan[] {
  * attempt tells nothing: its text is unlikely because it was sampled, and the ones before it had a likely one.
  */
 export function isNoSpeech({ plan, averageLogProbability }: Attempt, noSpeech: number): boolean {
-  return !plan.hotter && noSpeech > NO_SPEECH && averageLogProbability < LEAST_LOG_PROBABILITY;
+  return !plan.hotter && noSpeech > NO_SPEECH && averageLogProbability < MIN_LOG_PROBABILITY;
 }
 
 /** Whether a plan can mend what was wrong with the attempt before it: heat makes no repetition truer. */

@@ -13,7 +13,7 @@ import type { SileroModel } from '../../silero/worker/model.ts';
  * above this.
  */
 const SPEECH = 0.5;
-const LEAST_FRAMES = 3;
+const MIN_FRAMES = 3;
 
 /** Peaks below it are raised to it: Whisper hears speech at any level, the detector does not. */
 const AUDIBLE_PEAK = 0.05;
@@ -40,7 +40,7 @@ export class SpeechGate {
       if (probability >= SPEECH) {
         if (found === 0) firstFrame = frame;
         found += 1;
-        if (found >= LEAST_FRAMES) return (firstFrame * FRAME_SAMPLES) / LISTEN_RATE_HZ;
+        if (found >= MIN_FRAMES) return (firstFrame * FRAME_SAMPLES) / LISTEN_RATE_HZ;
       }
       frame += 1;
     }

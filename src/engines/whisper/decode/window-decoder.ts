@@ -28,7 +28,7 @@ import {
   type Fault,
   isNoSpeech,
   isWorthwhile,
-  LEAST_LOG_PROBABILITY,
+  MIN_LOG_PROBABILITY,
   NO_SPEECH,
   type Plan,
   plansFor,
@@ -41,15 +41,15 @@ import { WindowAudio } from './window-audio.ts';
 /** Decoder steps of one pass: long enough to be worth a message, short enough to share the process. */
 const STEPS_PER_PASS = 8;
 /** A text that compresses better repeats itself (openai/whisper, transcribe.py). */
-const MOST_COMPRESSION = 2.4;
+const MAX_COMPRESSION = 2.4;
 /** Characters of a prompt that are looked at: more than the model's half of tokens can hold. */
 const PROMPT_CHARACTERS = 2_000;
 /** Text of an attempt that is less likely than this so far is held until the attempt is judged. */
 const DOUBTFUL_LOG_PROBABILITY = -0.7;
 /** Less than this behind a text's end is the end of its last word. */
-const LEAST_REST_S = 1;
+const MIN_REST_S = 1;
 /** A window whose text ends sooner is not gone on from there: audio that confuses the model would be many windows. */
-const LEAST_HEARD_S = 1;
+const MIN_HEARD_S = 1;
 /** How much later than a soft onset the detector of speech may be. */
 const ONSET_S = 0.5;
 /** How sure the model must be that the speaker has changed the language. */
@@ -58,9 +58,9 @@ const LANGUAGE_CHANGE = 0.8;
  * Tokens of the window before that are given as context: its last sentence. OpenAI gives 223; in five minutes of
  * speech 96 misheard as many words as 32 and took a tenth longer.
  */
-const MOST_CARRIED = 32;
+const MAX_CARRIED = 32;
 /** Above this temperature a text is too far from the audio to be continued (openai/whisper, transcribe.py). */
-const MOST_TEMPERATURE_CARRIED = 0.5;
+const MAX_TEMPERATURE_CARRIED = 0.5;
 /** The same request gives the same text, sampled or not. */
 const SEED = 20;
 
@@ -145,7 +145,7 @@ export class WindowDecoder {
     const promptTokens = this.#promptTokens(request.prompt);
     // Text of another language is no context.
     const isContinued = request.likelyLanguage === undefined || request.likelyLanguage === language;
-    const previous = isContinued ? request.previous.slice(-MOST_CARRIED) : [];
+    const previous = isContinued ? request.previous.slice(-MAX_CARRIED) : [];
     return {
       request,
       audio,
@@ -212,8 +212,8 @@ export class WindowDecoder {
 
   /** @param tokens that ended by themselves, before they were more than could be said. */
   #faultOf(tokens: readonly number[], averageLogProbability: number): Fault | undefined {
-    if (averageLogProbability < LEAST_LOG_PROBABILITY) return 'unlikely';
-    return compressionRatio(this.#tokenizer.decode(tokens)) > MOST_COMPRESSION ? 'repeats' : undefined;
+    if (averageLogProbability < MIN_LOG_PROBABILITY) return 'unlikely';
+    return compressionRatio(this.#tokenizer.decode(tokens)) > MAX_COMPRESSION ? 'repeats' : undefined;
   }
 
   /** What the decoder is told before the text: earlier text, language, task, whether times are wanted. */
@@ -246,7 +246,7 @@ export class WindowDecoder {
   async #heardS(tokens: readonly number[], { samples }: WhisperRequest): Promise<number | undefined> {
     const endS = this.#tokenizer.timeS(tokens.at(-1) ?? 0) ?? 0;
     const rest = samples.subarray(Math.round(endS * LISTEN_RATE_HZ));
-    if (endS < LEAST_HEARD_S || rest.length < LEAST_REST_S * LISTEN_RATE_HZ) return undefined;
+    if (endS < MIN_HEARD_S || rest.length < MIN_REST_S * LISTEN_RATE_HZ) return undefined;
     return (await this.#gate.speechFromS(rest)) === undefined ? undefined : endS;
   }
 
@@ -257,7 +257,7 @@ export class WindowDecoder {
     const transcript = {
       heardS: await this.#heardS(tokens, request),
       language,
-      carryOver: fault || plan.temperature > MOST_TEMPERATURE_CARRIED ? [] : text,
+      carryOver: fault || plan.temperature > MAX_TEMPERATURE_CARRIED ? [] : text,
       promptTokens,
       outputTokens: text.length,
     };

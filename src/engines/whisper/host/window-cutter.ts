@@ -19,7 +19,7 @@ const OUTLIERS = 0.1;
 /** Frames count as a pause up to this share of the way, in dB, from the quiet level to the loud one. */
 const PAUSE_SHARE = 0.3;
 /** Loud and quiet must be that far apart, in dB, to be speech and pause; noise and music are not. */
-const LEAST_CONTRAST_DB = 6;
+const MIN_CONTRAST_DB = 6;
 
 /**
  * Where to cut audio of which no more than a window's worth may be taken at once: the middle of the longest
@@ -32,7 +32,7 @@ export function windowCut(samples: Float32Samples): number {
   const levels = frameLevels(samples, EARLIEST_CUT, WINDOW_SAMPLES);
   const quiet = quantile(levels, OUTLIERS);
   const loud = quantile(frameLevels(samples, 0, WINDOW_SAMPLES), 1 - OUTLIERS);
-  if (loud - quiet < LEAST_CONTRAST_DB) return WINDOW_SAMPLES;
+  if (loud - quiet < MIN_CONTRAST_DB) return WINDOW_SAMPLES;
   const pause = longestRunBelow(levels, quiet + PAUSE_SHARE * (loud - quiet));
   const [begin, end] =
     pause.end - pause.begin >= SHORTEST_PAUSE ? [pause.begin, pause.end] : quietestStretch(levels);

@@ -16,7 +16,7 @@ const ELEMENT_BYTES: Readonly<Record<ElementType, number>> = {
   float16: 2,
   bfloat16: 2,
 };
-const MOST_VARIABLES = 100_000;
+const MAX_VARIABLES = 100_000;
 
 interface Variable {
   readonly dims: readonly number[];
@@ -48,7 +48,7 @@ export class Ct2Checkpoint {
     this.spec = reader.name();
     reader.uint(4);
     const count = reader.uint(4);
-    if (count > MOST_VARIABLES)
+    if (count > MAX_VARIABLES)
       throw new Error(`A CTranslate2 model with ${count} variables is not possible.`);
     for (let i = 0; i < count; i++) {
       const name = reader.name();

@@ -10,8 +10,8 @@ import { FRAME_LENGTH, HOP_LENGTH, MelPower } from '../../mel/mel-power.ts';
 export const FULL_FRAMES = 3_000;
 
 const HALF = FRAME_LENGTH / 2;
-const LEAST_POWER = 1e-10;
-/** log10 of {@link LEAST_POWER}. */
+const MIN_POWER = 1e-10;
+/** log10 of {@link MIN_POWER}. */
 const SILENCE = -10;
 /** What lies further below the loudest value, in log10, is raised to it. */
 const DYNAMIC_RANGE = 8;
@@ -64,7 +64,7 @@ export class LogMel {
     let greatest = Number.NEGATIVE_INFINITY;
     for (let band = 0; band < this.bands; band++) {
       const power = powers[band] as number;
-      const value = power > LEAST_POWER ? Math.log10(power) : SILENCE;
+      const value = power > MIN_POWER ? Math.log10(power) : SILENCE;
       output[column + band * frames] = value;
       if (value > greatest) greatest = value;
     }

@@ -3,13 +3,13 @@
 import { deflateSync } from 'node:zlib';
 
 /** Longest block of tokens that is looked for; a sentence is seldom longer. */
-const LONGEST_BLOCK = 64;
+const MAX_BLOCK = 64;
 /**
  * How often a block of 1, 2, … tokens must stand at the end, one after the other, to be a loop. People do say
  * "no, no, no, no" and repeat a phrase, but hardly a whole sentence word for word.
  */
-const LEAST_TIMES = [6, 5, 4, 3, 3, 3, 3] as const;
-const LEAST_TIMES_OF_LONG = 2;
+const MIN_TIMES = [6, 5, 4, 3, 3, 3, 3] as const;
+const MIN_TIMES_OF_LONG = 2;
 
 /**
  * Whether the tokens end with a block of tokens that stands there often enough to be a loop. Takes some hundred
@@ -17,7 +17,7 @@ const LEAST_TIMES_OF_LONG = 2;
  * @param tokens text tokens alone: timestamps differ from one repetition to the next.
  */
 export function endsInLoop(tokens: readonly number[]): boolean {
-  const longest = Math.min(LONGEST_BLOCK, Math.floor(tokens.length / 2));
+  const longest = Math.min(MAX_BLOCK, Math.floor(tokens.length / 2));
   for (let length = 1; length <= longest; length++) {
     let same = 0;
     for (let index = tokens.length - 1 - length; index >= 0; index--) {
@@ -25,7 +25,7 @@ export function endsInLoop(tokens: readonly number[]): boolean {
       same++;
     }
     const times = 1 + Math.floor(same / length);
-    if (times >= (LEAST_TIMES[length - 1] ?? LEAST_TIMES_OF_LONG)) return true;
+    if (times >= (MIN_TIMES[length - 1] ?? MIN_TIMES_OF_LONG)) return true;
   }
   return false;
 }
@@ -44,10 +44,10 @@ export function quickTokens(durationS: number): number {
 }
 
 /** Tokens a second that no speaker exceeds, in scripts of which Whisper needs several tokens a letter. */
-const MOST_TOKENS_PER_S = 20;
+const MAX_TOKENS_PER_S = 20;
 
 /** Fewer tokens than this stand twice by chance. */
-const LEAST_REPEATED = 3;
+const MIN_REPEATED = 3;
 
 /**
  * How many tokens at the end repeat, one by one, those that stand a block before them: what may become a loop,
@@ -55,17 +55,17 @@ const LEAST_REPEATED = 3;
  */
 export function repeatedAtEnd(tokens: readonly number[]): number {
   let most = 0;
-  for (let length = 1; length <= Math.min(LONGEST_BLOCK, tokens.length - 1); length++) {
+  for (let length = 1; length <= Math.min(MAX_BLOCK, tokens.length - 1); length++) {
     let same = 0;
     while (same < tokens.length - length && tokens.at(-1 - same) === tokens.at(-1 - same - length)) same++;
     most = Math.max(most, same);
   }
-  return most < LEAST_REPEATED ? 0 : most;
+  return most < MIN_REPEATED ? 0 : most;
 }
 
 /** Text tokens that audio of this length can hold at most. */
 export function mostTokens(durationS: number): number {
-  return SPARE_TOKENS + Math.ceil(Math.max(0, durationS) * MOST_TOKENS_PER_S);
+  return SPARE_TOKENS + Math.ceil(Math.max(0, durationS) * MAX_TOKENS_PER_S);
 }
 
 /**

@@ -10,12 +10,12 @@ export interface Pause {
 const FRAME_S = 0.02;
 const FRAME_SAMPLES = FRAME_S * LISTEN_RATE_HZ;
 /** Shorter ones are the closures of consonants, which are part of words. */
-const LEAST_S = 0.2;
+const MIN_S = 0.2;
 /** Shares of the frames that are quieter than what counts as the floor, and as speech. */
 const FLOOR_SHARE = 0.1;
 const SPEECH_SHARE = 0.9;
 /** Floor and speech that are nearer to each other than this, in dB, tell nothing: music, or a noise. */
-const LEAST_CONTRAST_DB = 15;
+const MIN_CONTRAST_DB = 15;
 /** From the floor to speech: how far up a pause may reach. */
 const QUIET_SHARE = 0.35;
 /** -100 dB of full scale, so that digital silence has a level. */
@@ -30,7 +30,7 @@ export function pausesOf(samples: Float32Samples): Pause[] {
   const sorted = levels.toSorted();
   const at = (share: number) => sorted[Math.floor(share * (sorted.length - 1))] ?? 0;
   const [floor, speech] = [at(FLOOR_SHARE), at(SPEECH_SHARE)];
-  if (speech - floor < LEAST_CONTRAST_DB) return [];
+  if (speech - floor < MIN_CONTRAST_DB) return [];
   const quietest = floor + QUIET_SHARE * (speech - floor);
   const pauses: Pause[] = [];
   let first: number | undefined;
@@ -40,7 +40,7 @@ export function pausesOf(samples: Float32Samples): Pause[] {
       first ??= frame;
       continue;
     }
-    if (first !== undefined && (frame - first) * FRAME_S >= LEAST_S) {
+    if (first !== undefined && (frame - first) * FRAME_S >= MIN_S) {
       pauses.push({ startS: first * FRAME_S, endS: frame * FRAME_S });
     }
     first = undefined;

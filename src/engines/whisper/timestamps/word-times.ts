@@ -125,7 +125,7 @@ function wholeCharacters(tokenizer: Pick<WhisperTokenizer, 'decode'>, tokens: re
 }
 
 /** Median length of the words that have one, at most this. */
-const LONGEST_USUAL_S = 0.7;
+const MAX_USUAL_S = 0.7;
 
 function usualDuration(words: readonly Word[]): number {
   const lengths = words.map(({ startS, endS }) => endS - startS).filter((length) => length > 0);
@@ -133,27 +133,27 @@ function usualDuration(words: readonly Word[]): number {
   const middle = lengths.length / 2;
   const upper = lengths[Math.floor(middle)] ?? 0;
   const lower = lengths[Math.ceil(middle) - 1] ?? 0;
-  return Math.min(LONGEST_USUAL_S, (lower + upper) / 2);
+  return Math.min(MAX_USUAL_S, (lower + upper) / 2);
 }
 
 const SENTENCE_ENDS = '.。!！?？';
 
-/** No mark that ends a sentence, nor the word after it, is longer than `longestS`: the rest is a pause. */
-function cutAtSentenceEnds(words: readonly Word[], longestS: number): void {
+/** No mark that ends a sentence, nor the word after it, is longer than `maxS`: the rest is a pause. */
+function cutAtSentenceEnds(words: readonly Word[], maxS: number): void {
   let previous: Word | undefined;
   for (const word of words) {
-    if (previous !== undefined && word.endS - word.startS > longestS) {
-      if (SENTENCE_ENDS.includes(word.text)) word.endS = word.startS + longestS;
-      else if (SENTENCE_ENDS.includes(previous.text)) word.startS = word.endS - longestS;
+    if (previous !== undefined && word.endS - word.startS > maxS) {
+      if (SENTENCE_ENDS.includes(word.text)) word.endS = word.startS + maxS;
+      else if (SENTENCE_ENDS.includes(previous.text)) word.startS = word.endS - maxS;
     }
     previous = word;
   }
 }
 
-/** A word that is longer than `longestS` and reaches over a pause is on that side of it where more of the word is. */
-function cutAtPauses(words: readonly Word[], pauses: readonly Pause[], longestS: number): void {
+/** A word that is longer than `maxS` and reaches over a pause is on that side of it where more of the word is. */
+function cutAtPauses(words: readonly Word[], pauses: readonly Pause[], maxS: number): void {
   for (const word of words) {
-    if (word.endS - word.startS <= longestS) continue;
+    if (word.endS - word.startS <= maxS) continue;
     for (const pause of pauses) {
       const beforeS = Math.max(0, pause.startS - word.startS);
       const afterS = Math.max(0, word.endS - pause.endS);
@@ -211,7 +211,7 @@ function fitToSegments(
   usualS: number,
   lastSpeechS: number,
 ): { startS: number; endS: number; words: Word[] }[] {
-  const longestS = 2 * usualS;
+  const maxS = 2 * usualS;
   let next = 0;
   let spokenS = lastSpeechS;
   return segments.map((segment) => {
@@ -227,14 +227,13 @@ function fitToSegments(
     const last = own.at(-1);
     if (first && last) {
       const tooLong =
-        first.endS - first.startS > longestS ||
-        (second !== undefined && second.endS - first.startS > 2 * longestS);
+        first.endS - first.startS > maxS || (second !== undefined && second.endS - first.startS > 2 * maxS);
       if (first.endS - spokenS > PAUSE_WORDS * usualS && tooLong) {
-        if (second && second.endS - second.startS > longestS) {
-          first.endS = Math.max((first.startS + second.endS) / 2, second.endS - longestS);
+        if (second && second.endS - second.startS > maxS) {
+          first.endS = Math.max((first.startS + second.endS) / 2, second.endS - maxS);
           second.startS = first.endS;
         }
-        first.startS = Math.max(0, first.endS - longestS);
+        first.startS = Math.max(0, first.endS - maxS);
       }
       if (startS < first.endS && startS - TRUSTED_S > first.startS) {
         first.startS = Math.max(0, Math.min(first.endS - usualS, startS));

@@ -11,7 +11,7 @@ import { emptyField, type Grid, type VectorField } from './vector-field.ts';
 const PATCH = 8;
 const STRIDE = 4;
 const PIXELS = PATCH * PATCH;
-const MOST_STEPS = 8;
+const MAX_STEPS = 8;
 /** A patch is where it should be when a step is shorter, in pixels of its level. */
 const SMALL_STEP = 0.01;
 /** Noise against which the gradients of a patch must stand: flat patches stay with what is around them. */
@@ -192,7 +192,7 @@ class Patch {
     let x = startX;
     let y = startY;
     this.#compare(x, y);
-    for (let step = 0; step < MOST_STEPS; step++) {
+    for (let step = 0; step < MAX_STEPS; step++) {
       let bx = 0;
       let by = 0;
       for (let k = 0; k < PIXELS; k++) {

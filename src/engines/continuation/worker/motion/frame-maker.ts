@@ -28,7 +28,7 @@ const FIRST_STEPS = [1, 0.5, 0.25];
 const SHORTEST_RAMP = 4;
 const RAMP_S = 1;
 const LEAST_WAY_S = 1.5;
-const LEAST_LOOP_S = 0.75;
+const MIN_LOOP_S = 0.75;
 const FADE_S = 0.2;
 /** Moments so near to a frame are that frame. */
 const NEAR = 0.03;
@@ -68,7 +68,7 @@ export class FrameMaker {
     this.#motion = motion;
     this.#back = emptyField(motion ? motion.local.grid : { columns: 2, rows: 2, origin: 0, step: 1 });
     const coarse = this.#pyramids.map((levels) => levels[Math.min(1, levels.length - 1)] as Luma);
-    this.#twin = twinOfEnd(coarse, Math.ceil(LEAST_LOOP_S * fps)) ?? 0;
+    this.#twin = twinOfEnd(coarse, Math.ceil(MIN_LOOP_S * fps)) ?? 0;
     this.manner = motion === undefined ? 'still' : this.#twin < 0 ? 'loop' : 'swing';
     this.#start = this.#firstStep();
   }

@@ -6,11 +6,11 @@ import { difference, type Luma } from './luma.ts';
 /** So much more than what frames usually differ by is a cut, */
 const CUT = 5;
 /** if it is at least so many grey values. */
-const LEAST_CUT = 10;
+const MIN_CUT = 10;
 /** Frames whose light was so different, in grey values, are of another part of a fade. */
 const LIGHT_RANGE = 4;
 /** Weight of a place with nothing to hold on to: enough where all are so. */
-const LEAST_TRUST = 0.001;
+const MIN_TRUST = 0.001;
 /** How much farther a twin may be than one frame is from the next, */
 const TWIN = 1.2;
 /** and this, in grey values. */
@@ -28,7 +28,7 @@ export function wholeFrom(tail: readonly (readonly Luma[])[]): number {
   let light = 0;
   for (let first = tail.length - 1; first > 0; first--) {
     const step = steps[first - 1] as number;
-    if (step > Math.max(LEAST_CUT, CUT * usual)) return first;
+    if (step > Math.max(MIN_CUT, CUT * usual)) return first;
     light += lightChange(tail[first - 1] as readonly Luma[], tail[first] as readonly Luma[]);
     if (Math.abs(light) > LIGHT_RANGE) return first;
   }
@@ -74,7 +74,7 @@ function lightChange(earlier: readonly Luma[], now: readonly Luma[]): number {
     const fromY = Math.round(y + (back.y[node] as number));
     // What comes in from outside was not seen before.
     if (fromX < 0 || fromY < 0 || fromX >= before.width || fromY >= before.height) continue;
-    const weight = (back.trust[node] as number) + LEAST_TRUST;
+    const weight = (back.trust[node] as number) + MIN_TRUST;
     const grey = before.data[fromY * before.width + fromX] as number;
     sum += weight * ((after.data[y * after.width + x] as number) - grey);
     weights += weight;
