@@ -2,7 +2,7 @@
 
 import { loadConfig } from '../src/config/config.ts';
 import type { Float32Samples } from '../src/contract/engines/audio.ts';
-import type { HeardAudio, SttEngine, TranscriptionRequest } from '../src/contract/engines/engine.ts';
+import type { AudioChunk, SttEngine, TranscriptionRequest } from '../src/contract/engines/engine.ts';
 import { systemClock } from '../src/kit/clock.ts';
 import { noMetrics, silentLog } from '../tools/harness/doubles/doubles.ts';
 import { openEngines } from '../tools/harness/models/open-engines.ts';
@@ -58,7 +58,7 @@ export async function transcribe(
 /** The text of audio that may still arrive. */
 export async function finalText(
   engine: SttEngine,
-  audio: AsyncIterable<HeardAudio>,
+  audio: AsyncIterable<AudioChunk>,
   language: string,
 ): Promise<string> {
   const request: TranscriptionRequest = {

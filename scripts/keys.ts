@@ -3,7 +3,7 @@ import type { ApiKeyStore } from '../src/contract/accounts/api-key.ts';
 import { StartError } from '../src/contract/core/error.ts';
 import type { OrganizationStore } from '../src/contract/stores/organization-store.ts';
 import { systemClock } from '../src/kit/clock.ts';
-import { issueKey, type KeyWish } from '../src/kit/keys/issue-key.ts';
+import { issueKey, type NewKeyOptions } from '../src/kit/keys/issue-key.ts';
 import { apiKeyStore } from '../src/records/accounts/api-key-store.ts';
 import { organizationStore } from '../src/records/accounts/organization-store.ts';
 import { openRecords } from '../src/records/open-records.ts';
@@ -60,14 +60,14 @@ function parse([command, ...rest]: readonly string[]): (stores: Stores) => Promi
 }
 
 /** `--org NAME` and `--admin`, in any order. */
-function parseWish(args: readonly string[]): KeyWish {
+function parseWish(args: readonly string[]): NewKeyOptions {
   const names = args.filter((arg) => arg !== '--admin');
   const [option, organization] = names;
   if (args.length - names.length > 1 || names.length !== 2 || option !== '--org') throw new UsageError(USAGE);
   return { organization: organization ?? '', role: args.includes('--admin') ? 'admin' : 'member' };
 }
 
-async function create(store: ApiKeyStore, wish: KeyWish): Promise<void> {
+async function create(store: ApiKeyStore, wish: NewKeyOptions): Promise<void> {
   const { key, record } = await issueKey(store, wish);
   console.log(
     `${record.id} for '${wish.organization}', ${wish.role === 'admin' ? "an admin's" : "a member's"}. It is shown only now:\n\n    ${key}\n`,

@@ -7,9 +7,9 @@ import { speechPlugin } from '../plugins/speech/index.ts';
 import { videoPlugin } from '../plugins/video/index.ts';
 import { voicesPlugin } from '../plugins/voices/index.ts';
 import type { Config } from './config/config.ts';
-import type { SlotParts, Slots } from './contract/plugin.ts';
-import { engineParts } from './engines/open-engines.ts';
-import { OpenParts, part, partsTogether } from './kit/lifecycle/lazy-services.ts';
+import type { ServiceProvider, Slots } from './contract/plugin.ts';
+import { engineProvider } from './engines/open-engines.ts';
+import { LazyServices, serviceHandle, combineProviders } from './kit/lifecycle/lazy-services.ts';
 import { audioFileReader } from './media/audio/audio-file-reader.ts';
 import { clipReader } from './media/clips/clip-reader.ts';
 import type { AnyPlugin } from './plugin-host/registry.ts';
@@ -63,18 +63,18 @@ export const build = {
       ...video,
     }),
   ],
-  parts(config: Config, words: Pick<Slots, 'clock' | 'log' | 'metrics' | 'tracer'>): SlotParts {
+  parts(config: Config, words: Pick<Slots, 'clock' | 'log' | 'metrics' | 'tracer'>): ServiceProvider {
     const { ttsModels, sttModels, textModels, embedModels, videoModels, inference, modelsDir, limits } =
       config;
     const { environment } = inference;
     const models = { ttsModels, sttModels, textModels, embedModels, videoModels };
-    return partsTogether([
-      engineParts({ ...models, inference, modelsDir, ...words }),
-      new OpenParts({
-        audioFiles: () => part(audioFileReader({ environment, maxS: limits.transcriptionSeconds })),
-        clips: () => part(clipReader({ environment })),
-        codeRunner: () => part(codeRunner({ ...config.codeInterpreter, log: words.log })),
-        webSearch: () => part(searxngSearch(config.webSearch)),
+    return combineProviders([
+      engineProvider({ ...models, inference, modelsDir, ...words }),
+      new LazyServices({
+        audioFiles: () => serviceHandle(audioFileReader({ environment, maxS: limits.transcriptionSeconds })),
+        clips: () => serviceHandle(clipReader({ environment })),
+        codeRunner: () => serviceHandle(codeRunner({ ...config.codeInterpreter, log: words.log })),
+        webSearch: () => serviceHandle(searxngSearch(config.webSearch)),
       }),
     ]);
   },

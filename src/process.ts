@@ -9,7 +9,7 @@ import type { Clock } from './contract/core/clock.ts';
 import { StartError } from './contract/core/error.ts';
 import type { Logger } from './contract/core/logger.ts';
 import type { Metrics } from './contract/core/metrics.ts';
-import type { SlotParts, Slots } from './contract/plugin.ts';
+import type { ServiceProvider, Slots } from './contract/plugin.ts';
 import { errorAnswer, toServiceError } from './http/response/error-body.ts';
 import { CONSOLE_FOLDER } from './http/routes/console.ts';
 import { metricsPort } from './http/routes/metrics.ts';
@@ -27,14 +27,14 @@ import { openJobs } from './jobs/open-jobs.ts';
 import { aborted } from './kit/async/aborted.ts';
 import { systemClock, unixSeconds } from './kit/clock.ts';
 import { issueFirstKey } from './kit/keys/issue-key.ts';
-import { OpenParts, part, partsTogether } from './kit/lifecycle/lazy-services.ts';
+import { LazyServices, serviceHandle, combineProviders } from './kit/lifecycle/lazy-services.ts';
 import { jsonLogger, type RootLogger } from './kit/logging/json-logger.ts';
-import { watchLauncher } from './kit/process/parent-monitor.ts';
+import { monitorParent } from './kit/process/parent-monitor.ts';
 import { callLimits } from './limits/call-limits.ts';
-import { RedisWatch } from './limits/redis-watch.ts';
+import { RedisCircuitBreaker } from './limits/redis-watch.ts';
 import { requestLimits } from './limits/request-limits.ts';
 import { createMetrics } from './metrics/registry.ts';
-import { isWished, selectPlugins } from './plugin-host/graph.ts';
+import { isEnabled, selectPlugins } from './plugin-host/graph.ts';
 import { type AnyPlugin, startPlugins } from './plugin-host/registry.ts';
 import { StoredSwitches } from './plugin-host/switches.ts';
 import { apiKeyStore } from './records/accounts/api-key-store.ts';
@@ -62,7 +62,7 @@ export interface Build {
   /** Every feature, in the order of the contract's PLUGINS. */
   plugins(config: Config): readonly AnyPlugin[];
   /** What fills slots as plugins need them: the engines that CONFIG maps model ids to, the reader of audio files. */
-  parts(config: Config, words: Pick<Slots, 'clock' | 'log' | 'metrics' | 'tracer'>): SlotParts;
+  parts(config: Config, words: Pick<Slots, 'clock' | 'log' | 'metrics' | 'tracer'>): ServiceProvider;
 }
 
 /** A running service. */
@@ -117,7 +117,7 @@ function endOnSignals(log: RootLogger, config: Config): { started(service: Servi
   };
   process.on('SIGTERM', () => end(0));
   process.on('SIGINT', () => end(0));
-  if (config.startedByNpm) watchLauncher(() => ending || void end(0));
+  if (config.startedByNpm) monitorParent(() => ending || void end(0));
   return {
     started(running) {
       service = running;
@@ -157,7 +157,7 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
     if (shortKeys > 0) log.warn('API_KEYS has short keys, which can be guessed', { keys: shortKeys });
     const switches = pluginSwitchStore(records, clock);
     const wishes = await switches.all();
-    const awaited = plugins.map(({ name }) => name).filter((name) => isWished(wishes, name));
+    const awaited = plugins.map(({ name }) => name).filter((name) => isEnabled(wishes, name));
 
     let app: AnyElysia | undefined;
     let phase: ServingPhase = 'serving';
@@ -201,7 +201,7 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
     const words = { clock, log, metrics, tracer };
     const redis = config.redisUrl && opened.adopt(await openRedis(config.redisUrl), (it) => it.disconnect());
     const { requestsPerMinute, concurrentCalls } = config.rateLimits;
-    const counts = redis && new RedisWatch({ redis, clock, log, failed: failed('redis') });
+    const counts = redis && new RedisCircuitBreaker({ redis, clock, log, failed: failed('redis') });
     const limits = opened.adopt(callLimits({ limits: concurrentCalls, redis: counts, clock }), (it) =>
       it.close(),
     );
@@ -219,11 +219,11 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       runs: config.runsJobs,
       failed: failed('redis'),
     };
-    const parts = partsTogether([
+    const parts = combineProviders([
       build.parts(config, words),
-      new OpenParts({
-        blobs: async () => part(await openBlobs(config.blobs, clock, failed('blobs'))),
-        jobs: async () => part(await openJobs(jobSettings)),
+      new LazyServices({
+        blobs: async () => serviceHandle(await openBlobs(config.blobs, clock, failed('blobs'))),
+        jobs: async () => serviceHandle(await openJobs(jobSettings)),
       }),
     ]);
     const core = {

@@ -13,14 +13,14 @@ import { callJournal } from '../../src/records/accounts/call-journal.ts';
 import { openRecords } from '../../src/records/open-records.ts';
 import { batchStore } from '../../src/records/stores/batch-store.ts';
 import { fileStore } from '../../src/records/stores/file-store.ts';
-import { CallBooks } from '../../src/usage/call-books.ts';
+import { CallLedger } from '../../src/usage/call-books.ts';
 import { LineAccounts } from '../../src/usage/line-accounts.ts';
 import { rowMetrics } from '../../src/usage/row-metrics.ts';
 import { noMetrics, silentLog } from '../../tools/harness/doubles/doubles.ts';
 import { ENDPOINT, MODEL } from './input-file.ts';
 
 /** A CONFIG without `[batch]` and `[limits]` has these. */
-const DEFAULTS = { linesAtOnce: 64, batchesAtOnce: 8, maxLineBytes: 8 * 2 ** 20 };
+const DEFAULTS = { maxConcurrentLines: 64, maxConcurrentBatches: 8, maxLineBytes: 8 * 2 ** 20 };
 const ORGANIZATION = 'a';
 const never = new AbortController().signal;
 
@@ -39,7 +39,7 @@ export async function openStubPlace(folder: string, { billed }: { billed: boolea
   const records = await openRecords({ kind: 'sqlite', path: join(folder, 'service.sqlite') });
   const blobs = await openDiskBlobs(join(folder, 'blobs'), systemClock);
   const [batches, files] = [batchStore(records), fileStore(records)];
-  const books = new CallBooks({
+  const books = new CallLedger({
     ...{ journal: callJournal(records), clock: systemClock, log: silentLog, instance: 'bench' },
     findPrice: () => undefined,
   });

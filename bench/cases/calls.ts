@@ -10,7 +10,7 @@ import { creditStore } from '../../src/records/accounts/credit-store.ts';
 import { openRecords } from '../../src/records/open-records.ts';
 import type { Records } from '../../src/records/schema/records.ts';
 import { Accounts } from '../../src/usage/accounts.ts';
-import { CallBooks } from '../../src/usage/call-books.ts';
+import { CallLedger } from '../../src/usage/call-books.ts';
 import { priceList } from '../../src/usage/prices.ts';
 import { rowMetrics } from '../../src/usage/row-metrics.ts';
 import { noCallLimits, noMetrics, silentLog } from '../../tools/harness/doubles/doubles.ts';
@@ -49,7 +49,7 @@ export async function benchCalls(): Promise<void> {
 async function measured(database: string, records: Records, target?: number): Promise<Row[]> {
   await creditStore(records).grant('a', CREDITS, 0);
   const parts = { journal: callJournal(records), clock: systemClock, log: silentLog, metrics: noMetrics };
-  const books = new CallBooks({ ...parts, findPrice: priceList([SPEECH_PRICE]), instance: 'bench' });
+  const books = new CallLedger({ ...parts, findPrice: priceList([SPEECH_PRICE]), instance: 'bench' });
   const accounts = new Accounts({ ...parts, books, rows: rowMetrics(noMetrics), limits: noCallLimits });
   const rows: Row[] = [];
   for (const [kind, model] of [

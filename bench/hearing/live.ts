@@ -2,7 +2,7 @@
 
 import type { Float32Samples } from '../../src/contract/engines/audio.ts';
 import { LISTEN_RATE_HZ } from '../../src/contract/engines/audio.ts';
-import type { HeardAudio } from '../../src/contract/engines/engine.ts';
+import type { AudioChunk } from '../../src/contract/engines/engine.ts';
 import type { Utterance } from '../corpus/clip.ts';
 import { readWav } from '../corpus/wav-file.ts';
 import { finalText, type Listener } from '../listening.ts';
@@ -55,7 +55,7 @@ class LiveAudio {
    * The speech and then silence, each piece when its last sample would have been recorded. With marks, the
    * silence behind the pause is held back, as whoever waits for the end of the turn does: it ends unheard.
    */
-  async *pieces(): AsyncGenerator<HeardAudio, void, undefined> {
+  async *pieces(): AsyncGenerator<AudioChunk, void, undefined> {
     const start = performance.now();
     const piece = PIECE_S * LISTEN_RATE_HZ;
     const pauseAt = this.#speech.length + PAUSE_AFTER_S * LISTEN_RATE_HZ;

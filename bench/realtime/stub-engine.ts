@@ -2,7 +2,7 @@
 
 import { LISTEN_RATE_HZ } from '../../src/contract/engines/audio.ts';
 import type {
-  HeardAudio,
+  AudioChunk,
   SttEngine,
   TranscriptionEvent,
   TranscriptionRequest,
@@ -15,7 +15,7 @@ const TEXT = 'This is what a person may say.';
 export const stubEngine: SttEngine = {
   languages: ['en'],
   async *transcribe(
-    audio: AsyncIterable<HeardAudio>,
+    audio: AsyncIterable<AudioChunk>,
     _request: TranscriptionRequest,
     signal: AbortSignal,
   ): AsyncGenerator<TranscriptionEvent, void, undefined> {

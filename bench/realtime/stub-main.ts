@@ -1,6 +1,6 @@
 import { realtimePlugin } from '../../plugins/realtime/index.ts';
-import { engineParts } from '../../src/engines/open-engines.ts';
-import { OpenParts, part, partsTogether } from '../../src/kit/lifecycle/lazy-services.ts';
+import { engineProvider } from '../../src/engines/open-engines.ts';
+import { LazyServices, serviceHandle, combineProviders } from '../../src/kit/lifecycle/lazy-services.ts';
 import { runProcess } from '../../src/process.ts';
 import { stubEngine } from './stub-engine.ts';
 
@@ -15,7 +15,7 @@ await runProcess({
   parts({ ttsModels, sttModels, inference, modelsDir }, words) {
     const get = (id: string) => (sttModels.has(id) ? stubEngine : undefined);
     const stubs = { ids: [...sttModels.keys()], get };
-    const engines = engineParts({ ttsModels, sttModels: new Map(), inference, modelsDir, ...words });
-    return partsTogether([engines, new OpenParts({ stt: () => part(stubs) })]);
+    const engines = engineProvider({ ttsModels, sttModels: new Map(), inference, modelsDir, ...words });
+    return combineProviders([engines, new LazyServices({ stt: () => serviceHandle(stubs) })]);
   },
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { SpokenVoice } from '../../src/contract/engines/spoken-voice.ts';
 import { CLOSE, type Socket } from '../../src/http/transport/socket.ts';
-import { noTracer } from '../../src/kit/logging/spans.ts';
+import { noopTracer } from '../../src/kit/logging/spans.ts';
 import type { StoredVoices } from '../../src/speak/stored-voices.ts';
 import { FakeSttEngine } from '../../test/doubles/fake-stt-engine.ts';
 import { FakeTtsEngine } from '../../test/doubles/fake-tts-engine.ts';
@@ -60,7 +60,7 @@ function service({ storing = () => undefined, find = async () => undefined }: Wa
     clock: new ManualClock(),
     log,
     metrics: noMetrics,
-    tracer: noTracer,
+    tracer: noopTracer,
     perOrganization: 1,
     rules: {
       sttModels: ['svc-stt', 'broken'],

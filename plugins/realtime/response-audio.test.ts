@@ -5,7 +5,7 @@ import { ServiceError } from '../../src/contract/core/error.ts';
 import type { Tracer } from '../../src/contract/core/tracer.ts';
 import type { TtsEngine } from '../../src/contract/engines/engine.ts';
 import { voiceDeleted } from '../../src/contract/engines/spoken-voice.ts';
-import { noTracer } from '../../src/kit/logging/spans.ts';
+import { noopTracer } from '../../src/kit/logging/spans.ts';
 import type { AudioFormat } from '../../src/listen/audio-format.ts';
 import type { StoredVoices } from '../../src/speak/stored-voices.ts';
 import { FakeTtsEngine, type FakeTtsOptions } from '../../test/doubles/fake-tts-engine.ts';
@@ -50,7 +50,7 @@ function driver(options: Options = {}) {
     voices: { find: options.find ?? (async (id) => (id === ANNA.id ? ANNA : undefined)) },
     calls,
     log,
-    tracer: options.tracer ?? noTracer,
+    tracer: options.tracer ?? noopTracer,
     clock: new ManualClock(),
     caller: { organization: 'a', keyId: 'key', requestId: 'req_1' },
     flow: options.flow ?? OPEN_FLOW,

@@ -5,19 +5,19 @@ import { Resampler } from '../../src/audio/resampler.ts';
 import type { Caller } from '../../src/contract/accounts/caller.ts';
 import { invalidRequest } from '../../src/contract/core/error.ts';
 import type { Id } from '../../src/contract/core/id.ts';
-import type { TracePlace } from '../../src/contract/core/tracer.ts';
+import type { Traceparent } from '../../src/contract/core/tracer.ts';
 import { type Int16Samples, SPEECH_RATE_HZ } from '../../src/contract/engines/audio.ts';
 import type { SpokenVoice } from '../../src/contract/engines/spoken-voice.ts';
+import { requireModel } from '../../src/contract/model-table.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
-import { requireModel } from '../../src/http/routes/models.ts';
-import { Runs } from '../../src/kit/async/task-group.ts';
+import { TaskGroup } from '../../src/kit/async/task-group.ts';
 import { noteFailure } from '../../src/kit/logging/note-failure.ts';
 import { inSpan } from '../../src/kit/logging/spans.ts';
 import { codePoints } from '../../src/kit/validation/code-points.ts';
 import { type AudioFormat, sampleBytes } from '../../src/listen/audio-format.ts';
 import { speak } from '../../src/speak/speak.ts';
 import type { StoredVoices } from '../../src/speak/stored-voices.ts';
-import { SpeechTally } from '../../src/usage/call-tally.ts';
+import { SpeechUsageMeter } from '../../src/usage/call-tally.ts';
 import { type Failure, failureOf } from './protocol/errors.ts';
 import type { SpeakingFact } from './state/response-machine.ts';
 
@@ -57,9 +57,9 @@ export interface SpeakingParts extends Pick<Slots, 'tts' | 'calls' | 'clock' | '
  */
 export class Speaking {
   readonly #parts: SpeakingParts;
-  readonly #runs = new Runs<Id<'response'>>();
+  readonly #runs = new TaskGroup<Id<'response'>>();
   /** The request that made the connection. */
-  readonly #cause: TracePlace | undefined;
+  readonly #cause: Traceparent | undefined;
 
   /** To be called while the request is answered that makes the connection: traces of responses are linked to it. */
   constructor(parts: SpeakingParts) {
@@ -88,7 +88,7 @@ export class Speaking {
 
   async #run(speech: Speech, signal: AbortSignal): Promise<void> {
     const { model, text, speed } = speech;
-    const tally = new SpeechTally({ model, characters: codePoints(text), speed }, this.#parts.caller);
+    const tally = new SpeechUsageMeter({ model, characters: codePoints(text), speed }, this.#parts.caller);
     const end = await this.#speak(speech, tally, signal);
     await tally.close(
       end === undefined ? 'cancelled' : end.kind === 'synthesis_ended' ? 'completed' : 'failed',
@@ -102,7 +102,11 @@ export class Speaking {
   }
 
   /** Reports the audio; gives back how it ended, or undefined when it was stopped. */
-  async #speak(speech: Speech, tally: SpeechTally, signal: AbortSignal): Promise<SpeakingFact | undefined> {
+  async #speak(
+    speech: Speech,
+    tally: SpeechUsageMeter,
+    signal: AbortSignal,
+  ): Promise<SpeakingFact | undefined> {
     const { responseId } = speech;
     try {
       await tally.open(this.#parts.calls);
@@ -137,7 +141,7 @@ export class Speaking {
   async *#audio(
     { responseId, text, model, speed, format }: Speech,
     voice: SpokenVoice | undefined,
-    tally: SpeechTally,
+    tally: SpeechUsageMeter,
     signal: AbortSignal,
   ): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
     const { clock, flow, caller } = this.#parts;

@@ -3,7 +3,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import type { TypeCheck } from '@sinclair/typebox/compiler';
 import { invalidRequest } from '../../src/contract/core/error.ts';
-import { valueFault } from '../../src/kit/validation/value-errors.ts';
+import { firstIssue } from '../../src/kit/validation/value-errors.ts';
 
 /** How the texts of a form become other values; each leaves as it is what it cannot read. */
 export type FormReaders = ReadonlyMap<string, (value: unknown) => unknown>;
@@ -37,7 +37,7 @@ export function requireFields(
   checker: TypeCheck<TSchema>,
   choices: ReadonlySet<string>,
 ): void {
-  const fault = valueFault(checker, fields);
+  const fault = firstIssue(checker, fields);
   if (fault === undefined) return;
   const { field, problem, code } = fault;
   const isChoice = choices.has(field.split('.', 1)[0] ?? '');

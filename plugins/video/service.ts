@@ -10,7 +10,7 @@ import { type Id, newId } from '../../src/contract/core/id.ts';
 import type { JobQueue } from '../../src/contract/core/jobs.ts';
 import type { Logger } from '../../src/contract/core/logger.ts';
 import type { ClipFacts, VideoEngine } from '../../src/contract/engines/video.ts';
-import type { ModelTable } from '../../src/contract/plugin.ts';
+import { type ModelTable, requireModel } from '../../src/contract/model-table.ts';
 import type { BlobStore, ByteRange } from '../../src/contract/stores/blob-store.ts';
 import {
   inputBlob,
@@ -23,7 +23,6 @@ import {
   type VideoStore,
   videoBlobs,
 } from '../../src/contract/stores/video-store.ts';
-import { requireModel } from '../../src/http/routes/models.ts';
 import { unixSeconds } from '../../src/kit/clock.ts';
 import { type OpenRequest, OpenRequests } from '../../src/kit/limits/open-requests.ts';
 import type { GuardedFetch } from '../../src/outbound/guarded-fetch.ts';

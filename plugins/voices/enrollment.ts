@@ -7,7 +7,7 @@ import type { VoiceWork } from '../../src/contract/engines/voice.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
 import { clipBlob, MAX_CLIP_S, type VoiceRecord } from '../../src/contract/stores/voice-store.ts';
 import { unixSeconds } from '../../src/kit/clock.ts';
-import { Turns } from '../../src/kit/limits/fair-semaphore.ts';
+import { FairSemaphore } from '../../src/kit/limits/fair-semaphore.ts';
 import { type OpenRequest, OpenRequests } from '../../src/kit/limits/open-requests.ts';
 import { type ClipWarning, clipWarnings } from './checks/clip-warnings.ts';
 import { requireSpeech } from './checks/enough-speech.ts';
@@ -51,7 +51,7 @@ export interface Enrolled {
 export class Enrollments {
   readonly #parts: EnrollmentParts;
   readonly #open: OpenRequests;
-  readonly #turns = new Turns({ atOnce: AT_ONCE, ofOneOwner: 1, waiting: MAX_WAITING });
+  readonly #turns = new FairSemaphore({ atOnce: AT_ONCE, ofOneOwner: 1, waiting: MAX_WAITING });
 
   constructor(parts: EnrollmentParts) {
     this.#parts = parts;

@@ -9,7 +9,7 @@ import type { FormFields } from '../../src/http/request/form-fields.ts';
 import { StagedFile } from '../../src/http/request/multipart.ts';
 import { type PageQuery, pageIn, readQuery } from '../../src/http/request/query.ts';
 import { oneOf } from '../../src/kit/validation/type-errors.ts';
-import { valueFault } from '../../src/kit/validation/value-errors.ts';
+import { firstIssue } from '../../src/kit/validation/value-errors.ts';
 import { type ClipWarning, WARNING_CODES } from './checks/clip-warnings.ts';
 import { CLIP_FIELD } from './clips/uploaded-clip.ts';
 
@@ -91,7 +91,7 @@ export function parseEnrollment(form: FormFields<StagedFile>): EnrollmentAsk {
   if (form.type !== undefined) requireKind(form.type);
   const file = fileOf(form);
   const fields = { ...form, [CLIP_FIELD]: null };
-  const fault = valueFault(checker, fields);
+  const fault = firstIssue(checker, fields);
   if (fault !== undefined)
     throw invalidRequest(`'${fault.field}' ${fault.problem}.`, fault.field, fault.code);
   const asked = fields as Static<typeof EnrollmentForm>;

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { Clock } from '../contract/core/clock.ts';
 import type { BlobFile, BlobStore, ByteRange } from '../contract/stores/blob-store.ts';
 import { untilAborted } from '../kit/async/until-aborted.ts';
-import { hasEnded, type ProcessStart, processPlace } from '../kit/process/host-id.ts';
+import { hasEnded, type ProcessStart, hostId } from '../kit/process/host-id.ts';
 import { diskFailure } from '../kit/storage/disk-errors.ts';
 import { checkBlobName, checkBlobPrefix } from './blob-name.ts';
 
@@ -14,7 +14,7 @@ const NEVER = new AbortController().signal;
 const ABANDONED_MS = 6 * 3_600_000;
 /** This process. One instance for all stores of it, so that none takes another's writers for dead. */
 const SELF: ProcessStart = {
-  place: shortHash(processPlace()),
+  place: shortHash(hostId()),
   pid: process.pid,
   instance: shortHash(crypto.randomUUID()),
 };

@@ -65,7 +65,7 @@ describe('defaults', () => {
     expect(config.partner).toEqual({ silenceMs: 350, partialMs: 700 });
     expect(config.voices).toEqual({ fitSeconds: 20 });
     expect(config.video).toEqual({ jobsAtOnce: 1 });
-    expect(config.batch).toEqual({ linesAtOnce: 64, batchesAtOnce: 8 });
+    expect(config.batch).toEqual({ maxConcurrentLines: 64, maxConcurrentBatches: 8 });
     expect(config.limits).toEqual({
       requestBytes: 8_388_608,
       speechCharacters: 5000,
@@ -634,15 +634,15 @@ describe('file', () => {
       [voices]
       fit_seconds = 0
       [video]
-      jobs_at_once = 2
+      max_concurrent_jobs = 2
       [batch]
-      lines_at_once = 9
-      batches_at_once = 2
+      max_concurrent_lines = 9
+      max_concurrent_batches = 2
     `);
     expect(config.partner).toEqual({ silenceMs: 400, partialMs: 0 });
     expect(config.voices).toEqual({ fitSeconds: 0 });
     expect(config.video).toEqual({ jobsAtOnce: 2 });
-    expect(config.batch).toEqual({ linesAtOnce: 9, batchesAtOnce: 2 });
+    expect(config.batch).toEqual({ maxConcurrentLines: 9, maxConcurrentBatches: 2 });
     expect(config.inference).toMatchObject({ provider: 'cpu', workers: 3, threads: 5, queueLimit: 7 });
     expect(config.limits).toEqual({
       requestBytes: 2048,
@@ -709,7 +709,7 @@ describe('file', () => {
   test('sets up programs and the web search', () => {
     const standard = { atOnce: 2, timeMs: 10_000, heapBytes: 256 * 2 ** 20 };
     expect(load('')).toMatchObject({ codeInterpreter: standard, webSearch: undefined });
-    const set = '[code_interpreter]\nat_once = 4\ntime_limit_s = 30\nmemory_mb = 512';
+    const set = '[code_interpreter]\nmax_concurrent_interpreters = 4\ntime_limit_s = 30\nmemory_mb = 512';
     expect(load(set).codeInterpreter).toEqual({ atOnce: 4, timeMs: 30_000, heapBytes: 2 ** 29 });
     const searching = '[web_search]\nurl = "http://searxng:8080/"';
     expect(load(searching).webSearch).toEqual({
@@ -725,8 +725,11 @@ describe('file', () => {
   });
 
   test.each([
-    ['[code_interpreter]\nat_once = 0', "'code_interpreter.at_once' must be an integer from 1 to 64"],
-    ['[code_interpreter]\ntime = 1', 'allowed here: at_once, time_limit_s, memory_mb'],
+    [
+      '[code_interpreter]\nmax_concurrent_interpreters = 0',
+      "'code_interpreter.max_concurrent_interpreters' must be an integer from 1 to 64",
+    ],
+    ['[code_interpreter]\ntime = 1', 'allowed here: max_concurrent_interpreters, time_limit_s, memory_mb'],
     ['[web_search]\nmax_results = 3', "'web_search.url' is required"],
     ['[web_search]\nurl = "searxng:8080"', "'web_search.url' must be a string of the form ^https?://"],
     ['[web_search]\nurl = "http://h/?q=1"', "'web_search.url' must be an address without query"],
@@ -774,7 +777,7 @@ describe('file', () => {
     ['[partner]\nsilence_ms = 99', "'partner.silence_ms' must be an integer from 100 to 2000"],
     ['[partner]\npartial_ms = -1', "'partner.partial_ms' must be an integer from 0 to 10000"],
     ['[voices]\nfit_seconds = 3601', "'voices.fit_seconds' must be an integer from 0 to 3600"],
-    ['[video]\njobs_at_once = 0', "'video.jobs_at_once' must be an integer from 1 to 64"],
+    ['[video]\nmax_concurrent_jobs = 0', "'video.max_concurrent_jobs' must be an integer from 1 to 64"],
     ['[inference]\nworkers = 0', "'inference.workers' must be an integer from 1 to 64"],
     ['inference = 3', "'inference' must be an object"],
     ['models = []', "'models' must be an object"],
@@ -833,6 +836,16 @@ describe('file', () => {
     [
       '[http]\nwrong_keys_per_minute = 5',
       "'http.wrong_keys_per_minute' has been renamed to 'http.invalid_keys_per_minute'.",
+    ],
+    ['[batch]\nlines_at_once = 5', "'batch.lines_at_once' has been renamed to 'batch.max_concurrent_lines'."],
+    [
+      '[batch]\nbatches_at_once = 5',
+      "'batch.batches_at_once' has been renamed to 'batch.max_concurrent_batches'.",
+    ],
+    ['[video]\njobs_at_once = 5', "'video.jobs_at_once' has been renamed to 'video.max_concurrent_jobs'."],
+    [
+      '[code_interpreter]\nat_once = 5',
+      "'code_interpreter.at_once' has been renamed to 'code_interpreter.max_concurrent_interpreters'.",
     ],
     ['[models.x\nkind = "hunter2"', 'line 1'],
     ['api_key = "hunter2', 'is not readable TOML'],

@@ -142,9 +142,9 @@ export interface PartnerSettings {
 /** How much of this machine batches may take. */
 export interface BatchSettings {
   /** Lines of all batches that may run at once; how many do is found out by trying. */
-  readonly linesAtOnce: number;
+  readonly maxConcurrentLines: number;
   /** Batches that run at once; others wait for their turn. */
-  readonly batchesAtOnce: number;
+  readonly maxConcurrentBatches: number;
 }
 
 export interface Limits {
@@ -347,10 +347,10 @@ export function loadConfig(environment: Environment = process.env): Config {
       partialMs: file.partner?.partial_ms ?? 700,
     }),
     voices: Object.freeze({ fitSeconds: file.voices?.fit_seconds ?? 20 }),
-    video: Object.freeze({ jobsAtOnce: file.video?.jobs_at_once ?? 1 }),
+    video: Object.freeze({ jobsAtOnce: file.video?.max_concurrent_jobs ?? 1 }),
     batch: Object.freeze({
-      linesAtOnce: file.batch?.lines_at_once ?? 64,
-      batchesAtOnce: file.batch?.batches_at_once ?? 8,
+      maxConcurrentLines: file.batch?.max_concurrent_lines ?? 64,
+      maxConcurrentBatches: file.batch?.max_concurrent_batches ?? 8,
     }),
     limits: Object.freeze({
       requestBytes: file.limits?.max_request_bytes ?? 8 * 1024 * 1024,

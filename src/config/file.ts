@@ -22,7 +22,7 @@ import type {
 import { MAX_RATE_HZ, MIN_RATE_HZ, SPEECH_RATE_HZ } from '../contract/engines/audio.ts';
 import { scaledInteger } from '../kit/validation/decimal.ts';
 import { isRecord } from '../kit/validation/is-record.ts';
-import { oneOf, schemaFault } from '../kit/validation/type-errors.ts';
+import { oneOf, toValidationIssue } from '../kit/validation/type-errors.ts';
 
 /** A setting that cannot be used. The message says which, where it stands and what is allowed. */
 export class ConfigError extends StartError {
@@ -206,8 +206,8 @@ export const ConfigFile = Type.Object(
     batch: Type.Optional(
       Type.Object(
         {
-          lines_at_once: Type.Optional(Type.Integer({ minimum: 1, maximum: 512 })),
-          batches_at_once: Type.Optional(Type.Integer({ minimum: 1, maximum: 64 })),
+          max_concurrent_lines: Type.Optional(Type.Integer({ minimum: 1, maximum: 512 })),
+          max_concurrent_batches: Type.Optional(Type.Integer({ minimum: 1, maximum: 64 })),
         },
         strict,
       ),
@@ -216,12 +216,12 @@ export const ConfigFile = Type.Object(
       Type.Object({ fit_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 3600 })) }, strict),
     ),
     video: Type.Optional(
-      Type.Object({ jobs_at_once: Type.Optional(Type.Integer({ minimum: 1, maximum: 64 })) }, strict),
+      Type.Object({ max_concurrent_jobs: Type.Optional(Type.Integer({ minimum: 1, maximum: 64 })) }, strict),
     ),
     code_interpreter: Type.Optional(
       Type.Object(
         {
-          at_once: Type.Optional(Type.Integer({ minimum: 1, maximum: 64 })),
+          max_concurrent_interpreters: Type.Optional(Type.Integer({ minimum: 1, maximum: 64 })),
           time_limit_s: Type.Optional(Type.Integer({ minimum: 1, maximum: 120 })),
           memory_mb: Type.Optional(Type.Integer({ minimum: 64, maximum: 2048 })),
         },
@@ -273,6 +273,10 @@ export function readConfigFile(named: string | undefined): ConfigFileContent {
 /** Keys of the file that have new names, by table. */
 const RENAMED_KEYS: readonly { readonly table: string; readonly old: string; readonly now: string }[] = [
   { table: 'http', old: 'wrong_keys_per_minute', now: 'invalid_keys_per_minute' },
+  { table: 'batch', old: 'lines_at_once', now: 'max_concurrent_lines' },
+  { table: 'batch', old: 'batches_at_once', now: 'max_concurrent_batches' },
+  { table: 'video', old: 'jobs_at_once', now: 'max_concurrent_jobs' },
+  { table: 'code_interpreter', old: 'at_once', now: 'max_concurrent_interpreters' },
 ];
 
 /** @throws ConfigError when the file has a key by its old name. */
@@ -513,7 +517,7 @@ export function parseTools(
   variable: (name: string) => string | undefined,
 ): ParsedTools {
   const {
-    at_once: atOnce = 2,
+    max_concurrent_interpreters: atOnce = 2,
     time_limit_s: timeS = 10,
     memory_mb: memoryMb = 256,
   } = file.code_interpreter ?? {};
@@ -542,7 +546,7 @@ export function parseTools(
 function checked<S extends TSchema>(schema: S, value: unknown, path: string, place: string): Static<S> {
   const error = Value.Errors(schema, value).First();
   if (error === undefined) return value as Static<S>;
-  const fault = schemaFault(error);
+  const fault = toValidationIssue(error);
   const field = [place, fault.field].filter((part) => part !== '').join('.');
   throw new ConfigError(`${path}: ${field === '' ? 'the file' : `'${field}'`} ${fault.problem}.`);
 }

@@ -16,20 +16,13 @@ import type { TextEngine } from './engines/text.ts';
 import type { ClipReader, VideoEngine } from './engines/video.ts';
 import type { SpeakerEncoder, VoiceFitter } from './engines/voice.ts';
 import type { WebSearch } from './engines/web-search.ts';
+import type { ModelTable } from './model-table.ts';
 import type { BatchStore } from './stores/batch-store.ts';
 import type { BlobStore } from './stores/blob-store.ts';
 import type { FileStore } from './stores/file-store.ts';
 import type { ResponseStore } from './stores/response-store.ts';
 import type { VideoStore } from './stores/video-store.ts';
 import type { VoiceStore } from './stores/voice-store.ts';
-
-/** Models of one capability, looked up by the id that clients send. */
-export interface ModelTable<Engine> {
-  /** Ids in the order of CONFIG. */
-  readonly ids: readonly string[];
-  /** The engine behind an id, or undefined when no such model is configured. */
-  get(id: string): Engine | undefined;
-}
 
 /** Everything that a plugin may ask for. The core fills these; later plugins offer more. */
 export interface Slots {
@@ -95,7 +88,7 @@ export interface PluginInstance<Offers extends keyof Slots = never> {
 }
 
 /** What fills slots that are dear to have: each is opened for the first plugin that needs it and closed after the last. */
-export interface SlotParts {
+export interface ServiceProvider {
   /** All that it can fill. */
   readonly fills: ReadonlySet<keyof Slots>;
   /**

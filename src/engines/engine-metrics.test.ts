@@ -8,10 +8,10 @@ import { RecordingTracer } from '../../test/doubles/recording-tracer.ts';
 import { metricValue } from '../../test/harness/metric-values.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 import { ServiceError } from '../contract/core/error.ts';
-import type { HeardAudio, SynthesisRequest, TranscriptionRequest } from '../contract/engines/engine.ts';
+import type { AudioChunk, SynthesisRequest, TranscriptionRequest } from '../contract/engines/engine.ts';
 import type { TextRequest } from '../contract/engines/text.ts';
 import { createMetrics, type MetricsRegistry } from '../metrics/registry.ts';
-import { type EngineWatch, engineWatch } from './engine-metrics.ts';
+import { type EngineMetrics, engineMetrics } from './engine-metrics.ts';
 
 const never = new AbortController().signal;
 const SPEECH: SynthesisRequest = {
@@ -26,12 +26,12 @@ const LABELS = '{model="svc",priority="realtime"}';
 let clock: ManualClock;
 let metrics: MetricsRegistry;
 let tracer: RecordingTracer;
-let watch: EngineWatch;
+let watch: EngineMetrics;
 beforeEach(() => {
   clock = new ManualClock();
   metrics = createMetrics(clock);
   tracer = new RecordingTracer();
-  watch = engineWatch({ clock, metrics, tracer });
+  watch = engineMetrics({ clock, metrics, tracer });
 });
 afterEach(() => metrics.close());
 
@@ -57,7 +57,7 @@ describe('speech', () => {
     expect(await speak(timed(150, 100))).toHaveLength(2);
     expect(await value(`speech_first_audio_seconds_sum${LABELS}`)).toBeCloseTo(0.15);
     expect(await value(`speech_audio_seconds_total${LABELS}`)).toBe(2);
-    expect(await value(`speech_real_time_ratio_sum${LABELS}`)).toBeCloseTo(0.125);
+    expect(await value(`speech_real_time_factor_sum${LABELS}`)).toBeCloseTo(0.125);
     expect(await value(`speech_underruns_total${LABELS}`)).toBeUndefined();
     expect(await outcome('speech', 'completed')).toBe(1);
   });
@@ -87,13 +87,13 @@ describe('speech', () => {
     await speak(timed(2000, 3000), { delivery: 'whole' });
     expect(await value(`speech_first_audio_seconds_count${LABELS}`)).toBeUndefined();
     expect(await value(`speech_underruns_total${LABELS}`)).toBeUndefined();
-    expect(await value(`speech_real_time_ratio_sum${LABELS}`)).toBeCloseTo(2.5);
+    expect(await value(`speech_real_time_factor_sum${LABELS}`)).toBeCloseTo(2.5);
   });
 
   it.each([
     ['failed', new Error('why')],
     ['failed', new ServiceError('upstream', 'It is away.')],
-    ['refused', new ServiceError('overloaded', 'Full.')],
+    ['rejected', new ServiceError('overloaded', 'Full.')],
   ])('has %s by %s', async (word, failure) => {
     await expect(speak({ runs: () => [], failure: () => failure })).rejects.toBe(failure);
     expect(await outcome('speech', word)).toBe(1);
@@ -104,7 +104,7 @@ describe('speech', () => {
     const engine = new FakeTtsEngine(timed(0, 0, 0));
     for await (const _ of watch.tts('svc', engine).synthesize(SPEECH, never)) break;
     expect(engine).toMatchObject({ runsMade: 1, leftEarly: 1 });
-    expect(await outcome('speech', 'left')).toBe(1);
+    expect(await outcome('speech', 'cancelled')).toBe(1);
   });
 
   it('is a span that says how much, and nothing of what', async () => {
@@ -140,7 +140,7 @@ describe('a transcription', () => {
     owner: 'a',
   };
   const transcribe = (options: FakeSttOptions, fields: Partial<TranscriptionRequest> = {}) => {
-    const audio = async function* (): AsyncGenerator<HeardAudio> {
+    const audio = async function* (): AsyncGenerator<AudioChunk> {
       yield new Float32Array(16_000);
       clock.advance(400);
       yield 'pause';
@@ -155,7 +155,7 @@ describe('a transcription', () => {
     expect(events.map(({ kind }) => kind)).toEqual(['delta', 'delta', 'final']);
     const labels = '{model="svc",priority="interactive"}';
     expect(await value(`transcription_final_seconds_sum${labels}`)).toBeCloseTo(0.3);
-    expect(await value(`transcription_real_time_ratio_sum${labels}`)).toBeCloseTo(0.35);
+    expect(await value(`transcription_real_time_factor_sum${labels}`)).toBeCloseTo(0.35);
     expect(await value(`transcription_audio_seconds_total${labels}`)).toBe(2);
     expect(await outcome('transcription', 'completed')).toBe(1);
     expect(tracer.spans).toMatchObject([{ name: 'transcription', attributes: { audio_ms: 2000 } }]);
@@ -163,7 +163,7 @@ describe('a transcription', () => {
 
   it('of live audio has no pace but that of who speaks', async () => {
     await transcribe({}, { priority: 'realtime' });
-    expect(await value(`transcription_real_time_ratio_count${LABELS}`)).toBeUndefined();
+    expect(await value(`transcription_real_time_factor_count${LABELS}`)).toBeUndefined();
     expect(await value(`transcription_final_seconds_count${LABELS}`)).toBe(1);
   });
 
@@ -198,7 +198,7 @@ describe('a text', () => {
     for await (const event of generate({})) if (event.kind === 'end') break;
     expect(await outcome('chat', 'completed')).toBe(1);
     for await (const _ of generate({})) break;
-    expect(await outcome('chat', 'left')).toBe(1);
+    expect(await outcome('chat', 'cancelled')).toBe(1);
   });
 
   it('tells the context of its engine', () => {
@@ -222,9 +222,9 @@ describe('embeddings', () => {
     await expect(embed({ failure: () => new ServiceError('rate_limited', 'Full.') })).rejects.toThrow();
     await expect(embed({ failure: () => new Error('why') })).rejects.toThrow();
     await expect(embed({}, AbortSignal.abort())).rejects.toThrow();
-    expect(await outcome('embedding', 'refused')).toBe(1);
+    expect(await outcome('embedding', 'rejected')).toBe(1);
     expect(await outcome('embedding', 'failed')).toBe(1);
-    expect(await outcome('embedding', 'left')).toBe(1);
+    expect(await outcome('embedding', 'cancelled')).toBe(1);
     expect(await value(`embedding_seconds_count${LABELS}`)).toBeUndefined();
   });
 });

@@ -5,7 +5,7 @@ import { type ErrorKind, ServiceError } from '../contract/core/error.ts';
 import type { Metrics } from '../contract/core/metrics.ts';
 import type { Span, SpanAttributes, Tracer } from '../contract/core/tracer.ts';
 import type { EmbedEngine } from '../contract/engines/embed.ts';
-import type { HeardAudio, Priority, SttEngine, TtsEngine } from '../contract/engines/engine.ts';
+import type { AudioChunk, Priority, SttEngine, TtsEngine } from '../contract/engines/engine.ts';
 import type { TextEngine } from '../contract/engines/text.ts';
 import type { VideoEngine } from '../contract/engines/video.ts';
 import { inSpan, stepsInSpan } from '../kit/logging/spans.ts';
@@ -24,16 +24,16 @@ const REFUSALS: ReadonlySet<ErrorKind> = new Set([
 ]);
 
 type Task = 'speech' | 'transcription' | 'chat' | 'embedding';
-type Outcome = 'completed' | 'refused' | 'failed' | 'left';
+type Outcome = 'completed' | 'rejected' | 'failed' | 'cancelled';
 
-export interface EngineWatchParts {
+export interface EngineMetricsDeps {
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly tracer: Tracer;
 }
 
 /** Wraps engines; `model` is an id of CONFIG. What a wrapped engine does is the same. */
-export interface EngineWatch {
+export interface EngineMetrics {
   tts(model: string, engine: TtsEngine): TtsEngine;
   stt(model: string, engine: SttEngine): SttEngine;
   text(model: string, engine: TextEngine): TextEngine;
@@ -41,7 +41,7 @@ export interface EngineWatch {
   video(model: string, engine: VideoEngine): VideoEngine;
 }
 
-export function engineWatch({ clock, metrics, tracer }: EngineWatchParts): EngineWatch {
+export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): EngineMetrics {
   const numbers = engineNumbers(metrics);
   const sinceS = (ms: number) => (clock.monotonicMs() - ms) / 1000;
 
@@ -55,7 +55,7 @@ export function engineWatch({ clock, metrics, tracer }: EngineWatchParts): Engin
     results: AsyncIterable<Item>,
     isLast: (result: Item) => boolean = () => false,
   ): AsyncGenerator<Item, void, undefined> {
-    let outcome: Outcome = 'left';
+    let outcome: Outcome = 'cancelled';
     try {
       for await (const result of results) {
         if (isLast(result)) outcome = 'completed';
@@ -123,7 +123,7 @@ export function engineWatch({ clock, metrics, tracer }: EngineWatchParts): Engin
         const transcribed = async function* (span: Span) {
           const beganMs = clock.monotonicMs();
           let endedMs: number | undefined;
-          const heard = async function* (): AsyncGenerator<HeardAudio, void, undefined> {
+          const heard = async function* (): AsyncGenerator<AudioChunk, void, undefined> {
             yield* audio;
             endedMs = clock.monotonicMs();
           };
@@ -228,7 +228,7 @@ function engineNumbers(metrics: Metrics) {
       LATENCY_SECONDS,
     ),
     speechFactor: metrics.histogram(
-      'speech_real_time_ratio',
+      'speech_real_time_factor',
       'Time that the audio of a sentence was waited for, over its length.',
       labels,
       REAL_TIME_FACTORS,
@@ -247,7 +247,7 @@ function engineNumbers(metrics: Metrics) {
       LATENCY_SECONDS,
     ),
     transcriptionFactor: metrics.histogram(
-      'transcription_real_time_ratio',
+      'transcription_real_time_factor',
       'Time that the transcript of audio that is not live took, over the length of the audio.',
       labels,
       REAL_TIME_FACTORS,
@@ -273,6 +273,6 @@ function attributesOf(model: string, priority: Priority): SpanAttributes {
 }
 
 function outcomeOf(error: unknown, signal: AbortSignal): Outcome {
-  if (signal.aborted) return 'left';
-  return error instanceof ServiceError && REFUSALS.has(error.kind) ? 'refused' : 'failed';
+  if (signal.aborted) return 'cancelled';
+  return error instanceof ServiceError && REFUSALS.has(error.kind) ? 'rejected' : 'failed';
 }

@@ -19,21 +19,22 @@ import type { SttEngine, TtsEngine } from '../contract/engines/engine.ts';
 import type { TextEngine } from '../contract/engines/text.ts';
 import type { VideoEngine } from '../contract/engines/video.ts';
 import type { VoiceFitter } from '../contract/engines/voice.ts';
-import type { ModelTable, SlotParts, Slots } from '../contract/plugin.ts';
-import { type OpenPart, OpenParts, part } from '../kit/lifecycle/lazy-services.ts';
-import { partMetrics } from '../kit/logging/scoped-metrics.ts';
-import { noTracer } from '../kit/logging/spans.ts';
+import type { ModelTable } from '../contract/model-table.ts';
+import type { ServiceProvider, Slots } from '../contract/plugin.ts';
+import { LazyServices, type ServiceHandle, serviceHandle } from '../kit/lifecycle/lazy-services.ts';
+import { scopedMetrics } from '../kit/logging/scoped-metrics.ts';
+import { noopTracer } from '../kit/logging/spans.ts';
 import { clipCutter } from '../media/clips/clip-cutter.ts';
 import { clipReader } from '../media/clips/clip-reader.ts';
 import { continuationEngine } from './continuation/host/engine.ts';
 import { embeddedSpecs, poolModel } from './embedded-models.ts';
-import { type EngineWatch, engineWatch } from './engine-metrics.ts';
+import { type EngineMetrics, engineMetrics } from './engine-metrics.ts';
 import { kokoroFitter, NO_FITTER } from './kokoro/host/voice-fitter.ts';
 import { englishPresetNames } from './kokoro/shared/voice-mix.ts';
 import { openLlama } from './llama/host/engine.ts';
 import { laneMeter } from './llama/host/worker-metrics.ts';
 import { minilmEngine } from './minilm/host/engine.ts';
-import { BatchPool } from './pool/background-pool.ts';
+import { BackgroundPool } from './pool/background-pool.ts';
 import { type InferencePool, type InferencePoolOptions, inferencePool } from './pool/inference-pool.ts';
 import type { ModelSpec } from './pool/model-spec.ts';
 import { poolMeter } from './pool/pool-metrics.ts';
@@ -73,17 +74,17 @@ export interface EngineOptions {
  * Fills the slots of engines. Nothing is loaded but the models of slots that are needed, and what `provide` gives has
  * its models loaded; it throws a StartError that says what is missing: a model file, a voice, a library of the provider.
  */
-export function engineParts(options: EngineOptions): SlotParts {
+export function engineProvider(options: EngineOptions): ServiceProvider {
   const { inference: settings, modelsDir, clock, log, metrics, ttsModels, sttModels } = options;
-  const { tracer = noTracer } = options;
+  const { tracer = noopTracer } = options;
   const { embedModels = NONE, videoModels = NONE, textModels = NONE } = options;
   const { environment } = settings;
   const poolParts = { entry: WORKER_ENTRY, settings, clock, log, meter: poolMeter(metrics, tracer) };
   const pool = inferencePool<ModelSpec>({ ...poolParts, models: {} });
   const meterOf = upstreamMeters(metrics, tracer);
-  const watch = engineWatch({ clock, metrics, tracer });
+  const watch = engineMetrics({ clock, metrics, tracer });
   const remote = (id: string) => ({ log: log.child({ model: id }), meter: meterOf(id) });
-  const parts = new OpenParts({
+  const parts = new LazyServices({
     tts: () =>
       openTable(ttsModels, (id, model): TtsEngine => {
         const engine =
@@ -105,7 +106,7 @@ export function engineParts(options: EngineOptions): SlotParts {
       // A GPU would have to hold the weights twice.
       const own =
         minilm && settings.provider === 'cpu'
-          ? new BatchPool<ModelSpec>({ ...poolParts, models: { minilm } })
+          ? new BackgroundPool<ModelSpec>({ ...poolParts, models: { minilm } })
           : undefined;
       const table = openTable(embedModels, (id, model): EmbedEngine => {
         const engine =
@@ -116,7 +117,7 @@ export function engineParts(options: EngineOptions): SlotParts {
       });
       return closedWith(table, own);
     },
-    speakers: () => part(speakerEncoder(pool, SPEAKERS)),
+    speakers: () => serviceHandle(speakerEncoder(pool, SPEAKERS)),
     voiceFitter: () => openFitter(pool, poolParts, options),
     text: () => openTextTable(textModels, meterOf, watch, options),
     video: () => {
@@ -132,8 +133,8 @@ export function engineParts(options: EngineOptions): SlotParts {
       return closedWith(table, clips, cutter);
     },
     vad: async () => {
-      const own = partMetrics(metrics);
-      const vad = part(await openVad({ modelsDir, environment, log, metrics: own }));
+      const own = scopedMetrics(metrics);
+      const vad = serviceHandle(await openVad({ modelsDir, environment, log, metrics: own }));
       return closedWith(vad, { close: async () => own.close() });
     },
   });
@@ -144,7 +145,7 @@ export function engineParts(options: EngineOptions): SlotParts {
         const specs = poolSpecs(needs, options);
         // Who has a model goes before the model does, and comes after it.
         await parts.keepOnly(needs);
-        await pool.hold(specs);
+        await pool.setModels(specs);
         return await parts.provide(needs);
       } catch (error) {
         throw new StartError(error instanceof Error ? error.message : String(error), { cause: error });
@@ -181,15 +182,15 @@ function openFitter(
   pool: InferencePool,
   poolParts: Omit<InferencePoolOptions<ModelSpec>, 'models'>,
   options: EngineOptions,
-): OpenPart<VoiceFitter> {
+): ServiceHandle<VoiceFitter> {
   const { kokoro, [SPEAKERS]: speakers } = poolSpecs(new Set(['voiceFitter']), options);
   const settings = options.ttsModels.values().find(({ kind }) => kind === 'kokoro');
-  if (!kokoro || !speakers || settings?.kind !== 'kokoro') return part(NO_FITTER);
+  if (!kokoro || !speakers || settings?.kind !== 'kokoro') return serviceHandle(NO_FITTER);
   // One process: a second would hold the weights once more. A GPU would have to hold them twice.
   const alone = { ...poolParts.settings, workers: 1 };
   const own =
     alone.provider === 'cpu'
-      ? new BatchPool<ModelSpec>({
+      ? new BackgroundPool<ModelSpec>({
           ...poolParts,
           settings: alone,
           models: { kokoro, [SPEAKERS]: speakers },
@@ -198,20 +199,20 @@ function openFitter(
   const names = { speech: poolModel(settings), speakers: SPEAKERS };
   const { modelsDir, clock, log } = options;
   const fitter = kokoroFitter({
-    ...{ models: names, pool, lastPool: own ?? pool, defaultVoice: settings.voice, modelsDir },
+    ...{ models: names, pool, backgroundPool: own ?? pool, defaultVoice: settings.voice, modelsDir },
     presets: englishPresetNames(),
     ...{ clock, log: log.child({ model: poolModel(settings) }) },
   });
-  return closedWith(part(fitter), own);
+  return closedWith(serviceHandle(fitter), own);
 }
 
 /** Language models, each with a process of its own, which load at once. */
 async function openTextTable(
   models: TextModels,
   meterOf: (id: string) => UpstreamMeter,
-  watch: EngineWatch,
-  { inference, modelsDir, log, metrics, tracer = noTracer }: EngineOptions,
-): Promise<OpenPart<ModelTable<TextEngine>>> {
+  watch: EngineMetrics,
+  { inference, modelsDir, log, metrics, tracer = noopTracer }: EngineOptions,
+): Promise<ServiceHandle<ModelTable<TextEngine>>> {
   const opening = [...models].map(async ([id, settings]): Promise<[string, TextEngine]> => {
     const own = log.child({ model: id });
     const engine =
@@ -239,23 +240,23 @@ async function openTextTable(
 function openTable<Settings, Engine extends TtsEngine | SttEngine | EmbedEngine | VideoEngine>(
   models: ReadonlyMap<string, Settings>,
   open: (id: string, settings: Settings) => Engine,
-): OpenPart<ModelTable<Engine>> {
+): ServiceHandle<ModelTable<Engine>> {
   return tableOf(new Map([...models].map(([id, settings]) => [id, open(id, settings)])));
 }
 
 /** Engines as a slot, which closes them. */
 function tableOf<Engine extends { close(): Promise<void> }>(
   engines: ReadonlyMap<string, Engine>,
-): OpenPart<ModelTable<Engine>> {
+): ServiceHandle<ModelTable<Engine>> {
   const table = { ids: [...engines.keys()], get: (id: string) => engines.get(id) };
-  return closedWith(part(table), ...engines.values());
+  return closedWith(serviceHandle(table), ...engines.values());
 }
 
 /** A part that goes before what it stands on. */
 function closedWith<Value>(
-  { value, close }: OpenPart<Value>,
+  { value, close }: ServiceHandle<Value>,
   ...others: readonly ({ close(): Promise<void> } | undefined)[]
-): OpenPart<Value> {
+): ServiceHandle<Value> {
   return {
     value,
     async close() {

@@ -3,7 +3,7 @@ import { DelayedError, type Job, type Queue, Worker } from 'bullmq';
 import type { Clock } from '../contract/core/clock.ts';
 import type { JobHandler, JobKind, JobOutcome, JobRunner } from '../contract/core/jobs.ts';
 import type { Logger } from '../contract/core/logger.ts';
-import type { TracePlace, Tracer } from '../contract/core/tracer.ts';
+import type { Traceparent, Tracer } from '../contract/core/tracer.ts';
 import type { Redis } from '../redis/open-redis.ts';
 import { FailedRuns } from './failed-runs.ts';
 import { HeldJob } from './held-job.ts';
@@ -22,7 +22,7 @@ export interface JobData {
   /** Failed runs before the last that did not fail: they no longer make a delay longer. */
   readonly forgiven: number;
   /** What asked for it; absent when that was not traced. */
-  readonly cause?: TracePlace | undefined;
+  readonly cause?: Traceparent | undefined;
 }
 
 export type QueueOf = Queue<JobData, void, JobKind>;

@@ -5,7 +5,7 @@ import type { JobHandler, JobKind, JobQueue, JobRunner } from '../contract/core/
 import type { Logger } from '../contract/core/logger.ts';
 import type { Secret } from '../contract/core/secret.ts';
 import type { Tracer } from '../contract/core/tracer.ts';
-import { noTracer } from '../kit/logging/spans.ts';
+import { noopTracer } from '../kit/logging/spans.ts';
 import { openQueueRedis, openWorkerRedis } from '../redis/open-redis.ts';
 import { BullmqJobRunner, type JobData, KEY_PREFIX, type QueueOf, RETRY_TYPE } from './bullmq-job-runner.ts';
 import type { JobTiming } from './job-timing.ts';
@@ -33,7 +33,7 @@ export interface BullmqJobsParts {
  */
 export async function bullmqJobs({
   timing = TIMING,
-  tracer = noTracer,
+  tracer = noopTracer,
   ...parts
 }: BullmqJobsParts): Promise<JobQueue> {
   const redis = await openQueueRedis(parts.url);

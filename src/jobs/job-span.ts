@@ -1,11 +1,11 @@
 import type { JobHandler, JobOutcome } from '../contract/core/jobs.ts';
-import type { TracePlace, Tracer } from '../contract/core/tracer.ts';
+import type { Traceparent, Tracer } from '../contract/core/tracer.ts';
 import { inSpan } from '../kit/logging/spans.ts';
 
 /** A job, and what asked for it. */
 export interface AskedJob {
   readonly id: string;
-  readonly cause: TracePlace | undefined;
+  readonly cause: Traceparent | undefined;
 }
 
 /** Runs a job in a trace of its own, which is linked to what asked for the job. */

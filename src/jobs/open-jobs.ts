@@ -4,7 +4,7 @@ import type { Logger } from '../contract/core/logger.ts';
 import type { Secret } from '../contract/core/secret.ts';
 import type { Tracer } from '../contract/core/tracer.ts';
 import type { JobStore } from '../contract/stores/job-store.ts';
-import { isRunning, processPlace } from '../kit/process/host-id.ts';
+import { isRunning, hostId } from '../kit/process/host-id.ts';
 import { bullmqJobs } from './bullmq-jobs.ts';
 import { sqlJobs } from './sql-jobs.ts';
 
@@ -33,7 +33,7 @@ export async function openJobs({ runs, ...settings }: JobSettings): Promise<JobQ
 
 async function open({ redisUrl, store, ...words }: Omit<JobSettings, 'runs'>): Promise<JobQueue> {
   if (redisUrl !== undefined) return bullmqJobs({ url: redisUrl, ...words });
-  const self = { place: processPlace(), pid: process.pid, instance: crypto.randomUUID() };
+  const self = { place: hostId(), pid: process.pid, instance: crypto.randomUUID() };
   return sqlJobs({ store, ...words, self, isRunning });
 }
 

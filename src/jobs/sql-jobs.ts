@@ -3,7 +3,7 @@ import type { JobHandler, JobKind, JobQueue, JobRunner } from '../contract/core/
 import type { Logger } from '../contract/core/logger.ts';
 import type { Tracer } from '../contract/core/tracer.ts';
 import type { JobStore } from '../contract/stores/job-store.ts';
-import { noTracer } from '../kit/logging/spans.ts';
+import { noopTracer } from '../kit/logging/spans.ts';
 import type { ProcessStart } from '../kit/process/host-id.ts';
 import type { JobTiming } from './job-timing.ts';
 import { SqlJobRunner } from './sql-job-runner.ts';
@@ -27,7 +27,7 @@ export interface SqlJobsParts {
  * The embedded queue: jobs in a table, each run with a lease that it renews. Machines that share the database share
  * its jobs too, if their clocks agree better than half a minute.
  */
-export function sqlJobs({ timing = TIMING, tracer = noTracer, ...parts }: SqlJobsParts): JobQueue {
+export function sqlJobs({ timing = TIMING, tracer = noopTracer, ...parts }: SqlJobsParts): JobQueue {
   const runners = new Map<JobKind, SqlJobRunner>();
   return {
     async add(kind, id) {

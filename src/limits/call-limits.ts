@@ -3,7 +3,7 @@
 import type { CallLimits, LimitedUser, PerUser } from '../contract/accounts/limits.ts';
 import type { Clock } from '../contract/core/clock.ts';
 import { ServiceError } from '../contract/core/error.ts';
-import type { RedisWatch } from './redis-watch.ts';
+import type { RedisCircuitBreaker } from './redis-watch.ts';
 
 const RETRY_AFTER_S = 2;
 /** A place in Redis that is not renewed for so long belongs to a machine that died. */
@@ -38,7 +38,7 @@ interface PlaceStore {
 export interface CallLimitsParts {
   readonly limits: PerUser;
   /** Counts for all machines; without it this process counts by itself. */
-  readonly redis: RedisWatch | undefined;
+  readonly redis: RedisCircuitBreaker | undefined;
   readonly clock: Clock;
 }
 
@@ -107,7 +107,7 @@ function memoryStore(): PlaceStore {
 }
 
 class RedisStore implements PlaceStore {
-  readonly #redis: RedisWatch;
+  readonly #redis: RedisCircuitBreaker;
   readonly #clock: Clock;
   /** Counts for this process alone while Redis is away. */
   readonly #meanwhile = memoryStore();
@@ -115,7 +115,7 @@ class RedisStore implements PlaceStore {
   readonly #held = new Map<string, readonly string[]>();
   readonly #timer: ReturnType<typeof setInterval>;
 
-  constructor(redis: RedisWatch, clock: Clock) {
+  constructor(redis: RedisCircuitBreaker, clock: Clock) {
     this.#redis = redis;
     this.#clock = clock;
     this.#timer = setInterval(() => void this.#renew(), RENEWAL_MS);

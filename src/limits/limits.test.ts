@@ -9,7 +9,7 @@ import { newId } from '../contract/core/id.ts';
 import { Secret } from '../contract/core/secret.ts';
 import { openRedis } from '../redis/open-redis.ts';
 import { callLimits, type OpenCallLimits } from './call-limits.ts';
-import { PAUSE_MS, RedisWatch } from './redis-watch.ts';
+import { PAUSE_MS, RedisCircuitBreaker } from './redis-watch.ts';
 import { requestLimits } from './request-limits.ts';
 
 let server: RedisServer | undefined;
@@ -32,7 +32,7 @@ async function machines(count: number): Promise<Redis[]> {
   return opened;
 }
 
-const watched = (redis: Redis) => new RedisWatch({ redis, clock: new ManualClock(), log: silentLog });
+const watched = (redis: Redis) => new RedisCircuitBreaker({ redis, clock: new ManualClock(), log: silentLog });
 const user = (keyId: string, organization: string) => ({ keyId, organization });
 const REFUSED = { kind: 'rate_limited', code: 'rate_limit_exceeded', retryAfterS: expect.any(Number) };
 
@@ -153,7 +153,7 @@ describe('a Redis that goes away', () => {
     const clock = new ManualClock();
     const log = new RecordingLogger();
     const failed = vi.fn();
-    const watch = new RedisWatch({ redis, clock, log, failed });
+    const watch = new RedisCircuitBreaker({ redis, clock, log, failed });
     const calls = callLimits({ limits: ONE, redis: watch, clock });
     onTestFinished(() => calls.close());
     return { own, redis, clock, log, failed, watch, requests: requestLimits(ONE, watch), calls };

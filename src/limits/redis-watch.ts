@@ -5,7 +5,7 @@ import type { Redis } from '../redis/open-redis.ts';
 /** How long a Redis that failed is left alone before it is asked whether it is back. */
 export const PAUSE_MS = 5_000;
 
-export interface RedisWatchParts {
+export interface RedisCircuitBreakerDeps {
   readonly redis: Redis;
   readonly clock: Clock;
   readonly log: Logger;
@@ -17,13 +17,13 @@ export interface RedisWatchParts {
  * Asks Redis as long as it answers. One that hangs would cost every request its time limit: after the first failure
  * nobody waits for it any more, and one question at a time, which nobody waits for either, finds out when it is back.
  */
-export class RedisWatch {
-  readonly #parts: RedisWatchParts;
+export class RedisCircuitBreaker {
+  readonly #parts: RedisCircuitBreakerDeps;
   /** When it may be asked again, in monotonic ms; undefined while it answers. */
   #awayUntilMs: number | undefined;
   #probing = false;
 
-  constructor(parts: RedisWatchParts) {
+  constructor(parts: RedisCircuitBreakerDeps) {
     this.#parts = parts;
   }
 

@@ -3,14 +3,14 @@
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import type { LimitedUser, PerUser, RequestLimits } from '../contract/accounts/limits.ts';
 import { ServiceError } from '../contract/core/error.ts';
-import type { RedisWatch } from './redis-watch.ts';
+import type { RedisCircuitBreaker } from './redis-watch.ts';
 
 const WINDOW_S = 60;
 
 /**
  * @param redis counts for all machines; without it, or while it is away, this process counts by itself.
  */
-export function requestLimits({ key, organization }: PerUser, redis: RedisWatch | undefined): RequestLimits {
+export function requestLimits({ key, organization }: PerUser, redis: RedisCircuitBreaker | undefined): RequestLimits {
   const counters = [
     counterOf('key', key, redis, (user) => user.keyId),
     counterOf('organization', organization, redis, (user) => user.organization),
@@ -27,7 +27,7 @@ type Counter = (user: LimitedUser) => Promise<void>;
 function counterOf(
   whose: 'key' | 'organization',
   limit: number | undefined,
-  redis: RedisWatch | undefined,
+  redis: RedisCircuitBreaker | undefined,
   nameOf: (user: LimitedUser) => string,
 ): Counter | undefined {
   if (limit === undefined) return undefined;

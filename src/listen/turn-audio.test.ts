@@ -5,7 +5,7 @@ import { joined } from '../../tools/harness/media/sample-runs.ts';
 import { decodeToFloat32, encodeAudio } from '../audio/codec.ts';
 import { Resampler } from '../audio/resampler.ts';
 import type { Float32Samples } from '../contract/engines/audio.ts';
-import type { HeardAudio } from '../contract/engines/engine.ts';
+import type { AudioChunk } from '../contract/engines/engine.ts';
 import { untilAborted } from '../kit/async/until-aborted.ts';
 import { seededRandom } from '../kit/math/seeded-random.ts';
 import type { AudioFormat } from './audio-format.ts';
@@ -25,7 +25,7 @@ function heardOf(bytes: Uint8Array, { encoding, rateHz }: AudioFormat): Float32S
   return joined([resampler.push(decodeToFloat32(bytes, encoding)), resampler.flush()]);
 }
 
-async function read(audio: AsyncIterable<HeardAudio>): Promise<Float32Samples[]> {
+async function read(audio: AsyncIterable<AudioChunk>): Promise<Float32Samples[]> {
   const pieces: Float32Samples[] = [];
   for await (const piece of audio) if (piece !== 'pause') pieces.push(piece);
   return pieces;
@@ -164,7 +164,7 @@ describe('audio that is still arriving', () => {
     add(bytesOf(10, PCM_16K));
     audio.pause();
     add(bytesOf(10, PCM_16K));
-    const given: HeardAudio[] = [];
+    const given: AudioChunk[] = [];
     const reading = (async () => {
       for await (const piece of audio) given.push(piece);
     })();

@@ -3,7 +3,7 @@
 import { decodeToFloat32 } from '../audio/codec.ts';
 import { Resampler } from '../audio/resampler.ts';
 import { LISTEN_RATE_HZ } from '../contract/engines/audio.ts';
-import type { HeardAudio } from '../contract/engines/engine.ts';
+import type { AudioChunk } from '../contract/engines/engine.ts';
 import type { AudioFormat } from './audio-format.ts';
 import { AudioRun } from './audio-run.ts';
 
@@ -12,7 +12,7 @@ const MAX_PIECE_S = 1;
 /** While audio arrives in small pieces, a reader that waits is given this much at a time. */
 const MIN_PIECE_S = 0.25;
 
-type Result = IteratorResult<HeardAudio, undefined>;
+type Result = IteratorResult<AudioChunk, undefined>;
 const DONE: Result = { done: true, value: undefined };
 
 /**
@@ -20,7 +20,7 @@ const DONE: Result = { done: true, value: undefined };
  * still arrive. A `pause` says that what was given so far may be all. What has been read is freed. The samples
  * depend on the audio alone, not on how it arrived or when it was read.
  */
-export class TurnAudio implements AsyncIterable<HeardAudio> {
+export class TurnAudio implements AsyncIterable<AudioChunk> {
   /** What nobody has read, oldest first: a run for each format. */
   #runs: AudioRun[] = [];
   #state: 'arriving' | 'complete' | 'dropped' | 'discarded' = 'arriving';
@@ -122,7 +122,7 @@ export class TurnAudio implements AsyncIterable<HeardAudio> {
    * Only one reader may ask, once. Its `return()` frees all, and ends a `next()` that waits at once.
    * @throws Error for a second reader; the reader throws {@link TurnDropped}.
    */
-  [Symbol.asyncIterator](): AsyncIterator<HeardAudio, undefined> {
+  [Symbol.asyncIterator](): AsyncIterator<AudioChunk, undefined> {
     if (this.#isTaken) throw new Error('The audio of a turn can be read only once.');
     this.#isTaken = true;
     return {

@@ -1,19 +1,19 @@
 import type { Calls } from '../contract/accounts/calls.ts';
-import type { TranscriptionTally } from '../usage/call-tally.ts';
+import type { TranscriptionUsageMeter } from '../usage/call-tally.ts';
 
 /**
  * The call of one turn. It is opened when the turn is confirmed, which may be long before an engine begins or
  * when one has almost ended; words that came before are held until it is open.
  */
 export class TurnCall {
-  readonly tally: TranscriptionTally;
+  readonly tally: TranscriptionUsageMeter;
   readonly #settled = Promise.withResolvers<void>();
   readonly #refused = new AbortController();
   #state: 'early' | 'opening' | 'open' | 'refused' = 'early';
   #held = '';
   #tell: (text: string) => void = () => undefined;
 
-  constructor(tally: TranscriptionTally) {
+  constructor(tally: TranscriptionUsageMeter) {
     this.tally = tally;
   }
 

@@ -7,7 +7,7 @@ import type { UsageEntry } from '../contract/accounts/usage.ts';
 import { ServiceError } from '../contract/core/error.ts';
 import type { Tracer } from '../contract/core/tracer.ts';
 import type { SttEngine, TranscriptionEvent } from '../contract/engines/engine.ts';
-import { noTracer } from '../kit/logging/spans.ts';
+import { noopTracer } from '../kit/logging/spans.ts';
 import { AudioRun } from './audio-run.ts';
 import type { Turn } from './listener.ts';
 import { TurnAudio } from './turn-audio.ts';
@@ -36,7 +36,7 @@ function driver(options: Options = {}) {
     stt: { ids: ['svc-stt'], get: (id): SttEngine | undefined => (id === 'svc-stt' ? engine : undefined) },
     calls,
     log,
-    tracer: options.tracer ?? noTracer,
+    tracer: options.tracer ?? noopTracer,
     caller: CALLER,
     report: (fact) => void happened.push(fact),
   });
@@ -145,7 +145,7 @@ describe('a committed turn', () => {
   });
 
   it.each<[string, FakeSttOptions, Partial<TranscriptionAsk>, string]>([
-    ['of a model that is not there', {}, { model: 'other' }, 'There is no such model; allowed: svc-stt.'],
+    ['of a model that is not there', {}, { model: 'other' }, 'Unknown model; available models: svc-stt.'],
     [
       'for which the engine has no time',
       { refusal: () => new ServiceError('overloaded', 'Too much to do.') },

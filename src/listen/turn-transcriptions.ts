@@ -3,16 +3,16 @@
 import type { Caller } from '../contract/accounts/caller.ts';
 import type { EndpointLabel } from '../contract/accounts/usage.ts';
 import type { Id } from '../contract/core/id.ts';
-import type { TracePlace } from '../contract/core/tracer.ts';
-import type { HeardAudio, Transcript, TranscriptionTask } from '../contract/engines/engine.ts';
+import type { Traceparent } from '../contract/core/tracer.ts';
+import type { AudioChunk, Transcript, TranscriptionTask } from '../contract/engines/engine.ts';
+import { requireModel } from '../contract/model-table.ts';
 import type { Slots } from '../contract/plugin.ts';
-import { requireModel } from '../http/routes/models.ts';
 import { aborted } from '../kit/async/aborted.ts';
-import { Runs } from '../kit/async/task-group.ts';
+import { TaskGroup } from '../kit/async/task-group.ts';
 import { untilAborted } from '../kit/async/until-aborted.ts';
 import { noteFailure } from '../kit/logging/note-failure.ts';
 import { inSpan } from '../kit/logging/spans.ts';
-import { TranscriptionTally } from '../usage/call-tally.ts';
+import { TranscriptionUsageMeter } from '../usage/call-tally.ts';
 import type { Turn } from './listener.ts';
 import { TurnDropped } from './turn-audio.ts';
 import { TurnCall } from './turn-call.ts';
@@ -65,11 +65,11 @@ export interface TurnTranscriptionParts extends Pick<Slots, 'stt' | 'calls' | 'l
  */
 export class TurnTranscriptions {
   readonly #parts: TurnTranscriptionParts;
-  readonly #runs = new Runs<Id<'item'> | symbol>();
+  readonly #runs = new TaskGroup<Id<'item'> | symbol>();
   /** Of turns that were confirmed or begun, and have not ended. */
   readonly #calls = new Map<Id<'item'>, TurnCall>();
   /** The request that made the connection. */
-  readonly #cause: TracePlace | undefined;
+  readonly #cause: Traceparent | undefined;
 
   /** To be called while the request is answered that makes the connection: traces of turns are linked to it. */
   constructor(parts: TurnTranscriptionParts) {
@@ -120,7 +120,7 @@ export class TurnTranscriptions {
   #callOf({ itemId }: Turn, ask: TranscriptionAsk): TurnCall {
     const known = this.#calls.get(itemId);
     if (known !== undefined) return known;
-    const call = new TurnCall(new TranscriptionTally(ask, this.#parts.caller));
+    const call = new TurnCall(new TranscriptionUsageMeter(ask, this.#parts.caller));
     this.#calls.set(itemId, call);
     return call;
   }
@@ -191,10 +191,10 @@ function isNothing(end: TurnEnd | undefined): boolean {
 
 /** The audio of a turn, counted as it is taken. */
 async function* heard(
-  audio: AsyncIterable<HeardAudio>,
-  tally: TranscriptionTally,
+  audio: AsyncIterable<AudioChunk>,
+  tally: TranscriptionUsageMeter,
   signal: AbortSignal,
-): AsyncGenerator<HeardAudio, void, undefined> {
+): AsyncGenerator<AudioChunk, void, undefined> {
   for await (const piece of untilAborted(audio, signal)) {
     if (piece !== 'pause') tally.hears(piece.length);
     yield piece;

@@ -1,7 +1,7 @@
 /** Entry of a media process, which does one job and ends. Never loaded by the serving process. */
 
 import { writeFileSync } from 'node:fs';
-import { liveAsLongAsTheParent } from '../kit/process/child-lifecycle.ts';
+import { exitWithParent } from '../kit/process/child-lifecycle.ts';
 import { openTrack } from './audio/decode-audio.ts';
 import { writeThumbnail } from './clips/clip-thumbnail.ts';
 import { cutClip } from './clips/cut-clip.ts';
@@ -86,7 +86,7 @@ process.on('message', (message: ToMediaProcess) => {
   send({ kind: 'begun' });
   void run(() => (message.kind === 'clip' ? answerAbout(message.job) : decodeAudio(message.job)));
 });
-liveAsLongAsTheParent();
+exitWithParent();
 process.on('uncaughtException', () => process.exit(1));
 // What a decoder throws reaches `run`, and once more this way when the library closes the decoder.
 process.on('unhandledRejection', () => undefined);

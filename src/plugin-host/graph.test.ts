@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Slots } from '../contract/plugin.ts';
-import type { PluginWish } from '../contract/stores/plugin-switch-store.ts';
-import { type PluginNode, requireSwitchable, selectPlugins, startOrder, wantedPlugins } from './graph.ts';
+import type { PluginDesiredState } from '../contract/stores/plugin-switch-store.ts';
+import { type PluginNode, requireSwitchable, selectPlugins, startOrder, enabledPlugins } from './graph.ts';
 
 type SlotName = keyof Slots;
 
@@ -83,7 +83,7 @@ describe('wishes', () => {
   ];
   const wishes = (enabled: Readonly<Record<string, boolean>>) =>
     new Map(
-      Object.entries(enabled).map(([name, isEnabled]): [string, PluginWish] => [
+      Object.entries(enabled).map(([name, isEnabled]): [string, PluginDesiredState] => [
         name,
         { enabled: isEnabled, revision: 1, changedAt: 0 },
       ]),
@@ -97,7 +97,7 @@ describe('wishes', () => {
     [{ responses: false, batch: true }, ['speech']],
     [{ gone: false }, ['responses', 'speech', 'batch', 'last']],
   ])('%j leaves %j', (enabled, left) => {
-    expect([...wantedPlugins(plugins, wishes(enabled))]).toEqual(left);
+    expect([...enabledPlugins(plugins, wishes(enabled))]).toEqual(left);
   });
 
   const ask = (enabled: Readonly<Record<string, boolean>>, name: string, to: boolean) => {

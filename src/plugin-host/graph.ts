@@ -2,7 +2,7 @@
 
 import { ServiceError, StartError } from '../contract/core/error.ts';
 import type { Slots } from '../contract/plugin.ts';
-import type { PluginWishes } from '../contract/stores/plugin-switch-store.ts';
+import type { PluginDesiredStates } from '../contract/stores/plugin-switch-store.ts';
 
 type SlotName = keyof Slots;
 
@@ -87,7 +87,7 @@ export function dependantsOf<Plugin extends PluginNode>(
 }
 
 /** Whether a plugin is wished on; one that nobody ever switched is. */
-export function isWished(wishes: PluginWishes, name: string): boolean {
+export function isEnabled(wishes: PluginDesiredStates, name: string): boolean {
   return wishes.get(name)?.enabled !== false;
 }
 
@@ -95,11 +95,11 @@ export function isWished(wishes: PluginWishes, name: string): boolean {
  * Names of the plugins that are to be on: those that are wished on, without those that need one that is not.
  * @param ordered as {@link startOrder} gives them.
  */
-export function wantedPlugins(ordered: readonly PluginNode[], wishes: PluginWishes): ReadonlySet<string> {
+export function enabledPlugins(ordered: readonly PluginNode[], wishes: PluginDesiredStates): ReadonlySet<string> {
   const wanted = new Set<string>();
   for (const plugin of ordered) {
     const hasNeeds = providersOf(ordered, plugin).every(({ name }) => wanted.has(name));
-    if (hasNeeds && isWished(wishes, plugin.name)) wanted.add(plugin.name);
+    if (hasNeeds && isEnabled(wishes, plugin.name)) wanted.add(plugin.name);
   }
   return wanted;
 }
@@ -111,12 +111,12 @@ export function wantedPlugins(ordered: readonly PluginNode[], wishes: PluginWish
  */
 export function requireSwitchable(
   plugins: readonly PluginNode[],
-  wishes: PluginWishes,
+  wishes: PluginDesiredStates,
   plugin: PluginNode,
   enabled: boolean,
 ): void {
   const neighbours = enabled ? providersOf(plugins, plugin) : dependantsOf(plugins, plugin);
-  const other = neighbours.find(({ name }) => isWished(wishes, name) !== enabled);
+  const other = neighbours.find(({ name }) => isEnabled(wishes, name) !== enabled);
   if (other === undefined) return;
   throw new ServiceError(
     'conflict',

@@ -7,8 +7,8 @@ import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
 import type { ReadyReport } from '../contract/engines/engine.ts';
 import type { PluginInstance, Slots } from '../contract/plugin.ts';
-import type { PluginWish, PluginWishes } from '../contract/stores/plugin-switch-store.ts';
-import { type Openers, OpenParts } from '../kit/lifecycle/lazy-services.ts';
+import type { PluginDesiredState, PluginDesiredStates } from '../contract/stores/plugin-switch-store.ts';
+import { type ServiceFactories, LazyServices } from '../kit/lifecycle/lazy-services.ts';
 import { seededRandom } from '../kit/math/seeded-random.ts';
 import { createMetrics } from '../metrics/registry.ts';
 import { type AnyPlugin, type Registry, type RegistryParts, startPlugins } from './registry.ts';
@@ -67,7 +67,7 @@ async function start(
   more: Partial<RegistryParts> = {},
 ): Promise<Registry> {
   return startPlugins({
-    ...{ plugins, core: core(), parts: new OpenParts({}), wishes: new Map(), graceMs: 60_000 },
+    ...{ plugins, core: core(), parts: new LazyServices({}), wishes: new Map(), graceMs: 60_000 },
     ...{ log, metrics: noMetrics },
     changed: () => undefined,
     ...more,
@@ -76,8 +76,8 @@ async function start(
 
 /** Later and later wishes. */
 let revision = 0;
-function wish(enabled: Readonly<Record<string, boolean>>): PluginWishes {
-  const wishes = Object.entries(enabled).map(([name, isEnabled]): [string, PluginWish] => {
+function wish(enabled: Readonly<Record<string, boolean>>): PluginDesiredStates {
+  const wishes = Object.entries(enabled).map(([name, isEnabled]): [string, PluginDesiredState] => {
     revision += 1;
     return [name, { enabled: isEnabled, revision, changedAt: 0 }];
   });
@@ -320,7 +320,7 @@ describe('a plugin that is switched', () => {
   test('off: its routes go, its work ends, then it is closed with what nobody else needs', async () => {
     const events: string[] = [];
     const gate = Promise.withResolvers<void>();
-    const openers: Openers = {
+    const openers: ServiceFactories = {
       tts: () => opened('tts', events),
       stt: () => opened('stt', events),
     };
@@ -333,7 +333,7 @@ describe('a plugin that is switched', () => {
     const other = plugin('other', { needs: ['tts'], paths: ['/v1/other'], limits }, events);
     let changes = 0;
     const registry = await start([speech, other], undefined, {
-      parts: new OpenParts(openers),
+      parts: new LazyServices(openers),
       changed: () => {
         changes += 1;
       },
@@ -370,7 +370,7 @@ describe('a plugin that is switched', () => {
   test('on: what it needs is opened first, and others serve on', async () => {
     const events: string[] = [];
     const gate = Promise.withResolvers<void>();
-    const parts = new OpenParts({
+    const parts = new LazyServices({
       stt: async () => {
         await gate.promise;
         return opened('stt', events);
@@ -449,7 +449,7 @@ describe('a plugin that is switched', () => {
     };
     const it = plugin('it', { needs: ['tts'], paths: ['/v1/it'], setup }, events);
     const registry = await start([it], log, {
-      ...{ wishes: wish({ it: false }), parts: new OpenParts({ tts: () => opened('tts', events) }) },
+      ...{ wishes: wish({ it: false }), parts: new LazyServices({ tts: () => opened('tts', events) }) },
     });
     registry.follow(wish({ it: true }));
     await until(registry, 'it', 'failed');
@@ -469,7 +469,7 @@ describe('a plugin that is switched', () => {
 
   test('a part that cannot be opened takes nothing from the others, and leaves nothing open', async () => {
     const events: string[] = [];
-    const parts = new OpenParts({
+    const parts = new LazyServices({
       tts: () => opened('tts', events),
       embed: () => opened('embed', events),
       stt: () => Promise.reject(new Error('the file is missing')),
@@ -597,7 +597,7 @@ test('whatever is wished, fails and takes long: needs come before and go after, 
         return { value: { ids: [], get: () => undefined }, close: () => end(name) };
       };
       const registry = await start(plugins, undefined, {
-        parts: new OpenParts({ tts: part('tts'), stt: part('stt') } as Openers),
+        parts: new LazyServices({ tts: part('tts'), stt: part('stt') } as ServiceFactories),
       });
       const wished = new Map<string, boolean>(NAMES.map((name) => [name, true]));
       isUnsteady = true;

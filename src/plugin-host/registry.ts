@@ -3,14 +3,22 @@ import { ServiceError } from '../contract/core/error.ts';
 import type { Logger } from '../contract/core/logger.ts';
 import type { Level, Metrics } from '../contract/core/metrics.ts';
 import type { ReadyReport } from '../contract/engines/engine.ts';
-import type { ModelTable, PluginInstance, SlotParts, Slots } from '../contract/plugin.ts';
-import type { PluginWish, PluginWishes } from '../contract/stores/plugin-switch-store.ts';
+import type { ModelTable } from '../contract/model-table.ts';
+import type { PluginInstance, ServiceProvider, Slots } from '../contract/plugin.ts';
+import type { PluginDesiredState, PluginDesiredStates } from '../contract/stores/plugin-switch-store.ts';
 import type { ListedModel } from '../http/routes/models.ts';
 import type { ModelReadiness, PluginReadiness } from '../http/routes/readiness.ts';
 import { type RouteTable, routeTable } from '../http/server/route-table.ts';
 import { aborted } from '../kit/async/aborted.ts';
-import { type PartMetrics, partMetrics } from '../kit/logging/scoped-metrics.ts';
-import { isWished, type PluginNode, providersOf, RegistryError, startOrder, wantedPlugins } from './graph.ts';
+import { type ScopedMetrics, scopedMetrics } from '../kit/logging/scoped-metrics.ts';
+import {
+  enabledPlugins,
+  isEnabled,
+  type PluginNode,
+  providersOf,
+  RegistryError,
+  startOrder,
+} from './graph.ts';
 import {
   movesNow,
   PLUGIN_STATES,
@@ -57,7 +65,7 @@ export interface Registry {
    * whatever nobody needs any more; one starts when what it needs is open, while the others serve on. Of two wishes of
    * a plugin the later revision counts, whenever it comes.
    */
-  follow(wishes: PluginWishes): void;
+  follow(wishes: PluginDesiredStates): void;
   /** Drains all plugins at once; resolves when all are done or the signal fires. Begins no moves any more. Never rejects. */
   drain(until: AbortSignal): Promise<void>;
   /** Closes plugins in reverse order of start, then the parts. Idempotent; never rejects, failures are logged. */
@@ -69,8 +77,8 @@ export interface RegistryParts {
   /** What is always there. */
   readonly core: Partial<Slots>;
   /** What is there while a plugin needs it; the registry closes it. */
-  readonly parts: SlotParts;
-  readonly wishes: PluginWishes;
+  readonly parts: ServiceProvider;
+  readonly wishes: PluginDesiredStates;
   /** Time for the work of a plugin that is switched off. */
   readonly graceMs: number;
   readonly log: Logger;
@@ -94,7 +102,7 @@ export async function startPlugins(parts: RegistryParts): Promise<Registry> {
   }
 }
 
-const NEVER_SWITCHED: PluginWish = { enabled: true, revision: 0, changedAt: 0 };
+const NEVER_SWITCHED: PluginDesiredState = { enabled: true, revision: 0, changedAt: 0 };
 const RETRY_AFTER_S = 2;
 const MODEL_SLOTS = [
   ['tts', 'speech'],
@@ -111,7 +119,7 @@ interface Entry {
   state: PluginState;
   instance: AnyInstance | undefined;
   /** What it shows of itself while it is there. */
-  metrics: PartMetrics | undefined;
+  metrics: ScopedMetrics | undefined;
   /** The end of the instance, once it has begun. */
   closing: Promise<void> | undefined;
   /** Of the wish that was followed last. */
@@ -123,7 +131,7 @@ class Plugins implements Registry {
   readonly #given: RegistryParts;
   /** In start order. */
   readonly #entries: ReadonlyMap<string, Entry>;
-  readonly #wishes: Map<string, PluginWish>;
+  readonly #wishes: Map<string, PluginDesiredState>;
   readonly #states: Level;
   /** Plugins for which parts are open. */
   readonly #holders = new Set<Entry>();
@@ -156,7 +164,7 @@ class Plugins implements Registry {
 
   /** @throws what a part or a plugin throws. */
   async start(): Promise<void> {
-    const wanted = wantedPlugins(this.plugins, this.#wishes);
+    const wanted = enabledPlugins(this.plugins, this.#wishes);
     const entries = [...this.#entries.values()].filter(({ plugin }) => wanted.has(plugin.name));
     // At once, so that models are loaded once.
     for (const entry of entries) this.#holders.add(entry);
@@ -206,7 +214,7 @@ class Plugins implements Registry {
     return undefined;
   }
 
-  follow(wishes: PluginWishes): void {
+  follow(wishes: PluginDesiredStates): void {
     for (const [name, wish] of wishes) {
       if (wish.revision > (this.#wishes.get(name)?.revision ?? 0)) this.#wishes.set(name, wish);
     }
@@ -242,7 +250,7 @@ class Plugins implements Registry {
   /** Begins whatever may be. */
   #advance(): void {
     if (this.#isEnding) return;
-    const wanted = wantedPlugins(this.plugins, this.#wishes);
+    const wanted = enabledPlugins(this.plugins, this.#wishes);
     const moves = movesNow(this.plugins, (name) => {
       const { state, revision } = this.#entry(name);
       return { state, wanted: wanted.has(name), wishedAgain: this.#wish(name).revision > revision };
@@ -355,7 +363,7 @@ class Plugins implements Registry {
   /** Only what the plugin asked for, so that a need it forgot to name shows at once. */
   #slotsFor(entry: Entry): Slots {
     const { name, needs } = entry.plugin;
-    entry.metrics = partMetrics(this.#given.metrics);
+    entry.metrics = scopedMetrics(this.#given.metrics);
     const own: Partial<Slots> = { log: this.#given.log.child({ plugin: name }), metrics: entry.metrics };
     const offers = this.#on().map(({ instance }) => instance.provides);
     const slots: Partial<Slots> = Object.assign({}, this.#given.core, this.#provided, ...offers, own);
@@ -416,14 +424,14 @@ class Plugins implements Registry {
     return entry;
   }
 
-  #wish(name: string): PluginWish {
+  #wish(name: string): PluginDesiredState {
     return this.#wishes.get(name) ?? NEVER_SWITCHED;
   }
 
   #detail(plugin: AnyPlugin, state: PluginState, instance: AnyInstance | undefined): string | undefined {
     if (state === 'on' && instance !== undefined) return readyOf(instance).detail;
     if (state === 'failed') return 'it could not be started; the log says why';
-    if (state !== 'off' || !isWished(this.#wishes, plugin.name)) return undefined;
+    if (state !== 'off' || !isEnabled(this.#wishes, plugin.name)) return undefined;
     const missing = providersOf(this.plugins, plugin).find(({ name }) => this.#entry(name).state !== 'on');
     return missing && `it needs '${missing.name}', which is not on`;
   }

@@ -3,7 +3,7 @@ import { noMetrics } from '../../tools/harness/doubles/doubles.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
 import type { PluginSwitchStore } from '../contract/stores/plugin-switch-store.ts';
-import { OpenParts } from '../kit/lifecycle/lazy-services.ts';
+import { LazyServices } from '../kit/lifecycle/lazy-services.ts';
 import { openSqlite } from '../records/dialects/sqlite-records.ts';
 import { pluginSwitchStore } from '../records/stores/plugin-switch-store.ts';
 import { type AnyPlugin, startPlugins } from './registry.ts';
@@ -41,7 +41,7 @@ function database(): PluginSwitchStore {
 async function open(store: PluginSwitchStore, log = new RecordingLogger()) {
   const registry = await startPlugins({
     plugins: [RESPONSES, BATCH],
-    ...{ core: {}, parts: new OpenParts({}), wishes: await store.all(), graceMs: 1000, log },
+    ...{ core: {}, parts: new LazyServices({}), wishes: await store.all(), graceMs: 1000, log },
     metrics: noMetrics,
     changed: () => undefined,
   });

@@ -2,8 +2,8 @@ import { ServiceError } from '../contract/core/error.ts';
 import type { Logger } from '../contract/core/logger.ts';
 import type { PluginSwitchStore } from '../contract/stores/plugin-switch-store.ts';
 import type { PluginStanding, PluginSwitches } from '../http/routes/plugins.ts';
-import { RecurringWork } from '../kit/async/interval-task.ts';
-import { dependantsOf, isWished, providersOf, requireSwitchable } from './graph.ts';
+import { IntervalTask } from '../kit/async/interval-task.ts';
+import { dependantsOf, isEnabled, providersOf, requireSwitchable } from './graph.ts';
 import type { AnyPlugin, Registry } from './registry.ts';
 
 const FOLLOW_EVERY_MS = 1000;
@@ -21,13 +21,13 @@ export interface PluginSwitchParts {
 /** Switches of the plugins: a wish is stored, and every process follows what is stored. Its owner closes it. */
 export class StoredSwitches implements PluginSwitches {
   readonly #parts: PluginSwitchParts;
-  readonly #following: RecurringWork;
+  readonly #following: IntervalTask;
   /** The last look into the store failed: told once. */
   #isAway = false;
 
   constructor(parts: PluginSwitchParts) {
     this.#parts = parts;
-    this.#following = new RecurringWork({
+    this.#following = new IntervalTask({
       everyMs: parts.everyMs ?? FOLLOW_EVERY_MS,
       work: () => this.#follow(),
     });
@@ -35,7 +35,7 @@ export class StoredSwitches implements PluginSwitches {
 
   async list(): Promise<readonly PluginStanding[]> {
     const wishes = await this.#parts.store.all();
-    return this.#parts.available.map((plugin) => this.#standing(plugin, isWished(wishes, plugin.name)));
+    return this.#parts.available.map((plugin) => this.#standing(plugin, isEnabled(wishes, plugin.name)));
   }
 
   async set(name: string, enabled: boolean): Promise<PluginStanding> {

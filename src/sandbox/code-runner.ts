@@ -4,7 +4,7 @@ import { ServiceError, shuttingDown } from '../contract/core/error.ts';
 import type { Logger } from '../contract/core/logger.ts';
 import type { CodeContainer, CodeRun, CodeRunner } from '../contract/engines/code-runner.ts';
 import { aborted } from '../kit/async/aborted.ts';
-import { Turns } from '../kit/limits/fair-semaphore.ts';
+import { FairSemaphore } from '../kit/limits/fair-semaphore.ts';
 import type { EndReason, ProgramEnd, PythonLimits, PythonProcess } from './python-process.ts';
 import { PythonReserve } from './python-reserve.ts';
 import { MAX_CODE_CHARACTERS, MAX_LOG_BYTES } from './sandbox-protocol.ts';
@@ -33,7 +33,7 @@ export interface OpenCodeRunner extends CodeRunner {
 export function codeRunner(options: CodeRunnerOptions): OpenCodeRunner {
   const { atOnce, log, pauseLimitMs = PAUSE_LIMIT_MS } = options;
   const reserve = new PythonReserve(options);
-  const turns = new Turns({
+  const turns = new FairSemaphore({
     atOnce,
     ofOneOwner: Math.ceil(atOnce / 2),
     waiting: MAX_WAITING,
@@ -59,7 +59,7 @@ interface ContainerParts {
   readonly options: PythonLimits;
   readonly owner: string;
   readonly reserve: PythonReserve;
-  readonly turns: Turns;
+  readonly turns: FairSemaphore;
   readonly log: Logger;
   readonly pauseLimitMs: number;
 }

@@ -7,10 +7,10 @@ import { type ErrorKind, invalidRequest, ServiceError } from '../contract/core/e
 import { mayBeId } from '../contract/core/id.ts';
 import { type Int16Samples, SPEECH_RATE_HZ } from '../contract/engines/audio.ts';
 import type { SpokenVoice } from '../contract/engines/spoken-voice.ts';
+import { requireModel } from '../contract/model-table.ts';
 import type { Slots } from '../contract/plugin.ts';
-import { requireModel } from '../http/routes/models.ts';
 import { type OpenRequest, OpenRequests } from '../kit/limits/open-requests.ts';
-import { SpeechTally } from '../usage/call-tally.ts';
+import { SpeechUsageMeter } from '../usage/call-tally.ts';
 import { type SpeakRequest, speak } from './speak.ts';
 import type { StoredVoices } from './stored-voices.ts';
 
@@ -68,7 +68,7 @@ export class SpeechAnswers {
       throw error;
     });
     const { speed } = ask;
-    const tally = new SpeechTally({ model, characters, speed, endpoint: this.#parts.endpoint }, caller);
+    const tally = new SpeechUsageMeter({ model, characters, speed, endpoint: this.#parts.endpoint }, caller);
     const spoken = speak(engine, { ...ask, voice, owner: caller.keyId }, this.#parts.clock, job.signal);
     const rest = this.#delivered(spoken, rateHz, tally, job);
     try {
@@ -108,7 +108,7 @@ export class SpeechAnswers {
   async *#delivered(
     spoken: AsyncGenerator<Int16Samples, void, undefined>,
     rateHz: number,
-    tally: SpeechTally,
+    tally: SpeechUsageMeter,
     job: OpenRequest,
   ): AsyncGenerator<SpeechChunk, void, undefined> {
     let made = false;

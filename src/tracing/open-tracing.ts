@@ -1,6 +1,6 @@
 import type { TracingSettings } from '../contract/core/settings.ts';
 import type { Tracer } from '../contract/core/tracer.ts';
-import { noTracer } from '../kit/logging/spans.ts';
+import { noopTracer } from '../kit/logging/spans.ts';
 import type { OtlpTracerParts } from './otlp-tracer.ts';
 
 export interface Tracing {
@@ -14,7 +14,7 @@ export async function openTracing(
   settings: TracingSettings | undefined,
   parts: Omit<OtlpTracerParts, 'settings'>,
 ): Promise<Tracing> {
-  if (settings === undefined) return { tracer: noTracer, close: async () => undefined };
+  if (settings === undefined) return { tracer: noopTracer, close: async () => undefined };
   const { otlpTracer } = await import('./otlp-tracer.ts');
   return otlpTracer({ ...parts, settings });
 }

@@ -5,7 +5,7 @@ import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
 import { ServiceError } from '../contract/core/error.ts';
 import { Secret } from '../contract/core/secret.ts';
-import { inSpan, noTracer } from '../kit/logging/spans.ts';
+import { inSpan, noopTracer } from '../kit/logging/spans.ts';
 import { createMetrics } from '../metrics/registry.ts';
 import { openTracing } from './open-tracing.ts';
 
@@ -33,7 +33,7 @@ it('without settings nothing is traced', async () => {
   const metrics = createMetrics(new ManualClock());
   const parts = { version: '1', clock: new ManualClock(), log: new RecordingLogger(), metrics };
   const { tracer, close } = await openTracing(undefined, parts);
-  expect(tracer).toBe(noTracer);
+  expect(tracer).toBe(noopTracer);
   await close();
   expect(await metrics.render()).not.toContain('trace_spans_total');
   metrics.close();

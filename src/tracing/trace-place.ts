@@ -1,7 +1,7 @@
 /** Places in traces as `traceparent` writes them (W3C Trace Context, 3.2). */
 
 import { isSpanContextValid, type SpanContext } from '@opentelemetry/api';
-import type { TracePlace } from '../contract/core/tracer.ts';
+import type { Traceparent } from '../contract/core/tracer.ts';
 
 const VERSION = '00';
 /** A later version may have more behind a dash. */
@@ -9,7 +9,7 @@ const PLACE = /^(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(
 /** Longer than any version is known to be. */
 const MAX_CHARACTERS = 256;
 
-export function placeOf({ traceId, spanId, traceFlags }: SpanContext): TracePlace {
+export function placeOf({ traceId, spanId, traceFlags }: SpanContext): Traceparent {
   return `${VERSION}-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
 }
 

@@ -6,7 +6,7 @@ import type { CallJournal } from '../contract/accounts/accounts-store.ts';
 import { ServiceError } from '../contract/core/error.ts';
 import { createMetrics } from '../metrics/registry.ts';
 import { Accounts } from './accounts.ts';
-import { CallBooks } from './call-books.ts';
+import { CallLedger } from './call-books.ts';
 import { creditNumber } from './credit-amounts.ts';
 import { priceList } from './prices.ts';
 import { rowMetrics } from './row-metrics.ts';
@@ -140,7 +140,7 @@ describe('a store that fails', () => {
     const metrics = createMetrics(shared.clock);
     const { clock, log } = shared;
     const findPrice = priceList([SPEECH_PRICE]);
-    const books = new CallBooks({ journal, findPrice, instance: 'i', clock, log });
+    const books = new CallLedger({ journal, findPrice, instance: 'i', clock, log });
     const accounts = new Accounts({
       books,
       rows: rowMetrics(metrics),

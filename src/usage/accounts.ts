@@ -6,12 +6,12 @@ import type { Clock } from '../contract/core/clock.ts';
 import type { Logger } from '../contract/core/logger.ts';
 import type { Metrics } from '../contract/core/metrics.ts';
 import { unixSeconds } from '../kit/clock.ts';
-import { type CallBooks, rowOf } from './call-books.ts';
+import { type CallLedger, rowOf } from './call-books.ts';
 import { creditNumber, creditText } from './credit-amounts.ts';
 import type { RowMetrics } from './row-metrics.ts';
 
 export interface AccountsParts {
-  readonly books: CallBooks;
+  readonly books: CallLedger;
   readonly rows: RowMetrics;
   readonly journal: CallJournal;
   readonly limits: CallLimits;

@@ -12,7 +12,7 @@ import { chargeOf, costOf, type FindPrice } from './prices.ts';
 /** Ends that could not be stored and are tried again; those beyond are left to the next start. */
 const MAX_UNSTORED = 10_000;
 
-export interface CallBooksParts {
+export interface CallLedgerDeps {
   readonly journal: CallJournal;
   readonly findPrice: FindPrice;
   /** Name of this process in the journal. */
@@ -25,12 +25,12 @@ export interface CallBooksParts {
 type CallName = Pick<JournalCall, 'id' | 'requestId'>;
 
 /** Steps of this process's calls, from their price to their end. */
-export class CallBooks {
-  readonly #parts: CallBooksParts;
+export class CallLedger {
+  readonly #parts: CallLedgerDeps;
   /** What is still to be stored of calls that have ended. */
   readonly #unstored = new Map<Id<'usage'>, () => Promise<void>>();
 
-  constructor(parts: CallBooksParts) {
+  constructor(parts: CallLedgerDeps) {
     this.#parts = parts;
   }
 

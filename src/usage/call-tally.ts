@@ -5,7 +5,7 @@ import type { CallOpening, Calls, Consumed, OpenCall } from '../contract/account
 import type { EndpointLabel, UsageStatus } from '../contract/accounts/usage.ts';
 import { LISTEN_RATE_HZ, SPEECH_RATE_HZ } from '../contract/engines/audio.ts';
 import type { Transcript, TranscriptionEvent, TranscriptionTask } from '../contract/engines/engine.ts';
-import { characterTokens, heardTokens, textTokens } from '../kit/text/token-estimate.ts';
+import { characterTokens, audioTokens, textTokens } from '../kit/text/token-estimate.ts';
 
 /** Audio codecs of speech models make 12.5 to 50 tokens a second; billing is the same for every engine. */
 const TOKENS_PER_SECOND = 25;
@@ -63,7 +63,7 @@ export interface SpokenText {
 }
 
 /** Counts the audio that a text gave. */
-export class SpeechTally extends Tally {
+export class SpeechUsageMeter extends Tally {
   readonly #text: SpokenText;
   #samples = 0;
   #bytes = 0;
@@ -128,7 +128,7 @@ const ENDPOINTS: Readonly<Record<TranscriptionTask, EndpointLabel>> = {
 };
 
 /** Counts the audio that was heard and the text that it gave. */
-export class TranscriptionTally extends Tally {
+export class TranscriptionUsageMeter extends Tally {
   readonly #ask: HeardSpeech;
   #samples = 0;
   #text = '';
@@ -145,7 +145,7 @@ export class TranscriptionTally extends Tally {
    */
   open(calls: Calls, audioSeconds: number): Promise<void> {
     const { model, task, prompt = '', endpoint = ENDPOINTS[task] } = this.#ask;
-    const inputTokens = heardTokens(audioSeconds) + textTokens(prompt);
+    const inputTokens = audioTokens(audioSeconds) + textTokens(prompt);
     const outputTokens = Math.ceil(audioSeconds * MAX_HEARD_TOKENS_PER_SECOND) + MAX_HEARD_TOKENS_BESIDE;
     return this.begin(calls, {
       endpoint,
@@ -183,7 +183,7 @@ export class TranscriptionTally extends Tally {
     const audioSeconds = this.#samples / LISTEN_RATE_HZ;
     // Only a finished one was counted by its engine.
     const { audio, text } = this.#final?.inputTokens ?? {
-      audio: heardTokens(audioSeconds),
+      audio: audioTokens(audioSeconds),
       text: textTokens(prompt),
     };
     const transcript = this.#final?.text ?? this.#text;

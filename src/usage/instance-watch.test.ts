@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { callerOf, sharedAccounts, speechCall } from '../../tools/harness/doubles/usage-parts.ts';
-import { type InstanceWatch, SILENT_S } from './instance-watch.ts';
+import { type InstanceHeartbeat, SILENT_S } from './instance-watch.ts';
 
 let shared: ReturnType<typeof sharedAccounts>;
 beforeEach(async () => {
@@ -10,7 +10,7 @@ beforeEach(async () => {
 afterEach(() => shared.close());
 
 /** A process beats every 10 s, for longer than it takes to be sure that another one is silent. */
-async function listen(watch: InstanceWatch): Promise<void> {
+async function listen(watch: InstanceHeartbeat): Promise<void> {
   for (let seconds = 0; seconds <= SILENT_S; seconds += 10) {
     await watch.beat();
     shared.clock.advance(10_000);

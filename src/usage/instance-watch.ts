@@ -4,7 +4,7 @@ import type { Logger } from '../contract/core/logger.ts';
 import { unixSeconds } from '../kit/clock.ts';
 import { FailureLog } from '../kit/logging/failure-log.ts';
 import type { Accounts } from './accounts.ts';
-import type { CallBooks } from './call-books.ts';
+import type { CallLedger } from './call-books.ts';
 
 /** How often a process says that it lives. */
 const BEAT_MS = 10_000;
@@ -15,10 +15,10 @@ const LISTENING_MS = 3 * BEAT_MS;
 /** Calls that are read at once. */
 const PAGE = 500;
 
-export interface InstanceWatchParts {
+export interface InstanceHeartbeatDeps {
   readonly journal: CallJournal;
   readonly accounts: Accounts;
-  readonly books: CallBooks;
+  readonly books: CallLedger;
   readonly clock: Clock;
   readonly log: Logger;
   /** This process. */
@@ -34,15 +34,15 @@ interface Heard {
 }
 
 /** Keeps this process noted as one that lives, and ends the calls of those that died. */
-export class InstanceWatch {
-  readonly #parts: InstanceWatchParts;
+export class InstanceHeartbeat {
+  readonly #parts: InstanceHeartbeatDeps;
   readonly #failures: FailureLog;
   #heard: ReadonlyMap<string, Heard> = new Map();
   #listenedMs = 0;
   #timer: NodeJS.Timeout | undefined;
   #beating: Promise<void> | undefined;
 
-  constructor(parts: InstanceWatchParts) {
+  constructor(parts: InstanceHeartbeatDeps) {
     this.#parts = parts;
     this.#failures = new FailureLog(parts.log, 'open calls could not be looked after');
   }

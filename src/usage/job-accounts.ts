@@ -1,14 +1,14 @@
 import type { CallOpening, JobBill, JobCall, JobCalls } from '../contract/accounts/calls.ts';
 import type { UsageRecord } from '../contract/accounts/usage.ts';
-import type { CallBooks } from './call-books.ts';
+import type { CallLedger } from './call-books.ts';
 import type { RowMetrics } from './row-metrics.ts';
 
 /** Calls of jobs: what they cost is known here, what they hold is kept with the job. */
 export class JobAccounts implements JobCalls {
-  readonly #books: CallBooks;
+  readonly #books: CallLedger;
   readonly #rows: RowMetrics;
 
-  constructor(books: CallBooks, rows: RowMetrics) {
+  constructor(books: CallLedger, rows: RowMetrics) {
     this.#books = books;
     this.#rows = rows;
   }

@@ -1,13 +1,13 @@
 import type { CallOpening, LineBill, LineCalls, OpenCall } from '../contract/accounts/calls.ts';
-import type { CallBooks } from './call-books.ts';
+import type { CallLedger } from './call-books.ts';
 import type { RowMetrics } from './row-metrics.ts';
 
 /** Calls of batch lines: they hold credits while they run, and their rows are the checkpoint's. */
 export class LineAccounts implements LineCalls {
-  readonly #books: CallBooks;
+  readonly #books: CallLedger;
   readonly #rows: RowMetrics;
 
-  constructor(books: CallBooks, rows: RowMetrics) {
+  constructor(books: CallLedger, rows: RowMetrics) {
     this.#books = books;
     this.#rows = rows;
   }

@@ -5,10 +5,10 @@ import type { Price } from '../contract/accounts/prices.ts';
 import type { Clock } from '../contract/core/clock.ts';
 import type { Logger } from '../contract/core/logger.ts';
 import type { Metrics } from '../contract/core/metrics.ts';
-import { isRunning, processPlace } from '../kit/process/host-id.ts';
+import { isRunning, hostId } from '../kit/process/host-id.ts';
 import { Accounts } from './accounts.ts';
-import { CallBooks } from './call-books.ts';
-import { InstanceWatch } from './instance-watch.ts';
+import { CallLedger } from './call-books.ts';
+import { InstanceHeartbeat } from './instance-watch.ts';
 import { JobAccounts } from './job-accounts.ts';
 import { LineAccounts } from './line-accounts.ts';
 import { priceList } from './prices.ts';
@@ -33,11 +33,11 @@ export async function startAccounts({ prices, ...parts }: AccountsSettings): Pro
   readonly jobCalls: JobCalls;
   close(): Promise<void>;
 }> {
-  const self = { id: crypto.randomUUID(), place: processPlace(), pid: process.pid };
-  const books = new CallBooks({ ...parts, instance: self.id, findPrice: priceList(prices) });
+  const self = { id: crypto.randomUUID(), place: hostId(), pid: process.pid };
+  const books = new CallLedger({ ...parts, instance: self.id, findPrice: priceList(prices) });
   const rows = rowMetrics(parts.metrics);
   const accounts = new Accounts({ ...parts, books, rows });
-  const watch = new InstanceWatch({ ...parts, accounts, books, self, isRunning });
+  const watch = new InstanceHeartbeat({ ...parts, accounts, books, self, isRunning });
   await watch.start();
   return {
     calls: accounts,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type {
-  HeardAudio,
+  AudioChunk,
   SttEngine,
   Transcript,
   TranscriptionEvent,
@@ -26,7 +26,7 @@ const never = new AbortController().signal;
 
 async function* pieces(samples: Float32Array<ArrayBuffer>, length: number, pauses = false) {
   for (let at = 0; at < samples.length; at += length) {
-    yield samples.slice(at, at + length) as HeardAudio;
+    yield samples.slice(at, at + length) as AudioChunk;
     if (pauses) yield 'pause' as const;
   }
 }
@@ -45,7 +45,7 @@ export function sttEngineCases(name: string, open: () => Promise<SttEngineUnderT
 
     /** All events of one transcription. */
     async function events(
-      audio: AsyncIterable<HeardAudio> = pieces(speech, RATE_HZ),
+      audio: AsyncIterable<AudioChunk> = pieces(speech, RATE_HZ),
       fields: Partial<TranscriptionRequest> = {},
       signal = never,
     ): Promise<TranscriptionEvent[]> {
@@ -126,7 +126,7 @@ export function sttEngineCases(name: string, open: () => Promise<SttEngineUnderT
     });
 
     it('hears nothing in nothing', async () => {
-      const emptyPieces = (async function* (): AsyncGenerator<HeardAudio> {
+      const emptyPieces = (async function* (): AsyncGenerator<AudioChunk> {
         yield new Float32Array(0);
         yield 'pause';
       })();
@@ -143,7 +143,7 @@ export function sttEngineCases(name: string, open: () => Promise<SttEngineUnderT
       let pulled = false;
       const audio = (async function* () {
         pulled = true;
-        yield speech as HeardAudio;
+        yield speech as AudioChunk;
       })();
       await expect(events(audio, {}, AbortSignal.abort(reason))).rejects.toBe(reason);
       expect(pulled).toBe(false);
@@ -153,7 +153,7 @@ export function sttEngineCases(name: string, open: () => Promise<SttEngineUnderT
       const controller = new AbortController();
       const reason = new Error('hung up');
       const audio = (async function* () {
-        yield speech.slice(0, RATE_HZ) as HeardAudio;
+        yield speech.slice(0, RATE_HZ) as AudioChunk;
         controller.abort(reason);
         await new Promise(() => undefined);
       })();
@@ -174,7 +174,7 @@ export function sttEngineCases(name: string, open: () => Promise<SttEngineUnderT
     it('throws what the audio throws', async () => {
       const fault = new Error('the file breaks off');
       const audio = (async function* () {
-        yield speech.slice(0, RATE_HZ) as HeardAudio;
+        yield speech.slice(0, RATE_HZ) as AudioChunk;
         throw fault;
       })();
       await expect(events(audio)).rejects.toBe(fault);

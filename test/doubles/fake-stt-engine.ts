@@ -1,5 +1,5 @@
 import type {
-  HeardAudio,
+  AudioChunk,
   SttEngine,
   Transcript,
   TranscriptionEvent,
@@ -36,7 +36,7 @@ export class FakeSttEngine implements SttEngine {
   }
 
   async *transcribe(
-    audio: AsyncIterable<HeardAudio>,
+    audio: AsyncIterable<AudioChunk>,
     request: TranscriptionRequest,
     signal: AbortSignal,
   ): AsyncGenerator<TranscriptionEvent, void, undefined> {

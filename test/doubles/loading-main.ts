@@ -1,4 +1,4 @@
-import { OpenParts } from '../../src/kit/lifecycle/lazy-services.ts';
+import { LazyServices } from '../../src/kit/lifecycle/lazy-services.ts';
 import { runProcess } from '../../src/process.ts';
 
 /** A build whose engines load until SIGUSR2 comes, and fail then, for tests of the start. */
@@ -15,5 +15,5 @@ await runProcess({
       setup: () => Promise.reject(new Error('set up without engines')),
     },
   ],
-  parts: () => new OpenParts({ tts: () => failure.promise }),
+  parts: () => new LazyServices({ tts: () => failure.promise }),
 });

@@ -1,12 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Span, SpanAttributes, SpanStart, TracePlace, Tracer } from '../../src/contract/core/tracer.ts';
+import type { Span, SpanAttributes, SpanStart, Traceparent, Tracer } from '../../src/contract/core/tracer.ts';
 
 /** A span as it was told. */
 export interface RecordedSpan {
   name: string;
-  readonly place: TracePlace;
-  readonly parent: TracePlace | undefined;
-  readonly cause: TracePlace | undefined;
+  readonly place: Traceparent;
+  readonly parent: Traceparent | undefined;
+  readonly cause: Traceparent | undefined;
   readonly kind: SpanStart['kind'];
   attributes: SpanAttributes;
   ended: boolean;
@@ -16,9 +16,9 @@ export interface RecordedSpan {
 /** Keeps every span, in the order of their beginnings. */
 export class RecordingTracer implements Tracer {
   readonly spans: RecordedSpan[] = [];
-  readonly #here = new AsyncLocalStorage<TracePlace>();
+  readonly #here = new AsyncLocalStorage<Traceparent>();
 
-  here(): TracePlace | undefined {
+  here(): Traceparent | undefined {
     return this.#here.getStore();
   }
 
@@ -53,7 +53,7 @@ export class RecordingTracer implements Tracer {
 
   /** Names, parts below and deeper than what they are parts of. */
   tree(): string[] {
-    const below = (parent: TracePlace | undefined, depth: number): string[] =>
+    const below = (parent: Traceparent | undefined, depth: number): string[] =>
       this.spans
         .filter((span) => span.parent === parent)
         .flatMap((span) => [`${'  '.repeat(depth)}${span.name}`, ...below(span.place, depth + 1)]);

@@ -1,7 +1,7 @@
 import { ServiceError } from '../../src/contract/core/error.ts';
 import type { Float32Samples } from '../../src/contract/engines/audio.ts';
 import type {
-  HeardAudio,
+  AudioChunk,
   SttEngine,
   SynthesisRequest,
   TranscriptionEvent,
@@ -66,7 +66,7 @@ export class OrderedSttEngine implements SttEngine {
   }
 
   async *transcribe(
-    audio: AsyncIterable<HeardAudio>,
+    audio: AsyncIterable<AudioChunk>,
     request: TranscriptionRequest,
     signal: AbortSignal,
   ): AsyncGenerator<TranscriptionEvent, void, undefined> {

@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
 import { callerOf } from '../../src/http/security/caller.ts';
-import { OpenParts } from '../../src/kit/lifecycle/lazy-services.ts';
+import { LazyServices } from '../../src/kit/lifecycle/lazy-services.ts';
 import { runProcess } from '../../src/process.ts';
 
 /**
@@ -67,5 +67,5 @@ await runProcess({
       }),
     },
   ],
-  parts: () => new OpenParts({}),
+  parts: () => new LazyServices({}),
 });

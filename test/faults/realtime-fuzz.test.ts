@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/contract/core/error.ts';
 import type {
-  HeardAudio,
+  AudioChunk,
   SttEngine,
   TranscriptionEvent,
   TtsEngine,
@@ -33,7 +33,7 @@ function failure(): unknown {
 
 const stt: SttEngine = {
   languages: ['en', 'de'],
-  async *transcribe(audio: AsyncIterable<HeardAudio>): AsyncGenerator<TranscriptionEvent, void, undefined> {
+  async *transcribe(audio: AsyncIterable<AudioChunk>): AsyncGenerator<TranscriptionEvent, void, undefined> {
     let samples = 0;
     for await (const piece of audio) if (piece !== 'pause') samples += piece.length;
     const words = Array.from({ length: Math.floor(random() * 4) }, (_, at) => `word${at} `);

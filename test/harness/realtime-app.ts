@@ -3,10 +3,10 @@ import { Connections } from '../../plugins/realtime/connection-registry.ts';
 import { realtimeRoutes } from '../../plugins/realtime/routes.ts';
 import type { Id } from '../../src/contract/core/id.ts';
 import type { SttEngine, TtsEngine, VadEngine } from '../../src/contract/engines/engine.ts';
-import type { ModelTable } from '../../src/contract/plugin.ts';
+import type { ModelTable } from '../../src/contract/model-table.ts';
 import { type ConnectionServer, cameTo } from '../../src/http/transport/connection-server.ts';
 import { socketHandler } from '../../src/http/transport/socket.ts';
-import { noTracer } from '../../src/kit/logging/spans.ts';
+import { noopTracer } from '../../src/kit/logging/spans.ts';
 import type { StoredVoices } from '../../src/speak/stored-voices.ts';
 import { RealtimeClient, type RealtimeClientOptions } from '../../tools/harness/clients/realtime-client.ts';
 import { spokenVoice } from '../media/spoken-voice.ts';
@@ -54,7 +54,7 @@ export function realtimeApp({
     clock,
     log,
     metrics,
-    tracer: noTracer,
+    tracer: noopTracer,
     perOrganization,
     rules: {
       sttModels: ['svc-stt'],

@@ -16,7 +16,7 @@ import { authenticator } from '../../src/http/server/auth.ts';
 import { clientAddress } from '../../src/http/transport/client-address.ts';
 import { type ConnectionServer, cameTo } from '../../src/http/transport/connection-server.ts';
 import { hashApiKey } from '../../src/kit/keys/api-key.ts';
-import { noTracer } from '../../src/kit/logging/spans.ts';
+import { noopTracer } from '../../src/kit/logging/spans.ts';
 import { createMetrics, type MetricsRegistry } from '../../src/metrics/registry.ts';
 import { apiKeyStore } from '../../src/records/accounts/api-key-store.ts';
 import { callJournal } from '../../src/records/accounts/call-journal.ts';
@@ -24,7 +24,7 @@ import { creditStore } from '../../src/records/accounts/credit-store.ts';
 import { usageStore } from '../../src/records/accounts/usage-store.ts';
 import { openSqlite } from '../../src/records/dialects/sqlite-records.ts';
 import { Accounts } from '../../src/usage/accounts.ts';
-import { CallBooks } from '../../src/usage/call-books.ts';
+import { CallLedger } from '../../src/usage/call-books.ts';
 import { areFree, priceList } from '../../src/usage/prices.ts';
 import { rowMetrics } from '../../src/usage/row-metrics.ts';
 import { noCallLimits, noRequestLimits } from '../../tools/harness/doubles/doubles.ts';
@@ -89,7 +89,7 @@ export function testApp(options: TestAppOptions = {}): TestApp {
     clock,
     log,
     metrics,
-    tracer: options.tracer ?? noTracer,
+    tracer: options.tracer ?? noopTracer,
     showMetrics: options.showMetrics ?? true,
     authenticate: authenticator({
       fixedKeys,
@@ -125,7 +125,7 @@ export function testApp(options: TestAppOptions = {}): TestApp {
   };
   const journal = callJournal(records);
   const findPrice = priceList(options.prices ?? []);
-  const books = new CallBooks({ journal, findPrice, instance: 'test', clock, log });
+  const books = new CallLedger({ journal, findPrice, instance: 'test', clock, log });
   return {
     app,
     server,

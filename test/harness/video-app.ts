@@ -16,7 +16,7 @@ import { callJournal } from '../../src/records/accounts/call-journal.ts';
 import { creditStore } from '../../src/records/accounts/credit-store.ts';
 import { openSqlite } from '../../src/records/dialects/sqlite-records.ts';
 import { videoStore } from '../../src/records/stores/video-store.ts';
-import { CallBooks } from '../../src/usage/call-books.ts';
+import { CallLedger } from '../../src/usage/call-books.ts';
 import { JobAccounts } from '../../src/usage/job-accounts.ts';
 import { priceList } from '../../src/usage/prices.ts';
 import { rowMetrics } from '../../src/usage/row-metrics.ts';
@@ -75,7 +75,7 @@ export async function videoApp(options: VideoAppOptions = {}) {
   const ids = ['vid-2.0-mini', 'vid-2.0-fast', 'vid-2.0', 'vid-2.5'];
   const video = { ids, get: (id: string) => (ids.includes(id) ? engine : undefined) };
   const findPrice = priceList(options.prices ?? []);
-  const books = new CallBooks({ journal: callJournal(records), findPrice, instance: 'test', clock, log });
+  const books = new CallLedger({ journal: callJournal(records), findPrice, instance: 'test', clock, log });
   const jobCalls = new JobAccounts(books, rowMetrics(metrics));
   const queued: string[] = [];
   const jobs = {

@@ -6,7 +6,7 @@ import { CLIENT_EVENT_SCHEMAS } from '../../plugins/realtime/protocol/client-eve
 import type { Dialect } from '../../plugins/realtime/protocol/dialect.ts';
 import { SERVER_EVENT_SCHEMAS } from '../../plugins/realtime/protocol/server-events.ts';
 import { isRecord } from '../../src/kit/validation/is-record.ts';
-import { valueFault } from '../../src/kit/validation/value-errors.ts';
+import { firstIssue } from '../../src/kit/validation/value-errors.ts';
 
 type Checkers = ReadonlyMap<unknown, TypeCheck<TObject>>;
 
@@ -33,7 +33,7 @@ function faultOf(frame: unknown, checkers: Checkers): string | undefined {
   if (!isRecord(frame)) return 'The frame is no JSON object.';
   const checker = checkers.get(frame.type);
   if (checker === undefined) return `There is no event of the type ${JSON.stringify(frame.type)}.`;
-  const fault = valueFault(checker, frame);
+  const fault = firstIssue(checker, frame);
   return fault === undefined ? undefined : `${frame.type}: '${fault.field}' ${fault.problem}.`;
 }
 

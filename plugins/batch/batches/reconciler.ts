@@ -2,7 +2,7 @@ import type { JobQueue } from '../../../src/contract/core/jobs.ts';
 import type { Logger } from '../../../src/contract/core/logger.ts';
 import type { Metrics } from '../../../src/contract/core/metrics.ts';
 import type { BatchStore } from '../../../src/contract/stores/batch-store.ts';
-import { RecurringWork } from '../../../src/kit/async/interval-task.ts';
+import { IntervalTask } from '../../../src/kit/async/interval-task.ts';
 import { FailureLog } from '../../../src/kit/logging/failure-log.ts';
 import { openBatches } from './open-batches.ts';
 
@@ -23,7 +23,7 @@ export interface QueueWatchParts {
 export class QueueWatch {
   readonly #parts: QueueWatchParts;
   readonly #failures: FailureLog;
-  readonly #looking: RecurringWork;
+  readonly #looking: IntervalTask;
   #open = 0;
 
   constructor(parts: QueueWatchParts) {
@@ -34,7 +34,7 @@ export class QueueWatch {
       'Batches of all machines that had not ended at the last look.',
       () => this.#open,
     );
-    this.#looking = new RecurringWork({
+    this.#looking = new IntervalTask({
       work: (signal) => this.#look(signal),
       everyMs: parts.everyMs ?? EVERY_MS,
     });

@@ -5,7 +5,7 @@ import type { Logger } from '../../../src/contract/core/logger.ts';
 import type { BatchStore } from '../../../src/contract/stores/batch-store.ts';
 import type { BlobStore } from '../../../src/contract/stores/blob-store.ts';
 import { type FileStore, fileBlob, IDEMPOTENCY_KEY_S } from '../../../src/contract/stores/file-store.ts';
-import type { RecurringWork } from '../../../src/kit/async/interval-task.ts';
+import type { IntervalTask } from '../../../src/kit/async/interval-task.ts';
 import { unixSeconds } from '../../../src/kit/clock.ts';
 import { hourlySweep } from '../../../src/kit/storage/hourly-sweep.ts';
 import { oldBlobs } from '../../../src/kit/storage/old-blobs.ts';
@@ -25,7 +25,7 @@ export interface SweepParts {
 }
 
 /** Removes files that expired, what uploads and batches left whose process died, old idempotency keys. */
-export function fileSweep(parts: SweepParts): RecurringWork {
+export function fileSweep(parts: SweepParts): IntervalTask {
   const { files, blobs, clock, log } = parts;
   return hourlySweep({
     what: 'files',

@@ -9,7 +9,7 @@ import type { FormFields } from '../../../src/http/request/form-fields.ts';
 import { choiceIn, pageIn, readQuery } from '../../../src/http/request/query.ts';
 import { isRecord } from '../../../src/kit/validation/is-record.ts';
 import { oneOf } from '../../../src/kit/validation/type-errors.ts';
-import { valueFault } from '../../../src/kit/validation/value-errors.ts';
+import { firstIssue } from '../../../src/kit/validation/value-errors.ts';
 import { StoredFile } from './stored-file.ts';
 
 const PURPOSES = ['batch', 'batch_output'] as const satisfies readonly FilePurpose[];
@@ -81,7 +81,7 @@ export function parseUpload(form: FormFields<StoredFile>): UploadAsk {
     throw invalidRequest(`'file' is required and must be ${wanted}.`, 'file', code);
   }
   const fields = withNumbers({ ...form, file: null });
-  const fault = valueFault(checker, fields);
+  const fault = firstIssue(checker, fields);
   if (fault !== undefined) {
     const isChoice = fault.field === 'purpose' && fault.code === 'invalid_value';
     const code = isChoice ? 'unsupported_value' : fault.code;

@@ -2,13 +2,13 @@ import { heapStats } from 'bun:jsc';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ServiceError } from '../../../src/contract/core/error.ts';
 import type {
-  HeardAudio,
+  AudioChunk,
   SttEngine,
   TranscriptionEvent,
   TranscriptionRequest,
 } from '../../../src/contract/engines/engine.ts';
 import { CLOSE, type Socket } from '../../../src/http/transport/socket.ts';
-import { noTracer } from '../../../src/kit/logging/spans.ts';
+import { noopTracer } from '../../../src/kit/logging/spans.ts';
 import { createMetrics } from '../../../src/metrics/registry.ts';
 import { settled } from '../../../test/doubles/fake-vad-engine.ts';
 import { OrderedVadEngine, type VadOrder } from '../../../test/doubles/scripted-engines.ts';
@@ -83,7 +83,7 @@ class HearingEngine implements SttEngine {
   }
 
   async *transcribe(
-    audio: AsyncIterable<HeardAudio>,
+    audio: AsyncIterable<AudioChunk>,
     request: TranscriptionRequest,
     signal: AbortSignal,
   ): AsyncGenerator<TranscriptionEvent, void, undefined> {
@@ -131,7 +131,7 @@ function calling({ speech = [], query = '', partialMs = 0, ...options }: Options
   onTestFinished(() => metrics.close());
   const calls = new PhoneCalls({
     stt: { ids: ['svc-stt'], get: (id): SttEngine | undefined => (id === 'svc-stt' ? engine : undefined) },
-    ...{ vad, calls: billing, clock, log, metrics, tracer: noTracer },
+    ...{ vad, calls: billing, clock, log, metrics, tracer: noopTracer },
     ...{ perOrganization: 1, silenceMs: 300, partialMs },
   });
   const call = calls.open(CALLER, new URLSearchParams(query));
@@ -539,7 +539,7 @@ describe('limits', () => {
   it('of models and languages are told before the upgrade', () => {
     const { calls, call } = calling();
     call.closed();
-    expect(() => calls.open(CALLER, new URLSearchParams('model=other'))).toThrow('no such model');
+    expect(() => calls.open(CALLER, new URLSearchParams('model=other'))).toThrow('Unknown model');
     expect(() => calls.open(CALLER, new URLSearchParams('language=xx'))).toThrow(
       "'language' must be one of en, de.",
     );

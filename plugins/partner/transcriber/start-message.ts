@@ -5,7 +5,7 @@ import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { MAX_RATE_HZ, MIN_RATE_HZ } from '../../../src/contract/engines/audio.ts';
 import { isRecord } from '../../../src/kit/validation/is-record.ts';
 import { oneOf } from '../../../src/kit/validation/type-errors.ts';
-import { valueFault } from '../../../src/kit/validation/value-errors.ts';
+import { firstIssue } from '../../../src/kit/validation/value-errors.ts';
 
 /** The rules, and what the AsyncAPI document shows. Fields without a name here are ignored. */
 export const StartSchema = Type.Object({
@@ -61,7 +61,7 @@ export function readTextFrame(text: string): TextFrame {
   const frame = parsed(text);
   if (!isRecord(frame) || frame.type !== 'start') return { kind: 'other' };
   const fields = Object.fromEntries(Object.entries(frame).filter(([, value]) => value !== null));
-  const fault = valueFault(checker, fields);
+  const fault = firstIssue(checker, fields);
   if (fault !== undefined) return { kind: 'wrong_start', message: `'${fault.field}' ${fault.problem}.` };
   const { sampleRate, channels, language } = fields as Static<typeof StartSchema>;
   return {

@@ -2,7 +2,7 @@
 
 import type { Caller } from '../../../src/contract/accounts/caller.ts';
 import { invalidRequest } from '../../../src/contract/core/error.ts';
-import { startingWith } from '../../../src/kit/async/prepend.ts';
+import { prepend } from '../../../src/kit/async/prepend.ts';
 import {
   SpeechAnswers,
   type SpeechAnswersParts,
@@ -37,7 +37,7 @@ export class PartnerVoice {
       caller,
       signal,
     );
-    if (begun !== undefined) return startingWith(begun.first, begun.rest);
+    if (begun !== undefined) return prepend(begun.first, begun.rest);
     throw invalidRequest("'message.text' holds nothing that can be spoken.", 'message.text', 'invalid_value');
   }
 

@@ -4,7 +4,7 @@ import { type Static, type TObject, type TProperties, Type } from '@sinclair/typ
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { isRecord } from '../../../src/kit/validation/is-record.ts';
 import { isNestedWithin } from '../../../src/kit/validation/nesting.ts';
-import { valueFault } from '../../../src/kit/validation/value-errors.ts';
+import { firstIssue } from '../../../src/kit/validation/value-errors.ts';
 import { invalidEvent, type Refusal } from './errors.ts';
 import { type Frozen, nullable, open } from './event-schemas.ts';
 
@@ -178,7 +178,7 @@ function refusalOf(event: Readonly<Record<string, unknown>>, characters: number)
       return refuse(`lists and objects may be at most ${MAX_LEVELS} levels deep`);
     }
   }
-  const fault = valueFault(checker, event);
+  const fault = firstIssue(checker, event);
   return fault === undefined ? undefined : refuse(`'${fault.field}' ${fault.problem}`, fault.field);
 }
 

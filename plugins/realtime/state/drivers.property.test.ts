@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { UsageEntry } from '../../../src/contract/accounts/usage.ts';
 import type { Id } from '../../../src/contract/core/id.ts';
-import { noTracer } from '../../../src/kit/logging/spans.ts';
+import { noopTracer } from '../../../src/kit/logging/spans.ts';
 import { TurnAudio } from '../../../src/listen/turn-audio.ts';
 import { TurnTranscriptions } from '../../../src/listen/turn-transcriptions.ts';
 import { FakeSttEngine } from '../../../test/doubles/fake-stt-engine.ts';
@@ -85,7 +85,7 @@ describe('speech', () => {
       voices: { find: async () => undefined },
       calls: new RecordedCalls({ stored: (row) => void rows.push(row) }),
       log: silentLog,
-      tracer: noTracer,
+      tracer: noopTracer,
       clock: new ManualClock(),
       caller: CALLER,
       flow: {
@@ -230,7 +230,7 @@ describe('transcription', () => {
               },
             }),
             log: silentLog,
-            tracer: noTracer,
+            tracer: noopTracer,
             caller: CALLER,
             report: (fact) =>
               happened(fact.kind === 'failed' ? { ...fact, error: failureOf(fact.error) } : fact),

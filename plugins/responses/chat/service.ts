@@ -6,9 +6,8 @@ import { newId } from '../../../src/contract/core/id.ts';
 import type { Logger } from '../../../src/contract/core/logger.ts';
 import type { WorkOrder } from '../../../src/contract/engines/operation.ts';
 import type { TextEngine, TextEvent, TextRequest } from '../../../src/contract/engines/text.ts';
-import type { ModelTable } from '../../../src/contract/plugin.ts';
-import { requireModel } from '../../../src/http/routes/models.ts';
-import { startingWith } from '../../../src/kit/async/prepend.ts';
+import { type ModelTable, requireModel } from '../../../src/contract/model-table.ts';
+import { prepend } from '../../../src/kit/async/prepend.ts';
 import { unixSeconds } from '../../../src/kit/clock.ts';
 import type { OpenRequests } from '../../../src/kit/limits/open-requests.ts';
 import { noteFailure } from '../../../src/kit/logging/note-failure.ts';
@@ -77,7 +76,7 @@ export class Chat {
       const events = this.#events(engine, work, call, job.signal, job.end);
       const first = await events.next();
       if (first.done) throw new Error('the engine ended without an end');
-      return startingWith(first.value, events);
+      return prepend(first.value, events);
     } catch (error) {
       job.end();
       throw error;

@@ -5,11 +5,10 @@ import { type Id, newId } from '../../../src/contract/core/id.ts';
 import type { Logger } from '../../../src/contract/core/logger.ts';
 import type { WorkOrder } from '../../../src/contract/engines/operation.ts';
 import type { TextEngine } from '../../../src/contract/engines/text.ts';
-import type { ModelTable } from '../../../src/contract/plugin.ts';
+import { type ModelTable, requireModel } from '../../../src/contract/model-table.ts';
 import type { ResponseStore } from '../../../src/contract/stores/response-store.ts';
 import { toServiceError } from '../../../src/http/response/error-body.ts';
-import { requireModel } from '../../../src/http/routes/models.ts';
-import { startingWith } from '../../../src/kit/async/prepend.ts';
+import { prepend } from '../../../src/kit/async/prepend.ts';
 import { unixSeconds } from '../../../src/kit/clock.ts';
 import type { OpenRequest, OpenRequests } from '../../../src/kit/limits/open-requests.ts';
 import { noteFailure } from '../../../src/kit/logging/note-failure.ts';
@@ -89,7 +88,7 @@ export class Responder {
       const events = run.events(held);
       const first = await events.next();
       if (first.done) throw new Error('the response ended without an event');
-      return startingWith(first.value, events);
+      return prepend(first.value, events);
     } catch (error) {
       await held.disposeAsync();
       throw error;

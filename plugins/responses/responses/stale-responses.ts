@@ -2,7 +2,7 @@ import type { Clock } from '../../../src/contract/core/clock.ts';
 import type { Id } from '../../../src/contract/core/id.ts';
 import type { Logger } from '../../../src/contract/core/logger.ts';
 import type { ResponseStore } from '../../../src/contract/stores/response-store.ts';
-import { RecurringWork } from '../../../src/kit/async/interval-task.ts';
+import { IntervalTask } from '../../../src/kit/async/interval-task.ts';
 import { unixSeconds } from '../../../src/kit/clock.ts';
 
 const EVERY_MS = 60_000;
@@ -22,8 +22,8 @@ export interface WatchParts {
  * Tells from time to time which stored responses this process works on, and ends those of processes that are gone:
  * they have `failed`.
  */
-export function unfinishedWatch({ responses, open, clock, log }: WatchParts): RecurringWork {
-  return new RecurringWork({
+export function unfinishedWatch({ responses, open, clock, log }: WatchParts): IntervalTask {
+  return new IntervalTask({
     everyMs: EVERY_MS,
     async work() {
       try {

@@ -4,7 +4,7 @@ import { WAV_HEADER_BYTES, wavHeader } from '../../../src/audio/wav.ts';
 import type { Caller } from '../../../src/contract/accounts/caller.ts';
 import { invalidRequest, type ServiceError } from '../../../src/contract/core/error.ts';
 import { SPEECH_RATE_HZ } from '../../../src/contract/engines/audio.ts';
-import { startingWith } from '../../../src/kit/async/prepend.ts';
+import { prepend } from '../../../src/kit/async/prepend.ts';
 import {
   type BegunSpeech,
   SpeechAnswers,
@@ -57,7 +57,7 @@ export class Synthesizer {
       signal,
     );
     if (begun === undefined) throw nothingToSpeak();
-    if (format === 'pcm') return { format, chunks: startingWith(begun.first, begun.rest) };
+    if (format === 'pcm') return { format, chunks: prepend(begun.first, begun.rest) };
     return { format, bytes: await this.#wav(begun) };
   }
 

@@ -6,7 +6,7 @@ import { SSE_HEADERS, sseError, sseEvent } from '../../../src/http/response/sse.
 import { idleTimeoutOf, streamedBody } from '../../../src/http/response/streamed-body.ts';
 import { callerOf } from '../../../src/http/security/caller.ts';
 import { UPLOAD_BYTES } from '../../../src/http/server/route-table.ts';
-import { startingWith } from '../../../src/kit/async/prepend.ts';
+import { prepend } from '../../../src/kit/async/prepend.ts';
 import { transcriptionDocumentation } from './openapi.ts';
 import { tokenUsage, transcriptAnswer } from './response.ts';
 import { LIST_FIELDS, parseTranscription } from './schema.ts';
@@ -50,7 +50,7 @@ export function transcriptionRoutes(transcriber: Transcriber, uploads: UploadSet
       // What fails before the first event can still be told by a status.
       const first = await events.next();
       if (first.done) throw noFinal();
-      const chunks = sseOf(startingWith(first.value, events), held, (error) => {
+      const chunks = sseOf(prepend(first.value, events), held, (error) => {
         if (!place.signal.aborted) transcriber.failedLate(error, caller);
       });
       return new Response(streamedBody(chunks, left, request), { headers: SSE_HEADERS });

@@ -4,14 +4,14 @@ import type { Caller } from '../../../src/contract/accounts/caller.ts';
 import { invalidRequest, ServiceError } from '../../../src/contract/core/error.ts';
 import { LISTEN_RATE_HZ } from '../../../src/contract/engines/audio.ts';
 import type { OpenAudioFile } from '../../../src/contract/engines/audio-file.ts';
-import type { HeardAudio, SttEngine, TranscriptionEvent } from '../../../src/contract/engines/engine.ts';
+import type { AudioChunk, SttEngine, TranscriptionEvent } from '../../../src/contract/engines/engine.ts';
+import { requireModel } from '../../../src/contract/model-table.ts';
 import type { Slots } from '../../../src/contract/plugin.ts';
-import { requireModel } from '../../../src/http/routes/models.ts';
-import { Turns } from '../../../src/kit/limits/fair-semaphore.ts';
+import { FairSemaphore } from '../../../src/kit/limits/fair-semaphore.ts';
 import { type OpenRequest, OpenRequests } from '../../../src/kit/limits/open-requests.ts';
 import { noteFailure } from '../../../src/kit/logging/note-failure.ts';
 import { languageName } from '../../../src/kit/validation/languages.ts';
-import { TranscriptionTally } from '../../../src/usage/call-tally.ts';
+import { TranscriptionUsageMeter } from '../../../src/usage/call-tally.ts';
 import type { TranscriptionAsk } from './schema.ts';
 
 /** Turns to have a file read that no key has to itself. */
@@ -27,14 +27,14 @@ export class Transcriber {
   readonly #parts: TranscriberParts;
   readonly #open: OpenRequests;
   /** Files that are read at once: each has a decoder in a process of its own. Others wait for their turn. */
-  readonly #files: Turns;
+  readonly #files: FairSemaphore;
 
   constructor(parts: TranscriberParts) {
     this.#parts = parts;
     this.#open = new OpenRequests('transcription', parts.requestsPerOrganization);
     const { maxOpen } = parts.audioFiles;
     const ofOneOwner = Math.max(1, maxOpen - TURNS_FOR_OTHERS);
-    this.#files = new Turns({ atOnce: maxOpen, ofOneOwner, waiting: MAX_WAITING });
+    this.#files = new FairSemaphore({ atOnce: maxOpen, ofOneOwner, waiting: MAX_WAITING });
   }
 
   /**
@@ -87,7 +87,7 @@ export class Transcriber {
     caller: Caller,
     signal: AbortSignal,
   ): AsyncGenerator<TranscriptionEvent, void, undefined> {
-    const tally = new TranscriptionTally(ask, caller);
+    const tally = new TranscriptionUsageMeter(ask, caller);
     let refused = false;
     try {
       await tally.open(this.#parts.calls, file.declaredS);
@@ -136,8 +136,8 @@ function requestOf(ask: TranscriptionAsk, owner: string) {
 
 async function* counted(
   { samples }: OpenAudioFile,
-  tally: TranscriptionTally,
-): AsyncGenerator<HeardAudio, void, undefined> {
+  tally: TranscriptionUsageMeter,
+): AsyncGenerator<AudioChunk, void, undefined> {
   for await (const run of samples) {
     tally.hears(run.length);
     yield run;
@@ -145,7 +145,7 @@ async function* counted(
 }
 
 /** Whether nothing was done yet: refusals have no row. An engine may hear a little before it says that it is full. */
-function isRefusal(error: unknown, { hasHeard, hasSaid }: TranscriptionTally): boolean {
+function isRefusal(error: unknown, { hasHeard, hasSaid }: TranscriptionUsageMeter): boolean {
   if (!(error instanceof ServiceError)) return false;
   return error.kind === 'overloaded' ? !hasSaid : error.kind === 'invalid_request' && !hasHeard;
 }

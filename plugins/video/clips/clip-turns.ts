@@ -1,5 +1,5 @@
 import type { ClipFacts, ClipReader } from '../../../src/contract/engines/video.ts';
-import { Turns } from '../../../src/kit/limits/fair-semaphore.ts';
+import { FairSemaphore } from '../../../src/kit/limits/fair-semaphore.ts';
 
 /** As many as a small machine has cores; the reader itself refuses what is too much for it. */
 const AT_ONCE = 2;
@@ -10,7 +10,7 @@ const RANKS = { thumbnail: 0, measure: 1 };
 /** Reads clips, a few at once; the others wait, and organizations take turns. */
 export class ClipTurns {
   readonly #clips: Pick<ClipReader, 'measure' | 'thumbnail'>;
-  readonly #turns = new Turns({ atOnce: AT_ONCE, ofOneOwner: AT_ONCE, waiting: MAX_WAITING });
+  readonly #turns = new FairSemaphore({ atOnce: AT_ONCE, ofOneOwner: AT_ONCE, waiting: MAX_WAITING });
 
   constructor(clips: Pick<ClipReader, 'measure' | 'thumbnail'>) {
     this.#clips = clips;

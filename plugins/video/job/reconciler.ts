@@ -3,7 +3,7 @@ import type { JobQueue } from '../../../src/contract/core/jobs.ts';
 import type { Logger } from '../../../src/contract/core/logger.ts';
 import type { Metrics } from '../../../src/contract/core/metrics.ts';
 import type { VideoStore } from '../../../src/contract/stores/video-store.ts';
-import { RecurringWork } from '../../../src/kit/async/interval-task.ts';
+import { IntervalTask } from '../../../src/kit/async/interval-task.ts';
 
 const EVERY_MS = 30_000;
 /** Of one look into the store. */
@@ -27,7 +27,7 @@ export function videoWatch({
   log,
   metrics,
   everyMs = EVERY_MS,
-}: VideoWatchParts): RecurringWork {
+}: VideoWatchParts): IntervalTask {
   let open = 0;
   metrics.gauge('videos_open', 'Videos of all machines that had not ended at the last look.', () => open);
   async function look(signal: AbortSignal): Promise<void> {
@@ -44,7 +44,7 @@ export function videoWatch({
     } while (after !== undefined);
     open = count;
   }
-  return new RecurringWork({
+  return new IntervalTask({
     everyMs,
     work: (signal) =>
       look(signal).catch((error: unknown) => log.error('open videos could not be queued', error)),

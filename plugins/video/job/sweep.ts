@@ -4,7 +4,7 @@ import type { Logger } from '../../../src/contract/core/logger.ts';
 import type { BlobStore } from '../../../src/contract/stores/blob-store.ts';
 import type { VideoStore } from '../../../src/contract/stores/video-store.ts';
 import { prepareUploadFolder } from '../../../src/http/request/multipart.ts';
-import type { RecurringWork } from '../../../src/kit/async/interval-task.ts';
+import type { IntervalTask } from '../../../src/kit/async/interval-task.ts';
 import { hourlySweep } from '../../../src/kit/storage/hourly-sweep.ts';
 import { oldBlobs } from '../../../src/kit/storage/old-blobs.ts';
 import { tidyBlobs } from './tidying.ts';
@@ -25,7 +25,7 @@ export interface SweepParts {
  * Removes blobs of videos that are deleted or were never made, those that ended jobs do not need, files of requests and
  * runs whose process died.
  */
-export function videoSweep(parts: SweepParts): RecurringWork {
+export function videoSweep(parts: SweepParts): IntervalTask {
   const { blobs, clock, log, folder } = parts;
   return hourlySweep({
     what: 'videos',

@@ -4,7 +4,7 @@ import type { Logger } from '../../../src/contract/core/logger.ts';
 import type { BlobStore } from '../../../src/contract/stores/blob-store.ts';
 import type { VoiceStore } from '../../../src/contract/stores/voice-store.ts';
 import { prepareUploadFolder } from '../../../src/http/request/multipart.ts';
-import type { RecurringWork } from '../../../src/kit/async/interval-task.ts';
+import type { IntervalTask } from '../../../src/kit/async/interval-task.ts';
 import { hourlySweep } from '../../../src/kit/storage/hourly-sweep.ts';
 import { oldBlobs } from '../../../src/kit/storage/old-blobs.ts';
 
@@ -20,7 +20,7 @@ export interface ClipSweepParts {
 }
 
 /** Removes clips that uploads, enrollments and deletions left whose process died. */
-export function clipSweep(parts: ClipSweepParts): RecurringWork {
+export function clipSweep(parts: ClipSweepParts): IntervalTask {
   const { blobs, clock, log, uploads } = parts;
   return hourlySweep({
     what: 'clips',

@@ -3,7 +3,7 @@ import type { JobQueue } from '../../../src/contract/core/jobs.ts';
 import type { Logger } from '../../../src/contract/core/logger.ts';
 import type { VoiceFitter } from '../../../src/contract/engines/voice.ts';
 import type { VoiceStore } from '../../../src/contract/stores/voice-store.ts';
-import { RecurringWork } from '../../../src/kit/async/interval-task.ts';
+import { IntervalTask } from '../../../src/kit/async/interval-task.ts';
 import { FailureLog } from '../../../src/kit/logging/failure-log.ts';
 
 const EVERY_MS = 30_000;
@@ -22,10 +22,10 @@ export interface VoiceWatchParts {
  * Finds voices that have work left. At the start: those whose adaptation the models of today cannot use. Then, from time to
  * time: those that the queue has lost, or that nobody could tell it of. Those that it knows are left as they are.
  */
-export function voiceWatch(parts: VoiceWatchParts): RecurringWork {
+export function voiceWatch(parts: VoiceWatchParts): IntervalTask {
   const failures = new FailureLog(parts.log, 'voices could not be queued');
   let hasSeenAll = false;
-  return new RecurringWork({
+  return new IntervalTask({
     everyMs: parts.everyMs ?? EVERY_MS,
     async work(signal) {
       try {

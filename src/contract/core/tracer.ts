@@ -4,7 +4,7 @@
  */
 
 /** A place in a trace, as the header `traceparent` tells it (W3C Trace Context, 3.2). */
-export type TracePlace = string;
+export type Traceparent = string;
 
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
@@ -16,14 +16,14 @@ export interface SpanStart {
    * What it is a part of: by default whatever is being done where it begins. `none`: it begins a trace of its own. What
    * is no place is `none`, too: callers send anything.
    */
-  readonly parent?: TracePlace | 'none' | undefined;
+  readonly parent?: Traceparent | 'none' | undefined;
   /** What led to it, without its being a part of that. */
-  readonly cause?: TracePlace | undefined;
+  readonly cause?: Traceparent | undefined;
 }
 
 export interface Span {
   /** For work that goes on elsewhere; undefined while nothing is traced. */
-  readonly place: TracePlace | undefined;
+  readonly place: Traceparent | undefined;
   /** Does work as a part of it: spans that begin there, and wherever promises lead from there, are its parts. */
   inside<T>(work: () => T): T;
   /** @param name closer than the one that it began with. */
@@ -35,7 +35,7 @@ export interface Span {
 
 export interface Tracer {
   /** Where this is called; undefined outside of every span and while nothing is traced. */
-  here(): TracePlace | undefined;
+  here(): Traceparent | undefined;
   begin(name: string, start?: SpanStart): Span;
   /** Tells a span that is over. Times are those of the monotonic clock, in ms. */
   record(name: string, start: SpanStart, fromMs: number, toMs: number): void;

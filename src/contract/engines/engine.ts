@@ -86,7 +86,7 @@ export interface TranscriptionRequest {
  * the audio so far may be all. An engine may use a pause to prepare the end. The transcript never depends on
  * how the audio was cut into pieces, nor on pauses.
  */
-export type HeardAudio = Float32Samples | 'pause';
+export type AudioChunk = Float32Samples | 'pause';
 
 /** Text as it is decoded, in whole words, then the whole. The deltas together are exactly the final text. */
 export type TranscriptionEvent =
@@ -142,7 +142,7 @@ export interface SttEngine {
    *   a worker died, `upstream` when a remote engine failed; what `audio` throws.
    */
   transcribe(
-    audio: AsyncIterable<HeardAudio>,
+    audio: AsyncIterable<AudioChunk>,
     request: TranscriptionRequest,
     signal: AbortSignal,
   ): AsyncIterable<TranscriptionEvent>;

@@ -1,7 +1,7 @@
 /** The table of the embedded queue: jobs, and who has them until when. */
 
 import type { JobKind } from '../core/jobs.ts';
-import type { TracePlace } from '../core/tracer.ts';
+import type { Traceparent } from '../core/tracer.ts';
 
 /** A job in the hands of one run. */
 export interface TakenJob {
@@ -9,7 +9,7 @@ export interface TakenJob {
   /** Runs that failed since one did not. */
   readonly failures: number;
   /** What asked for it; undefined when that was not traced. */
-  readonly cause: TracePlace | undefined;
+  readonly cause: Traceparent | undefined;
 }
 
 /** What one run has, from now until a time. */
@@ -25,7 +25,7 @@ export const MAX_AHEAD_MS = 600_000;
 /** Times are Unix milliseconds. What a lease that another one has replaced asks for is not done. */
 export interface JobStore {
   /** Stores a job that is free at once; one that is there is left as it is. */
-  add(kind: JobKind, id: string, at: number, cause?: TracePlace): Promise<void>;
+  add(kind: JobKind, id: string, at: number, cause?: Traceparent): Promise<void>;
   /**
    * Gives the job that has been free for longest to a lease; undefined when none is free. Of several who ask, one
    * gets it. One that would be free after more than {@link MAX_AHEAD_MS} is free now.

@@ -1,7 +1,7 @@
 /** Which plugins are wished on and off: a record, so that every process of a deployment follows it, after a restart too. */
 
 /** What somebody wished of a plugin; of one that nobody ever switched there is none, and it is on. */
-export interface PluginWish {
+export interface PluginDesiredState {
   readonly enabled: boolean;
   /** Grows with every wish of this plugin, one that changes nothing too. */
   readonly revision: number;
@@ -10,10 +10,10 @@ export interface PluginWish {
 }
 
 /** By name of the plugin. */
-export type PluginWishes = ReadonlyMap<string, PluginWish>;
+export type PluginDesiredStates = ReadonlyMap<string, PluginDesiredState>;
 
 export interface PluginSwitchStore {
-  all(): Promise<PluginWishes>;
+  all(): Promise<PluginDesiredStates>;
   /** Stores a wish; the latest counts. */
   set(plugin: string, enabled: boolean): Promise<void>;
 }

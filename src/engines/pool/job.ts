@@ -1,6 +1,6 @@
 /** One request in the pool: its place in the schedule and the results that wait for its consumer. */
 
-import type { TracePlace } from '../../contract/core/tracer.ts';
+import type { Traceparent } from '../../contract/core/tracer.ts';
 import type { Priority } from '../../contract/engines/engine.ts';
 import type { Delivery, WaitingJob } from './scheduler.ts';
 
@@ -13,7 +13,7 @@ export const PREFETCH_MS = 4_000;
 export const PREFETCH_RESULTS = 64;
 
 /** What an engine asks of the pool. */
-export interface PassWork<Request, Result> {
+export interface JobSpec<Request, Result> {
   /** Goes to the model as it is. */
   readonly request: Request;
   readonly priority: Priority;
@@ -27,23 +27,23 @@ export interface PassWork<Request, Result> {
 }
 
 /** A job whose request and results only its engine knows. */
-export type AnyJob = PassJob<unknown, unknown>;
+export type AnyJob = StepJob<unknown, unknown>;
 
-export class PassJob<Request, Result> implements WaitingJob {
+export class StepJob<Request, Result> implements WaitingJob {
   readonly priority: Priority;
   readonly owner: string;
   readonly delivery: Delivery;
   readonly aheadMs: number;
   readonly request: Request;
-  /** A pass has begun. */
-  begun = false;
+  /** A pass has started. */
+  started = false;
   servedMs: number | undefined;
   firstAudioMs: number | undefined;
   audioMs = 0;
   /** A pass is running in the inference process. */
   running = false;
 
-  readonly #work: PassWork<Request, Result>;
+  readonly #work: JobSpec<Request, Result>;
   #buffer: Result[] = [];
   #bufferedMs = 0;
   #end: 'open' | 'done' | { readonly error: unknown } = 'open';
@@ -52,10 +52,10 @@ export class PassJob<Request, Result> implements WaitingJob {
   constructor(
     readonly id: number,
     readonly model: string,
-    work: PassWork<Request, Result>,
+    work: JobSpec<Request, Result>,
     readonly arrivedMs: number,
     /** What it is a part of, for its trace. */
-    readonly place: TracePlace | undefined,
+    readonly place: Traceparent | undefined,
   ) {
     this.priority = work.priority;
     this.owner = work.owner;

@@ -1,12 +1,12 @@
 /** What `/metrics` and traces tell of the pools. */
 
 import type { Metrics } from '../../contract/core/metrics.ts';
-import type { TracePlace, Tracer } from '../../contract/core/tracer.ts';
+import type { Traceparent, Tracer } from '../../contract/core/tracer.ts';
 import type { Priority } from '../../contract/engines/engine.ts';
-import { noTracer } from '../../kit/logging/spans.ts';
-import { lostProcesses, queueSeconds } from '../workers/process-metrics.ts';
+import { noopTracer } from '../../kit/logging/spans.ts';
+import { queueTimeObserver, restartCounter } from '../workers/process-metrics.ts';
 
-const PASS_SECONDS_BUCKETS = [0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8];
+const STEP_SECONDS_BUCKETS = [0.025, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8];
 
 /** A request in a pool. Times are monotonic, in ms. */
 export interface MeteredJob {
@@ -14,31 +14,31 @@ export interface MeteredJob {
   readonly priority: Priority;
   readonly arrivedMs: number;
   /** What it is a part of. */
-  readonly place: TracePlace | undefined;
+  readonly place: Traceparent | undefined;
 }
 
 /** Counts and traces what all pools of a service do. */
 export interface PoolMeter {
   /** Where a request that comes now belongs. */
-  here(): TracePlace | undefined;
-  jobOpened(job: MeteredJob): void;
+  here(): Traceparent | undefined;
+  jobQueued(job: MeteredJob): void;
   /** The first pass of a job begins. */
-  jobBegun(job: MeteredJob, nowMs: number): void;
+  jobStarted(job: MeteredJob, nowMs: number): void;
   /** A pass of a job is over. */
-  passed(job: MeteredJob, fromMs: number, nowMs: number): void;
-  jobEnded(job: MeteredJob): void;
+  stepFinished(job: MeteredJob, fromMs: number, nowMs: number): void;
+  jobFinished(job: MeteredJob): void;
   /** A process has ended by itself. */
-  processLost(): void;
+  processCrashed(): void;
 }
 
-export function poolMeter(metrics: Metrics, tracer: Tracer = noTracer): PoolMeter {
-  const passSeconds = metrics.histogram(
-    'inference_pass_seconds',
-    'Length of one inference pass',
+export function poolMeter(metrics: Metrics, tracer: Tracer = noopTracer): PoolMeter {
+  const stepSeconds = metrics.histogram(
+    'inference_step_seconds',
+    'Duration of one inference step.',
     ['model'],
-    PASS_SECONDS_BUCKETS,
+    STEP_SECONDS_BUCKETS,
   );
-  const waited = queueSeconds(metrics);
+  const waited = queueTimeObserver(metrics);
   const open = metrics.level('inference_open_jobs', 'Requests to embedded models that wait or run', [
     'priority',
   ]);
@@ -49,17 +49,17 @@ export function poolMeter(metrics: Metrics, tracer: Tracer = noTracer): PoolMete
   };
   return {
     here: () => tracer.here(),
-    jobOpened: ({ priority }) => open.add({ priority }, 1),
-    jobBegun(job, nowMs) {
+    jobQueued: ({ priority }) => open.add({ priority }, 1),
+    jobStarted(job, nowMs) {
       const { model, priority, arrivedMs } = job;
       waited(model, priority, nowMs - arrivedMs);
       record('queue', job, arrivedMs, nowMs);
     },
-    passed(job, fromMs, nowMs) {
-      passSeconds.observe({ model: job.model }, (nowMs - fromMs) / 1000);
-      record('pass', job, fromMs, nowMs);
+    stepFinished(job, fromMs, nowMs) {
+      stepSeconds.observe({ model: job.model }, (nowMs - fromMs) / 1000);
+      record('step', job, fromMs, nowMs);
     },
-    jobEnded: ({ priority }) => open.add({ priority }, -1),
-    processLost: lostProcesses(metrics, 'inference'),
+    jobFinished: ({ priority }) => open.add({ priority }, -1),
+    processCrashed: restartCounter(metrics, 'inference'),
   };
 }

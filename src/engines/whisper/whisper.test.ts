@@ -9,7 +9,7 @@ import { childrenOf, INFERENCE } from '../../../tools/harness/services/launcher.
 import { loadConfig } from '../../config/config.ts';
 import type { Float32Samples } from '../../contract/engines/audio.ts';
 import type {
-  HeardAudio,
+  AudioChunk,
   SttEngine,
   Transcript,
   TranscriptionRequest,
@@ -58,13 +58,13 @@ afterAll(() => opened?.close());
 
 async function* pieces(samples: Float32Samples, length = samples.length, pauses = false) {
   for (let at = 0; at < samples.length; at += length) {
-    yield samples.slice(at, at + length) as HeardAudio;
+    yield samples.slice(at, at + length) as AudioChunk;
     if (pauses) yield 'pause' as const;
   }
 }
 
 async function heard(
-  audio: Float32Samples | AsyncIterable<HeardAudio>,
+  audio: Float32Samples | AsyncIterable<AudioChunk>,
   fields: Partial<TranscriptionRequest> = {},
   { engine } = opened,
 ): Promise<Transcript> {

@@ -1,7 +1,7 @@
 /** The child's side of a supervised process: loads, then answers messages until the serving process goes away. */
 
-import { liveAsLongAsTheParent } from '../../kit/process/child-lifecycle.ts';
-import { type FromProcess, type ToProcess, toFault } from './process-protocol.ts';
+import { exitWithParent } from '../../kit/process/child-lifecycle.ts';
+import { type FromProcess, type ToProcess, toProcessError } from './process-protocol.ts';
 
 export interface ProcessHandlers<Load, Loaded, Received> {
   /** Makes ready to work; what it resolves with goes to the serving process. Throws what the operator should read. */
@@ -28,10 +28,10 @@ export function serveProcess<Load, Loaded, Received, Sent>(
     }
     handlers.load(message.load).then(
       (loaded) => send({ kind: 'loaded', loaded }),
-      (error) => send({ kind: 'load-failed', fault: toFault(error) }),
+      (error) => send({ kind: 'load-failed', fault: toProcessError(error) }),
     );
   });
-  liveAsLongAsTheParent();
+  exitWithParent();
   // Standard error is not the log: a message, which may quote a text, must not reach it.
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (error: unknown) => {

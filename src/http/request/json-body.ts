@@ -4,7 +4,7 @@ import { invalidRequest, ServiceError } from '../../contract/core/error.ts';
 import { isRecord } from '../../kit/validation/is-record.ts';
 import { MAX_JSON_LEVELS } from '../../kit/validation/json-limits.ts';
 import { isNestedWithin } from '../../kit/validation/nesting.ts';
-import { valueFault } from '../../kit/validation/value-errors.ts';
+import { firstIssue } from '../../kit/validation/value-errors.ts';
 import { isForm } from './form-fields.ts';
 
 /**
@@ -31,7 +31,7 @@ export function checkedBody<T>(
     throw invalidRequest(message, undefined, 'invalid_value');
   }
   const fields = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
-  const fault = valueFault(checker, fields);
+  const fault = firstIssue(checker, fields);
   if (fault === undefined) return fields as T;
   const field = shown(fault.field);
   throw invalidRequest(`'${field}' ${fault.problem}.`, field, fault.code);

@@ -1,30 +1,30 @@
-/** Stored bytes as an answer: all of them, a range of them (RFC 9110, 14), or that the client has them. */
+/** Responses with stored content: complete, a byte range (RFC 9110, 14), or 304 when the client's copy is current. */
 
 import { ServiceError } from '../../contract/core/error.ts';
 import type { ByteRange } from '../../contract/stores/blob-store.ts';
-import { startingWith } from '../../kit/async/prepend.ts';
+import { prepend } from '../../kit/async/prepend.ts';
 import { byteRangeOf } from './byte-range.ts';
 import { isKnownTo } from './entity-tag.ts';
 import { headAnswer } from './head-answer.ts';
 import { streamedBody } from './streamed-body.ts';
 
 /**
- * Content up to this is sent whole. The runtime sends a stream in pieces and leaves its `content-length` out
- * (oven-sh/bun#10507); HEAD and `content-range` tell it for longer ones.
+ * Content up to this size is sent from memory, with a `content-length`. Longer content is streamed, and the runtime omits
+ * the `content-length` of streams (oven-sh/bun#10507); clients get the length from HEAD or from `content-range`.
  */
 const WHOLE_BYTES = 1024 * 1024;
-/** Kept by nobody but the client, who asks each time whether it may still have it. */
+/** Only the client itself may cache the content, and it must revalidate each time. */
 const CACHING = 'private, no-cache';
 
 export interface StoredContent {
-  /** What a message calls it: `file`. */
+  /** Name of the content in error messages, such as `file`. */
   readonly noun: string;
   readonly lengthBytes: number;
-  /** Its entity tag: strong, with its quotation marks. */
+  /** Strong entity tag, including the quotation marks. */
   readonly etag: string;
-  /** Its type, and how it is to be saved. */
+  /** `content-type` and `content-disposition`. */
   readonly headers: Readonly<Record<string, string>>;
-  /** @param range absent is all of it. */
+  /** @param range if absent, all bytes are read. */
   read(
     signal: AbortSignal,
     range?: ByteRange,
@@ -32,9 +32,9 @@ export interface StoredContent {
 }
 
 /**
- * Answers GET and HEAD of stored content.
- * @param refusal headers that a refusal will have.
- * @throws ServiceError `range_not_satisfiable`; what `read` throws before the first byte.
+ * Creates the response to GET and HEAD of stored content.
+ * @param refusal receives the headers that belong to an error response (`content-range` for 416).
+ * @throws ServiceError `range_not_satisfiable`; errors of `read` before the first byte.
  */
 export async function contentAnswer(
   content: StoredContent,
@@ -42,7 +42,7 @@ export async function contentAnswer(
   refusal: Record<string, string | number>,
 ): Promise<Response> {
   const { noun, lengthBytes, etag } = content;
-  // Before a range is looked at (RFC 9110, 13.2.2).
+  // Preconditions are evaluated before the range (RFC 9110, 13.2.2).
   if (isKnownTo(request.headers.get('if-none-match'), etag)) {
     return new Response(null, { status: 304, headers: { etag, 'cache-control': CACHING } });
   }
@@ -71,13 +71,13 @@ export async function contentAnswer(
   const left = new AbortController();
   const bytes = await content.read(AbortSignal.any([request.signal, left.signal]), range);
   if (end - start <= WHOLE_BYTES) return new Response(Buffer.concat(await Array.fromAsync(bytes)), answer);
-  // What fails before the first byte can still be told by a status.
+  // An error before the first byte can still be returned with an HTTP status.
   const first = await bytes.next();
-  const chunks = first.done ? bytes : startingWith(first.value, bytes);
+  const chunks = first.done ? bytes : prepend(first.value, bytes);
   return new Response(streamedBody(chunks, left, request), answer);
 }
 
-/** The range that a request asks for; all when it asks for one of what it takes for other content (RFC 9110, 13.1.5). */
+/** The requested range. `Range` is ignored if `If-Range` names other content (RFC 9110, 13.1.5). */
 function rangeOf(request: Request, lengthBytes: number, etag: string) {
   const onlyIf = request.headers.get('if-range');
   if (onlyIf !== null && onlyIf !== etag) return undefined;

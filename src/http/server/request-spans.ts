@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
 import type { Span, Tracer } from '../../contract/core/tracer.ts';
-import { noTracer } from '../../kit/logging/spans.ts';
+import { noopTracer } from '../../kit/logging/spans.ts';
 import { bodyEndOf } from '../response/streamed-body.ts';
 import { visitOf } from '../security/caller.ts';
 
@@ -13,7 +13,7 @@ const SERVER_FAULT = 500;
  */
 export function requestSpans(tracer: Tracer) {
   const hooks = new Elysia({ name: 'request-spans' });
-  if (tracer === noTracer) return hooks;
+  if (tracer === noopTracer) return hooks;
   const spans = new WeakMap<Request, Span>();
   return hooks
     .wrap((handle, request) => {
@@ -44,7 +44,7 @@ export function requestSpans(tracer: Tracer) {
         return;
       }
       bodyEnd.then((end) => {
-        if (end === 'left') span.set({ left: true });
+        if (end === 'left') span.set({ client_disconnected: true });
         span.end(failure);
       }, span.end);
     });

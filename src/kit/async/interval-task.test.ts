@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { RecurringWork } from './interval-task.ts';
+import { IntervalTask } from './interval-task.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -7,7 +7,7 @@ afterEach(() => void vi.useRealTimers());
 it('works at once, then from time to time, and never twice at the same time', async () => {
   const ends: (() => void)[] = [];
   const work = () => new Promise<void>((end) => ends.push(end));
-  const recurring = new RecurringWork({ work, everyMs: 1000 });
+  const recurring = new IntervalTask({ work, everyMs: 1000 });
   expect(ends).toHaveLength(1);
   vi.advanceTimersByTime(3000);
   expect(ends).toHaveLength(1);
@@ -21,7 +21,7 @@ it('works at once, then from time to time, and never twice at the same time', as
 it('tells what works of its close, waits for it, and begins nothing more', async () => {
   let begun = 0;
   let ended = false;
-  const recurring = new RecurringWork({
+  const recurring = new IntervalTask({
     everyMs: 1000,
     work: async (signal) => {
       begun += 1;

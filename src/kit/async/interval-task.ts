@@ -1,17 +1,17 @@
-export interface RecurringParts {
+export interface IntervalTaskOptions {
   /** Must not reject; its signal fires at the close. */
   readonly work: (signal: AbortSignal) => Promise<void>;
   readonly everyMs: number;
 }
 
 /** Does something at once and then from time to time, never twice at the same time. Its owner closes it. */
-export class RecurringWork {
-  readonly #work: RecurringParts['work'];
+export class IntervalTask {
+  readonly #work: IntervalTaskOptions['work'];
   readonly #timer: ReturnType<typeof setInterval>;
   readonly #closed = new AbortController();
   #running: Promise<void> | undefined;
 
-  constructor({ work, everyMs }: RecurringParts) {
+  constructor({ work, everyMs }: IntervalTaskOptions) {
     this.#work = work;
     this.#begin();
     this.#timer = setInterval(() => this.#begin(), everyMs);

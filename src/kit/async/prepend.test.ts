@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { startingWith } from './prepend.ts';
+import { prepend } from './prepend.ts';
 
 function source() {
   const seen = { returned: 0 };
@@ -18,14 +18,14 @@ function source() {
 it('has every item in order', async () => {
   const { seen, items } = source();
   const first = await items.next();
-  expect(await Array.fromAsync(startingWith(first.value ?? '', items))).toEqual(['a', 'b', 'c']);
+  expect(await Array.fromAsync(prepend(first.value ?? '', items))).toEqual(['a', 'b', 'c']);
   expect(seen.returned).toBe(1);
 });
 
 it.each([1, 2])('returns its source when it is left after %i', async (taken) => {
   const { seen, items } = source();
   const first = await items.next();
-  const all = startingWith(first.value ?? '', items);
+  const all = prepend(first.value ?? '', items);
   for (let i = 0; i < taken; i++) await all.next();
   await all.return();
   expect(seen.returned).toBe(1);

@@ -1,5 +1,5 @@
 /** The same run again, with its first item that was already taken. */
-export async function* startingWith<T>(
+export async function* prepend<T>(
   first: T,
   rest: AsyncGenerator<T, void, undefined>,
 ): AsyncGenerator<T, void, undefined> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Runs } from './task-group.ts';
+import { TaskGroup } from './task-group.ts';
 
 /** Work that ends when it is stopped, and what became of it. */
 function worker() {
@@ -16,7 +16,7 @@ function worker() {
 
 describe('runs', () => {
   it('are stopped one by one', async () => {
-    const runs = new Runs<string>();
+    const runs = new TaskGroup<string>();
     const { ended, until } = worker();
     runs.start('a', until('a'));
     runs.start('b', until('b'));
@@ -28,7 +28,7 @@ describe('runs', () => {
   });
 
   it('that have ended are not stopped any more', async () => {
-    const runs = new Runs<string>();
+    const runs = new TaskGroup<string>();
     let signal: AbortSignal | undefined;
     runs.start('a', async (its) => {
       signal = its;
@@ -40,7 +40,7 @@ describe('runs', () => {
   });
 
   it('are waited for, however long they take to end', async () => {
-    const runs = new Runs<string>();
+    const runs = new TaskGroup<string>();
     const { promise, resolve: end } = Promise.withResolvers<void>();
     runs.start('a', () => promise);
     let closed = false;

@@ -1,5 +1,5 @@
 /** Pieces of work, each under an id, that end by themselves or are stopped. */
-export class Runs<RunId> {
+export class TaskGroup<RunId> {
   readonly #stops = new Map<RunId, AbortController>();
   readonly #unfinished = new Set<Promise<void>>();
 

@@ -10,7 +10,7 @@ export interface IssuedKey {
 }
 
 /** Whose key it is to be, and what it may do. */
-export interface KeyWish {
+export interface NewKeyOptions {
   readonly organization: string;
   readonly role: KeyRole;
   readonly name?: string | null | undefined;
@@ -22,7 +22,7 @@ export interface KeyWish {
  */
 export async function issueKey(
   store: Pick<ApiKeyStore, 'create'>,
-  wish: KeyWish,
+  wish: NewKeyOptions,
   most?: number,
 ): Promise<IssuedKey> {
   const key = newApiKey();

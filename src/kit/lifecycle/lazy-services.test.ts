@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Slots } from '../../contract/plugin.ts';
-import { type OpenPart, OpenParts, part, partsTogether } from './lazy-services.ts';
+import { type ServiceHandle, LazyServices, serviceHandle, combineProviders } from './lazy-services.ts';
 
 type SlotName = keyof Slots;
 
@@ -9,7 +9,7 @@ const needs = (...names: SlotName[]): ReadonlySet<SlotName> => new Set(names);
 /** Opens things that note what happens to them. */
 function noting(events: string[]) {
   return <Name extends SlotName>(name: Name, fault?: { readonly open?: Error; readonly close?: Error }) =>
-    async (): Promise<OpenPart<Slots[Name]>> => {
+    async (): Promise<ServiceHandle<Slots[Name]>> => {
       if (fault?.open) throw fault.open;
       events.push(`open ${name}`);
       return {
@@ -26,7 +26,7 @@ describe('slots that are opened one by one', () => {
   it('are those that are needed: what stays is not touched, the rest closed in reverse and opened in order', async () => {
     const events: string[] = [];
     const open = noting(events);
-    const parts = new OpenParts({ tts: open('tts'), stt: open('stt'), vad: open('vad') });
+    const parts = new LazyServices({ tts: open('tts'), stt: open('stt'), vad: open('vad') });
     expect([...parts.fills]).toEqual(['tts', 'stt', 'vad']);
     const first = await parts.provide(needs('stt', 'tts', 'log'));
     expect(Object.keys(first)).toEqual(['tts', 'stt']);
@@ -41,7 +41,7 @@ describe('slots that are opened one by one', () => {
   it('are left as they were when one cannot be opened', async () => {
     const events: string[] = [];
     const open = noting(events);
-    const parts = new OpenParts({ tts: open('tts'), stt: open('stt', { open: new Error('missing') }) });
+    const parts = new LazyServices({ tts: open('tts'), stt: open('stt', { open: new Error('missing') }) });
     await expect(parts.provide(needs('tts', 'stt'))).rejects.toThrow('missing');
     expect(Object.keys(await parts.provide(needs('tts')))).toEqual(['tts']);
     await parts.close();
@@ -51,7 +51,7 @@ describe('slots that are opened one by one', () => {
   it('are all closed, one that cannot be too', async () => {
     const events: string[] = [];
     const open = noting(events);
-    const parts = new OpenParts({ tts: open('tts'), stt: open('stt', { close: new Error('stuck') }) });
+    const parts = new LazyServices({ tts: open('tts'), stt: open('stt', { close: new Error('stuck') }) });
     await parts.provide(needs('tts', 'stt'));
     await expect(parts.close()).rejects.toThrow('stuck');
     expect(events).toEqual(['open tts', 'open stt', 'close stt', 'close tts']);
@@ -62,7 +62,7 @@ describe('slots that are opened one by one', () => {
     const events: string[] = [];
     const gate = Promise.withResolvers<void>();
     const open = noting(events)('tts');
-    const parts = new OpenParts({ tts: () => gate.promise.then(open) });
+    const parts = new LazyServices({ tts: () => gate.promise.then(open) });
     const providing = parts.provide(needs('tts'));
     const outcome = expect(providing).rejects.toMatchObject({ kind: 'overloaded' });
     await parts.close();
@@ -75,9 +75,9 @@ describe('slots that are opened one by one', () => {
 it('several are one', async () => {
   const events: string[] = [];
   const open = noting(events);
-  const parts = partsTogether([
-    new OpenParts({ tts: open('tts'), stt: open('stt') }),
-    new OpenParts({ stt: open('stt') }),
+  const parts = combineProviders([
+    new LazyServices({ tts: open('tts'), stt: open('stt') }),
+    new LazyServices({ stt: open('stt') }),
   ]);
   expect([...parts.fills]).toEqual(['tts', 'stt']);
   expect(Object.keys(await parts.provide(needs('tts')))).toEqual(['tts']);
@@ -92,7 +92,7 @@ it('a part closes itself, or there is nothing to close', async () => {
       closed += 1;
     },
   };
-  await part(closing).close();
-  await part({}).close();
+  await serviceHandle(closing).close();
+  await serviceHandle({}).close();
   expect(closed).toBe(1);
 });

@@ -1,40 +1,40 @@
 import { shuttingDown } from '../../contract/core/error.ts';
-import type { SlotParts, Slots } from '../../contract/plugin.ts';
+import type { ServiceProvider, Slots } from '../../contract/plugin.ts';
 
 type SlotName = keyof Slots;
 
 /** Something open, and what ends it. */
-export interface OpenPart<Value> {
+export interface ServiceHandle<Value> {
   readonly value: Value;
   close(): Promise<void>;
 }
 
 /** How slots are filled, in the order in which they are opened. */
-export type Openers = {
-  readonly [Name in SlotName]?: () => OpenPart<Slots[Name]> | Promise<OpenPart<Slots[Name]>>;
+export type ServiceFactories = {
+  readonly [Name in SlotName]?: () => ServiceHandle<Slots[Name]> | Promise<ServiceHandle<Slots[Name]>>;
 };
 
 /** A part that is all in its slot: it closes itself, or there is nothing to close. */
-export function part<Value extends object>(value: Value & { close?(): Promise<void> }): OpenPart<Value> {
+export function serviceHandle<Value extends object>(value: Value & { close?(): Promise<void> }): ServiceHandle<Value> {
   return { value, close: async () => value.close?.() };
 }
 
 /** Slots that are opened one by one, each without the others. */
-export class OpenParts implements SlotParts {
+export class LazyServices implements ServiceProvider {
   readonly fills: ReadonlySet<SlotName>;
-  readonly #openers: Openers;
+  readonly #openers: ServiceFactories;
   /** In the order in which they were opened. */
-  readonly #open = new Map<SlotName, OpenPart<unknown>>();
+  readonly #open = new Map<SlotName, ServiceHandle<unknown>>();
   #closed = false;
 
-  constructor(openers: Openers) {
+  constructor(openers: ServiceFactories) {
     this.fills = new Set(Object.keys(openers) as SlotName[]);
     this.#openers = openers;
   }
 
   async provide(needs: ReadonlySet<SlotName>): Promise<Partial<Slots>> {
     await this.keepOnly(needs);
-    for (const [name, open] of Object.entries(this.#openers) as [SlotName, () => OpenPart<unknown>][]) {
+    for (const [name, open] of Object.entries(this.#openers) as [SlotName, () => ServiceHandle<unknown>][]) {
       if (!needs.has(name) || this.#open.has(name)) continue;
       const opened = await open();
       if (this.#closed) {
@@ -65,7 +65,7 @@ export class OpenParts implements SlotParts {
 }
 
 /** Several as one; a slot that two fill is the later one's. */
-export function partsTogether(all: readonly SlotParts[]): SlotParts {
+export function combineProviders(all: readonly ServiceProvider[]): ServiceProvider {
   return {
     fills: new Set(all.flatMap(({ fills }) => [...fills])),
     async provide(needs) {

@@ -1,5 +1,5 @@
 import type { ReadyReport } from '../../contract/engines/engine.ts';
-import type { ModelTable } from '../../contract/plugin.ts';
+import type { ModelTable } from '../../contract/model-table.ts';
 
 /** The report of a model or a component that a plugin uses. */
 export interface NamedReport {

@@ -1,15 +1,15 @@
 import { expect, it } from 'vitest';
-import { type TurnLimits, Turns } from './fair-semaphore.ts';
+import { type FairSemaphoreLimits, FairSemaphore } from './fair-semaphore.ts';
 
 const never = new AbortController().signal;
-const LIMITS: TurnLimits = { atOnce: 2, ofOneOwner: 2, waiting: 10 };
+const LIMITS: FairSemaphoreLimits = { atOnce: 2, ofOneOwner: 2, waiting: 10 };
 
 /** Lets everything run that waits for nothing. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 /** Takes turns for owners and notes the order in which they begin. */
-function scene(limits: Partial<TurnLimits> = {}) {
-  const turns = new Turns({ ...LIMITS, ...limits });
+function scene(limits: Partial<FairSemaphoreLimits> = {}) {
+  const turns = new FairSemaphore({ ...LIMITS, ...limits });
   const begun: string[] = [];
   const ends: (() => void)[] = [];
   return {
@@ -93,7 +93,7 @@ it('keeps room to wait for others', async () => {
 });
 
 it('lets a lower rank go first, and owners take turns within one', async () => {
-  const turns = new Turns({ ...LIMITS, atOnce: 1 });
+  const turns = new FairSemaphore({ ...LIMITS, atOnce: 1 });
   const begun: string[] = [];
   const end = await turns.take('a', never);
   for (const [name, rank] of [

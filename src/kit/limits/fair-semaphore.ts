@@ -2,7 +2,7 @@ import { ServiceError } from '../../contract/core/error.ts';
 
 const RETRY_AFTER_S = 2;
 
-export interface TurnLimits {
+export interface FairSemaphoreLimits {
   /** How many may work at once. */
   readonly atOnce: number;
   /** How many of them may be of one owner, so that others need not wait for the end of long work. */
@@ -14,14 +14,14 @@ export interface TurnLimits {
 }
 
 /** Lets so many work at once; the others wait, and their owners take turns, however much one of them asks for. */
-export class Turns {
-  readonly #limits: TurnLimits;
+export class FairSemaphore {
+  readonly #limits: FairSemaphoreLimits;
   /** Turns that each owner has. */
   readonly #working = new Map<string, number>();
   /** Who waits, by rank: first come first, by owner; the owner whose turn is next comes first. */
   readonly #waiting = new Map<number, Map<string, (() => void)[]>>();
 
-  constructor(limits: TurnLimits) {
+  constructor(limits: FairSemaphoreLimits) {
     this.#limits = limits;
   }
 

@@ -1,5 +1,5 @@
 import type { LimitedUser } from '../../contract/accounts/limits.ts';
-import { Places } from './quota.ts';
+import { Quota } from './quota.ts';
 
 /** A connection that lives on after the request that opened it. */
 export interface OpenConnection {
@@ -11,7 +11,7 @@ export interface OpenConnection {
 
 /** The connections of one feature: at most so many of an organization, ended together. */
 export class OpenConnections<Connection extends OpenConnection> {
-  readonly #places: Places;
+  readonly #places: Quota;
   readonly #open = new Set<Connection>();
   #empty: PromiseWithResolvers<void> | undefined;
 
@@ -20,7 +20,7 @@ export class OpenConnections<Connection extends OpenConnection> {
    * @param perOrganization connections of one organization that may be open at once.
    */
   constructor(noun: string, perOrganization: number) {
-    this.#places = new Places(noun, { perOrganization });
+    this.#places = new Quota(noun, { perOrganization });
   }
 
   get count(): number {

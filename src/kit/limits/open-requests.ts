@@ -1,6 +1,6 @@
 import type { LimitedUser } from '../../contract/accounts/limits.ts';
 import { shuttingDown } from '../../contract/core/error.ts';
-import { Places } from './quota.ts';
+import { Quota } from './quota.ts';
 
 /** A request that is being answered. */
 export interface OpenRequest {
@@ -15,7 +15,7 @@ const OF_OTHER_KEYS = 1 / 8;
 
 /** The requests of one feature that are being answered: at most so many of an organization, stopped together. */
 export class OpenRequests {
-  readonly #places: Places;
+  readonly #places: Quota;
   /** Aborts each open request; with what gives its place back. */
   readonly #open = new Map<AbortController, () => void>();
   #idle: PromiseWithResolvers<void> | undefined;
@@ -27,7 +27,7 @@ export class OpenRequests {
    */
   constructor(noun: string, perOrganization: number) {
     const perKey = perOrganization - Math.floor(perOrganization * OF_OTHER_KEYS);
-    this.#places = new Places(`${noun} requests`, { perOrganization, perKey });
+    this.#places = new Quota(`${noun} requests`, { perOrganization, perKey });
   }
 
   /**

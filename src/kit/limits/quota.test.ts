@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { Places } from './quota.ts';
+import { Quota } from './quota.ts';
 
 const user = (organization: string, keyId = `key of ${organization}`) => ({ organization, keyId });
 
 test('an organization has so many places, whatever others take', () => {
-  const places = new Places('speech requests', { perOrganization: 2 });
+  const places = new Quota('speech requests', { perOrganization: 2 });
   const first = places.take(user('a'));
   places.take(user('a'));
   expect(() => places.take(user('a'))).toThrow(
@@ -16,7 +16,7 @@ test('an organization has so many places, whatever others take', () => {
 });
 
 test('a place is given back once', () => {
-  const places = new Places('speech requests', { perOrganization: 2 });
+  const places = new Quota('speech requests', { perOrganization: 2 });
   const first = places.take(user('a'));
   places.take(user('a'));
   first();
@@ -26,7 +26,7 @@ test('a place is given back once', () => {
 });
 
 test('a key has a part of them, and leaves the rest to other keys', () => {
-  const places = new Places('speech requests', { perOrganization: 3, perKey: 2 });
+  const places = new Quota('speech requests', { perOrganization: 3, perKey: 2 });
   const first = places.take(user('a', 'k1'));
   places.take(user('a', 'k1'));
   expect(() => places.take(user('a', 'k1'))).toThrow(

@@ -3,21 +3,21 @@ import { ServiceError } from '../../contract/core/error.ts';
 
 const RETRY_AFTER_S = 2;
 
-export interface PlaceLimits {
+export interface QuotaLimits {
   readonly perOrganization: number;
   /** How many of them one key may have, so that others of its organization find room; absent: all. */
   readonly perKey?: number;
 }
 
 /** Places of each organization for one kind of work, so that nobody shuts out the others. */
-export class Places {
+export class Quota {
   readonly #noun: string;
-  readonly #limits: Required<PlaceLimits>;
+  readonly #limits: Required<QuotaLimits>;
   readonly #byOrganization = new Map<string, number>();
   readonly #byKey = new Map<string, number>();
 
   /** @param noun what a message calls them: "speech requests" in "3 speech requests open". */
-  constructor(noun: string, { perOrganization, perKey = perOrganization }: PlaceLimits) {
+  constructor(noun: string, { perOrganization, perKey = perOrganization }: QuotaLimits) {
     this.#noun = noun;
     this.#limits = { perOrganization, perKey };
   }

@@ -1,12 +1,12 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
 import { createMetrics } from '../../metrics/registry.ts';
-import { partMetrics } from './scoped-metrics.ts';
+import { scopedMetrics } from './scoped-metrics.ts';
 
 test('a part that goes takes its gauges with it, and nothing that was counted or that another part shows', async () => {
   const metrics = createMetrics(new ManualClock());
   onTestFinished(() => metrics.close());
-  const [first, second] = [partMetrics(metrics), partMetrics(metrics)];
+  const [first, second] = [scopedMetrics(metrics), scopedMetrics(metrics)];
   first.gauge('a_open', 'a', () => 1);
   first.gauge('b_open', 'b', () => 1);
   first.counter('c_total', 'c', []).add({}, 3);

@@ -1,13 +1,13 @@
 import type { Metrics } from '../../contract/core/metrics.ts';
 
 /** Metrics for a part of the service that comes and goes. */
-export interface PartMetrics extends Metrics {
+export interface ScopedMetrics extends Metrics {
   /** Its gauges have no values from now on. What was counted stays. Idempotent. */
   close(): void;
 }
 
 /** The same numbers, with gauges that go when the part does. */
-export function partMetrics(metrics: Metrics): PartMetrics {
+export function scopedMetrics(metrics: Metrics): ScopedMetrics {
   const ends: (() => void)[] = [];
   return {
     ...metrics,

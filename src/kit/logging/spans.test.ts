@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { RecordingTracer } from '../../../test/doubles/recording-tracer.ts';
-import { inSpan, noTracer, stepsInSpan } from './spans.ts';
+import { inSpan, noopTracer, stepsInSpan } from './spans.ts';
 
 async function* counted(tracer: RecordingTracer, ended: () => void) {
   try {
@@ -93,10 +93,10 @@ describe('steps in a span', () => {
   });
 
   it('are the same without a trace', async () => {
-    const steps = stepsInSpan(noTracer, 'work', {}, async function* () {
+    const steps = stepsInSpan(noopTracer, 'work', {}, async function* () {
       yield* [1, 2];
     });
     expect(await Array.fromAsync(steps)).toEqual([1, 2]);
-    expect(noTracer.here()).toBeUndefined();
+    expect(noopTracer.here()).toBeUndefined();
   });
 });

@@ -11,7 +11,7 @@ const NO_SPAN: Span = {
 };
 
 /** Traces nothing. */
-export const noTracer: Tracer = {
+export const noopTracer: Tracer = {
   here: () => undefined,
   begin: () => NO_SPAN,
   record: () => undefined,

@@ -3,7 +3,7 @@
  * signal to the whole group must not cut work that the parent still drains, and without it there is nobody to
  * work for.
  */
-export function liveAsLongAsTheParent(): void {
+export function exitWithParent(): void {
   process.on('SIGINT', () => undefined);
   process.on('SIGTERM', () => undefined);
   process.on('disconnect', () => process.exit(0));

@@ -5,7 +5,7 @@ import { hostname } from 'node:os';
  * Where numbers of processes mean something: one start of one machine and, with containers, one of their
  * namespaces. Two processes of the same place can tell whether the other one lives.
  */
-export function processPlace(): string {
+export function hostId(): string {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     return `${boot} ${readlinkSync('/proc/self/ns/pid')}`;
@@ -17,7 +17,7 @@ export function processPlace(): string {
 
 /** One start of a process. */
 export interface ProcessStart {
-  /** Where its number means something: {@link processPlace}. */
+  /** Where its number means something: {@link hostId}. */
   readonly place: string;
   readonly pid: number;
   /** Of this start of it: numbers are used again. */

@@ -9,7 +9,7 @@ const INTERVAL_MS = 500;
  * Only Linux shows parents of other processes; elsewhere nothing is watched.
  * @returns what ends the watch.
  */
-export function watchLauncher(gone: () => void): () => void {
+export function monitorParent(gone: () => void): () => void {
   const runner = process.ppid;
   const shell = parentOf(runner);
   if (shell === undefined) return () => undefined;

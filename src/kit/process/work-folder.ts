@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { hasEnded, type ProcessStart, processPlace } from './host-id.ts';
+import { hasEnded, type ProcessStart, hostId } from './host-id.ts';
 
 /** This process, as its folders are named; whoever starts at the same place can tell that it has ended. */
 const SELF: ProcessStart = {
-  place: createHash('sha256').update(processPlace()).digest('hex').slice(0, 12),
+  place: createHash('sha256').update(hostId()).digest('hex').slice(0, 12),
   pid: process.pid,
   instance: crypto.randomUUID().slice(0, 8),
 };

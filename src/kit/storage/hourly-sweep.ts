@@ -1,5 +1,5 @@
 import type { Logger } from '../../contract/core/logger.ts';
-import { RecurringWork } from '../async/interval-task.ts';
+import { IntervalTask } from '../async/interval-task.ts';
 
 const EVERY_MS = 3_600_000;
 
@@ -12,8 +12,8 @@ export interface SweepSettings {
 }
 
 /** Removes what nobody can reach any more, at the start and every hour, and logs it. Its owner closes it. */
-export function hourlySweep({ what, sweep, log }: SweepSettings): RecurringWork {
-  return new RecurringWork({
+export function hourlySweep({ what, sweep, log }: SweepSettings): IntervalTask {
+  return new IntervalTask({
     everyMs: EVERY_MS,
     async work(signal) {
       try {

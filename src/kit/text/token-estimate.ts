@@ -8,7 +8,7 @@ const AUDIO_TOKENS_PER_S = 10;
 const CHARACTERS_PER_TOKEN = 4;
 
 /** Tokens of audio that goes in, rounded up. */
-export function heardTokens(audioS: number): number {
+export function audioTokens(audioS: number): number {
   return Math.ceil(audioS * AUDIO_TOKENS_PER_S);
 }
 

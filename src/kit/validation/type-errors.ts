@@ -3,7 +3,7 @@ import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors';
 import type { ErrorCode } from '../../contract/core/error.ts';
 
 /** What is wrong with a value, in words for the person who wrote it. Never holds the value itself. */
-export interface SchemaFault {
+export interface ValidationIssue {
   /** Dotted name of the field (`audio.input.format`, `items.0`); empty for the whole value. */
   readonly field: string;
   /** Continues "`field` …", for instance "must be at least 1". */
@@ -17,7 +17,7 @@ const { ObjectAdditionalProperties, ObjectRequiredProperty, StringMaxLength } = 
  * Turns a TypeBox error into one that names the field and what is allowed there.
  * A union reports what all its branches allow, because the reader does not know of branches.
  */
-export function schemaFault(error: ValueError): SchemaFault {
+export function toValidationIssue(error: ValueError): ValidationIssue {
   const field = dotted(error.path);
   switch (error.type) {
     case ObjectAdditionalProperties:

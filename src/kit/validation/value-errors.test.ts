@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { expect, test } from 'vitest';
 import { oneOf } from './type-errors.ts';
-import { valueFault } from './value-errors.ts';
+import { firstIssue } from './value-errors.ts';
 
 const Message = Type.Object({
   type: Type.Optional(Type.Literal('message')),
@@ -28,11 +28,11 @@ test.each([
   [{ input: '', style: 'loud' }, 'style', 'invalid_value'],
   [{ input: '', style: 5 }, 'style', 'invalid_type'],
 ])('%j', (value, field, code) => {
-  expect(valueFault(checker, value)).toMatchObject({ field, code });
+  expect(firstIssue(checker, value)).toMatchObject({ field, code });
 });
 
 test('a value without a fault has none', () => {
-  expect(valueFault(checker, { input: [{ role: 'user', content: 'x' }, { id: 'x' }], style: null })).toBe(
+  expect(firstIssue(checker, { input: [{ role: 'user', content: 'x' }, { id: 'x' }], style: null })).toBe(
     undefined,
   );
 });
@@ -44,10 +44,10 @@ test.each([
   [Type.Array(Type.Null(), { maxItems: 1 }), [null, null], 'must be a list of at most 1 entries, each null'],
   [Type.Array(Type.Null()), 5, 'must be a list, each null'],
 ])('how many entries a list may have is said (%#)', (list, value, problem) => {
-  expect(valueFault(TypeCompiler.Compile(Type.Object({ list })), { list: value })).toMatchObject({ problem });
+  expect(firstIssue(TypeCompiler.Compile(Type.Object({ list })), { list: value })).toMatchObject({ problem });
 });
 
 test('what is required is only said to be so where its rules are checked by hand', () => {
   const byHand = TypeCompiler.Compile(Type.Object({ input: Type.Unknown() }));
-  expect(valueFault(byHand, {})).toMatchObject({ field: 'input', problem: 'is required' });
+  expect(firstIssue(byHand, {})).toMatchObject({ field: 'input', problem: 'is required' });
 });

@@ -5,13 +5,13 @@ import type { TypeCheck } from '@sinclair/typebox/compiler';
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors';
 import { Value } from '@sinclair/typebox/value';
 import { isRecord } from './is-record.ts';
-import { branchesOf, type SchemaFault, schemaFault } from './type-errors.ts';
+import { branchesOf, type ValidationIssue, toValidationIssue } from './type-errors.ts';
 
 /** The first fault of a value, or undefined. Costs little when there is none. */
-export function valueFault(checker: TypeCheck<TSchema>, value: unknown): SchemaFault | undefined {
+export function firstIssue(checker: TypeCheck<TSchema>, value: unknown): ValidationIssue | undefined {
   if (checker.Check(value)) return undefined;
   const error = checker.Errors(value).First();
-  return error === undefined ? undefined : schemaFault(innermost(error));
+  return error === undefined ? undefined : toValidationIssue(innermost(error));
 }
 
 /** Fields that tell the branches of a union apart: items by type and role, parts by type, responses by status. */

@@ -7,7 +7,7 @@
 import { type AudioSample, AudioSampleSink, type Input, type InputAudioTrack } from 'mediabunny';
 import type { Float32Samples } from '../../contract/engines/audio.ts';
 import type { AudioFileInfo } from '../../contract/engines/audio-file.ts';
-import { startingWith } from '../../kit/async/prepend.ts';
+import { prepend } from '../../kit/async/prepend.ts';
 import { containerOf, openMediaFile } from '../process/media-file.ts';
 import { type AudioJob, type MediaFault, MediaFaultError, rateOf } from '../process/protocol.ts';
 import { ALLOWED_RATES, AnyRateResampler, isConvertible } from './any-rate-resampler.ts';
@@ -173,7 +173,7 @@ async function* monoRuns(
 ): AsyncGenerator<Float32Samples, void, undefined> {
   let resampler = new AnyRateResampler(first.sample.sampleRate, rateHz);
   try {
-    for await (const audible of startingWith(first, samples)) {
+    for await (const audible of prepend(first, samples)) {
       const { sampleRate, numberOfChannels } = audible.sample;
       checkShape({ ...info, rateHz: sampleRate, channels: numberOfChannels });
       if (sampleRate !== resampler.fromHz) {

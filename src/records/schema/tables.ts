@@ -4,7 +4,7 @@ import type { KeyRole } from '../../contract/accounts/api-key.ts';
 import type { EndpointLabel, UsageStatus } from '../../contract/accounts/usage.ts';
 import type { Id } from '../../contract/core/id.ts';
 import type { JobKind } from '../../contract/core/jobs.ts';
-import type { TracePlace } from '../../contract/core/tracer.ts';
+import type { Traceparent } from '../../contract/core/tracer.ts';
 import type { OperationUrl } from '../../contract/engines/operation.ts';
 import type { BatchPart, BatchStatus } from '../../contract/stores/batch-store.ts';
 import type { FilePurpose } from '../../contract/stores/file-store.ts';
@@ -235,7 +235,7 @@ interface JobTable {
   free_at_ms: number;
   lease: string | null;
   failures: number;
-  cause: TracePlace | null;
+  cause: Traceparent | null;
 }
 
 interface VoiceTable {

@@ -9,8 +9,8 @@ import { usageStore } from '../../../src/records/accounts/usage-store.ts';
 import { openSqlite } from '../../../src/records/dialects/sqlite-records.ts';
 import type { Records } from '../../../src/records/schema/records.ts';
 import { Accounts } from '../../../src/usage/accounts.ts';
-import { CallBooks } from '../../../src/usage/call-books.ts';
-import { InstanceWatch } from '../../../src/usage/instance-watch.ts';
+import { CallLedger } from '../../../src/usage/call-books.ts';
+import { InstanceHeartbeat } from '../../../src/usage/instance-watch.ts';
 import { JobAccounts } from '../../../src/usage/job-accounts.ts';
 import { LineAccounts } from '../../../src/usage/line-accounts.ts';
 import { priceList } from '../../../src/usage/prices.ts';
@@ -78,13 +78,13 @@ export function sharedAccounts(prices: readonly Price[] = [SPEECH_PRICE]) {
       const self = { id: `i${started}`, place, pid: started };
       running.add(self.pid);
       const parts = { journal: callJournal(over), clock, log, metrics };
-      const books = new CallBooks({ ...parts, instance: self.id, findPrice: priceList(prices) });
+      const books = new CallLedger({ ...parts, instance: self.id, findPrice: priceList(prices) });
       const rows = rowMetrics(metrics);
       const accounts = new Accounts({ ...parts, books, rows, limits: noCallLimits });
       const lines = new LineAccounts(books, rows);
       const jobs = new JobAccounts(books, rows);
       const isRunning = (pid: number) => running.has(pid);
-      const watch = new InstanceWatch({ ...parts, accounts, books, self, isRunning });
+      const watch = new InstanceHeartbeat({ ...parts, accounts, books, self, isRunning });
       return { accounts, lines, jobs, books, watch, self };
     },
     rows: async (organization = 'a') => (await usage.list({ organization, limit: 1000 })).records,

@@ -1,9 +1,9 @@
-import type { SlotParts, Slots } from '../../../src/contract/plugin.ts';
-import { type EngineOptions, engineParts } from '../../../src/engines/open-engines.ts';
+import type { ServiceProvider, Slots } from '../../../src/contract/plugin.ts';
+import { type EngineOptions, engineProvider } from '../../../src/engines/open-engines.ts';
 
 export interface OpenedEngines {
   readonly slots: Partial<Slots>;
-  readonly parts: SlotParts;
+  readonly parts: ServiceProvider;
   close(): Promise<void>;
 }
 
@@ -12,7 +12,7 @@ export async function openEngines({
   needs,
   ...options
 }: EngineOptions & { readonly needs: ReadonlySet<keyof Slots> }): Promise<OpenedEngines> {
-  const parts = engineParts(options);
+  const parts = engineProvider(options);
   try {
     return { parts, slots: await parts.provide(needs), close: () => parts.close() };
   } catch (error) {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { OperationUrl } from '../../../../src/contract/engines/operation.ts';
 import { aborted } from '../../../../src/kit/async/aborted.ts';
 import { untilAborted } from '../../../../src/kit/async/until-aborted.ts';
-import { Turns } from '../../../../src/kit/limits/fair-semaphore.ts';
+import { FairSemaphore } from '../../../../src/kit/limits/fair-semaphore.ts';
 import type { WholeInput } from '../line-reader.ts';
 import { InputCheckProcess } from './process.ts';
 import type { InputVerdict } from './validator.ts';
@@ -35,12 +35,12 @@ export interface BatchInput {
 
 export class InputChecks {
   readonly #options: InputChecksOptions;
-  readonly #turns: Turns;
+  readonly #turns: FairSemaphore;
 
   constructor(options: InputChecksOptions) {
     this.#options = options;
     const { waiting } = options;
-    this.#turns = new Turns({ atOnce: AT_ONCE, ofOneOwner: OF_ONE_ORGANIZATION, waiting });
+    this.#turns = new FairSemaphore({ atOnce: AT_ONCE, ofOneOwner: OF_ONE_ORGANIZATION, waiting });
   }
 
   /**

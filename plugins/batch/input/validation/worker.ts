@@ -5,7 +5,7 @@
 
 import { readSync } from 'node:fs';
 import type { OperationUrl } from '../../../../src/contract/engines/operation.ts';
-import { liveAsLongAsTheParent } from '../../../../src/kit/process/child-lifecycle.ts';
+import { exitWithParent } from '../../../../src/kit/process/child-lifecycle.ts';
 import { type InputLine, LineCutter } from '../line-splitter.ts';
 import type { InputCheckMessage } from './process.ts';
 import { InputCheck, type InputVerdict } from './validator.ts';
@@ -47,7 +47,7 @@ function say(message: InputCheckMessage): void {
   process.send?.(message);
 }
 
-liveAsLongAsTheParent();
+exitWithParent();
 // Standard error is not the log: what is thrown may quote the file. The parent sees the exit.
 process.on('uncaughtException', () => process.exit(1));
 process.on('unhandledRejection', () => process.exit(1));

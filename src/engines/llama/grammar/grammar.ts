@@ -1,6 +1,6 @@
 /** Grammars of llama.cpp (GBNF), put together rule by rule so that it can read them: one that it cannot ends its process. */
 
-import { SchemaFault } from './schema-merge.ts';
+import { ValidationIssue } from './schema-merge.ts';
 
 /** llama.cpp repeats less than 2000 times. */
 export const MAX_REPEATED = 1999;
@@ -89,7 +89,7 @@ export class Grammar {
   /**
    * Adds a rule and gives the name that it has here.
    * @param begins rules that it may begin with.
-   * @throws SchemaFault when the grammar becomes too large.
+   * @throws ValidationIssue when the grammar becomes too large.
    */
   add(name: string, body: string, begins: readonly string[] = []): string {
     const known = this.#names.get(body);
@@ -116,21 +116,21 @@ export class Grammar {
 
   /**
    * Counts what of schemas is looked at.
-   * @throws SchemaFault when it is too much.
+   * @throws ValidationIssue when it is too much.
    */
   look(count: number): void {
     this.#looks += count;
-    if (this.#looks > MAX_LOOKS) throw new SchemaFault('it is too large');
+    if (this.#looks > MAX_LOOKS) throw new ValidationIssue('it is too large');
   }
 
-  /** @throws SchemaFault when the grammar becomes too large. */
+  /** @throws ValidationIssue when the grammar becomes too large. */
   define(rule: string, body: string, begins: readonly string[]): void {
     this.#characters += body.length;
     for (const [, least = '', most = ''] of body.matchAll(/\{(\d+),?(\d*)\}/g)) {
       this.#repetitions += Number(most || least);
     }
     if (this.#characters > MAX_CHARACTERS || this.#repetitions > MAX_REPETITIONS) {
-      throw new SchemaFault('it is too large');
+      throw new ValidationIssue('it is too large');
     }
     this.#rules.set(rule, body);
     this.#begins.set(rule, begins);
@@ -138,7 +138,7 @@ export class Grammar {
 
   /**
    * Looks at every rule, because one that llama.cpp cannot read or never comes through ends its process.
-   * @throws SchemaFault when what a rule may begin with leads back to it, and when there are too many ways to begin.
+   * @throws ValidationIssue when what a rule may begin with leads back to it, and when there are too many ways to begin.
    */
   checkBegins(): void {
     for (const rule of this.#begins.keys()) this.#waysOf(rule, new Set());
@@ -148,14 +148,14 @@ export class Grammar {
   #waysOf(rule: string, above: Set<string>): number {
     const known = this.#ways.get(rule);
     if (known !== undefined) return known;
-    if (above.has(rule)) throw new SchemaFault("a '$ref' leads back to itself");
+    if (above.has(rule)) throw new ValidationIssue("a '$ref' leads back to itself");
     const begins = this.#begins.get(rule) ?? [];
     let ways = 0;
     above.add(rule);
     for (const each of begins) ways += this.#waysOf(each, above);
     above.delete(rule);
     if (begins.length === 0) ways = this.#rules.get(rule)?.split(' | ').length ?? 1;
-    if (ways > MAX_WAYS) throw new SchemaFault('a value may begin in too many ways');
+    if (ways > MAX_WAYS) throw new ValidationIssue('a value may begin in too many ways');
     this.#ways.set(rule, ways);
     return ways;
   }

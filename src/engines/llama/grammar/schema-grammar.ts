@@ -9,7 +9,7 @@ import type { JsonSchema } from '../../../contract/engines/text.ts';
 import { type Grammar, jsonLiteral, listOf, MAX_LISTED, times } from './grammar.ts';
 import { numberRule } from './number-grammar.ts';
 import { areDisjoint } from './schema-disjoint.ts';
-import { ANNOTATIONS, countOf, list, mergeSchemas, record, SchemaFault } from './schema-merge.ts';
+import { ANNOTATIONS, countOf, list, mergeSchemas, record, ValidationIssue } from './schema-merge.ts';
 import { stringRule } from './string-grammar.ts';
 
 /** Longest schema that is read, as JSON: its branches are compared with each other on the serving thread. */
@@ -75,7 +75,7 @@ export function schemaRule(grammar: Grammar, schema: Schema, param: string, root
     grammar.checkBegins();
     return rule;
   } catch (error) {
-    if (!(error instanceof SchemaFault)) throw error;
+    if (!(error instanceof ValidationIssue)) throw error;
     const message = `The JSON Schema cannot be followed by this model: ${error.message}.`;
     throw invalidRequest(message, param, 'unsupported_value');
   }
@@ -329,7 +329,7 @@ class SchemaReader {
   #countChoices(count: number): void {
     this.#choices += count;
     if (this.#choices <= MAX_CHOICES) return;
-    throw new SchemaFault(`it has more than ${MAX_CHOICES} values of enums, choices and properties`);
+    throw new ValidationIssue(`it has more than ${MAX_CHOICES} values of enums, choices and properties`);
   }
 
   /** Schemas may name each other so often that there is no end of them. */
@@ -349,13 +349,13 @@ class SchemaReader {
     try {
       return work();
     } catch (error) {
-      throw error instanceof SchemaFault ? this.#fault(place, error.message) : error;
+      throw error instanceof ValidationIssue ? this.#fault(place, error.message) : error;
     }
   }
 
-  #fault(place: Place, what: string): SchemaFault {
+  #fault(place: Place, what: string): ValidationIssue {
     const at = place.length === 0 ? 'at its top' : `at ${place.join('/').slice(0, MAX_PLACE)}`;
-    return new SchemaFault(`${what} (${at})`);
+    return new ValidationIssue(`${what} (${at})`);
   }
 }
 

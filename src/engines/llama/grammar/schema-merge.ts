@@ -3,7 +3,7 @@
 import type { JsonSchema } from '../../../contract/engines/text.ts';
 
 /** What of a schema cannot be had; the message names the keyword. */
-export class SchemaFault extends Error {
+export class ValidationIssue extends Error {
   override readonly name = 'SchemaFault';
 }
 
@@ -34,7 +34,7 @@ export type Look = (count: number) => void;
 /** Characters of a value that are written in the time of a look. */
 const CHARACTERS_OF_A_LOOK = 16;
 
-/** @throws SchemaFault when only a program that searches could tell what both allow; what `look` throws. */
+/** @throws ValidationIssue when only a program that searches could tell what both allow; what `look` throws. */
 export function mergeSchemas(a: JsonSchema, b: JsonSchema, look: Look): JsonSchema {
   look(Object.keys(a).length + Object.keys(b).length);
   const merged: Record<string, unknown> = { ...a };
@@ -54,7 +54,7 @@ export function mergeSchemas(a: JsonSchema, b: JsonSchema, look: Look): JsonSche
     const names = Object.keys(record(open.properties));
     look(names.length);
     if (names.some((name) => !Object.hasOwn(known, name))) {
-      throw new SchemaFault(`'additionalProperties' beside properties of another part`);
+      throw new ValidationIssue(`'additionalProperties' beside properties of another part`);
     }
   }
   return merged;
@@ -78,7 +78,7 @@ function mergedValue(keyword: string, a: unknown, b: unknown, look: Look): unkno
       return list(a).filter((value) => texts.has(valueText(value, look)));
     }
     default:
-      throw new SchemaFault(`two different '${keyword}'`);
+      throw new ValidationIssue(`two different '${keyword}'`);
   }
 }
 
@@ -130,13 +130,13 @@ export function valueText(value: unknown, look: Look): string {
 
 /**
  * A limit of a number of things.
- * @throws SchemaFault for one that is no such number.
+ * @throws ValidationIssue for one that is no such number.
  */
 export function countOf(schema: JsonSchema, keyword: string, fallback: number): number {
   const value = schema[keyword];
   if (value === undefined) return fallback;
   if (typeof value === 'number' && Number.isInteger(value) && value >= 0) return value;
-  throw new SchemaFault(`a '${keyword}' that is no number of things`);
+  throw new ValidationIssue(`a '${keyword}' that is no number of things`);
 }
 
 /** A value as an object; nothing when it is none. */

@@ -10,8 +10,8 @@ import type { EmbeddedTextSettings, InferenceSettings } from '../../../contract/
 import type { Priority } from '../../../contract/engines/engine.ts';
 import type { TextEvent, TextRequest } from '../../../contract/engines/text.ts';
 import { systemClock } from '../../../kit/clock.ts';
-import { Turns } from '../../../kit/limits/fair-semaphore.ts';
-import { requirePlace } from '../../pool/queue-quota.ts';
+import { FairSemaphore } from '../../../kit/limits/fair-semaphore.ts';
+import { requireQueueSlot } from '../../pool/queue-quota.ts';
 import { SupervisedProcess } from '../../workers/supervised-process.ts';
 import { type AnswerGrammar, grammarOf, type LlamaQuestion, questionOf } from '../shared/prompt.ts';
 import type { FromLlama, LlamaSampling, LoadedLlama, LoadLlama, ToLlama } from '../shared/protocol.ts';
@@ -52,7 +52,7 @@ export interface LlamaLaneOptions {
   readonly chatTemplate?: string;
   /** Entry of the process; tests give their own. */
   readonly entry?: string;
-  readonly loadLimitMs?: number;
+  readonly loadTimeoutMs?: number;
   /** The process is killed when it says nothing for so long beyond the time that reading takes. */
   readonly choiceLimitMs?: number;
 }
@@ -60,7 +60,7 @@ export interface LlamaLaneOptions {
 export class LlamaLane {
   readonly #options: LlamaLaneOptions;
   readonly #process: SupervisedProcess<LoadLlama, LoadedLlama, ToLlama, FromLlama>;
-  readonly #turns: Turns;
+  readonly #turns: FairSemaphore;
   /** Every answer that is waited for, those that wait for their turn too. */
   readonly #answers = new Map<number, OpenAnswer<FromLlama>>();
   /** Every answer that the process works on, those that nobody waits for any more too: what hangs is the process. */
@@ -79,7 +79,7 @@ export class LlamaLane {
     // Answers share the cores, so that beside a flood of one key another's is written at a third of the pace and no less;
     // and it need not wait for the end of a long one.
     const ofOneOwner = Math.ceil(slots / 2);
-    this.#turns = new Turns({ atOnce: slots, ofOneOwner, waiting: CLASSES * this.#room });
+    this.#turns = new FairSemaphore({ atOnce: slots, ofOneOwner, waiting: CLASSES * this.#room });
     this.#process = new SupervisedProcess({
       name: 'language model process',
       entry: options.entry ?? WORKER_ENTRY,
@@ -95,12 +95,12 @@ export class LlamaLane {
       environment: inference.environment,
       // The library writes there what it likes.
       errorOutput: 'ignore',
-      loadLimitMs: options.loadLimitMs ?? LOAD_LIMIT_MS,
+      loadTimeoutMs: options.loadTimeoutMs ?? LOAD_LIMIT_MS,
       log: options.log,
-      received: (message) => this.#received(message),
-      loaded: () => this.#wakeAll(),
-      lost: () => {
-        options.meter?.processLost();
+      onMessage: (message) => this.#received(message),
+      onLoaded: () => this.#wakeAll(),
+      onExit: () => {
+        options.meter?.processCrashed();
         this.#lost();
       },
     });
@@ -180,7 +180,7 @@ export class LlamaLane {
   #admit({ owner, priority }: TextRequest): OpenAnswer<FromLlama> {
     if (this.#closed) throw shuttingDown();
     const open = this.#answers.values().filter((answer) => answer.priority === priority);
-    requirePlace(open, owner, this.#room);
+    requireQueueSlot(open, owner, this.#room);
     this.#lastId += 1;
     const answer = new OpenAnswer<FromLlama>(this.#lastId, owner, priority);
     this.#answers.set(answer.id, answer);
@@ -264,7 +264,7 @@ export class LlamaLane {
     const tokens = this.#work.values().reduce((sum, { unread }) => sum + unread, settings.slots);
     const patience = nice ? PATIENCE_OF_NICE : PATIENCE;
     const limitMs = choiceLimitMs + patience * this.#tokenMs * tokens;
-    this.#process.watch(Math.max(0, this.#aliveAtMs + limitMs - systemClock.monotonicMs()));
+    this.#process.startWatchdog(Math.max(0, this.#aliveAtMs + limitMs - systemClock.monotonicMs()));
   }
 
   #received(message: FromLlama): void {
@@ -278,7 +278,7 @@ export class LlamaLane {
       answer.over();
     }
     // A process that has nothing to do may be silent.
-    if (this.#work.size === 0) this.#process.answered();
+    if (this.#work.size === 0) this.#process.stopWatchdog();
     else if (COMPUTED.has(message.kind)) {
       this.#aliveAtMs = systemClock.monotonicMs();
       this.#watch();

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { embedRequest } from '../../../../test/contract/embed-engine.cases.ts';
 import { RecordingTracer } from '../../../../test/doubles/recording-tracer.ts';
 import { ServiceError } from '../../../contract/core/error.ts';
-import type { TracePlace, Tracer } from '../../../contract/core/tracer.ts';
+import type { Traceparent, Tracer } from '../../../contract/core/tracer.ts';
 import { inSpan } from '../../../kit/logging/spans.ts';
 import { lengthBuckets } from '../worker/length-buckets.ts';
 import { InputBatches, InputTooLong, type RunBatch } from './input-batches.ts';
@@ -18,7 +18,7 @@ function batches(atOnce = 1) {
     end: (error?: unknown) => void;
     signal: AbortSignal;
     /** Where it is run. */
-    place: (tracer: Tracer) => TracePlace | undefined;
+    place: (tracer: Tracer) => Traceparent | undefined;
   }[] = [];
   const run: RunBatch = async function* (inputs, { owner }, signal) {
     const { promise, resolve, reject } = Promise.withResolvers<void>();

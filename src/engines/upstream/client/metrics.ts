@@ -2,11 +2,11 @@
 
 import type { Metrics } from '../../../contract/core/metrics.ts';
 import type { Tracer } from '../../../contract/core/tracer.ts';
-import { inSpan, noTracer } from '../../../kit/logging/spans.ts';
+import { inSpan, noopTracer } from '../../../kit/logging/spans.ts';
 import type { CircuitChange } from './circuit-breaker.ts';
 
-/** `refused`: the server, or its circuit, turned the call away; `failed`: no answer, or a broken one. */
-type CallOutcome = 'answered' | 'refused' | 'failed';
+/** `rejected`: the server or its circuit breaker rejected the call; `failed`: no answer, or a broken one. */
+type CallOutcome = 'succeeded' | 'rejected' | 'failed';
 
 /** Counts and traces for one model. Calls that their caller left are not counted. */
 export interface UpstreamMeter {
@@ -27,7 +27,7 @@ export interface UpstreamMeter {
 /** Makes the numbers; then one meter for each id of CONFIG. */
 export function upstreamMeters(
   metrics: Metrics,
-  tracer: Tracer = noTracer,
+  tracer: Tracer = noopTracer,
 ): (model: string) => UpstreamMeter {
   const calls = metrics.counter('upstream_calls_total', 'Calls to the servers of upstream models', [
     'model',

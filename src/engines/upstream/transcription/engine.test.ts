@@ -9,7 +9,7 @@ import {
 import { deadBaseUrl, startRawServer } from '../../../../tools/harness/upstreams/fake-upstream.ts';
 import { Secret } from '../../../contract/core/secret.ts';
 import type {
-  HeardAudio,
+  AudioChunk,
   SttEngine,
   Transcript,
   TranscriptionEvent,
@@ -61,7 +61,7 @@ interface OpenOptions extends Partial<UpstreamSttOptions> {
 }
 
 /** A quarter of a second. */
-async function* audio(): AsyncGenerator<HeardAudio> {
+async function* audio(): AsyncGenerator<AudioChunk> {
   yield Float32Array.of(0, 0.5, -1, 1);
   yield 'pause';
   yield new Float32Array(3996);

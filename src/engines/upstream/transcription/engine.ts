@@ -6,7 +6,7 @@
 import type { Logger } from '../../../contract/core/logger.ts';
 import type { UpstreamSttSettings } from '../../../contract/core/settings.ts';
 import type {
-  HeardAudio,
+  AudioChunk,
   ReadyReport,
   SttEngine,
   Transcript,
@@ -14,7 +14,7 @@ import type {
   TranscriptionRequest,
 } from '../../../contract/engines/engine.ts';
 import { untilAborted } from '../../../kit/async/until-aborted.ts';
-import { heardTokens, textTokens } from '../../../kit/text/token-estimate.ts';
+import { audioTokens, textTokens } from '../../../kit/text/token-estimate.ts';
 import { bodyText, mediaTypeOf } from '../client/body.ts';
 import { upstreamFault } from '../client/errors.ts';
 import { eventData } from '../client/event-stream.ts';
@@ -63,7 +63,7 @@ class UpstreamSttEngine implements SttEngine {
   }
 
   async *transcribe(
-    audio: AsyncIterable<HeardAudio>,
+    audio: AsyncIterable<AudioChunk>,
     request: TranscriptionRequest,
     signal: AbortSignal,
   ): AsyncGenerator<TranscriptionEvent, void, undefined> {
@@ -177,7 +177,7 @@ function transcriptOf(
     text,
     language: language ?? (task === 'transcribe' ? told?.language : undefined),
     durationS,
-    inputTokens: { audio: heardTokens(durationS), text: textTokens(prompt) },
+    inputTokens: { audio: audioTokens(durationS), text: textTokens(prompt) },
     outputTokens: textTokens(text),
     segments: timestamps === 'none' ? [] : (told?.segments ?? []),
     words: timestamps === 'word' ? (told?.words ?? []) : [],

@@ -8,7 +8,7 @@ import { openEngines } from '../../../../tools/harness/models/open-engines.ts';
 import { Resampler } from '../../../audio/resampler.ts';
 import { loadConfig } from '../../../config/config.ts';
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../../contract/engines/audio.ts';
-import type { HeardAudio, Transcript } from '../../../contract/engines/engine.ts';
+import type { AudioChunk, Transcript } from '../../../contract/engines/engine.ts';
 import { systemClock } from '../../../kit/clock.ts';
 
 const TEXTS = [
@@ -64,14 +64,14 @@ describe('audio of several windows', () => {
   }, 120_000);
   afterAll(() => subject?.close());
 
-  async function* pieces(length: number): AsyncGenerator<HeardAudio> {
+  async function* pieces(length: number): AsyncGenerator<AudioChunk> {
     for (let at = 0; at < speech.length; at += length) {
       yield speech.slice(at, at + length);
       yield 'pause';
     }
   }
 
-  async function transcript(audio: AsyncIterable<HeardAudio>): Promise<Transcript> {
+  async function transcript(audio: AsyncIterable<AudioChunk>): Promise<Transcript> {
     const request = { task: 'transcribe', timestamps: 'word', priority: 'interactive', owner: 'a' } as const;
     for await (const event of subject.engine.transcribe(audio, request, never)) {
       if (event.kind === 'final') return event.transcript;

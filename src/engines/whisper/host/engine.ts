@@ -6,7 +6,7 @@
 import { invalidRequest } from '../../../contract/core/error.ts';
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../../contract/engines/audio.ts';
 import type {
-  HeardAudio,
+  AudioChunk,
   SttEngine,
   Transcript,
   TranscriptionEvent,
@@ -15,7 +15,7 @@ import type {
   TranscriptWord,
 } from '../../../contract/engines/engine.ts';
 import { untilAborted } from '../../../kit/async/until-aborted.ts';
-import { heardTokens } from '../../../kit/text/token-estimate.ts';
+import { audioTokens } from '../../../kit/text/token-estimate.ts';
 import type { InferencePool } from '../../pool/inference-pool.ts';
 import type { WhisperDescription } from '../model.ts';
 import { hasSpaces } from '../shared/languages.ts';
@@ -84,7 +84,7 @@ class Transcription {
     this.#language = request.language;
   }
 
-  async *events(audio: AsyncIterable<HeardAudio>): AsyncGenerator<TranscriptionEvent, void, undefined> {
+  async *events(audio: AsyncIterable<AudioChunk>): AsyncGenerator<TranscriptionEvent, void, undefined> {
     let prepared: Preparation | undefined;
     try {
       for await (const piece of untilAborted(audio, this.#signal)) {
@@ -134,7 +134,7 @@ class Transcription {
       previous: this.#previous,
       lastSpeechS: (this.#segments.at(-1)?.endS ?? this.#takenS()) - this.#takenS(),
     };
-    return this.#pool.run(this.#model, { request, priority, owner, delivery: 'text' }, signal);
+    return this.#pool.runJob(this.#model, { request, priority, owner, delivery: 'text' }, signal);
   }
 
   /** Gives a window's words as they come, then adds what was heard of it to the transcript. */
@@ -183,7 +183,7 @@ class Transcription {
       text: this.#text,
       language: this.#language,
       durationS: this.#takenS(),
-      inputTokens: { audio: heardTokens(this.#takenS()), text: this.#promptTokens },
+      inputTokens: { audio: audioTokens(this.#takenS()), text: this.#promptTokens },
       outputTokens: this.#outputTokens,
       segments: this.#segments,
       words: this.#words,

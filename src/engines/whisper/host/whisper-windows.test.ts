@@ -2,14 +2,14 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { ServiceError } from '../../../contract/core/error.ts';
 import type {
-  HeardAudio,
+  AudioChunk,
   Transcript,
   TranscriptionEvent,
   TranscriptionRequest,
 } from '../../../contract/engines/engine.ts';
 import { seededRandom } from '../../../kit/math/seeded-random.ts';
 import type { InferencePool } from '../../pool/inference-pool.ts';
-import type { PassWork } from '../../pool/job.ts';
+import type { JobSpec } from '../../pool/job.ts';
 import type { WhisperRequest, WhisperResult, WindowTranscript } from '../shared/protocol.ts';
 import { whisperEngine } from './engine.ts';
 import { WINDOW_SAMPLES } from './window-cutter.ts';
@@ -52,9 +52,9 @@ class FakePool implements InferencePool {
     return { languages: this.#options.languages ?? ['en', 'de', 'zh'] } as Description;
   }
 
-  async *run<Request, Result>(
+  async *runJob<Request, Result>(
     _model: string,
-    work: PassWork<Request, Result>,
+    work: JobSpec<Request, Result>,
     signal: AbortSignal,
   ): AsyncGenerator<Result, void, undefined> {
     signal.throwIfAborted();
@@ -136,13 +136,13 @@ function speech(lengthS: number): Float32Array<ArrayBuffer> {
   return samples;
 }
 
-async function* pieces(...all: HeardAudio[]): AsyncGenerator<HeardAudio> {
+async function* pieces(...all: AudioChunk[]): AsyncGenerator<AudioChunk> {
   yield* all;
 }
 
 async function eventsOf(
   pool: FakePool,
-  audio: AsyncIterable<HeardAudio>,
+  audio: AsyncIterable<AudioChunk>,
   fields: Partial<TranscriptionRequest> = {},
   signal = never,
 ): Promise<TranscriptionEvent[]> {
@@ -223,7 +223,7 @@ describe('audio longer than a window', () => {
     const cut = fc.record({ atSample: fc.integer({ min: 0, max: 95 * RATE_HZ }), pauses: fc.nat(2) });
     await fc.assert(
       fc.asyncProperty(fc.array(cut, { maxLength: 12 }), async (cuts) => {
-        const all: HeardAudio[] = [];
+        const all: AudioChunk[] = [];
         let from = 0;
         for (const { atSample, pauses } of cuts.toSorted((a, b) => a.atSample - b.atSample)) {
           all.push(audio.slice(from, atSample), ...new Array<'pause'>(pauses).fill('pause'));
@@ -241,7 +241,7 @@ describe('audio longer than a window', () => {
     const pool = new FakePool();
     let given = 0;
     let most = 0;
-    async function* watched(): AsyncGenerator<HeardAudio> {
+    async function* watched(): AsyncGenerator<AudioChunk> {
       for (; given < audio.length; given += 1_600) {
         const worked = pool.heard.reduce((sum, { samples }) => sum + samples.length, 0);
         most = Math.max(most, given - worked);
@@ -254,7 +254,7 @@ describe('audio longer than a window', () => {
 
   test('comes out while it still goes in', async () => {
     let given = 0;
-    async function* slow(): AsyncGenerator<HeardAudio> {
+    async function* slow(): AsyncGenerator<AudioChunk> {
       for (; given < audio.length; given += RATE_HZ) yield audio.slice(given, given + RATE_HZ);
     }
     for await (const event of whisperEngine(new FakePool(), 'it').transcribe(slow(), REQUEST, never)) {
@@ -292,7 +292,7 @@ describe('a window that was heard in part', () => {
   test('is the same in pieces and with pauses', async () => {
     const whole = await transcriptOf(new FakePool({ hear }), pieces(audio));
     for (const length of [7_000, 100_000, 480_000]) {
-      const all: HeardAudio[] = [];
+      const all: AudioChunk[] = [];
       for (let at = 0; at < audio.length; at += length) all.push(audio.slice(at, at + length), 'pause');
       expect(await transcriptOf(new FakePool({ hear }), pieces(...all))).toEqual(whole);
     }
@@ -306,7 +306,7 @@ describe('a pause', () => {
   test('begins the last window before the end is known, which is then worked on once', async () => {
     const pool = new FakePool();
     const begun = gate();
-    async function* audio(): AsyncGenerator<HeardAudio> {
+    async function* audio(): AsyncGenerator<AudioChunk> {
       yield first;
       yield 'pause';
       await begun.passed;
@@ -329,7 +329,7 @@ describe('a pause', () => {
       wait: ({ signal }) => (signal.aborted ? Promise.resolve() : stopped(signal)),
     });
     const working = gate();
-    async function* audio(): AsyncGenerator<HeardAudio> {
+    async function* audio(): AsyncGenerator<AudioChunk> {
       yield first;
       yield 'pause';
       await working.passed;
@@ -480,9 +480,9 @@ describe('the end before the end', () => {
   const reason = new Error('hung up');
 
   /** Audio that tells whether it was ended. */
-  function source(...all: HeardAudio[]) {
+  function source(...all: AudioChunk[]) {
     const state = { ended: false, pulled: 0 };
-    async function* audio(): AsyncGenerator<HeardAudio> {
+    async function* audio(): AsyncGenerator<AudioChunk> {
       try {
         for (const piece of all) {
           state.pulled += 1;
@@ -540,7 +540,7 @@ describe('the end before the end', () => {
   test('an abort while audio is waited for throws its reason and stops what a pause began', async () => {
     const controller = new AbortController();
     const pool = new FakePool({ wait: ({ signal }) => stopped(signal) });
-    async function* audio(): AsyncGenerator<HeardAudio> {
+    async function* audio(): AsyncGenerator<AudioChunk> {
       yield speech(3);
       yield 'pause';
       await stopped(never);
@@ -554,7 +554,7 @@ describe('the end before the end', () => {
 
   test('audio that fails throws its error and stops what a pause began', async () => {
     const pool = new FakePool({ wait: ({ signal }) => stopped(signal) });
-    async function* audio(): AsyncGenerator<HeardAudio> {
+    async function* audio(): AsyncGenerator<AudioChunk> {
       yield speech(3);
       yield 'pause';
       await expect.poll(() => pool.runs.length).toBe(1);

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { schemaFault } from '../../../kit/validation/type-errors.ts';
+import { toValidationIssue } from '../../../kit/validation/type-errors.ts';
 import type { WhisperShape } from '../shared/graphs.ts';
 
 /** Paths of the graphs. */
@@ -84,7 +84,7 @@ export async function optimumShape(path: string): Promise<WhisperShape> {
   const json: unknown = await Bun.file(path).json();
   const error = Value.Errors(WhisperConfig, json).First();
   if (error !== undefined) {
-    const { field, problem } = schemaFault(error);
+    const { field, problem } = toValidationIssue(error);
     throw new Error(`CONFIG: ${path} is not a Whisper model's: ${field || 'the file'} ${problem}.`);
   }
   const config = json as Static<typeof WhisperConfig>;
