@@ -1,10 +1,10 @@
 import { loadConfig } from '../../src/config/config.ts';
-import { importKokoro } from '../../src/engines/kokoro/import/import.ts';
-import { KokoroFront } from '../../src/engines/kokoro/worker/front.ts';
+import { importKokoroGraphs } from '../../src/engines/kokoro/import/import-graphs.ts';
+import { KokoroAcousticModel } from '../../src/engines/kokoro/worker/acoustic-model.ts';
 import { KokoroGenerator } from '../../src/engines/kokoro/worker/generator.ts';
 import { loadKokoro } from '../../src/engines/kokoro/worker/model.ts';
 import { frameKinds } from '../../src/engines/kokoro/worker/norm-statistics.ts';
-import { loadKokoroText } from '../../src/engines/kokoro/worker/text.ts';
+import { loadPhonemizer } from '../../src/engines/kokoro/worker/phonemizer.ts';
 import { loadVoice, prosodyOf } from '../../src/engines/kokoro/worker/voices.ts';
 import type { Arithmetic } from '../../src/engines/onnx/convolution-product.ts';
 import type { SpeechRequest } from '../../src/engines/pool/model.ts';
@@ -17,46 +17,67 @@ const VOICE = 'af_heart';
 
 export type RealKokoro = Awaited<ReturnType<typeof openKokoro>>;
 
-/** The shipped Kokoro in this process, beside the one-shot decoder that its windows are compared with. */
+/** The shipped Kokoro in this process, and the one-shot decoder that its windows are compared with. */
 export async function openKokoro() {
   const { modelsDir } = loadConfig(process.env);
   const runtime = { provider: 'cpu', threads: 2 } as const;
-  const { vocabulary, toPhonemes } = await loadKokoroText(modelsDir);
+  const { vocabulary, toPhonemes } = await loadPhonemizer(modelsDir);
   const options = { modelsDir, voices: [VOICE], runtime };
   const model = await loadKokoro(options);
 
-  const runs = async (request: SpeechRequest, from = model): Promise<Float32Array[]> => {
-    const all: Float32Array[] = [];
-    for await (const run of from.open(request)) if (run) all.push(run);
-    return all;
+  const synthesizeWindows = async (request: SpeechRequest, from = model): Promise<Float32Array[]> => {
+    const windows: Float32Array[] = [];
+    for await (const window of from.open(request)) if (window) windows.push(window);
+    return windows;
   };
-  const speak = async (request: SpeechRequest, from = model): Promise<Float32Array> =>
-    joined(await runs(request, from));
+
+  const exact = openExactGraphs();
+  async function openExactGraphs() {
+    const arithmetic = arithmeticFor('cpu');
+    const graphs = await importKokoroGraphs(modelsDir, arithmetic);
+    const acousticModel = new KokoroAcousticModel(await openGraph(graphs.acousticModel, runtime), vocabulary);
+    const generator = new KokoroGenerator(await openGraph(graphs.generator, runtime));
+    const voice = await loadVoice(VOICE, { modelsDir, arithmetic, acousticModel, generator, toPhonemes });
+    return { acousticModel, generator, voice };
+  }
+  async function synthesizeExactly(text: string): Promise<Float32Array> {
+    const { acousticModel, generator, voice } = await exact;
+    const utterance = await acousticModel.speak(await toPhonemes(text), voice, 1);
+    const kinds = frameKinds(prosodyOf(utterance), voice.profile.energyThresholds);
+    const { audio } = await generator.decodeWhole(utterance, kinds);
+    return audio.slice(utterance.from * FRAME_SAMPLES, utterance.to * FRAME_SAMPLES);
+  }
+
+  // Several tests examine the same audio, and synthesis takes most of their time.
+  const results = new Map<string, Promise<readonly Float32Array[]>>();
+  const once = (key: string, synthesize: () => Promise<readonly Float32Array[]>) => {
+    const result = results.get(key) ?? synthesize();
+    results.set(key, result);
+    return result;
+  };
+  const runs = (request: SpeechRequest) => once(JSON.stringify(request), () => synthesizeWindows(request));
   return {
+    /** The windows of a request, synthesized once. */
     runs,
-    speak,
-    /** One pass over the whole utterance with exact norms, cut to what is heard. */
-    async speakExactly(text: string): Promise<Float32Array> {
-      const arithmetic = arithmeticFor('cpu');
-      const graphs = await importKokoro(modelsDir, arithmetic);
-      const front = new KokoroFront(await openGraph(graphs.front, runtime), vocabulary);
-      const generator = new KokoroGenerator(await openGraph(graphs.generator, runtime));
-      const voice = await loadVoice(VOICE, { modelsDir, arithmetic, front, generator, toPhonemes });
-      const utterance = await front.speak(await toPhonemes(text), voice, 1);
-      const kinds = frameKinds(prosodyOf(utterance), voice.profile.energyThresholds);
-      const { audio } = await generator.decodeWhole(utterance, kinds);
-      await generator.close();
-      await front.close();
-      return audio.slice(utterance.from * FRAME_SAMPLES, utterance.to * FRAME_SAMPLES);
-    },
+    /** The audio of a request, synthesized once. */
+    speak: async (request: SpeechRequest): Promise<Float32Array> => joined(await runs(request)),
+    /** The audio of a request, synthesized again by this or another model. */
+    speakAgain: async (request: SpeechRequest, from = model): Promise<Float32Array> =>
+      joined(await synthesizeWindows(request, from)),
+    /** One pass over the whole utterance with exact norms, without the silence around it; synthesized once. */
+    speakExactly: async (text: string): Promise<Float32Array> =>
+      joined(await once(`exactly: ${text}`, async () => [await synthesizeExactly(text)])),
     async speakWith(arithmetic: Arithmetic, text: string): Promise<Float32Array> {
       const other = await loadKokoro(options, arithmetic);
       try {
-        return await speak({ text, speed: 1, delivery: 'whole' }, other);
+        return joined(await synthesizeWindows({ text, speed: 1, delivery: 'whole' }, other));
       } finally {
         await other.close();
       }
     },
-    close: () => model.close(),
+    async close() {
+      const { acousticModel, generator } = await exact;
+      await Promise.all([acousticModel.close(), generator.close(), model.close()]);
+    },
   };
 }

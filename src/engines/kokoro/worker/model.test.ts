@@ -13,11 +13,11 @@ import { joined } from '../../../../tools/harness/media/sample-runs.ts';
 import { Resampler } from '../../../audio/resampler.ts';
 import { loadConfig } from '../../../config/config.ts';
 import { LISTEN_RATE_HZ } from '../../../contract/engines/audio.ts';
-import type { PassVoice } from '../../pool/model.ts';
+import type { ModelVoice } from '../../pool/model.ts';
 import { medianPitch } from '../../speakers/worker/median-pitch.ts';
 import { type KokoroMix, writeMix } from '../shared/voice-mix.ts';
 import { loadKokoro } from './model.ts';
-import { loadKokoroText } from './text.ts';
+import { loadPhonemizer } from './phonemizer.ts';
 
 /** The shipped weights on the real runtime, in this process. */
 let kokoro: RealKokoro;
@@ -99,7 +99,7 @@ describe('speech', () => {
 
   test('is the same for the same request', async () => {
     const request = { text: TEXTS[1] ?? '', speed: 1, delivery: 'stream' } as const;
-    expect(await kokoro.speak(request)).toEqual(await kokoro.speak(request));
+    expect(await kokoro.speakAgain(request)).toEqual(await kokoro.speak(request));
   });
 
   test('follows the speed', async () => {
@@ -134,7 +134,7 @@ describe('speech', () => {
 
 describe('mixes', () => {
   const text = TEXTS[1] ?? '';
-  const adaptation = (mix: KokoroMix): PassVoice => ({ kind: 'adaptation', adaptation: writeMix(mix) });
+  const adaptation = (mix: KokoroMix): ModelVoice => ({ kind: 'adaptation', adaptation: writeMix(mix) });
   const alone = { timbre: { af_heart: 1 }, prosody: { af_heart: 1 }, pitchScale: 1 };
 
   test('of one voice sound like that voice', async () => {
@@ -180,7 +180,7 @@ describe('mixes', () => {
       const voice = adaptation({ timbre: parts, prosody: parts, pitchScale: 1 });
       const request = { text, speed: 1, delivery: 'stream', voice } as const;
       const before = await readdir(join(imports, 'kokoro-voice'));
-      const [unmeasured, measured] = [await kokoro.speak(request, fresh), await kokoro.speak(request)];
+      const [unmeasured, measured] = [await kokoro.speakAgain(request, fresh), await kokoro.speak(request)];
       expect(await readdir(join(imports, 'kokoro-voice'))).toEqual(before);
       expect(unmeasured.length).toBe(measured.length);
       expect(envelopeCorrelation(unmeasured, measured, 24_000)).toBeGreaterThan(0.9);
@@ -190,7 +190,7 @@ describe('mixes', () => {
   }, 120_000);
 
   test('that are none are refused', async () => {
-    const voice: PassVoice = { kind: 'adaptation', adaptation: '{}' };
+    const voice: ModelVoice = { kind: 'adaptation', adaptation: '{}' };
     const request = { text, speed: 1, delivery: 'whole', voice } as const;
     await expect(kokoro.speak(request)).rejects.toThrow('no mix of voices');
   });
@@ -213,7 +213,7 @@ describe('text', () => {
       return true;
     });
     onTestFinished(() => stderr.mockRestore());
-    const { toPhonemes } = await loadKokoroText(modelsDir, () => Promise.reject(new TypeError('private')));
+    const { toPhonemes } = await loadPhonemizer(modelsDir, () => Promise.reject(new TypeError('private')));
     expect(written.join('')).toMatch(/^eSpeak could not be loaded \(TypeError\).*\n$/);
     expect(await toPhonemes('Xqzv.')).toBe('ˌɛkskjˌuzˌivˈi.');
     expect(await toPhonemes('Hello.')).toBe('həlˈO.');
