@@ -19,12 +19,12 @@ const allowed = {
   usage: [...base, 'http', 'usage'],
   sandbox: [...base, 'sandbox'],
   search: [...base, 'search'],
-  listen: [...base, 'audio', 'http', 'usage', 'listen'],
+  listen: [...base, 'audio', 'usage', 'listen'],
   jobs: [...base, 'jobs', 'redis'],
   limits: [...base, 'limits', 'redis'],
   media: [...base, 'audio', 'media'],
   redis: [...base, 'redis'],
-  speak: [...base, 'audio', 'http', 'usage', 'speak'],
+  speak: [...base, 'audio', 'usage', 'speak'],
   tracing: [...base, 'tracing'],
 };
 

@@ -2,9 +2,8 @@
 
 import { Type } from '@sinclair/typebox';
 import { type ErrorCode, invalidRequest, type ServiceError } from '../../src/contract/core/error.ts';
-import type { ModelTable } from '../../src/contract/plugin.ts';
+import { type ModelTable, requireModel } from '../../src/contract/model-table.ts';
 import { type FormFields, shortened } from '../../src/http/request/form-fields.ts';
-import { requireModel } from '../../src/http/routes/models.ts';
 import { codePoints } from '../../src/kit/validation/code-points.ts';
 import { isRecord } from '../../src/kit/validation/is-record.ts';
 import { shownRange } from './clips/clip-rules.ts';

@@ -95,7 +95,7 @@ describe('an answer', () => {
   });
 
   it.each<[string, Parameters<typeof answering>[0], Partial<SpokenRequest>, string, number]>([
-    ['of no model', {}, { model: 'other' }, 'There is no such model', 0],
+    ['of no model', {}, { model: 'other' }, 'Unknown model', 0],
     [
       'for which there is no time',
       { runs: () => [], failure: () => new ServiceError('overloaded', 'Full.') },

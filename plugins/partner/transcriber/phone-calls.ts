@@ -3,8 +3,8 @@
 import type { Caller } from '../../../src/contract/accounts/caller.ts';
 import { invalidRequest } from '../../../src/contract/core/error.ts';
 import { DEFAULT_VAD_SETTINGS } from '../../../src/contract/engines/engine.ts';
+import { requireModel } from '../../../src/contract/model-table.ts';
 import type { Slots } from '../../../src/contract/plugin.ts';
-import { requireModel } from '../../../src/http/routes/models.ts';
 import { OpenConnections } from '../../../src/kit/limits/open-connections.ts';
 import { type PartnerMetrics, partnerMetrics } from '../metrics.ts';
 import { PhoneCall } from './phone-call.ts';

@@ -2,8 +2,7 @@
 
 import type { Embeddings, EmbedEngine, EmbedRequest } from '../../../src/contract/engines/embed.ts';
 import type { WorkOrder } from '../../../src/contract/engines/operation.ts';
-import type { ModelTable } from '../../../src/contract/plugin.ts';
-import { requireModel } from '../../../src/http/routes/models.ts';
+import { type ModelTable, requireModel } from '../../../src/contract/model-table.ts';
 import type { OpenRequests } from '../../../src/kit/limits/open-requests.ts';
 import { beginWork, isRefusal } from '../shared/text-call.ts';
 import type { EmbedAsk } from './schema.ts';

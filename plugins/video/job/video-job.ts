@@ -7,7 +7,7 @@ import type { Id } from '../../../src/contract/core/id.ts';
 import type { JobHandler, JobOutcome } from '../../../src/contract/core/jobs.ts';
 import type { Logger } from '../../../src/contract/core/logger.ts';
 import type { VideoEngine, VideoSegment } from '../../../src/contract/engines/video.ts';
-import type { ModelTable } from '../../../src/contract/plugin.ts';
+import type { ModelTable } from '../../../src/contract/model-table.ts';
 import type { BlobStore } from '../../../src/contract/stores/blob-store.ts';
 import {
   inputBlob,
