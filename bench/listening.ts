@@ -9,13 +9,13 @@ import { openEngines } from '../tools/harness/models/open-engines.ts';
 
 const MODEL = 'svc-stt';
 
-export interface Listener {
+export interface TurnSegmenter {
   readonly engine: SttEngine;
   close(): Promise<void>;
 }
 
 /** Starts the engine with its inference process, as the service's own settings say. */
-export async function openListener(weights: string): Promise<Listener> {
+export async function openListener(weights: string): Promise<TurnSegmenter> {
   const { modelsDir, inference } = loadConfig(process.env);
   const { slots, close } = await openEngines({
     needs: new Set(['stt']),
@@ -40,7 +40,7 @@ export interface Transcribed {
 
 /** Transcribes audio that is in memory. */
 export async function transcribe(
-  { engine }: Listener,
+  { engine }: TurnSegmenter,
   samples: Float32Samples,
   language = 'en',
 ): Promise<Transcribed> {

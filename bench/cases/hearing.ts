@@ -11,7 +11,7 @@ import { checkpointFolder } from '../hearing/checkpoint-folder.ts';
 import { liveRows } from '../hearing/live.ts';
 import { serviceRows } from '../hearing/service.ts';
 import type { LineProcess } from '../line-process.ts';
-import { type Listener, openListener, transcribe } from '../listening.ts';
+import { openListener, type TurnSegmenter, transcribe } from '../listening.ts';
 import { openPeer } from '../python.ts';
 import { type Row, report } from '../report.ts';
 
@@ -66,7 +66,7 @@ async function askPeer(peer: LineProcess, { audio, language }: Clip): Promise<Pe
   return await peer.ask({ audio, runs: 1, language, task: 'transcribe' });
 }
 
-async function timeRows(clips: readonly TimedClip[], ours: Listener, peer: LineProcess): Promise<Row[]> {
+async function timeRows(clips: readonly TimedClip[], ours: TurnSegmenter, peer: LineProcess): Promise<Row[]> {
   const rows: Row[] = [];
   for (const [group, { target, runs }] of Object.entries(GROUPS)) {
     const members = clips.filter((clip) => clip.group === group);
@@ -98,7 +98,7 @@ async function timeRows(clips: readonly TimedClip[], ours: Listener, peer: LineP
 
 async function wordErrorRows(
   { test, recordings }: HearingCorpus,
-  ours: Listener,
+  ours: TurnSegmenter,
   peer: LineProcess,
   weights: string,
   notes: string[],
@@ -144,7 +144,7 @@ async function wordErrorRows(
 
 async function soundRows(
   sounds: readonly Clip[],
-  ours: Listener,
+  ours: TurnSegmenter,
   peer: LineProcess,
   notes: string[],
 ): Promise<Row[]> {

@@ -5,7 +5,7 @@ import { LISTEN_RATE_HZ } from '../../src/contract/engines/audio.ts';
 import type { AudioChunk } from '../../src/contract/engines/engine.ts';
 import type { Utterance } from '../corpus/clip.ts';
 import { readWav } from '../corpus/wav-file.ts';
-import { finalText, type Listener } from '../listening.ts';
+import { finalText, type TurnSegmenter } from '../listening.ts';
 import type { Row } from '../report.ts';
 
 const PIECE_S = 0.1;
@@ -16,7 +16,7 @@ const LENGTHS_S = [3, 8];
 const CLIPS = 2;
 
 /** Time from the commit to the final text, with and without the marks, for utterances near each length. */
-export async function liveRows(utterances: readonly Utterance[], { engine }: Listener): Promise<Row[]> {
+export async function liveRows(utterances: readonly Utterance[], { engine }: TurnSegmenter): Promise<Row[]> {
   const clean = utterances.filter(({ noise, voice }) => noise === 'none' && voice === 'piper');
   const rows: Row[] = [];
   for (const lengthS of LENGTHS_S) {

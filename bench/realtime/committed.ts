@@ -2,7 +2,7 @@
 
 import type { TimedClip } from '../corpus/clip.ts';
 import { readWav } from '../corpus/wav-file.ts';
-import { type Listener, transcribe } from '../listening.ts';
+import { type TurnSegmenter, transcribe } from '../listening.ts';
 import type { Row } from '../report.ts';
 import type { Service } from '../service.ts';
 import { mean, median } from '../statistics.ts';
@@ -22,7 +22,7 @@ const SETTLE_MS = 60;
 /** From the commit to `completed`, the socket and the engine alone in turn. */
 export async function committedRows(
   service: Service,
-  engine: Listener,
+  engine: TurnSegmenter,
   clips: readonly TimedClip[],
 ): Promise<Measured> {
   const client = await TimedClient.open(service.baseUrl);

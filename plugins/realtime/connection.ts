@@ -7,10 +7,10 @@ import type { Caller } from '../../src/contract/accounts/caller.ts';
 import { newId } from '../../src/contract/core/id.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
 import { CLOSE, type Socket, type SocketOwner } from '../../src/http/transport/socket.ts';
-import { Listener, type Turn } from '../../src/listen/listener.ts';
+import { type Turn, TurnSegmenter } from '../../src/listen/turn-segmenter.ts';
 import {
-  type TranscriptionAsk,
-  type TurnFact,
+  type TranscriptionParams,
+  type TurnTranscriptionEvent,
   TurnTranscriptions,
 } from '../../src/listen/turn-transcriptions.ts';
 import type { StoredVoices } from '../../src/speak/stored-voices.ts';
@@ -58,12 +58,12 @@ export class Connection implements SocketOwner {
   #isStepping = false;
 
   readonly #inbox: FrameInbox;
-  readonly #listener: Listener;
+  readonly #listener: TurnSegmenter;
   readonly #transcriptions: TurnTranscriptions;
   readonly #speaking: Speaking;
   readonly #timing: ConnectionTiming;
   /** Turns whose transcription has not ended. */
-  readonly #turns = new Map<string, { readonly turn: Turn; readonly ask: TranscriptionAsk }>();
+  readonly #turns = new Map<string, { readonly turn: Turn; readonly ask: TranscriptionParams }>();
   #isDeaf = false;
   #isFaulty = false;
 
@@ -76,7 +76,7 @@ export class Connection implements SocketOwner {
       lookUp: (voiceId) => this.#lookUp(voiceId),
       deliver: (frame, voice) => this.#deliver(frame, voice),
     });
-    this.#listener = new Listener({
+    this.#listener = new TurnSegmenter({
       vad: parts.vad,
       limitBytes: MAX_BUFFERED_BYTES,
       report: (event) => this.#happened({ kind: 'heard', event }),
@@ -303,7 +303,7 @@ export class Connection implements SocketOwner {
 }
 
 /** A fact in the words of the machine: of a failure only what a client may read. */
-function onWire(fact: TurnFact): TranscriptionFact {
+function onWire(fact: TurnTranscriptionEvent): TranscriptionFact {
   return fact.kind === 'failed' ? { ...fact, error: failureOf(fact.error) } : fact;
 }
 

@@ -15,8 +15,8 @@ import { noteFailure } from '../../src/kit/logging/note-failure.ts';
 import { inSpan } from '../../src/kit/logging/spans.ts';
 import { codePoints } from '../../src/kit/validation/code-points.ts';
 import { type AudioFormat, sampleBytes } from '../../src/listen/audio-format.ts';
-import { speak } from '../../src/speak/speak.ts';
 import type { StoredVoices } from '../../src/speak/stored-voices.ts';
+import { synthesizeText } from '../../src/speak/synthesize-text.ts';
 import { SpeechUsageMeter } from '../../src/usage/call-tally.ts';
 import { type Failure, failureOf } from './protocol/errors.ts';
 import type { SpeakingFact } from './state/response-machine.ts';
@@ -89,7 +89,7 @@ export class Speaking {
   async #run(speech: Speech, signal: AbortSignal): Promise<void> {
     const { model, text, speed } = speech;
     const tally = new SpeechUsageMeter({ model, characters: codePoints(text), speed }, this.#parts.caller);
-    const end = await this.#speak(speech, tally, signal);
+    const end = await this.#synthesizeText(speech, tally, signal);
     await tally.close(
       end === undefined ? 'cancelled' : end.kind === 'synthesis_ended' ? 'completed' : 'failed',
     );
@@ -102,7 +102,7 @@ export class Speaking {
   }
 
   /** Reports the audio; gives back how it ended, or undefined when it was stopped. */
-  async #speak(
+  async #synthesizeText(
     speech: Speech,
     tally: SpeechUsageMeter,
     signal: AbortSignal,
@@ -162,7 +162,7 @@ export class Speaking {
         : new Resampler({ fromHz: SPEECH_RATE_HZ, toHz: format.rateHz, format: 'int16' });
     try {
       await flow.ready(signal);
-      for await (const run of speak(engine, ask, clock, signal, begun)) {
+      for await (const run of synthesizeText(engine, ask, clock, signal, begun)) {
         tally.add(run.length, 0);
         yield* pieces(resampler?.push(run) ?? run, format);
       }

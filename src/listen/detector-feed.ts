@@ -2,14 +2,14 @@
 
 import { decodeToFloat32 } from '../audio/codec.ts';
 import type { VadEvent, VadStream } from '../contract/engines/engine.ts';
-import type { AudioRun } from './audio-run.ts';
+import type { AudioQueue } from './audio-queue.ts';
 
 /** Longest piece: one write is under way at a time, so a detector never holds more of a stream. */
 const MAX_PIECE_S = 1;
 
-export interface FeedParts {
+export interface DetectorFeedDeps {
   readonly stream: VadStream;
-  readonly run: AudioRun;
+  readonly run: AudioQueue;
   /** Called after each piece, with the positions of the run. */
   readonly judged: (events: readonly VadEvent[]) => void;
   /** Called once at most; the feed is closed then. */
@@ -18,14 +18,14 @@ export interface FeedParts {
 
 /** One stream of a detector, from the first sample that a run holds. It owns the stream. */
 export class DetectorFeed {
-  readonly #parts: FeedParts;
+  readonly #parts: DetectorFeedDeps;
   readonly #startSample: number;
   #judgedSample: number;
   #isBusy = false;
   #judging: Promise<void> = Promise.resolve();
   #isClosed = false;
 
-  constructor(parts: FeedParts) {
+  constructor(parts: DetectorFeedDeps) {
     this.#parts = parts;
     this.#startSample = parts.run.startSample;
     this.#judgedSample = this.#startSample;

@@ -9,8 +9,8 @@ import type { AudioChunk } from '../contract/engines/engine.ts';
 import { untilAborted } from '../kit/async/until-aborted.ts';
 import { seededRandom } from '../kit/math/seeded-random.ts';
 import type { AudioFormat } from './audio-format.ts';
-import { AudioRun } from './audio-run.ts';
-import { TurnAudio, TurnDropped } from './turn-audio.ts';
+import { AudioQueue } from './audio-queue.ts';
+import { TurnAudio, TurnDroppedError } from './turn-audio.ts';
 
 const PCM_16K: AudioFormat = { encoding: 'pcm16', rateHz: 16_000 };
 const PCM_24K: AudioFormat = { encoding: 'pcm16', rateHz: 24_000 };
@@ -34,7 +34,7 @@ async function read(audio: AsyncIterable<AudioChunk>): Promise<Float32Samples[]>
 /** Audio that arrives in pieces of a run. */
 function arriving(format: AudioFormat) {
   const audio = new TurnAudio();
-  const run = new AudioRun(format);
+  const run = new AudioQueue(format);
   return {
     audio,
     add(bytes: Uint8Array) {
@@ -76,7 +76,7 @@ describe('complete audio', () => {
     const formats: AudioFormat[] = [PCM_24K, { encoding: 'mulaw', rateHz: 8000 }, PCM_16K, PCM_24K];
     const parts = formats.map((format) => ({ format, bytes: bytesOf(5000, format) }));
     const runs = parts.map(({ format, bytes }) => {
-      const run = new AudioRun(format, 77);
+      const run = new AudioQueue(format, 77);
       run.push(bytes);
       return run;
     });
@@ -223,7 +223,7 @@ describe('a reader', () => {
 
   it('of a turn that is dropped throws, now or later; a turn that is complete is not dropped', async () => {
     const now = arriving(PCM_16K);
-    const reading = expect(read(now.audio)).rejects.toThrow(TurnDropped);
+    const reading = expect(read(now.audio)).rejects.toThrow(TurnDroppedError);
     now.audio.drop();
     now.add(bytesOf(100, PCM_16K));
     await reading;
@@ -232,7 +232,7 @@ describe('a reader', () => {
     later.audio.drop();
     later.audio.discard();
     expect(later.audio.heldBytes).toBe(0);
-    await expect(read(later.audio)).rejects.toThrow(TurnDropped);
+    await expect(read(later.audio)).rejects.toThrow(TurnDroppedError);
     const bytes = bytesOf(100, PCM_16K);
     const complete = TurnAudio.of(bytes, PCM_16K);
     complete.drop();

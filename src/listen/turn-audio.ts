@@ -5,7 +5,7 @@ import { Resampler } from '../audio/resampler.ts';
 import { LISTEN_RATE_HZ } from '../contract/engines/audio.ts';
 import type { AudioChunk } from '../contract/engines/engine.ts';
 import type { AudioFormat } from './audio-format.ts';
-import { AudioRun } from './audio-run.ts';
+import { AudioQueue } from './audio-queue.ts';
 
 /** Longest piece that a reader is given. */
 const MAX_PIECE_S = 1;
@@ -22,7 +22,7 @@ const DONE: Result = { done: true, value: undefined };
  */
 export class TurnAudio implements AsyncIterable<AudioChunk> {
   /** What nobody has read, oldest first: a run for each format. */
-  #runs: AudioRun[] = [];
+  #runs: AudioQueue[] = [];
   #state: 'arriving' | 'complete' | 'dropped' | 'discarded' = 'arriving';
   /** The filter's last samples stand for silence after the end, and are not left out. */
   #hasEdge = true;
@@ -35,13 +35,13 @@ export class TurnAudio implements AsyncIterable<AudioChunk> {
 
   /** Audio that is complete, for instance a recording. */
   static of(bytes: Uint8Array, format: AudioFormat): TurnAudio {
-    const run = new AudioRun(format);
+    const run = new AudioQueue(format);
     run.push(bytes);
     return TurnAudio.ofRuns([run]);
   }
 
   /** All that is held in runs, which belong to the turn from then on. */
-  static ofRuns(runs: AudioRun[]): TurnAudio {
+  static ofRuns(runs: AudioQueue[]): TurnAudio {
     const audio = new TurnAudio();
     audio.#runs = runs;
     audio.#state = 'complete';
@@ -65,11 +65,11 @@ export class TurnAudio implements AsyncIterable<AudioChunk> {
   }
 
   /** Adds a stretch of a run, to which it is the next one. For the listener, as all that changes the audio. */
-  add(run: AudioRun, fromSample: number, toSample: number): void {
+  add(run: AudioQueue, fromSample: number, toSample: number): void {
     if (this.#state !== 'arriving') return;
     let last = this.#runs.at(-1);
     if (!last) {
-      last = new AudioRun(run.format, fromSample);
+      last = new AudioQueue(run.format, fromSample);
       this.#runs.push(last);
     }
     run.copyTo(last, fromSample, toSample);
@@ -95,11 +95,11 @@ export class TurnAudio implements AsyncIterable<AudioChunk> {
     this.#wake();
   }
 
-  /** There will be no turn: the reader throws {@link TurnDropped}. */
+  /** There will be no turn: the reader throws {@link TurnDroppedError}. */
   drop(): void {
     if (this.#state !== 'arriving') return;
     this.#free('dropped');
-    this.#waiting?.reject(new TurnDropped());
+    this.#waiting?.reject(new TurnDroppedError());
     this.#waiting = undefined;
   }
 
@@ -120,7 +120,7 @@ export class TurnAudio implements AsyncIterable<AudioChunk> {
 
   /**
    * Only one reader may ask, once. Its `return()` frees all, and ends a `next()` that waits at once.
-   * @throws Error for a second reader; the reader throws {@link TurnDropped}.
+   * @throws Error for a second reader; the reader throws {@link TurnDroppedError}.
    */
   [Symbol.asyncIterator](): AsyncIterator<AudioChunk, undefined> {
     if (this.#isTaken) throw new Error('The audio of a turn can be read only once.');
@@ -152,7 +152,7 @@ export class TurnAudio implements AsyncIterable<AudioChunk> {
 
   /** What the reader is given next; undefined while there is nothing. */
   #take(): Result | undefined {
-    if (this.#state === 'dropped') throw new TurnDropped();
+    if (this.#state === 'dropped') throw new TurnDroppedError();
     for (let run = this.#runs[0]; run; run = this.#runs[0]) {
       const mayGrow = this.#state === 'arriving' && this.#runs.length === 1;
       const { rateHz } = run.format;
@@ -169,7 +169,7 @@ export class TurnAudio implements AsyncIterable<AudioChunk> {
     return { done: false, value: 'pause' };
   }
 
-  #read(run: AudioRun) {
+  #read(run: AudioQueue) {
     const { rateHz, encoding } = run.format;
     const from = run.startSample;
     const to = Math.min(run.endSample, from + Math.floor(rateHz * MAX_PIECE_S));
@@ -190,7 +190,7 @@ export class TurnAudio implements AsyncIterable<AudioChunk> {
 }
 
 /** The turn was cleared, or its socket closed, before it was complete. */
-export class TurnDropped extends Error {
+export class TurnDroppedError extends Error {
   override readonly name = 'TurnDropped';
 
   constructor() {

@@ -8,12 +8,16 @@ import { ServiceError } from '../contract/core/error.ts';
 import type { Tracer } from '../contract/core/tracer.ts';
 import type { SttEngine, TranscriptionEvent } from '../contract/engines/engine.ts';
 import { noopTracer } from '../kit/logging/spans.ts';
-import { AudioRun } from './audio-run.ts';
-import type { Turn } from './listener.ts';
+import { AudioQueue } from './audio-queue.ts';
 import { TurnAudio } from './turn-audio.ts';
-import { type TranscriptionAsk, type TurnFact, TurnTranscriptions } from './turn-transcriptions.ts';
+import type { Turn } from './turn-segmenter.ts';
+import {
+  type TranscriptionParams,
+  type TurnTranscriptionEvent,
+  TurnTranscriptions,
+} from './turn-transcriptions.ts';
 
-const ASK: TranscriptionAsk = { model: 'svc-stt', task: 'transcribe', language: 'en', prompt: 'Weather.' };
+const ASK: TranscriptionParams = { model: 'svc-stt', task: 'transcribe', language: 'en', prompt: 'Weather.' };
 const FORMAT = { encoding: 'pcm16', rateHz: 16_000 } as const;
 const CALLER = { organization: 'a', keyId: 'key', requestId: 'req_1' } as const;
 
@@ -26,7 +30,7 @@ interface Options extends FakeSttOptions, RecordedCallsOptions {
 function driver(options: Options = {}) {
   const fake = new FakeSttEngine(options);
   const engine = options.engine ?? fake;
-  const happened: (TurnFact | (UsageEntry & { kind: 'row' }))[] = [];
+  const happened: (TurnTranscriptionEvent | (UsageEntry & { kind: 'row' }))[] = [];
   const log = new RecordingLogger();
   const calls = new RecordedCalls({
     ...options,
@@ -40,7 +44,7 @@ function driver(options: Options = {}) {
     caller: CALLER,
     report: (fact) => void happened.push(fact),
   });
-  const commit = (turn: Turn, ask: TranscriptionAsk) => {
+  const commit = (turn: Turn, ask: TranscriptionParams) => {
     void transcriptions.confirm(turn, ask);
     transcriptions.start(turn, ask);
   };
@@ -144,7 +148,7 @@ describe('a committed turn', () => {
     expect(rows()).toMatchObject([{ endpoint: '/v1/audio/translations' }]);
   });
 
-  it.each<[string, FakeSttOptions, Partial<TranscriptionAsk>, string]>([
+  it.each<[string, FakeSttOptions, Partial<TranscriptionParams>, string]>([
     ['of a model that is not there', {}, { model: 'other' }, 'Unknown model; available models: svc-stt.'],
     [
       'for which the engine has no time',
@@ -335,7 +339,7 @@ describe('a turn that is begun early', () => {
     const { transcriptions, fake, kinds, rows } = driver();
     const turn = arriving();
     transcriptions.start(turn, ASK);
-    const run = new AudioRun(FORMAT);
+    const run = new AudioQueue(FORMAT);
     run.push(new Uint8Array(16_000));
     turn.audio.add(run, 0, 6000);
     turn.audio.pause();
@@ -356,7 +360,7 @@ describe('a turn that is begun early', () => {
     const turn = arriving();
     transcriptions.start(turn, ASK);
     await settled();
-    const run = new AudioRun(FORMAT);
+    const run = new AudioQueue(FORMAT);
     run.push(new Uint8Array(16_000));
     turn.audio.add(run, 0, 8000);
     expect(turn.audio.heldBytes).toBe(0);

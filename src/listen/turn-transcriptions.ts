@@ -13,12 +13,12 @@ import { untilAborted } from '../kit/async/until-aborted.ts';
 import { noteFailure } from '../kit/logging/note-failure.ts';
 import { inSpan } from '../kit/logging/spans.ts';
 import { TranscriptionUsageMeter } from '../usage/call-tally.ts';
-import type { Turn } from './listener.ts';
-import { TurnDropped } from './turn-audio.ts';
+import { TurnDroppedError } from './turn-audio.ts';
 import { TurnCall } from './turn-call.ts';
+import type { Turn } from './turn-segmenter.ts';
 
 /** How a turn is to be transcribed, as was asked when it began. */
-export interface TranscriptionAsk {
+export interface TranscriptionParams {
   readonly model: string;
   readonly task: TranscriptionTask;
   readonly language: string | undefined;
@@ -37,7 +37,7 @@ export interface TranscriptTokens {
 }
 
 /** The last fact of a turn. */
-export type TurnEnd =
+export type TurnTranscriptionResult =
   | {
       readonly kind: 'completed';
       readonly itemId: Id<'item'>;
@@ -48,14 +48,14 @@ export type TurnEnd =
   | { readonly kind: 'failed'; readonly itemId: Id<'item'>; readonly error: unknown };
 
 /** What is told of a turn: words as they come, then its end. */
-export type TurnFact =
+export type TurnTranscriptionEvent =
   | { readonly kind: 'delta'; readonly itemId: Id<'item'>; readonly text: string }
-  | TurnEnd;
+  | TurnTranscriptionResult;
 
-export interface TurnTranscriptionParts extends Pick<Slots, 'stt' | 'calls' | 'log' | 'tracer'> {
+export interface TurnTranscriptionsDeps extends Pick<Slots, 'stt' | 'calls' | 'log' | 'tracer'> {
   readonly caller: Caller;
   /** Never called before the call that caused it has returned. */
-  readonly report: (fact: TurnFact) => void;
+  readonly report: (fact: TurnTranscriptionEvent) => void;
 }
 
 /**
@@ -64,7 +64,7 @@ export interface TurnTranscriptionParts extends Pick<Slots, 'stt' | 'calls' | 'l
  * stopped reports nothing more.
  */
 export class TurnTranscriptions {
-  readonly #parts: TurnTranscriptionParts;
+  readonly #parts: TurnTranscriptionsDeps;
   readonly #runs = new TaskGroup<Id<'item'> | symbol>();
   /** Of turns that were confirmed or begun, and have not ended. */
   readonly #calls = new Map<Id<'item'>, TurnCall>();
@@ -72,13 +72,13 @@ export class TurnTranscriptions {
   readonly #cause: Traceparent | undefined;
 
   /** To be called while the request is answered that makes the connection: traces of turns are linked to it. */
-  constructor(parts: TurnTranscriptionParts) {
+  constructor(parts: TurnTranscriptionsDeps) {
     this.#parts = parts;
     this.#cause = parts.tracer.here();
   }
 
   /** Begins a turn. One that is not confirmed yet reports nothing, and has no row, before {@link confirm}. */
-  start(turn: Turn, ask: TranscriptionAsk): void {
+  start(turn: Turn, ask: TranscriptionParams): void {
     const call = this.#callOf(turn, ask);
     const { tracer, caller } = this.#parts;
     const attributes = { request_id: caller.requestId, model: ask.model };
@@ -94,7 +94,7 @@ export class TurnTranscriptions {
    * has failed.
    * @param maxS most audio that it will have: that of a committed turn, or a bound while it may still grow.
    */
-  async confirm(turn: Turn, ask: TranscriptionAsk, maxS = turn.audio.lengthS): Promise<boolean> {
+  async confirm(turn: Turn, ask: TranscriptionParams, maxS = turn.audio.lengthS): Promise<boolean> {
     const call = this.#callOf(turn, ask);
     await call.confirm(this.#parts.calls, maxS);
     return !call.refused.aborted;
@@ -117,7 +117,7 @@ export class TurnTranscriptions {
     return this.#runs.close();
   }
 
-  #callOf({ itemId }: Turn, ask: TranscriptionAsk): TurnCall {
+  #callOf({ itemId }: Turn, ask: TranscriptionParams): TurnCall {
     const known = this.#calls.get(itemId);
     if (known !== undefined) return known;
     const call = new TurnCall(new TranscriptionUsageMeter(ask, this.#parts.caller));
@@ -125,7 +125,7 @@ export class TurnTranscriptions {
     return call;
   }
 
-  async #run(turn: Turn, ask: TranscriptionAsk, call: TurnCall, signal: AbortSignal): Promise<void> {
+  async #run(turn: Turn, ask: TranscriptionParams, call: TurnCall, signal: AbortSignal): Promise<void> {
     const { itemId } = turn;
     call.listen((text) => {
       if (!signal.aborted) this.#parts.report({ kind: 'delta', itemId, text });
@@ -147,10 +147,10 @@ export class TurnTranscriptions {
   /** Hands on the words; gives back how it ended, or undefined when it was stopped. */
   async #transcribe(
     { itemId, audio }: Turn,
-    { model, task, language, prompt }: TranscriptionAsk,
+    { model, task, language, prompt }: TranscriptionParams,
     call: TurnCall,
     stopped: AbortSignal,
-  ): Promise<TurnEnd | undefined> {
+  ): Promise<TurnTranscriptionResult | undefined> {
     const { tally } = call;
     const signal = AbortSignal.any([stopped, call.refused]);
     try {
@@ -174,7 +174,7 @@ export class TurnTranscriptions {
       return { kind: 'completed', itemId, transcript, tokens: { ...inputTokens, output } };
     } catch (error) {
       // One that was dropped is not awaited by anybody, though its stop may come later.
-      if (stopped.aborted || error instanceof TurnDropped) return undefined;
+      if (stopped.aborted || error instanceof TurnDroppedError) return undefined;
       const { log, caller } = this.#parts;
       noteFailure(log, 'transcription failed', error, { request_id: caller.requestId });
       return { kind: 'failed', itemId, error };
@@ -185,7 +185,7 @@ export class TurnTranscriptions {
   }
 }
 
-function isNothing(end: TurnEnd | undefined): boolean {
+function isNothing(end: TurnTranscriptionResult | undefined): boolean {
   return end?.kind === 'completed' && end.transcript === '';
 }
 

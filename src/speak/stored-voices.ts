@@ -3,16 +3,16 @@ import { type SpokenVoice, voiceDeleted } from '../contract/engines/spoken-voice
 import type { BlobStore } from '../contract/stores/blob-store.ts';
 import { clipBlob, type VoiceRecord, type VoiceStore } from '../contract/stores/voice-store.ts';
 
-export interface StoredVoicesParts {
+export interface StoredVoicesDeps {
   readonly voices: Pick<VoiceStore, 'get'>;
   readonly blobs: Pick<BlobStore, 'read'>;
 }
 
 /** Voices that organizations stored, for every feature that speaks with them. */
 export class StoredVoices {
-  readonly #parts: StoredVoicesParts;
+  readonly #parts: StoredVoicesDeps;
 
-  constructor(parts: StoredVoicesParts) {
+  constructor(parts: StoredVoicesDeps) {
     this.#parts = parts;
   }
 

@@ -4,9 +4,9 @@ import { initialSession, namedVoice, type VoiceAnswer } from '../../plugins/real
 import type { ClientAsk, Effect, Event } from '../../plugins/realtime/state/realtime-machine.ts';
 import * as machine from '../../plugins/realtime/state/realtime-machine.ts';
 import type { Id } from '../../src/contract/core/id.ts';
-import type { ListenerEvent, Turn } from '../../src/listen/listener.ts';
 import { TurnAudio } from '../../src/listen/turn-audio.ts';
 import * as turns from '../../src/listen/turn-machine.ts';
+import type { SegmenterEvent, Turn } from '../../src/listen/turn-segmenter.ts';
 import * as rules from '../../tools/trace-check/check.ts';
 
 /**
@@ -304,10 +304,10 @@ function turnedBy(before: Simulation, event: turns.TurnEvent, queue: Event[]): S
 function turned(
   before: Simulation,
   event: turns.TurnEvent,
-): { readonly simulation: Simulation; readonly told: readonly ListenerEvent[] } {
+): { readonly simulation: Simulation; readonly told: readonly SegmenterEvent[] } {
   const { state, effects } = turns.next(before.turn, event);
   let simulation: Simulation = { ...before, turn: state };
-  const told: ListenerEvent[] = [];
+  const told: SegmenterEvent[] = [];
   const newTurn = (): Turn => {
     simulation = { ...simulation, made: simulation.made + 1 };
     return { itemId: `item_${simulation.made}`, audio: new TurnAudio() };

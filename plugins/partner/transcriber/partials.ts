@@ -7,7 +7,7 @@ import type { Clock } from '../../../src/contract/core/clock.ts';
 import type { Id } from '../../../src/contract/core/id.ts';
 import type { SttEngine } from '../../../src/contract/engines/engine.ts';
 import type { AudioFormat } from '../../../src/listen/audio-format.ts';
-import { AudioRun } from '../../../src/listen/audio-run.ts';
+import { AudioQueue } from '../../../src/listen/audio-queue.ts';
 import { TurnAudio } from '../../../src/listen/turn-audio.ts';
 
 /** Longest turn of which this is done: what a recogniser takes in one window. */
@@ -37,7 +37,7 @@ interface OpenTurn {
 
 export class Partials {
   readonly #parts: PartialsParts;
-  #run: AudioRun;
+  #run: AudioQueue;
   /** Position of the run's first sample in all audio of the call. */
   #startMs = 0;
   #open: OpenTurn | undefined;
@@ -49,13 +49,13 @@ export class Partials {
 
   constructor(parts: PartialsParts, format: AudioFormat) {
     this.#parts = parts;
-    this.#run = new AudioRun(format);
+    this.#run = new AudioQueue(format);
   }
 
   /** From now on audio comes in this format; an open turn has ended. */
   configure(format: AudioFormat): void {
     this.#startMs += this.#msOf(this.#run.endSample);
-    this.#run = new AudioRun(format);
+    this.#run = new AudioQueue(format);
     this.#forgetTurn();
   }
 

@@ -10,10 +10,10 @@ import type { Slots } from '../../../src/contract/plugin.ts';
 import { CLOSE, type Socket, type SocketOwner } from '../../../src/http/transport/socket.ts';
 import type { OpenConnection } from '../../../src/kit/limits/open-connections.ts';
 import type { AudioFormat } from '../../../src/listen/audio-format.ts';
-import { Listener, type ListenerEvent, type Turn } from '../../../src/listen/listener.ts';
+import { type SegmenterEvent, type Turn, TurnSegmenter } from '../../../src/listen/turn-segmenter.ts';
 import {
-  type TranscriptionAsk,
-  type TurnFact,
+  type TranscriptionParams,
+  type TurnTranscriptionEvent,
   TurnTranscriptions,
 } from '../../../src/listen/turn-transcriptions.ts';
 import type { PartnerMetrics } from '../metrics.ts';
@@ -60,7 +60,7 @@ export class PhoneCall implements SocketOwner, OpenConnection {
   /** Of the last start, until another one comes. */
   #audio: CallAudio = USUAL_AUDIO;
   #channel = new CustomerChannel(USUAL_AUDIO.channels);
-  readonly #listener: Listener;
+  readonly #listener: TurnSegmenter;
   readonly #partials: Partials;
   readonly #transcriptions: TurnTranscriptions;
   /** Turns that have not been transcribed, with where they begin in the audio of the call. */
@@ -73,7 +73,7 @@ export class PhoneCall implements SocketOwner, OpenConnection {
 
   constructor(parts: PhoneCallParts) {
     this.#parts = parts;
-    this.#listener = new Listener({
+    this.#listener = new TurnSegmenter({
       vad: parts.vad,
       limitBytes: MAX_BUFFERED_BYTES,
       longTurnS: LONG_TURN_S,
@@ -141,7 +141,7 @@ export class PhoneCall implements SocketOwner, OpenConnection {
     else this.#happened({ kind: 'overrun' });
   }
 
-  #heard(event: ListenerEvent): void {
+  #heard(event: SegmenterEvent): void {
     switch (event.kind) {
       case 'speech_started': {
         const { turn, audioStartMs } = event;
@@ -166,7 +166,7 @@ export class PhoneCall implements SocketOwner, OpenConnection {
     }
   }
 
-  #transcribed(fact: TurnFact): void {
+  #transcribed(fact: TurnTranscriptionEvent): void {
     if (fact.kind === 'delta') return;
     const { itemId } = fact;
     this.#turns.delete(itemId);
@@ -280,7 +280,7 @@ export class PhoneCall implements SocketOwner, OpenConnection {
   async #transcribe(itemId: Id<'item'>): Promise<void> {
     const begun = this.#turns.get(itemId);
     if (begun === undefined) return;
-    const ask: TranscriptionAsk = {
+    const ask: TranscriptionParams = {
       model: this.#parts.model,
       task: 'transcribe',
       language: this.#language,

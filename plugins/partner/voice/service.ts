@@ -4,19 +4,19 @@ import type { Caller } from '../../../src/contract/accounts/caller.ts';
 import { invalidRequest } from '../../../src/contract/core/error.ts';
 import { prepend } from '../../../src/kit/async/prepend.ts';
 import {
-  SpeechAnswers,
-  type SpeechAnswersParts,
+  BilledSynthesis,
+  type BilledSynthesisDeps,
   type SpeechChunk,
-} from '../../../src/speak/speech-answers.ts';
+} from '../../../src/speak/billed-synthesis.ts';
 import type { VoiceRequest } from './schema.ts';
 
-export type PartnerVoiceParts = Omit<SpeechAnswersParts, 'endpoint'>;
+export type PartnerVoiceParts = Omit<BilledSynthesisDeps, 'endpoint'>;
 
 export class PartnerVoice {
-  readonly #answers: SpeechAnswers;
+  readonly #answers: BilledSynthesis;
 
   constructor(parts: PartnerVoiceParts) {
-    this.#answers = new SpeechAnswers({ ...parts, endpoint: 'POST /v1/voices/partner' });
+    this.#answers = new BilledSynthesis({ ...parts, endpoint: 'POST /v1/voices/partner' });
   }
 
   /**

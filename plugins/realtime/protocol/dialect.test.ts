@@ -91,7 +91,7 @@ describe('the dialect that an upgrade asks for', () => {
   it.each([
     ['another value', 'events=AAA', "'events' must be one of spec, ga."],
     ['an empty value', 'events=', "'events' must be one of spec, ga."],
-    ['two values', 'events=ga&events=spec', "The query parameter 'events' is given more than once."],
+    ['two values', 'events=ga&events=spec', "Duplicate query parameter 'events'."],
   ])('is rejected for %s of events', (_, query, message) => {
     const refused = { kind: 'invalid_request', message, param: 'events', code: 'invalid_value' };
     expect(() => dialectOfUpgrade(new URLSearchParams(query), new Headers())).toThrow(

@@ -7,7 +7,7 @@
 import type { Id } from '../../../src/contract/core/id.ts';
 import type { VadSettings } from '../../../src/contract/engines/engine.ts';
 import type { AudioFormat } from '../../../src/listen/audio-format.ts';
-import type { ListenerEvent, Turn } from '../../../src/listen/listener.ts';
+import type { SegmenterEvent, Turn } from '../../../src/listen/turn-segmenter.ts';
 import type { ClientEvent } from '../protocol/client-events.ts';
 import { type Dialect, inDialect } from '../protocol/dialect.ts';
 import { errorEvent, invalidEvent, type Refusal, unsupportedFeature } from '../protocol/errors.ts';
@@ -63,7 +63,7 @@ export type Event =
     }
   /** A frame was not accepted. */
   | { readonly kind: 'refused'; readonly refusal: Refusal; readonly eventId: string | null }
-  | { readonly kind: 'heard'; readonly event: ListenerEvent }
+  | { readonly kind: 'heard'; readonly event: SegmenterEvent }
   | { readonly kind: 'transcribed'; readonly fact: transcription.TranscriptionFact }
   | { readonly kind: 'spoken'; readonly fact: response.SpeakingFact }
   | { readonly kind: 'drain_ordered' }
@@ -324,7 +324,7 @@ class Stepping {
     } else answer(item);
   }
 
-  #heard(event: ListenerEvent): void {
+  #heard(event: SegmenterEvent): void {
     switch (event.kind) {
       case 'speech_started': {
         const { turn, audioStartMs } = event;

@@ -6,10 +6,10 @@ import { invalidRequest, type ServiceError } from '../../../src/contract/core/er
 import { SPEECH_RATE_HZ } from '../../../src/contract/engines/audio.ts';
 import { prepend } from '../../../src/kit/async/prepend.ts';
 import {
-  type BegunSpeech,
-  SpeechAnswers,
-  type SpeechAnswersParts,
-} from '../../../src/speak/speech-answers.ts';
+  BilledSynthesis,
+  type BilledSynthesisDeps,
+  type StartedSpeech,
+} from '../../../src/speak/billed-synthesis.ts';
 import type { SpeechRequest } from './schema.ts';
 
 /**
@@ -19,7 +19,7 @@ import type { SpeechRequest } from './schema.ts';
  */
 const MAX_WAV_S = 90 * 60;
 
-export interface SynthesizerParts extends Omit<SpeechAnswersParts, 'endpoint'> {
+export interface SynthesizerParts extends Omit<BilledSynthesisDeps, 'endpoint'> {
   readonly maxWavS?: number;
 }
 
@@ -30,11 +30,11 @@ export type SpeechAudio =
 
 export class Synthesizer {
   readonly #parts: SynthesizerParts;
-  readonly #answers: SpeechAnswers;
+  readonly #answers: BilledSynthesis;
 
   constructor(parts: SynthesizerParts) {
     this.#parts = parts;
-    this.#answers = new SpeechAnswers({ ...parts, endpoint: '/v1/audio/speech' });
+    this.#answers = new BilledSynthesis({ ...parts, endpoint: '/v1/audio/speech' });
   }
 
   /**
@@ -71,7 +71,7 @@ export class Synthesizer {
     this.#answers.stop();
   }
 
-  async #wav({ first, rest }: BegunSpeech): Promise<Uint8Array<ArrayBuffer>> {
+  async #wav({ first, rest }: StartedSpeech): Promise<Uint8Array<ArrayBuffer>> {
     const maxBytes = (this.#parts.maxWavS ?? MAX_WAV_S) * SPEECH_RATE_HZ * 2;
     const parts = [new Uint8Array(WAV_HEADER_BYTES), first];
     let dataBytes = first.length;

@@ -9,7 +9,7 @@ import type { SynthesisRequest, TtsEngine } from '../contract/engines/engine.ts'
 import { Playback } from '../kit/playback.ts';
 
 /** What to say and for whom; `text` may have any length. */
-export type SpeakRequest = Omit<SynthesisRequest, 'aheadMs'>;
+export type SynthesizeTextRequest = Omit<SynthesisRequest, 'aheadMs'>;
 
 /**
  * Speaks a text sentence by sentence (spec 4.3, rules 1 and 2). Yields runs of samples at 24 kHz in order,
@@ -18,9 +18,9 @@ export type SpeakRequest = Omit<SynthesisRequest, 'aheadMs'>;
  * @param begins is told each sentence as it is begun, blank ones too: together they are the text.
  * @throws what the engine throws, and the signal's reason after an abort.
  */
-export async function* speak(
+export async function* synthesizeText(
   engine: TtsEngine,
-  request: SpeakRequest,
+  request: SynthesizeTextRequest,
   clock: Clock,
   signal: AbortSignal,
   begins?: (sentence: string) => void,

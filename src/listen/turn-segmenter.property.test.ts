@@ -15,8 +15,8 @@ import type { Float32Samples } from '../contract/engines/audio.ts';
 import type { VadSettings } from '../contract/engines/engine.ts';
 import { seededRandom } from '../kit/math/seeded-random.ts';
 import { type AudioFormat, sampleBytes } from './audio-format.ts';
-import { Listener, type ListenerEvent, type Turn } from './listener.ts';
-import { TurnDropped } from './turn-audio.ts';
+import { TurnDroppedError } from './turn-audio.ts';
+import { type SegmenterEvent, type Turn, TurnSegmenter } from './turn-segmenter.ts';
 
 const PCM_16K: AudioFormat = { encoding: 'pcm16', rateHz: 16_000 };
 
@@ -94,7 +94,7 @@ describe('under detection, the same audio and events', () => {
           const lines: string[] = [];
           const reads: Promise<Float32Samples>[] = [];
           const end = Promise.withResolvers<void>();
-          const report = (event: ListenerEvent) => {
+          const report = (event: SegmenterEvent) => {
             if (event.kind === 'speech_started') {
               lines.push(`started ${event.audioStartMs}`);
               // Some readers come early, some late.
@@ -102,7 +102,7 @@ describe('under detection, the same audio and events', () => {
             } else if (event.kind === 'speech_stopped') lines.push(`stopped ${event.audioEndMs}`);
             else lines.push(event.kind);
           };
-          const listener = new Listener({ vad, limitBytes: bytes.length, report });
+          const listener = new TurnSegmenter({ vad, limitBytes: bytes.length, report });
           listener.configure({ encoding: 'pcm16', rateHz }, given);
           for (let at = 0, i = 0; at < bytes.length; i++) {
             const piece = bytes.slice(at, at + 1 + (lengths[i % lengths.length] ?? 0));
@@ -122,7 +122,7 @@ describe('under detection, the same audio and events', () => {
           const [open, ...others] = reads.splice(audio.length);
           expect((await Promise.all(reads)).map(bits)).toEqual(audio.map(bits));
           expect(others).toEqual([]);
-          const dropped = open && expect(open).rejects.toThrow(TurnDropped);
+          const dropped = open && expect(open).rejects.toThrow(TurnDroppedError);
           listener.close();
           await dropped;
         },
@@ -154,7 +154,7 @@ describe('by hand, no sample is lost and none is heard twice', () => {
         const random = seededRandom(seed);
         const LIMIT = 40_000;
         const turns: Turn[] = [];
-        const listener = new Listener({
+        const listener = new TurnSegmenter({
           vad: new FakeVadEngine(),
           limitBytes: LIMIT,
           report: (event) => {

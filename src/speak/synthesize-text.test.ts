@@ -3,11 +3,11 @@ import { FakeTtsEngine } from '../../test/doubles/fake-tts-engine.ts';
 import { spokenVoice } from '../../test/media/spoken-voice.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 import type { TtsEngine } from '../contract/engines/engine.ts';
-import { type SpeakRequest, speak } from './speak.ts';
+import { type SynthesizeTextRequest, synthesizeText } from './synthesize-text.ts';
 
 const never = new AbortController().signal;
 const ANNA = spokenVoice();
-const REQUEST: SpeakRequest = {
+const REQUEST: SynthesizeTextRequest = {
   text: 'One sentence. And another one! A third?',
   speed: 1,
   priority: 'interactive',
@@ -17,11 +17,11 @@ const REQUEST: SpeakRequest = {
 
 async function collect(
   engine: TtsEngine,
-  request: SpeakRequest,
+  request: SynthesizeTextRequest,
   clock = new ManualClock(),
 ): Promise<number[]> {
   const samples: number[] = [];
-  for await (const run of speak(engine, request, clock, never)) samples.push(...run);
+  for await (const run of synthesizeText(engine, request, clock, never)) samples.push(...run);
   return samples;
 }
 
@@ -61,13 +61,20 @@ describe('speak', () => {
       begun.push(sentence);
       asked.push(engine.requests.length);
     };
-    for await (const _ of speak(engine, { ...REQUEST, text }, new ManualClock(), never, begins)) {
+    for await (const _ of synthesizeText(engine, { ...REQUEST, text }, new ManualClock(), never, begins)) {
       expect(begun).toHaveLength(engine.requests.length);
     }
     expect(begun.join('')).toBe(text);
     expect(asked).toEqual([0, 1]);
     begun.length = 0;
-    for await (const _ of speak(engine, { ...REQUEST, text: ' \n' }, new ManualClock(), never, begins)) break;
+    for await (const _ of synthesizeText(
+      engine,
+      { ...REQUEST, text: ' \n' },
+      new ManualClock(),
+      never,
+      begins,
+    ))
+      break;
     expect(begun).toEqual([' \n']);
   });
 
@@ -121,7 +128,7 @@ describe('speak', () => {
 
   it('stops the engine when its consumer leaves', async () => {
     const engine = new FakeTtsEngine({ runs: () => [[0.1], [0.1], [0.1]] });
-    for await (const _ of speak(engine, REQUEST, new ManualClock(), never)) break;
+    for await (const _ of synthesizeText(engine, REQUEST, new ManualClock(), never)) break;
     expect(engine).toMatchObject({ runsMade: 1, leftEarly: 1 });
   });
 
@@ -132,7 +139,8 @@ describe('speak', () => {
     });
     const heard: number[] = [];
     const consume = async () => {
-      for await (const run of speak(engine, REQUEST, new ManualClock(), never)) heard.push(run.length);
+      for await (const run of synthesizeText(engine, REQUEST, new ManualClock(), never))
+        heard.push(run.length);
     };
     await expect(consume()).rejects.toBe(failure);
     expect(heard).toEqual([2400, 2400]);

@@ -8,13 +8,13 @@ import type { VadSettings } from '../contract/engines/engine.ts';
  * How far behind what it has judged a detector may find an edge, beside the durations that it was asked for:
  * Silero's remembers one second (`src/engines/silero/host/speech-edges.ts`), and its own filter needs up to 9 ms.
  */
-export const DETECTOR_REACH_MS = 1_040;
+export const DETECTOR_LOOKBACK_MS = 1_040;
 
 /** What a transcript hears after the end of speech, so that a last sound is not cut. */
 export const TAIL_MS = 100;
 
 /** Lengths in samples. */
-export interface DetectorReach {
+export interface DetectionTiming {
   /** Held behind what has been judged, for a turn that began there. */
   readonly kept: number;
   /** The reader stays so far behind what has been judged, so that it never hears past the end of its turn. */
@@ -25,7 +25,7 @@ export interface DetectorReach {
 }
 
 /** @param rateHz of the audio, as the detector and the reader get it. */
-export function reachOf(detection: VadSettings, rateHz: number): DetectorReach {
+export function detectionTiming(detection: VadSettings, rateHz: number): DetectionTiming {
   const samples = (ms: number) => Math.ceil((ms * rateHz) / 1000);
   const { prefixPaddingMs, minSpeechDurationMs, silenceDurationMs } = detection;
   const silence = Math.round((silenceDurationMs * rateHz) / 1000);
@@ -33,8 +33,8 @@ export function reachOf(detection: VadSettings, rateHz: number): DetectorReach {
   const tail = Math.min(silence, samples(TAIL_MS) + filter.latencySamples);
   filter.close();
   return {
-    kept: samples(prefixPaddingMs + minSpeechDurationMs + DETECTOR_REACH_MS),
-    behind: samples(DETECTOR_REACH_MS),
+    kept: samples(prefixPaddingMs + minSpeechDurationMs + DETECTOR_LOOKBACK_MS),
+    behind: samples(DETECTOR_LOOKBACK_MS),
     tail,
     silence,
   };

@@ -5,11 +5,11 @@ import { spokenVoice } from '../../test/media/spoken-voice.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 import { invalidRequest, ServiceError } from '../contract/core/error.ts';
 import type { TtsEngine } from '../contract/engines/engine.ts';
-import { type BegunSpeech, SpeechAnswers, type SpokenRequest } from './speech-answers.ts';
+import { BilledSynthesis, type BilledSynthesisRequest, type StartedSpeech } from './billed-synthesis.ts';
 import type { StoredVoices } from './stored-voices.ts';
 
 const CALLER = { organization: 'a', keyId: 'key', requestId: 'req_1' } as const;
-const REQUEST: SpokenRequest = {
+const REQUEST: BilledSynthesisRequest = {
   model: 'svc-tts',
   text: 'One. Two.',
   characters: 9,
@@ -27,7 +27,7 @@ const ANNA = spokenVoice({ id: 'tts-vc-voice_a' });
 function answering(options: FakeTtsOptions & RecordedCallsOptions & { find?: StoredVoices['find'] } = {}) {
   const engine = new FakeTtsEngine(options);
   const calls = new RecordedCalls(options);
-  const answers = new SpeechAnswers({
+  const answers = new BilledSynthesis({
     tts: { ids: ['svc-tts'], get: (id): TtsEngine | undefined => (id === 'svc-tts' ? engine : undefined) },
     calls,
     clock: new ManualClock(),
@@ -37,13 +37,13 @@ function answering(options: FakeTtsOptions & RecordedCallsOptions & { find?: Sto
     },
     requestsPerOrganization: 1,
   });
-  const begin = (fields: Partial<SpokenRequest> = {}, signal = never) =>
+  const begin = (fields: Partial<BilledSynthesisRequest> = {}, signal = never) =>
     answers.begin({ ...REQUEST, ...fields }, CALLER, signal);
   return { engine, calls, rows: calls.rows, answers, begin };
 }
 
 /** All chunks of an answer, put together. */
-async function bytesOf(begun: BegunSpeech | undefined): Promise<Uint8Array> {
+async function bytesOf(begun: StartedSpeech | undefined): Promise<Uint8Array> {
   const chunks = [begun?.first ?? new Uint8Array(0)];
   for await (const chunk of begun?.rest ?? []) chunks.push(chunk);
   return Buffer.concat(chunks);
@@ -94,7 +94,7 @@ describe('an answer', () => {
     expect(gone.rows).toMatchObject([{ status: 'cancelled' }]);
   });
 
-  it.each<[string, Parameters<typeof answering>[0], Partial<SpokenRequest>, string, number]>([
+  it.each<[string, Parameters<typeof answering>[0], Partial<BilledSynthesisRequest>, string, number]>([
     ['of no model', {}, { model: 'other' }, 'Unknown model', 0],
     [
       'for which there is no time',

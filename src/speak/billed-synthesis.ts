@@ -11,10 +11,10 @@ import { requireModel } from '../contract/model-table.ts';
 import type { Slots } from '../contract/plugin.ts';
 import { type OpenRequest, OpenRequests } from '../kit/limits/open-requests.ts';
 import { SpeechUsageMeter } from '../usage/call-tally.ts';
-import { type SpeakRequest, speak } from './speak.ts';
 import type { StoredVoices } from './stored-voices.ts';
+import { type SynthesizeTextRequest, synthesizeText } from './synthesize-text.ts';
 
-export interface SpeechAnswersParts extends Pick<Slots, 'tts' | 'calls' | 'clock'> {
+export interface BilledSynthesisDeps extends Pick<Slots, 'tts' | 'calls' | 'clock'> {
   readonly endpoint: EndpointLabel;
   readonly voices: Pick<StoredVoices, 'find'>;
   /** Requests of one organization that may be open at once, so that no key shuts out the others. */
@@ -22,7 +22,7 @@ export interface SpeechAnswersParts extends Pick<Slots, 'tts' | 'calls' | 'clock
 }
 
 /** A text to speak that was checked. */
-export interface SpokenRequest extends Omit<SpeakRequest, 'owner' | 'voice'> {
+export interface BilledSynthesisRequest extends Omit<SynthesizeTextRequest, 'owner' | 'voice'> {
   readonly model: string;
   /** Of a stored voice, as the client sent it; undefined means the default of the model. */
   readonly voiceId: string | undefined;
@@ -38,16 +38,16 @@ export interface SpokenRequest extends Omit<SpeakRequest, 'owner' | 'voice'> {
 export type SpeechChunk = Uint8Array<ArrayBuffer>;
 
 /** An answer that has begun. What is thrown into `rest` is how it failed; one that is left early stops the work. */
-export interface BegunSpeech {
+export interface StartedSpeech {
   readonly first: SpeechChunk;
   readonly rest: AsyncGenerator<SpeechChunk, void, undefined>;
 }
 
-export class SpeechAnswers {
-  readonly #parts: SpeechAnswersParts;
+export class BilledSynthesis {
+  readonly #parts: BilledSynthesisDeps;
   readonly #open: OpenRequests;
 
-  constructor(parts: SpeechAnswersParts) {
+  constructor(parts: BilledSynthesisDeps) {
     this.#parts = parts;
     this.#open = new OpenRequests('speech', parts.requestsPerOrganization);
   }
@@ -59,7 +59,11 @@ export class SpeechAnswers {
    *   the organization has too many requests open; `insufficient_quota`; what the engine throws; the signal's reason
    *   after an abort.
    */
-  async begin(request: SpokenRequest, caller: Caller, signal: AbortSignal): Promise<BegunSpeech | undefined> {
+  async begin(
+    request: BilledSynthesisRequest,
+    caller: Caller,
+    signal: AbortSignal,
+  ): Promise<StartedSpeech | undefined> {
     const { model, characters, rateHz, voiceId, voiceParam, ...ask } = request;
     const engine = requireModel(this.#parts.tts, model);
     const job = this.#open.begin(caller, signal);
@@ -69,7 +73,12 @@ export class SpeechAnswers {
     });
     const { speed } = ask;
     const tally = new SpeechUsageMeter({ model, characters, speed, endpoint: this.#parts.endpoint }, caller);
-    const spoken = speak(engine, { ...ask, voice, owner: caller.keyId }, this.#parts.clock, job.signal);
+    const spoken = synthesizeText(
+      engine,
+      { ...ask, voice, owner: caller.keyId },
+      this.#parts.clock,
+      job.signal,
+    );
     const rest = this.#delivered(spoken, rateHz, tally, job);
     try {
       // Runs up to the first audio; what follows comes with the next pulls.

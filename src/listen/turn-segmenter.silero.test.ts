@@ -20,8 +20,8 @@ import {
 import { openVad } from '../engines/silero/host/engine.ts';
 import { initial, next, type VadState } from '../engines/silero/host/vad-machine.ts';
 import { seededRandom } from '../kit/math/seeded-random.ts';
-import { DETECTOR_REACH_MS } from './detector-reach.ts';
-import { Listener, type ListenerEvent, type Turn } from './listener.ts';
+import { DETECTOR_LOOKBACK_MS } from './detection-timing.ts';
+import { type SegmenterEvent, type Turn, TurnSegmenter } from './turn-segmenter.ts';
 
 const LISTEN_PER_MS = 16;
 
@@ -107,7 +107,7 @@ async function listened(
   const lines: string[] = [];
   const turns: ReturnType<typeof heard>[] = [];
   const detector = new WatchedVad(vad);
-  const report = (event: ListenerEvent) => {
+  const report = (event: SegmenterEvent) => {
     switch (event.kind) {
       case 'speech_started':
         lines.push(`started ${event.audioStartMs}`);
@@ -123,7 +123,7 @@ async function listened(
         throw new Error(event.kind);
     }
   };
-  const listener = new Listener({ vad: detector, limitBytes: bytes.length, report });
+  const listener = new TurnSegmenter({ vad: detector, limitBytes: bytes.length, report });
   listener.configure({ encoding: 'pcm16', rateHz }, settings);
   for (let at = 0; at < bytes.length; ) {
     const piece = bytes.slice(at, at + pieceBytes());
@@ -233,5 +233,5 @@ it('an edge is never further back than the listener holds audio for', () => {
   }
   const FILTER_MS = 9;
   expect(furthestMs).toBeGreaterThan(500);
-  expect(furthestMs + FILTER_MS).toBeLessThanOrEqual(DETECTOR_REACH_MS);
+  expect(furthestMs + FILTER_MS).toBeLessThanOrEqual(DETECTOR_LOOKBACK_MS);
 });

@@ -9,8 +9,8 @@ import { FakeVadEngine, Gate, randomScript, settled } from '../../test/doubles/f
 import { DEFAULT_VAD_SETTINGS, type VadSettings } from '../contract/engines/engine.ts';
 import { seededRandom } from '../kit/math/seeded-random.ts';
 import type { AudioFormat } from './audio-format.ts';
-import { Listener, type ListenerEvent, type Turn } from './listener.ts';
-import { TurnDropped } from './turn-audio.ts';
+import { TurnDroppedError } from './turn-audio.ts';
+import { type SegmenterEvent, type Turn, TurnSegmenter } from './turn-segmenter.ts';
 
 /** Equal rates, so that numbers come out as they went in; the other codes them. */
 const NUMBERED: AudioFormat = { encoding: 'pcm16', rateHz: 16_000 };
@@ -47,7 +47,7 @@ async function read({ audio }: Turn): Promise<number[] | 'dropped'> {
     }
     return numbers;
   } catch (error) {
-    if (error instanceof TurnDropped) return 'dropped';
+    if (error instanceof TurnDroppedError) return 'dropped';
     throw error;
   }
 }
@@ -65,7 +65,7 @@ interface SeenTurn {
 /** The events of one listener, whose order and positions it checks as they come. */
 class Watch {
   readonly seen: SeenTurn[] = [];
-  readonly events: ListenerEvent[] = [];
+  readonly events: SegmenterEvent[] = [];
   /** What came in the other format so far. */
   otherMs = 0;
   #open: SeenTurn | undefined;
@@ -78,7 +78,7 @@ class Watch {
     this.#readLate = readLate;
   }
 
-  readonly report = (event: ListenerEvent): void => {
+  readonly report = (event: SegmenterEvent): void => {
     this.events.push(event);
     met[event.kind] += 1;
     switch (event.kind) {
@@ -143,7 +143,7 @@ describe('whatever happens, in whatever order', () => {
           });
           const late = Promise.withResolvers<void>();
           const watch = new Watch(random, late.promise);
-          const listener = new Listener({ vad, limitBytes: LIMIT_BYTES, report: watch.report });
+          const listener = new TurnSegmenter({ vad, limitBytes: LIMIT_BYTES, report: watch.report });
           let detection: VadSettings | undefined;
           let number = 0;
           let isHalf = false;

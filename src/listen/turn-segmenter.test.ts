@@ -14,8 +14,8 @@ import {
   type VadSettings,
 } from '../contract/engines/engine.ts';
 import type { AudioFormat } from './audio-format.ts';
-import { Listener, type ListenerEvent, type Turn } from './listener.ts';
-import { TurnAudio, TurnDropped } from './turn-audio.ts';
+import { TurnAudio, TurnDroppedError } from './turn-audio.ts';
+import { type SegmenterEvent, type Turn, TurnSegmenter } from './turn-segmenter.ts';
 
 const RATE_HZ = 16_000;
 const PCM_16K: AudioFormat = { encoding: 'pcm16', rateHz: RATE_HZ };
@@ -35,8 +35,8 @@ const countingFloat = (fromMs: number, toMs: number) => decodeToFloat32(counting
 
 function listening(options: FakeVadOptions = {}, limitBytes = LIMIT_BYTES, longTurnS?: number) {
   const vad = new FakeVadEngine(options);
-  const events: ListenerEvent[] = [];
-  const listener = new Listener({
+  const events: SegmenterEvent[] = [];
+  const listener = new TurnSegmenter({
     vad,
     limitBytes,
     ...(longTurnS === undefined ? {} : { longTurnS }),
@@ -53,14 +53,14 @@ const oneTurn: readonly ScriptedVadEvent[] = [
 ];
 
 /** Events with turns as letters in the order they are named. */
-function told(events: readonly ListenerEvent[]): string[] {
+function told(events: readonly SegmenterEvent[]): string[] {
   const names = new Map<string, string>();
   const nameOf = (id: string) => {
     const name = names.get(id) ?? 'abcdefgh'[names.size] ?? '?';
     names.set(id, name);
     return name;
   };
-  const line = (event: ListenerEvent): string => {
+  const line = (event: SegmenterEvent): string => {
     switch (event.kind) {
       case 'speech_started':
         return `${nameOf(event.turn.itemId)} started ${event.audioStartMs}`;
@@ -77,7 +77,7 @@ function told(events: readonly ListenerEvent[]): string[] {
   return events.map(line);
 }
 
-function turnsOf(events: readonly ListenerEvent[]): Turn[] {
+function turnsOf(events: readonly SegmenterEvent[]): Turn[] {
   return events.flatMap((event) => (event.kind === 'committed' ? event.turn : []));
 }
 
@@ -350,7 +350,7 @@ describe('a turn that is detected', () => {
     const [first] = events;
     const reading = read(first?.kind === 'speech_started' ? first.turn : undefined);
     listener.clear();
-    await expect(reading).rejects.toThrow(TurnDropped);
+    await expect(reading).rejects.toThrow(TurnDroppedError);
     expect([listener.heldBytes, vad.streams[0]?.isClosed]).toEqual([0, true]);
     listener.clear();
     listener.append(counting(1000, 3200));
@@ -593,8 +593,8 @@ describe('a detector that fails', () => {
       ready: () => vad.ready(),
       close: () => vad.close(),
     };
-    const events: ListenerEvent[] = [];
-    const listener = new Listener({
+    const events: SegmenterEvent[] = [];
+    const listener = new TurnSegmenter({
       vad: late,
       limitBytes: LIMIT_BYTES,
       report: (event) => events.push(event),
@@ -654,7 +654,7 @@ describe('close', () => {
     await gate.next();
     const [first] = events;
     const reading = read(first?.kind === 'speech_started' ? first.turn : undefined);
-    const dropped = expect(reading).rejects.toThrow(TurnDropped);
+    const dropped = expect(reading).rejects.toThrow(TurnDroppedError);
     listener.append(counting(1000, 2100));
     listener.close();
     listener.close();
@@ -680,8 +680,8 @@ describe('close', () => {
 
 it('whoever is told may call the listener: events stay in order', () => {
   const vad = new FakeVadEngine();
-  const events: ListenerEvent[] = [];
-  const listener = new Listener({
+  const events: SegmenterEvent[] = [];
+  const listener = new TurnSegmenter({
     vad,
     limitBytes: LIMIT_BYTES,
     report: (event) => {

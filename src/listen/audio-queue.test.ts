@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { AudioRun } from './audio-run.ts';
+import { AudioQueue } from './audio-queue.ts';
 
 const PCM = { encoding: 'pcm16', rateHz: 16_000 } as const;
 const MULAW = { encoding: 'mulaw', rateHz: 8000 } as const;
@@ -22,7 +22,7 @@ describe('a run is a queue of bytes', () => {
     );
     fc.assert(
       fc.property(fc.array(action, { maxLength: 400 }), fc.nat(100), (actions, startSample) => {
-        const run = new AudioRun(format, startSample);
+        const run = new AudioQueue(format, startSample);
         const first = startSample * width;
         let end = first;
         let start = first;
@@ -39,7 +39,7 @@ describe('a run is a queue of bytes', () => {
             const from = run.startSample + Math.floor((to - run.startSample) / 2);
             const bytes = bytesAt(from * width, (to - from) * width);
             expect(run.bytes(from, to)).toEqual(bytes);
-            const other = new AudioRun(format, from);
+            const other = new AudioQueue(format, from);
             run.copyTo(other, from, to);
             expect([other.startSample, other.endSample]).toEqual([from, to]);
             expect(other.bytes(from, to)).toEqual(bytes);
@@ -60,7 +60,7 @@ describe('a run is a queue of bytes', () => {
 
 describe('memory', () => {
   it('keeps large pieces as they are', () => {
-    const run = new AudioRun(PCM);
+    const run = new AudioQueue(PCM);
     const piece = new Uint8Array(960);
     run.push(piece);
     expect(run.bytes(0, 480).buffer).toBe(piece.buffer);
@@ -68,7 +68,7 @@ describe('memory', () => {
   });
 
   it('of single bytes is hardly more than their number', () => {
-    const run = new AudioRun(MULAW);
+    const run = new AudioQueue(MULAW);
     const buffers = new Set<ArrayBufferLike>();
     for (let i = 0; i < 40_960; i++) run.push(new Uint8Array([i]));
     for (let i = 0; i < 40_960; i++) buffers.add(run.bytes(i, i + 1).buffer);
@@ -76,7 +76,7 @@ describe('memory', () => {
   });
 
   it('of what was forgotten is let go', async () => {
-    const run = new AudioRun(PCM);
+    const run = new AudioQueue(PCM);
     const freed = new Set<number>();
     const registry = new FinalizationRegistry<number>((index) => freed.add(index));
     for (let i = 0; i < 200; i++) {

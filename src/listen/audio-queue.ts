@@ -12,7 +12,7 @@ const CUT_PIECES = 64;
  * A queue of bytes without copies. Positions count samples since the first byte of the format; half a sample at
  * the end waits for its other half.
  */
-export class AudioRun {
+export class AudioQueue {
   readonly format: AudioFormat;
   readonly #sampleBytes: number;
   #pieces: Uint8Array[] = [];
@@ -124,7 +124,7 @@ export class AudioRun {
   }
 
   /** Adds a stretch of this run to another one of the same format. */
-  copyTo(other: AudioRun, fromSample: number, toSample: number): void {
+  copyTo(other: AudioQueue, fromSample: number, toSample: number): void {
     for (const view of this.#views(fromSample, toSample)) other.push(view);
   }
 

@@ -6,9 +6,9 @@
 import { type Id, newId } from '../contract/core/id.ts';
 import type { VadEngine, VadEvent, VadSettings } from '../contract/engines/engine.ts';
 import { type AudioFormat, sameFormat } from './audio-format.ts';
-import { AudioRun } from './audio-run.ts';
+import { AudioQueue } from './audio-queue.ts';
+import { type DetectionTiming, detectionTiming, sameDetection } from './detection-timing.ts';
 import { DetectorFeed } from './detector-feed.ts';
-import { type DetectorReach, reachOf, sameDetection } from './detector-reach.ts';
 import { TurnAudio } from './turn-audio.ts';
 import { initial, next, type TurnEffect, type TurnEvent, type TurnState } from './turn-machine.ts';
 
@@ -19,26 +19,26 @@ export interface Turn {
 }
 
 /** Facts, in order. Positions are ms of all audio since the listener was made, across formats and turns. */
-export type ListenerEvent =
+export type SegmenterEvent =
   /** The detector found speech, which with its prefix begins here; the turn's audio is still arriving. */
   | { readonly kind: 'speech_started'; readonly turn: Turn; readonly audioStartMs: number }
   /** Its turn is over, after the silence that ended it; `committed` follows at once. */
   | { readonly kind: 'speech_stopped'; readonly itemId: Id<'item'>; readonly audioEndMs: number }
   /** The turn's audio is complete. */
   | { readonly kind: 'committed'; readonly turn: Turn }
-  /** A turn that had started was cleared; its reader throws `TurnDropped`. */
+  /** A turn that had started was cleared; its reader throws `TurnDroppedError`. */
   | { readonly kind: 'dropped'; readonly itemId: Id<'item'> }
   /** Told once until the detector answers again; a turn that was open has ended. */
   | { readonly kind: 'detector_failed'; readonly error: unknown };
 
-export interface ListenerParts {
+export interface TurnSegmenterDeps {
   readonly vad: VadEngine;
   /** Most bytes that may be buffered between commits. */
   readonly limitBytes: number;
   /** A turn of the detector that has this much audio ends with its next pause, however short. Absent: never. */
   readonly longTurnS?: number;
   /** Called for each event, before the call that led to it returns. */
-  readonly report: (event: ListenerEvent) => void;
+  readonly report: (event: SegmenterEvent) => void;
 }
 
 /** A turn whose audio is arriving. Positions are those of the run. */
@@ -62,27 +62,27 @@ interface OpenTurn {
  * for in all that is held when detection begins, in the present format. A turn that stopped by itself ends
  * `TAIL_MS` after its speech, whenever that became known; the next may begin where that speech ended.
  */
-export class Listener {
-  readonly #parts: ListenerParts;
+export class TurnSegmenter {
+  readonly #parts: TurnSegmenterDeps;
   #format: AudioFormat = { encoding: 'pcm16', rateHz: 24_000 };
   /** Position of the first sample of the format. */
   #formatStartMs = 0;
   #detection: VadSettings | undefined;
   #state: TurnState = initial;
   /** What is held, a run for each format; the last is of the present one. None before the first audio. */
-  #runs: AudioRun[] = [];
+  #runs: AudioQueue[] = [];
   #feed: DetectorFeed | undefined;
   /** Of the feed. */
-  #reach: DetectorReach = { kept: 0, behind: 0, tail: 0, silence: 0 };
+  #reach: DetectionTiming = { kept: 0, behind: 0, tail: 0, silence: 0 };
   #open: OpenTurn | undefined;
   #isFailing = false;
   #isClosed = false;
   #isEnding = false;
   /** Events that wait until the listener is done, so that whoever is told may call it. */
-  #untold: ListenerEvent[] = [];
+  #untold: SegmenterEvent[] = [];
   #isTelling = false;
 
-  constructor(parts: ListenerParts) {
+  constructor(parts: TurnSegmenterDeps) {
     this.#parts = parts;
   }
 
@@ -98,7 +98,7 @@ export class Listener {
     if (isOther && run) {
       this.#formatStartMs += (run.endSample * 1000) / run.format.rateHz;
       if (run.heldSamples === 0) this.#runs.pop();
-      this.#runs.push(new AudioRun(format));
+      this.#runs.push(new AudioQueue(format));
     }
     this.#format = format;
     this.#detection = detection;
@@ -181,10 +181,10 @@ export class Listener {
   }
 
   /** Of the present format. */
-  #run(): AudioRun {
+  #run(): AudioQueue {
     let run = this.#runs.at(-1);
     if (!run) {
-      run = new AudioRun(this.#format);
+      run = new AudioQueue(this.#format);
       this.#runs.push(run);
     }
     return run;
@@ -315,7 +315,7 @@ export class Listener {
 
   #forgetHeld(): void {
     const run = this.#runs.at(-1);
-    this.#runs = run ? [new AudioRun(this.#format, run.endSample)] : [];
+    this.#runs = run ? [new AudioQueue(this.#format, run.endSample)] : [];
   }
 
   #withTurn(change: (open: OpenTurn) => void): void {
@@ -349,10 +349,10 @@ export class Listener {
     this.#feed.more();
   }
 
-  #openFeed(run: AudioRun, detection: VadSettings): DetectorFeed {
+  #openFeed(run: AudioQueue, detection: VadSettings): DetectorFeed {
     const { rateHz } = run.format;
     const stream = this.#parts.vad.open(detection, rateHz);
-    this.#reach = reachOf(detection, rateHz);
+    this.#reach = detectionTiming(detection, rateHz);
     return new DetectorFeed({
       stream,
       run,
