@@ -90,7 +90,7 @@ const INFERENCE = `
 workers = 1
 threads = 1
 [batch]
-lines_at_once = 8
+max_concurrent_lines = 8
 [voices]
 fit_seconds = 1
 `;

@@ -8,10 +8,10 @@ export type VideoMetrics = ReturnType<typeof videoMetrics>;
 
 export function videoMetrics(metrics: Metrics) {
   return {
-    ended: metrics.counter('videos_ended_total', 'Video jobs that have ended.', ['status']),
+    ended: metrics.counter('videos_finished_total', 'Video jobs that have ended.', ['status']),
     /** Observed in the process that has made one. */
     making: metrics.histogram(
-      'video_making_seconds',
+      'video_generation_seconds',
       'Time that a segment took to make, from its last runner on.',
       ['model'],
       MAKING_SECONDS,

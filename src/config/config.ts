@@ -184,7 +184,7 @@ export interface Limits {
   readonly storedVideoBytesPerOrganization: number;
 }
 
-/** One line of the README's table; `fallback` is how the table shows the default. */
+/** A row of the table in docs/guide/configuration.md; `fallback` is the default as the table shows it. */
 export interface EnvironmentVariable {
   readonly name: string;
   readonly fallback: string;
@@ -194,90 +194,90 @@ export interface EnvironmentVariable {
 /** Every environment variable that the service reads. */
 export const ENVIRONMENT = [
   { name: 'HOST', fallback: '127.0.0.1', meaning: 'address to listen on; the container images set 0.0.0.0' },
-  { name: 'PORT', fallback: '8080', meaning: 'port to listen on; 0 takes a free one' },
+  { name: 'PORT', fallback: '8080', meaning: 'port to listen on; 0 selects a free port' },
   {
     name: 'API_KEYS',
     fallback: '–',
     meaning:
-      '`key:org,key2:org2`, fixed keys; with none here and none stored, the first start makes one and prints it once',
+      '`key:org,key2:org2`, fixed keys; if it is unset and no key is stored, the first start creates a key and prints it once',
   },
-  { name: 'DATA_DIR', fallback: './data', meaning: 'everything the service stores on disk' },
+  { name: 'DATA_DIR', fallback: './data', meaning: 'folder for all data that the service stores on disk' },
   {
     name: 'MODELS_DIR',
     fallback: '`voice-service/models` in the user’s cache folder',
-    meaning: 'model files, shared by checkouts',
+    meaning: 'folder for model files, shared by checkouts',
   },
-  { name: 'PLUGINS', fallback: 'all', meaning: 'comma list of the plugins to load' },
+  { name: 'PLUGINS', fallback: 'all', meaning: 'comma-separated list of the plugins to load' },
   {
     name: 'DATABASE_URL',
     fallback: 'SQLite under DATA_DIR',
     meaning:
-      '`postgres://user:password@host:5432/database`: keys, usage, credits, responses, batches, voices and videos of several machines',
+      '`postgres://user:password@host:5432/database`: records in PostgreSQL, shared by several nodes',
   },
   {
     name: 'REDIS_URL',
     fallback: '–',
     meaning:
-      '`redis://…`: rate limits are counted and jobs (batches, voices, videos) are handed out there, for all machines together',
+      '`redis://…`: rate limits and the job queue (batches, voices, videos) in Redis, shared by several nodes',
   },
   {
     name: 'RUN_JOBS',
     fallback: 'on',
-    meaning: '`off` leaves jobs to the other machines that share DATABASE_URL with this one',
+    meaning: '`off` leaves jobs to other nodes with the same DATABASE_URL',
   },
   {
     name: 'S3_ENDPOINT',
     fallback: '–',
     meaning:
-      '`https://host` of a server that speaks S3: with the next four, files of batches, clips of voices and videos lie there, for all machines, instead of under DATA_DIR',
+      '`https://host` of an S3-compatible server: files, voice clips and videos are stored there instead of under DATA_DIR; requires the bucket and both keys',
   },
-  { name: 'S3_BUCKET', fallback: '–', meaning: 'a bucket of its own, which exists' },
-  { name: 'S3_REGION', fallback: 'us-east-1', meaning: 'region that requests are signed for' },
+  { name: 'S3_BUCKET', fallback: '–', meaning: 'existing bucket used only by this service' },
+  { name: 'S3_REGION', fallback: 'us-east-1', meaning: 'region used to sign requests' },
   {
     name: 'S3_ACCESS_KEY_ID',
     fallback: '–',
-    meaning: 'key that may list, read, write and delete in the bucket',
+    meaning: 'access key with permission to list, read, write and delete in the bucket',
   },
-  { name: 'S3_SECRET_ACCESS_KEY', fallback: '–', meaning: 'its secret' },
-  { name: 'ORT_PROVIDER', fallback: 'cpu', meaning: '`cpu` or `cuda`: where embedded models run' },
+  { name: 'S3_SECRET_ACCESS_KEY', fallback: '–', meaning: 'secret of the access key' },
+  { name: 'ORT_PROVIDER', fallback: 'cpu', meaning: '`cpu` or `cuda`: ONNX Runtime provider for embedded models' },
   {
     name: 'CONFIG',
     fallback: './service.toml if it exists',
-    meaning: 'file with models, inference, limits and prices',
+    meaning: 'TOML file with models, inference, limits and prices',
   },
   {
     name: 'METRICS_PORT',
     fallback: 'the main port',
-    meaning: 'port of its own for /metrics, on the same HOST',
+    meaning: 'separate port for /metrics, on the same HOST',
   },
   {
     name: 'TLS_CERT_FILE',
     fallback: '–',
     meaning:
-      'certificate chain as PEM; with TLS_KEY_FILE the service also listens with TLS, on the same HOST',
+      'PEM file with the certificate chain; with TLS_KEY_FILE, enables a TLS listener on the same HOST',
   },
-  { name: 'TLS_KEY_FILE', fallback: '–', meaning: 'its private key as PEM' },
-  { name: 'TLS_PORT', fallback: '8443', meaning: 'port of the TLS listener; 0 takes a free one' },
+  { name: 'TLS_KEY_FILE', fallback: '–', meaning: 'PEM file with the private key' },
+  { name: 'TLS_PORT', fallback: '8443', meaning: 'port of the TLS listener; 0 selects a free port' },
   {
     name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
     fallback: '–',
     meaning:
-      '`http://host:4318` of an OpenTelemetry collector: traces are sent there, as OTLP over HTTP; without it none are made',
+      '`http://host:4318` of an OpenTelemetry collector that receives traces as OTLP over HTTP; tracing is off without it',
   },
   {
     name: 'OTEL_EXPORTER_OTLP_HEADERS',
     fallback: '–',
-    meaning: '`name=value,name2=value2` that are sent along, percent-encoded',
+    meaning: '`name=value,name2=value2`: additional headers for the collector, percent-encoded',
   },
-  { name: 'OTEL_SERVICE_NAME', fallback: 'voice-service', meaning: 'name of this service in traces' },
-  { name: 'OTEL_TRACES_SAMPLER_ARG', fallback: '1', meaning: 'share of traces that are kept, 0 to 1' },
+  { name: 'OTEL_SERVICE_NAME', fallback: 'voice-service', meaning: 'service name in traces' },
+  { name: 'OTEL_TRACES_SAMPLER_ARG', fallback: '1', meaning: 'trace sampling ratio, 0 to 1' },
   {
     name: 'SHUTDOWN_DRAIN_MS',
     fallback: '0',
-    meaning: 'time after SIGTERM in which `/readyz` is 503 but requests are still accepted',
+    meaning: 'time after SIGTERM, in ms, during which `/readyz` returns 503 but requests are still accepted',
   },
-  { name: 'SHUTDOWN_GRACE_MS', fallback: '30000', meaning: 'time for running requests to finish after that' },
-  { name: 'LOG_LEVEL', fallback: 'info', meaning: 'debug, info, warn, error or silent' },
+  { name: 'SHUTDOWN_GRACE_MS', fallback: '30000', meaning: 'maximum time after that, in ms, for running requests to finish' },
+  { name: 'LOG_LEVEL', fallback: 'info', meaning: '`debug`, `info`, `warn`, `error` or `silent`' },
 ] as const satisfies readonly EnvironmentVariable[];
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -380,7 +380,7 @@ describe('the commands of the guide', () => {
 test('metrics tell of lines and ends, without what was in them', async () => {
   const text = await (await service.fetch('/metrics')).text();
   expect(text).toMatch(/^batch_lines_total\{endpoint="\/v1\/embeddings",result="completed"\} \d+$/m);
-  expect(text).toMatch(/^batches_ended_total\{status="failed"\} [1-9]\d*$/m);
+  expect(text).toMatch(/^batches_finished_total\{status="failed"\} [1-9]\d*$/m);
   expect(text).toMatch(/^batch_wait_seconds_count \d+$/m);
   expect(text).toMatch(/^batches_open \d+$/m);
 });

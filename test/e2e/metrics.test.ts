@@ -56,11 +56,11 @@ it('a streamed speech moves what is counted of it', async () => {
   const moved = (series: string) => (seriesValue(after, series) ?? 0) - (seriesValue(before, series) ?? 0);
   const labels = '{model="svc-tts",priority="interactive"}';
   expect(moved(`speech_first_audio_seconds_count${labels}`)).toBe(1);
-  expect(moved(`speech_real_time_ratio_count${labels}`)).toBe(2);
+  expect(moved(`speech_real_time_factor_count${labels}`)).toBe(2);
   expect(moved(`speech_audio_seconds_total${labels}`)).toBeGreaterThan(2);
   expect(moved('model_calls_total{task="speech",model="svc-tts",outcome="completed"}')).toBe(2);
   expect(moved('inference_queue_seconds_count{model="piper",priority="interactive"}')).toBe(2);
-  expect(moved('inference_pass_seconds_count{model="piper"}')).toBeGreaterThanOrEqual(2);
+  expect(moved('inference_step_seconds_count{model="piper"}')).toBeGreaterThanOrEqual(2);
   expect(
     moved('usage_tokens_total{endpoint="/v1/audio/speech",model="svc-tts",direction="output"}'),
   ).toBeGreaterThan(0);

@@ -54,7 +54,7 @@ function samplesOf(bytes: Uint8Array): Float32Array {
 /** Passes that inference processes have run of one kind of model. */
 async function passes(model: 'kokoro' | 'piper'): Promise<number> {
   const metrics = await (await service.fetch('/metrics')).text();
-  const line = new RegExp(`^inference_pass_seconds_count\\{model="${model}"\\} (\\d+)$`, 'm').exec(metrics);
+  const line = new RegExp(`^inference_step_seconds_count\\{model="${model}"\\} (\\d+)$`, 'm').exec(metrics);
   return Number(line?.[1] ?? 0);
 }
 

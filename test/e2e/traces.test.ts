@@ -92,8 +92,8 @@ describe('a streamed speech', () => {
       expect(endOf(request) >= endOf(part)).toBe(true);
     expect(tree.filter((line, at) => line !== tree[at - 1])).toEqual([
       'POST /v1/audio/speech',
-      ...['  synthesis', '    queue', '    pass'],
-      ...['  synthesis', '    queue', '    pass'],
+      ...['  synthesis', '    queue', '    step'],
+      ...['  synthesis', '    queue', '    step'],
     ]);
     const synthesis = await received(named('synthesis'));
     expect(attributeOf(synthesis, 'model')).toBe('svc-tts');

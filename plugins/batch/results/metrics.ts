@@ -14,7 +14,7 @@ export function batchMetrics(metrics: Metrics) {
       'endpoint',
       'result',
     ]),
-    ended: metrics.counter('batches_ended_total', 'Batches that have ended.', ['status']),
+    ended: metrics.counter('batches_finished_total', 'Batches that have ended.', ['status']),
     /** Observed when a runner has a batch that nobody had before. */
     wait: metrics.histogram(
       'batch_wait_seconds',

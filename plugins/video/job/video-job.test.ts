@@ -59,8 +59,8 @@ describe('a run', () => {
       `videos/${app.id}/${runner}.webp`,
     ]);
     const page = await app.metrics.render();
-    expect(page).toContain('videos_ended_total{status="completed"} 1');
-    expect(page).toContain('video_making_seconds_count{model="vid-2.0"} 1');
+    expect(page).toContain('videos_finished_total{status="completed"} 1');
+    expect(page).toContain('video_generation_seconds_count{model="vid-2.0"} 1');
   });
 
   it('tells the engine all that was asked, with the clip on this machine’s disk', async () => {

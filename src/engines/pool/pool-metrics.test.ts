@@ -5,39 +5,39 @@ import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
 import { createMetrics } from '../../metrics/registry.ts';
 import { type MeteredJob, poolMeter } from './pool-metrics.ts';
 
-it('the wait and the passes of a job are counted, and are spans where it was asked for', async () => {
+it('records queue time and steps of a job as metrics and as spans of its trace', async () => {
   const metrics = createMetrics(new ManualClock());
   onTestFinished(() => metrics.close());
   const tracer = new RecordingTracer();
   const meter = poolMeter(metrics, tracer);
-  const place = tracer.begin('request').inside(() => meter.here());
-  const job: MeteredJob = { model: 'kokoro', priority: 'batch', arrivedMs: 100, place };
+  const traceparent = tracer.begin('request').inside(() => meter.traceContext());
+  const job: MeteredJob = { model: 'kokoro', priority: 'batch', arrivedMs: 100, traceparent };
   const open = () => metricValue(metrics, 'inference_open_jobs{priority="batch"}');
 
-  meter.jobOpened(job);
+  meter.jobQueued(job);
   expect(await open()).toBe(1);
-  meter.jobBegun(job, 350);
-  meter.passed(job, 350, 400);
-  meter.passed(job, 420, 520);
-  meter.jobEnded(job);
-  meter.processLost();
+  meter.jobStarted(job, 350);
+  meter.stepFinished(job, 350, 400);
+  meter.stepFinished(job, 420, 520);
+  meter.jobFinished(job);
+  meter.processCrashed();
 
   expect(await open()).toBe(0);
   expect(await metricValue(metrics, 'inference_queue_seconds_sum{model="kokoro",priority="batch"}')).toBe(
     0.25,
   );
-  expect(await metricValue(metrics, 'inference_pass_seconds_sum{model="kokoro"}')).toBeCloseTo(0.15);
+  expect(await metricValue(metrics, 'inference_step_seconds_sum{model="kokoro"}')).toBeCloseTo(0.15);
   expect(await metricValue(metrics, 'worker_restarts_total{process="inference"}')).toBe(1);
-  expect(tracer.tree()).toEqual(['request', '  queue', '  pass', '  pass']);
+  expect(tracer.tree()).toEqual(['request', '  queue', '  step', '  step']);
 });
 
-it('a job of no trace is counted and makes no spans', () => {
+it('records no spans for a job without a trace context', () => {
   const metrics = createMetrics(new ManualClock());
   onTestFinished(() => metrics.close());
   const tracer = new RecordingTracer();
   const meter = poolMeter(metrics, tracer);
-  const job: MeteredJob = { model: 'kokoro', priority: 'batch', arrivedMs: 0, place: undefined };
-  meter.jobBegun(job, 1);
-  meter.passed(job, 1, 2);
+  const job: MeteredJob = { model: 'kokoro', priority: 'batch', arrivedMs: 0, traceparent: undefined };
+  meter.jobStarted(job, 1);
+  meter.stepFinished(job, 1, 2);
   expect(tracer.spans).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** What `/metrics` and traces tell of the pools. */
+/** Metrics and trace spans of the inference pools. */
 
 import type { Metrics } from '../../contract/core/metrics.ts';
 import type { Traceparent, Tracer } from '../../contract/core/tracer.ts';
@@ -13,21 +13,21 @@ export interface MeteredJob {
   readonly model: string;
   readonly priority: Priority;
   readonly arrivedMs: number;
-  /** What it is a part of. */
-  readonly place: Traceparent | undefined;
+  /** Trace context of the caller. */
+  readonly traceparent: Traceparent | undefined;
 }
 
-/** Counts and traces what all pools of a service do. */
+/** Records metrics and spans of all pools of the service. */
 export interface PoolMeter {
-  /** Where a request that comes now belongs. */
-  here(): Traceparent | undefined;
+  /** Trace context of the current request. */
+  traceContext(): Traceparent | undefined;
   jobQueued(job: MeteredJob): void;
-  /** The first pass of a job begins. */
+  /** The first step of a job starts. */
   jobStarted(job: MeteredJob, nowMs: number): void;
-  /** A pass of a job is over. */
+  /** A step of a job is finished. */
   stepFinished(job: MeteredJob, fromMs: number, nowMs: number): void;
   jobFinished(job: MeteredJob): void;
-  /** A process has ended by itself. */
+  /** A process exited unexpectedly. */
   processCrashed(): void;
 }
 
@@ -42,13 +42,13 @@ export function poolMeter(metrics: Metrics, tracer: Tracer = noopTracer): PoolMe
   const open = metrics.level('inference_open_jobs', 'Requests to embedded models that wait or run', [
     'priority',
   ]);
-  const record = (name: string, { model, priority, place }: MeteredJob, fromMs: number, toMs: number) => {
-    if (place !== undefined) {
-      tracer.record(name, { parent: place, attributes: { model, priority } }, fromMs, toMs);
+  const record = (name: string, { model, priority, traceparent }: MeteredJob, fromMs: number, toMs: number) => {
+    if (traceparent !== undefined) {
+      tracer.record(name, { parent: traceparent, attributes: { model, priority } }, fromMs, toMs);
     }
   };
   return {
-    here: () => tracer.here(),
+    traceContext: () => tracer.here(),
     jobQueued: ({ priority }) => open.add({ priority }, 1),
     jobStarted(job, nowMs) {
       const { model, priority, arrivedMs } = job;

@@ -85,14 +85,14 @@ describe('with a body that is made while it is sent', () => {
     expect(await response.text()).toBe('firstsecondthird');
     const span = await requestSpan(tracer);
     expect(span?.failure).toBeUndefined();
-    expect(span?.attributes).not.toHaveProperty('left');
+    expect(span?.attributes).not.toHaveProperty('client_disconnected');
     expect(tracer.tree()).toEqual(['GET /v1/stream', '  first', '  second', '  third']);
   });
 
   it('ends when the reader leaves, and says so', async () => {
     const { tracer, response } = await begun('/v1/stream');
     await response.body?.cancel();
-    expect(await requestSpan(tracer)).toMatchObject({ failure: undefined, attributes: { left: true } });
+    expect(await requestSpan(tracer)).toMatchObject({ failure: undefined, attributes: { client_disconnected: true } });
   });
 
   it('ends when the caller has gone before anything was read', async () => {
@@ -102,7 +102,7 @@ describe('with a body that is made while it is sent', () => {
       signal: caller.signal,
     });
     caller.abort();
-    expect(await requestSpan(tracer)).toMatchObject({ attributes: { left: true } });
+    expect(await requestSpan(tracer)).toMatchObject({ attributes: { client_disconnected: true } });
   });
 
   it('ends with what broke it', async () => {

@@ -4,12 +4,12 @@ import { noopTracer } from '../../kit/logging/spans.ts';
 import { bodyEndOf } from '../response/streamed-body.ts';
 import { visitOf } from '../security/caller.ts';
 
-/** From here on a failure is one of ours. */
+/** Lowest status of a server error. */
 const SERVER_FAULT = 500;
 
 /**
- * A span for each request, around everything that is done for it; it goes on with the trace of the caller, if that
- * sends one. It ends with the answer; that of a WebSocket with its handshake, since what follows has traces of its own.
+ * Creates a server span for each request. It continues the trace of the caller's `traceparent` header, if there is one, and
+ * ends with the response. The span of a WebSocket ends with the handshake; later work has its own traces.
  */
 export function requestSpans(tracer: Tracer) {
   const hooks = new Elysia({ name: 'request-spans' });

@@ -247,10 +247,10 @@ describe('limits and losses', () => {
     await stream.end();
     stream.close();
     expect(await value('vad_open_streams')).toBe(0);
-    expect(await value('vad_pass_seconds_count')).toBeGreaterThan(1);
-    expect(await value('vad_pass_seconds_sum')).toBeGreaterThan(0);
-    expect(await value('vad_audio_seconds_total{by="quiet"}')).toBeGreaterThan(2);
-    expect(await value('vad_audio_seconds_total{by="model"}')).toBeGreaterThan(0.3);
+    expect(await value('vad_step_seconds_count')).toBeGreaterThan(1);
+    expect(await value('vad_step_seconds_sum')).toBeGreaterThan(0);
+    expect(await value('vad_audio_seconds_total{method="energy_gate"}')).toBeGreaterThan(2);
+    expect(await value('vad_audio_seconds_total{method="model"}')).toBeGreaterThan(0.3);
     const during = eventsOf(own, spoken[2] ?? silence(0));
     signal('SIGKILL');
     await expect(during).rejects.toThrow();
@@ -258,7 +258,7 @@ describe('limits and losses', () => {
   });
 
   it('a process that hangs is killed', async () => {
-    const { own, signal } = await openOwn({ batchLimitMs: 1500 });
+    const { own, signal } = await openOwn({ batchTimeoutMs: 1500 });
     signal('SIGSTOP');
     await expect(eventsOf(own, spoken[0] ?? silence(0))).rejects.toMatchObject({ code: 'worker_crashed' });
     expect((await eventsOf(own, spoken[0] ?? silence(0))).length).toBeGreaterThan(0);

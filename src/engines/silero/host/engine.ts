@@ -12,7 +12,7 @@ import type { Counter, Histogram, Metrics } from '../../../contract/core/metrics
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../../contract/engines/audio.ts';
 import type { ReadyReport, VadEngine, VadSettings, VadStream } from '../../../contract/engines/engine.ts';
 import { systemClock } from '../../../kit/clock.ts';
-import { lostProcesses } from '../../workers/process-metrics.ts';
+import { restartCounter } from '../../workers/process-metrics.ts';
 import { SupervisedProcess } from '../../workers/supervised-process.ts';
 import { sileroFile } from '../shared/file.ts';
 import { FRAME_SAMPLES } from '../shared/graph.ts';
@@ -44,8 +44,8 @@ export interface VadOptions {
   readonly metrics: Metrics;
   /** Most audio of one stream that may wait when more of it comes. Default 30 s. */
   readonly waitingLimitMs?: number;
-  readonly loadLimitMs?: number;
-  readonly batchLimitMs?: number;
+  readonly loadTimeoutMs?: number;
+  readonly batchTimeoutMs?: number;
 }
 
 /**
@@ -84,31 +84,31 @@ class SileroEngine implements VadEngine {
 
   constructor(model: string, options: VadOptions) {
     this.#options = options;
-    const countLost = lostProcesses(options.metrics, 'voice_activity');
+    const countLost = restartCounter(options.metrics, 'voice_activity');
     this.#process = new SupervisedProcess({
       name: 'voice activity process',
       entry: WORKER_ENTRY,
       load: { model },
       environment: options.environment,
-      loadLimitMs: options.loadLimitMs ?? LOAD_LIMIT_MS,
+      loadTimeoutMs: options.loadTimeoutMs ?? LOAD_LIMIT_MS,
       log: options.log,
-      received: ({ probabilities }) => this.#judged(probabilities),
-      loaded: () => this.#pump(),
-      lost: () => {
+      onMessage: ({ probabilities }) => this.#judged(probabilities),
+      onLoaded: () => this.#pump(),
+      onExit: () => {
         countLost();
         this.#lost();
       },
     });
     this.#passSeconds = options.metrics.histogram(
-      'vad_pass_seconds',
-      'Length of one pass of voice activity detection, over frames of many streams.',
+      'vad_step_seconds',
+      'Duration of one inference step of voice activity detection, over frames of many streams.',
       [],
       PASS_SECONDS,
     );
     this.#audioSeconds = options.metrics.counter(
       'vad_audio_seconds_total',
-      'Audio in which voice activity was looked for: by the model, or seen to be quiet without it.',
-      ['by'],
+      'Audio checked for voice activity, by the method that classified it.',
+      ['method'],
     );
     options.metrics.gauge(
       'vad_open_streams',
@@ -173,8 +173,8 @@ class SileroEngine implements VadEngine {
       this.#ready.delete(stream);
       const frames = stream.take();
       const rows = frames.flatMap(({ row }) => row ?? []);
-      this.#audioSeconds.add({ by: 'model' }, rows.length * FRAME_SECONDS);
-      this.#audioSeconds.add({ by: 'quiet' }, (frames.length - rows.length) * FRAME_SECONDS);
+      this.#audioSeconds.add({ method: 'model' }, rows.length * FRAME_SECONDS);
+      this.#audioSeconds.add({ method: 'energy_gate' }, (frames.length - rows.length) * FRAME_SECONDS);
       if (rows.length === 0) {
         quietFrames += frames.length;
         stream.judged([]);
@@ -198,12 +198,12 @@ class SileroEngine implements VadEngine {
     for (const { stream } of batch.streams) this.#known.add(stream);
     const audio = new Float32Array(batch.rows.length * BATCH_ROW_SAMPLES);
     for (const [at, row] of batch.rows.entries()) audio.set(row, at * BATCH_ROW_SAMPLES);
-    this.#process.watch(this.#options.batchLimitMs ?? BATCH_LIMIT_MS);
+    this.#process.startWatchdog(this.#options.batchTimeoutMs ?? BATCH_LIMIT_MS);
     this.#process.send({ kind: 'judge', streams: Uint32Array.from(batch.ids), audio });
   }
 
   #judged(probabilities: Float32Samples): void {
-    this.#process.answered();
+    this.#process.stopWatchdog();
     this.#passSeconds.observe({}, (systemClock.monotonicMs() - this.#sentMs) / 1000);
     let at = 0;
     for (const { stream, rows } of this.#batch?.streams ?? []) {

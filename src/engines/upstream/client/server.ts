@@ -116,7 +116,7 @@ export class UpstreamServer {
         portionsOf: (response) => portionsOf(response, patience, limits.idleMs),
       });
       this.#reached();
-      this.#meter?.call('answered');
+      this.#meter?.call('succeeded');
       return result;
     } catch (error) {
       signal.throwIfAborted();
@@ -169,7 +169,7 @@ export class UpstreamServer {
   /** What a caller may know of a failed call; `patience` tells whether it took too long. */
   #failure(error: unknown, patience: Patience): ServiceError {
     const failure = this.#reason(error, patience);
-    this.#meter?.call(failure.kind === 'upstream' ? 'failed' : 'refused');
+    this.#meter?.call(failure.kind === 'upstream' ? 'failed' : 'rejected');
     // A refusal of one request says nothing of the next; an upstream that is away does.
     if (failure.kind === 'upstream' && failure.cause !== undefined) this.#lost();
     return failure;

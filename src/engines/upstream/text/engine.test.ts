@@ -231,7 +231,7 @@ describe('the answer', () => {
     const engine = open();
     for (let turn = 0; turn < 3; turn += 1) await answerOf(engine);
     expect(upstream.cancelled).toBe(0);
-    expect(counted).toEqual(['answered', 'answered', 'answered']);
+    expect(counted).toEqual(['succeeded', 'succeeded', 'succeeded']);
   });
 
   it('ends at its mark, even when the upstream goes on', async () => {
@@ -374,7 +374,7 @@ describe('an upstream that is away', () => {
     }
     await expect(answerOf(engine)).rejects.toMatchObject({ kind: 'overloaded', retryAfterS: 30 });
     expect(upstream.seen).toHaveLength(5);
-    expect(counted).toEqual([...new Array(4).fill('failed'), 'open', 'failed', 'refused']);
+    expect(counted).toEqual([...new Array(4).fill('failed'), 'open', 'failed', 'rejected']);
     expect(engine.ready().ready).toBe(false);
     await engine.close();
     expect(counted.at(-1)).toBe('nobody');
