@@ -66,7 +66,7 @@ export async function finalText(
     language,
     timestamps: 'none',
     priority: 'interactive',
-    owner: 'bench',
+    fairnessKey: 'bench',
   };
   for await (const event of engine.transcribe(audio, request, new AbortController().signal)) {
     if (event.kind === 'final') return event.transcript.text;

@@ -29,7 +29,7 @@ const answer: Operation['call'] = async (body) => JSON.stringify({ echo: body })
 /** The same, with a usage row, as operations have that run a model. */
 const billedAnswer: Operation['call'] = async (body, { caller, calls }) => {
   const most = { inputTokens: 100, outputTokens: 100 };
-  const call = await calls.open({ endpoint: `POST ${ENDPOINT}`, model: MODEL, caller, most });
+  const call = await calls.open({ endpoint: `POST ${ENDPOINT}`, model: MODEL, caller, maxUsage: most });
   await call.close({ status: 'completed', inputTokens: 20, outputTokens: 30 });
   return JSON.stringify({ echo: body });
 };

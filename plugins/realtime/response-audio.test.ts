@@ -498,12 +498,12 @@ describe('the end of a connection', () => {
 
 it('a response is a trace of its own, linked to the request that made the connection', async () => {
   const tracer = new RecordingTracer();
-  const request = tracer.begin('request');
-  const { speaking } = request.inside(() => driver({ tracer }));
-  request.inside(() => speaking.start(SPEECH));
+  const request = tracer.startSpan('request');
+  const { speaking } = request.runInContext(() => driver({ tracer }));
+  request.runInContext(() => speaking.start(SPEECH));
   await speaking.close();
   expect(tracer.spans[1]).toMatchObject({
-    ...{ name: 'response', parent: undefined, cause: request.place, ended: true },
+    ...{ name: 'response', parent: undefined, cause: request.traceparent, ended: true },
     attributes: { request_id: 'req_1', model: 'svc-tts' },
   });
 });

@@ -11,8 +11,8 @@ import type { SpokenVoice } from '../../src/contract/engines/spoken-voice.ts';
 import { requireModel } from '../../src/contract/model-table.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
 import { TaskGroup } from '../../src/kit/async/task-group.ts';
-import { noteFailure } from '../../src/kit/logging/note-failure.ts';
-import { inSpan } from '../../src/kit/logging/spans.ts';
+import { logFailure } from '../../src/kit/logging/note-failure.ts';
+import { withSpan } from '../../src/kit/logging/spans.ts';
 import { codePoints } from '../../src/kit/validation/code-points.ts';
 import { type AudioFormat, sampleBytes } from '../../src/listen/audio-format.ts';
 import type { StoredVoices } from '../../src/speak/stored-voices.ts';
@@ -64,14 +64,14 @@ export class Speaking {
   /** To be called while the request is answered that makes the connection: traces of responses are linked to it. */
   constructor(parts: SpeakingParts) {
     this.#parts = parts;
-    this.#cause = parts.tracer.here();
+    this.#cause = parts.tracer.currentTraceparent();
   }
 
   start(speech: Speech): void {
     const { tracer, caller } = this.#parts;
     const attributes = { request_id: caller.requestId, model: speech.model };
     this.#runs.start(speech.responseId, (signal) =>
-      inSpan(tracer, 'response', { parent: 'none', cause: this.#cause, attributes }, () =>
+      withSpan(tracer, 'response', { parent: 'none', cause: this.#cause, attributes }, () =>
         this.#run(speech, signal),
       ),
     );
@@ -116,7 +116,7 @@ export class Speaking {
         spoken = true;
         signal.throwIfAborted();
         this.#report({ kind: 'audio_made', responseId, base64: bytes.toBase64() }, signal);
-        tally.add(0, bytes.length);
+        tally.addAudio(0, bytes.length);
         await this.#parts.flow.ready(signal);
       }
       if (!spoken) return { kind: 'synthesis_failed', responseId, error: NOTHING_TO_SPEAK };
@@ -124,7 +124,7 @@ export class Speaking {
     } catch (error) {
       if (signal.aborted) return undefined;
       const { log, caller } = this.#parts;
-      noteFailure(log, 'speech failed', error, { request_id: caller.requestId });
+      logFailure(log, 'speech failed', error, { request_id: caller.requestId });
       return { kind: 'synthesis_failed', responseId, error: failureOf(error) };
     }
   }
@@ -163,7 +163,7 @@ export class Speaking {
     try {
       await flow.ready(signal);
       for await (const run of synthesizeText(engine, ask, clock, signal, begun)) {
-        tally.add(run.length, 0);
+        tally.addAudio(run.length, 0);
         yield* pieces(resampler?.push(run) ?? run, format);
       }
       if (resampler) yield* pieces(resampler.flush(), format);

@@ -121,7 +121,7 @@ export class Videos {
     const clip = await clips.measure(staged.path, caller.organization, signal);
     const size = sizeOf(clip, model);
     const most = videoTokens(clip, { ...size, seconds });
-    const { id: call, reserved } = jobCalls.prepare({ endpoint: ENDPOINT, model, caller, most });
+    const { id: call, reserved } = jobCalls.prepare({ endpoint: ENDPOINT, model, caller, maxUsage: most });
     const { organization, requestId } = caller;
     const video: VideoRecord = {
       ...{ id: newId('video'), organization, requestId, call, model, prompt, seconds, ...size, clip },

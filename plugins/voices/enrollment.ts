@@ -51,7 +51,7 @@ export interface Enrolled {
 export class Enrollments {
   readonly #parts: EnrollmentParts;
   readonly #open: OpenRequests;
-  readonly #turns = new FairSemaphore({ atOnce: AT_ONCE, ofOneOwner: 1, waiting: MAX_WAITING });
+  readonly #turns = new FairSemaphore({ maxConcurrent: AT_ONCE, maxConcurrentPerKey: 1, maxQueued: MAX_WAITING });
 
   constructor(parts: EnrollmentParts) {
     this.#parts = parts;
@@ -85,7 +85,7 @@ export class Enrollments {
     const { calls, metrics } = this.#parts;
     const most = { inputTokens: 0, outputTokens: 0, audioSeconds: MAX_CLIP_S };
     const endpoint = 'POST /v1/audio/voices';
-    const call = await calls.open({ endpoint, model: MODEL, caller, most });
+    const call = await calls.open({ endpoint, model: MODEL, caller, maxUsage: most });
     try {
       const enrolled = await this.#inTurn(ask, caller, signal);
       const { durationS: audioSeconds } = enrolled.voice;
@@ -111,7 +111,7 @@ export class Enrollments {
   }
 
   async #inTurn(ask: EnrollmentAsk, caller: Caller, signal: AbortSignal): Promise<Enrolled> {
-    const end = await this.#turns.take(caller.keyId, signal);
+    const end = await this.#turns.acquire(caller.keyId, signal);
     try {
       // Those before it may have taken the last room.
       await this.requireRoom(caller);

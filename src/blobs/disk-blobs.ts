@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { Clock } from '../contract/core/clock.ts';
 import type { BlobFile, BlobStore, ByteRange } from '../contract/stores/blob-store.ts';
 import { untilAborted } from '../kit/async/until-aborted.ts';
-import { hasEnded, type ProcessStart, hostId } from '../kit/process/host-id.ts';
+import { hasExited, type ProcessIdentity, hostId } from '../kit/process/host-id.ts';
 import { diskFailure } from '../kit/storage/disk-errors.ts';
 import { checkBlobName, checkBlobPrefix } from './blob-name.ts';
 
@@ -13,8 +13,8 @@ const NEVER = new AbortController().signal;
 /** A file there that is older has lost its writer, wherever that ran: no upload waits so long for its next byte. */
 const ABANDONED_MS = 6 * 3_600_000;
 /** This process. One instance for all stores of it, so that none takes another's writers for dead. */
-const SELF: ProcessStart = {
-  place: shortHash(hostId()),
+const SELF: ProcessIdentity = {
+  hostId: shortHash(hostId()),
   pid: process.pid,
   instance: shortHash(crypto.randomUUID()),
 };
@@ -110,7 +110,7 @@ class DiskBlobs implements BlobStore {
       signal.throwIfAborted();
       const path = join(this.#unfinished, name);
       const found = await unlessMissing(stat(path));
-      if (found === undefined || (!hasEnded(writerOf(name), SELF) && found.mtimeMs >= oldest)) continue;
+      if (found === undefined || (!hasExited(writerOf(name), SELF) && found.mtimeMs >= oldest)) continue;
       await rm(path, { force: true });
       count += 1;
     }
@@ -220,12 +220,12 @@ async function* chunksOf(
 
 /** A name that nobody used, which tells its writer. */
 function unfinishedName(): string {
-  return [SELF.place, SELF.pid, SELF.instance, crypto.randomUUID()].join('-');
+  return [SELF.hostId, SELF.pid, SELF.instance, crypto.randomUUID()].join('-');
 }
 
-function writerOf(name: string): ProcessStart {
+function writerOf(name: string): ProcessIdentity {
   const [place = '', pid, instance = ''] = name.split('-');
-  return { place, pid: Number(pid), instance };
+  return { hostId: place, pid: Number(pid), instance };
 }
 
 /** As a part of a file's name may be. */

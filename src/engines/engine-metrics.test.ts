@@ -18,7 +18,7 @@ const SPEECH: SynthesisRequest = {
   text: 'Nobody reads this.',
   speed: 1,
   priority: 'realtime',
-  owner: 'a',
+  fairnessKey: 'a',
   delivery: 'stream',
 };
 const LABELS = '{model="svc",priority="realtime"}';
@@ -137,7 +137,7 @@ describe('a transcription', () => {
     task: 'transcribe',
     timestamps: 'none',
     priority: 'interactive',
-    owner: 'a',
+    fairnessKey: 'a',
   };
   const transcribe = (options: FakeSttOptions, fields: Partial<TranscriptionRequest> = {}) => {
     const audio = async function* (): AsyncGenerator<AudioChunk> {

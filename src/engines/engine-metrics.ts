@@ -8,8 +8,8 @@ import type { EmbedEngine } from '../contract/engines/embed.ts';
 import type { AudioChunk, Priority, SttEngine, TtsEngine } from '../contract/engines/engine.ts';
 import type { TextEngine } from '../contract/engines/text.ts';
 import type { VideoEngine } from '../contract/engines/video.ts';
-import { inSpan, stepsInSpan } from '../kit/logging/spans.ts';
-import { Playback } from '../kit/playback.ts';
+import { withSpan, iterateInSpan } from '../kit/logging/spans.ts';
+import { PlaybackClock } from '../kit/playback.ts';
 
 const LATENCY_SECONDS = [0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.3, 2.1, 3.4, 6.4, 12.8, 30];
 const REAL_TIME_FACTORS = [0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 4];
@@ -79,7 +79,7 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
         const labels = { model, priority };
         const spoken = async function* (span: Span) {
           const beganMs = clock.monotonicMs();
-          const playback = new Playback(aheadMs === undefined ? undefined : beganMs + aheadMs);
+          const playback = new PlaybackClock(aheadMs === undefined ? undefined : beganMs + aheadMs);
           let isFirst = aheadMs === undefined;
           let audioS = 0;
           let waitedMs = 0;
@@ -90,7 +90,7 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
             waitedMs += nowMs - askedMs;
             audioS += lengthS;
             numbers.audio.add(labels, lengthS);
-            const gapMs = playback.hears(lengthS * 1000, nowMs, askedMs);
+            const gapMs = playback.addAudio(lengthS * 1000, nowMs, askedMs);
             if (delivery === 'stream') {
               if (isFirst) numbers.firstAudio.observe(labels, sinceS(beganMs));
               if (gapMs >= SHORTEST_GAP_MS) {
@@ -107,7 +107,7 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
           span.set({ audio_ms: Math.round(audioS * 1000) });
         };
         const attributes = { ...attributesOf(model, priority), characters: text.length };
-        return stepsInSpan(tracer, 'synthesis', { attributes }, (span) =>
+        return iterateInSpan(tracer, 'synthesis', { attributes }, (span) =>
           counted({ task: 'speech', model }, signal, spoken(span)),
         );
       },
@@ -141,7 +141,7 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
             yield event;
           }
         };
-        return stepsInSpan(tracer, 'transcription', { attributes: attributesOf(model, priority) }, (span) =>
+        return iterateInSpan(tracer, 'transcription', { attributes: attributesOf(model, priority) }, (span) =>
           counted(
             { task: 'transcription', model },
             signal,
@@ -170,7 +170,7 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
             yield event;
           }
         };
-        return stepsInSpan(tracer, 'chat', { attributes: attributesOf(model, priority) }, (span) =>
+        return iterateInSpan(tracer, 'chat', { attributes: attributesOf(model, priority) }, (span) =>
           counted({ task: 'chat', model }, signal, written(span), ({ kind }) => kind === 'end'),
         );
       },
@@ -186,7 +186,7 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
         const attributes = { ...attributesOf(model, priority), inputs: inputs.length };
         let outcome: Outcome = 'completed';
         try {
-          return await inSpan(tracer, 'embedding', { attributes }, () => engine.embed(request, signal));
+          return await withSpan(tracer, 'embedding', { attributes }, () => engine.embed(request, signal));
         } catch (error) {
           outcome = outcomeOf(error, signal);
           throw error;
@@ -203,7 +203,7 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
       audio: engine.audio,
       note: engine.note,
       extend: (request, work, signal) =>
-        inSpan(tracer, 'segment', { attributes: { model, video: request.video } }, () =>
+        withSpan(tracer, 'segment', { attributes: { model, video: request.video } }, () =>
           engine.extend(request, work, signal),
         ),
       ready: () => engine.ready(),

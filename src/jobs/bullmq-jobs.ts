@@ -61,7 +61,7 @@ export async function bullmqJobs({
       try {
         await queueOf(kind).add(
           kind,
-          { forgiven: 0, cause: tracer.here() },
+          { forgiven: 0, cause: tracer.currentTraceparent() },
           {
             jobId: id,
             removeOnComplete: true,

@@ -1,6 +1,6 @@
 import type { JobHandler, JobOutcome } from '../contract/core/jobs.ts';
 import type { Traceparent, Tracer } from '../contract/core/tracer.ts';
-import { inSpan } from '../kit/logging/spans.ts';
+import { withSpan } from '../kit/logging/spans.ts';
 
 /** A job, and what asked for it. */
 export interface AskedJob {
@@ -16,7 +16,7 @@ export function runInSpan(
   signal: AbortSignal,
 ): Promise<JobOutcome> {
   const start = { parent: 'none', cause, attributes: { kind: handler.kind, job: id } };
-  return inSpan(tracer, 'job', start, async (span) => {
+  return withSpan(tracer, 'job', start, async (span) => {
     const outcome = await handler.run(id, signal);
     span.set({ outcome: outcome.kind });
     return outcome;

@@ -4,7 +4,7 @@ import type { Logger } from '../contract/core/logger.ts';
 import type { Tracer } from '../contract/core/tracer.ts';
 import type { JobStore, TakenJob } from '../contract/stores/job-store.ts';
 import { FailureLog } from '../kit/logging/failure-log.ts';
-import type { ProcessStart } from '../kit/process/host-id.ts';
+import type { ProcessIdentity } from '../kit/process/host-id.ts';
 import { FailedRuns } from './failed-runs.ts';
 import { HeldJob } from './held-job.ts';
 import { runInSpan } from './job-span.ts';
@@ -16,7 +16,7 @@ export interface SqlJobRunnerParts {
   readonly clock: Clock;
   readonly log: Logger;
   /** This process. */
-  readonly self: ProcessStart;
+  readonly self: ProcessIdentity;
   /** Whether a process of this one's place runs. */
   readonly isRunning: (pid: number) => boolean;
   readonly timing: JobTiming;

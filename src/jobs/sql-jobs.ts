@@ -4,7 +4,7 @@ import type { Logger } from '../contract/core/logger.ts';
 import type { Tracer } from '../contract/core/tracer.ts';
 import type { JobStore } from '../contract/stores/job-store.ts';
 import { noopTracer } from '../kit/logging/spans.ts';
-import type { ProcessStart } from '../kit/process/host-id.ts';
+import type { ProcessIdentity } from '../kit/process/host-id.ts';
 import type { JobTiming } from './job-timing.ts';
 import { SqlJobRunner } from './sql-job-runner.ts';
 
@@ -16,7 +16,7 @@ export interface SqlJobsParts {
   readonly clock: Clock;
   readonly log: Logger;
   /** This process. */
-  readonly self: ProcessStart;
+  readonly self: ProcessIdentity;
   /** Whether a process of this one's place runs. */
   readonly isRunning: (pid: number) => boolean;
   readonly timing?: JobTiming | undefined;
@@ -31,7 +31,7 @@ export function sqlJobs({ timing = TIMING, tracer = noopTracer, ...parts }: SqlJ
   const runners = new Map<JobKind, SqlJobRunner>();
   return {
     async add(kind, id) {
-      await parts.store.add(kind, id, parts.clock.now(), tracer.here());
+      await parts.store.add(kind, id, parts.clock.now(), tracer.currentTraceparent());
       runners.get(kind)?.look();
     },
     work(handler: JobHandler): JobRunner {

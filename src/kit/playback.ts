@@ -1,5 +1,5 @@
 /** Who plays audio from its first run on, as it comes. Times are monotonic, in ms. */
-export class Playback {
+export class PlaybackClock {
   /** When all that came will have been heard; undefined before the first. */
   #endMs: number | undefined;
 
@@ -18,7 +18,7 @@ export class Playback {
    * @param askedMs since when it was waited for: who asks late has a reason, and hears no gap of ours.
    * @returns how long nothing was heard before it, in ms: an underrun.
    */
-  hears(lengthMs: number, nowMs: number, askedMs = nowMs): number {
+  addAudio(lengthMs: number, nowMs: number, askedMs = nowMs): number {
     const endMs = this.#endMs ?? nowMs;
     this.#endMs = Math.max(endMs, nowMs) + lengthMs;
     return Math.max(0, nowMs - Math.max(endMs, askedMs));

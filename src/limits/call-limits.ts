@@ -50,7 +50,7 @@ export interface OpenCallLimits extends CallLimits {
 export function callLimits({ limits, redis, clock }: CallLimitsParts): OpenCallLimits {
   const store = redis === undefined ? memoryStore() : new RedisStore(redis, clock);
   return {
-    async enter(user, call) {
+    async acquire(user, call) {
       const places = placesOf(limits, user);
       if (places.length === 0) return () => undefined;
       const missing = await store.enter(places, call);

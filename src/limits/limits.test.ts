@@ -94,14 +94,14 @@ describe.each(['memory', 'redis'] as const)('calls at once, counted in %s', (whe
 
   it('have places that are given back', async (context) => {
     const { one } = await setUp(context, 2, undefined);
-    const leave = await one.enter(user('k1', 'a'), call());
-    await one.enter(user('k1', 'a'), call());
-    await expect(one.enter(user('k1', 'a'), call())).rejects.toMatchObject(REFUSED);
-    await one.enter(user('k2', 'a'), call());
+    const leave = await one.acquire(user('k1', 'a'), call());
+    await one.acquire(user('k1', 'a'), call());
+    await expect(one.acquire(user('k1', 'a'), call())).rejects.toMatchObject(REFUSED);
+    await one.acquire(user('k2', 'a'), call());
     leave();
     await expect
       .poll(() =>
-        one.enter(user('k1', 'a'), call()).then(
+        one.acquire(user('k1', 'a'), call()).then(
           () => true,
           () => false,
         ),
@@ -111,20 +111,20 @@ describe.each(['memory', 'redis'] as const)('calls at once, counted in %s', (whe
 
   it('take no place of the key when the organization has none', async (context) => {
     const { one } = await setUp(context, 2, 1);
-    const leave = await one.enter(user('k1', 'a'), call());
-    await expect(one.enter(user('k2', 'a'), call())).rejects.toThrow('Your organization may have 1 calls');
-    await expect(one.enter(user('k2', 'a'), call())).rejects.toThrow('Your organization may have 1 calls');
+    const leave = await one.acquire(user('k1', 'a'), call());
+    await expect(one.acquire(user('k2', 'a'), call())).rejects.toThrow('Your organization may have 1 calls');
+    await expect(one.acquire(user('k2', 'a'), call())).rejects.toThrow('Your organization may have 1 calls');
     leave();
-    await one.enter(user('k2', 'b'), call());
-    await one.enter(user('k2', 'c'), call());
-    await expect(one.enter(user('k2', 'd'), call())).rejects.toThrow('Your API key may have 2 calls');
+    await one.acquire(user('k2', 'b'), call());
+    await one.acquire(user('k2', 'c'), call());
+    await expect(one.acquire(user('k2', 'd'), call())).rejects.toThrow('Your API key may have 2 calls');
   });
 
   it('never exceed the limit, however many come together', async (context) => {
     const { one, other } = await setUp(context, undefined, 5);
     const all = await Promise.allSettled(
       Array.from({ length: 40 }, (_, at) =>
-        (where === 'redis' && at % 2 ? other : one).enter(user(`k${at}`, 'a'), call()),
+        (where === 'redis' && at % 2 ? other : one).acquire(user(`k${at}`, 'a'), call()),
       ),
     );
     expect(all.filter(({ status }) => status === 'fulfilled')).toHaveLength(5);
@@ -133,11 +133,11 @@ describe.each(['memory', 'redis'] as const)('calls at once, counted in %s', (whe
   it('of a machine that died are free after a minute', async (context) => {
     if (where === 'memory') return;
     const { one, other, clock } = await setUp(context, 1, undefined);
-    await one.enter(user('k', 'a'), call());
+    await one.acquire(user('k', 'a'), call());
     one.close();
-    await expect(other.enter(user('k', 'a'), call())).rejects.toMatchObject(REFUSED);
+    await expect(other.acquire(user('k', 'a'), call())).rejects.toMatchObject(REFUSED);
     clock.advance(60_001);
-    await other.enter(user('k', 'a'), call());
+    await other.acquire(user('k', 'a'), call());
   });
 });
 
@@ -166,8 +166,8 @@ describe('a Redis that goes away', () => {
     await requests.count(user('k', 'a'));
     expect(failed).toHaveBeenCalledOnce();
     await expect(requests.count(user('k', 'a'))).rejects.toMatchObject(REFUSED);
-    await calls.enter(user('k', 'a'), newId('usage'));
-    await expect(calls.enter(user('k', 'a'), newId('usage'))).rejects.toMatchObject(REFUSED);
+    await calls.acquire(user('k', 'a'), newId('usage'));
+    await expect(calls.acquire(user('k', 'a'), newId('usage'))).rejects.toMatchObject(REFUSED);
     expect(log.lines).toMatchObject([
       { level: 'warn', message: 'Redis does not answer; this process counts by itself' },
     ]);
@@ -183,7 +183,7 @@ describe('a Redis that goes away', () => {
     const from = performance.now();
     for (let key = 1; key <= 50; key += 1) {
       await count(key);
-      await calls.enter(user(`k${key}`, 'a'), newId('usage'));
+      await calls.acquire(user(`k${key}`, 'a'), newId('usage'));
     }
     // One that each waited for would take its time limit of a second.
     expect(performance.now() - from).toBeLessThan(900);

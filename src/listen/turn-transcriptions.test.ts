@@ -172,7 +172,7 @@ describe('a committed turn', () => {
       { kind: 'row', status: 'failed', audioSeconds: 0, outputTokens: 0 },
       { kind: 'failed', itemId: 'item_1', error: expect.objectContaining({ message }) },
     ]);
-    expect(turn.audio.heldBytes).toBe(0);
+    expect(turn.audio.unreadBytes).toBe(0);
   });
 
   it('that fails on its way has a row of what was heard and said', async () => {
@@ -271,7 +271,7 @@ describe('the call of a committed turn', () => {
     commit(turn, ASK);
     await settled();
     expect(happened).toEqual([NO_CREDITS]);
-    expect([fake.requests, turn.audio.heldBytes]).toEqual([[], 0]);
+    expect([fake.requests, turn.audio.unreadBytes]).toEqual([[], 0]);
   });
 
   it('that is refused after the connection ended is nothing', async () => {
@@ -363,7 +363,7 @@ describe('a turn that is begun early', () => {
     const run = new AudioQueue(FORMAT);
     run.push(new Uint8Array(16_000));
     turn.audio.add(run, 0, 8000);
-    expect(turn.audio.heldBytes).toBe(0);
+    expect(turn.audio.unreadBytes).toBe(0);
     expect(happened).toEqual([]);
     void transcriptions.confirm(turn, ASK);
     await settled();
@@ -507,12 +507,12 @@ describe('the end of a connection', () => {
 
 it('a turn is a trace of its own, linked to the request that made the connection', async () => {
   const tracer = new RecordingTracer();
-  const request = tracer.begin('request');
-  const { transcriptions } = request.inside(() => driver({ tracer }));
-  request.inside(() => transcriptions.start(spoken(), ASK));
+  const request = tracer.startSpan('request');
+  const { transcriptions } = request.runInContext(() => driver({ tracer }));
+  request.runInContext(() => transcriptions.start(spoken(), ASK));
   await transcriptions.close();
   expect(tracer.spans[1]).toMatchObject({
-    ...{ name: 'turn', parent: undefined, cause: request.place, ended: true },
+    ...{ name: 'turn', parent: undefined, cause: request.traceparent, ended: true },
     attributes: { request_id: 'req_1', model: 'svc-stt' },
   });
 });

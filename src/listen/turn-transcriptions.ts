@@ -10,8 +10,8 @@ import type { Slots } from '../contract/plugin.ts';
 import { aborted } from '../kit/async/aborted.ts';
 import { TaskGroup } from '../kit/async/task-group.ts';
 import { untilAborted } from '../kit/async/until-aborted.ts';
-import { noteFailure } from '../kit/logging/note-failure.ts';
-import { inSpan } from '../kit/logging/spans.ts';
+import { logFailure } from '../kit/logging/note-failure.ts';
+import { withSpan } from '../kit/logging/spans.ts';
 import { TranscriptionUsageMeter } from '../usage/call-tally.ts';
 import { TurnDroppedError } from './turn-audio.ts';
 import { TurnCall } from './turn-call.ts';
@@ -64,7 +64,7 @@ export interface TurnTranscriptionsDeps extends Pick<Slots, 'stt' | 'calls' | 'l
  * stopped reports nothing more.
  */
 export class TurnTranscriptions {
-  readonly #parts: TurnTranscriptionsDeps;
+  readonly #deps: TurnTranscriptionsDeps;
   readonly #runs = new TaskGroup<Id<'item'> | symbol>();
   /** Of turns that were confirmed or begun, and have not ended. */
   readonly #calls = new Map<Id<'item'>, TurnCall>();
@@ -72,18 +72,18 @@ export class TurnTranscriptions {
   readonly #cause: Traceparent | undefined;
 
   /** To be called while the request is answered that makes the connection: traces of turns are linked to it. */
-  constructor(parts: TurnTranscriptionsDeps) {
-    this.#parts = parts;
-    this.#cause = parts.tracer.here();
+  constructor(deps: TurnTranscriptionsDeps) {
+    this.#deps = deps;
+    this.#cause = deps.tracer.currentTraceparent();
   }
 
   /** Begins a turn. One that is not confirmed yet reports nothing, and has no row, before {@link confirm}. */
   start(turn: Turn, ask: TranscriptionParams): void {
     const call = this.#callOf(turn, ask);
-    const { tracer, caller } = this.#parts;
+    const { tracer, caller } = this.#deps;
     const attributes = { request_id: caller.requestId, model: ask.model };
     this.#runs.start(turn.itemId, (signal) =>
-      inSpan(tracer, 'turn', { parent: 'none', cause: this.#cause, attributes }, () =>
+      withSpan(tracer, 'turn', { parent: 'none', cause: this.#cause, attributes }, () =>
         this.#run(turn, ask, call, signal),
       ),
     );
@@ -96,7 +96,7 @@ export class TurnTranscriptions {
    */
   async confirm(turn: Turn, ask: TranscriptionParams, maxS = turn.audio.lengthS): Promise<boolean> {
     const call = this.#callOf(turn, ask);
-    await call.confirm(this.#parts.calls, maxS);
+    await call.confirm(this.#deps.calls, maxS);
     return !call.refused.aborted;
   }
 
@@ -120,7 +120,7 @@ export class TurnTranscriptions {
   #callOf({ itemId }: Turn, ask: TranscriptionParams): TurnCall {
     const known = this.#calls.get(itemId);
     if (known !== undefined) return known;
-    const call = new TurnCall(new TranscriptionUsageMeter(ask, this.#parts.caller));
+    const call = new TurnCall(new TranscriptionUsageMeter(ask, this.#deps.caller));
     this.#calls.set(itemId, call);
     return call;
   }
@@ -128,7 +128,7 @@ export class TurnTranscriptions {
   async #run(turn: Turn, ask: TranscriptionParams, call: TurnCall, signal: AbortSignal): Promise<void> {
     const { itemId } = turn;
     call.listen((text) => {
-      if (!signal.aborted) this.#parts.report({ kind: 'delta', itemId, text });
+      if (!signal.aborted) this.#deps.report({ kind: 'delta', itemId, text });
     });
     // A committed turn is worked on when its call is open; one that may still be dropped is worked on at once.
     if (call.isConfirmed) await call.settled;
@@ -141,7 +141,7 @@ export class TurnTranscriptions {
     else await call.tally.close(end?.kind ?? 'cancelled');
     const refused = { kind: 'failed', itemId, error: call.refused.reason } as const;
     const told = call.refused.aborted ? refused : end;
-    if (told !== undefined && !signal.aborted) this.#parts.report(told);
+    if (told !== undefined && !signal.aborted) this.#deps.report(told);
   }
 
   /** Hands on the words; gives back how it ended, or undefined when it was stopped. */
@@ -156,16 +156,16 @@ export class TurnTranscriptions {
     try {
       signal.throwIfAborted();
       let final: Transcript | undefined;
-      const { keyId: owner } = this.#parts.caller;
+      const { keyId: owner } = this.#deps.caller;
       const ask = { task, language, prompt } as const;
       const request = { ...ask, timestamps: 'none', priority: 'realtime', owner } as const;
-      for await (const event of requireModel(this.#parts.stt, model).transcribe(
+      for await (const event of requireModel(this.#deps.stt, model).transcribe(
         heard(audio, tally, signal),
         request,
         signal,
       )) {
         signal.throwIfAborted();
-        tally.says(event);
+        tally.addEvent(event);
         if (event.kind === 'final') final = event.transcript;
         else call.say(event.text);
       }
@@ -175,8 +175,8 @@ export class TurnTranscriptions {
     } catch (error) {
       // One that was dropped is not awaited by anybody, though its stop may come later.
       if (stopped.aborted || error instanceof TurnDroppedError) return undefined;
-      const { log, caller } = this.#parts;
-      noteFailure(log, 'transcription failed', error, { request_id: caller.requestId });
+      const { log, caller } = this.#deps;
+      logFailure(log, 'transcription failed', error, { request_id: caller.requestId });
       return { kind: 'failed', itemId, error };
     } finally {
       // An engine that failed may have left it half read, or never begun to read.
@@ -196,7 +196,7 @@ async function* heard(
   signal: AbortSignal,
 ): AsyncGenerator<AudioChunk, void, undefined> {
   for await (const piece of untilAborted(audio, signal)) {
-    if (piece !== 'pause') tally.hears(piece.length);
+    if (piece !== 'pause') tally.addAudio(piece.length);
     yield piece;
   }
 }

@@ -60,8 +60,8 @@ describe('metrics', () => {
     metrics.counter('x_total', 'x', ['model']).add({ model: 'a' });
     metrics.histogram('x_seconds', 'x', [], [1]).observe({}, 0.5);
     metrics.histogram('x_seconds', 'x', [], [1]).observe({}, 0.5);
-    metrics.level('x_open', 'x', ['kind']).add({ kind: 'a' }, 3);
-    metrics.level('x_open', 'x', ['kind']).add({ kind: 'a' }, -1);
+    metrics.upDownCounter('x_open', 'x', ['kind']).add({ kind: 'a' }, 3);
+    metrics.upDownCounter('x_open', 'x', ['kind']).add({ kind: 'a' }, -1);
     metrics.gauge('x_depth', 'x', () => 1);
     metrics.gauge('x_depth', 'x', () => 2);
     const text = await metrics.render();

@@ -52,7 +52,7 @@ export function createMetrics(clock: Clock): MetricsRegistry {
       );
       return { add: (labels, by = 1) => counter.inc({ ...labels }, by) };
     },
-    level(name, help, labelNames) {
+    upDownCounter(name, help, labelNames) {
       const gauge = named(
         'level',
         name,

@@ -1,7 +1,7 @@
 import type { AnyElysia } from 'elysia';
 import { ServiceError } from '../contract/core/error.ts';
 import type { Logger } from '../contract/core/logger.ts';
-import type { Level, Metrics } from '../contract/core/metrics.ts';
+import type { UpDownCounter, Metrics } from '../contract/core/metrics.ts';
 import type { ReadyReport } from '../contract/engines/engine.ts';
 import type { ModelTable } from '../contract/model-table.ts';
 import type { PluginInstance, ServiceProvider, Slots } from '../contract/plugin.ts';
@@ -132,7 +132,7 @@ class Plugins implements Registry {
   /** In start order. */
   readonly #entries: ReadonlyMap<string, Entry>;
   readonly #wishes: Map<string, PluginDesiredState>;
-  readonly #states: Level;
+  readonly #states: UpDownCounter;
   /** Plugins for which parts are open. */
   readonly #holders = new Set<Entry>();
   /** Fires when there is no more time for work that runs. */
@@ -153,7 +153,7 @@ class Plugins implements Registry {
     this.plugins = startOrder(plugins, new Set([...(Object.keys(core) as SlotName[]), ...parts.fills]));
     this.#entries = new Map(this.plugins.map((plugin) => [plugin.name, entryOf(plugin)]));
     this.#wishes = new Map(wishes);
-    this.#states = metrics.level('plugin_state', '1 for the state that a plugin is in, 0 for the others.', [
+    this.#states = metrics.upDownCounter('plugin_state', '1 for the state that a plugin is in, 0 for the others.', [
       'plugin',
       'state',
     ]);

@@ -28,8 +28,8 @@ export class StoredSwitches implements PluginSwitches {
   constructor(parts: PluginSwitchParts) {
     this.#parts = parts;
     this.#following = new IntervalTask({
-      everyMs: parts.everyMs ?? FOLLOW_EVERY_MS,
-      work: () => this.#follow(),
+      intervalMs: parts.everyMs ?? FOLLOW_EVERY_MS,
+      runTask: () => this.#follow(),
     });
   }
 

@@ -34,10 +34,10 @@ export function codeRunner(options: CodeRunnerOptions): OpenCodeRunner {
   const { atOnce, log, pauseLimitMs = PAUSE_LIMIT_MS } = options;
   const reserve = new PythonReserve(options);
   const turns = new FairSemaphore({
-    atOnce,
-    ofOneOwner: Math.ceil(atOnce / 2),
-    waiting: MAX_WAITING,
-    waitingOfOneOwner: MAX_WAITING / 2,
+    maxConcurrent: atOnce,
+    maxConcurrentPerKey: Math.ceil(atOnce / 2),
+    maxQueued: MAX_WAITING,
+    maxQueuedPerKey: MAX_WAITING / 2,
   });
   const containers = new Set<Container>();
   return {
@@ -116,7 +116,7 @@ class Container implements CodeContainer {
     if (this.#held?.python.gone === false) return this.#held.python;
     await this.#letGo();
     const { turns, owner } = this.#parts;
-    const endTurn = await turns.take(owner, ended);
+    const endTurn = await turns.acquire(owner, ended);
     const python = this.#taken(endTurn);
     this.#held = { python, endTurn };
     try {

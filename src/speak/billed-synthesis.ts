@@ -75,7 +75,7 @@ export class BilledSynthesis {
     const tally = new SpeechUsageMeter({ model, characters, speed, endpoint: this.#parts.endpoint }, caller);
     const spoken = synthesizeText(
       engine,
-      { ...ask, voice, owner: caller.keyId },
+      { ...ask, voice, fairnessKey: caller.keyId },
       this.#parts.clock,
       job.signal,
     );
@@ -123,12 +123,12 @@ export class BilledSynthesis {
     let made = false;
     const runs = atRate(spoken, rateHz, (samples) => {
       made = true;
-      tally.add(samples, 0);
+      tally.addAudio(samples, 0);
     });
     try {
       await tally.open(this.#parts.calls);
       for await (const run of runs) {
-        tally.add(0, run.byteLength);
+        tally.addAudio(0, run.byteLength);
         yield new Uint8Array(run.buffer, run.byteOffset, run.byteLength);
       }
       if (made) await tally.close('completed');

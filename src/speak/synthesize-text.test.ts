@@ -11,7 +11,7 @@ const REQUEST: SynthesizeTextRequest = {
   text: 'One sentence. And another one! A third?',
   speed: 1,
   priority: 'interactive',
-  owner: 'a',
+  fairnessKey: 'a',
   delivery: 'stream',
 };
 
@@ -34,7 +34,7 @@ describe('speak', () => {
       voice: ANNA,
       delivery: 'whole',
       priority: 'batch',
-      owner: 'a',
+      fairnessKey: 'a',
     });
     expect(engine.requests.map(({ text }) => text.trim())).toEqual([
       'One sentence.',

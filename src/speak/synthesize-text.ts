@@ -6,7 +6,7 @@ import { splitSentences } from '../audio/sentences.ts';
 import type { Clock } from '../contract/core/clock.ts';
 import { type Float32Samples, type Int16Samples, SPEECH_RATE_HZ } from '../contract/engines/audio.ts';
 import type { SynthesisRequest, TtsEngine } from '../contract/engines/engine.ts';
-import { Playback } from '../kit/playback.ts';
+import { PlaybackClock } from '../kit/playback.ts';
 
 /** What to say and for whom; `text` may have any length. */
 export type SynthesizeTextRequest = Omit<SynthesisRequest, 'aheadMs'>;
@@ -25,9 +25,9 @@ export async function* synthesizeText(
   signal: AbortSignal,
   begins?: (sentence: string) => void,
 ): AsyncGenerator<Int16Samples, void, undefined> {
-  const playback = new Playback();
+  const playback = new PlaybackClock();
   const heard = (samples: Float32Samples): Int16Samples => {
-    playback.hears((samples.length * 1000) / SPEECH_RATE_HZ, clock.monotonicMs());
+    playback.addAudio((samples.length * 1000) / SPEECH_RATE_HZ, clock.monotonicMs());
     return float32ToInt16(samples);
   };
   const resampler =

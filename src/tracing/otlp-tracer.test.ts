@@ -5,7 +5,7 @@ import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
 import { ServiceError } from '../contract/core/error.ts';
 import { Secret } from '../contract/core/secret.ts';
-import { inSpan, noopTracer } from '../kit/logging/spans.ts';
+import { withSpan, noopTracer } from '../kit/logging/spans.ts';
 import { createMetrics } from '../metrics/registry.ts';
 import { openTracing } from './open-tracing.ts';
 
@@ -42,20 +42,20 @@ it('without settings nothing is traced', async () => {
 describe('spans', () => {
   it('are sent as a tree, with what was said of them', async () => {
     const { receiver, tracer, clock, metrics, close } = await setUp();
-    await inSpan(tracer, 'whole', { attributes: { model: 'a' } }, async (span) => {
+    await withSpan(tracer, 'whole', { attributes: { model: 'a' } }, async (span) => {
       clock.advance(10);
-      const place = tracer.here();
-      expect(place).toBe(span.place);
-      await inSpan(tracer, 'part', { kind: 'client' }, async () => {
+      const place = tracer.currentTraceparent();
+      expect(place).toBe(span.traceparent);
+      await withSpan(tracer, 'part', { kind: 'client' }, async () => {
         await Promise.resolve();
         clock.advance(25);
       });
       const fromMs = clock.monotonicMs() - 5;
-      tracer.record('past', { parent: place, attributes: { passes: 2 } }, fromMs, fromMs + 3);
+      tracer.recordSpan('past', { parent: place, attributes: { passes: 2 } }, fromMs, fromMs + 3);
       span.rename('the whole');
       span.set({ rows: 3 });
     });
-    expect(tracer.here()).toBeUndefined();
+    expect(tracer.currentTraceparent()).toBeUndefined();
     await close();
     const [part, past, whole] = receiver.spans;
     expect([part?.name, past?.name, whole?.name]).toEqual(['part', 'past', 'the whole']);
@@ -74,9 +74,9 @@ describe('spans', () => {
 
   it('go on with the trace of a caller, and begin one where there is none', async () => {
     const { receiver, tracer, close } = await setUp();
-    tracer.begin('asked', { kind: 'server', parent: `${CALLER}-01` }).end();
-    tracer.begin('unasked', { kind: 'server', parent: 'none' }).end();
-    tracer.begin('nonsense', { kind: 'server', parent: 'a b c' }).end();
+    tracer.startSpan('asked', { kind: 'server', parent: `${CALLER}-01` }).end();
+    tracer.startSpan('unasked', { kind: 'server', parent: 'none' }).end();
+    tracer.startSpan('nonsense', { kind: 'server', parent: 'a b c' }).end();
     await close();
     const [asked, unasked, nonsense] = receiver.spans;
     expect(asked).toMatchObject({
@@ -89,8 +89,8 @@ describe('spans', () => {
 
   it('of a trace of their own are linked to what led to them', async () => {
     const { receiver, tracer, close } = await setUp();
-    await inSpan(tracer, 'request', {}, async (request) => {
-      await inSpan(tracer, 'job', { parent: 'none', cause: request.place }, async () => undefined);
+    await withSpan(tracer, 'request', {}, async (request) => {
+      await withSpan(tracer, 'job', { parent: 'none', cause: request.traceparent }, async () => undefined);
     });
     await close();
     const [job, request] = receiver.spans;
@@ -106,7 +106,7 @@ describe('spans', () => {
       '503',
       { reason: 'a private word' },
     ];
-    for (const failure of failures) tracer.begin('work').end(failure);
+    for (const failure of failures) tracer.startSpan('work').end(failure);
     await close();
     expect(receiver.spans.map((span) => attributeOf(span, 'error.type'))).toEqual([
       'upstream_error',
@@ -122,19 +122,19 @@ describe('spans', () => {
 describe('the share that is kept', () => {
   it('is of whole traces, and places say so', async () => {
     const { receiver, tracer, close } = await setUp({ ratio: 0 });
-    await inSpan(tracer, 'request', { kind: 'server', parent: 'none' }, async (span) => {
-      expect(span.place).toMatch(/-00$/);
-      tracer.begin('part').end();
+    await withSpan(tracer, 'request', { kind: 'server', parent: 'none' }, async (span) => {
+      expect(span.traceparent).toMatch(/-00$/);
+      tracer.startSpan('part').end();
     });
     // A caller cannot have more kept.
-    tracer.begin('asked', { kind: 'server', parent: `${CALLER}-01` }).end();
+    tracer.startSpan('asked', { kind: 'server', parent: `${CALLER}-01` }).end();
     await close();
     expect(receiver.spans).toEqual([]);
   });
 
   it('is less where a caller wants less', async () => {
     const { receiver, tracer, close } = await setUp();
-    tracer.begin('asked', { kind: 'server', parent: `${CALLER}-00` }).end();
+    tracer.startSpan('asked', { kind: 'server', parent: `${CALLER}-00` }).end();
     await close();
     expect(receiver.spans).toEqual([]);
   });
@@ -146,11 +146,11 @@ describe('a collector', () => {
     receiver.status = 400;
     const failed = () => metricValue(metrics, 'trace_spans_total{result="failed"}');
     for (const count of [1, 2]) {
-      tracer.begin('work').end();
+      tracer.startSpan('work').end();
       await expect.poll(failed, { timeout: 10_000 }).toBe(count);
     }
     receiver.status = 200;
-    tracer.begin('work').end();
+    tracer.startSpan('work').end();
     await close();
     expect(receiver.spans).toHaveLength(1);
     expect(log.lines).toMatchObject([
@@ -161,7 +161,7 @@ describe('a collector', () => {
 
   it('gets no more than may wait', async () => {
     const { receiver, tracer, close } = await setUp();
-    for (let n = 0; n < 20_000; n += 1) tracer.begin('work').end();
+    for (let n = 0; n < 20_000; n += 1) tracer.startSpan('work').end();
     await close();
     expect(receiver.spans.length).toBeGreaterThanOrEqual(4096);
     expect(receiver.spans.length).toBeLessThanOrEqual(4096 + 512);
@@ -170,7 +170,7 @@ describe('a collector', () => {
   it('that is not there does not hold up the end', async () => {
     const { receiver, tracer, close } = await setUp();
     await receiver.close();
-    for (let n = 0; n < 3000; n += 1) tracer.begin('work').end();
+    for (let n = 0; n < 3000; n += 1) tracer.startSpan('work').end();
     const from = performance.now();
     await close();
     expect(performance.now() - from).toBeLessThan(5000);

@@ -14,7 +14,7 @@ import type { Clock } from '../contract/core/clock.ts';
 import { ServiceError } from '../contract/core/error.ts';
 import type { TracingSettings } from '../contract/core/settings.ts';
 import type { Span, SpanStart, Tracer } from '../contract/core/tracer.ts';
-import { contextOf, placeOf } from './trace-place.ts';
+import { parseTraceparent, formatTraceparent } from './trace-place.ts';
 import { WatchedExporter, type WatchedExporterParts } from './watched-exporter.ts';
 
 /** Ended spans that wait to be sent; those beyond are dropped. */
@@ -93,19 +93,19 @@ class OtlpTracer implements Tracer {
     this.#clock = clock;
   }
 
-  here(): string | undefined {
+  currentTraceparent(): string | undefined {
     const span = this.#here.getStore();
-    return span && placeOf(span.spanContext());
+    return span && formatTraceparent(span.spanContext());
   }
 
-  begin(name: string, start: SpanStart = {}): Span {
+  startSpan(name: string, start: SpanStart = {}): Span {
     const clock = this.#clock;
     const span = this.#begin(name, start, clock.monotonicMs());
     const here = this.#here;
     const unixMs = (ms: number) => this.#unixMs(ms);
     return {
-      place: placeOf(span.spanContext()),
-      inside: (work) => here.run(span, work),
+      traceparent: formatTraceparent(span.spanContext()),
+      runInContext: (work) => here.run(span, work),
       rename: (closer) => void span.updateName(closer),
       set: (attributes) => void span.setAttributes(attributes),
       end(failure) {
@@ -118,14 +118,14 @@ class OtlpTracer implements Tracer {
     };
   }
 
-  record(name: string, start: SpanStart, fromMs: number, toMs: number): void {
+  recordSpan(name: string, start: SpanStart, fromMs: number, toMs: number): void {
     this.#begin(name, start, fromMs).end(this.#unixMs(toMs));
   }
 
   #begin(name: string, { attributes = {}, kind, parent, cause }: SpanStart, fromMs: number): OtelSpan {
     const around =
-      parent === undefined ? this.#here.getStore()?.spanContext() : contextOf(parent, kind === 'server');
-    const led = cause === undefined ? undefined : contextOf(cause, false);
+      parent === undefined ? this.#here.getStore()?.spanContext() : parseTraceparent(parent, kind === 'server');
+    const led = cause === undefined ? undefined : parseTraceparent(cause, false);
     return this.#otel.startSpan(
       name,
       {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { contextOf, placeOf } from './trace-place.ts';
+import { parseTraceparent, formatTraceparent } from './trace-place.ts';
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const SPAN = '00f067aa0ba902b7';
@@ -7,12 +7,12 @@ const SPAN = '00f067aa0ba902b7';
 describe('a place', () => {
   it.each([0, 1])('is read as it was written, flags %d', (traceFlags) => {
     const context = { traceId: TRACE, spanId: SPAN, traceFlags };
-    expect(placeOf(context)).toBe(`00-${TRACE}-${SPAN}-0${traceFlags}`);
-    expect(contextOf(placeOf(context), true)).toEqual({ ...context, isRemote: true });
+    expect(formatTraceparent(context)).toBe(`00-${TRACE}-${SPAN}-0${traceFlags}`);
+    expect(parseTraceparent(formatTraceparent(context), true)).toEqual({ ...context, isRemote: true });
   });
 
   it('of a later version may have more, and other flags', () => {
-    expect(contextOf(`01-${TRACE}-${SPAN}-03-what-comes`, false)).toEqual({
+    expect(parseTraceparent(`01-${TRACE}-${SPAN}-03-what-comes`, false)).toEqual({
       traceId: TRACE,
       spanId: SPAN,
       traceFlags: 1,
@@ -31,6 +31,6 @@ describe('a place', () => {
     `00-${TRACE}-${'0'.repeat(16)}-01`,
     `01-${TRACE}-${SPAN}-01-${'a'.repeat(300)}`,
   ])('is not %j', (text) => {
-    expect(contextOf(text, true)).toBeUndefined();
+    expect(parseTraceparent(text, true)).toBeUndefined();
   });
 });

@@ -9,7 +9,7 @@ const PLACE = /^(?!ff)([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(
 /** Longer than any version is known to be. */
 const MAX_CHARACTERS = 256;
 
-export function placeOf({ traceId, spanId, traceFlags }: SpanContext): Traceparent {
+export function formatTraceparent({ traceId, spanId, traceFlags }: SpanContext): Traceparent {
   return `${VERSION}-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
 }
 
@@ -17,7 +17,7 @@ export function placeOf({ traceId, spanId, traceFlags }: SpanContext): Tracepare
  * Reads a place; undefined for what is none.
  * @param isRemote whether another process told it.
  */
-export function contextOf(place: string, isRemote: boolean): SpanContext | undefined {
+export function parseTraceparent(place: string, isRemote: boolean): SpanContext | undefined {
   if (place.length > MAX_CHARACTERS) return undefined;
   const [, version, traceId = '', spanId = '', flags = '', more] = PLACE.exec(place.trim()) ?? [];
   if (version === VERSION && more !== undefined) return undefined;

@@ -38,7 +38,7 @@ export class Accounts implements Calls {
   async open(opening: CallOpening): Promise<OpenCall> {
     const { books, limits } = this.#parts;
     const call = books.prepare(opening, false);
-    const leave = await limits.enter(opening.caller, call.id);
+    const leave = await limits.acquire(opening.caller, call.id);
     try {
       await books.begin(call);
     } catch (error) {
@@ -57,7 +57,7 @@ export class Accounts implements Calls {
       return ended;
     };
     return {
-      holds: call.reserved > 0,
+      hasReservation: call.reserved > 0,
       close: (outcome) => end(() => books.end(call, () => this.#close(call, outcome))),
       discard: () => end(() => books.discard(call)),
     };

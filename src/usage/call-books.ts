@@ -38,7 +38,7 @@ export class CallLedger {
    * A call before its beginning, with the most that it may cost.
    * @param repeated whether its work is done again if this process dies.
    */
-  prepare({ endpoint, model, caller, most }: CallOpening, repeated: boolean): JournalCall {
+  prepare({ endpoint, model, caller, maxUsage: most }: CallOpening, repeated: boolean): JournalCall {
     const { findPrice, instance, clock } = this.#parts;
     const { organization, requestId } = caller;
     const price = findPrice({ endpoint, model });

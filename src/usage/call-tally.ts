@@ -52,7 +52,7 @@ abstract class Tally {
 }
 
 /** What was asked of a voice. */
-export interface SpokenText {
+export interface SynthesisUsage {
   readonly model: string;
   /** Unicode code points. */
   readonly characters: number;
@@ -64,11 +64,11 @@ export interface SpokenText {
 
 /** Counts the audio that a text gave. */
 export class SpeechUsageMeter extends Tally {
-  readonly #text: SpokenText;
+  readonly #text: SynthesisUsage;
   #samples = 0;
   #bytes = 0;
 
-  constructor(text: SpokenText, caller: Caller) {
+  constructor(text: SynthesisUsage, caller: Caller) {
     super(caller);
     this.#text = text;
   }
@@ -80,14 +80,14 @@ export class SpeechUsageMeter extends Tally {
     const inputTokens = characterTokens(characters);
     const outputTokens = Math.ceil(audioSeconds * TOKENS_PER_SECOND);
     const most = { inputTokens, outputTokens, characters, audioSeconds };
-    return this.begin(calls, { endpoint, model, most });
+    return this.begin(calls, { endpoint, model, maxUsage: most });
   }
 
   /**
    * @param samples at 24 kHz, as they were made.
    * @param bytes as they are sent.
    */
-  add(samples: number, bytes: number): void {
+  addAudio(samples: number, bytes: number): void {
     this.#samples += samples;
     this.#bytes += bytes;
   }
@@ -114,7 +114,7 @@ export class SpeechUsageMeter extends Tally {
 }
 
 /** What was asked of a recogniser. */
-export interface HeardSpeech {
+export interface TranscriptionUsage {
   readonly model: string;
   readonly task: TranscriptionTask;
   readonly prompt?: string | undefined;
@@ -129,12 +129,12 @@ const ENDPOINTS: Readonly<Record<TranscriptionTask, EndpointLabel>> = {
 
 /** Counts the audio that was heard and the text that it gave. */
 export class TranscriptionUsageMeter extends Tally {
-  readonly #ask: HeardSpeech;
+  readonly #ask: TranscriptionUsage;
   #samples = 0;
   #text = '';
   #final: Transcript | undefined;
 
-  constructor(ask: HeardSpeech, caller: Caller) {
+  constructor(ask: TranscriptionUsage, caller: Caller) {
     super(caller);
     this.#ask = ask;
   }
@@ -150,17 +150,17 @@ export class TranscriptionUsageMeter extends Tally {
     return this.begin(calls, {
       endpoint,
       model,
-      most: { inputTokens, outputTokens, audioSeconds },
+      maxUsage: { inputTokens, outputTokens, audioSeconds },
     });
   }
 
   /** Whether any audio was heard. */
-  get hasHeard(): boolean {
+  get hasReceivedAudio(): boolean {
     return this.#samples > 0;
   }
 
   /** Whether any text came of it. */
-  get hasSaid(): boolean {
+  get hasTranscript(): boolean {
     return this.#text !== '';
   }
 
@@ -169,11 +169,11 @@ export class TranscriptionUsageMeter extends Tally {
     await this.end({ status: 'cancelled', inputTokens: 0, outputTokens: 0, audioSeconds: 0 });
   }
 
-  hears(samples: number): void {
+  addAudio(samples: number): void {
     this.#samples += samples;
   }
 
-  says(event: TranscriptionEvent): void {
+  addEvent(event: TranscriptionEvent): void {
     if (event.kind === 'delta') this.#text += event.text;
     else this.#final = event.transcript;
   }

@@ -52,7 +52,7 @@ describe('the calls of a process that died', () => {
   it('whose work is done again are forgotten: no row, and what they held is free', async () => {
     const dead = shared.process();
     await dead.watch.beat();
-    const { calls } = dead.lines.ofLine();
+    const { calls } = dead.lines.forLine();
     await calls.open(speechCall(50));
     const closed = await calls.open(speechCall(40));
     await closed.close({ status: 'completed', inputTokens: 1, outputTokens: 1, characters: 40 });

@@ -23,7 +23,7 @@ const checkpoint = (bills: readonly LineBill[]) =>
 describe('a call of a batch line', () => {
   it('with a price holds its credits until the checkpoint, which has its row and its charge', async () => {
     const { lines, self } = shared.process();
-    const { calls, bills } = lines.ofLine();
+    const { calls, bills } = lines.forLine();
     const opening = speechCall(50);
     const call = await calls.open(opening);
     expect(await shared.journal.openCalls(self.id, 5)).toMatchObject([{ repeated: true, reserved: 52 }]);
@@ -49,7 +49,7 @@ describe('a call of a batch line', () => {
   it('counts as a row when it is stored', async () => {
     const metrics = createMetrics(shared.clock);
     const { lines } = shared.process({ metrics });
-    const { calls, bills } = lines.ofLine();
+    const { calls, bills } = lines.forLine();
     await (await calls.open(speechCall(50, FREE))).close({ ...DONE, characters: 20 });
     expect(await metrics.render()).not.toContain('usage_rows_total{');
     lines.stored(bills());
@@ -61,7 +61,7 @@ describe('a call of a batch line', () => {
 
   it('without a price touches no store before the checkpoint', async () => {
     const { lines, self } = shared.process();
-    const { calls, bills } = lines.ofLine();
+    const { calls, bills } = lines.forLine();
     const call = await calls.open(speechCall(50, FREE));
     expect(await shared.journal.openCalls(self.id, 5)).toEqual([]);
     await call.close({ ...DONE, characters: 20 });
@@ -73,7 +73,7 @@ describe('a call of a batch line', () => {
 
   it('that credits do not cover is refused, and leaves nothing', async () => {
     const { lines, self } = shared.process();
-    const { calls, bills } = lines.ofLine();
+    const { calls, bills } = lines.forLine();
     await expect(calls.open(speechCall(99))).rejects.toMatchObject({ kind: 'insufficient_quota' });
     expect(bills()).toEqual([]);
     expect(await shared.journal.openCalls(self.id, 5)).toEqual([]);
@@ -81,7 +81,7 @@ describe('a call of a batch line', () => {
 
   it('that was discarded is in no bill and holds nothing', async () => {
     const { lines } = shared.process();
-    const { calls, bills } = lines.ofLine();
+    const { calls, bills } = lines.forLine();
     for (const opening of [speechCall(50), speechCall(50, FREE)]) {
       const call = await calls.open(opening);
       await call.discard();
@@ -93,7 +93,7 @@ describe('a call of a batch line', () => {
 
   it('ends once', async () => {
     const { lines } = shared.process();
-    const { calls, bills } = lines.ofLine();
+    const { calls, bills } = lines.forLine();
     const call = await calls.open(speechCall(50));
     await Promise.all([call.close({ ...DONE, characters: 1 }), call.close(DONE), call.discard()]);
     expect(bills()).toMatchObject([{ record: { characters: 1 }, held: true }]);
@@ -102,7 +102,7 @@ describe('a call of a batch line', () => {
 
   it('has bills of its own run only', async () => {
     const { lines } = shared.process();
-    const [first, second] = [lines.ofLine(), lines.ofLine()];
+    const [first, second] = [lines.forLine(), lines.forLine()];
     await (await first.calls.open(speechCall(1, FREE))).close(DONE);
     expect(first.bills()).toHaveLength(1);
     expect(second.bills()).toEqual([]);
@@ -112,7 +112,7 @@ describe('a call of a batch line', () => {
 describe('bills that are thrown away', () => {
   it('hold nothing any more, and have no row', async () => {
     const { lines } = shared.process();
-    const { calls, bills } = lines.ofLine();
+    const { calls, bills } = lines.forLine();
     for (const opening of [speechCall(10), speechCall(20), speechCall(30, FREE)]) {
       await (await calls.open(opening)).close({ ...DONE, characters: 10 });
     }
@@ -123,7 +123,7 @@ describe('bills that are thrown away', () => {
 
   it('are freed at a later beat when the store fails, which is told once', async () => {
     const { lines, watch } = shared.process();
-    const { calls, bills } = lines.ofLine();
+    const { calls, bills } = lines.forLine();
     for (const characters of [10, 20, 30]) await (await calls.open(speechCall(characters))).close(DONE);
     await shared.records.db.schema.alterTable('open_calls').renameTo('away').execute();
     await lines.discard(bills());

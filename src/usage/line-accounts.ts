@@ -12,7 +12,7 @@ export class LineAccounts implements LineCalls {
     this.#rows = rows;
   }
 
-  ofLine(): ReturnType<LineCalls['ofLine']> {
+  forLine(): ReturnType<LineCalls['forLine']> {
     const bills: LineBill[] = [];
     return {
       calls: { open: (opening) => this.#open(opening, (bill) => bills.push(bill)) },
@@ -36,7 +36,7 @@ export class LineAccounts implements LineCalls {
     if (held) await books.begin(call);
     let ended: Promise<void> | undefined;
     return {
-      holds: held,
+      hasReservation: held,
       close(outcome) {
         if (ended === undefined) closed({ ...books.bill(call, outcome), held });
         ended ??= Promise.resolve();

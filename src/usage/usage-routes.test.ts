@@ -30,7 +30,7 @@ async function write({ status, requestId, organization, endpoint, model, ...cons
     caller: { requestId, organization, keyId: 'key' },
     endpoint,
     model,
-    most,
+    maxUsage: most,
   });
   await call.close({ status, ...consumed });
 }

@@ -18,7 +18,7 @@ async function write(organization: string, overrides: Partial<UsageEntry> = {}):
     caller: { requestId: newId('request'), organization, keyId: 'key' },
     endpoint,
     model: 'svc-tts',
-    most: { inputTokens: 0, outputTokens: 0 },
+    maxUsage: { inputTokens: 0, outputTokens: 0 },
     ...overrides,
   });
   const consumed = { inputTokens: 3, outputTokens: 4, characters: 12, audioSeconds: 1.25 };

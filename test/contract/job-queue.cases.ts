@@ -80,8 +80,8 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     const jobs = await open();
     const [asks, works] = [new RecordingTracer(), new RecordingTracer()];
     const [asking, working] = [await jobs.machine(asks), await jobs.machine(works)];
-    const request = asks.begin('request');
-    await request.inside(() => asking.queue.add('batch', 'a'));
+    const request = asks.startSpan('request');
+    await request.runInContext(() => asking.queue.add('batch', 'a'));
     const { runs, handler } = recorded((_, run) => (run === 1 ? again(0) : DONE));
     working.queue.work(handler(1));
     await seen(runs, 2);
@@ -91,8 +91,8 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     const attributes = { kind: 'batch', job: 'a' };
     await vi.waitFor(() =>
       expect(works.spans).toMatchObject([
-        { ...span, cause: request.place, attributes: { ...attributes, outcome: 'again' } },
-        { ...span, cause: request.place, attributes: { ...attributes, outcome: 'done' } },
+        { ...span, cause: request.traceparent, attributes: { ...attributes, outcome: 'again' } },
+        { ...span, cause: request.traceparent, attributes: { ...attributes, outcome: 'done' } },
         { ...span, cause: undefined, attributes: { job: 'b', outcome: 'done' } },
       ]),
     );

@@ -19,7 +19,7 @@ const REQUEST: TranscriptionRequest = {
   task: 'transcribe',
   timestamps: 'none',
   priority: 'interactive',
-  owner: 'a',
+  fairnessKey: 'a',
 };
 const RATE_HZ = 16_000;
 const never = new AbortController().signal;

@@ -13,7 +13,7 @@ const REQUEST: SynthesisRequest = {
   text: 'The quick brown fox jumps over the lazy dog.',
   speed: 1,
   priority: 'interactive',
-  owner: 'a',
+  fairnessKey: 'a',
   delivery: 'stream',
 };
 

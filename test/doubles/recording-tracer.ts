@@ -18,11 +18,11 @@ export class RecordingTracer implements Tracer {
   readonly spans: RecordedSpan[] = [];
   readonly #here = new AsyncLocalStorage<Traceparent>();
 
-  here(): Traceparent | undefined {
+  currentTraceparent(): Traceparent | undefined {
     return this.#here.getStore();
   }
 
-  begin(name: string, { attributes = {}, kind, parent = this.here(), cause }: SpanStart = {}): Span {
+  startSpan(name: string, { attributes = {}, kind, parent = this.currentTraceparent(), cause }: SpanStart = {}): Span {
     const span: RecordedSpan = {
       ...{ name, kind, cause, attributes },
       place: `place-${this.spans.length}`,
@@ -32,8 +32,8 @@ export class RecordingTracer implements Tracer {
     };
     this.spans.push(span);
     return {
-      place: span.place,
-      inside: (work) => this.#here.run(span.place, work),
+      traceparent: span.place,
+      runInContext: (work) => this.#here.run(span.place, work),
       rename(closer) {
         span.name = closer;
       },
@@ -47,8 +47,8 @@ export class RecordingTracer implements Tracer {
     };
   }
 
-  record(name: string, start: SpanStart): void {
-    this.begin(name, start).end();
+  recordSpan(name: string, start: SpanStart): void {
+    this.startSpan(name, start).end();
   }
 
   /** Names, parts below and deeper than what they are parts of. */

@@ -24,7 +24,7 @@ await runProcess({
             endpoint: '/v1/audio/speech',
             caller: callerOf(request),
             model: 'slow',
-            most: { inputTokens: 0, outputTokens: 0 },
+            maxUsage: { inputTokens: 0, outputTokens: 0 },
           });
           running += 1;
           async function* pieces() {

@@ -2,7 +2,7 @@
 
 import { onTestFinished } from 'vitest';
 import { batchMetrics } from '../../plugins/batch/results/metrics.ts';
-import { type BatchJobParts, batchJob, type JobTimes } from '../../plugins/batch/runner/batch-job.ts';
+import { type BatchJobDeps, batchJob, type JobTimes } from '../../plugins/batch/runner/batch-job.ts';
 import { openDiskBlobs } from '../../src/blobs/disk-blobs.ts';
 import type { Price } from '../../src/contract/accounts/prices.ts';
 import { type Id, newId } from '../../src/contract/core/id.ts';
@@ -31,10 +31,10 @@ export type CallOperation = Operation['call'];
 
 /** Times that are short enough to wait for. */
 const SHORT: JobTimes = {
-  beatMs: 20,
-  sliceMs: 30_000,
+  pollIntervalMs: 20,
+  timeSliceMs: 30_000,
   drainMs: 2000,
-  retries: { firstMs: 2, maxMs: 20, givenUpAfterMs: 600_000 },
+  retries: { firstMs: 2, maxMs: 20, giveUpAfterMs: 600_000 },
 };
 
 export type BatchWork = Awaited<ReturnType<typeof batchWork>>;
@@ -47,7 +47,7 @@ export function inputLine(id: string, body: object = {}): string {
 /** An operation that bills each call as 2 tokens in and 3 out, and answers with the body that it was sent. */
 export const echo: CallOperation = async (body, { caller, calls }) => {
   const most = { inputTokens: 5, outputTokens: 5 };
-  const call = await calls.open({ endpoint: 'POST /v1/chat/completions', model: 'm', caller, most });
+  const call = await calls.open({ endpoint: 'POST /v1/chat/completions', model: 'm', caller, maxUsage: most });
   await call.close({ status: 'completed', inputTokens: 2, outputTokens: 3 });
   return JSON.stringify({ echo: body });
 };
@@ -102,8 +102,8 @@ export async function batchWork({ prices = [] }: { prices?: readonly Price[] } =
         ...{ batches, files, blobs, lineCalls, clock, log },
         operations: { get: (url) => ({ url, call }) },
         metrics: batchMetrics(noMetrics),
-        linesAtOnce: 16,
-        batchesAtOnce: 4,
+        maxConcurrentLines: 16,
+        maxConcurrentBatches: 4,
         maxLineBytes: 65_536,
         random: () => 0.5,
         times: { ...SHORT, ...times },
@@ -118,7 +118,7 @@ export async function batchWork({ prices = [] }: { prices?: readonly Price[] } =
   };
 }
 
-export type JobOverrides = Partial<Omit<BatchJobParts, 'times'>> & { readonly times?: Partial<JobTimes> };
+export type JobOverrides = Partial<Omit<BatchJobDeps, 'times'>> & { readonly times?: Partial<JobTimes> };
 
 async function* bytesOf(text: string) {
   yield new TextEncoder().encode(text);

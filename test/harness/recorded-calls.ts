@@ -37,7 +37,7 @@ export class RecordedCalls implements Calls {
     const asked = { endpoint, model, organization, requestId };
     let ended: Promise<void> | undefined;
     return {
-      holds: this.#options.holds ?? false,
+      hasReservation: this.#options.holds ?? false,
       close: (end) => {
         ended ??= this.#store({ ...asked, ...end });
         return ended;

@@ -6,9 +6,9 @@ import { IntervalTask } from '../../../src/kit/async/interval-task.ts';
 import { FailureLog } from '../../../src/kit/logging/failure-log.ts';
 import { openBatches } from './open-batches.ts';
 
-const EVERY_MS = 30_000;
+const INTERVAL_MS = 30_000;
 
-export interface QueueWatchParts {
+export interface BatchReconcilerDeps {
   readonly batches: Pick<BatchStore, 'open'>;
   readonly jobs: Pick<JobQueue, 'add'>;
   readonly log: Logger;
@@ -20,32 +20,32 @@ export interface QueueWatchParts {
  * Tells the queue of every batch that has not ended, at the start and from time to time: of one whose creator died
  * before it could, and of all when the queue has lost them. Those that it knows are left as they are.
  */
-export class QueueWatch {
-  readonly #parts: QueueWatchParts;
+export class BatchReconciler {
+  readonly #deps: BatchReconcilerDeps;
   readonly #failures: FailureLog;
-  readonly #looking: IntervalTask;
+  readonly #task: IntervalTask;
   #open = 0;
 
-  constructor(parts: QueueWatchParts) {
-    this.#parts = parts;
-    this.#failures = new FailureLog(parts.log, 'open batches could not be queued');
-    parts.metrics.gauge(
+  constructor(deps: BatchReconcilerDeps) {
+    this.#deps = deps;
+    this.#failures = new FailureLog(deps.log, 'open batches could not be queued');
+    deps.metrics.gauge(
       'batches_open',
       'Batches of all machines that had not ended at the last look.',
       () => this.#open,
     );
-    this.#looking = new IntervalTask({
-      work: (signal) => this.#look(signal),
-      everyMs: parts.everyMs ?? EVERY_MS,
+    this.#task = new IntervalTask({
+      runTask: (signal) => this.#reconcile(signal),
+      intervalMs: deps.everyMs ?? INTERVAL_MS,
     });
   }
 
   /** Resolves when nothing is looked at any more. Idempotent. */
   close(): Promise<void> {
-    return this.#looking.close();
+    return this.#task.close();
   }
 
-  async #look(signal: AbortSignal): Promise<void> {
+  async #reconcile(signal: AbortSignal): Promise<void> {
     try {
       this.#open = await this.#queueAll(signal);
       this.#failures.worked();
@@ -55,7 +55,7 @@ export class QueueWatch {
   }
 
   async #queueAll(signal: AbortSignal): Promise<number> {
-    const { batches, jobs } = this.#parts;
+    const { batches, jobs } = this.#deps;
     let count = 0;
     for await (const id of openBatches(batches)) {
       if (signal.aborted) break;

@@ -7,17 +7,17 @@ import type { Operation } from '../../../src/contract/engines/operation.ts';
 import type { BatchRecord } from '../../../src/contract/stores/batch-store.ts';
 import { toServiceError } from '../../../src/http/response/error-body.ts';
 
-export type AttemptEnd = {
+export type AttemptResult = {
   /** Of the calls that were closed: to be stored with the line's result, or discarded. */
   readonly bills: readonly LineBill[];
 } & (
-  | { readonly kind: 'answered'; readonly requestId: Id<'request'>; readonly body: string }
+  | { readonly kind: 'succeeded'; readonly requestId: Id<'request'>; readonly body: string }
   | { readonly kind: 'failed'; readonly error: ServiceError }
   /** The signal fired before there was a result. */
   | { readonly kind: 'aborted' }
 );
 
-export interface AttemptParts {
+export interface AttemptDeps {
   readonly batch: Pick<BatchRecord, 'organization' | 'keyId'>;
   readonly operation: Operation;
   readonly lineCalls: LineCalls;
@@ -25,16 +25,16 @@ export interface AttemptParts {
 
 /** Never rejects. */
 export async function attemptLine(
-  { batch, operation, lineCalls }: AttemptParts,
+  { batch, operation, lineCalls }: AttemptDeps,
   body: unknown,
   signal: AbortSignal,
-): Promise<AttemptEnd> {
-  const { calls, bills } = lineCalls.ofLine();
+): Promise<AttemptResult> {
+  const { calls, bills } = lineCalls.forLine();
   const requestId = newId('request');
   const caller = { organization: batch.organization, keyId: batch.keyId, requestId };
   try {
-    const answer = await operation.call(body, { caller, priority: 'batch', calls }, signal);
-    return { kind: 'answered', requestId, body: answer, bills: bills() };
+    const response = await operation.call(body, { caller, priority: 'batch', calls }, signal);
+    return { kind: 'succeeded', requestId, body: response, bills: bills() };
   } catch (thrown) {
     if (signal.aborted) return { kind: 'aborted', bills: bills() };
     return { kind: 'failed', error: toServiceError(thrown), bills: bills() };

@@ -276,7 +276,12 @@ describe('credits', () => {
     const batch = await work.create(lines(1));
     const dear: CallOperation = async (_, { caller, calls }) => {
       const most = { inputTokens: 1, outputTokens: 1 };
-      const call = await calls.open({ endpoint: 'POST /v1/chat/completions', model: 'm', caller, most });
+      const call = await calls.open({
+        endpoint: 'POST /v1/chat/completions',
+        model: 'm',
+        caller,
+        maxUsage: most,
+      });
       await call.close({ status: 'completed', inputTokens: 2, outputTokens: 3 });
       return '{}';
     };
@@ -463,7 +468,7 @@ describe('a drain', () => {
     const billed: CallOperation = async (body, order, signal) => {
       const most = { inputTokens: 5, outputTokens: 5 };
       const call = await order.calls.open({
-        ...{ endpoint: 'POST /v1/chat/completions', model: 'm', caller: order.caller, most },
+        ...{ endpoint: 'POST /v1/chat/completions', model: 'm', caller: order.caller, maxUsage: most },
       });
       try {
         return await gates.call(body, order, signal);
@@ -511,7 +516,7 @@ describe('a batch that others wait for', () => {
       await new Promise((resolve) => setTimeout(resolve, 10));
       return await echo(...args);
     };
-    const job = work.job(call, { batchesAtOnce: 1, linesAtOnce: 1 });
+    const job = work.job(call, { maxConcurrentBatches: 1, maxConcurrentLines: 1 });
     expect(await job.run(batch.id, never)).toEqual(AGAIN);
     const { completed } = (await work.get(batch)).counts;
     expect(completed).toBeGreaterThanOrEqual(5);
@@ -529,7 +534,9 @@ describe('a batch that others wait for', () => {
       await new Promise((resolve) => setTimeout(resolve, 5));
       return await echo(...args);
     };
-    expect(await work.job(call, { batchesAtOnce: 2, linesAtOnce: 1 }).run(batch.id, never)).toEqual(DONE);
+    expect(
+      await work.job(call, { maxConcurrentBatches: 2, maxConcurrentLines: 1 }).run(batch.id, never),
+    ).toEqual(DONE);
   });
 });
 
@@ -763,7 +770,7 @@ describe('a process that leaves', () => {
     const running = job.run(batch.id, stop.signal);
     await saving.promise;
     stop.abort(new Error('drain'));
-    job.leave();
+    job.abandon();
     expect(await running).toEqual(AGAIN);
     expect(await work.job().run(batch.id, never)).toEqual(DONE);
     expect(ids((await work.results(batch)).output).sort()).toEqual(allIds(2));
@@ -813,7 +820,7 @@ describe('limits', () => {
       open -= 1;
       return await echo(...args);
     };
-    const job = work.job(call, { linesAtOnce: 16 });
+    const job = work.job(call, { maxConcurrentLines: 16 });
     const running = job.run(first.id, never);
     await isFull.promise;
     // The one that comes when others have all gets a line at once, and its share as theirs end.
@@ -885,7 +892,7 @@ describe('limits', () => {
       open -= 1;
       return '{}';
     };
-    await work.job(call, { linesAtOnce: 64, maxLineBytes: 2 ** 21 }).run(batch.id, never);
+    await work.job(call, { maxConcurrentLines: 64, maxLineBytes: 2 ** 21 }).run(batch.id, never);
     expect(most).toBe(15);
     expect(await work.get(batch)).toMatchObject({ counts: { completed: 40 } });
   });

@@ -91,7 +91,7 @@ it('an answer for which credits are held is no longer than what is held', async 
   const limits = async (fields: object, holds: boolean, contextTokens?: number) => {
     const { complete, engine, calls } = setUp({ contextTokens }, { holds });
     await complete(fields);
-    return [engine.requests[0]?.maxTokens, calls.openings[0]?.most.outputTokens];
+    return [engine.requests[0]?.maxTokens, calls.openings[0]?.maxUsage.outputTokens];
   };
   expect(await limits({}, true)).toEqual([4096, 4096]);
   // What its context ends needs no limit, and servers refuse one that leaves no room for the question.

@@ -10,7 +10,7 @@ import { type ModelTable, requireModel } from '../../../src/contract/model-table
 import { prepend } from '../../../src/kit/async/prepend.ts';
 import { unixSeconds } from '../../../src/kit/clock.ts';
 import type { OpenRequests } from '../../../src/kit/limits/open-requests.ts';
-import { noteFailure } from '../../../src/kit/logging/note-failure.ts';
+import { logFailure } from '../../../src/kit/logging/note-failure.ts';
 import { codePoints } from '../../../src/kit/validation/code-points.ts';
 import { beginWork, isRefusal, TextCall } from '../shared/text-call.ts';
 import { heldLimit, mostTokens } from '../shared/token-limits.ts';
@@ -67,7 +67,7 @@ export class Chat {
       const call = await TextCall.open(order, {
         endpoint: 'POST /v1/chat/completions',
         model,
-        most: mostTokens(request, engine),
+        maxUsage: mostTokens(request, engine),
       });
       const { priority, caller } = order;
       // Else it could cost more than is held for it.
@@ -85,7 +85,7 @@ export class Chat {
 
   /** Notes a failure that no status can tell any more, because the answer had begun. */
   failedLate(error: unknown, { requestId }: Caller): void {
-    noteFailure(this.#parts.log, 'chat failed in its stream', error, { request_id: requestId });
+    logFailure(this.#parts.log, 'chat failed in its stream', error, { request_id: requestId });
   }
 
   async *#events(

@@ -173,14 +173,14 @@ describe('what credits are reserved for', () => {
   it('is more than any model makes of the inputs', async () => {
     const { post, calls } = setUp();
     await post({ input: ['añb', '日本'] });
-    expect(calls.openings[0]?.most).toEqual({ inputTokens: 4 + 2 + 6 + 2, outputTokens: 0 });
+    expect(calls.openings[0]?.maxUsage).toEqual({ inputTokens: 4 + 2 + 6 + 2, outputTokens: 0 });
   });
 
   it('is no more than the model takes', async () => {
     const { post, calls } = setUp({ maxTokens: 8 });
     await post({ input: ['x'.repeat(5000), 'ab'] });
     await post({ input: [[1, 2, 3], new Array(20).fill(1)] });
-    expect(calls.openings.map(({ most }) => most.inputTokens)).toEqual([8 + 4, 5 + 8]);
+    expect(calls.openings.map(({ maxUsage: most }) => most.inputTokens)).toEqual([8 + 4, 5 + 8]);
   });
 
   it('may be missing', async () => {

@@ -41,7 +41,7 @@ export class Embedder {
         endpoint: 'POST /v1/embeddings',
         model,
         caller,
-        most: { inputTokens: mostTokens(request.inputs, engine), outputTokens: 0 },
+        maxUsage: { inputTokens: mostTokens(request.inputs, engine), outputTokens: 0 },
       });
       const work = { ...request, priority, owner: caller.keyId };
       try {

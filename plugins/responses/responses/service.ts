@@ -11,7 +11,7 @@ import { toServiceError } from '../../../src/http/response/error-body.ts';
 import { prepend } from '../../../src/kit/async/prepend.ts';
 import { unixSeconds } from '../../../src/kit/clock.ts';
 import type { OpenRequest, OpenRequests } from '../../../src/kit/limits/open-requests.ts';
-import { noteFailure } from '../../../src/kit/logging/note-failure.ts';
+import { logFailure } from '../../../src/kit/logging/note-failure.ts';
 import { beginWork, isRefusal, TextCall } from '../shared/text-call.ts';
 import { conversationOf } from './history.ts';
 import type { BuiltInTools } from './items/built-in-tools.ts';
@@ -77,7 +77,7 @@ export class Responder {
       const call = await TextCall.open(order, {
         endpoint: 'POST /v1/responses',
         model: ask.model,
-        most: answers.most(),
+        maxUsage: answers.most(),
       });
       const store = ask.store ? responses : undefined;
       // What stops the line of a batch is the batch's business: the line does not end by it.
@@ -149,7 +149,7 @@ class Run {
       }
       // The finally stores what there is of it.
       if (this.#parts.left.aborted) throw error;
-      noteFailure(this.#parts.log, 'a response failed', error, this.#words());
+      logFailure(this.#parts.log, 'a response failed', error, this.#words());
       const { state, events } = next(this.#state, { kind: 'failed', error: failureOf(error) });
       await this.#end(state, 'failed').catch((fault) => this.#lost(fault));
       this.#state = state;

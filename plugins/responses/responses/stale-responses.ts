@@ -24,8 +24,8 @@ export interface WatchParts {
  */
 export function unfinishedWatch({ responses, open, clock, log }: WatchParts): IntervalTask {
   return new IntervalTask({
-    everyMs: EVERY_MS,
-    async work() {
+    intervalMs: EVERY_MS,
+    async runTask() {
       try {
         const now = unixSeconds(clock);
         await responses.keep(open(), now);

@@ -311,7 +311,7 @@ describe('a request', () => {
 
   it('reserves credits for every answer that there may be', async () => {
     const most: unknown[] = [];
-    const { ask } = await toolApp({ contextTokens: 100 }, { opening: (call) => void most.push(call.most) });
+    const { ask } = await toolApp({ contextTokens: 100 }, { opening: (call) => void most.push(call.maxUsage) });
     await ask({ input: 'x', tools: [CODE], max_tool_calls: 2 });
     await ask({ input: 'x' });
     expect(most).toEqual([
@@ -322,7 +322,7 @@ describe('a request', () => {
 
   it('reserves for what each answer reads of those before it, where the engine knows no limit', async () => {
     const most: Consumption[] = [];
-    const { ask } = await toolApp({}, { opening: (call) => void most.push(call.most) });
+    const { ask } = await toolApp({}, { opening: (call) => void most.push(call.maxUsage) });
     await ask({ input: 'x', tools: [CODE], max_tool_calls: 2, max_output_tokens: 10 });
     await ask({ input: 'x', tools: [CODE], max_tool_calls: 2 });
     const [limited, unlimited] = most;

@@ -55,7 +55,7 @@ export class TextCall {
 
   /** Whether credits are held for it: it must not consume more than its opening says. */
   get holdsCredits(): boolean {
-    return this.#call.holds;
+    return this.#call.hasReservation;
   }
 
   /** Counts an answer as its engine did. */

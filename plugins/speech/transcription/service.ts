@@ -9,7 +9,7 @@ import { requireModel } from '../../../src/contract/model-table.ts';
 import type { Slots } from '../../../src/contract/plugin.ts';
 import { FairSemaphore } from '../../../src/kit/limits/fair-semaphore.ts';
 import { type OpenRequest, OpenRequests } from '../../../src/kit/limits/open-requests.ts';
-import { noteFailure } from '../../../src/kit/logging/note-failure.ts';
+import { logFailure } from '../../../src/kit/logging/note-failure.ts';
 import { languageName } from '../../../src/kit/validation/languages.ts';
 import { TranscriptionUsageMeter } from '../../../src/usage/call-tally.ts';
 import type { TranscriptionAsk } from './schema.ts';
@@ -34,7 +34,7 @@ export class Transcriber {
     this.#open = new OpenRequests('transcription', parts.requestsPerOrganization);
     const { maxOpen } = parts.audioFiles;
     const ofOneOwner = Math.max(1, maxOpen - TURNS_FOR_OTHERS);
-    this.#files = new FairSemaphore({ atOnce: maxOpen, ofOneOwner, waiting: MAX_WAITING });
+    this.#files = new FairSemaphore({ maxConcurrent: maxOpen, maxConcurrentPerKey: ofOneOwner, maxQueued: MAX_WAITING });
   }
 
   /**
@@ -56,7 +56,7 @@ export class Transcriber {
     signal: AbortSignal,
   ): AsyncGenerator<TranscriptionEvent, void, undefined> {
     const engine = this.#engine(ask);
-    const end = await this.#files.take(caller.keyId, signal);
+    const end = await this.#files.acquire(caller.keyId, signal);
     try {
       const file = await this.#parts.audioFiles.open(ask.file.path, LISTEN_RATE_HZ, 'file', signal);
       yield* this.#events(engine, file, ask, caller, signal);
@@ -67,7 +67,7 @@ export class Transcriber {
 
   /** Notes a failure that no status can tell any more, because the answer had begun. */
   failedLate(error: unknown, { requestId }: Caller): void {
-    noteFailure(this.#parts.log, 'transcription failed in its stream', error, { request_id: requestId });
+    logFailure(this.#parts.log, 'transcription failed in its stream', error, { request_id: requestId });
   }
 
   /** Resolves when nothing is running; at the signal it stops what still is. */
@@ -96,7 +96,7 @@ export class Transcriber {
         requestOf(ask, caller.keyId),
         signal,
       )) {
-        tally.says(event);
+        tally.addEvent(event);
         // The row comes first: whoever has the final may look for it.
         if (event.kind === 'final') await tally.close('completed');
         yield event;
@@ -108,7 +108,7 @@ export class Transcriber {
     } finally {
       await file.samples.return();
       // Still open here: the consumer left in the middle.
-      if (tally.hasHeard && !refused) await tally.close('cancelled');
+      if (tally.hasReceivedAudio && !refused) await tally.close('cancelled');
       else await tally.discard();
     }
   }
@@ -139,13 +139,13 @@ async function* counted(
   tally: TranscriptionUsageMeter,
 ): AsyncGenerator<AudioChunk, void, undefined> {
   for await (const run of samples) {
-    tally.hears(run.length);
+    tally.addAudio(run.length);
     yield run;
   }
 }
 
 /** Whether nothing was done yet: refusals have no row. An engine may hear a little before it says that it is full. */
-function isRefusal(error: unknown, { hasHeard, hasSaid }: TranscriptionUsageMeter): boolean {
+function isRefusal(error: unknown, { hasReceivedAudio: hasHeard, hasTranscript: hasSaid }: TranscriptionUsageMeter): boolean {
   if (!(error instanceof ServiceError)) return false;
   return error.kind === 'overloaded' ? !hasSaid : error.kind === 'invalid_request' && !hasHeard;
 }

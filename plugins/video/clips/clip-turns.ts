@@ -10,7 +10,7 @@ const RANKS = { thumbnail: 0, measure: 1 };
 /** Reads clips, a few at once; the others wait, and organizations take turns. */
 export class ClipTurns {
   readonly #clips: Pick<ClipReader, 'measure' | 'thumbnail'>;
-  readonly #turns = new FairSemaphore({ atOnce: AT_ONCE, ofOneOwner: AT_ONCE, waiting: MAX_WAITING });
+  readonly #turns = new FairSemaphore({ maxConcurrent: AT_ONCE, maxConcurrentPerKey: AT_ONCE, maxQueued: MAX_WAITING });
 
   constructor(clips: Pick<ClipReader, 'measure' | 'thumbnail'>) {
     this.#clips = clips;
@@ -18,7 +18,7 @@ export class ClipTurns {
 
   /** @throws as {@link ClipReader.measure}, about the field `video`; ServiceError `overloaded` when too many wait. */
   async measure(path: string, organization: string, signal: AbortSignal): Promise<ClipFacts> {
-    const leave = await this.#turns.take(organization, signal, RANKS.measure);
+    const leave = await this.#turns.acquire(organization, signal, RANKS.measure);
     try {
       return await this.#clips.measure(path, 'video', signal);
     } finally {
@@ -28,7 +28,7 @@ export class ClipTurns {
 
   /** @throws as {@link ClipReader.thumbnail}; ServiceError `overloaded` when too many wait. */
   async thumbnail(path: string, to: string, organization: string, signal: AbortSignal): Promise<void> {
-    const leave = await this.#turns.take(organization, signal, RANKS.thumbnail);
+    const leave = await this.#turns.acquire(organization, signal, RANKS.thumbnail);
     try {
       await this.#clips.thumbnail(path, to, signal);
     } finally {

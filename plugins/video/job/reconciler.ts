@@ -45,8 +45,8 @@ export function videoWatch({
     open = count;
   }
   return new IntervalTask({
-    everyMs,
-    work: (signal) =>
+    intervalMs: everyMs,
+    runTask: (signal) =>
       look(signal).catch((error: unknown) => log.error('open videos could not be queued', error)),
   });
 }

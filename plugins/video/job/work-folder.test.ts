@@ -66,10 +66,10 @@ it('loses what a process of the same place left that has ended, and nothing else
   const [, place = ''] = workPrefix().split('-');
   const ended = Bun.spawn(['true']);
   await ended.exited;
-  const dead = workPrefix({ place, pid: ended.pid, instance: 'aaaa' });
-  const before = workPrefix({ place, pid: process.pid, instance: 'bbbb' });
-  const running = workPrefix({ place, pid: process.ppid, instance: 'cccc' });
-  const elsewhere = workPrefix({ place: 'other', pid: ended.pid, instance: 'dddd' });
+  const dead = workPrefix({ hostId: place, pid: ended.pid, instance: 'aaaa' });
+  const before = workPrefix({ hostId: place, pid: process.pid, instance: 'bbbb' });
+  const running = workPrefix({ hostId: place, pid: process.ppid, instance: 'cccc' });
+  const elsewhere = workPrefix({ hostId: 'other', pid: ended.pid, instance: 'dddd' });
   for (const name of [dead, before, running, elsewhere, 'notes']) {
     await mkdir(join(parent, name));
     await writeFile(join(parent, name, 'clip'), 'x');

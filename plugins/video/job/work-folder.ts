@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { untilAborted } from '../../../src/kit/async/until-aborted.ts';
-import type { ProcessStart } from '../../../src/kit/process/host-id.ts';
+import type { ProcessIdentity } from '../../../src/kit/process/host-id.ts';
 import { isAbandoned, workFolderPrefix } from '../../../src/kit/process/work-folder.ts';
 import { diskFailure } from '../../../src/kit/storage/disk-errors.ts';
 
 const KIND = 'work';
 
 /** Begins the names of all folders of a process. */
-export const workPrefix = (of?: ProcessStart): string => workFolderPrefix(KIND, of);
+export const workPrefix = (of?: ProcessIdentity): string => workFolderPrefix(KIND, of);
 
 /** Removes what processes of this place left that have ended; how many folders. */
 export async function removeAbandonedWork(parent: string): Promise<number> {

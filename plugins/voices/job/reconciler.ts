@@ -26,8 +26,8 @@ export function voiceWatch(parts: VoiceWatchParts): IntervalTask {
   const failures = new FailureLog(parts.log, 'voices could not be queued');
   let hasSeenAll = false;
   return new IntervalTask({
-    everyMs: parts.everyMs ?? EVERY_MS,
-    async work(signal) {
+    intervalMs: parts.everyMs ?? EVERY_MS,
+    async runTask(signal) {
       try {
         if (!hasSeenAll) await outdate(parts, signal);
         hasSeenAll = !signal.aborted;

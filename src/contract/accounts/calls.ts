@@ -27,13 +27,13 @@ export interface CallOpening {
   readonly model: string;
   readonly caller: Caller;
   /** Upper bound of what the call may consume: credits for so much are reserved. */
-  readonly most: Consumption;
+  readonly maxUsage: Consumption;
 }
 
 /** A call that will have exactly one usage row, whatever becomes of it or of this process. */
 export interface OpenCall {
   /** Whether credits are held for it: what it consumes beyond `most` may have no credits. */
-  readonly holds: boolean;
+  readonly hasReservation: boolean;
   /**
    * Writes the row, charges what was consumed and frees the rest of the reservation. Resolves when all of it is
    * durable; never rejects: a store that fails is logged and tried again later. Only the first of `close` and
@@ -70,7 +70,7 @@ export interface LineCalls {
    * Calls of one run of one line. Credits are reserved as for other calls; how many calls are open at once is the
    * batch's own matter.
    */
-  ofLine(): {
+  forLine(): {
     /** A `close` resolves at once: nothing is stored before the checkpoint. */
     readonly calls: Calls;
     /** Of calls that were closed; those discarded left nothing. */

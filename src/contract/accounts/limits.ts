@@ -32,5 +32,5 @@ export interface CallLimits {
    * Takes a place for a call; the result gives it back, once.
    * @throws ServiceError `rate_limited` when the key or the organization has too many open.
    */
-  enter(user: LimitedUser, call: Id<'usage'>): Promise<() => void>;
+  acquire(user: LimitedUser, call: Id<'usage'>): Promise<() => void>;
 }

@@ -12,7 +12,7 @@ export interface Counter {
 }
 
 /** How much of something there is. Whoever adds takes away again. */
-export interface Level {
+export interface UpDownCounter {
   /** @param by may be negative. */
   add(labels: Labels, by: number): void;
 }
@@ -25,7 +25,7 @@ export interface Histogram {
 /** Each throws when a name was given before to another kind of number or with other labels. */
 export interface Metrics {
   counter(name: string, help: string, labelNames: readonly string[]): Counter;
-  level(name: string, help: string, labelNames: readonly string[]): Level;
+  upDownCounter(name: string, help: string, labelNames: readonly string[]): UpDownCounter;
   /** @param buckets upper bounds, rising, in the unit of the name. */
   histogram(name: string, help: string, labelNames: readonly string[], buckets: readonly number[]): Histogram;
   /**

@@ -23,9 +23,9 @@ export interface SpanStart {
 
 export interface Span {
   /** For work that goes on elsewhere; undefined while nothing is traced. */
-  readonly place: Traceparent | undefined;
+  readonly traceparent: Traceparent | undefined;
   /** Does work as a part of it: spans that begin there, and wherever promises lead from there, are its parts. */
-  inside<T>(work: () => T): T;
+  runInContext<T>(work: () => T): T;
   /** @param name closer than the one that it began with. */
   rename(name: string): void;
   set(attributes: SpanAttributes): void;
@@ -35,8 +35,8 @@ export interface Span {
 
 export interface Tracer {
   /** Where this is called; undefined outside of every span and while nothing is traced. */
-  here(): Traceparent | undefined;
-  begin(name: string, start?: SpanStart): Span;
+  currentTraceparent(): Traceparent | undefined;
+  startSpan(name: string, start?: SpanStart): Span;
   /** Tells a span that is over. Times are those of the monotonic clock, in ms. */
-  record(name: string, start: SpanStart, fromMs: number, toMs: number): void;
+  recordSpan(name: string, start: SpanStart, fromMs: number, toMs: number): void;
 }

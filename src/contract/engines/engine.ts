@@ -26,7 +26,7 @@ export interface SynthesisRequest {
   readonly speed: number;
   readonly priority: Priority;
   /** API key for which the work is done: owners take turns (docs/decisions/fairness.md). */
-  readonly owner: string;
+  readonly fairnessKey: string;
   /**
    * `stream`: the first audio is wanted as soon as it can be had, later windows may grow.
    * `whole`: nothing is heard before the end, so the engine takes its most efficient windows.
@@ -78,7 +78,7 @@ export interface TranscriptionRequest {
   readonly timestamps: 'none' | 'segment' | 'word';
   readonly priority: Priority;
   /** API key for which the work is done: owners take turns (docs/decisions/fairness.md). */
-  readonly owner: string;
+  readonly fairnessKey: string;
 }
 
 /**

@@ -10,7 +10,7 @@ it('records queue time and steps of a job as metrics and as spans of its trace',
   onTestFinished(() => metrics.close());
   const tracer = new RecordingTracer();
   const meter = poolMeter(metrics, tracer);
-  const traceparent = tracer.begin('request').inside(() => meter.traceContext());
+  const traceparent = tracer.startSpan('request').runInContext(() => meter.traceContext());
   const job: MeteredJob = { model: 'kokoro', priority: 'batch', arrivedMs: 100, traceparent };
   const open = () => metricValue(metrics, 'inference_open_jobs{priority="batch"}');
 

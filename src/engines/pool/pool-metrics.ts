@@ -39,16 +39,16 @@ export function poolMeter(metrics: Metrics, tracer: Tracer = noopTracer): PoolMe
     STEP_SECONDS_BUCKETS,
   );
   const waited = queueTimeObserver(metrics);
-  const open = metrics.level('inference_open_jobs', 'Requests to embedded models that wait or run', [
+  const open = metrics.upDownCounter('inference_open_jobs', 'Requests to embedded models that wait or run', [
     'priority',
   ]);
   const record = (name: string, { model, priority, traceparent }: MeteredJob, fromMs: number, toMs: number) => {
     if (traceparent !== undefined) {
-      tracer.record(name, { parent: traceparent, attributes: { model, priority } }, fromMs, toMs);
+      tracer.recordSpan(name, { parent: traceparent, attributes: { model, priority } }, fromMs, toMs);
     }
   };
   return {
-    traceContext: () => tracer.here(),
+    traceContext: () => tracer.currentTraceparent(),
     jobQueued: ({ priority }) => open.add({ priority }, 1),
     jobStarted(job, nowMs) {
       const { model, priority, arrivedMs } = job;

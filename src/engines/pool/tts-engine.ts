@@ -1,4 +1,4 @@
-/** A voice of an embedded model: text to speech in the shared pool. */
+/** Text-to-speech engine for one voice of an embedded model in the shared pool. */
 
 import { ServiceError } from '../../contract/core/error.ts';
 import type { Float32Samples } from '../../contract/engines/audio.ts';
@@ -6,18 +6,19 @@ import type { TtsEngine } from '../../contract/engines/engine.ts';
 import type { SpokenVoice } from '../../contract/engines/spoken-voice.ts';
 import { ownVoiceOnly } from '../../contract/voice-errors.ts';
 import type { InferencePool } from './inference-pool.ts';
-import type { PassVoice, SpeechDescription, SpeechRequest } from './model.ts';
+import type { ModelVoice, SpeechDescription, SpeechRequest } from './model.ts';
 
 /**
- * @param model name in the pool, which outlives the engine.
- * @param defaultVoice of requests that name none.
+ * @param pool is not closed by the engine.
+ * @param model name of the model in the pool.
+ * @param defaultVoice preset for requests without a voice.
  */
 export function poolTtsEngine(pool: InferencePool, model: string, defaultVoice: string): TtsEngine {
-  const { rateHz, speaksAdaptations } = pool.description<SpeechDescription>(model);
+  const { rateHz, supportsAdaptations } = pool.description<SpeechDescription>(model);
   const lengthMs = (samples: Float32Samples) => (samples.length * 1000) / rateHz;
-  const passVoice = (voice: SpokenVoice | undefined): PassVoice => {
+  const modelVoice = (voice: SpokenVoice | undefined): ModelVoice => {
     if (voice === undefined) return { kind: 'preset', name: defaultVoice };
-    if (!speaksAdaptations) throw ownVoiceOnly();
+    if (!supportsAdaptations) throw ownVoiceOnly();
     if (voice.adaptation === undefined) throw notPrepared();
     return { kind: 'adaptation', adaptation: voice.adaptation };
   };
@@ -25,9 +26,9 @@ export function poolTtsEngine(pool: InferencePool, model: string, defaultVoice: 
     rateHz,
     async *synthesize(request, signal) {
       signal.throwIfAborted();
-      const { text, speed, delivery, priority, owner, aheadMs } = request;
-      const voice = passVoice(request.voice);
-      yield* pool.run<SpeechRequest, Float32Samples>(
+      const { text, speed, delivery, priority, fairnessKey: owner, aheadMs } = request;
+      const voice = modelVoice(request.voice);
+      yield* pool.runJob<SpeechRequest, Float32Samples>(
         model,
         { request: { text, voice, speed, delivery }, priority, owner, delivery, aheadMs, lengthMs },
         signal,
@@ -38,11 +39,11 @@ export function poolTtsEngine(pool: InferencePool, model: string, defaultVoice: 
   };
 }
 
-/** Its adaptation is of another version, or of a time at which no model needed one. */
+/** The stored voice has no adaptation for this version of the model yet. */
 function notPrepared(): ServiceError {
   return new ServiceError(
     'overloaded',
-    'The voice is being prepared for this model. Send the request again.',
+    'The voice is being prepared for this model. Retry the request.',
     {
       param: 'voice',
       retryAfterS: 5,

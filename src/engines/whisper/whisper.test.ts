@@ -72,7 +72,7 @@ async function heard(
     task: 'transcribe',
     timestamps: 'none',
     priority: 'interactive',
-    owner: 'a',
+    fairnessKey: 'a',
     ...fields,
   };
   const source = audio instanceof Float32Array ? pieces(audio) : audio;
@@ -182,7 +182,7 @@ test('a process that is killed in the middle costs its requests, and the next on
   const events = opened.engine
     .transcribe(
       pieces(speech),
-      { task: 'transcribe', timestamps: 'none', priority: 'interactive', owner: 'a' },
+      { task: 'transcribe', timestamps: 'none', priority: 'interactive', fairnessKey: 'a' },
       never,
     )
     [Symbol.asyncIterator]();

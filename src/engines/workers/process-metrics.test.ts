@@ -5,7 +5,7 @@ import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
 import { createMetrics } from '../../metrics/registry.ts';
 import { laneMeter } from '../llama/host/worker-metrics.ts';
 import { upstreamMeters } from '../upstream/client/metrics.ts';
-import { lostProcesses } from './process-metrics.ts';
+import { restartCounter } from './process-metrics.ts';
 
 function registry() {
   const metrics = createMetrics(new ManualClock());
@@ -15,11 +15,11 @@ function registry() {
 
 it('processes that were lost are counted by what they do', async () => {
   const metrics = registry();
-  const lost = lostProcesses(metrics, 'inference');
+  const lost = restartCounter(metrics, 'inference');
   expect(await metricValue(metrics, 'worker_restarts_total{process="inference"}')).toBe(0);
   lost();
   lost();
-  lostProcesses(metrics, 'voice_activity')();
+  restartCounter(metrics, 'voice_activity')();
   expect(await metricValue(metrics, 'worker_restarts_total{process="inference"}')).toBe(2);
   expect(await metricValue(metrics, 'worker_restarts_total{process="voice_activity"}')).toBe(1);
 });
@@ -28,8 +28,8 @@ it('a language model tells how long a request waited, and traces it where it was
   const metrics = registry();
   const tracer = new RecordingTracer();
   const meter = laneMeter('chat', metrics, tracer);
-  tracer.begin('request').inside(() => meter.begun('batch', 100, 350));
-  meter.processLost();
+  tracer.startSpan('request').runInContext(() => meter.begun('batch', 100, 350));
+  meter.processCrashed();
   expect(await metricValue(metrics, 'inference_queue_seconds_sum{model="chat",priority="batch"}')).toBe(0.25);
   expect(await metricValue(metrics, 'worker_restarts_total{process="language_model"}')).toBe(1);
   expect(tracer.tree()).toEqual(['request', '  queue']);

@@ -1,15 +1,16 @@
 import { invalidRequest, ServiceError } from '../../contract/core/error.ts';
-import { jsonExcess } from '../../kit/validation/json-limits.ts';
+import { jsonLimitViolation } from '../../kit/validation/json-limits.ts';
 import { FormBuilder, MAX_FIELDS, tooManyFields } from './form-fields.ts';
 import { type BodyPace, pacedBody } from './upload-rate.ts';
 
 /**
- * Reads a request body into memory by its content type: JSON gives its object, a multipart form its fields as
- * {@link FormBuilder} puts them. No body gives null. Bytes are counted while they arrive, so a body without a
- * length is held to the limit too. Forms with large files are read by `http/multipart.ts`.
- * @param pace how slowly it may come.
- * @throws ServiceError 413 over the limit, 408 when it comes too slowly, 415 for other types and for what is compressed, 400 `invalid_json`,
- *   `invalid_value` when parsing it would hold others up ({@link jsonExcess}), and for broken forms.
+ * Reads a request body into memory by its content type: the object of a JSON body, the fields of a multipart form (see
+ * {@link FormBuilder}), or null for an empty body. Bytes are counted as they arrive, so the limit also applies to a body
+ * without `content-length`. Forms with large files are read by `multipart.ts`.
+ * @param pace minimum upload rate.
+ * @throws ServiceError 413 over the limit, 408 below the minimum rate, 415 for other content types and compressed bodies,
+ *   400 `invalid_json`, `invalid_value` if parsing would block the main thread ({@link jsonLimitViolation}), and for malformed
+ *   forms.
  */
 export async function readBody(
   request: Request,
@@ -30,25 +31,25 @@ export async function readBody(
   );
 }
 
-/** The type of a content type without its parameters, in lower case. */
+/** The media type of a `content-type` header without its parameters, in lower case. */
 export function mediaTypeOf(contentType: string): string {
   return contentType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }
 
-/** @throws ServiceError 413 when the request announces more than `limitBytes`. */
+/** @throws ServiceError 413 if `content-length` is greater than `limitBytes`. */
 export function refuseDeclaredLength(headers: Headers, limitBytes: number): void {
   if (Number(headers.get('content-length') ?? 0) > limitBytes) throw tooLarge(limitBytes);
 }
 
 /**
- * A body is read as it is: what a compressed one becomes has no limit that its own length tells.
+ * Compressed bodies are not accepted, because their length does not limit their decompressed size.
  * @throws ServiceError 415 for a content coding other than `identity`.
  */
 export function refuseEncoded(headers: Headers): void {
   const codings = headers.get('content-encoding')?.toLowerCase().split(',') ?? [];
   if (codings.every((coding) => ['', 'identity'].includes(coding.trim()))) return;
   const message =
-    "'Content-Encoding' of the request body must be 'identity': send it as it is, not compressed.";
+    "'Content-Encoding' must be 'identity': compressed request bodies are not supported.";
   throw new ServiceError('unsupported_media_type', message, { param: 'Content-Encoding' });
 }
 
@@ -66,7 +67,7 @@ async function readLimited(
   return Buffer.concat(chunks, lengthBytes);
 }
 
-/** The refusal of a body that is longer than it may be. */
+/** The error for a body over the limit. */
 export function tooLarge(limitBytes: number): ServiceError {
   return new ServiceError('payload_too_large', `The request body must be at most ${limitBytes} bytes.`, {
     code: 'payload_too_large',
@@ -74,13 +75,13 @@ export function tooLarge(limitBytes: number): ServiceError {
 }
 
 function parseJson(bytes: Uint8Array): object {
-  const excess = jsonExcess(bytes);
+  const excess = jsonLimitViolation(bytes);
   if (excess !== undefined) throw invalidRequest(`The request body ${excess}.`, undefined, 'invalid_value');
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
-    // The parser's own message quotes the body, which is private.
+    // The parser's message would quote the body, which is private.
     throw invalidRequest('The request body is not valid JSON in UTF-8.', undefined, 'invalid_json');
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
@@ -107,8 +108,8 @@ async function formEntries(
 }
 
 /**
- * The parser takes two microseconds for each part, whoever else is served, so parts are counted before.
- * @throws ServiceError 400.
+ * Counts the parts before parsing, because the parser blocks the main thread for two microseconds per part.
+ * @throws ServiceError 400 for too many parts.
  */
 function refuseManyParts(bytes: Uint8Array, contentType: string): void {
   const [, quoted, plain] = /;\s*boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType) ?? [];
@@ -117,12 +118,12 @@ function refuseManyParts(bytes: Uint8Array, contentType: string): void {
   let count = 0;
   for (let at = body.indexOf(boundary); at >= 0; at = body.indexOf(boundary, at + boundary.length)) {
     count += 1;
-    // The last one is the end.
+    // The last boundary ends the form.
     if (count > MAX_FIELDS + 1) throw tooManyFields();
   }
 }
 
-/** The refusal of a multipart body that cannot be taken apart. */
+/** The error for a malformed multipart body. */
 export function notAForm(): ServiceError {
   return invalidRequest('The request body is not a valid multipart form.');
 }

@@ -211,7 +211,7 @@ describe('what is refused, leaving nothing behind', () => {
 
   it('a crowd of parts without a name', async () => {
     const parts = raw(`${'--b\r\n\r\n\r\n'.repeat(2000)}--b--\r\n`);
-    expect(await refusal(parts)).toMatchObject({ message: 'The form has too many fields.' });
+    expect(await refusal(parts)).toMatchObject({ message: 'Too many form fields.' });
   });
 
   it('a request whose caller leaves', async () => {
@@ -289,7 +289,7 @@ it('the folder is made at the start, and freed of what a killed process left her
   const own = workFolderPrefix('form');
   const [, place = ''] = own.split('-');
   // Whoever has this number now is another.
-  const killed = workFolderPrefix('form', { place, pid: process.pid, instance: 'aaaa' });
+  const killed = workFolderPrefix('form', { hostId: place, pid: process.pid, instance: 'aaaa' });
   for (const [name, ageS] of [
     ['form-old', 7 * 3600],
     ['form-new', 60],

@@ -5,7 +5,7 @@ import { invalidRequest, ServiceError, shuttingDown } from '../../contract/core/
 import { newId } from '../../contract/core/id.ts';
 import type { Logger } from '../../contract/core/logger.ts';
 import type { Metrics } from '../../contract/core/metrics.ts';
-import { isRefusal } from '../../kit/logging/note-failure.ts';
+import { isExpectedError } from '../../kit/logging/note-failure.ts';
 import { readBody, refuseDeclaredLength } from '../request/body.ts';
 import { errorBody, errorHeaders, nothingHere, toServiceError } from '../response/error-body.ts';
 import type { ServingPhase } from '../routes/serving-phase.ts';
@@ -26,30 +26,30 @@ export interface HookParts {
   readonly requestLimits: RequestLimits;
   readonly requestBytes: number;
   readonly phase: () => ServingPhase;
-  /** Known once all routes are mounted. */
+  /** Available once all routes are mounted. */
   readonly routes: () => RouteTable;
-  /** Why what belongs at a path is not mounted; undefined where nothing does. */
+  /** The error for a path whose plugin is not running; undefined for paths that belong to no plugin. */
   readonly refusal: (path: string) => ServiceError | undefined;
 }
 
-/** Served in every phase, so that monitoring sees the shutdown. */
+/** Served in every phase, so that monitoring works during shutdown. */
 const WATCH_PATHS: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
-/** For the log and the metrics alone, since nobody reads it; nginx uses the same number. */
+/** Status in logs and metrics when the client disconnects before the response, as in nginx. It is never sent. */
 const CLIENT_LEFT = 499;
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /**
- * What happens to every request, in this order: it gets its id, is refused while the process stops, shows
- * its key, announces a body within the limit; at its end it is counted and logged. Failures anywhere
- * become the one error body. All hooks are global, so no route can be mounted past them.
+ * Hooks of every request, in this order: assign the request id, reject requests during shutdown, authenticate, check the
+ * declared body length; after the response, count and log it. Every error is converted to the error body. The hooks are
+ * global, so no route can bypass them.
  */
 export function requestHooks(parts: HookParts) {
   const { clock, log, metrics } = parts;
-  const count = metrics.counter('http_requests_total', 'Answered requests.', ['method', 'route', 'status']);
+  const count = metrics.counter('http_requests_total', 'Completed requests.', ['method', 'route', 'status']);
   const duration = metrics.histogram(
     'http_request_seconds',
-    'Time from the arrival of a request to the head of its answer.',
+    'Time from the arrival of a request to the response headers.',
     ['method', 'route'],
     SECONDS,
   );
@@ -65,11 +65,11 @@ export function requestHooks(parts: HookParts) {
 
       const path = pathOf(request);
       const phase = parts.phase();
-      // The client's next request needs a new connection, which a load balancer routes to another node.
+      // Makes the client open a new connection, which the load balancer routes to another node.
       if (phase !== 'serving' && !asksForSocket(request.headers)) set.headers.connection = 'close';
       if (phase === 'stopping' && !WATCH_PATHS.has(path)) throw shuttingDown();
-      // The framework would call the handler with null in the place of what it cannot read.
-      if (!isReadable(path)) throw invalidRequest('The path must be percent-encoded UTF-8, without NUL.');
+      // For parameters that it cannot decode, the framework would call the handler with null.
+      if (!isReadable(path)) throw invalidRequest('The path must be percent-encoded UTF-8 without NUL.');
       if (!isPublic(path)) await checkKey(request, path);
       const refusal = parts.refusal(path);
       if (refusal !== undefined) throw refusal;
@@ -81,15 +81,15 @@ export function requestHooks(parts: HookParts) {
       uploadBytes(request) === undefined ? readBody(request, parts.requestBytes) : null,
     )
     .onError({ as: 'global' }, ({ request, error, code, set }) => {
-      // Whatever failed, it failed because nobody is there any more: a line in the log, not an alarm.
+      // The client disconnected, so an error is expected: it is logged with the request, not as a failure.
       if (request.signal.aborted) {
         set.status = CLIENT_LEFT;
         return '';
       }
-      // A path with another method was rejected before.
+      // A known path with another method was already rejected with 405.
       const failure = code === 'NOT_FOUND' ? nothingHere() : toServiceError(error);
-      // The request's own log line has the status of a refusal.
-      if (!isRefusal(failure)) {
+      // Client errors only appear as the status of the request's log line.
+      if (!isExpectedError(failure)) {
         log.error('request failed', failure.cause ?? failure, { request_id: visitOf(request)?.requestId });
       }
       set.status = failure.status;
@@ -101,12 +101,12 @@ export function requestHooks(parts: HookParts) {
       if (visit === undefined) return;
       const status = responseValue instanceof Response ? responseValue.status : Number(set.status ?? 200);
       const method = METHODS.has(request.method) ? request.method : 'other';
-      // Never the path itself: it may hold ids, and labels must stay few.
+      // Never the path itself: it may contain ids, and the cardinality of labels must stay low.
       const pattern = route || 'other';
       const elapsedMs = clock.monotonicMs() - visit.startedMs;
       count.add({ method, route: pattern, status: String(status) });
       duration.observe({ method, route: pattern }, elapsedMs / 1000);
-      // Watchers ask several times a second: counted, but most of the log they shall not be.
+      // Monitoring polls several times a second: successful polls are counted, but not logged.
       if (status < 400 && WATCH_PATHS.has(route)) return;
       log.info('request', {
         method,
@@ -118,21 +118,21 @@ export function requestHooks(parts: HookParts) {
       });
     });
 
-  /** Most bytes of a route that reads its body by itself, undefined for any other. */
+  /** Max. body size of a route that reads its body itself; undefined for all others. */
   function uploadBytes(request: Request): number | undefined {
     return parts.routes().uploadBytesOf(request.method, pathOf(request));
   }
 
   /**
-   * Without this, a method that the most specific pattern lacks would reach the route of a more general pattern: GET
-   * /v1/videos/extensions would look for a video named "extensions".
+   * Without this check, a method that the most specific pattern does not have would fall through to a more general
+   * pattern: GET /v1/videos/extensions would request the video with the id "extensions".
    * @throws ServiceError 405 with `Allow`.
    */
   function refuseMethod(request: Request, path: string, headers: Record<string, string | number>): void {
     const methods = parts.routes().methodsOf(path);
     if (methods.length === 0 || methods.includes(request.method)) return;
     headers.allow = methods.join(', ');
-    throw new ServiceError('method_not_allowed', `This address allows ${methods.join(', ')} only.`);
+    throw new ServiceError('method_not_allowed', `Method not allowed; allowed: ${methods.join(', ')}.`);
   }
 
   async function checkKey(request: Request, path: string): Promise<void> {
@@ -141,14 +141,14 @@ export function requestHooks(parts: HookParts) {
       identify(request, user);
       await parts.requestLimits.count(user);
     } catch (error) {
-      // A path that does not exist is told to anybody, so that a typing error does not look like a bad key.
+      // An unknown path is reported before an invalid key, so that a misspelled URL does not look like an invalid key.
       const isKnown = parts.routes().methodsOf(path).length > 0 || parts.refusal(path) !== undefined;
       throw isKnown ? error : nothingHere();
     }
   }
 }
 
-/** Whether a path is percent-encoded UTF-8, and without the character that no database keeps in a text. */
+/** Whether a path is percent-encoded UTF-8 without NUL, which databases cannot store in text. */
 function isReadable(path: string): boolean {
   try {
     return !decodeURIComponent(path).includes('\0');
@@ -157,7 +157,7 @@ function isReadable(path: string): boolean {
   }
 }
 
-/** Path without the slash at the end that the router ignores too. */
+/** The path without its trailing slash, which the router also ignores. */
 function pathOf(request: Request): string {
   const { pathname } = addressOf(request);
   return pathname.length > 1 && pathname.endsWith('/') ? pathname.slice(0, -1) : pathname;

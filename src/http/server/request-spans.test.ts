@@ -14,7 +14,7 @@ function traced() {
   const routes = new Elysia({ name: 'routes' })
     .get('/v1/things/:id', async () => {
       await Promise.resolve();
-      tracer.begin('work').end();
+      tracer.startSpan('work').end();
       return 'done';
     })
     .get('/v1/broken', () => {
@@ -24,7 +24,7 @@ function traced() {
       const chunks = async function* () {
         for (const name of ['first', 'second', 'third']) {
           await Promise.resolve();
-          tracer.begin(name).end();
+          tracer.startSpan(name).end();
           yield new TextEncoder().encode(name);
         }
       };

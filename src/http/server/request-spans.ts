@@ -17,13 +17,13 @@ export function requestSpans(tracer: Tracer) {
   const spans = new WeakMap<Request, Span>();
   return hooks
     .wrap((handle, request) => {
-      const span = tracer.begin(request.method, {
+      const span = tracer.startSpan(request.method, {
         kind: 'server',
         parent: request.headers.get('traceparent') ?? 'none',
         attributes: { 'http.request.method': request.method },
       });
       spans.set(request, span);
-      return (...given: unknown[]) => span.inside(() => handle(...given));
+      return (...given: unknown[]) => span.runInContext(() => handle(...given));
     })
     .onAfterResponse({ as: 'global' }, ({ request, route, set, responseValue }) => {
       const span = spans.get(request);

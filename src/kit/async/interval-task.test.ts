@@ -7,7 +7,7 @@ afterEach(() => void vi.useRealTimers());
 it('works at once, then from time to time, and never twice at the same time', async () => {
   const ends: (() => void)[] = [];
   const work = () => new Promise<void>((end) => ends.push(end));
-  const recurring = new IntervalTask({ work, everyMs: 1000 });
+  const recurring = new IntervalTask({ runTask: work, intervalMs: 1000 });
   expect(ends).toHaveLength(1);
   vi.advanceTimersByTime(3000);
   expect(ends).toHaveLength(1);
@@ -22,8 +22,8 @@ it('tells what works of its close, waits for it, and begins nothing more', async
   let begun = 0;
   let ended = false;
   const recurring = new IntervalTask({
-    everyMs: 1000,
-    work: async (signal) => {
+    intervalMs: 1000,
+    runTask: async (signal) => {
       begun += 1;
       await new Promise((end) => signal.addEventListener('abort', end));
       ended = true;

@@ -1,17 +1,17 @@
 export interface IntervalTaskOptions {
   /** Must not reject; its signal fires at the close. */
-  readonly work: (signal: AbortSignal) => Promise<void>;
-  readonly everyMs: number;
+  readonly runTask: (signal: AbortSignal) => Promise<void>;
+  readonly intervalMs: number;
 }
 
 /** Does something at once and then from time to time, never twice at the same time. Its owner closes it. */
 export class IntervalTask {
-  readonly #work: IntervalTaskOptions['work'];
+  readonly #work: IntervalTaskOptions['runTask'];
   readonly #timer: ReturnType<typeof setInterval>;
   readonly #closed = new AbortController();
   #running: Promise<void> | undefined;
 
-  constructor({ work, everyMs }: IntervalTaskOptions) {
+  constructor({ runTask: work, intervalMs: everyMs }: IntervalTaskOptions) {
     this.#work = work;
     this.#begin();
     this.#timer = setInterval(() => this.#begin(), everyMs);

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { type FairSemaphoreLimits, FairSemaphore } from './fair-semaphore.ts';
 
 const never = new AbortController().signal;
-const LIMITS: FairSemaphoreLimits = { atOnce: 2, ofOneOwner: 2, waiting: 10 };
+const LIMITS: FairSemaphoreLimits = { maxConcurrent: 2, maxConcurrentPerKey: 2, maxQueued: 10 };
 
 /** Lets everything run that waits for nothing. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));
@@ -18,7 +18,7 @@ function scene(limits: Partial<FairSemaphoreLimits> = {}) {
     async ask(...names: string[]) {
       for (const name of names) {
         // The owner is the letter that a name begins with.
-        void turns.take(name[0] ?? '', never).then((end) => {
+        void turns.acquire(name[0] ?? '', never).then((end) => {
           begun.push(name);
           ends.push(end);
         });
@@ -47,14 +47,14 @@ it('lets so many work at once, and the others in their order', async () => {
 });
 
 it('owners take turns, however much one of them asks for', async () => {
-  const { ask, end, begun } = scene({ atOnce: 1 });
+  const { ask, end, begun } = scene({ maxConcurrent: 1 });
   await ask('a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1');
   for (let turn = 0; turn < 6; turn += 1) await end();
   expect(begun).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4']);
 });
 
 it('keeps room for others', async () => {
-  const { ask, end, begun } = scene({ atOnce: 3, ofOneOwner: 2 });
+  const { ask, end, begun } = scene({ maxConcurrent: 3, maxConcurrentPerKey: 2 });
   await ask('a1', 'a2', 'a3', 'b1');
   expect(begun).toEqual(['a1', 'a2', 'b1']);
   await end();
@@ -62,29 +62,29 @@ it('keeps room for others', async () => {
 });
 
 it('forgets one that leaves while it waits', async () => {
-  const { turns, ask, end, begun } = scene({ atOnce: 1 });
+  const { turns, ask, end, begun } = scene({ maxConcurrent: 1 });
   await ask('a1');
   const controller = new AbortController();
   const reason = new Error('gone');
-  const leaver = turns.take('b', controller.signal);
+  const leaver = turns.acquire('b', controller.signal);
   await ask('c1');
   controller.abort(reason);
   await expect(leaver).rejects.toBe(reason);
   await end();
   expect(begun).toEqual(['a1', 'c1']);
-  await expect(turns.take('a', controller.signal)).rejects.toBe(reason);
+  await expect(turns.acquire('a', controller.signal)).rejects.toBe(reason);
 });
 
 it('refuses one more than may wait', async () => {
-  const { turns, ask } = scene({ waiting: 2 });
+  const { turns, ask } = scene({ maxQueued: 2 });
   await ask('a1', 'a2', 'a3', 'b1');
-  await expect(turns.take('c', never)).rejects.toMatchObject({ kind: 'overloaded', retryAfterS: 2 });
+  await expect(turns.acquire('c', never)).rejects.toMatchObject({ kind: 'overloaded', retryAfterS: 2 });
 });
 
 it('keeps room to wait for others', async () => {
-  const { turns, ask, end, begun } = scene({ atOnce: 1, waiting: 4, waitingOfOneOwner: 2 });
+  const { turns, ask, end, begun } = scene({ maxConcurrent: 1, maxQueued: 4, maxQueuedPerKey: 2 });
   await ask('a1', 'a2', 'a3', 'b1');
-  await expect(turns.take('a', never)).rejects.toMatchObject({ kind: 'rate_limited', retryAfterS: 2 });
+  await expect(turns.acquire('a', never)).rejects.toMatchObject({ kind: 'rate_limited', retryAfterS: 2 });
   await end();
   expect(begun).toEqual(['a1', 'a2']);
   await ask('a4', 'c1');
@@ -93,9 +93,9 @@ it('keeps room to wait for others', async () => {
 });
 
 it('lets a lower rank go first, and owners take turns within one', async () => {
-  const turns = new FairSemaphore({ ...LIMITS, atOnce: 1 });
+  const turns = new FairSemaphore({ ...LIMITS, maxConcurrent: 1 });
   const begun: string[] = [];
-  const end = await turns.take('a', never);
+  const end = await turns.acquire('a', never);
   for (const [name, rank] of [
     ['a1', 2],
     ['a2', 1],
@@ -103,7 +103,7 @@ it('lets a lower rank go first, and owners take turns within one', async () => {
     ['b1', 1],
     ['c1', 0],
   ] as const) {
-    void turns.take(name[0] ?? '', never, rank).then((next) => {
+    void turns.acquire(name[0] ?? '', never, rank).then((next) => {
       begun.push(name);
       next();
     });

@@ -4,13 +4,13 @@ const RETRY_AFTER_S = 2;
 
 export interface FairSemaphoreLimits {
   /** How many may work at once. */
-  readonly atOnce: number;
+  readonly maxConcurrent: number;
   /** How many of them may be of one owner, so that others need not wait for the end of long work. */
-  readonly ofOneOwner: number;
+  readonly maxConcurrentPerKey: number;
   /** How many may wait; one more is refused. */
-  readonly waiting: number;
+  readonly maxQueued: number;
   /** How many of them may be of one owner, so that nobody takes the room of the others; default: all. */
-  readonly waitingOfOneOwner?: number;
+  readonly maxQueuedPerKey?: number;
 }
 
 /** Lets so many work at once; the others wait, and their owners take turns, however much one of them asks for. */
@@ -31,7 +31,7 @@ export class FairSemaphore {
    * @throws ServiceError `overloaded` when too many wait, `rate_limited` when too many of the owner do; the signal's
    *   reason after an abort.
    */
-  async take(owner: string, signal: AbortSignal, rank = 0): Promise<() => void> {
+  async acquire(owner: string, signal: AbortSignal, rank = 0): Promise<() => void> {
     signal.throwIfAborted();
     if (this.#mayBegin(owner)) this.#count(owner, 1);
     else await this.#wait(owner, signal, rank);
@@ -42,7 +42,7 @@ export class FairSemaphore {
   }
 
   #mayBegin(owner: string): boolean {
-    const { atOnce, ofOneOwner } = this.#limits;
+    const { maxConcurrent: atOnce, maxConcurrentPerKey: ofOneOwner } = this.#limits;
     const all = this.#working.values().reduce((sum, count) => sum + count, 0);
     return all < atOnce && (this.#working.get(owner) ?? 0) < ofOneOwner;
   }
@@ -54,7 +54,7 @@ export class FairSemaphore {
   }
 
   #wait(owner: string, signal: AbortSignal, rank: number): Promise<void> {
-    const { waitingOfOneOwner: share = Number.POSITIVE_INFINITY } = this.#limits;
+    const { maxQueuedPerKey: share = Number.POSITIVE_INFINITY } = this.#limits;
     const own = this.#waiting.values().reduce((sum, line) => sum + (line.get(owner)?.length ?? 0), 0);
     if (own >= share) {
       throw new ServiceError(
@@ -64,7 +64,7 @@ export class FairSemaphore {
       );
     }
     const queues = [...this.#waiting.values()].flatMap((line) => [...line.values()]);
-    if (queues.reduce((sum, queue) => sum + queue.length, 0) >= this.#limits.waiting) {
+    if (queues.reduce((sum, queue) => sum + queue.length, 0) >= this.#limits.maxQueued) {
       throw new ServiceError('overloaded', 'The server has too much to do. Try again shortly.', {
         code: 'server_overloaded',
         retryAfterS: RETRY_AFTER_S,

@@ -33,7 +33,7 @@ export class OpenConnections<Connection extends OpenConnection> {
    * @throws ServiceError `rate_limited` when the organization has too many open; what `make` throws.
    */
   open(user: LimitedUser, make: (released: (connection: Connection) => void) => Connection): Connection {
-    const leave = this.#places.take(user);
+    const leave = this.#places.acquire(user);
     try {
       const connection = make((each) => {
         leave();

@@ -35,7 +35,7 @@ export class OpenRequests {
    * @throws ServiceError `rate_limited` when the organization or the key has too many requests open.
    */
   begin(user: LimitedUser, signal: AbortSignal): OpenRequest {
-    return this.#begin(this.#places.take(user), signal);
+    return this.#begin(this.#places.acquire(user), signal);
   }
 
   /** Takes no place, for requests whose number something else bounds; they are drained and stopped with the others. */

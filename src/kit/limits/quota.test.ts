@@ -5,36 +5,36 @@ const user = (organization: string, keyId = `key of ${organization}`) => ({ orga
 
 test('an organization has so many places, whatever others take', () => {
   const places = new Quota('speech requests', { perOrganization: 2 });
-  const first = places.take(user('a'));
-  places.take(user('a'));
-  expect(() => places.take(user('a'))).toThrow(
+  const first = places.acquire(user('a'));
+  places.acquire(user('a'));
+  expect(() => places.acquire(user('a'))).toThrow(
     'Your organization has 2 speech requests open, and may have 2 at once.',
   );
-  places.take(user('b'));
+  places.acquire(user('b'));
   first();
-  places.take(user('a'));
+  places.acquire(user('a'));
 });
 
 test('a place is given back once', () => {
   const places = new Quota('speech requests', { perOrganization: 2 });
-  const first = places.take(user('a'));
-  places.take(user('a'));
+  const first = places.acquire(user('a'));
+  places.acquire(user('a'));
   first();
   first();
-  places.take(user('a'));
-  expect(() => places.take(user('a'))).toThrow();
+  places.acquire(user('a'));
+  expect(() => places.acquire(user('a'))).toThrow();
 });
 
 test('a key has a part of them, and leaves the rest to other keys', () => {
   const places = new Quota('speech requests', { perOrganization: 3, perKey: 2 });
-  const first = places.take(user('a', 'k1'));
-  places.take(user('a', 'k1'));
-  expect(() => places.take(user('a', 'k1'))).toThrow(
+  const first = places.acquire(user('a', 'k1'));
+  places.acquire(user('a', 'k1'));
+  expect(() => places.acquire(user('a', 'k1'))).toThrow(
     'Your API key has 2 speech requests open, and may have 2 at once.',
   );
-  const other = places.take(user('a', 'k2'));
-  expect(() => places.take(user('a', 'k2'))).toThrow('Your organization has 3');
+  const other = places.acquire(user('a', 'k2'));
+  expect(() => places.acquire(user('a', 'k2'))).toThrow('Your organization has 3');
   other();
   first();
-  places.take(user('a', 'k1'));
+  places.acquire(user('a', 'k1'));
 });

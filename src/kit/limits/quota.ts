@@ -26,7 +26,7 @@ export class Quota {
    * Takes a place; the result gives it back, once.
    * @throws ServiceError `rate_limited` when the organization has taken all of its own, or the key its part.
    */
-  take({ organization, keyId }: LimitedUser): () => void {
+  acquire({ organization, keyId }: LimitedUser): () => void {
     const { perOrganization, perKey } = this.#limits;
     this.#require('organization', this.#byOrganization.get(organization), perOrganization);
     this.#require('API key', this.#byKey.get(keyId), perKey);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { RecordingLogger } from '../../../tools/harness/doubles/recording-logger.ts';
 import { ServiceError } from '../../contract/core/error.ts';
-import { noteFailure } from './note-failure.ts';
+import { logFailure } from './note-failure.ts';
 
 it.each([
   [new ServiceError('not_found', 'No such voice.'), 'info'],
@@ -13,6 +13,6 @@ it.each([
   [new Error('anything'), 'error'],
 ])('what somebody can mend is an error, and a refusal is not: %s', (error, level) => {
   const log = new RecordingLogger();
-  noteFailure(log, 'speech failed', error, { request_id: 'req_1' });
+  logFailure(log, 'speech failed', error, { request_id: 'req_1' });
   expect(log.lines).toMatchObject([{ level, message: 'speech failed', fields: { request_id: 'req_1' } }]);
 });

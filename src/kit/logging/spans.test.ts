@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { RecordingTracer } from '../../../test/doubles/recording-tracer.ts';
-import { inSpan, noopTracer, stepsInSpan } from './spans.ts';
+import { withSpan, noopTracer, iterateInSpan } from './spans.ts';
 
 async function* counted(tracer: RecordingTracer, ended: () => void) {
   try {
     for (let n = 0; n < 3; n += 1) {
-      tracer.begin(`step ${n}`).end();
+      tracer.startSpan(`step ${n}`).end();
       yield n;
     }
   } finally {
@@ -16,22 +16,22 @@ async function* counted(tracer: RecordingTracer, ended: () => void) {
 describe('work in a span', () => {
   it('has what begins there as its parts, and ends with it', async () => {
     const tracer = new RecordingTracer();
-    const done = await inSpan(tracer, 'work', { attributes: { model: 'a' } }, async (span) => {
+    const done = await withSpan(tracer, 'work', { attributes: { model: 'a' } }, async (span) => {
       await Promise.resolve();
-      tracer.begin('part').end();
-      expect(tracer.here()).toBe(span.place);
+      tracer.startSpan('part').end();
+      expect(tracer.currentTraceparent()).toBe(span.traceparent);
       return 1;
     });
     expect(done).toBe(1);
     expect(tracer.tree()).toEqual(['work', '  part']);
     expect(tracer.spans.map(({ ended }) => ended)).toEqual([true, true]);
-    expect(tracer.here()).toBeUndefined();
+    expect(tracer.currentTraceparent()).toBeUndefined();
   });
 
   it('that fails tells of what', async () => {
     const tracer = new RecordingTracer();
     const failure = new Error('why');
-    await expect(inSpan(tracer, 'work', {}, () => Promise.reject(failure))).rejects.toBe(failure);
+    await expect(withSpan(tracer, 'work', {}, () => Promise.reject(failure))).rejects.toBe(failure);
     expect(tracer.spans).toMatchObject([{ name: 'work', ended: true, failure }]);
   });
 });
@@ -40,13 +40,13 @@ describe('steps in a span', () => {
   it('are done in it, whoever asks for them', async () => {
     const tracer = new RecordingTracer();
     let ends = 0;
-    const steps = stepsInSpan(tracer, 'work', {}, () =>
+    const steps = iterateInSpan(tracer, 'work', {}, () =>
       counted(tracer, () => {
         ends += 1;
       }),
     );
     const got: number[] = [];
-    await inSpan(tracer, 'caller', {}, async () => {
+    await withSpan(tracer, 'caller', {}, async () => {
       const { value } = await steps.next();
       if (value !== undefined) got.push(value);
     });
@@ -65,7 +65,7 @@ describe('steps in a span', () => {
       counted(tracer, () => {
         ends += 1;
       });
-    for await (const _ of stepsInSpan(tracer, 'work', {}, work)) break;
+    for await (const _ of iterateInSpan(tracer, 'work', {}, work)) break;
     expect(ends).toBe(1);
     expect(tracer.spans[0]).toMatchObject({ name: 'work', ended: true, failure: undefined });
   });
@@ -75,7 +75,7 @@ describe('steps in a span', () => {
     const fails = () => {
       throw new Error('not closed');
     };
-    const steps = stepsInSpan(tracer, 'work', {}, () => counted(tracer, fails));
+    const steps = iterateInSpan(tracer, 'work', {}, () => counted(tracer, fails));
     await steps.next();
     await expect(steps.return()).rejects.toThrow('not closed');
     expect(tracer.spans[0]).toMatchObject({ name: 'work', ended: true });
@@ -88,15 +88,15 @@ describe('steps in a span', () => {
       yield 1;
       throw failure;
     };
-    await expect(Array.fromAsync(stepsInSpan(tracer, 'work', {}, work))).rejects.toBe(failure);
+    await expect(Array.fromAsync(iterateInSpan(tracer, 'work', {}, work))).rejects.toBe(failure);
     expect(tracer.spans).toMatchObject([{ ended: true, failure }]);
   });
 
   it('are the same without a trace', async () => {
-    const steps = stepsInSpan(noopTracer, 'work', {}, async function* () {
+    const steps = iterateInSpan(noopTracer, 'work', {}, async function* () {
       yield* [1, 2];
     });
     expect(await Array.fromAsync(steps)).toEqual([1, 2]);
-    expect(noopTracer.here()).toBeUndefined();
+    expect(noopTracer.currentTraceparent()).toBeUndefined();
   });
 });

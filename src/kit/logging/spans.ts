@@ -3,8 +3,8 @@
 import type { Span, SpanStart, Tracer } from '../../contract/core/tracer.ts';
 
 const NO_SPAN: Span = {
-  place: undefined,
-  inside: (work) => work(),
+  traceparent: undefined,
+  runInContext: (work) => work(),
   rename: () => undefined,
   set: () => undefined,
   end: () => undefined,
@@ -12,21 +12,21 @@ const NO_SPAN: Span = {
 
 /** Traces nothing. */
 export const noopTracer: Tracer = {
-  here: () => undefined,
-  begin: () => NO_SPAN,
-  record: () => undefined,
+  currentTraceparent: () => undefined,
+  startSpan: () => NO_SPAN,
+  recordSpan: () => undefined,
 };
 
 /** Does work in a span that ends with it. */
-export async function inSpan<Result>(
+export async function withSpan<Result>(
   tracer: Tracer,
   name: string,
   start: SpanStart,
   work: (span: Span) => Promise<Result>,
 ): Promise<Result> {
-  const span = tracer.begin(name, start);
+  const span = tracer.startSpan(name, start);
   try {
-    const result = await span.inside(() => work(span));
+    const result = await span.runInContext(() => work(span));
     span.end();
     return result;
   } catch (error) {
@@ -39,19 +39,19 @@ export async function inSpan<Result>(
  * The same for work that yields: each step is done in the span, whoever asks for it. It begins with the first step,
  * and ends when the consumer leaves, too.
  */
-export async function* stepsInSpan<Item>(
+export async function* iterateInSpan<Item>(
   tracer: Tracer,
   name: string,
   start: SpanStart,
   work: (span: Span) => AsyncIterable<Item>,
 ): AsyncGenerator<Item, void, undefined> {
-  const span = tracer.begin(name, start);
+  const span = tracer.startSpan(name, start);
   let steps: AsyncIterator<Item> | undefined;
   let failure: unknown;
   try {
-    const begun = span.inside(() => work(span)[Symbol.asyncIterator]());
+    const begun = span.runInContext(() => work(span)[Symbol.asyncIterator]());
     steps = begun;
-    const next = () => span.inside(() => begun.next());
+    const next = () => span.runInContext(() => begun.next());
     for (let step = await next(); !step.done; step = await next()) yield step.value;
     steps = undefined;
   } catch (error) {
@@ -61,7 +61,7 @@ export async function* stepsInSpan<Item>(
   } finally {
     try {
       // Still there: the consumer left.
-      await span.inside(() => steps?.return?.());
+      await span.runInContext(() => steps?.return?.());
     } finally {
       span.end(failure);
     }

@@ -16,9 +16,9 @@ export function hostId(): string {
 }
 
 /** One start of a process. */
-export interface ProcessStart {
+export interface ProcessIdentity {
   /** Where its number means something: {@link hostId}. */
-  readonly place: string;
+  readonly hostId: string;
   readonly pid: number;
   /** Of this start of it: numbers are used again. */
   readonly instance: string;
@@ -28,12 +28,12 @@ export interface ProcessStart {
  * Whether a process is known to have ended; one of another place never is.
  * @param self who asks.
  */
-export function hasEnded(
-  other: ProcessStart,
-  self: ProcessStart,
+export function hasExited(
+  other: ProcessIdentity,
+  self: ProcessIdentity,
   runs: (pid: number) => boolean = isRunning,
 ): boolean {
-  if (other.place !== self.place || other.instance === self.instance) return false;
+  if (other.hostId !== self.hostId || other.instance === self.instance) return false;
   return other.pid === self.pid || !runs(other.pid);
 }
 

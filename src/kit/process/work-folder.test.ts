@@ -8,11 +8,11 @@ it('tells what processes of the same place left that have ended, and nothing els
   await ended.exited;
   const names = {
     own,
-    dead: workFolderPrefix('form', { place, pid: ended.pid, instance: 'aaaa' }),
-    before: workFolderPrefix('form', { place, pid: process.pid, instance: 'bbbb' }),
-    running: workFolderPrefix('form', { place, pid: process.ppid, instance: 'cccc' }),
-    elsewhere: workFolderPrefix('form', { place: 'other', pid: ended.pid, instance: 'dddd' }),
-    otherKind: workFolderPrefix('work', { place, pid: ended.pid, instance: 'aaaa' }),
+    dead: workFolderPrefix('form', { hostId: place, pid: ended.pid, instance: 'aaaa' }),
+    before: workFolderPrefix('form', { hostId: place, pid: process.pid, instance: 'bbbb' }),
+    running: workFolderPrefix('form', { hostId: place, pid: process.ppid, instance: 'cccc' }),
+    elsewhere: workFolderPrefix('form', { hostId: 'other', pid: ended.pid, instance: 'dddd' }),
+    otherKind: workFolderPrefix('work', { hostId: place, pid: ended.pid, instance: 'aaaa' }),
     nobody: 'form-Xyz123',
     strange: `form-${place}-x-aaaa-`,
   };

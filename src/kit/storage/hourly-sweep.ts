@@ -14,8 +14,8 @@ export interface SweepSettings {
 /** Removes what nobody can reach any more, at the start and every hour, and logs it. Its owner closes it. */
 export function hourlySweep({ what, sweep, log }: SweepSettings): IntervalTask {
   return new IntervalTask({
-    everyMs: EVERY_MS,
-    async work(signal) {
+    intervalMs: EVERY_MS,
+    async runTask(signal) {
       try {
         const removed = await sweep(signal);
         if (Object.values(removed).some((count) => count > 0)) log.info(`${what} swept`, removed);

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { jsonExcess, MAX_JSON_LEVELS, MAX_JSON_PARTS, MAX_JSON_VALUES } from './json-limits.ts';
+import { jsonLimitViolation, MAX_JSON_LEVELS, MAX_JSON_PARTS, MAX_JSON_VALUES } from './json-limits.ts';
 
-const excess = (text: string) => jsonExcess(new TextEncoder().encode(text));
+const excess = (text: string) => jsonLimitViolation(new TextEncoder().encode(text));
 const nested = (levels: number) => `${'[{"a":'.repeat(levels / 2)}1${'}]'.repeat(levels / 2)}`;
 const list = (item: string, count: number) => `[${`${item},`.repeat(count - 1)}${item}]`;
 
@@ -57,7 +57,7 @@ describe('refuses more', () => {
 it('comes to an end with what is no JSON', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
-      expect(jsonExcess(bytes)).toBeUndefined();
+      expect(jsonLimitViolation(bytes)).toBeUndefined();
     }),
   );
   for (const text of ['"', '"\\', ']]]]', '{"a":"']) expect(excess(text)).toBeUndefined();

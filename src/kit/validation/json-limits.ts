@@ -21,7 +21,7 @@ const OBJECT_END = 0x7d;
  * What JSON text has too much of to be parsed while others wait, as the end of a sentence; undefined when nothing.
  * Looks at the bytes alone, a million in a millisecond or two: what is no JSON passes or not, and is the parser's matter.
  */
-export function jsonExcess(bytes: Uint8Array): string | undefined {
+export function jsonLimitViolation(bytes: Uint8Array): string | undefined {
   let levels = 0;
   let parts = 0;
   let values = 0;

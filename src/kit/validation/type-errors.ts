@@ -30,15 +30,15 @@ export function toValidationIssue(error: ValueError): ValidationIssue {
       return {
         field,
         problem:
-          describe(error.schema) === UNSAID ? 'is required' : `is required and ${allowed(error.schema)}`,
+          describe(error.schema) === UNSAID ? 'is required' : `is required and ${describeConstraint(error.schema)}`,
         code: 'missing_required_parameter',
       };
     case StringMaxLength:
-      return { field, problem: allowed(error.schema), code: 'string_above_max_length' };
+      return { field, problem: describeConstraint(error.schema), code: 'string_above_max_length' };
     default:
       return {
         field,
-        problem: allowed(error.schema),
+        problem: describeConstraint(error.schema),
         code: isOfType(error.schema, error.value) ? 'invalid_value' : 'invalid_type',
       };
   }
@@ -48,7 +48,7 @@ export function toValidationIssue(error: ValueError): ValidationIssue {
 const UNSAID = 'of another form';
 
 /** "must be …": every rule of a schema in one phrase. */
-export function allowed(schema: TSchema): string {
+export function describeConstraint(schema: TSchema): string {
   return `must be ${describe(schema)}`;
 }
 

@@ -15,11 +15,11 @@ export const silentLog: Logger = {
 /** Counts nothing. */
 export const noMetrics: Metrics = {
   counter: () => ({ add: () => undefined }),
-  level: () => ({ add: () => undefined }),
+  upDownCounter: () => ({ add: () => undefined }),
   histogram: () => ({ observe: () => undefined }),
   gauge: () => () => undefined,
 };
 
 /** Everybody may do everything. */
 export const noRequestLimits: RequestLimits = { count: async () => undefined };
-export const noCallLimits: CallLimits = { enter: async () => () => undefined };
+export const noCallLimits: CallLimits = { acquire: async () => () => undefined };

@@ -41,7 +41,7 @@ export function speechCall(characters: number, overrides: Partial<CallOpening> =
     endpoint: '/v1/audio/speech',
     model: 'svc-tts',
     caller: callerOf('a'),
-    most: { inputTokens: 0, outputTokens: 0, characters },
+    maxUsage: { inputTokens: 0, outputTokens: 0, characters },
     ...overrides,
   };
 }

@@ -5,22 +5,22 @@ import type { OperationUrl } from '../../../../src/contract/engines/operation.ts
 import { aborted } from '../../../../src/kit/async/aborted.ts';
 import { untilAborted } from '../../../../src/kit/async/until-aborted.ts';
 import { FairSemaphore } from '../../../../src/kit/limits/fair-semaphore.ts';
-import type { WholeInput } from '../line-reader.ts';
-import { InputCheckProcess } from './process.ts';
-import type { InputVerdict } from './validator.ts';
+import type { InputSource } from '../line-reader.ts';
+import { ValidationProcess } from './process.ts';
+import type { ValidationResult } from './validator.ts';
 
 const ENTRY = join(import.meta.dirname, 'worker.ts');
-const STALL_LIMIT_MS = 60_000;
+const STALL_TIMEOUT_MS = 60_000;
 /** Checks that run at once: more would take the processor from those who are served. */
-const AT_ONCE = 2;
-const OF_ONE_ORGANIZATION = 1;
+const CONCURRENCY = 2;
+const CONCURRENCY_PER_ORGANIZATION = 1;
 
-export interface InputChecksOptions {
+export interface ValidationPoolOptions {
   /** A line may be as long as the body of a request. */
   readonly maxLineBytes: number;
   /** Checks that may wait for others. */
   readonly waiting: number;
-  readonly stallLimitMs?: number;
+  readonly stallTimeoutMs?: number;
   /** Path of the processes' entry file, for tests. */
   readonly entry?: string;
 }
@@ -28,19 +28,23 @@ export interface InputChecksOptions {
 /** An input file, and what it was sent for. */
 export interface BatchInput {
   /** Called once, when its turn has come. What it opens is closed here. */
-  open(): Promise<WholeInput>;
+  open(): Promise<InputSource>;
   readonly endpoint: OperationUrl;
   readonly organization: string;
 }
 
-export class InputChecks {
-  readonly #options: InputChecksOptions;
-  readonly #turns: FairSemaphore;
+export class ValidationPool {
+  readonly #options: ValidationPoolOptions;
+  readonly #semaphore: FairSemaphore;
 
-  constructor(options: InputChecksOptions) {
+  constructor(options: ValidationPoolOptions) {
     this.#options = options;
     const { waiting } = options;
-    this.#turns = new FairSemaphore({ atOnce: AT_ONCE, ofOneOwner: OF_ONE_ORGANIZATION, waiting });
+    this.#semaphore = new FairSemaphore({
+      maxConcurrent: CONCURRENCY,
+      maxConcurrentPerKey: CONCURRENCY_PER_ORGANIZATION,
+      maxQueued: waiting,
+    });
   }
 
   /**
@@ -48,45 +52,49 @@ export class InputChecks {
    * @throws what opening and reading it throws; the signal's reason; Error when the process ends or hangs; ServiceError
    *   `overloaded` when too many checks wait.
    */
-  async check(input: BatchInput, signal: AbortSignal): Promise<InputVerdict> {
-    const endTurn = await this.#turns.take(input.organization, signal);
+  async validateInput(input: BatchInput, signal: AbortSignal): Promise<ValidationResult> {
+    const release = await this.#semaphore.acquire(input.organization, signal);
     try {
-      const whole = await input.open();
+      const source = await input.open();
       try {
-        return await this.#inProcess(whole, input.endpoint, signal);
+        return await this.#inProcess(source, input.endpoint, signal);
       } finally {
-        if (whole.kind === 'file') await whole.file.close();
+        if (source.kind === 'file') await source.file.close();
       }
     } finally {
-      endTurn();
+      release();
     }
   }
 
-  async #inProcess(input: WholeInput, endpoint: OperationUrl, signal: AbortSignal): Promise<InputVerdict> {
-    const { maxLineBytes, stallLimitMs = STALL_LIMIT_MS, entry = ENTRY } = this.#options;
-    const file = input.kind === 'file' ? input.file : undefined;
-    const child = new InputCheckProcess({ entry, endpoint, maxLineBytes, stallLimitMs, file });
-    const over = new AbortController();
-    const leaving = AbortSignal.any([signal, over.signal]);
+  async #inProcess(
+    source: InputSource,
+    endpoint: OperationUrl,
+    signal: AbortSignal,
+  ): Promise<ValidationResult> {
+    const { maxLineBytes, stallTimeoutMs = STALL_TIMEOUT_MS, entry = ENTRY } = this.#options;
+    const file = source.kind === 'file' ? source.file : undefined;
+    const child = new ValidationProcess({ entry, endpoint, maxLineBytes, stallTimeoutMs, file });
+    const finished = new AbortController();
+    const stopping = AbortSignal.any([signal, finished.signal]);
     try {
-      const left = aborted(leaving).then(() => leaving.throwIfAborted());
-      if (input.kind === 'bytes') {
-        await Promise.race([child.verdict, feed(child, input.bytes, leaving), left]);
+      const stopped = aborted(stopping).then(() => stopping.throwIfAborted());
+      if (source.kind === 'bytes') {
+        await Promise.race([child.result, feed(child, source.bytes, stopping), stopped]);
       }
-      await Promise.race([child.verdict, left]);
-      return await child.verdict;
+      await Promise.race([child.result, stopped]);
+      return await child.result;
     } finally {
-      over.abort();
+      finished.abort();
       await child.kill();
     }
   }
 }
 
 async function feed(
-  child: InputCheckProcess,
+  child: ValidationProcess,
   bytes: AsyncIterable<Uint8Array>,
-  leaving: AbortSignal,
+  stopping: AbortSignal,
 ): Promise<void> {
-  for await (const piece of untilAborted(bytes, leaving)) await child.send(piece);
+  for await (const piece of untilAborted(bytes, stopping)) await child.send(piece);
   await child.end();
 }

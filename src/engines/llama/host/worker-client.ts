@@ -79,7 +79,7 @@ export class LlamaLane {
     // Answers share the cores, so that beside a flood of one key another's is written at a third of the pace and no less;
     // and it need not wait for the end of a long one.
     const ofOneOwner = Math.ceil(slots / 2);
-    this.#turns = new FairSemaphore({ atOnce: slots, ofOneOwner, waiting: CLASSES * this.#room });
+    this.#turns = new FairSemaphore({ maxConcurrent: slots, maxConcurrentPerKey: ofOneOwner, maxQueued: CLASSES * this.#room });
     this.#process = new SupervisedProcess({
       name: 'language model process',
       entry: options.entry ?? WORKER_ENTRY,
@@ -139,7 +139,7 @@ export class LlamaLane {
       const left = known.contextTokens - answer.inputTokens;
       const room = Math.min(request.maxTokens ?? left, left);
       const sampling = samplingOf(request, question, grammarOf(request, question, room), room);
-      const endTurn = await this.#turns.take(request.owner, signal, RANKS[request.priority]);
+      const endTurn = await this.#turns.acquire(request.owner, signal, RANKS[request.priority]);
       this.#options.meter?.begun(request.priority, arrivedMs, systemClock.monotonicMs());
       answer.over = () => {
         answer.over = () => undefined;

@@ -3,23 +3,23 @@
 import type { Metrics } from '../../../contract/core/metrics.ts';
 import type { Tracer } from '../../../contract/core/tracer.ts';
 import type { Priority } from '../../../contract/engines/engine.ts';
-import { lostProcesses, queueSeconds } from '../../workers/process-metrics.ts';
+import { restartCounter, queueTimeObserver } from '../../workers/process-metrics.ts';
 
 export interface LaneMeter {
   /** A request is worked on from now on. Called where it was asked for. Times are monotonic, in ms. */
   begun(priority: Priority, arrivedMs: number, nowMs: number): void;
   /** A process has ended by itself. */
-  processLost(): void;
+  processCrashed(): void;
 }
 
 /** @param model its id in CONFIG. */
 export function laneMeter(model: string, metrics: Metrics, tracer: Tracer): LaneMeter {
-  const waited = queueSeconds(metrics);
+  const waited = queueTimeObserver(metrics);
   return {
     begun(priority, arrivedMs, nowMs) {
       waited(model, priority, nowMs - arrivedMs);
-      tracer.record('queue', { attributes: { model, priority } }, arrivedMs, nowMs);
+      tracer.recordSpan('queue', { attributes: { model, priority } }, arrivedMs, nowMs);
     },
-    processLost: lostProcesses(metrics, 'language_model'),
+    processCrashed: restartCounter(metrics, 'language_model'),
   };
 }

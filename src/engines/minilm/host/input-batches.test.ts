@@ -4,7 +4,7 @@ import { embedRequest } from '../../../../test/contract/embed-engine.cases.ts';
 import { RecordingTracer } from '../../../../test/doubles/recording-tracer.ts';
 import { ServiceError } from '../../../contract/core/error.ts';
 import type { Traceparent, Tracer } from '../../../contract/core/tracer.ts';
-import { inSpan } from '../../../kit/logging/spans.ts';
+import { withSpan } from '../../../kit/logging/spans.ts';
 import { lengthBuckets } from '../worker/length-buckets.ts';
 import { InputBatches, InputTooLong, type RunBatch } from './input-batches.ts';
 
@@ -24,7 +24,7 @@ function batches(atOnce = 1) {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const end = (error?: unknown) => (error === undefined ? resolve() : reject(error));
     const inContext = AsyncLocalStorage.snapshot();
-    begun.push({ inputs, owner, end, signal, place: (tracer) => inContext(() => tracer.here()) });
+    begun.push({ inputs, owner, end, signal, place: (tracer) => inContext(() => tracer.currentTraceparent()) });
     await promise;
     const places = inputs.map((_, place) => place).reverse();
     const texts = places.map((place) => String(inputs[place]));
@@ -70,7 +70,7 @@ describe('a batch', () => {
     const tracer = new RecordingTracer();
     const { subject, begun, batch } = batches();
     const asked = (name: string) =>
-      inSpan(tracer, name, {}, () => subject.embed(embedRequest({ inputs: [name] }), never));
+      withSpan(tracer, name, {}, () => subject.embed(embedRequest({ inputs: [name] }), never));
     const first = asked('first');
     (await batch(0)).end();
     const [second, third] = [asked('second'), asked('third')];

@@ -2,7 +2,7 @@
 
 import type { Metrics } from '../../../contract/core/metrics.ts';
 import type { Tracer } from '../../../contract/core/tracer.ts';
-import { inSpan, noopTracer } from '../../../kit/logging/spans.ts';
+import { withSpan, noopTracer } from '../../../kit/logging/spans.ts';
 import type { CircuitChange } from './circuit-breaker.ts';
 
 /** `rejected`: the server or its circuit breaker rejected the call; `failed`: no answer, or a broken one. */
@@ -38,7 +38,7 @@ export function upstreamMeters(
     'How often calls to a server that does not answer were stopped, tried and let through again',
     ['model', 'state'],
   );
-  const open = metrics.level(
+  const open = metrics.upDownCounter(
     'upstream_circuit_open',
     'Whether calls to a server that does not answer are stopped: 1, or tried: 1, or let through: 0',
     ['model'],
@@ -70,8 +70,8 @@ function sendInSpan(
   send: Parameters<UpstreamMeter['request']>[1],
 ): Promise<Response> {
   const attributes = { model, 'http.request.method': method };
-  return inSpan(tracer, method, { kind: 'client', attributes }, async (span) => {
-    const response = await send(span.place === undefined ? {} : { traceparent: span.place });
+  return withSpan(tracer, method, { kind: 'client', attributes }, async (span) => {
+    const response = await send(span.traceparent === undefined ? {} : { traceparent: span.traceparent });
     span.set({ 'http.response.status_code': response.status });
     return response;
   });

@@ -16,7 +16,7 @@ const REQUEST: SynthesisRequest = {
   text: 'My private diary.',
   speed: 1,
   priority: 'interactive',
-  owner: 'a',
+  fairnessKey: 'a',
   delivery: 'stream',
 };
 

@@ -19,7 +19,7 @@ const REQUEST: SynthesisRequest = {
   text: 'My private diary.',
   speed: 1,
   priority: 'interactive',
-  owner: 'a',
+  fairnessKey: 'a',
   delivery: 'stream',
 };
 

@@ -22,7 +22,7 @@ const REQUEST: TranscriptionRequest = {
   task: 'transcribe',
   timestamps: 'none',
   priority: 'interactive',
-  owner: 'a',
+  fairnessKey: 'a',
 };
 const settings = (baseUrl: string, apiKey?: Secret) =>
   ({ kind: 'upstream', baseUrl, apiKey, model: 'secret-upstream-model' }) as const;

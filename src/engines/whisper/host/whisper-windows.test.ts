@@ -21,7 +21,7 @@ const REQUEST: TranscriptionRequest = {
   task: 'transcribe',
   timestamps: 'word',
   priority: 'interactive',
-  owner: 'a',
+  fairnessKey: 'a',
 };
 const never = new AbortController().signal;
 
