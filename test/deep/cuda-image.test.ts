@@ -1,0 +1,84 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { HAS_PIP, pythonPackages } from '../../tools/harness/clients/python.ts';
+import { needs } from '../harness/needs.ts';
+import { buildArguments, HAS_PODMAN, hasImage, podmanOutput } from './containers/compose.ts';
+import { MISSING_LIBRARIES } from './containers/native-links.ts';
+import { DOCKER } from './containers/service-image.ts';
+
+/**
+ * The CUDA image: docker/Dockerfile.cuda is built to its end, and `ldd` must find what every native library in it is
+ * linked to. Where NVIDIA's base image cannot be had, its stand-in (test/deep/containers) takes its place: Debian with the
+ * same package names, without their files. The files come from NVIDIA's Python packages of the same versions of CUDA, and
+ * are mounted where the Debian packages put them, only for packages that the image has installed. This shows that the
+ * Dockerfile names every package that is needed. It does not show that NVIDIA's packages have those files, or that a GPU
+ * computes. Libraries that are opened by name while the service runs, as cuDNN is, are not part of the check.
+ */
+
+const IMAGE = 'voice-service:cuda';
+const BASE_IMAGE = 'docker.io/nvidia/cuda:13.0.1-cudnn-runtime-ubuntu24.04';
+const LIBRARIES = join(import.meta.dirname, 'containers/cuda-libraries.txt');
+const CUDA_13 = '/usr/local/cuda-13.0/targets/x86_64-linux/lib';
+const CUDA_12 = '/usr/local/cuda-12.9/targets/x86_64-linux/lib';
+const SYSTEM = '/usr/lib/x86_64-linux-gnu';
+
+/** Libraries of Debian packages: where the Python packages have the file, and the folder where the Debian package puts it. */
+const FILES_OF_PACKAGES: Readonly<Record<string, readonly (readonly [file: string, folder: string])[]>> = {
+  libnccl2: [['nccl/lib/libnccl.so.2', SYSTEM]],
+  'cuda-cudart-12-9': [['cuda_runtime/lib/libcudart.so.12', CUDA_12]],
+  'libcublas-12-9': [
+    ['cublas/lib/libcublas.so.12', CUDA_12],
+    ['cublas/lib/libcublasLt.so.12', CUDA_12],
+  ],
+};
+
+/** Libraries that the base image has in any case. */
+const FILES_OF_BASE = [
+  ['cu13/lib/libcudart.so.13', CUDA_13],
+  ['cu13/lib/libcublas.so.13', CUDA_13],
+  ['cu13/lib/libcublasLt.so.13', CUDA_13],
+  ['cu13/lib/libcurand.so.10', CUDA_13],
+] as const;
+
+test('every native library finds what it is linked to, except the driver', async (context) => {
+  const isPossible = HAS_PODMAN && (await hasImage(BASE_IMAGE));
+  needs(context, isPossible, 'podman and the base images (test/deep/containers/base-images.sh)');
+  needs(context, HAS_PIP, 'Python with pip');
+  const root = join(DOCKER, '..');
+  await podmanOutput(...buildArguments, '--file', join(DOCKER, 'Dockerfile.cuda'), '--tag', IMAGE, root);
+
+  const run = ['run', '--rm', '--no-healthcheck', '--network=none', '--user=0', '--entrypoint=sh'];
+  const mounts = (await isStandIn()) ? await mountedLibraries(run) : [];
+  // The base's linker cache does not know what is mounted.
+  const script = `ldconfig; ${MISSING_LIBRARIES}`;
+  const lines = (await podmanOutput(...run, ...mounts, IMAGE, '-c', script)).split('\n');
+  const packages = '/app/node_modules';
+  expect(lines.slice(0, -1).toSorted()).toEqual([
+    `${packages}/@fugood/node-llama-linux-x64-cuda/index.node: libcuda.so.1`,
+    `${packages}/onnxruntime-node/bin/napi-v6/linux/x64/libonnxruntime_providers_cuda.so: libcuda.so.1`,
+  ]);
+  // Bun, ONNX Runtime with its binding and two providers, llama.cpp twice, the media library, and the service's own.
+  expect(Number.parseInt(lines.at(-1) ?? '', 10)).toBeGreaterThanOrEqual(9);
+});
+
+async function isStandIn(): Promise<boolean> {
+  const label = '{{index .Config.Labels "voice-service.stand-in"}}';
+  return (await podmanOutput('image', 'inspect', `--format=${label}`, BASE_IMAGE)) === 'true';
+}
+
+/** Options that mount the libraries of the base and of the packages that the image has installed. */
+async function mountedLibraries(run: readonly string[]): Promise<string[]> {
+  const libraries = join(await pythonPackages(LIBRARIES), 'nvidia');
+  const query = 'dpkg-query --show | cut -f 1 | cut -d : -f 1';
+  const installed = (await podmanOutput(...run, IMAGE, '-c', query)).split('\n');
+  const files = [
+    ...FILES_OF_BASE,
+    ...Object.entries(FILES_OF_PACKAGES).flatMap(([name, list]) => (installed.includes(name) ? list : [])),
+  ];
+  return files.map(([file, folder]) => {
+    const path = join(libraries, file);
+    if (!existsSync(path)) throw new Error(`the Python packages have no ${file}`);
+    return `--volume=${path}:${folder}/${file.split('/').at(-1)}:ro`;
+  });
+}
