@@ -42,7 +42,7 @@ export async function openKokoro() {
   }
   async function synthesizeExactly(text: string): Promise<Float32Array> {
     const { acousticModel, generator, voice } = await exact;
-    const utterance = await acousticModel.speak(await toPhonemes(text), voice, 1);
+    const utterance = await acousticModel.computeUtterance(await toPhonemes(text), voice, 1);
     const kinds = frameKinds(prosodyOf(utterance), voice.profile.energyThresholds);
     const { audio } = await generator.decodeWhole(utterance, kinds);
     return audio.slice(utterance.from * FRAME_SAMPLES, utterance.to * FRAME_SAMPLES);

@@ -1,53 +1,55 @@
 import { describe, expect, test, vi } from 'vitest';
 import { tempDir } from '../../../../test/harness/temp-dir.ts';
 import { silentLog } from '../../../../tools/harness/doubles/doubles.ts';
-import type { HeardVoice } from './mix-search.ts';
+import type { VoiceMeasurement } from './mix-search.ts';
 import { PresetTable, type PresetTableOptions } from './preset-table.ts';
 
 const NAMES = ['af_heart', 'am_adam', 'bf_emma'];
-/** A print that tells by which name, and how often, it was made. */
-const heardOf = (name: string, pitchHz?: number): HeardVoice[] => [
+/** Measurements whose embedding identifies the voice. */
+const measurementsOf = (name: string, pitchHz?: number): VoiceMeasurement[] => [
   { embedding: Float32Array.of(NAMES.indexOf(name), 0.1), pitchHz, seconds: 3 },
 ];
 
 function tableIn(modelsDir: string, options: Partial<PresetTableOptions> = {}) {
-  const measure = vi.fn(async (name: string) => heardOf(name, 120));
+  const measure = vi.fn(async (name: string) => measurementsOf(name, 120));
   return {
     measure,
     table: new PresetTable({ modelsDir, names: NAMES, measure, log: silentLog, ...options }),
   };
 }
 
-describe('the table of voices', () => {
-  test('is measured once on a machine, one voice at a time', async () => {
+describe('PresetTable', () => {
+  test('measures each voice once per machine, one after the other', async () => {
     const modelsDir = await tempDir();
     const first = tableIn(modelsDir);
     await Promise.all([first.table.fill(), first.table.fill()]);
     expect(first.measure.mock.calls.map(([name]) => name)).toEqual(NAMES);
-    expect(first.table.presets).toEqual(NAMES.map((name) => ({ name, heard: heardOf(name, 120) })));
+    expect(first.table.presets).toEqual(
+      NAMES.map((name) => ({ name, measurements: measurementsOf(name, 120) })),
+    );
     const second = tableIn(modelsDir);
     await second.table.fill();
     expect(second.measure).not.toHaveBeenCalled();
     expect(second.table.presets).toEqual(first.table.presets);
   });
 
-  test('keeps what is not voiced', async () => {
+  test('stores an undefined pitch', async () => {
     const modelsDir = await tempDir();
-    const measure = async (name: string) => heardOf(name);
+    const measure = async (name: string) => measurementsOf(name);
     await tableIn(modelsDir, { measure }).table.fill();
     const { table } = tableIn(modelsDir);
     await table.fill();
-    expect(table.presets[0]?.heard[0]?.pitchHz).toBeUndefined();
+    expect(table.presets[0]?.measurements[0]?.pitchHz).toBeUndefined();
   });
 
-  test('goes on where a run was cut off, with what it has in use meanwhile', async () => {
+  test('offers the measured voices during a measurement, and resumes an interrupted one', async () => {
     const modelsDir = await tempDir();
     const second = Promise.withResolvers<void>();
     const cut = tableIn(modelsDir, {
       measure: async (name, signal) => {
-        if (name === NAMES[0]) return heardOf(name, 120);
+        if (name === NAMES[0]) return measurementsOf(name, 120);
         second.resolve();
-        // Until the table is closed.
+        // Pends until the table is closed.
         return await new Promise((_, reject) => {
           signal.addEventListener('abort', () => reject(signal.reason), { once: true });
         });
@@ -63,13 +65,13 @@ describe('the table of voices', () => {
     expect(measure.mock.calls.map(([name]) => name)).toEqual(NAMES.slice(1));
   });
 
-  test('is left as it is when a measurement fails, which is logged, and filled at the next call', async () => {
+  test('logs a failed measurement, keeps the measured voices and continues with the next call', async () => {
     const errors: unknown[] = [];
     const log = { ...silentLog, error: (...args: unknown[]) => errors.push(args) };
     let fails = true;
     const measure = async (name: string) => {
       if (fails && name === NAMES[1]) throw new Error('no process');
-      return heardOf(name, 120);
+      return measurementsOf(name, 120);
     };
     const { table } = tableIn(await tempDir(), { measure, log });
     await table.fill();
@@ -80,7 +82,7 @@ describe('the table of voices', () => {
     expect(table.presets.length).toBe(3);
   });
 
-  test('that is closed measures nothing', async () => {
+  test('measures nothing after it is closed', async () => {
     const { table, measure } = tableIn(await tempDir());
     await table.close();
     await table.close();

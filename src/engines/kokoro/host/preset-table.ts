@@ -1,6 +1,6 @@
 /**
- * What the voices that came with Kokoro sound like to the speaker encoder: measured once on a machine, by speaking, in the
- * background, and kept in the import cache one voice at a time, so that a run that was cut off goes on where it was.
+ * Speaker embedding, pitch and pace of Kokoro's preset voices. They are measured once per machine, in the background, on
+ * synthesized speech. Each voice is stored in the import cache separately, so an interrupted measurement resumes.
  */
 
 import { join } from 'node:path';
@@ -8,13 +8,13 @@ import { catalogEntry } from '../../../../models/model-files.ts';
 import type { Logger } from '../../../contract/core/logger.ts';
 import { imported } from '../../cache/import-cache.ts';
 import { speakerWeights } from '../../speakers/import/import.ts';
-import type { HeardVoice, Preset } from './mix-search.ts';
+import type { MeasuredPreset, VoiceMeasurement } from './mix-search.ts';
 
-/** Raise with every change of what is measured, or on what. */
+/** Increment when the measurements or the trial texts change. */
 const VERSION = 1;
 const FILE = 'heard.json';
 
-/** Texts that voices are tried on, a statement and a question of three seconds each. */
+/** Texts on which voices are measured: a statement and a question of about three seconds each. */
 export const TRIAL_TEXTS: readonly string[] = [
   'She asked whether you could bring five copies of the report, please.',
   'When the sun rose over the quiet harbor, was everyone already awake?',
@@ -22,59 +22,59 @@ export const TRIAL_TEXTS: readonly string[] = [
 
 export interface PresetTableOptions {
   readonly modelsDir: string;
-  /** Voices to measure, those first that are wanted first. */
+  /** Voices to measure, in this order. */
   readonly names: readonly string[];
-  /** Speaks {@link TRIAL_TEXTS} with a voice and listens. */
-  readonly measure: (name: string, signal: AbortSignal) => Promise<readonly HeardVoice[]>;
+  /** Synthesizes {@link TRIAL_TEXTS} with a voice and measures the audio. */
+  readonly measure: (name: string, signal: AbortSignal) => Promise<readonly VoiceMeasurement[]>;
   readonly log: Logger;
 }
 
 export class PresetTable {
   readonly #options: PresetTableOptions;
-  readonly #presets: Preset[] = [];
-  readonly #end = new AbortController();
+  readonly #presets: MeasuredPreset[] = [];
+  readonly #closed = new AbortController();
   #filling: Promise<void> | undefined;
 
   constructor(options: PresetTableOptions) {
     this.#options = options;
   }
 
-  /** Those that are known by now. */
-  get presets(): readonly Preset[] {
+  /** The presets that are measured so far. */
+  get presets(): readonly MeasuredPreset[] {
     return this.#presets;
   }
 
   /**
-   * Reads what was measured before and measures the rest. Resolves when all is known, or when it has to be left for a
-   * later call because a measurement failed; which is logged.
+   * Reads the cached measurements and measures the remaining voices. Resolves when all are available, or after a
+   * measurement failed. The failure is logged, and the next call continues.
    */
   fill(): Promise<void> {
-    this.#filling ??= this.#fillUp().finally(() => {
+    this.#filling ??= this.#measureMissing().finally(() => {
       this.#filling = undefined;
     });
     return this.#filling;
   }
 
-  /** Ends a measurement that runs. Idempotent. */
+  /** Cancels a running measurement. Idempotent. */
   async close(): Promise<void> {
-    this.#end.abort(new Error('The table of voices is closed.'));
+    this.#closed.abort(new Error('The preset table is closed.'));
     await this.#filling;
   }
 
-  async #fillUp(): Promise<void> {
-    const { signal } = this.#end;
+  async #measureMissing(): Promise<void> {
+    const { signal } = this.#closed;
     try {
       for (const name of this.#options.names) {
         if (this.#presets.some((preset) => preset.name === name)) continue;
         signal.throwIfAborted();
-        this.#presets.push({ name, heard: await this.#heard(name, signal) });
+        this.#presets.push({ name, measurements: await this.#measurementsOf(name, signal) });
       }
     } catch (error) {
-      if (!signal.aborted) this.#options.log.error('a voice could not be measured', error);
+      if (!signal.aborted) this.#options.log.error('preset voice measurement failed', error);
     }
   }
 
-  async #heard(name: string, signal: AbortSignal): Promise<readonly HeardVoice[]> {
+  async #measurementsOf(name: string, signal: AbortSignal): Promise<readonly VoiceMeasurement[]> {
     const { modelsDir, measure } = this.#options;
     const voice = catalogEntry('kokoro-voices').files.find((file) => file.name === `${name}.bin`);
     const model = catalogEntry('kokoro-82m-int8').files.map((file) => file.sha256);
@@ -88,25 +88,28 @@ export class PresetTable {
       modelsDir,
       key,
       async (dir) => {
-        await Bun.write(join(dir, FILE), JSON.stringify((await measure(name, signal)).map(stored)));
+        await Bun.write(
+          join(dir, FILE),
+          JSON.stringify((await measure(name, signal)).map(encodeMeasurement)),
+        );
       },
       { keep: catalogEntry('kokoro-voices').files.length, signal },
     );
-    return ((await Bun.file(join(folder, FILE)).json()) as Stored[]).map(restored);
+    return ((await Bun.file(join(folder, FILE)).json()) as StoredMeasurement[]).map(decodeMeasurement);
   }
 }
 
-/** As JSON has it. */
-interface Stored {
+/** JSON form of a {@link VoiceMeasurement}. */
+interface StoredMeasurement {
   readonly embedding: readonly number[];
   readonly pitchHz: number | null;
   readonly seconds: number;
 }
 
-function stored({ embedding, pitchHz, seconds }: HeardVoice): Stored {
+function encodeMeasurement({ embedding, pitchHz, seconds }: VoiceMeasurement): StoredMeasurement {
   return { embedding: [...embedding], pitchHz: pitchHz ?? null, seconds };
 }
 
-function restored({ embedding, pitchHz, seconds }: Stored): HeardVoice {
+function decodeMeasurement({ embedding, pitchHz, seconds }: StoredMeasurement): VoiceMeasurement {
   return { embedding: Float32Array.from(embedding), pitchHz: pitchHz ?? undefined, seconds };
 }

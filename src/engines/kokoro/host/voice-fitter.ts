@@ -1,65 +1,64 @@
 /**
- * Stored voices for Kokoro: a mix of its own voices is brought near to the speaker of a clip
- * (docs/decisions/stored-voices.md). The search is decided here, in the serving process; speaking and listening are jobs of
- * pools.
+ * Stored voices for Kokoro: fits a mix of its preset voices to the speaker of a clip (docs/decisions/stored-voices.md).
+ * The search runs in the server process; synthesis and measurement are jobs of the inference pools.
  */
 
 import type { Clock } from '../../../contract/core/clock.ts';
 import type { Logger } from '../../../contract/core/logger.ts';
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../../contract/engines/audio.ts';
 import type { SpeakerPrint, VoiceFitter, VoiceWork } from '../../../contract/engines/voice.ts';
-import { aborted } from '../../../kit/async/aborted.ts';
+import { waitForAbort } from '../../../kit/async/aborted.ts';
 import type { InferencePool } from '../../pool/inference-pool.ts';
-import type { PassVoice, SpeechDescription, SpeechRequest } from '../../pool/model.ts';
+import type { ModelVoice, SpeechDescription, SpeechRequest } from '../../pool/model.ts';
 import { voicePrint } from '../../speakers/host/voice-print.ts';
 import { type KokoroMix, readMix, writeMix } from '../shared/voice-mix.ts';
-import { firstMix, type HeardVoice, MixSearch } from './mix-search.ts';
+import { initialMix, MixSearch, type VoiceMeasurement } from './mix-search.ts';
 import { PresetTable, TRIAL_TEXTS } from './preset-table.ts';
 
-/** The same clip is fitted the same way. */
+/** Fixed, so that the same clip always gives the same mix. */
 const SEED = 1;
 /**
- * Mixes that are tried however little of the machine is left for it: that which was given, and those that the voice prints
- * speak for.
+ * Candidates that are measured even after the time budget is used up: the start mix and the mixes that are predicted
+ * from the speaker embeddings.
  */
-const MIN_TRIES = 5;
-/** For whom the table is made: for nobody's key. */
-const OWN_WORK: VoiceWork = { priority: 'batch', owner: '' };
+const MIN_CANDIDATES = 5;
+/** The measurement of the presets is not done for an API key. */
+const SYSTEM_WORK: VoiceWork = { priority: 'batch', fairnessKey: '' };
 
 export interface KokoroFitterOptions {
-  /** Names in the pools. */
+  /** Names of the models in the pools. */
   readonly models: { readonly speech: string; readonly speakers: string };
-  /** Knows the rate of the speech. */
+  /** Pool that serves requests; provides the sample rate of the speech model. */
   readonly pool: Pick<InferencePool, 'description'>;
-  /** Where nobody waits; both outlive the fitter. */
-  readonly lastPool: Pick<InferencePool, 'run'>;
-  /** Voice of requests that name none. */
+  /** Low-priority pool that runs the jobs. Both pools must outlive the fitter. */
+  readonly backgroundPool: Pick<InferencePool, 'runJob'>;
+  /** Voice of requests without a voice. */
   readonly defaultVoice: string;
-  /** Voices to mix. */
+  /** Preset voices to mix. */
   readonly presets: readonly string[];
   readonly modelsDir: string;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Where no model of CONFIG is fitted to voices. */
+/** For configurations without a model that supports fitted voices. */
 export const NO_FITTER: VoiceFitter = {
   isNeeded: false,
   isCurrent: () => false,
-  begin() {
-    throw unneeded();
+  createInitial() {
+    throw noFittedModelError();
   },
-  // biome-ignore lint/correctness/useYield: it has nothing to give.
-  async *improve() {
-    throw unneeded();
+  // biome-ignore lint/correctness/useYield: it always throws.
+  async *improveAdaptation() {
+    throw noFittedModelError();
   },
 };
 
-function unneeded(): Error {
-  return new Error('no model here is fitted to voices');
+function noFittedModelError(): Error {
+  return new Error('no configured model supports fitted voices');
 }
 
-/** Begins to measure the model's own voices, where that was not done on this machine. */
+/** Creates the fitter and starts to measure the preset voices that are not yet measured on this machine. */
 export function kokoroFitter(options: KokoroFitterOptions): VoiceFitter & { close(): Promise<void> } {
   const fitter = new KokoroFitter(options);
   void fitter.table.fill();
@@ -78,11 +77,11 @@ class KokoroFitter implements VoiceFitter {
       modelsDir,
       names: [defaultVoice, ...presets.filter((name) => name !== defaultVoice)],
       measure: async (name, signal) => {
-        const heard: HeardVoice[] = [];
+        const measurements: VoiceMeasurement[] = [];
         for (const text of TRIAL_TEXTS) {
-          heard.push(await this.#hear(text, { kind: 'preset', name }, OWN_WORK, signal));
+          measurements.push(await this.#measureVoice(text, { kind: 'preset', name }, SYSTEM_WORK, signal));
         }
-        return heard;
+        return measurements;
       },
       log,
     });
@@ -92,41 +91,41 @@ class KokoroFitter implements VoiceFitter {
     return readMix(adaptation) !== undefined;
   }
 
-  begin(speaker: SpeakerPrint): string {
-    if (this.table.presets.length > 0) return writeMix(firstMix(speaker, this.table.presets));
+  createInitial(speaker: SpeakerPrint): string {
+    if (this.table.presets.length > 0) return writeMix(initialMix(speaker, this.table.presets));
     const alone = { [this.#options.defaultVoice]: 1 };
     return writeMix({ timbre: alone, prosody: alone, pitchScale: 1 });
   }
 
-  async *improve(
+  async *improveAdaptation(
     samples: Float32Samples,
     from: string,
     budgetMs: number,
-    owner: string,
+    fairnessKey: string,
     signal: AbortSignal,
   ): AsyncGenerator<string, void, undefined> {
-    const { lastPool, models, clock } = this.#options;
-    const work: VoiceWork = { priority: 'batch', owner };
-    await Promise.race([this.table.fill(), aborted(signal)]);
+    const { backgroundPool, models, clock } = this.#options;
+    const work: VoiceWork = { priority: 'batch', fairnessKey };
+    await Promise.race([this.table.fill(), waitForAbort(signal)]);
     signal.throwIfAborted();
     if (this.table.presets.length === 0) return;
     const target = await voicePrint(
-      lastPool,
+      backgroundPool,
       models.speakers,
       { samples, rateHz: LISTEN_RATE_HZ },
       work,
       signal,
     );
-    // The processes have their models by now.
-    const untilMs = clock.monotonicMs() + budgetMs;
-    const start = readMix(from) ?? firstMix(target, this.table.presets);
+    // The budget starts here, because the processes have loaded their models by now.
+    const deadlineMs = clock.monotonicMs() + budgetMs;
+    const start = readMix(from) ?? initialMix(target, this.table.presets);
     const search = new MixSearch(target, this.table.presets, start, SEED);
-    const goesOn = (tries: number) => tries < MIN_TRIES || clock.monotonicMs() < untilMs;
-    for (let tries = 0; !search.isOver && goesOn(tries); tries++) {
-      const mix = search.next();
-      const isBest = search.heard(mix, await this.#try(mix, search, work, signal));
-      // The first is what it came from.
-      if (isBest && tries > 0) yield writeMix(mix);
+    const isInBudget = (count: number) => count < MIN_CANDIDATES || clock.monotonicMs() < deadlineMs;
+    for (let count = 0; !search.isFinished && isInBudget(count); count++) {
+      const mix = search.nextCandidate();
+      const isBest = search.recordCandidate(mix, await this.#measureCandidate(mix, search, work, signal));
+      // The first candidate is the start mix itself.
+      if (isBest && count > 0) yield writeMix(mix);
     }
   }
 
@@ -134,36 +133,51 @@ class KokoroFitter implements VoiceFitter {
     return this.table.close();
   }
 
-  /** Speaks the trial texts, as long as there is hope. */
-  async #try(mix: KokoroMix, search: MixSearch, work: VoiceWork, signal: AbortSignal): Promise<HeardVoice[]> {
-    const heard: HeardVoice[] = [];
+  /** Measures the trial texts in order, and stops early if the candidate is not promising. */
+  async #measureCandidate(
+    mix: KokoroMix,
+    search: MixSearch,
+    work: VoiceWork,
+    signal: AbortSignal,
+  ): Promise<VoiceMeasurement[]> {
+    const measurements: VoiceMeasurement[] = [];
+    const voice = { kind: 'adaptation', adaptation: writeMix(mix) } as const;
     for (const text of TRIAL_TEXTS) {
-      if (heard.length > 0 && !search.isPromising(heard)) break;
-      heard.push(await this.#hear(text, { kind: 'adaptation', adaptation: writeMix(mix) }, work, signal));
+      if (measurements.length > 0 && !search.isPromising(measurements)) break;
+      measurements.push(await this.#measureVoice(text, voice, work, signal));
     }
-    return heard;
+    return measurements;
   }
 
-  async #hear(text: string, voice: PassVoice, work: VoiceWork, signal: AbortSignal): Promise<HeardVoice> {
-    const { lastPool, pool, models } = this.#options;
+  async #measureVoice(
+    text: string,
+    voice: ModelVoice,
+    work: VoiceWork,
+    signal: AbortSignal,
+  ): Promise<VoiceMeasurement> {
+    const { backgroundPool, pool, models } = this.#options;
     const { rateHz } = pool.description<SpeechDescription>(models.speech);
     const request = { text, voice, speed: 1, delivery: 'whole' } as const;
-    const runs: Float32Samples[] = [];
+    const chunks: Float32Samples[] = [];
     const job = { request, ...work, delivery: 'whole' } as const;
-    for await (const run of lastPool.run<SpeechRequest, Float32Samples>(models.speech, job, signal))
-      runs.push(run);
-    const samples = joined(runs);
-    const print = await voicePrint(lastPool, models.speakers, { samples, rateHz }, work, signal);
+    for await (const chunk of backgroundPool.runJob<SpeechRequest, Float32Samples>(
+      models.speech,
+      job,
+      signal,
+    ))
+      chunks.push(chunk);
+    const samples = concatenate(chunks);
+    const print = await voicePrint(backgroundPool, models.speakers, { samples, rateHz }, work, signal);
     return { embedding: print.embedding, pitchHz: print.pitchHz, seconds: samples.length / rateHz };
   }
 }
 
-function joined(runs: readonly Float32Samples[]): Float32Samples {
-  const all = new Float32Array(runs.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const run of runs) {
-    all.set(run, at);
-    at += run.length;
+function concatenate(chunks: readonly Float32Samples[]): Float32Samples {
+  const samples = new Float32Array(chunks.reduce((sum, { length }) => sum + length, 0));
+  let offset = 0;
+  for (const chunk of chunks) {
+    samples.set(chunk, offset);
+    offset += chunk.length;
   }
-  return all;
+  return samples;
 }

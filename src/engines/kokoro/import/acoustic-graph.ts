@@ -1,7 +1,7 @@
 /**
- * Kokoro's front: everything that is computed once for an utterance. Cut out of the shipped graph, with
- * its slow parts replaced: integer convolutions become integer matrix products, and the STFT of the
- * harmonic source (a naive loop in ONNX Runtime) becomes a convolution.
+ * Kokoro's acoustic model: the part of the published graph that is computed once per utterance. Slow operators are
+ * replaced: integer convolutions by integer matrix products, and the STFT of the harmonic source (a naive loop in ONNX
+ * Runtime) by a convolution.
  */
 
 import { type Arithmetic, convolutionProduct } from '../../onnx/convolution-product.ts';
@@ -12,23 +12,22 @@ import { dequantize, floatsOf, floatTensor } from '../../onnx/tensors.ts';
 import { normSlots } from './generator-graph.ts';
 
 const GENERATOR = '/decoder/decoder/generator/';
-/** Output of the decoder that feeds the generator, [1, 512, 2T]. */
+/** Output of the decoder and input of the generator, [1, 512, 2T]. */
 const HIDDEN = '/decoder/decoder/decode.3/Div_4_output_0';
-/** Predicted pitch in Hz, [1, 2T]; what is sung below 10 Hz is noise. */
+/** Predicted pitch in Hz, [1, 2T]; below 10 Hz the source is noise. */
 const PITCH = '/encoder/Reshape_output_0';
 /** Magnitude and phase of the harmonic source, [1, 22, 120T + 1]. */
 const SOURCE = `${GENERATOR}Concat_3_output_0`;
 
 /**
- * Builds the front graph. Inputs as shipped: `tokens` int64 [1, n], `style` [1, 256], `speed` [1], and
- * `pitch_scale` [1], by which the predicted pitch is multiplied.
- * Outputs for an utterance of T text frames (25 ms each): `hidden` [1, 2T, 512], `source`
- * [1, 120T + 1, 22], `affine` [1, 2 x channels of all norms], gain-1 and offset in the order of
- * {@link normSlots}, and `pitch` (Hz), `energy` (log) [1, 2T] and
- * `durations`, the frames of each token.
+ * Builds the acoustic graph. Inputs: `tokens` int64 [1, n], `style` [1, 256] and `speed` [1] as in the published graph,
+ * and `pitch_scale` [1], a factor on the predicted pitch.
+ * Outputs for an utterance of T text frames (25 ms each): `hidden` [1, 2T, 512], `source` [1, 120T + 1, 22], `affine`
+ * [1, 2 x channels of all norms] with `gain - 1` and offset in the order of {@link normSlots}, `pitch` (Hz) and `energy`
+ * (log) [1, 2T], and `durations`, the number of frames of each token.
  */
-export function buildFront(shipped: Graph, arithmetic: Arithmetic): Graph {
-  const index = new GraphIndex(shipped);
+export function buildAcousticGraph(published: Graph, arithmetic: Arithmetic): Graph {
+  const index = new GraphIndex(published);
   const ends = new GraphBuilder('ends', 'ends_');
   const time = { perm: [0, 2, 1] };
   ends.alias('hidden_by_time', ends.op('Transpose', [HIDDEN], time));
@@ -40,17 +39,17 @@ export function buildFront(shipped: Graph, arithmetic: Arithmetic): Graph {
   scale.input('pitch_scale', [1]);
   const unscaled = `${PITCH}_unscaled`;
   const scaled = makeNode('Mul', [unscaled, 'pitch_scale'], [PITCH]);
-  const predicting = shipped.node.map((node) =>
+  const nodes = published.node.map((node) =>
     node.output.includes(PITCH)
       ? { ...node, output: node.output.map((name) => (name === PITCH ? unscaled : name)) }
       : node,
   );
   const graph: Graph = {
-    ...shipped,
+    ...published,
     name: 'kokoro-front',
-    input: [...shipped.input, ...scale.build().input],
-    node: [...predicting, scaled, ...tail.node],
-    initializer: [...shipped.initializer, ...tail.initializer],
+    input: [...published.input, ...scale.build().input],
+    node: [...nodes, scaled, ...tail.node],
+    initializer: [...published.initializer, ...tail.initializer],
   };
   const outputs = [
     { name: 'hidden', value: 'hidden_by_time' },
@@ -68,7 +67,7 @@ export function buildFront(shipped: Graph, arithmetic: Arithmetic): Graph {
   });
 }
 
-/** The ConvInteger whose chain ends in this Mul, if there is one. */
+/** The ConvInteger whose dequantization ends in this Mul, if there is one. */
 function integerConvolutionBehind(index: GraphIndex, rescale: Node): Node | undefined {
   let node = index.producerIfAny(rescale.input[0] ?? '');
   if (node?.opType !== 'Cast') return undefined;
@@ -77,7 +76,7 @@ function integerConvolutionBehind(index: GraphIndex, rescale: Node): Node | unde
   return node?.opType === 'ConvInteger' ? node : undefined;
 }
 
-/** Stands in for the chain around a ConvInteger, under the name of its last value. */
+/** Replaces a ConvInteger and its dequantization; the last value keeps its name. */
 function convolutionAsProduct(index: GraphIndex, node: Node, arithmetic: Arithmetic) {
   const layer = readQuantizedLayer(index, node);
   const ints = (name: string) => node.attribute.find((a) => a.name === name)?.ints ?? [];
@@ -89,7 +88,7 @@ function convolutionAsProduct(index: GraphIndex, node: Node, arithmetic: Arithme
     g.alias(layer.output, g.op('Transpose', [y], { perm: [0, 2, 1] }));
     return g.build();
   }
-  // The two single-channel convolutions that halve the rate of pitch and energy: tiny, so plain float.
+  // The two single-channel convolutions that halve the rate of pitch and energy are small, so they use float arithmetic.
   const weight = floatTensor(
     `${layer.output}_weight`,
     layer.weight.dims,
@@ -105,9 +104,9 @@ function convolutionAsProduct(index: GraphIndex, node: Node, arithmetic: Arithme
 
 /**
  * STFT [1, samples] → [1, frames, 11, 2] as a strided convolution with windowed cosines and sines.
- * The first and last bin of a real signal have no imaginary part, and the graph takes a phase of +π or -π
- * from its sign when the real part is negative. The model was trained with +π (torch.angle of +0); with -π
- * the speech carries an offset. A bias too small to count makes the sign sure.
+ * The imaginary part of the first and last bin of a real signal is zero. When the real part is negative, the sign of that
+ * zero decides between a phase of +π and -π. The model was trained with +π (torch.angle of +0); with -π the speech has a
+ * DC offset. A negligible bias makes the sign deterministic.
  */
 function stftAsConvolution(index: GraphIndex, node: Node) {
   const window = floatsOf(index.initializer(node.input[2]));
@@ -119,7 +118,7 @@ function stftAsConvolution(index: GraphIndex, node: Node) {
     for (let n = 0; n < size; n++) {
       const angle = (2 * Math.PI * bin * n) / size;
       basis[2 * bin * size + n] = (window[n] ?? 0) * Math.cos(angle);
-      // sin(π n) is zero, which floating point only nearly gives.
+      // sin(π n) is zero, but floating-point arithmetic gives a small nonzero value.
       const sine = 2 * bin === size ? 0 : Math.sin(angle);
       basis[(2 * bin + 1) * size + n] = -(window[n] ?? 0) * sine;
     }

@@ -1,13 +1,13 @@
 /**
  * Kokoro's generator (iSTFTNet: Kaneko et al. 2022, arXiv 2203.02395; styled as in StyleTTS 2, Li et al.
- * 2023, arXiv 2306.07691), written as an ONNX graph of our own for one window of an utterance.
+ * 2023, arXiv 2306.07691) as a custom ONNX graph that decodes one window of an utterance.
  *
- * What it does differently from the usual export, and why:
- * - Sound lies as [1, time, channels], so that a convolution is one integer matrix product over the taps
- *   laid side by side. ONNX Runtime 1.30 does those several times faster than its convolutions.
- * - Adaptive instance norms take their mean and variance from this window *and* from what the caller adds:
- *   the windows before it, and a prediction of those to come (see norm-statistics.ts).
- * - Norm and Snake activation are folded into five element-wise steps around one sine.
+ * Differences from the published export:
+ * - Activations have the layout [1, time, channels], so that a convolution is one integer matrix product over
+ *   concatenated taps. ONNX Runtime 1.30 computes it several times faster than its convolution operators.
+ * - Adaptive instance norms combine the mean and variance of this window with statistics that the caller provides: those
+ *   of earlier windows and a prediction for later ones (see norm-statistics.ts).
+ * - Norm and Snake activation are folded into five element-wise operations around one sine.
  */
 
 import { type Arithmetic, convolutionProduct, rearrangeTaps, slice } from '../../onnx/convolution-product.ts';
@@ -16,13 +16,13 @@ import type { Graph } from '../../onnx/onnx-proto.ts';
 import { GraphIndex, readQuantizedLayer } from '../../onnx/rewrite.ts';
 import { floatsOf, valuesOf } from '../../onnx/tensors.ts';
 
-/** Where the generator's layers are found in the shipped graph. */
+/** Name prefixes of the generator's nodes and weights in the published graph. */
 const NODES = '/decoder/decoder/generator/';
 const WEIGHTS = 'decoder.decoder.generator.';
 
-/** Frames of the generator's input for each text frame of 25 ms (40 a second). */
+/** Frames of the hidden input per text frame of 25 ms (40 text frames per second). */
 export const HIDDEN_FRAMES = 2;
-/** Frames of the harmonic source, and of the output spectrum, for each text frame. */
+/** Frames of the harmonic source and of the output spectrum per text frame. */
 export const SOURCE_FRAMES = 120;
 /** Channels of the hidden input and of the source (magnitude and phase of a 20-point STFT). */
 const HIDDEN_CHANNELS = 512;
@@ -35,7 +35,7 @@ interface Stage {
   readonly channels: number;
   readonly stride: number;
   readonly noiseTaps: number;
-  /** Source frames for each frame of this stage. */
+  /** Source frames per frame of this stage. */
   readonly sourceStride: number;
 }
 const STAGES: readonly Stage[] = [
@@ -45,21 +45,21 @@ const STAGES: readonly Stage[] = [
 const RESBLOCK_TAPS = [3, 7, 11];
 const DILATIONS = [1, 3, 5];
 
-/** Frames of each stage for each text frame. */
+/** Frames of each stage per text frame. */
 export const STAGE_FRAMES: readonly number[] = STAGES.map((_, i) =>
   STAGES.slice(0, i + 1).reduce((frames, stage) => frames * stage.stride, HIDDEN_FRAMES),
 );
 
-/** The norms in the order in which `affine` and the statistics list them. */
+/** One adaptive norm of the generator. */
 export interface NormSlot {
-  /** Path of the norm in the shipped graph, e.g. `noise_res.0/adain1.0`. */
+  /** Path of the norm in the published graph, e.g. `noise_res.0/adain1.0`. */
   readonly path: string;
   readonly channels: number;
   /** Index of the stage whose frame weights it uses. */
   readonly stage: number;
 }
 
-/** Every adaptive norm of the generator, in a fixed order. */
+/** All adaptive norms of the generator, in the order of `affine` and of the statistics vectors. */
 export function normSlots(): NormSlot[] {
   const slots: NormSlot[] = [];
   STAGES.forEach(({ channels }, stage) => {
@@ -77,24 +77,25 @@ export function normSlots(): NormSlot[] {
 export const STATISTICS_LENGTH = normSlots().reduce((sum, slot) => sum + slot.channels, 0);
 
 /**
- * Builds the graph. Inputs, with H text frames in the window and R rows of weights:
- * - `hidden` [1, 2H, 512], `source` [1, 120H, 22] and `affine` [1, 2 x STATISTICS_LENGTH]: from the front
- *   graph, the first two cut to the window
- * - `weights0` [1, R, 20H], `weights1` [1, R, 120H]: how much each frame of each stage counts. The norms
- *   use the first row; further rows are averages that the caller wants as well
- * - `mean`, `square` [1, 1, STATISTICS_LENGTH]: added to what the first row makes of this window, so that
- *   the weights of row and addition together sum to 1
- * Outputs: `means`, `squares` [1, R, STATISTICS_LENGTH], each channel weighed by each row, without what was
- * added; and `audio` [600H - 15], samples at 24 kHz. The first sample belongs to sample 5 of the window,
- * since only samples that all four overlapping spectrum frames reach are made.
+ * Builds the graph. Inputs for a window of H text frames and R rows of weights:
+ * - `hidden` [1, 2H, 512], `source` [1, 120H, 22] and `affine` [1, 2 x STATISTICS_LENGTH]: outputs of the acoustic
+ *   graph, the first two cut to the window.
+ * - `weights0` [1, R, 20H], `weights1` [1, R, 120H]: weight of each frame of each stage. The norms use the first row;
+ *   the other rows only compute averages for the caller.
+ * - `mean`, `square` [1, 1, STATISTICS_LENGTH]: added to the averages of the first row. Its weights and those of the added
+ *   statistics must sum to 1.
+ * Outputs:
+ * - `means`, `squares` [1, R, STATISTICS_LENGTH]: averages of each channel for each row, without the added statistics.
+ * - `audio` [600H - 15]: samples at 24 kHz. The first is sample 5 of the window, because only samples that are covered by
+ *   all four overlapping spectrum frames are computed.
  */
-export function buildGenerator(shipped: Graph, arithmetic: Arithmetic): Graph {
-  return new GeneratorWriter(new GraphIndex(shipped), arithmetic).write();
+export function buildGenerator(published: Graph, arithmetic: Arithmetic): Graph {
+  return new GeneratorWriter(new GraphIndex(published), arithmetic).write();
 }
 
-/** What a norm is given from outside, by the names of values. */
+/** Names of the graph values that a norm reads. */
 interface NormInput {
-  /** Gain-1 and offset of the style. */
+  /** `gain - 1` and offset of the style. */
   readonly gain: string;
   readonly offset: string;
   readonly mean: string;
@@ -136,7 +137,7 @@ class GeneratorWriter {
     return g.build();
   }
 
-  /** Cuts the joint inputs of the norms into one piece for each. */
+  /** Splits the joint inputs of the norms into one slice per norm. */
   #declareNorms(): void {
     const g = this.#g;
     STAGES.forEach((_, i) => {
@@ -159,7 +160,7 @@ class GeneratorWriter {
     });
   }
 
-  /** Three rounds of norm, Snake, dilated convolution, norm, Snake, convolution, each added to its input. */
+  /** Three residual layers, each of norm, Snake, dilated convolution, norm, Snake and convolution. */
   #resblock(input: string, path: string): string {
     let x = input;
     DILATIONS.forEach((dilation, i) => {
@@ -174,8 +175,8 @@ class GeneratorWriter {
 
   /**
    * Adaptive instance norm, then Snake (Ziyin et al. 2020, arXiv 2006.08195): `y + sin²(αy)/α` with
-   * `y = x gain + offset`. By `2sin²a = 1 - cos 2a` and with `t = 2αy + π/2` this is
-   * `(t - sin t)/2α + (1 - π/2)/2α`, and t is one multiplication and one addition away from x.
+   * `y = x gain + offset`. With `2sin²a = 1 - cos 2a` and `t = 2αy + π/2` this equals
+   * `(t - sin t)/2α + (1 - π/2)/2α`, where t needs one multiplication and one addition.
    */
   #normSnake(x: string, norm: string, alphaName: string): string {
     const g = this.#g;
@@ -194,7 +195,7 @@ class GeneratorWriter {
   #normOf(x: string, path: string): { gain: string; offset: string } {
     const g = this.#g;
     const norm = this.#norms.get(path);
-    if (!norm) throw new Error(`the generator has no norm ${path}`);
+    if (!norm) throw new Error(`generator norm '${path}' is not declared`);
     const weights = `weights${norm.stage}`;
     const means = g.op('MatMul', [weights, x]);
     const squares = g.op('MatMul', [weights, g.op('Mul', [x, x])]);
@@ -208,15 +209,15 @@ class GeneratorWriter {
     return { gain, offset: g.op('Sub', [norm.offset, g.op('Mul', [mean, gain])]) };
   }
 
-  /** One of the dilated convolutions that make up most of the work. */
+  /** A dilated convolution. These take most of the computing time. */
   #convolution(x: string, path: string, dilation: number): string {
     const layer = readQuantizedLayer(this.#index, this.#index.node(`${NODES}${path}/Conv_quant`));
     return convolutionProduct(this.#g, x, layer, dilation, this.#arithmetic);
   }
 
   /**
-   * A transposed convolution whose kernel is twice its stride: each input frame makes two rows of output,
-   * and the second is added to the first of the next frame.
+   * A transposed convolution whose kernel is twice its stride: each input frame gives two rows of output, and the second
+   * row is added to the first row of the next frame.
    */
   #upsample(x: string, index: number, { stride, channels }: Stage): string {
     const g = this.#g;
@@ -236,10 +237,10 @@ class GeneratorWriter {
     const row = stride * channels;
     const rows = g.op('MatMul', [x, g.floats([inputs, taps * channels], to)]);
     const [first = '', second = ''] = g.ops('Split', [rows, g.ints(row, row)], 2, { axis: 2 });
-    const nothing = g.floats([1, 1, row], new Float32Array(row));
+    const zeros = g.floats([1, 1, row], new Float32Array(row));
     const sum = g.op('Add', [
-      g.op('Concat', [first, nothing], { axis: 1 }),
-      g.op('Concat', [nothing, second], { axis: 1 }),
+      g.op('Concat', [first, zeros], { axis: 1 }),
+      g.op('Concat', [zeros, second], { axis: 1 }),
     ]);
     const frames = g.op('Reshape', [sum, g.ints(1, -1, channels)]);
     // The kernel overhangs by half a stride on both sides.
@@ -247,13 +248,13 @@ class GeneratorWriter {
     return g.op('Add', [trimmed, g.floats([channels], floatsOf(this.#index.initializer(node.input[2])))]);
   }
 
-  /** Puts frame 1 in front (reflection), and drops the last frame so that the length stays even. */
+  /** Prepends frame 1 (reflection padding) and drops the last frame, so that the length stays even. */
   #reflectFirstFrame(x: string): string {
     const g = this.#g;
     return g.op('Concat', [slice(g, x, 1, 1, 2), slice(g, x, 1, 0, -1)], { axis: 1 });
   }
 
-  /** The source's own convolution into a stage: 12 taps with stride 6, or a single tap. */
+  /** The convolution of the source into a stage: 12 taps with stride 6, or a single tap. */
   #noiseConvolution(source: string, index: number, { sourceStride, channels }: Stage): string {
     const g = this.#g;
     const layer = readQuantizedLayer(
@@ -273,17 +274,17 @@ class GeneratorWriter {
     const bias = g.floats([channels], layer.bias ?? new Float32Array(channels));
     let x = source;
     if (sourceStride > 1) {
-      // Frame t needs source frames 6t-3 … 6t+8: two neighbouring groups of six, shifted by three.
+      // Frame t needs source frames 6t-3 … 6t+8: two adjacent groups of six, shifted by three.
       const half = sourceStride / 2;
-      const nothing = g.floats([1, half, SOURCE_CHANNELS], new Float32Array(half * SOURCE_CHANNELS));
-      const padded = g.op('Concat', [nothing, source, nothing], { axis: 1 });
+      const zeros = g.floats([1, half, SOURCE_CHANNELS], new Float32Array(half * SOURCE_CHANNELS));
+      const padded = g.op('Concat', [zeros, source, zeros], { axis: 1 });
       const groups = g.op('Reshape', [padded, g.ints(1, -1, sourceStride * SOURCE_CHANNELS)]);
       x = g.op('Concat', [slice(g, groups, 1, 0, -1), slice(g, groups, 1, 1)], { axis: 2 });
     }
     return g.op('Add', [g.op('MatMul', [x, kernel]), bias]);
   }
 
-  /** The last convolution, 128 → 22 channels and 7 taps: one product, then the taps' shifted sum. */
+  /** The last convolution, 128 → 22 channels and 7 taps: one matrix product, then a sum of the shifted taps. */
   #spectrum(x: string): string {
     const g = this.#g;
     const node = this.#index.node(`${NODES}conv_post/Conv`);
@@ -300,8 +301,8 @@ class GeneratorWriter {
     }
     const margin = (taps - 1) / 2;
     const rows = g.op('MatMul', [x, g.floats([inputs, taps * outputs], to)]);
-    const nothing = g.floats([1, margin, taps * outputs], new Float32Array(margin * taps * outputs));
-    const padded = g.op('Concat', [nothing, rows, nothing], { axis: 1 });
+    const zeros = g.floats([1, margin, taps * outputs], new Float32Array(margin * taps * outputs));
+    const padded = g.op('Concat', [zeros, rows, zeros], { axis: 1 });
     const columns = g.ops('Split', [padded, g.ints(...new Array<number>(taps).fill(outputs))], taps, {
       axis: 2,
     });
@@ -310,7 +311,7 @@ class GeneratorWriter {
     return g.op('Add', [sum, g.floats([outputs], floatsOf(this.#index.initializer(node.input[2])))]);
   }
 
-  /** Log magnitude and phase to samples: inverse STFT of 20 points, hop 5, overlap-add. */
+  /** Log magnitude and phase to samples: inverse STFT with 20 points, hop 5 and overlap-add. */
   #inverseStft(spectrum: string): string {
     const g = this.#g;
     const bins = FFT_SIZE / 2 + 1;
@@ -322,7 +323,7 @@ class GeneratorWriter {
       [g.op('Mul', [magnitude, g.op('Cos', [phase])]), g.op('Mul', [magnitude, g.op('Sin', [phase])])],
       { axis: 2 },
     );
-    // The shipped basis holds window and 1/N; 4 = overlap of the frames undoes the window's sum.
+    // The published basis includes the window and 1/N. The factor 4, the overlap, compensates the sum of the windows.
     const overlap = FFT_SIZE / HOP_SAMPLES;
     const basis = floatsOf(this.#index.initializer(`${WEIGHTS}stft.istft.stft.inverse_basis`));
     const frames = g.op('MatMul', [

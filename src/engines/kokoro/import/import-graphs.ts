@@ -1,4 +1,4 @@
-/** Turns the shipped Kokoro file into graphs of our own, once for each machine's kind of arithmetic. */
+/** Converts the published Kokoro file into optimized graphs, once per machine and kind of arithmetic. */
 
 import { join } from 'node:path';
 import { catalogEntry, resolveModelFiles } from '../../../../models/model-files.ts';
@@ -6,28 +6,28 @@ import { imported } from '../../cache/import-cache.ts';
 import type { Arithmetic } from '../../onnx/convolution-product.ts';
 import { restoreFloatLayers } from '../../onnx/float-layers.ts';
 import { decodeModel, encodeModel, type Graph } from '../../onnx/onnx-proto.ts';
-import { buildFront } from './front-graph.ts';
+import { buildAcousticGraph } from './acoustic-graph.ts';
 import { buildGenerator } from './generator-graph.ts';
 
-/** Raise with every change of the graphs. */
+/** Increment when the graphs change. */
 const VERSION = 5;
 const OPSETS = [{ version: 20 }, { domain: 'com.microsoft', version: 1 }];
 const IR_VERSION = 9;
 
 /** Paths of the imported graphs. */
 export interface KokoroGraphs {
-  readonly front: string;
+  readonly acousticModel: string;
   readonly generator: string;
 }
 
 /**
- * Paths of the graphs; they are built on the first call (a few seconds) and found in the cache later.
- * @throws Error when the model file is missing, or is not the one that the importer knows.
+ * Paths of the graphs. The first call builds them, which takes a few seconds; later calls find them in the cache.
+ * @throws Error when the model file is missing or has an unexpected structure.
  */
-export async function importKokoro(modelsDir: string, arithmetic: Arithmetic): Promise<KokoroGraphs> {
+export async function importKokoroGraphs(modelsDir: string, arithmetic: Arithmetic): Promise<KokoroGraphs> {
   const entry = catalogEntry('kokoro-82m-int8');
   const [file] = entry.files;
-  if (!file) throw new Error(`Model entry ${entry.id} lists no file.`);
+  if (!file) throw new Error(`Model catalog entry '${entry.id}' has no files.`);
   const path = resolveModelFiles(modelsDir, entry.id)[file.name] ?? '';
   const key = {
     sources: [file.sha256],
@@ -37,18 +37,18 @@ export async function importKokoro(modelsDir: string, arithmetic: Arithmetic): P
     options: { arithmetic },
   };
   const folder = await imported(modelsDir, key, async (dir) => {
-    const shipped = decodeModel(await Bun.file(path).bytes()).graph;
+    const published = decodeModel(await Bun.file(path).bytes()).graph;
     const write = (name: string, graph: Graph) =>
       Bun.write(
         join(dir, name),
         encodeModel({ irVersion: IR_VERSION, producerName: 'kokoro-import', opsetImport: OPSETS, graph }),
       );
-    const front = buildFront(shipped, arithmetic);
-    await write('front.onnx', arithmetic === 'float16' ? restoreFloatLayers(front) : front);
-    await write('generator.onnx', buildGenerator(shipped, arithmetic));
+    const acousticModel = buildAcousticGraph(published, arithmetic);
+    await write('front.onnx', arithmetic === 'float16' ? restoreFloatLayers(acousticModel) : acousticModel);
+    await write('generator.onnx', buildGenerator(published, arithmetic));
   });
   return {
-    front: join(folder, 'front.onnx'),
+    acousticModel: join(folder, 'front.onnx'),
     generator: join(folder, 'generator.onnx'),
   };
 }

@@ -1,27 +1,27 @@
 /**
- * A voice between Kokoro's own: what a stored voice becomes for this model. The first half of a style is the sound of
- * the voice (the decoder takes it), the second how it moves (durations, pitch, energy), so each half is a mix of its own;
- * pitch can be moved beside that.
+ * A mix of Kokoro's preset voices: the form of a stored voice for this model. The first half of a style vector controls
+ * the timbre (input of the decoder), the second half the prosody (durations, pitch, energy). Each half is mixed
+ * separately, and the pitch can be scaled in addition.
  */
 
 import { Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { catalogEntry } from '../../../../models/model-files.ts';
 
-/** Raise with every change of what the same mix sounds like. */
+/** Increment when the same mix gives different audio. */
 const VERSION = 1;
 const KIND = 'kokoro-mix';
-/** Beyond these a voice is no longer one that the model learned. */
+/** Beyond these bounds the style is too far from those that the model was trained on. */
 const WEIGHT = { minimum: -1, maximum: 2 };
 const PITCH_SCALE = { minimum: 0.5, maximum: 2 };
 
-/** Parts of voices by their names; together 1. A negative one leads away from its voice. */
+/** Weight of each voice by its name. The sum is 1. A negative weight leads away from the voice. */
 export type VoiceWeights = Readonly<Record<string, number>>;
 
 export interface KokoroMix {
   readonly timbre: VoiceWeights;
   readonly prosody: VoiceWeights;
-  /** 0.5 to 2; by which the pitch that the mix would have is multiplied. */
+  /** Factor on the predicted pitch, 0.5 to 2. */
   readonly pitchScale: number;
 }
 
@@ -40,17 +40,17 @@ const check = TypeCompiler.Compile(
   ),
 );
 
-/** Names of the voices that come with the model. */
+/** Names of the model's preset voices. */
 export function presetNames(): string[] {
   return catalogEntry('kokoro-voices').files.map(({ name }) => name.replace(/\.bin$/, ''));
 }
 
-/** Those that were made to speak English. */
+/** Names of the presets for American and British English. */
 export function englishPresetNames(): string[] {
   return presetNames().filter((name) => /^[ab][fm]_/.test(name));
 }
 
-/** A mix as the text that is stored with a voice, a few hundred bytes. */
+/** Serializes a mix as JSON of a few hundred bytes, which is stored with a voice. */
 export function writeMix({ timbre, prosody, pitchScale }: KokoroMix): string {
   const rounded = (weights: VoiceWeights) =>
     Object.fromEntries(
@@ -68,7 +68,7 @@ export function writeMix({ timbre, prosody, pitchScale }: KokoroMix): string {
   });
 }
 
-/** @returns undefined for text that is no mix, of another version, or names a voice that is not there. */
+/** Parses a stored mix. @returns undefined if the text is not a mix, has another version or names an unknown voice. */
 export function readMix(adaptation: string): KokoroMix | undefined {
   let stored: unknown;
   try {

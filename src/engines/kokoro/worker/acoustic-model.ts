@@ -1,4 +1,4 @@
-/** Kokoro's front on the ONNX runtime: phonemes to everything that is computed once for an utterance. */
+/** Kokoro's acoustic model on ONNX Runtime: phonemes to the inputs of the generator, computed once per utterance. */
 
 import { MAX_PASS_TOKENS, tokensOf, type Vocabulary } from '../../../text/english/g2p/kokoro-tokens.ts';
 import type { AudibleFrames } from '../../runtime/frame-windows.ts';
@@ -8,15 +8,14 @@ import { HIDDEN_FRAMES } from '../import/generator-graph.ts';
 /** Length of a style vector; a voice has one for each number of tokens. */
 export const STYLE_LENGTH = 256;
 
-/** A voice. */
-export interface SpokenStyle {
-  /** Of an utterance of so many tokens, {@link STYLE_LENGTH} values. */
+export interface VoiceStyle {
+  /** Style vector of {@link STYLE_LENGTH} values for an utterance of `tokens` tokens. */
   readonly style: (tokens: number) => Float32Array;
-  /** By which the predicted pitch is multiplied. */
+  /** Factor on the predicted pitch. */
   readonly pitchScale: number;
 }
 
-/** What the front knows of an utterance of T text frames. */
+/** Acoustic features of an utterance of T text frames. */
 export interface Utterance extends AudibleFrames {
   /** T; a frame lasts 25 ms. */
   readonly frames: number;
@@ -24,7 +23,7 @@ export interface Utterance extends AudibleFrames {
   readonly hidden: GraphOutput;
   /** [1, 120T + 1, 22] */
   readonly source: GraphOutput;
-  /** Gain-1 and offset of each norm, [1, 2 x STATISTICS_LENGTH]. */
+  /** `gain - 1` and offset of each norm, [1, 2 x STATISTICS_LENGTH]. */
   readonly affine: GraphOutput;
   /** In Hz, [1, 2T]. */
   readonly pitch: GraphOutput;
@@ -32,14 +31,14 @@ export interface Utterance extends AudibleFrames {
   readonly energy: GraphOutput;
 }
 
-/** Frames of the leading pad that are kept: speech starts up to five frames before the pad's end. */
+/** Frames of the leading pad that are retained: speech starts up to five frames before the end of the pad. */
 const LEAD_FRAMES = 6;
 const FINAL_MARK = /[;:,.!?—…]$/u;
 
 /**
- * Leaves out most of the silence that the model puts around an utterance: 0.3 s before, which would only
- * delay the first sound, and the last mark and pad behind, which come after 0.15 s and more of silence
- * (measured over four voices and five texts).
+ * The range of text frames [from, to) without most of the silence that the model adds: 0.3 s at the start, which would
+ * only delay the first sound, and the final punctuation mark and pad, which follow at least 0.15 s of silence (measured
+ * with four voices and five texts).
  */
 function audibleRange(
   frames: number,
@@ -52,7 +51,7 @@ function audibleRange(
   return { from, to: Math.max(from, frames - tail) };
 }
 
-export class KokoroFront {
+export class KokoroAcousticModel {
   readonly #graph: GraphSession;
   readonly #vocabulary: Vocabulary;
 
@@ -62,12 +61,16 @@ export class KokoroFront {
   }
 
   /**
-   * @param phonemes at most {@link MAX_PASS_TOKENS} symbols.
-   * @param speed 1 is natural, 2 twice as fast.
+   * @param phonemes at most {@link MAX_PASS_TOKENS} symbols; the rest is cut off.
+   * @param speed 1 is the natural speed, 2 is twice as fast.
    */
-  async speak(phonemes: string, { style, pitchScale }: SpokenStyle, speed: number): Promise<Utterance> {
+  async computeUtterance(
+    phonemes: string,
+    { style, pitchScale }: VoiceStyle,
+    speed: number,
+  ): Promise<Utterance> {
     const tokens = tokensOf(phonemes, this.#vocabulary).slice(0, MAX_PASS_TOKENS);
-    // The model was trained with a pad, id 0, at both ends; styles count tokens without them.
+    // The model was trained with a pad token, id 0, at both ends. The style table counts tokens without the pads.
     const padded = BigInt64Array.from([0, ...tokens, 0], BigInt);
     const outputs = await this.#graph.run(
       {

@@ -1,4 +1,4 @@
-/** Kokoro's generator on the ONNX runtime: frames of an utterance to samples. */
+/** Kokoro's generator on ONNX Runtime: acoustic features to samples at 24 kHz. */
 
 import type { Float32Samples } from '../../../contract/engines/audio.ts';
 import type { FrameWindow } from '../../runtime/frame-windows.ts';
@@ -10,13 +10,8 @@ import {
   STAGE_FRAMES,
   STATISTICS_LENGTH,
 } from '../import/generator-graph.ts';
-import type { Utterance } from './front.ts';
-import {
-  countKinds,
-  FRAME_KINDS,
-  type MeasuredUtterance,
-  type RunningStatistics,
-} from './norm-statistics.ts';
+import type { Utterance } from './acoustic-model.ts';
+import { countKinds, FRAME_KINDS, type MeasuredUtterance, type WindowStatistics } from './norm-statistics.ts';
 
 /** Samples of one text frame: 25 ms at 24 kHz. */
 const FRAME_SAMPLES = SOURCE_FRAMES * HOP_SAMPLES;
@@ -28,41 +23,41 @@ export class KokoroGenerator {
     this.#graph = graph;
   }
 
-  /** Samples of a window's frames, without its context; the windows of an utterance go in order. */
+  /** Decodes the samples of a window, without its context. Decode the windows of an utterance in order. */
   async decodeWindow(
     utterance: Utterance,
     window: FrameWindow,
-    statistics: RunningStatistics,
+    statistics: WindowStatistics,
   ): Promise<Float32Samples> {
     const { contextStart, contextEnd, start, end } = window;
-    const before = statistics.before(window);
-    const { audio, means, squares } = await this.#run(utterance, contextStart, contextEnd, {
-      mean: vector(before.mean),
-      square: vector(before.square),
+    const input = statistics.inputFor(window);
+    const { audio, means, squares } = await this.#runGraph(utterance, contextStart, contextEnd, {
+      mean: vector(input.mean),
+      square: vector(input.square),
       ...weightInputs(1, (perFrame) => {
         const row = new Float32Array((contextEnd - contextStart) * perFrame);
-        row.fill(before.share / perFrame, (start - contextStart) * perFrame, (end - contextStart) * perFrame);
+        row.fill(input.share / perFrame, (start - contextStart) * perFrame, (end - contextStart) * perFrame);
         return row;
       }),
     });
-    statistics.after(window, before.share, { mean: means.data, square: squares.data });
+    statistics.recordWindow(window, input.share, { mean: means.data, square: squares.data });
     return framesOf(audio.data, start - contextStart, end - contextStart);
   }
 
   /**
-   * Decodes a whole utterance in one pass, with norms over all of it as the model was trained, and measures
-   * them. This is the reference that windows are compared with.
-   * @param kinds of half frames, see norm-statistics.ts.
+   * Decodes a whole utterance in one step, with norms over all frames as in training, and measures the norms. This is
+   * the reference for decoding in windows.
+   * @param kinds kind of each half frame, see norm-statistics.ts.
    */
   async decodeWhole(
     utterance: Utterance,
     kinds: Uint8Array,
   ): Promise<{ audio: Float32Samples; measured: MeasuredUtterance }> {
     const counts = countKinds(kinds);
-    const nothing = vector(new Float32Array(STATISTICS_LENGTH));
-    const { audio, means, squares } = await this.#run(utterance, 0, utterance.frames, {
-      mean: nothing,
-      square: nothing,
+    const zeros = vector(new Float32Array(STATISTICS_LENGTH));
+    const { audio, means, squares } = await this.#runGraph(utterance, 0, utterance.frames, {
+      mean: zeros,
+      square: zeros,
       ...weightInputs(1 + FRAME_KINDS, (perFrame) => kindWeights(kinds, counts, perFrame / HIDDEN_FRAMES)),
     });
     return {
@@ -79,7 +74,7 @@ export class KokoroGenerator {
     return this.#graph.close();
   }
 
-  #run(utterance: Utterance, start: number, end: number, norms: Readonly<Record<string, GraphInput>>) {
+  #runGraph(utterance: Utterance, start: number, end: number, norms: Readonly<Record<string, GraphInput>>) {
     return this.#graph.run(
       {
         hidden: cutFrames(utterance.hidden, HIDDEN_FRAMES, start, end),
@@ -92,7 +87,7 @@ export class KokoroGenerator {
   }
 }
 
-/** The graph's weight inputs: for each stage some rows over its frames. */
+/** The weight inputs of the graph, one per stage, each [1, rows, frames of the stage]. */
 function weightInputs(rows: number, make: (perFrame: number) => Float32Array): Record<string, GraphInput> {
   return Object.fromEntries(
     STAGE_FRAMES.map((perFrame, stage) => {
@@ -102,7 +97,7 @@ function weightInputs(rows: number, make: (perFrame: number) => Float32Array): R
   );
 }
 
-/** [1 + FRAME_KINDS, frames]: a uniform row, then for each kind a row that averages its frames. */
+/** [1 + FRAME_KINDS, frames]: a uniform row, then one row per kind that averages the frames of that kind. */
 function kindWeights(kinds: Uint8Array, counts: readonly number[], repeat: number): Float32Array {
   const frames = kinds.length * repeat;
   const weights = new Float32Array((1 + FRAME_KINDS) * frames).fill(1 / frames, 0, frames);
@@ -117,7 +112,7 @@ function vector(data: Float32Array): GraphInput {
   return { type: 'float32', dims: [1, 1, data.length], data };
 }
 
-/** Rows of [1, frames x perFrame, channels] that belong to some frames; a view, not a copy. */
+/** Frames [start, end) of a tensor [1, frames x perFrame, channels]; a view, not a copy. */
 function cutFrames(tensor: GraphOutput, perFrame: number, start: number, end: number): GraphInput {
   const channels = tensor.dims[2] ?? 0;
   return {
@@ -128,25 +123,25 @@ function cutFrames(tensor: GraphOutput, perFrame: number, start: number, end: nu
 }
 
 /**
- * Samples of some frames out of a window's. The graph's first sample is number HOP_SAMPLES of its window, and
- * the window's last few are not made; only the very ends of an utterance lack them, less than a millisecond of
- * silence.
+ * Samples of the frames [start, end) of a window. The first sample of the graph is sample HOP_SAMPLES of the window, and
+ * the last few samples of the window are not computed. They are missing only at both ends of an utterance, where they
+ * are less than a millisecond of silence.
  */
 function framesOf(audio: Float32Samples, start: number, end: number): Float32Samples {
   const first = start * FRAME_SAMPLES - HOP_SAMPLES;
   const samples = new Float32Array((end - start) * FRAME_SAMPLES);
   samples.set(audio.subarray(Math.max(0, first), first + samples.length), Math.max(0, -first));
-  bendPeaks(samples);
+  limitPeaks(samples);
   return samples;
 }
 
-/** Level above which peaks are bent, of full scale. */
+/** Level above which peaks are compressed, relative to full scale. */
 const KNEE = 0.9;
 
-/** The model overshoots full scale now and then; a smooth bend below it is not heard, a cut-off peak is. */
-function bendPeaks(samples: Float32Samples): void {
+/** Soft limiter. The model sometimes exceeds full scale, where hard clipping would be audible. */
+function limitPeaks(samples: Float32Samples): void {
   samples.forEach((sample, i) => {
-    const over = Math.abs(sample) - KNEE;
-    if (over > 0) samples[i] = Math.sign(sample) * (1 - (1 - KNEE) * Math.exp(-over / (1 - KNEE)));
+    const excess = Math.abs(sample) - KNEE;
+    if (excess > 0) samples[i] = Math.sign(sample) * (1 - (1 - KNEE) * Math.exp(-excess / (1 - KNEE)));
   });
 }

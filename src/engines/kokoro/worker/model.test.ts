@@ -19,7 +19,7 @@ import { type KokoroMix, writeMix } from '../shared/voice-mix.ts';
 import { loadKokoro } from './model.ts';
 import { loadPhonemizer } from './phonemizer.ts';
 
-/** The shipped weights on the real runtime, in this process. */
+/** The published weights on ONNX Runtime, in this process. */
 let kokoro: RealKokoro;
 beforeAll(async () => {
   kokoro = await openKokoro();
@@ -35,48 +35,48 @@ const TEXTS = [
   SENTENCE,
 ];
 
-describe('windows', () => {
-  test.each(TEXTS)('match one-shot synthesis in loudness: %s', async (text) => {
+describe('decoding in windows', () => {
+  test.each(TEXTS)('has the loudness of one-shot synthesis: %s', async (text) => {
     const streamed = await kokoro.speak({ text, speed: 1, delivery: 'stream' });
     const exact = await kokoro.speakExactly(text);
     expect(streamed.length).toBe(exact.length);
     expect(envelopeCorrelation(streamed, exact, 24_000)).toBeGreaterThan(0.98);
   });
 
-  test('of a stream and of a whole give the same sound, without clicks at the seams', async () => {
+  test('gives the same audio for both deliveries, without clicks at window boundaries', async () => {
     const runs = await kokoro.runs({ text: SENTENCE, speed: 1, delivery: 'stream' });
     const whole = await kokoro.speak({ text: SENTENCE, speed: 1, delivery: 'whole' });
-    const streamed = Float32Array.from(runs.flatMap((run) => Array.from(run)));
+    const streamed = Float32Array.from(runs.flatMap((chunk) => Array.from(chunk)));
     expect(streamed.length).toBe(whole.length);
     expect(envelopeCorrelation(streamed, whole, 24_000)).toBeGreaterThan(0.98);
     expect(runs.length).toBeGreaterThan(3);
     let seam = 0;
-    for (const run of runs.slice(0, -1)) {
-      seam += run.length;
+    for (const chunk of runs.slice(0, -1)) {
+      seam += chunk.length;
       expect(clickRatio(streamed, seam)).toBeLessThan(2);
     }
   });
 
-  test('the first is one second of a ten-second sentence', async () => {
+  test('starts with a window of one second in a ten-second sentence', async () => {
     const [first] = await kokoro.runs({ text: SENTENCE, speed: 1, delivery: 'stream' });
     expect(first?.length).toBe(24_000);
   });
 
   test.each(['no '.repeat(40), '1'.repeat(50), 'Call 5551111111 1111111111 today.'])(
-    'stay in bounds on texts unlike any other: %s',
+    'keeps the level of unusual texts in bounds: %s',
     async (text) => {
       const samples = await kokoro.speak({ text, speed: 1, delivery: 'stream' });
       const exact = await kokoro.speakExactly(text);
       expect(Math.abs(loudnessDb(samples) - loudnessDb(exact))).toBeLessThan(3);
       expect(samples.some((sample) => Math.abs(sample) >= 1)).toBe(false);
-      const start = (heard: Float32Array) => loudnessDb(heard.subarray(0, 24_000));
+      const start = (audio: Float32Array) => loudnessDb(audio.subarray(0, 24_000));
       expect(Math.abs(start(samples) - start(exact))).toBeLessThan(6);
     },
   );
 });
 
 describe('speech', () => {
-  test('has the loudness of speech, little silence around it, and an end that fades', async () => {
+  test('has the loudness of speech, little silence around it and a fade-out', async () => {
     for (const text of TEXTS) {
       const samples = await kokoro.speak({ text, speed: 1, delivery: 'whole' });
       expect(loudnessDb(samples)).toBeGreaterThan(-35);
@@ -88,21 +88,21 @@ describe('speech', () => {
     }
   });
 
-  test('swings around zero', async () => {
+  test('has no DC offset', async () => {
     for (const text of TEXTS) {
       const samples = await kokoro.speak({ text, speed: 1, delivery: 'whole' });
       const offset = samples.reduce((sum, sample) => sum + sample, 0) / samples.length;
-      // In 16 bits, less than 20 of 32,768.
+      // Less than 20 of 32,768 in 16-bit samples.
       expect(Math.abs(offset)).toBeLessThan(6e-4);
     }
   });
 
-  test('is the same for the same request', async () => {
+  test('is deterministic for the same request', async () => {
     const request = { text: TEXTS[1] ?? '', speed: 1, delivery: 'stream' } as const;
     expect(await kokoro.speakAgain(request)).toEqual(await kokoro.speak(request));
   });
 
-  test('follows the speed', async () => {
+  test('has a duration that follows the speed', async () => {
     const seconds = async (speed: number) =>
       (await kokoro.speak({ text: TEXTS[2] ?? '', speed, delivery: 'whole' })).length / 24_000;
     const [slow, natural, fast] = [await seconds(0.5), await seconds(1), await seconds(2)];
@@ -110,7 +110,7 @@ describe('speech', () => {
     expect(natural / fast).toBeGreaterThan(1.5);
   });
 
-  test('of more tokens than one pass holds loses nothing', async () => {
+  test('is complete for texts with more tokens than one inference step', async () => {
     const sentence = 'Seven silver swans swam silently seaward. ';
     const once = await kokoro.speak({ text: sentence, speed: 1, delivery: 'whole' });
     const many = await kokoro.speak({ text: sentence.repeat(16), speed: 1, delivery: 'whole' });
@@ -118,16 +118,16 @@ describe('speech', () => {
     expect(many.length / once.length).toBeLessThan(20);
   });
 
-  test('of nothing that can be spoken is nothing', async () => {
+  test('is empty for text without speakable content', async () => {
     expect((await kokoro.speak({ text: '… — !', speed: 1, delivery: 'stream' })).length).toBe(0);
   });
 
-  test('takes other voices, and names those that there are', async () => {
+  test('supports other voices, and lists the available voices for an unknown one', async () => {
     const request = { text: TEXTS[1] ?? '', speed: 1, delivery: 'whole' } as const;
     const other = await kokoro.speak({ ...request, voice: { kind: 'preset', name: 'am_adam' } });
     expect(loudnessDb(other)).toBeGreaterThan(-35);
-    await expect(kokoro.speak({ ...request, voice: { kind: 'preset', name: 'nobody' } })).rejects.toThrow(
-      /no voice 'nobody'.*af_heart/,
+    await expect(kokoro.speak({ ...request, voice: { kind: 'preset', name: 'unknown' } })).rejects.toThrow(
+      /no voice 'unknown'.*af_heart/,
     );
   }, 60_000);
 });
@@ -137,7 +137,7 @@ describe('mixes', () => {
   const adaptation = (mix: KokoroMix): ModelVoice => ({ kind: 'adaptation', adaptation: writeMix(mix) });
   const alone = { timbre: { af_heart: 1 }, prosody: { af_heart: 1 }, pitchScale: 1 };
 
-  test('of one voice sound like that voice', async () => {
+  test('with a single voice sound like that voice', async () => {
     const request = { text, speed: 1, delivery: 'stream' } as const;
     const [mix, voice] = [
       await kokoro.speak({ ...request, voice: adaptation(alone) }),
@@ -147,7 +147,7 @@ describe('mixes', () => {
     expect(envelopeCorrelation(mix, voice, 24_000)).toBeGreaterThan(0.999);
   });
 
-  test('are spoken as high as they say', async () => {
+  test('apply the pitch scale', async () => {
     const pitch = async (pitchScale: number) => {
       const voice = adaptation({ ...alone, pitchScale });
       const samples = await kokoro.speak({ text, speed: 1, delivery: 'whole', voice });
@@ -158,7 +158,7 @@ describe('mixes', () => {
     expect((await pitch(0.8)) / (await pitch(1))).toBeCloseTo(0.8, 1);
   });
 
-  test('have the loudness of speech, far from their voices too', async () => {
+  test('have the loudness of speech even with extrapolated weights', async () => {
     const timbre = { af_heart: 1.3, am_adam: -0.3 };
     const voice = adaptation({ timbre, prosody: { af_heart: 0.5, am_adam: 0.5 }, pitchScale: 0.9 });
     const samples = await kokoro.speak({ text, speed: 1, delivery: 'stream', voice });
@@ -167,7 +167,7 @@ describe('mixes', () => {
     expect(samples.some((sample) => Math.abs(sample) >= 1)).toBe(false);
   });
 
-  test('are spoken at once where their voices were never measured, which is not done meanwhile', async () => {
+  test('with unmeasured voices are synthesized without a measurement', async () => {
     const { modelsDir } = loadConfig(process.env);
     const other = await tempDir();
     const imports = join(other, 'imports');
@@ -189,23 +189,23 @@ describe('mixes', () => {
     }
   }, 120_000);
 
-  test('that are none are refused', async () => {
+  test('are rejected if the adaptation is not a mix', async () => {
     const voice: ModelVoice = { kind: 'adaptation', adaptation: '{}' };
     const request = { text, speed: 1, delivery: 'whole', voice } as const;
-    await expect(kokoro.speak(request)).rejects.toThrow('no mix of voices');
+    await expect(kokoro.speak(request)).rejects.toThrow('not a mix');
   });
 });
 
-test('every voice that was named is loaded at the start', async () => {
+test('startup loads every configured voice', async () => {
   const { modelsDir } = loadConfig(process.env);
   const runtime = { provider: 'cpu', threads: 2 } as const;
-  await expect(loadKokoro({ modelsDir, voices: ['af_heart', 'nobody'], runtime })).rejects.toThrow(
-    /no voice 'nobody'/,
+  await expect(loadKokoro({ modelsDir, voices: ['af_heart', 'unknown'], runtime })).rejects.toThrow(
+    /no voice 'unknown'/,
   );
 }, 60_000);
 
-describe('text', () => {
-  test('spells what no dictionary has when eSpeak cannot be loaded, and says so without its reasons', async () => {
+describe('phonemizer', () => {
+  test('spells unknown words when eSpeak cannot be loaded, and logs only the name of the error', async () => {
     const { modelsDir } = loadConfig(process.env);
     const written: string[] = [];
     const stderr = vi.spyOn(process.stderr, 'write').mockImplementation((line) => {
@@ -220,8 +220,8 @@ describe('text', () => {
   });
 });
 
-test('graphs for a GPU speak as those for the CPU do', async () => {
-  // float16 products run on the CPU as well, only slowly: this proves the graphs, not the provider.
+test('graphs for GPUs give the same loudness and duration as graphs for CPUs', async () => {
+  // float16 products also chunk on a CPU, slowly. This tests the graphs, not the execution provider.
   const text = TEXTS[1] ?? '';
   const other = await kokoro.speakWith('float16', text);
   const here = await kokoro.speak({ text, speed: 1, delivery: 'whole' });
@@ -229,10 +229,10 @@ test('graphs for a GPU speak as those for the CPU do', async () => {
   expect(Math.abs(loudnessDb(other) - loudnessDb(here))).toBeLessThan(3);
 }, 120_000);
 
-test('weights for CPUs without fast dot products give the very same samples', async () => {
+test('weights for CPUs without fast dot products give identical samples', async () => {
   const text = TEXTS[1] ?? '';
   const here = await kokoro.speak({ text, speed: 1, delivery: 'whole' });
-  // Exact everywhere. Not the other way round: int8 weights saturate on the processors that get these.
+  // uint8 weights are exact on every CPU. int8 weights saturate on CPUs without fast dot products.
   const other = await kokoro.speakWith('uint8', text);
   expect(other).toEqual(here);
 }, 120_000);

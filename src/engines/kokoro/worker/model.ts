@@ -1,39 +1,39 @@
-/** Kokoro-82M on the ONNX runtime: text to samples, window by window. */
+/** Kokoro-82M on ONNX Runtime: text to samples at 24 kHz, window by window. */
 
 import { type Float32Samples, SPEECH_RATE_HZ } from '../../../contract/engines/audio.ts';
 import { splitPhonemes } from '../../../text/english/g2p/kokoro-tokens.ts';
-import type { PassVoice, RuntimeOptions, SpeechModel, SpeechRequest } from '../../pool/model.ts';
+import type { ModelVoice, RuntimeOptions, SpeechModel, SpeechRequest } from '../../pool/model.ts';
 import { arithmeticFor } from '../../runtime/cpu-arithmetic.ts';
 import { frameWindows, type WindowPlan } from '../../runtime/frame-windows.ts';
 import { openGraph } from '../../runtime/runtime.ts';
-import { importKokoro } from '../import/import.ts';
+import { importKokoroGraphs } from '../import/import-graphs.ts';
 import { readMix } from '../shared/voice-mix.ts';
-import { KokoroFront } from './front.ts';
+import { KokoroAcousticModel } from './acoustic-model.ts';
 import { KokoroGenerator } from './generator.ts';
-import { type MixedPart, mixedVoice } from './mixed-voice.ts';
-import { RunningStatistics } from './norm-statistics.ts';
-import { loadKokoroText } from './text.ts';
-import { type KokoroVoice, loadStyle, loadVoice, measuredProfile, prosodyOf } from './voices.ts';
+import { createMixedVoice, type MixVoice } from './mixed-voice.ts';
+import { WindowStatistics } from './norm-statistics.ts';
+import { loadPhonemizer } from './phonemizer.ts';
+import { type KokoroVoice, loadStyle, loadVoice, prosodyOf, readCachedProfile } from './voices.ts';
 
 /**
- * In text frames of 25 ms. The generator's convolutions reach 60 frames at 800 Hz, 60 at 4,800 Hz and a few
- * more: just under four text frames.
+ * In text frames of 25 ms. The receptive field of the generator is 60 frames at 800 Hz, plus 60 at 4,800 Hz, plus a few:
+ * just under four text frames of context.
  */
 const WINDOWS: WindowPlan = { first: 40, longest: 80, context: 4 };
 
-/** Mixes of voices that are kept, for each of which statistics of a quarter of a megabyte are made. */
-const MIXES = 16;
+/** Size of the cache of mixes. The norm statistics of each take 0.25 MB. */
+const MAX_CACHED_MIXES = 16;
 
 export interface KokoroOptions {
   readonly modelsDir: string;
-  /** Voices to have ready, e.g. `af_heart`; the first is that of requests that name none. */
+  /** Voices to load at startup, e.g. `af_heart`. The first is the voice of requests without a voice. */
   readonly voices: readonly string[];
   readonly runtime: RuntimeOptions;
 }
 
 /**
- * Loads the model and its voices, importing and measuring them on the first start, and speaks once so that
- * the first request finds everything warm.
+ * Loads the model and its voices. The first start imports the graphs and measures the voices. Synthesizes one sentence
+ * to warm up the graphs.
  * @throws Error when a file is missing, or one of the voices does not exist.
  */
 export async function loadKokoro(
@@ -41,53 +41,53 @@ export async function loadKokoro(
   arithmetic = arithmeticFor(options.runtime.provider),
 ): Promise<SpeechModel> {
   const { modelsDir, runtime, voices } = options;
-  const { vocabulary, toPhonemes } = await loadKokoroText(modelsDir);
-  const graphs = await importKokoro(modelsDir, arithmetic);
-  const front = new KokoroFront(await openGraph(graphs.front, runtime), vocabulary);
+  const { vocabulary, toPhonemes } = await loadPhonemizer(modelsDir);
+  const graphs = await importKokoroGraphs(modelsDir, arithmetic);
+  const acousticModel = new KokoroAcousticModel(await openGraph(graphs.acousticModel, runtime), vocabulary);
   const generator = new KokoroGenerator(await openGraph(graphs.generator, runtime));
-  const openVoice = (name: string) =>
-    loadVoice(name, { modelsDir, arithmetic, front, generator, toPhonemes });
-  const openPart = async (name: string): Promise<MixedPart> => {
+  const loadPreset = (name: string) =>
+    loadVoice(name, { modelsDir, arithmetic, acousticModel, generator, toPhonemes });
+  const loadMixVoice = async (name: string): Promise<MixVoice> => {
     const style = await loadStyle(name, modelsDir);
-    return { style, profile: await measuredProfile(name, { modelsDir, arithmetic }) };
+    return { style, profile: await readCachedProfile(name, { modelsDir, arithmetic }) };
   };
-  const model = new KokoroModel(voices, toPhonemes, front, generator, { openVoice, openPart });
+  const model = new KokoroModel(voices, toPhonemes, acousticModel, generator, { loadPreset, loadMixVoice });
   await model.loadVoices();
   for await (const _ of model.open({ text: 'Ready when you are.', speed: 1, delivery: 'stream' }));
   return model;
 }
 
 class KokoroModel implements SpeechModel {
-  readonly description = { rateHz: SPEECH_RATE_HZ, speaksAdaptations: true };
-  /** Voices of the options and those that were asked for; there are as many as the catalog lists. */
-  readonly #loaded = new Map<string, Promise<KokoroVoice>>();
-  /** By the text of their adaptations, those that were used last. */
-  readonly #mixed = new Map<string, KokoroVoice>();
-  /** Voices that mixes are made of, as many as the catalog lists at most. */
-  readonly #parts = new Map<string, MixedPart>();
+  readonly description = { rateHz: SPEECH_RATE_HZ, supportsAdaptations: true };
+  /** Loaded presets by name; at most the number of voices in the catalog. */
+  readonly #presets = new Map<string, Promise<KokoroVoice>>();
+  /** LRU cache of mixes, by the text of their adaptations. */
+  readonly #mixes = new Map<string, KokoroVoice>();
+  /** Components of mixes by name; at most the number of voices in the catalog. */
+  readonly #mixVoices = new Map<string, MixVoice>();
 
   constructor(
     private readonly voices: readonly string[],
     private readonly toPhonemes: (text: string) => Promise<string>,
-    private readonly front: KokoroFront,
+    private readonly acousticModel: KokoroAcousticModel,
     private readonly generator: KokoroGenerator,
     private readonly files: {
-      readonly openVoice: (name: string) => Promise<KokoroVoice>;
-      readonly openPart: (name: string) => Promise<MixedPart>;
+      readonly loadPreset: (name: string) => Promise<KokoroVoice>;
+      readonly loadMixVoice: (name: string) => Promise<MixVoice>;
     },
   ) {}
 
-  /** One after the other: measuring two at once would only take more memory. */
+  /** Loads the voices sequentially: measuring two concurrently would only need more memory. */
   async loadVoices(): Promise<void> {
-    for (const name of this.voices) await this.#preset(name);
+    for (const name of this.voices) await this.#presetVoice(name);
   }
 
   async *open(request: SpeechRequest): AsyncGenerator<Float32Samples | null, void, undefined> {
     const voice = await this.#voice(request.voice ?? { kind: 'preset', name: this.voices[0] ?? '' });
     const phonemes = await this.toPhonemes(request.text);
-    for (const pass of splitPhonemes(phonemes)) {
-      const utterance = await this.front.speak(pass, voice, request.speed);
-      const statistics = new RunningStatistics(voice.profile, prosodyOf(utterance));
+    for (const segment of splitPhonemes(phonemes)) {
+      const utterance = await this.acousticModel.computeUtterance(segment, voice, request.speed);
+      const statistics = new WindowStatistics(voice.profile, prosodyOf(utterance));
       yield null;
       for (const window of frameWindows(utterance, WINDOWS, request.delivery)) {
         yield await this.generator.decodeWindow(utterance, window, statistics);
@@ -96,54 +96,57 @@ class KokoroModel implements SpeechModel {
   }
 
   async close(): Promise<void> {
-    await this.front.close();
+    await this.acousticModel.close();
     await this.generator.close();
   }
 
-  #voice(voice: PassVoice): Promise<KokoroVoice> {
-    return voice.kind === 'preset' ? this.#preset(voice.name) : this.#mix(voice.adaptation);
+  #voice(voice: ModelVoice): Promise<KokoroVoice> {
+    return voice.kind === 'preset' ? this.#presetVoice(voice.name) : this.#mixedVoice(voice.adaptation);
   }
 
-  /** Some milliseconds: nothing is measured here, where others wait. */
-  async #mix(adaptation: string): Promise<KokoroVoice> {
-    const known = this.#mixed.get(adaptation);
-    // What was used last stands last.
-    this.#mixed.delete(adaptation);
-    const mix = known === undefined ? await this.#mixedOf(adaptation) : { voice: known, isWhole: true };
-    if (!mix.isWhole) return mix.voice;
-    this.#mixed.set(adaptation, mix.voice);
-    const [oldest] = this.#mixed.keys();
-    if (this.#mixed.size > MIXES && oldest !== undefined) this.#mixed.delete(oldest);
+  /** Takes a few milliseconds: unmeasured voices are not measured here, because other requests would wait. */
+  async #mixedVoice(adaptation: string): Promise<KokoroVoice> {
+    const cached = this.#mixes.get(adaptation);
+    // Inserted again below, so that the map is in the order of last use.
+    this.#mixes.delete(adaptation);
+    const mix =
+      cached === undefined ? await this.#createMix(adaptation) : { voice: cached, isMeasured: true };
+    if (!mix.isMeasured) return mix.voice;
+    this.#mixes.set(adaptation, mix.voice);
+    const [oldest] = this.#mixes.keys();
+    if (this.#mixes.size > MAX_CACHED_MIXES && oldest !== undefined) this.#mixes.delete(oldest);
     return mix.voice;
   }
 
-  /** @returns also whether all of it was measured; what is not may be the next time. */
-  async #mixedOf(adaptation: string): Promise<{ readonly voice: KokoroVoice; readonly isWhole: boolean }> {
+  /** `isMeasured` is false if a voice of the mix is not measured yet; such a mix must not be cached. */
+  async #createMix(
+    adaptation: string,
+  ): Promise<{ readonly voice: KokoroVoice; readonly isMeasured: boolean }> {
     const mix = readMix(adaptation);
-    if (!mix) throw new Error('The adaptation is no mix of voices of Kokoro.');
+    if (!mix) throw new Error('The adaptation is not a mix of Kokoro voices.');
     const names = new Set([...Object.keys(mix.timbre), ...Object.keys(mix.prosody)]);
-    const parts = new Map<string, MixedPart>();
-    for (const name of names) parts.set(name, await this.#part(name));
-    const { profile } = await this.#preset(this.voices[0] ?? '');
-    const isWhole = parts.values().every((part) => part.profile !== undefined);
-    return { voice: mixedVoice(mix, parts, profile), isWhole };
+    const voices = new Map<string, MixVoice>();
+    for (const name of names) voices.set(name, await this.#mixVoice(name));
+    const { profile } = await this.#presetVoice(this.voices[0] ?? '');
+    const isMeasured = voices.values().every((voice) => voice.profile !== undefined);
+    return { voice: createMixedVoice(mix, voices, profile), isMeasured };
   }
 
-  async #part(name: string): Promise<MixedPart> {
-    const known = this.#parts.get(name);
-    if (known?.profile) return known;
-    const part = await this.files.openPart(name);
-    this.#parts.set(name, part);
-    return part;
+  async #mixVoice(name: string): Promise<MixVoice> {
+    const cached = this.#mixVoices.get(name);
+    if (cached?.profile) return cached;
+    const voice = await this.files.loadMixVoice(name);
+    this.#mixVoices.set(name, voice);
+    return voice;
   }
 
-  #preset(name: string): Promise<KokoroVoice> {
-    const known = this.#loaded.get(name);
-    if (known) return known;
-    const loading = this.files.openVoice(name);
-    this.#loaded.set(name, loading);
-    // A voice that could not be loaded may be there next time.
-    loading.catch(() => this.#loaded.delete(name));
+  #presetVoice(name: string): Promise<KokoroVoice> {
+    const cached = this.#presets.get(name);
+    if (cached) return cached;
+    const loading = this.files.loadPreset(name);
+    this.#presets.set(name, loading);
+    // A failed load is not cached, so that the next request retries it.
+    loading.catch(() => this.#presets.delete(name));
     return loading;
   }
 }

@@ -1,29 +1,29 @@
 /**
- * What Kokoro's adaptive norms need to know of an utterance while it is decoded in windows.
+ * Statistics for Kokoro's adaptive instance norms when an utterance is decoded in windows.
  *
- * An instance norm takes mean and variance over the whole utterance, which a window does not see. But each
- * channel's mean and mean square depend mostly on *what kind* of sound a frame holds, and the front knows
- * that for the whole utterance in advance: voiced or not, loud or not. So the statistics of each kind are
- * measured once for a voice, on {@link CALIBRATION_TEXTS}. An utterance's are then measured where it was
- * decoded, and predicted from the kinds of its frames where it was not. What was tried, and how close it
- * came to one-shot synthesis: docs/decisions/kokoro-windows.md.
+ * An instance norm uses the mean and variance of the whole utterance, which a window does not contain. The mean and mean
+ * square of each channel depend mostly on the kind of sound in a frame (voiced or unvoiced, loud or quiet), and the
+ * acoustic model provides the kind of every frame in advance. The statistics of each kind are therefore measured once per
+ * voice, on {@link CALIBRATION_TEXTS}. For an utterance, they are measured where it is already decoded, and predicted
+ * from the kinds of its frames elsewhere. Alternatives and the difference from one-shot synthesis:
+ * docs/decisions/kokoro-windows.md.
  */
 
 import { STATISTICS_LENGTH } from '../import/generator-graph.ts';
 
-/** Kinds of frames: unvoiced and voiced, each in three steps of energy. */
+/** Kinds of frames: unvoiced and voiced, each with three energy levels. */
 export const FRAME_KINDS = 6;
 const ENERGY_STEPS = 3;
-/** Pitch below which the harmonic source is noise, in Hz (threshold of Kokoro's own source module). */
+/** Pitch in Hz up to which the harmonic source is noise (threshold of Kokoro's source module). */
 const VOICED_HZ = 10;
 /**
- * Most frames that a prediction may stand for, in text frames of 25 ms. A long stretch of predicted frames
- * must not outvote what was heard: in a text unlike any other ("no no no …") predictions are wrong, and norms
- * that trust them alone let the signal grow from layer to layer.
+ * Maximum weight of the predicted frames, in text frames of 25 ms. A long predicted range must not outweigh the measured
+ * frames: for an unusual text ("no no no …") predictions are wrong, and norms based only on them let the signal grow from
+ * layer to layer.
  */
 const MAX_PREDICTED_FRAMES = 100;
 
-/** Sentences that a voice is measured on: statements, questions, numbers, short and long. */
+/** Sentences on which a voice is measured: statements, questions, numbers, short and long. */
 export const CALIBRATION_TEXTS: readonly string[] = [
   'Good morning! The weather today will be mostly sunny, with a high of seventy-two degrees, although some clouds may roll in later this afternoon.',
   'She asked whether you could bring five copies of the report, please.',
@@ -33,31 +33,31 @@ export const CALIBRATION_TEXTS: readonly string[] = [
   'The quick brown fox jumps over the lazy dog, and nobody knows why it keeps on doing so every single day.',
 ];
 
-/** Pitch in Hz and log energy, two values for each text frame of 25 ms. */
+/** Pitch in Hz and log energy, two values per text frame of 25 ms. */
 export interface Prosody {
   readonly pitch: Float32Array;
   readonly energy: Float32Array;
 }
 
-/** Statistics of one voice: for each kind of frame, mean and mean square of each norm channel. */
-export interface VoiceProfile {
-  /** Upper ends of the lower energy steps. */
+/** Statistics of one voice: mean and mean square of each norm channel for each kind of frame. */
+export interface NormProfile {
+  /** Boundaries between the energy levels, ascending. */
   readonly energyThresholds: readonly number[];
   /** [FRAME_KINDS x STATISTICS_LENGTH] */
   readonly mean: Float32Array;
   readonly square: Float32Array;
 }
 
-/** Averages over the frames of one utterance, as the measuring generator gives them. */
+/** Averages over the frames of one utterance, as measured by the generator. */
 export interface MeasuredUtterance {
-  /** Frames of each kind. */
+  /** Number of half frames of each kind. */
   readonly counts: readonly number[];
   /** [FRAME_KINDS x STATISTICS_LENGTH], zero for kinds that did not occur. */
   readonly mean: Float32Array;
   readonly square: Float32Array;
 }
 
-/** Energies that divide the frames of several utterances into equal parts. */
+/** Energies that divide the half frames of several utterances into groups of equal size. */
 export function energyThresholds(utterances: readonly Prosody[]): number[] {
   const all = utterances.flatMap(({ energy }) => Array.from(energy)).sort((a, b) => a - b);
   return Array.from({ length: ENERGY_STEPS - 1 }, (_, i) => {
@@ -74,7 +74,7 @@ export function frameKinds(prosody: Prosody, thresholds: readonly number[]): Uin
   });
 }
 
-/** How many frames there are of each kind. */
+/** Number of half frames of each kind. */
 export function countKinds(kinds: Uint8Array): number[] {
   const counts = new Array<number>(FRAME_KINDS).fill(0);
   for (const kind of kinds) counts[kind] = (counts[kind] ?? 0) + 1;
@@ -82,18 +82,18 @@ export function countKinds(kinds: Uint8Array): number[] {
 }
 
 /**
- * Pools the measurements of several utterances. A kind that never occurred gets the average of all frames.
+ * Averages the measurements of several utterances. A kind that does not occur gets the average of all frames.
  */
 export function poolProfile(
   thresholds: readonly number[],
   utterances: readonly MeasuredUtterance[],
-): VoiceProfile {
-  const pool = (pick: (u: MeasuredUtterance) => Float32Array): Float32Array => {
+): NormProfile {
+  const average = (select: (u: MeasuredUtterance) => Float32Array): Float32Array => {
     const sums = new Float64Array(FRAME_KINDS * STATISTICS_LENGTH);
     const total = new Float64Array(STATISTICS_LENGTH);
     const frames = new Float64Array(FRAME_KINDS);
     for (const utterance of utterances) {
-      const values = pick(utterance);
+      const values = select(utterance);
       utterance.counts.forEach((count, kind) => {
         frames[kind] = (frames[kind] ?? 0) + count;
         for (let channel = 0; channel < STATISTICS_LENGTH; channel++) {
@@ -112,41 +112,42 @@ export function poolProfile(
   };
   return {
     energyThresholds: thresholds,
-    mean: pool((u) => u.mean),
-    square: pool((u) => u.square),
+    mean: average((utterance) => utterance.mean),
+    square: average((utterance) => utterance.square),
   };
 }
 
-export interface WeightedProfile {
-  readonly profile: VoiceProfile;
+export interface WeightedNormProfile {
+  readonly profile: NormProfile;
   readonly weight: number;
 }
 
 const MIN_VARIANCE = 1e-9;
 
 /**
- * Statistics of a mix of voices, near to measured ones (docs/decisions/stored-voices.md): means, and logarithms of variances, of the
- * parts that give it its sound; thresholds of those that give it its energy.
- * @param timbre weights together 1, as in `prosody`.
+ * Estimates the statistics of a mix of voices (comparison with measured ones: docs/decisions/stored-voices.md): weighted
+ * means and weighted logarithms of variances of the timbre voices, weighted thresholds of the prosody voices.
+ * @param timbre weights with a sum of 1, as in `prosody`.
  */
-export function mixedProfile(
-  timbre: readonly WeightedProfile[],
-  prosody: readonly WeightedProfile[],
-): VoiceProfile {
+export function mixProfiles(
+  timbre: readonly WeightedNormProfile[],
+  prosody: readonly WeightedNormProfile[],
+): NormProfile {
   const mean = new Float32Array(FRAME_KINDS * STATISTICS_LENGTH);
   const square = new Float32Array(mean.length);
   for (let i = 0; i < mean.length; i++) {
-    let [mixed, log, least, most] = [0, 0, Number.POSITIVE_INFINITY, 0];
+    let [mixed, log, min, max] = [0, 0, Number.POSITIVE_INFINITY, 0];
     for (const { profile, weight } of timbre) {
       const own = profile.mean[i] ?? 0;
       const variance = Math.max(0, (profile.square[i] ?? 0) - own * own);
       mixed += weight * own;
       log += weight * Math.log(Math.max(MIN_VARIANCE, variance));
-      least = Math.min(least, variance);
-      most = Math.max(most, variance);
+      min = Math.min(min, variance);
+      max = Math.max(max, variance);
     }
     mean[i] = mixed;
-    square[i] = mixed * mixed + Math.min(most, Math.max(least, Math.exp(log)));
+    // A negative weight must not extrapolate beyond the variances of the voices.
+    square[i] = mixed * mixed + Math.min(max, Math.max(min, Math.exp(log)));
   }
   const energyThresholds = Array.from({ length: ENERGY_STEPS - 1 }, (_, step) =>
     prosody.reduce((sum, { profile, weight }) => sum + weight * (profile.energyThresholds[step] ?? 0), 0),
@@ -160,34 +161,34 @@ export interface NormStatistics {
   readonly square: Float32Array;
 }
 
-/** A run of text frames, [start, end). */
+/** A range of text frames, [start, end). */
 export interface FrameRange {
   readonly start: number;
   readonly end: number;
 }
 
 /**
- * The statistics of an utterance while it is decoded window by window: measured where it was decoded, and
- * predicted from the kinds of the frames where it was not.
+ * Norm statistics of an utterance that is decoded window by window: measured for the decoded frames, and predicted from
+ * their kinds for the remaining frames.
  */
-export class RunningStatistics {
-  readonly #profile: VoiceProfile;
+export class WindowStatistics {
+  readonly #profile: NormProfile;
   readonly #kinds: Uint8Array;
-  /** Half frames that were not decoded yet, by kind. */
+  /** Half frames that are not decoded yet, by kind. */
   readonly #remaining: number[];
-  /** Sums over the frames that were decoded. */
+  /** Sums over the decoded frames. */
   readonly #mean = new Float64Array(STATISTICS_LENGTH);
   readonly #square = new Float64Array(STATISTICS_LENGTH);
   #decoded = 0;
 
-  constructor(profile: VoiceProfile, prosody: Prosody) {
+  constructor(profile: NormProfile, prosody: Prosody) {
     this.#profile = profile;
     this.#kinds = frameKinds(prosody, profile.energyThresholds);
     this.#remaining = countKinds(this.#kinds);
   }
 
-  /** For the next window: what to add to its own statistics, and how much each of its frames counts. */
-  before(window: FrameRange): NormStatistics & { readonly share: number } {
+  /** Input for the next window: the statistics to add to its own, and the weight (`share`) of each of its frames. */
+  inputFor(window: FrameRange): NormStatistics & { readonly share: number } {
     const own = countKinds(this.#kinds.subarray(2 * window.start, 2 * window.end));
     own.forEach((count, kind) => {
       this.#remaining[kind] = (this.#remaining[kind] ?? 0) - count;
@@ -207,8 +208,8 @@ export class RunningStatistics {
     return { share, mean: mix(this.#mean, mean), square: mix(this.#square, square) };
   }
 
-  /** Takes in what a window gave under the share that it was told. */
-  after(window: FrameRange, share: number, own: NormStatistics): void {
+  /** Adds the statistics that were measured in a window, weighted with the `share` of {@link inputFor}. */
+  recordWindow(window: FrameRange, share: number, own: NormStatistics): void {
     this.#decoded += window.end - window.start;
     own.mean.forEach((value, i) => {
       this.#mean[i] = (this.#mean[i] ?? 0) + value / share;

@@ -1,4 +1,4 @@
-/** Text to Kokoro's phonemes with the files of the model cache. */
+/** Converts text to Kokoro's phonemes, with the dictionaries of the model cache. */
 
 import { resolveModelFiles } from '../../../../models/model-files.ts';
 import { espeakFallback, loadEspeak } from '../../../text/english/g2p/espeak.ts';
@@ -7,17 +7,18 @@ import { createKokoroG2p } from '../../../text/english/g2p/kokoro-g2p.ts';
 import { type Vocabulary, vocabularyOf } from '../../../text/english/g2p/kokoro-tokens.ts';
 import { type Lexicon, loadLexicon } from '../../../text/english/g2p/lexicon.ts';
 
-export interface KokoroText {
+export interface KokoroPhonemizer {
   readonly vocabulary: Vocabulary;
-  /** Phonemes with punctuation; empty when nothing in the text can be spoken. */
+  /** Phonemes with punctuation; empty if the text contains nothing speakable. */
   readonly toPhonemes: (text: string) => Promise<string>;
 }
 
 /**
- * Loads dictionary and fallback. Without eSpeak it says so on standard error and spells unknown words.
- * @throws Error that names the missing or damaged file.
+ * Loads the dictionaries and the fallback for unknown words. If eSpeak cannot be loaded, a warning is written to standard
+ * error and unknown words are spelled letter by letter.
+ * @throws Error with the name of the missing or damaged file.
  */
-export async function loadKokoroText(modelsDir: string, espeak = loadEspeak): Promise<KokoroText> {
+export async function loadPhonemizer(modelsDir: string, espeak = loadEspeak): Promise<KokoroPhonemizer> {
   const { 'config.json': config = '' } = resolveModelFiles(modelsDir, 'kokoro-vocabulary');
   const vocabulary = vocabularyOf((await Bun.file(config).json()).vocab);
   const files = resolveModelFiles(modelsDir, 'misaki-en-us');

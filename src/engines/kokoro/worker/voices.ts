@@ -1,11 +1,11 @@
-/** Kokoro's voices: their styles, and the norm statistics that were measured with them. */
+/** Kokoro's preset voices: style tables and measured norm statistics. */
 
 import { join } from 'node:path';
 import { catalogEntry, resolveModelFiles } from '../../../../models/model-files.ts';
 import { type ImportKey, imported, importedBefore } from '../../cache/import-cache.ts';
 import type { Arithmetic } from '../../onnx/convolution-product.ts';
 import { STATISTICS_LENGTH } from '../import/generator-graph.ts';
-import { type KokoroFront, type SpokenStyle, STYLE_LENGTH, type Utterance } from './front.ts';
+import { type KokoroAcousticModel, STYLE_LENGTH, type Utterance, type VoiceStyle } from './acoustic-model.ts';
 import type { KokoroGenerator } from './generator.ts';
 import {
   CALIBRATION_TEXTS,
@@ -13,56 +13,56 @@ import {
   FRAME_KINDS,
   frameKinds,
   type MeasuredUtterance,
+  type NormProfile,
   poolProfile,
-  type VoiceProfile,
 } from './norm-statistics.ts';
 
-/** Raise with every change of what is measured, or on what. */
+/** Increment when the measurement or the calibration texts change. */
 const VERSION = 3;
 const PROFILE_FILE = 'profile.f32';
 
-export interface KokoroVoice extends SpokenStyle {
-  readonly profile: VoiceProfile;
+export interface KokoroVoice extends VoiceStyle {
+  readonly profile: NormProfile;
 }
 
-export interface VoiceMeasuring {
+export interface ProfileDeps {
   readonly modelsDir: string;
   readonly arithmetic: Arithmetic;
-  readonly front: KokoroFront;
+  readonly acousticModel: KokoroAcousticModel;
   readonly generator: KokoroGenerator;
   readonly toPhonemes: (text: string) => Promise<string>;
 }
 
 /**
- * Loads a voice. Its first use on a machine takes a few seconds, because its statistics are measured; later
- * ones read them from the import cache.
- * @throws Error when there is no such voice; it lists those that there are.
+ * Loads a voice. The first load on a machine measures its statistics, which takes a few seconds; later loads read them
+ * from the import cache.
+ * @throws Error for an unknown voice, with a list of the available voices.
  */
-export async function loadVoice(name: string, measuring: VoiceMeasuring): Promise<KokoroVoice> {
-  const { modelsDir, arithmetic } = measuring;
+export async function loadVoice(name: string, deps: ProfileDeps): Promise<KokoroVoice> {
+  const { modelsDir, arithmetic } = deps;
   const style = await loadStyle(name, modelsDir);
   const folder = await imported(
     modelsDir,
     profileKey(name, arithmetic),
     async (dir) => {
-      await Bun.write(join(dir, PROFILE_FILE), encodeProfile(await measure(style, measuring)));
+      await Bun.write(join(dir, PROFILE_FILE), encodeProfile(await measureProfile(style, deps)));
     },
     { keep: catalogEntry('kokoro-voices').files.length },
   );
   return { style, profile: await readProfile(folder), pitchScale: 1 };
 }
 
-/** The styles of a voice: by the number of tokens. @throws as {@link loadVoice}. */
-export async function loadStyle(name: string, modelsDir: string): Promise<SpokenStyle['style']> {
+/** The style vectors of a voice, by the number of tokens. @throws Error for an unknown voice. */
+export async function loadStyle(name: string, modelsDir: string): Promise<VoiceStyle['style']> {
   const path = resolveModelFiles(modelsDir, 'kokoro-voices')[voiceFile(name).name] ?? '';
   return styleTable(new Float32Array(await Bun.file(path).arrayBuffer()));
 }
 
-/** Statistics of a voice that was measured on this machine before; undefined of others. */
-export async function measuredProfile(
+/** The cached statistics of a voice; undefined if it is not yet measured on this machine. */
+export async function readCachedProfile(
   name: string,
-  { modelsDir, arithmetic }: Pick<VoiceMeasuring, 'modelsDir' | 'arithmetic'>,
-): Promise<VoiceProfile | undefined> {
+  { modelsDir, arithmetic }: Pick<ProfileDeps, 'modelsDir' | 'arithmetic'>,
+): Promise<NormProfile | undefined> {
   const folder = await importedBefore(modelsDir, profileKey(name, arithmetic));
   return folder === undefined ? undefined : await readProfile(folder);
 }
@@ -71,8 +71,8 @@ function voiceFile(name: string) {
   const { files } = catalogEntry('kokoro-voices');
   const file = files.find((candidate) => candidate.name === `${name}.bin`);
   if (file) return file;
-  const known = files.map((candidate) => candidate.name.replace(/\.bin$/, '')).join(', ');
-  throw new Error(`Kokoro has no voice '${name}'. Its voices: ${known}.`);
+  const available = files.map((candidate) => candidate.name.replace(/\.bin$/, '')).join(', ');
+  throw new Error(`Kokoro has no voice '${name}'. Available voices: ${available}.`);
 }
 
 function profileKey(name: string, arithmetic: Arithmetic): ImportKey {
@@ -85,12 +85,12 @@ function profileKey(name: string, arithmetic: Arithmetic): ImportKey {
   };
 }
 
-async function readProfile(folder: string): Promise<VoiceProfile> {
+async function readProfile(folder: string): Promise<NormProfile> {
   return decodeProfile(new Float32Array(await Bun.file(join(folder, PROFILE_FILE)).arrayBuffer()));
 }
 
-/** @param styles [510 x STYLE_LENGTH], the row for n tokens at n; for more, the last. */
-function styleTable(styles: Float32Array): SpokenStyle['style'] {
+/** @param styles [510 x STYLE_LENGTH]: row n is the style for n tokens; longer utterances use the last row. */
+function styleTable(styles: Float32Array): VoiceStyle['style'] {
   const rows = styles.length / STYLE_LENGTH;
   return (tokens) => {
     const row = Math.min(tokens, rows - 1) * STYLE_LENGTH;
@@ -98,19 +98,19 @@ function styleTable(styles: Float32Array): SpokenStyle['style'] {
   };
 }
 
-/** Speaks the calibration texts and averages each norm channel over each kind of frame. */
-async function measure(style: SpokenStyle['style'], measuring: VoiceMeasuring): Promise<VoiceProfile> {
+/** Synthesizes the calibration texts and averages each norm channel over each kind of frame. */
+async function measureProfile(style: VoiceStyle['style'], deps: ProfileDeps): Promise<NormProfile> {
   const utterances: Utterance[] = [];
   for (const text of CALIBRATION_TEXTS) {
     utterances.push(
-      await measuring.front.speak(await measuring.toPhonemes(text), { style, pitchScale: 1 }, 1),
+      await deps.acousticModel.computeUtterance(await deps.toPhonemes(text), { style, pitchScale: 1 }, 1),
     );
   }
   const thresholds = energyThresholds(utterances.map(prosodyOf));
   const measured: MeasuredUtterance[] = [];
   for (const utterance of utterances) {
     const kinds = frameKinds(prosodyOf(utterance), thresholds);
-    measured.push((await measuring.generator.decodeWhole(utterance, kinds)).measured);
+    measured.push((await deps.generator.decodeWhole(utterance, kinds)).measured);
   }
   return poolProfile(thresholds, measured);
 }
@@ -120,8 +120,8 @@ export function prosodyOf(utterance: Utterance) {
   return { pitch: utterance.pitch.data, energy: utterance.energy.data };
 }
 
-/** Layout of the file: thresholds, means, squares. */
-function encodeProfile(profile: VoiceProfile): Uint8Array {
+/** Layout of the file, as 32-bit floats: thresholds, means, mean squares. */
+function encodeProfile(profile: NormProfile): Uint8Array {
   const { energyThresholds: thresholds, mean, square } = profile;
   const values = new Float32Array(thresholds.length + mean.length + square.length);
   values.set(thresholds);
@@ -130,7 +130,7 @@ function encodeProfile(profile: VoiceProfile): Uint8Array {
   return new Uint8Array(values.buffer);
 }
 
-function decodeProfile(values: Float32Array): VoiceProfile {
+function decodeProfile(values: Float32Array): NormProfile {
   const size = FRAME_KINDS * STATISTICS_LENGTH;
   const thresholds = values.length - 2 * size;
   return {
