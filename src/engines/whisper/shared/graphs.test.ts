@@ -1,4 +1,4 @@
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, type TestContext, test } from 'vitest';
 import { tinyWhisper } from '../../../../test/generators/tiny-whisper.ts';
 import {
   decode,
@@ -11,10 +11,17 @@ import {
 import { seededRandom } from '../../../kit/math/seeded-random.ts';
 import type { LinearArithmetic } from '../../onnx/linear-layer.ts';
 import { encodeModel, type Graph } from '../../onnx/onnx-proto.ts';
+import { arithmeticFor } from '../../runtime/cpu-arithmetic.ts';
 import { type GraphInput, type GraphOutput, type GraphSession, openGraph } from '../../runtime/runtime.ts';
 import { alignerGraph } from '../import/aligner-graph.ts';
 import { decoderGraph } from '../import/decoder-graph.ts';
 import { encoderGraph, type KeptSilence, restGraph, type SilentRest } from '../import/encoder-graph.ts';
+
+/** Products of int8 weights saturate on processors without dot-product instructions, which therefore get uint8 weights. */
+function needsArithmetic(context: TestContext, arithmetic: LinearArithmetic): void {
+  if (arithmetic === 'int8' && arithmeticFor('cpu') !== 'int8')
+    context.skip('int8 saturates on this processor');
+}
 
 /** The graphs against the architecture written down plainly, with small random weights. */
 
@@ -199,11 +206,12 @@ describe('the encoder', () => {
     expect(tenth).toBeLessThan(without / 2);
   });
 
-  test.each([
+  test.for([
     ['float16', 0.005],
     ['int8', 0.06],
     ['uint8', 0.06],
-  ] as const)('in %s is near', async (arithmetic, bound) => {
+  ] as const)('in %s is near', async ([arithmetic, bound], context) => {
+    needsArithmetic(context, arithmetic);
     const rest = await restOf(STRIDE);
     for (const positions of [20, POSITIONS]) {
       const mel = spectrogram(2 * positions);
@@ -274,11 +282,12 @@ describe('the decoder', () => {
     expect(apart(next.logits, (await step(decoder, tensors, TOKENS.slice(0, 5))).logits)).toBeLessThan(1e-5);
   });
 
-  test.each([
+  test.for([
     ['float16', 0.005],
     ['int8', 0.08],
     ['uint8', 0.08],
-  ] as const)('in %s is near', async (arithmetic, bound) => {
+  ] as const)('in %s is near', async ([arithmetic, bound], context) => {
+    needsArithmetic(context, arithmetic);
     const { tensors } = await window();
     const exact = await open(decoderGraph(weights, 'float32'));
     const rounded = await open(decoderGraph(weights, arithmetic));
