@@ -12,7 +12,7 @@ await runProcess({
       maxCharacters: limits.speechCharacters,
     }),
   ],
-  parts({ ttsModels, sttModels, inference, modelsDir }, words) {
+  services({ ttsModels, sttModels, inference, modelsDir }, words) {
     const get = (id: string) => (sttModels.has(id) ? stubEngine : undefined);
     const stubs = { ids: [...sttModels.keys()], get };
     const engines = engineProvider({ ttsModels, sttModels: new Map(), inference, modelsDir, ...words });

@@ -120,14 +120,14 @@ describe('speech', () => {
   });
 
   it('has voices forgotten by those engines that can', async () => {
-    expect(watch.tts('svc', new FakeTtsEngine()).forget).toBeUndefined();
+    expect(watch.tts('svc', new FakeTtsEngine()).deleteVoice).toBeUndefined();
     const forgotten: string[] = [];
     const engine = Object.assign(new FakeTtsEngine(), {
       async forget(voice: string) {
         forgotten.push(voice);
       },
     });
-    await watch.tts('svc', engine).forget?.('tts-vc-voice_a' as never);
+    await watch.tts('svc', engine).deleteVoice?.('tts-vc-voice_a' as never);
     expect(forgotten).toEqual(['tts-vc-voice_a']);
   });
 });
@@ -181,7 +181,7 @@ describe('a transcription', () => {
 });
 
 describe('a text', () => {
-  const request = { messages: [], priority: 'realtime', owner: 'a' } as unknown as TextRequest;
+  const request = { messages: [], priority: 'realtime', fairnessKey: 'a' } as unknown as TextRequest;
   const generate = (options: FakeTextOptions) =>
     watch.text('svc', new FakeTextEngine(options)).generate(request, never);
 
@@ -207,7 +207,7 @@ describe('a text', () => {
 });
 
 describe('embeddings', () => {
-  const request = { inputs: ['a', 'b'], priority: 'realtime', owner: 'a' } as const;
+  const request = { inputs: ['a', 'b'], priority: 'realtime', fairnessKey: 'a' } as const;
   const embed = (options: FakeEmbedOptions, signal = never) =>
     watch.embed('svc', new FakeEmbedEngine(options)).embed(request, signal);
 
@@ -236,12 +236,12 @@ describe('a segment', () => {
     const watched = watch.video('svc', engine);
     expect(watched).toMatchObject({ audio: true, note: 'makes nothing up' });
     const request = { video: 'video_a', prompt: 'Nobody reads this.' } as never;
-    await watched.extend(request, { to: '', remember: async () => undefined }, never);
+    await watched.extend(request, { to: '', saveState: async () => undefined }, never);
     expect(tracer.spans).toMatchObject([
       { name: 'segment', ended: true, attributes: { model: 'svc', video: 'video_a' } },
     ]);
     expect(JSON.stringify(tracer.spans)).not.toContain('Nobody');
-    await watched.forget('there');
+    await watched.deleteRemoteJob('there');
     expect(engine.forgotten).toEqual(['there']);
   });
 });

@@ -73,7 +73,7 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
   return {
     tts: (model, engine) => ({
       rateHz: engine.rateHz,
-      ...(engine.forget && { forget: engine.forget.bind(engine) }),
+      ...(engine.deleteVoice && { deleteVoice: engine.deleteVoice.bind(engine) }),
       synthesize(request, signal) {
         const { priority, delivery, aheadMs, text } = request;
         const labels = { model, priority };
@@ -207,7 +207,7 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
           engine.extend(request, work, signal),
         ),
       ready: () => engine.ready(),
-      forget: (remembered) => engine.forget(remembered),
+      deleteRemoteJob: (remembered) => engine.deleteRemoteJob(remembered),
       close: () => engine.close(),
     }),
   };

@@ -294,9 +294,9 @@ describe('stored voices', () => {
     const { slots, close } = await open({ needs: new Set(['speakers', 'voiceFitter']) });
     onTestFinished(close);
     expect(slots.voiceFitter?.isNeeded).toBe(false);
-    const work = { priority: 'interactive', owner: 'key' } as const;
+    const work = { priority: 'interactive', fairnessKey: 'key' } as const;
     const { partials } =
-      (await slots.speakers?.print(voiceSound(120, 3), work, new AbortController().signal)) ?? {};
+      (await slots.speakers?.encodeSpeaker(voiceSound(120, 3), work, new AbortController().signal)) ?? {};
     expect(partials?.length).toBeGreaterThan(1);
   });
 });

@@ -139,12 +139,12 @@ export function engineProvider(options: EngineOptions): ServiceProvider {
     },
   });
   return {
-    fills: parts.fills,
+    slotNames: parts.slotNames,
     async provide(needs) {
       try {
         const specs = poolSpecs(needs, options);
         // Who has a model goes before the model does, and comes after it.
-        await parts.keepOnly(needs);
+        await parts.closeExcept(needs);
         await pool.setModels(specs);
         return await parts.provide(needs);
       } catch (error) {

@@ -4,7 +4,7 @@
  */
 
 import type { Float32Samples } from '../../src/contract/engines/audio.ts';
-import type { PassModel } from '../../src/engines/pool/model.ts';
+import type { StepModel } from '../../src/engines/pool/model.ts';
 import { serveInference } from '../../src/engines/pool/worker-loop.ts';
 
 const RATE_HZ = 24_000;
@@ -56,7 +56,7 @@ serveInference<FakeSpec>(async (spec) => {
   if (spec.needsFile !== undefined && !(await Bun.file(spec.needsFile).exists())) {
     throw new Error('the file is gone');
   }
-  const model: PassModel<FakeScript, FakeResult, FakeDescription> = {
+  const model: StepModel<FakeScript, FakeResult, FakeDescription> = {
     description: { rateHz: RATE_HZ },
     async *open(script) {
       if (script.who) yield `${process.pid}`;

@@ -47,7 +47,7 @@ class PiperModel implements SpeechModel {
     private readonly front: GraphSession,
     private readonly decoder: GraphSession,
   ) {
-    this.description = { rateHz: voice.audio.sample_rate, speaksAdaptations: false };
+    this.description = { rateHz: voice.audio.sample_rate, supportsAdaptations: false };
   }
 
   async *open(request: SpeechRequest): AsyncGenerator<Float32Samples | null, void, undefined> {

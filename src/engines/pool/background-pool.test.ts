@@ -5,15 +5,15 @@ import type { FakeScript, FakeSpec } from '../../../test/doubles/fake-inference-
 import { noMetrics, silentLog } from '../../../tools/harness/doubles/doubles.ts';
 import { systemClock } from '../../kit/clock.ts';
 import { isRunning } from '../../kit/process/host-id.ts';
-import { BatchPool, type BatchPoolOptions } from './background-pool.ts';
+import { BackgroundPool, type BackgroundPoolOptions } from './background-pool.ts';
 import { poolMeter } from './pool-metrics.ts';
 
 const entry = fileURLToPath(new URL('../../../test/doubles/fake-inference-worker.ts', import.meta.url));
 const never = new AbortController().signal;
 const OVERLOADED = { kind: 'overloaded' };
 
-function openPool(options: Partial<BatchPoolOptions<FakeSpec>> = {}): BatchPool<FakeSpec> {
-  const pool = new BatchPool<FakeSpec>({
+function openPool(options: Partial<BackgroundPoolOptions<FakeSpec>> = {}): BackgroundPool<FakeSpec> {
+  const pool = new BackgroundPool<FakeSpec>({
     entry,
     models: { fake: {} },
     settings: { provider: 'cpu', workers: 1, threads: 1, queueLimit: 8, environment: {} },
@@ -26,50 +26,50 @@ function openPool(options: Partial<BatchPoolOptions<FakeSpec>> = {}): BatchPool<
   return pool;
 }
 
-/** Begins a job; each pull gives a word, the first of them the number of the process. */
-function begin(pool: BatchPool<FakeSpec>, passes = 1, signal = never) {
+/** Starts a job. The first result is the pid of its process. */
+function startJob(pool: BackgroundPool<FakeSpec>, passes = 1, signal = never) {
   const request: FakeScript = { who: true, mark: 7, passes, samples: 0, words: true };
-  const work = { request, priority: 'batch', owner: 'a', delivery: 'text' } as const;
-  const words = pool.run<FakeScript, string>('fake', work, signal);
-  return { next: async () => (await words.next()).value, leave: () => words.return() };
+  const spec = { request, priority: 'batch', fairnessKey: 'a', delivery: 'text' } as const;
+  const results = pool.runJob<FakeScript, string>('fake', spec, signal);
+  return { next: async () => (await results.next()).value };
 }
 
-/** The number of the process that works on a job, once the job has ended. */
-async function who(pool: BatchPool<FakeSpec>): Promise<number> {
-  const { next } = begin(pool);
+/** Runs a job to its end and returns the pid of its process. */
+async function workerPid(pool: BackgroundPool<FakeSpec>): Promise<number> {
+  const { next } = startJob(pool);
   const pid = Number(await next());
   expect([await next(), await next()]).toEqual(['7.0', undefined]);
   return pid;
 }
 
-describe('the processes', () => {
-  it('come with the first job, stay for the next, and end when none comes', async () => {
+describe('worker processes', () => {
+  it('start with the first job, serve the next job, and stop when the pool is idle', async () => {
     const pool = openPool({ idleMs: 300 });
-    const pid = await who(pool);
-    expect(await who(pool)).toBe(pid);
+    const pid = await workerPid(pool);
+    expect(await workerPid(pool)).toBe(pid);
     await expect.poll(() => isRunning(pid), { timeout: 10_000 }).toBe(false);
-    const next = await who(pool);
+    const next = await workerPid(pool);
     expect(next).not.toBe(pid);
     await pool.close();
     await pool.close();
     expect(isRunning(next)).toBe(false);
-    await expect(begin(pool).next()).rejects.toMatchObject(OVERLOADED);
+    await expect(startJob(pool).next()).rejects.toMatchObject(OVERLOADED);
   });
 
-  it('stay while a job is open', async () => {
+  it('keep running while a job is open', async () => {
     const pool = openPool({ idleMs: 20 });
-    const open = begin(pool, 2);
+    const open = startJob(pool, 2);
     const pid = Number(await open.next());
-    expect(await who(pool)).toBe(pid);
+    expect(await workerPid(pool)).toBe(pid);
     await Bun.sleep(100);
     expect([await open.next(), await open.next(), await open.next()]).toEqual(['7.0', '7.1', undefined]);
     await expect.poll(() => isRunning(pid), { timeout: 10_000 }).toBe(false);
   });
 
-  it.skipIf(process.platform !== 'linux')('leave the cores to all others, in every thread', async () => {
-    const pid = await who(openPool());
+  it.skipIf(process.platform !== 'linux')('run every thread under SCHED_IDLE', async () => {
+    const pid = await workerPid(openPool());
     const classes = readdirSync(`/proc/${pid}/task`).map((task) => {
-      // Behind the name, which may have spaces, the 39th field.
+      // Field 41 (policy) of /proc/pid/task/tid/stat; the fields after the name, which may contain spaces, start at 3.
       const [, fields = ''] = readFileSync(`/proc/${pid}/task/${task}/stat`, 'utf8').split(') ');
       return Number(fields.split(' ')[38]);
     });
@@ -78,28 +78,28 @@ describe('the processes', () => {
   });
 });
 
-describe('what fails', () => {
-  it('is a job whose models cannot be loaded, and the log says why', async () => {
+describe('failures', () => {
+  it('fails a job and logs the cause when the models cannot be loaded', async () => {
     const error = vi.fn();
     const pool = openPool({
       models: { fake: { loadFailure: 'the file is damaged' } },
       log: { ...silentLog, error },
     });
-    await expect(begin(pool).next()).rejects.toMatchObject(OVERLOADED);
+    await expect(startJob(pool).next()).rejects.toMatchObject(OVERLOADED);
     await expect
-      .poll(() => error.mock.calls.map(([what]) => what))
-      .toContain('no process for batches could be started');
+      .poll(() => error.mock.calls.map(([message]) => message))
+      .toContain('failed to start the background worker pool');
   });
 
-  it('is what waits for the load when the pool is closed, and what is given up', async () => {
+  it('fails jobs that wait for the load when they are aborted or the pool is closed', async () => {
     const pool = openPool({ models: { fake: { loadHangs: true } } });
-    const leaving = new AbortController();
-    const [left, waiting] = [begin(pool, 1, leaving.signal).next(), begin(pool).next()];
+    const controller = new AbortController();
+    const [aborted, waiting] = [startJob(pool, 1, controller.signal).next(), startJob(pool).next()];
     const outcomes = Promise.all([
-      expect(left).rejects.toBe('gone'),
+      expect(aborted).rejects.toBe('gone'),
       expect(waiting).rejects.toMatchObject(OVERLOADED),
     ]);
-    leaving.abort('gone');
+    controller.abort('gone');
     await pool.close();
     await outcomes;
   });

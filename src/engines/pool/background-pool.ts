@@ -1,71 +1,71 @@
 /**
- * A pool for what nobody waits for, in processes that leave the cores to all others: the first job starts them, and
- * they end when none has come for a while.
+ * Lazily started low-priority worker pool for background work. The first job starts the processes, which run under
+ * SCHED_IDLE and are stopped after five minutes without jobs.
  */
 
 import { shuttingDown } from '../../contract/core/error.ts';
 import { type InferencePool, type InferencePoolOptions, inferencePool } from './inference-pool.ts';
-import type { PassWork } from './job.ts';
+import type { JobSpec } from './job.ts';
 
-/** Processes that have had nothing to do for so long give their memory back. */
+/** Idle time after which the processes are stopped to free their memory. */
 const IDLE_MS = 300_000;
 
-export interface BatchPoolOptions<Spec> extends Omit<InferencePoolOptions<Spec>, 'nice'> {
-  /** Default: five minutes. */
+export interface BackgroundPoolOptions<Spec> extends Omit<InferencePoolOptions<Spec>, 'lowPriority'> {
+  /** Default: 5 minutes. */
   readonly idleMs?: number;
 }
 
-export class BatchPool<Spec> implements Pick<InferencePool, 'run' | 'close'> {
-  readonly #options: BatchPoolOptions<Spec>;
+export class BackgroundPool<Spec> implements Pick<InferencePool, 'runJob' | 'close'> {
+  readonly #options: BackgroundPoolOptions<Spec>;
   #pool: InferencePool | undefined;
-  #open = 0;
-  #idle: ReturnType<typeof setTimeout> | undefined;
+  #openJobs = 0;
+  #idleTimer: ReturnType<typeof setTimeout> | undefined;
   #closed = false;
 
-  constructor(options: BatchPoolOptions<Spec>) {
+  constructor(options: BackgroundPoolOptions<Spec>) {
     this.#options = options;
   }
 
-  /** As {@link InferencePool.run}; while the models are being loaded, jobs wait. */
-  async *run<Request, Result>(
+  /** As {@link InferencePool.runJob}. Jobs wait while the models load. */
+  async *runJob<Request, Result>(
     model: string,
-    work: PassWork<Request, Result>,
+    work: JobSpec<Request, Result>,
     signal: AbortSignal,
   ): AsyncGenerator<Result, void, undefined> {
-    const pool = this.#started();
-    this.#open += 1;
+    const pool = this.#startedPool();
+    this.#openJobs += 1;
     try {
-      yield* pool.run<Request, Result>(model, work, signal);
+      yield* pool.runJob<Request, Result>(model, work, signal);
     } finally {
-      this.#open -= 1;
-      if (this.#open === 0) this.#closeWhenIdle();
+      this.#openJobs -= 1;
+      if (this.#openJobs === 0) this.#scheduleStop();
     }
   }
 
-  /** Ends every process; open jobs fail. Idempotent. */
+  /** Kills every process and fails the open jobs. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true;
-    clearTimeout(this.#idle);
+    clearTimeout(this.#idleTimer);
     await this.#pool?.close();
   }
 
-  #started(): InferencePool {
+  #startedPool(): InferencePool {
     if (this.#closed) throw shuttingDown();
-    clearTimeout(this.#idle);
+    clearTimeout(this.#idleTimer);
     if (this.#pool) return this.#pool;
-    const pool = inferencePool({ ...this.#options, nice: true });
+    const pool = inferencePool({ ...this.#options, lowPriority: true });
     this.#pool = pool;
-    // Who waits for it hears of it; it is tried again meanwhile.
+    // Waiting jobs fail with their own error, and the pool retries the start.
     pool.start().catch((error: unknown) => {
       if (this.#pool === pool && !this.#closed)
-        this.#options.log.error('no process for batches could be started', error);
+        this.#options.log.error('failed to start the background worker pool', error);
     });
     return pool;
   }
 
-  #closeWhenIdle(): void {
+  #scheduleStop(): void {
     if (this.#closed) return;
-    this.#idle = setTimeout(() => {
+    this.#idleTimer = setTimeout(() => {
       const pool = this.#pool;
       this.#pool = undefined;
       void pool?.close();

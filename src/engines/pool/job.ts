@@ -1,46 +1,46 @@
-/** One request in the pool: its place in the schedule and the results that wait for its consumer. */
+/** One request in the pool: its traceparent in the schedule and the results that wait for its consumer. */
 
 import type { Traceparent } from '../../contract/core/tracer.ts';
 import type { Priority } from '../../contract/engines/engine.ts';
 import type { Delivery, WaitingJob } from './scheduler.ts';
 
 /**
- * Audio that may wait for a consumer before its job stops being run, in ms. A reader that does not read
- * holds this much plus one pass.
+ * Audio in ms that a job buffers for its consumer before the pool stops running its steps. A consumer that does not
+ * read holds at most this much plus the audio of one step.
  */
 export const PREFETCH_MS = 4_000;
-/** The same for results that have no length, in results. */
+/** The same limit for results without a duration, as a number of results. */
 export const PREFETCH_RESULTS = 64;
 
-/** What an engine asks of the pool. */
+/** A request of an engine to the pool. */
 export interface JobSpec<Request, Result> {
-  /** Goes to the model as it is. */
+  /** Passed to the model unchanged. */
   readonly request: Request;
   readonly priority: Priority;
-  /** For whom the work is done. */
-  readonly owner: string;
+  /** Fairness key: the id of the API key that the job runs for. */
+  readonly fairnessKey: string;
   readonly delivery: Delivery;
-  /** Unplayed audio of the same listener, in ms; absent means none. */
+  /** Unplayed audio of the same listener, in ms. Absent: none. */
   readonly aheadMs?: number | undefined;
-  /** How long a result plays, in ms; absent for results that nobody listens to. */
+  /** Playback duration of a result, in ms. Absent for results that are not audio. */
   lengthMs?(result: Result): number;
 }
 
-/** A job whose request and results only its engine knows. */
+/** A job whose request and result types are known to its engine only. */
 export type AnyJob = StepJob<unknown, unknown>;
 
 export class StepJob<Request, Result> implements WaitingJob {
   readonly priority: Priority;
-  readonly owner: string;
+  readonly fairnessKey: string;
   readonly delivery: Delivery;
   readonly aheadMs: number;
   readonly request: Request;
-  /** A pass has started. */
+  /** Whether its first step has started. */
   started = false;
   servedMs: number | undefined;
   firstAudioMs: number | undefined;
   audioMs = 0;
-  /** A pass is running in the inference process. */
+  /** Whether a step of it is running in an inference process. */
   running = false;
 
   readonly #work: JobSpec<Request, Result>;
@@ -54,29 +54,29 @@ export class StepJob<Request, Result> implements WaitingJob {
     readonly model: string,
     work: JobSpec<Request, Result>,
     readonly arrivedMs: number,
-    /** What it is a part of, for its trace. */
-    readonly place: Traceparent | undefined,
+    /** Trace context of the caller. */
+    readonly traceparent: Traceparent | undefined,
   ) {
     this.priority = work.priority;
-    this.owner = work.owner;
+    this.fairnessKey = work.fairnessKey;
     this.delivery = work.delivery;
     this.aheadMs = Math.max(0, work.aheadMs ?? 0);
     this.request = work.request;
     this.#work = work;
   }
 
-  /** Whether its next pass could run now. */
+  /** Whether its next step could run now. */
   get runnable(): boolean {
-    const hasRoom = this.#bufferedMs < PREFETCH_MS && this.#buffer.length < PREFETCH_RESULTS;
-    return this.open && !this.running && hasRoom;
+    const hasCapacity = this.#bufferedMs < PREFETCH_MS && this.#buffer.length < PREFETCH_RESULTS;
+    return this.open && !this.running && hasCapacity;
   }
 
-  /** Whether it can still bring results or an end. */
+  /** Whether it has neither finished nor failed. */
   get open(): boolean {
     return this.#end === 'open';
   }
 
-  /** Takes a result of a pass; ignored once the job has ended. */
+  /** Buffers a result of a step. Ignored after the job has finished or failed. */
   push(result: Result, nowMs: number): void {
     if (!this.open) return;
     const lengthMs = this.#lengthMs(result);
@@ -87,14 +87,14 @@ export class StepJob<Request, Result> implements WaitingJob {
     this.#signal();
   }
 
-  /** No more results come; what is buffered can still be pulled. */
+  /** Marks the job as finished. Buffered results can still be pulled. */
   finish(): void {
     if (!this.open) return;
     this.#end = 'done';
     this.#signal();
   }
 
-  /** Ends the job; buffered results are dropped and the next pull throws `error`. */
+  /** Fails the job: drops the buffered results and makes the next pull throw `error`. */
   fail(error: unknown): void {
     if (!this.open) return;
     this.#end = { error };
@@ -102,7 +102,7 @@ export class StepJob<Request, Result> implements WaitingJob {
     this.#signal();
   }
 
-  /** The next result, or undefined after the last. One caller at a time. */
+  /** Returns the next result, or undefined after the last. One caller at a time. */
   async pull(): Promise<Result | undefined> {
     while (this.#buffer.length === 0 && this.open) {
       await new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-/** What an inference process is told to load. Plain data: it crosses to the process as a message. */
+/** Specs of the models that an inference process loads. Plain data, sent to the process as a message. */
 
 export interface PiperSpec {
   readonly kind: 'piper';
@@ -11,14 +11,14 @@ export interface PiperSpec {
 export interface KokoroSpec {
   readonly kind: 'kokoro';
   readonly modelsDir: string;
-  /** Voices to have ready; the first is that of requests that name none. */
+  /** Voices to load. The first is the default voice. */
   readonly voices: readonly string[];
 }
 
 export interface WhisperSpec {
   readonly kind: 'whisper';
   readonly modelsDir: string;
-  /** `base`, `tiny.en` or the absolute path of a folder with a checkpoint or an ONNX export. */
+  /** `base`, `tiny.en`, or the absolute path of a folder with a checkpoint or an ONNX export. */
   readonly weights: string;
 }
 
@@ -26,7 +26,7 @@ export interface MinilmSpec {
   readonly kind: 'minilm';
   /** Path of the graph. */
   readonly model: string;
-  /** Path of the list of tokens. */
+  /** Path of the vocabulary file. */
   readonly vocabulary: string;
 }
 

@@ -1,53 +1,53 @@
 /**
- * What a model is to the pool: requests that are worked on in passes of bounded length, so that others can
- * run between them. Lives inside the inference process; the pool on the serving side decides which pass
- * runs next and never sees a tensor.
+ * The interface of a model to the pool. A model processes each request in inference steps of bounded duration, so that
+ * steps of other requests can run in between. Models live in the inference process. The pool in the serving process
+ * decides which step runs next and never accesses tensors.
  */
 
 import type { Float32Samples } from '../../contract/engines/audio.ts';
 import type { SynthesisRequest } from '../../contract/engines/engine.ts';
 
-/** Where inference runs (contract: `ORT_PROVIDER`) and with how many threads inside one operator. */
+/** Execution provider of the ONNX runtime (`ORT_PROVIDER`) and number of threads per operator. */
 export interface RuntimeOptions {
   readonly provider: 'cpu' | 'cuda';
   readonly threads: number;
 }
 
 /**
- * Requests, results and the description cross between processes by structured clone: plain data and typed
- * arrays, a request of at most a few megabytes.
+ * A model that runs in steps. Requests, results and the description are sent between processes by structured clone, so
+ * they are plain data and typed arrays. A request has at most a few megabytes.
  */
-export interface PassModel<Request, Result, Description = undefined> {
-  /** What its engine must know of it. */
+export interface StepModel<Request, Result, Description = undefined> {
+  /** Properties of the loaded model that its engine needs. */
   readonly description: Description;
   /**
-   * Starts one request. Nothing runs until the first `next()`; each `next()` runs one pass of bounded
-   * length (a text front, a decoder window, an encoder) and gives its result, or null when the pass made
-   * none that is of use yet. Samples belong to the caller, which copies what it sends on. `return()`
-   * between two passes frees what the request holds. The same request gives the same results.
+   * Opens one request. Nothing runs until the first `next()`. Each `next()` runs one step of bounded duration (text
+   * front end, decoder window or encoder) and yields its result, or null if the step has no result yet. The caller
+   * must copy samples before the next step. `return()` between two steps frees the resources of the request. Equal
+   * requests give equal results.
    */
   open(request: Request): AsyncGenerator<Result | null, void, undefined>;
-  /** Frees the sessions. No request is open any more. Idempotent. */
+  /** Frees the sessions. The caller has closed all requests before. Idempotent. */
   close(): Promise<void>;
 }
 
-/** Whose voice a pass speaks with: one that came with the model, or a stored one. */
-export type PassVoice =
+/** Voice of a synthesis request: a preset of the model, or a stored voice. */
+export type ModelVoice =
   | { readonly kind: 'preset'; readonly name: string }
   | { readonly kind: 'adaptation'; readonly adaptation: string };
 
-/** What of a synthesis request crosses to the inference process. */
+/** The part of a synthesis request that is sent to the inference process. */
 export interface SpeechRequest extends Pick<SynthesisRequest, 'text' | 'speed' | 'delivery'> {
-  /** Absent: the first that the model was loaded with. */
-  readonly voice?: PassVoice | undefined;
+  /** Absent: the default voice of the model. */
+  readonly voice?: ModelVoice | undefined;
 }
 
 export interface SpeechDescription {
-  /** Whether {@link PassVoice} may be an adaptation. */
-  readonly speaksAdaptations: boolean;
+  /** Whether {@link ModelVoice} may be an adaptation. */
+  readonly supportsAdaptations: boolean;
   /** Rate of the samples, in Hz. */
   readonly rateHz: number;
 }
 
-/** A model that speaks: each result is the next run of samples. */
-export type SpeechModel = PassModel<SpeechRequest, Float32Samples, SpeechDescription>;
+/** A speech synthesis model. Each result is the next chunk of samples. */
+export type SpeechModel = StepModel<SpeechRequest, Float32Samples, SpeechDescription>;

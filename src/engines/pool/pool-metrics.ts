@@ -42,7 +42,12 @@ export function poolMeter(metrics: Metrics, tracer: Tracer = noopTracer): PoolMe
   const open = metrics.upDownCounter('inference_open_jobs', 'Requests to embedded models that wait or run', [
     'priority',
   ]);
-  const record = (name: string, { model, priority, traceparent }: MeteredJob, fromMs: number, toMs: number) => {
+  const record = (
+    name: string,
+    { model, priority, traceparent }: MeteredJob,
+    fromMs: number,
+    toMs: number,
+  ) => {
     if (traceparent !== undefined) {
       tracer.recordSpan(name, { parent: traceparent, attributes: { model, priority } }, fromMs, toMs);
     }

@@ -1,33 +1,34 @@
-/** Who may still be let into a queue (docs/decisions/fairness.md). */
+/** Admission to a queue: the queue limit and the share of one API key (docs/decisions/fairness.md). */
 
 import { ServiceError } from '../../contract/core/error.ts';
 
 const RETRY_AFTER_S = 2;
 
 /**
- * Half of the places are the most that one owner may have, so that nobody shuts out the others.
- * @param open what is in the queue, of one class: each class has places of its own.
- * @param places of the queue.
- * @throws ServiceError `rate_limited` when the owner has its share, `overloaded` when all places are taken.
+ * Requires a free slot in the queue of a priority class. One API key may hold at most half of the slots, so that it
+ * cannot block the others.
+ * @param open jobs of this class in the queue. Each class has its own slots.
+ * @param slots number of slots of the queue.
+ * @throws ServiceError `rate_limited` when the key holds its share, `overloaded` when all slots are in use.
  */
-export function requirePlace(
-  open: Iterable<{ readonly owner: string }>,
-  owner: string,
-  places: number,
+export function requireQueueSlot(
+  open: Iterable<{ readonly fairnessKey: string }>,
+  fairnessKey: string,
+  slots: number,
 ): void {
-  const owners = Array.from(open, (each) => each.owner);
-  const share = Math.ceil(places / 2);
-  if (owners.filter((each) => each === owner).length >= share) {
+  const keys = Array.from(open, (each) => each.fairnessKey);
+  const share = Math.ceil(slots / 2);
+  if (keys.filter((each) => each === fairnessKey).length >= share) {
     throw new ServiceError(
       'rate_limited',
-      `The server is already working on ${share} requests of this kind for your API key, which is its share. Try again when one has ended.`,
+      `Concurrency limit per API key reached (${share}). Retry when a request finishes.`,
       { code: 'rate_limit_exceeded', retryAfterS: RETRY_AFTER_S },
     );
   }
-  if (owners.length < places) return;
+  if (keys.length < slots) return;
   throw new ServiceError(
     'overloaded',
-    `The server is already working on ${places} requests of this kind, which is its limit. Try again shortly.`,
+    `The queue for requests of this kind is full (${slots}). Retry later.`,
     { code: 'server_overloaded', retryAfterS: RETRY_AFTER_S },
   );
 }

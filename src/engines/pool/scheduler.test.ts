@@ -4,18 +4,18 @@ import type { Priority } from '../../contract/engines/engine.ts';
 import {
   type Delivery,
   dueMs,
-  lineOf,
   nextJob,
-  type Served,
+  queueKeyOf,
+  type ServedTimes,
   type WaitingJob,
-  WHOLE_PATIENCE_MS,
+  WHOLE_YIELD_MS,
 } from './scheduler.ts';
 
 function job(fields: Partial<WaitingJob> & { name?: string }): WaitingJob & { name: string } {
   return {
     name: '',
     priority: 'interactive',
-    owner: 'a',
+    fairnessKey: 'a',
     delivery: 'stream',
     arrivedMs: 0,
     aheadMs: 0,
@@ -28,44 +28,48 @@ function job(fields: Partial<WaitingJob> & { name?: string }): WaitingJob & { na
 
 describe('dueMs', () => {
   it.each([
-    ['a new stream is due at its arrival', job({ arrivedMs: 70 }), 70],
-    ['a stream is due when its audio ends', job({ arrivedMs: 0, firstAudioMs: 400, audioMs: 500 }), 900],
-    ['a continuation is due when the earlier speech ends', job({ arrivedMs: 100, aheadMs: 900 }), 1000],
+    ['a new stream: its arrival', job({ arrivedMs: 70 }), 70],
+    ['a stream: the end of its delivered audio', job({ arrivedMs: 0, firstAudioMs: 400, audioMs: 500 }), 900],
+    ['a continuation: the end of the earlier speech', job({ arrivedMs: 100, aheadMs: 900 }), 1000],
     [
-      'a continuation that came early is heard after the earlier speech',
+      'a continuation with audio delivered early: the end of the earlier speech plus its own audio',
       job({ arrivedMs: 100, aheadMs: 900, firstAudioMs: 200, audioMs: 300 }),
       1300,
     ],
-    ['a text is due from its arrival', job({ delivery: 'text', arrivedMs: 70, firstAudioMs: 400 }), 70],
-    ['a whole job waits for its patience', job({ delivery: 'whole', arrivedMs: 50 }), 50 + WHOLE_PATIENCE_MS],
+    ['a text: its arrival', job({ delivery: 'text', arrivedMs: 70, firstAudioMs: 400 }), 70],
+    [
+      'a whole job: its arrival plus the yield time',
+      job({ delivery: 'whole', arrivedMs: 50 }),
+      50 + WHOLE_YIELD_MS,
+    ],
   ])('%s', (_, waiting, expected) => {
     expect(dueMs(waiting, {})).toBe(expected);
   });
 
-  it('counts the patience of whole jobs from the last pass that any of their class was given', () => {
+  it('counts the yield time of whole jobs from the last step of any whole job of their class', () => {
     const waiting = job({ delivery: 'whole', arrivedMs: 50 });
-    expect(dueMs(waiting, { 'interactive whole': 300, 'batch whole': 900 })).toBe(300 + WHOLE_PATIENCE_MS);
+    expect(dueMs(waiting, { 'interactive whole': 300, 'batch whole': 900 })).toBe(300 + WHOLE_YIELD_MS);
   });
 });
 
 describe('nextJob', () => {
   it.each([
-    ['nothing when nobody waits', [], undefined],
+    ['nothing when no job waits', [], undefined],
     [
-      'the higher class, however late the lower one is',
+      'the higher class, regardless of how long the lower one waits',
       [
         job({ name: 'old', arrivedMs: -90_000 }),
-        job({ name: 'live', priority: 'realtime', owner: 'a', arrivedMs: 9 }),
+        job({ name: 'live', priority: 'realtime', fairnessKey: 'a', arrivedMs: 9 }),
       ],
       'live',
     ],
     [
       'interactive before batch',
-      [job({ name: 'batch', priority: 'batch', owner: 'a' }), job({ name: 'http', arrivedMs: 5 })],
+      [job({ name: 'batch', priority: 'batch', fairnessKey: 'a' }), job({ name: 'http', arrivedMs: 5 })],
       'http',
     ],
     [
-      'the listener who will run dry first, when none is dry',
+      'the stream with the earliest underrun, when none is due',
       [
         job({ name: 'far ahead', firstAudioMs: 0, audioMs: 15_000 }),
         job({ name: 'nearly dry', firstAudioMs: 0, audioMs: 10_300 }),
@@ -73,12 +77,12 @@ describe('nextJob', () => {
       'nearly dry',
     ],
     [
-      'a newcomer before a listener with audio in hand',
+      'a new stream before a stream with unplayed audio',
       [job({ name: 'ahead', firstAudioMs: 0, audioMs: 12_000 }), job({ name: 'new', arrivedMs: 9_900 })],
       'new',
     ],
     [
-      'of several that are dry the one that has waited longest, not the one that is latest',
+      'of several due streams the one that has waited longest, not the one with the earliest deadline',
       [
         job({ name: 'served lately', firstAudioMs: 0, audioMs: 100, servedMs: 9_000 }),
         job({ name: 'waiting long', firstAudioMs: 0, audioMs: 5_000, servedMs: 6_000 }),
@@ -86,7 +90,7 @@ describe('nextJob', () => {
       'waiting long',
     ],
     [
-      'turns between text and speech that are both due',
+      'text and speech alternately when both are due',
       [
         job({ name: 'text', delivery: 'text', arrivedMs: 9_000 }),
         job({ name: 'speech', arrivedMs: 0, firstAudioMs: 60, audioMs: 300, servedMs: 8_900 }),
@@ -94,12 +98,12 @@ describe('nextJob', () => {
       'speech',
     ],
     [
-      'the text that has begun before one that has not',
+      'the started text before a new one',
       [
         job({ name: 'new', delivery: 'text', arrivedMs: 2 }),
-        job({ name: 'begun', delivery: 'text', arrivedMs: 1, servedMs: 9_900 }),
+        job({ name: 'started', delivery: 'text', arrivedMs: 1, servedMs: 9_900 }),
       ],
-      'begun',
+      'started',
     ],
     [
       'whole jobs in order of arrival',
@@ -110,7 +114,7 @@ describe('nextJob', () => {
       'first',
     ],
     [
-      'a stream that is about to run dry before a whole job with patience left',
+      'a stream close to its underrun before a whole job within its yield time',
       [
         job({ name: 'whole', delivery: 'whole', arrivedMs: 9_000 }),
         job({ name: 'stream', firstAudioMs: 0, audioMs: 10_500 }),
@@ -126,34 +130,34 @@ describe('nextJob', () => {
       'whole',
     ],
     [
-      'a whole job that has waited out its patience before newcomers',
+      'a whole job after its yield time before new streams',
       [job({ name: 'new', arrivedMs: 9_900 }), job({ name: 'whole', delivery: 'whole', arrivedMs: 7_000 })],
       'whole',
     ],
-  ])('takes %s', (_, jobs, expected) => {
+  ])('selects %s', (_, jobs, expected) => {
     expect(nextJob(jobs, NOTHING_SERVED, 10_000)?.name).toBe(expected);
   });
 
-  it('counts the turn of the whole line, not of one of its jobs', () => {
+  it('counts the waiting time of the queue of whole jobs, not of one of its jobs', () => {
     const jobs = [
       job({ name: 'stream', firstAudioMs: 0, audioMs: 9_000, servedMs: 9_000 }),
       job({ name: 'whole', delivery: 'whole', arrivedMs: 0 }),
     ];
-    const served = (whole: number) => ({ ...NOTHING_SERVED, lines: { 'interactive whole': whole } });
+    const served = (whole: number) => ({ ...NOTHING_SERVED, queues: { 'interactive whole': whole } });
     expect(nextJob(jobs, served(9_500), 10_000)?.name).toBe('stream');
     expect(nextJob(jobs, served(7_500), 10_000)?.name).toBe('whole');
   });
 });
 
-const NOTHING_SERVED: Served = { lines: {}, owners: new Map() };
+const NOTHING_SERVED: ServedTimes = { queues: {}, fairnessKeys: new Map() };
 
 const PRIORITIES: readonly Priority[] = ['realtime', 'interactive', 'batch'];
 
-/** One processor that serves `jobs` with passes of 100 ms, each pass making `audioMs` of audio. */
+/** Simulates one worker that serves `jobs` in steps of 100 ms, each of which generates `audioMs` of audio. */
 function simulate(
   jobs: readonly {
     priority: Priority;
-    owner: string;
+    fairnessKey: string;
     delivery: Delivery;
     arrivedMs: number;
     passes: number;
@@ -162,17 +166,17 @@ function simulate(
 ) {
   type Run = { -readonly [K in keyof WaitingJob]: WaitingJob[K] } & { left: number; history: number[] };
   const runs: Run[] = jobs.map(({ passes, ...fields }) => ({ ...job(fields), left: passes, history: [] }));
-  const lines: { -readonly [Line in keyof Served['lines']]: Served['lines'][Line] } = {};
-  const owners = new Map<string, number>();
+  const queues: { -readonly [QueueKey in keyof ServedTimes['queues']]: ServedTimes['queues'][QueueKey] } = {};
+  const fairnessKeys = new Map<string, number>();
   const order: { run: Run; waiting: Run[] }[] = [];
   for (let nowMs = 0; runs.some((run) => run.left > 0); nowMs += 100) {
     const waiting = runs.filter((run) => run.left > 0 && run.arrivedMs <= nowMs);
-    for (const owner of owners.keys())
-      if (!waiting.some((each) => each.owner === owner)) owners.delete(owner);
-    const run = nextJob(waiting, { lines, owners }, nowMs);
+    for (const fairnessKey of fairnessKeys.keys())
+      if (!waiting.some((each) => each.fairnessKey === fairnessKey)) fairnessKeys.delete(fairnessKey);
+    const run = nextJob(waiting, { queues, fairnessKeys }, nowMs);
     if (run === undefined) continue;
-    lines[lineOf(run)] = nowMs;
-    owners.set(run.owner, nowMs);
+    queues[queueKeyOf(run)] = nowMs;
+    fairnessKeys.set(run.fairnessKey, nowMs);
     run.left -= 1;
     run.history.push(nowMs);
     run.servedMs = nowMs + 100;
@@ -186,7 +190,7 @@ function simulate(
 const load = fc.array(
   fc.record({
     priority: fc.constantFrom(...PRIORITIES),
-    owner: fc.constantFrom('a', 'b', 'c'),
+    fairnessKey: fc.constantFrom('a', 'b', 'c'),
     delivery: fc.constantFrom<Delivery[]>('stream', 'whole', 'text'),
     arrivedMs: fc.integer({ min: 0, max: 5000 }),
     passes: fc.integer({ min: 1, max: 12 }),
@@ -194,8 +198,8 @@ const load = fc.array(
   { minLength: 1, maxLength: 25 },
 );
 
-describe('the schedule over time', () => {
-  it('never serves a class while a higher one waits', () => {
+describe('schedule over time', () => {
+  it('serves a class only when no higher class waits', () => {
     fc.assert(
       fc.property(load, fc.integer({ min: 20, max: 400 }), (jobs, audioMs) => {
         for (const { run, waiting } of simulate(jobs, audioMs).order) {
@@ -207,17 +211,17 @@ describe('the schedule over time', () => {
     );
   });
 
-  it('gives a whole job its turns while streams of its class want more than there is', () => {
+  it('serves a whole job while streams of its class exceed the capacity', () => {
     const streams = Array.from({ length: 20 }, (_, at) => ({
       priority: 'interactive' as const,
-      owner: 'a',
+      fairnessKey: 'a',
       delivery: 'stream' as const,
       arrivedMs: at * 100,
       passes: 40,
     }));
     const whole = {
       priority: 'interactive',
-      owner: 'a',
+      fairnessKey: 'a',
       delivery: 'whole',
       arrivedMs: 1000,
       passes: 5,
@@ -225,15 +229,15 @@ describe('the schedule over time', () => {
     const { runs } = simulate([...streams, whole], 50);
     const history = runs.at(-1)?.history ?? [];
     expect(history).toHaveLength(5);
-    expect(maxGap(whole.arrivedMs, history)).toBeLessThanOrEqual(WHOLE_PATIENCE_MS + 21 * 100);
+    expect(maxGap(whole.arrivedMs, history)).toBeLessThanOrEqual(WHOLE_YIELD_MS + 21 * 100);
   });
 
-  it('runs texts to their end one after the other, and speech has its turns between them', () => {
+  it('runs texts to their end one after the other and serves speech in between', () => {
     const text = (arrivedMs: number) =>
-      ({ priority: 'interactive', owner: 'a', delivery: 'text', arrivedMs, passes: 4 }) as const;
+      ({ priority: 'interactive', fairnessKey: 'a', delivery: 'text', arrivedMs, passes: 4 }) as const;
     const speech = {
       priority: 'interactive',
-      owner: 'a',
+      fairnessKey: 'a',
       delivery: 'stream',
       arrivedMs: 0,
       passes: 12,
@@ -244,10 +248,10 @@ describe('the schedule over time', () => {
     expect(maxGap(0, runs[3]?.history ?? [])).toBeLessThanOrEqual(300);
   });
 
-  it('lets no job wait longer than one turn of everybody else who is there', () => {
+  it('bounds the wait of a job to one step of each other job', () => {
     const jobs = Array.from({ length: 60 }, (_, at) => ({
       priority: 'interactive' as const,
-      owner: 'a',
+      fairnessKey: 'a',
       delivery: 'stream' as const,
       arrivedMs: at * 150,
       passes: 4,
@@ -259,28 +263,31 @@ describe('the schedule over time', () => {
   });
 });
 
-describe('owners', () => {
-  const of = (owner: string, delivery: Delivery, arrivedMs: number, passes: number) =>
-    ({ priority: 'interactive', owner, delivery, arrivedMs, passes }) as const;
+describe('fairness between API keys', () => {
+  const of = (fairnessKey: string, delivery: Delivery, arrivedMs: number, passes: number) =>
+    ({ priority: 'interactive', fairnessKey, delivery, arrivedMs, passes }) as const;
 
-  it.each<Delivery>(['stream', 'text'])('one who floods (%s) does not delay another', (delivery) => {
-    const flood = Array.from({ length: 200 }, (_, at) => of('flood', delivery, at, 3));
-    const light = Array.from({ length: 10 }, (_, at) => of('light', delivery, 5000 + at * 2000, 1));
-    const { runs } = simulate([...flood, ...light], 50);
-    for (const { owner, arrivedMs, history } of runs.slice(200)) {
-      expect(owner).toBe('light');
-      // The pass that runs, and what is left of the text that has begun.
-      expect(maxGap(arrivedMs, history)).toBeLessThanOrEqual(delivery === 'stream' ? 100 : 300);
-    }
-  });
+  it.each<Delivery>(['stream', 'text'])(
+    'a key is not delayed by the flood of another key (%s)',
+    (delivery) => {
+      const flood = Array.from({ length: 200 }, (_, at) => of('flood', delivery, at, 3));
+      const light = Array.from({ length: 10 }, (_, at) => of('light', delivery, 5000 + at * 2000, 1));
+      const { runs } = simulate([...flood, ...light], 50);
+      for (const { fairnessKey, arrivedMs, history } of runs.slice(200)) {
+        expect(fairnessKey).toBe('light');
+        // The running step, and the rest of the started text.
+        expect(maxGap(arrivedMs, history)).toBeLessThanOrEqual(delivery === 'stream' ? 100 : 300);
+      }
+    },
+  );
 
-  it('share streams evenly, however many each has', () => {
+  it('keys share steps evenly, regardless of their numbers of streams', () => {
     const jobs = [
       ...Array.from({ length: 30 }, () => of('a', 'stream', 0, 10)),
       ...Array.from({ length: 3 }, () => of('b', 'stream', 0, 10)),
     ];
     const { order } = simulate(jobs, 1);
-    const firstSixty = order.slice(0, 60).filter(({ run }) => run.owner === 'b');
+    const firstSixty = order.slice(0, 60).filter(({ run }) => run.fairnessKey === 'b');
     expect(firstSixty).toHaveLength(30);
   });
 });

@@ -1,70 +1,71 @@
 /**
- * Which waiting job gets the next pass. Classes are strict: realtime, interactive, batch. Inside a class:
+ * Selects the job that runs the next inference step. Priority classes are strict: realtime, interactive, batch. Within
+ * a class:
  *
- * - A streaming job is due when its listener has nothing left to play: at its arrival, or, once it has
- *   delivered, at the time of its first delivery plus the audio delivered since. A job that continues
- *   earlier speech of the same listener is first due when that speech ends.
- * - Jobs that nobody hears before their end (`whole`) stand in one line by arrival, and so do jobs whose results
- *   are read (`text`). The line of whole jobs is due {@link WHOLE_PATIENCE_MS} after it was last served, so it
- *   fills the time that streams leave and still moves when streams want everything; the line of texts is always
- *   due. The first of a line runs to its end: taking turns would only make everybody wait for the last, and each
- *   job that has begun holds memory.
- * - Jobs that are due take turns: the one that has waited longest since its last pass goes first. When
- *   none is due, the one that will be due first does (earliest deadline first).
- * - Owners take turns, too: while jobs of several are due, the stream that goes first is of the owner that was
- *   served longest ago, and so is the job of a line that begins next. So whoever asks for much waits for itself,
- *   and whoever asks for little waits for a pass of each of the others.
+ * - A `stream` job is due when its listener has no audio left to play: at its arrival, or, after its first delivery,
+ *   at the time of that delivery plus the audio delivered since. A job that continues earlier speech of the same
+ *   listener is first due when that speech ends.
+ * - `whole` jobs, whose results are delivered at their end, form one FIFO queue, and so do `text` jobs, whose results
+ *   have no playback deadline. The queue of whole jobs is due {@link WHOLE_YIELD_MS} after it was last served, so it
+ *   uses the time that streams leave free and still progresses under a full load of streams. The queue of texts is
+ *   always due. The first job of a queue runs to its end, because alternating between jobs would delay all of them and
+ *   every started job holds memory.
+ * - Among due jobs, the one with the longest time since its last step is first. If none is due, the one with the
+ *   earliest due time is first (earliest deadline first).
+ * - While due jobs belong to several API keys, the stream of the key that was served least recently is first, and so is
+ *   the next job to start from a queue. A key with many jobs delays its own jobs; a key with few waits for one step of
+ *   each other key.
  *
- * So no job of the highest waiting class starves: once it is due, each job that is served goes behind it.
+ * No job of the highest waiting class starves: once it is due, every job that is served moves behind it.
  */
 
 import type { Priority, SynthesisRequest } from '../../contract/engines/engine.ts';
 
-/** How long the line of `whole` jobs yields to streams that are about to run dry. */
-export const WHOLE_PATIENCE_MS = 2_000;
+/** Time that the queue of `whole` jobs yields to streams that are about to underrun, in ms. */
+export const WHOLE_YIELD_MS = 2_000;
 
-/** What becomes of a job's results; `text` is read as it comes. */
+/** Delivery of a job's results. `text`: results without a playback deadline, delivered as they come. */
 export type Delivery = SynthesisRequest['delivery'] | 'text';
 
 const CLASS_RANK: Readonly<Record<Priority, number>> = { realtime: 0, interactive: 1, batch: 2 };
 
-/** What the schedule needs to know of a job that could run its next pass now. Times are monotonic, ms. */
+/** Scheduling state of a job that could run its next step now. Times are monotonic, in ms. */
 export interface WaitingJob {
   readonly priority: Priority;
-  /** For whom the work is done. */
-  readonly owner: string;
+  /** Fairness key: the id of the API key that the job runs for. */
+  readonly fairnessKey: string;
   readonly delivery: Delivery;
   readonly arrivedMs: number;
   /** Unplayed audio of the same listener at arrival, in ms. */
   readonly aheadMs: number;
-  /** When its last pass was over. */
+  /** When its last step finished. */
   readonly servedMs: number | undefined;
-  /** When the first audio of this job was delivered. */
+  /** When its first audio was delivered. */
   readonly firstAudioMs: number | undefined;
-  /** Length of the audio that this job has delivered, in ms. */
+  /** Duration of the audio that it has delivered, in ms. */
   readonly audioMs: number;
 }
 
-type Line = `${Priority} ${Delivery}`;
+type QueueKey = `${Priority} ${Delivery}`;
 
-/** When what was last given a pass. */
-export interface Served {
-  /** Each line of each class. */
-  readonly lines: Partial<Record<Line, number>>;
-  /** Each owner; one that is not there comes before all that are. */
-  readonly owners: ReadonlyMap<string, number>;
+/** Times of the last steps, monotonic, in ms. */
+export interface ServedTimes {
+  /** Last step of each queue. */
+  readonly queues: Partial<Record<QueueKey, number>>;
+  /** Last step per fairness key. A key without an entry precedes all others. */
+  readonly fairnessKeys: ReadonlyMap<string, number>;
 }
 
-/** The line that a job stands in. */
-export function lineOf({ priority, delivery }: WaitingJob): Line {
+/** Key of the queue of a job. */
+export function queueKeyOf({ priority, delivery }: WaitingJob): QueueKey {
   return `${priority} ${delivery}`;
 }
 
-/** The time by which the job wants its next pass to have run. */
-export function dueMs(job: WaitingJob, lines: Served['lines']): number {
+/** Deadline of the next step of a job. */
+export function dueMs(job: WaitingJob, queues: ServedTimes['queues']): number {
   switch (job.delivery) {
     case 'whole':
-      return Math.max(job.arrivedMs, lines[lineOf(job)] ?? 0) + WHOLE_PATIENCE_MS;
+      return Math.max(job.arrivedMs, queues[queueKeyOf(job)] ?? 0) + WHOLE_YIELD_MS;
     case 'text':
       return job.arrivedMs;
     case 'stream':
@@ -72,21 +73,21 @@ export function dueMs(job: WaitingJob, lines: Served['lines']): number {
   }
 }
 
-/** The job to run next, or undefined when none waits. Of equal jobs the one that arrived first. */
+/** Returns the job to run next, or undefined if none waits. Of equal jobs, the one that arrived first. */
 export function nextJob<Job extends WaitingJob>(
   jobs: Iterable<Job>,
-  served: Served,
+  served: ServedTimes,
   nowMs: number,
 ): Job | undefined {
-  const candidates = [...heads(jobs, served)];
-  const due = candidates.filter((job) => dueMs(job, served.lines) <= nowMs);
-  // Only while owners compete: the streams of one alone wait for each other.
-  const compete = due.some(({ owner }) => owner !== due[0]?.owner);
-  return first(candidates, (job) => {
-    const jobDueMs = dueMs(job, served.lines);
+  const candidates = [...queueHeads(jobs, served)];
+  const due = candidates.filter((job) => dueMs(job, served.queues) <= nowMs);
+  // Fairness between API keys applies only while several of them have due jobs.
+  const compete = due.some(({ fairnessKey }) => fairnessKey !== due[0]?.fairnessKey);
+  return minByRank(candidates, (job) => {
+    const jobDueMs = dueMs(job, served.queues);
     const isDue = jobDueMs <= nowMs;
-    const waitingSinceMs = sinceMs(job, served.lines);
-    // A line takes turns with the streams as one, whoever stands at its head.
+    const waitingSinceMs = sinceMs(job, served.queues);
+    // A queue counts as one participant, whichever job is at its head.
     const turnMs = compete && job.delivery === 'stream' ? servedMs(job, served) : waitingSinceMs;
     return [
       CLASS_RANK[job.priority],
@@ -98,21 +99,21 @@ export function nextJob<Job extends WaitingJob>(
   });
 }
 
-/** Every stream, and the head of each line: the job that has begun, or else one of the owner whose turn it is. */
-function* heads<Job extends WaitingJob>(jobs: Iterable<Job>, served: Served): Generator<Job> {
-  const lines = new Map<Line, Job[]>();
+/** Every stream, and the head of each queue: the started job, or else a job of the key served least recently. */
+function* queueHeads<Job extends WaitingJob>(jobs: Iterable<Job>, served: ServedTimes): Generator<Job> {
+  const waitingByQueue = new Map<QueueKey, Job[]>();
   for (const job of jobs) {
     if (job.delivery === 'stream') {
       yield job;
       continue;
     }
-    const line = lineOf(job);
-    const waiting = lines.get(line);
+    const key = queueKeyOf(job);
+    const waiting = waitingByQueue.get(key);
     if (waiting) waiting.push(job);
-    else lines.set(line, [job]);
+    else waitingByQueue.set(key, [job]);
   }
-  for (const line of lines.values()) {
-    const head = first(line, (job) => [
+  for (const queue of waitingByQueue.values()) {
+    const head = minByRank(queue, (job) => [
       job.servedMs === undefined ? 1 : 0,
       job.servedMs === undefined ? servedMs(job, served) : 0,
       job.arrivedMs,
@@ -121,30 +122,30 @@ function* heads<Job extends WaitingJob>(jobs: Iterable<Job>, served: Served): Ge
   }
 }
 
-/** Since when a job waits for its turn. */
-function sinceMs(job: WaitingJob, lines: Served['lines']): number {
+/** The time since which a job waits for its next step. */
+function sinceMs(job: WaitingJob, queues: ServedTimes['queues']): number {
   if (job.delivery === 'stream') return job.servedMs ?? job.arrivedMs;
-  return Math.max(job.arrivedMs, lines[lineOf(job)] ?? 0);
+  return Math.max(job.arrivedMs, queues[queueKeyOf(job)] ?? 0);
 }
 
-/** When the owner of a job was last served. */
-function servedMs({ owner }: WaitingJob, { owners }: Served): number {
-  return owners.get(owner) ?? Number.NEGATIVE_INFINITY;
+/** The time of the last step of the fairness key of a job. */
+function servedMs({ fairnessKey }: WaitingJob, { fairnessKeys }: ServedTimes): number {
+  return fairnessKeys.get(fairnessKey) ?? Number.NEGATIVE_INFINITY;
 }
 
-/** The item with the least rank, compared element by element; of equals the first. */
-function first<Item>(items: Iterable<Item>, rankOf: (item: Item) => readonly number[]): Item | undefined {
+/** The item with the lowest rank, compared element by element. Of equals, the first. */
+function minByRank<Item>(items: Iterable<Item>, rankOf: (item: Item) => readonly number[]): Item | undefined {
   let best: { readonly item: Item; readonly rank: readonly number[] } | undefined;
   for (const item of items) {
     const rank = rankOf(item);
-    if (best === undefined || isLess(rank, best.rank)) best = { item, rank };
+    if (best === undefined || isLower(rank, best.rank)) best = { item, rank };
   }
   return best?.item;
 }
 
-function isLess(a: readonly number[], b: readonly number[]): boolean {
-  for (const [at, value] of a.entries()) {
-    const other = b[at] ?? 0;
+function isLower(a: readonly number[], b: readonly number[]): boolean {
+  for (const [index, value] of a.entries()) {
+    const other = b[index] ?? 0;
     if (value !== other) return value < other;
   }
   return false;

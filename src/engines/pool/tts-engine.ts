@@ -4,7 +4,7 @@ import { ServiceError } from '../../contract/core/error.ts';
 import type { Float32Samples } from '../../contract/engines/audio.ts';
 import type { TtsEngine } from '../../contract/engines/engine.ts';
 import type { SpokenVoice } from '../../contract/engines/spoken-voice.ts';
-import { ownVoiceOnly } from '../../contract/voice-errors.ts';
+import { storedVoicesUnsupported } from '../../contract/voice-errors.ts';
 import type { InferencePool } from './inference-pool.ts';
 import type { ModelVoice, SpeechDescription, SpeechRequest } from './model.ts';
 
@@ -18,7 +18,7 @@ export function poolTtsEngine(pool: InferencePool, model: string, defaultVoice: 
   const lengthMs = (samples: Float32Samples) => (samples.length * 1000) / rateHz;
   const modelVoice = (voice: SpokenVoice | undefined): ModelVoice => {
     if (voice === undefined) return { kind: 'preset', name: defaultVoice };
-    if (!supportsAdaptations) throw ownVoiceOnly();
+    if (!supportsAdaptations) throw storedVoicesUnsupported();
     if (voice.adaptation === undefined) throw notPrepared();
     return { kind: 'adaptation', adaptation: voice.adaptation };
   };
@@ -26,11 +26,11 @@ export function poolTtsEngine(pool: InferencePool, model: string, defaultVoice: 
     rateHz,
     async *synthesize(request, signal) {
       signal.throwIfAborted();
-      const { text, speed, delivery, priority, fairnessKey: owner, aheadMs } = request;
+      const { text, speed, delivery, priority, fairnessKey, aheadMs } = request;
       const voice = modelVoice(request.voice);
       yield* pool.runJob<SpeechRequest, Float32Samples>(
         model,
-        { request: { text, voice, speed, delivery }, priority, owner, delivery, aheadMs, lengthMs },
+        { request: { text, voice, speed, delivery }, priority, fairnessKey, delivery, aheadMs, lengthMs },
         signal,
       );
     },
@@ -41,12 +41,8 @@ export function poolTtsEngine(pool: InferencePool, model: string, defaultVoice: 
 
 /** The stored voice has no adaptation for this version of the model yet. */
 function notPrepared(): ServiceError {
-  return new ServiceError(
-    'overloaded',
-    'The voice is being prepared for this model. Retry the request.',
-    {
-      param: 'voice',
-      retryAfterS: 5,
-    },
-  );
+  return new ServiceError('overloaded', 'The voice is being prepared for this model. Retry the request.', {
+    param: 'voice',
+    retryAfterS: 5,
+  });
 }

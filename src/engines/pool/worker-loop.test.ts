@@ -10,22 +10,22 @@ type Received = FromProcess<ModelDescriptions, FromWorker>;
 const entry = fileURLToPath(new URL('../../../test/doubles/fake-inference-worker.ts', import.meta.url));
 
 it.each(['throw-later', 'reject-later'] as const)(
-  'ends at a failure that nobody caught, and repeats nothing of the text (%s)',
+  'exits on an uncaught error and does not print the text of the request (%s)',
   async (fault) => {
     const request: FakeScript = {
       ...{ mark: 1, passes: 1, samples: 1, at: 0, fault },
       secret: 'my private diary',
     };
-    const answers: Record<string, Sent[]> = {
+    const replies: Record<string, Sent[]> = {
       up: [
         {
           kind: 'load',
-          load: { runtime: { provider: 'cpu', threads: 1 }, models: { fake: {} }, nice: false },
+          load: { runtime: { provider: 'cpu', threads: 1 }, models: { fake: {} }, lowPriority: false },
         },
       ],
       loaded: [
         { kind: 'message', message: { kind: 'open', job: 1, model: 'fake', request } },
-        { kind: 'message', message: { kind: 'next', job: 1 } },
+        { kind: 'message', message: { kind: 'step', job: 1 } },
       ],
     };
     const child = Bun.spawn({
@@ -33,7 +33,7 @@ it.each(['throw-later', 'reject-later'] as const)(
       stdio: ['ignore', 'pipe', 'pipe'],
       serialization: 'advanced',
       ipc(message: Received, process) {
-        for (const answer of answers[message.kind] ?? []) process.send(answer);
+        for (const reply of replies[message.kind] ?? []) process.send(reply);
       },
     });
     const [stdout, stderr] = await Promise.all([
@@ -42,6 +42,6 @@ it.each(['throw-later', 'reject-later'] as const)(
     ]);
     expect(await child.exited).toBe(1);
     expect(stdout).toBe('');
-    expect(stderr).toBe('Inference process ends: RangeError was not caught.\n');
+    expect(stderr).toBe('Inference process exits: uncaught RangeError.\n');
   },
 );

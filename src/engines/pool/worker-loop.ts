@@ -1,31 +1,31 @@
-/** The inference process's side of the protocol: loads models, keeps open jobs, runs the passes asked for. */
+/** The worker side of the pool protocol: loads models, holds the open jobs and runs the requested steps. */
 
-import { toFault } from '../workers/process-protocol.ts';
-import { goLast } from '../workers/sched-idle.ts';
+import { toProcessError } from '../workers/process-protocol.ts';
+import { setSchedIdle } from '../workers/sched-idle.ts';
 import { serveProcess } from '../workers/worker-main.ts';
-import type { PassModel, RuntimeOptions } from './model.ts';
+import type { RuntimeOptions, StepModel } from './model.ts';
 import type { FromWorker, LoadModels, ModelDescriptions, ToWorker } from './worker-protocol.ts';
 
-/** Longest run of samples in one message, so that the serving thread never decodes a large one at once. */
+/** Maximum number of samples in one message. Decoding a larger one would block the serving thread. */
 const MESSAGE_SAMPLES = 24_000;
 
-/** A model whose requests and results only its engine knows: the loop hands them through. */
-type AnyModel = PassModel<unknown, unknown, unknown>;
+/** A model whose request and result types are known to its engine only. The loop passes them through. */
+type AnyModel = StepModel<unknown, unknown, unknown>;
 
-/** Makes a model from its description; throws what the operator should read. */
+/** Loads a model. Throws an error whose message is meant for the operator. */
 export type LoadModel<Spec> = (spec: Spec, runtime: RuntimeOptions) => Promise<AnyModel>;
 
 /**
- * Serves the protocol on this process's IPC channel until the serving process goes away. To be called
- * once, by the entry file of an inference process.
+ * Serves the protocol on this process's IPC channel until the parent process exits. The entry file of an inference
+ * process calls it once.
  */
 export function serveInference<Spec>(load: LoadModel<Spec>): void {
   serveProcess<LoadModels<Spec>, ModelDescriptions, ToWorker, FromWorker>('Inference process', (send) => {
     const models = new Map<string, AnyModel>();
     const jobs = new Map<number, ReturnType<AnyModel['open']>>();
-    const garbage = new TensorGarbage();
+    const collector = new TensorCollector();
 
-    const runPass = async (job: number) => {
+    const runStep = async (job: number) => {
       try {
         const step = await jobs.get(job)?.next();
         if (step?.value != null) {
@@ -33,18 +33,18 @@ export function serveInference<Spec>(load: LoadModel<Spec>): void {
         }
         const done = step?.done !== false;
         if (done) jobs.delete(job);
-        send({ kind: 'passed', job, done });
-        if (done) garbage.jobEnded();
+        send({ kind: 'step-done', job, done });
+        if (done) collector.jobFinished();
       } catch (error) {
         jobs.delete(job);
-        send({ kind: 'failed', job, fault: toFault(error) });
-        garbage.jobEnded();
+        send({ kind: 'step-failed', job, error: toProcessError(error) });
+        collector.jobFinished();
       }
     };
 
     return {
-      async load({ models: specs, runtime, nice }) {
-        if (nice) goLast();
+      async load({ models: specs, runtime, lowPriority }) {
+        if (lowPriority) setSchedIdle();
         for (const [id, spec] of Object.entries(specs)) models.set(id, await load(spec, runtime));
         return Object.fromEntries([...models].map(([id, { description }]) => [id, description]));
       },
@@ -55,16 +55,16 @@ export function serveInference<Spec>(load: LoadModel<Spec>): void {
             if (model) jobs.set(message.job, model.open(message.request));
             break;
           }
-          case 'next':
-            garbage.busy();
-            void runPass(message.job);
+          case 'step':
+            collector.busy();
+            void runStep(message.job);
             break;
           case 'close': {
             const job = jobs.get(message.job);
             jobs.delete(message.job);
-            // Waits in the generator's own queue when a pass is running; a throw there was already reported.
+            // The generator queues the call behind a running step, whose error has its own message.
             job?.return().catch(() => undefined);
-            garbage.jobEnded();
+            collector.jobFinished();
             break;
           }
         }
@@ -74,8 +74,8 @@ export function serveInference<Spec>(load: LoadModel<Spec>): void {
 }
 
 /**
- * A result as messages carry it: samples in runs, copied out of the model's buffer, because a view would
- * carry the whole buffer behind it; anything else as it is.
+ * Splits a result into messages of at most {@link MESSAGE_SAMPLES} samples. The samples are copied, because structured
+ * clone would send the whole buffer behind a view. Results that are not samples are sent unchanged.
  */
 function* inMessages(result: unknown): Generator<unknown> {
   if (!(result instanceof Float32Array)) {
@@ -85,15 +85,16 @@ function* inMessages(result: unknown): Generator<unknown> {
   for (let at = 0; at < result.length; at += MESSAGE_SAMPLES) yield result.slice(at, at + MESSAGE_SAMPLES);
 }
 
-/** A collection takes 15 to 30 ms, so it waits until nobody does. */
+/** Idle time before a collection. A collection takes 15 to 30 ms and would delay a job. */
 const IDLE_MS = 200;
+/** Finished jobs after which a collection runs without idle time. */
 const MAX_JOBS = 16;
 
 /**
- * Collects the tensors of jobs that have ended. They lie outside the JavaScript heap, whose own collector
- * does not see how large they are and lets them pile up (measured: 60 MB over 70 sentences, against none).
+ * Collects the tensors of finished jobs. They lie outside the JavaScript heap, so the garbage collector does not
+ * account for their size and lets them accumulate (measured: 60 MB over 70 sentences, compared with none).
  */
-class TensorGarbage {
+class TensorCollector {
   #jobs = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -101,7 +102,7 @@ class TensorGarbage {
     clearTimeout(this.#timer);
   }
 
-  jobEnded(): void {
+  jobFinished(): void {
     clearTimeout(this.#timer);
     this.#jobs += 1;
     if (this.#jobs < MAX_JOBS) this.#timer = setTimeout(() => this.#collect(), IDLE_MS);

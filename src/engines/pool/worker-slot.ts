@@ -1,82 +1,82 @@
-/** One place in the pool, which always tries to hold a process with every model loaded, and runs passes there. */
+/** One worker slot of the pool: a supervised process that has every model loaded and runs inference steps. */
 
 import type { Clock } from '../../contract/core/clock.ts';
 import { ServiceError } from '../../contract/core/error.ts';
 import type { Logger } from '../../contract/core/logger.ts';
-import { fromFault } from '../workers/process-protocol.ts';
+import { fromProcessError } from '../workers/process-protocol.ts';
 import { SupervisedProcess } from '../workers/supervised-process.ts';
 import type { AnyJob } from './job.ts';
 import type { FromWorker, LoadModels, ModelDescriptions, ToWorker } from './worker-protocol.ts';
 
-export interface InferenceProcessOptions<Spec> {
+export interface WorkerSlotOptions<Spec> {
   /** Path of the entry file, which calls `serveInference`. */
   readonly entry: string;
   readonly load: LoadModels<Spec>;
   readonly environment: Readonly<Record<string, string>>;
-  /** A load that takes longer has hung, and its process is killed. */
-  readonly loadLimitMs: number;
-  /** The same for a pass. */
-  readonly passLimitMs: number;
+  /** A process whose load takes longer is killed. */
+  readonly loadTimeoutMs: number;
+  /** A process whose step takes longer is killed. */
+  readonly stepTimeoutMs: number;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Called when a pass could be run, or when the process is lost: look at the state. */
-  readonly changed: () => void;
-  /** Called after each pass. Times are monotonic, in ms. */
-  readonly passed: (job: AnyJob, fromMs: number, nowMs: number) => void;
-  /** Called when the process has ended by itself. */
-  readonly lost: () => void;
+  /** Called when the slot becomes able to run a step, and when its process exits. */
+  readonly onChange: () => void;
+  /** Called after each step. Times are monotonic, in ms. */
+  readonly onStepFinished: (job: AnyJob, fromMs: number, nowMs: number) => void;
+  /** Called when the process exits unexpectedly. */
+  readonly onCrash: () => void;
 }
 
-export class InferenceProcess<Spec> {
-  readonly #options: InferenceProcessOptions<Spec>;
+export class WorkerSlot<Spec> {
+  readonly #options: WorkerSlotOptions<Spec>;
   readonly #process: SupervisedProcess<LoadModels<Spec>, ModelDescriptions, ToWorker, FromWorker>;
-  /** Jobs that this process has open; they die with it. */
+  /** Open jobs of this process, by id. They fail when the process crashes. */
   readonly #jobs = new Map<number, AnyJob>();
-  /** The pass that is being run. */
-  #pass: { readonly job: AnyJob; readonly sinceMs: number } | undefined;
+  /** The running step. */
+  #step: { readonly job: AnyJob; readonly startedMs: number } | undefined;
 
-  constructor(options: InferenceProcessOptions<Spec>) {
+  constructor(options: WorkerSlotOptions<Spec>) {
     this.#options = options;
-    const { entry, load, environment, loadLimitMs, log, changed } = options;
+    const { entry, load, environment, loadTimeoutMs, log, onChange } = options;
     this.#process = new SupervisedProcess({
       name: 'inference process',
       entry,
       load,
       environment,
-      loadLimitMs,
+      loadTimeoutMs,
       log,
-      received: (message) => this.#receive(message),
-      loaded: changed,
-      lost: () => this.#lost(),
+      onMessage: (message) => this.#receive(message),
+      onLoaded: onChange,
+      onExit: () => this.#handleExit(),
     });
   }
 
-  /** Can run a pass now. */
+  /** Whether it can run a step now. */
   get idle(): boolean {
-    return this.loaded && this.#pass === undefined;
+    return this.loaded && this.#step === undefined;
   }
 
-  /** Every model is loaded. */
+  /** Whether every model is loaded. */
   get loaded(): boolean {
     return this.#process.loaded;
   }
 
-  /** Its last try to load its models failed, so nobody should wait for it. */
+  /** Whether the last attempt to load the models failed, so that jobs must not wait for this slot. */
   get failing(): boolean {
     return this.#process.failing;
   }
 
-  /** What it loads, by name in the pool. */
+  /** Specs of the models that it loads, by name in the pool. */
   get models(): Readonly<Record<string, Spec>> {
     return this.#options.load.models;
   }
 
-  /** Jobs are open here. */
+  /** Whether it has open jobs. */
   get busy(): boolean {
     return this.#jobs.size > 0;
   }
 
-  has(job: AnyJob): boolean {
+  hasJob(job: AnyJob): boolean {
     return this.#jobs.has(job.id);
   }
 
@@ -85,20 +85,20 @@ export class InferenceProcess<Spec> {
     return this.#process.start();
   }
 
-  /** Runs the next pass of a job, opening it first when it is new here. Only when {@link idle}. */
-  run(job: AnyJob): void {
+  /** Runs the next step of a job, and opens the job first if it is new in this process. Only when {@link idle}. */
+  runStep(job: AnyJob): void {
     if (!this.#jobs.has(job.id)) {
       this.#jobs.set(job.id, job);
       this.#process.send({ kind: 'open', job: job.id, model: job.model, request: job.request });
     }
     job.running = true;
-    this.#pass = { job, sinceMs: this.#options.clock.monotonicMs() };
-    this.#process.watch(this.#options.passLimitMs);
-    this.#process.send({ kind: 'next', job: job.id });
+    this.#step = { job, startedMs: this.#options.clock.monotonicMs() };
+    this.#process.startWatchdog(this.#options.stepTimeoutMs);
+    this.#process.send({ kind: 'step', job: job.id });
   }
 
-  /** Closes a job that ended before its last pass; the pass that may be running is its last. */
-  forget(job: AnyJob): void {
+  /** Closes a job before its last step. A running step of the job completes and is its last. */
+  closeJob(job: AnyJob): void {
     if (this.#jobs.delete(job.id)) this.#process.send({ kind: 'close', job: job.id });
   }
 
@@ -112,46 +112,46 @@ export class InferenceProcess<Spec> {
       case 'result':
         this.#jobs.get(message.job)?.push(message.result, this.#options.clock.monotonicMs());
         return;
-      case 'passed':
-        this.#passOver(message.job, message.done, undefined);
+      case 'step-done':
+        this.#finishStep(message.job, message.done, undefined);
         return;
-      case 'failed':
-        this.#passOver(message.job, true, fromFault(message.fault));
+      case 'step-failed':
+        this.#finishStep(message.job, true, fromProcessError(message.error));
         return;
     }
   }
 
-  #passOver(id: number, ended: boolean, error: Error | undefined): void {
-    this.#process.answered();
-    if (this.#pass === undefined) return;
-    const { job, sinceMs } = this.#pass;
+  #finishStep(id: number, done: boolean, error: Error | undefined): void {
+    this.#process.stopWatchdog();
+    if (this.#step === undefined) return;
+    const { job, startedMs } = this.#step;
     const nowMs = this.#options.clock.monotonicMs();
-    this.#pass = undefined;
+    this.#step = undefined;
     job.running = false;
     job.servedMs = nowMs;
-    if (ended) this.#jobs.delete(id);
+    if (done) this.#jobs.delete(id);
     if (error !== undefined) {
-      this.#options.log.error('inference pass failed', error, { model: job.model });
+      this.#options.log.error('inference step failed', error, { model: job.model });
       job.fail(new ServiceError('internal', 'The model failed on this input.', { code: 'server_error' }));
-    } else if (ended) {
+    } else if (done) {
       job.finish();
     }
-    this.#options.passed(job, sinceMs, nowMs);
-    this.#options.changed();
+    this.#options.onStepFinished(job, startedMs, nowMs);
+    this.#options.onChange();
   }
 
-  /** The process has ended: its requests fail. */
-  #lost(): void {
-    this.#options.lost();
+  /** Fails the open jobs of a process that crashed. */
+  #handleExit(): void {
+    this.#options.onCrash();
     const crashed = new ServiceError(
       'internal',
-      'The process that worked on this request died; a new one is being started. Send the request again.',
+      'The inference worker crashed and is restarting. Retry the request.',
       { code: 'worker_crashed' },
     );
-    if (this.#pass !== undefined) this.#pass.job.running = false;
-    this.#pass = undefined;
+    if (this.#step !== undefined) this.#step.job.running = false;
+    this.#step = undefined;
     for (const job of this.#jobs.values()) job.fail(crashed);
     this.#jobs.clear();
-    this.#options.changed();
+    this.#options.onChange();
   }
 }

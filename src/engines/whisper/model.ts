@@ -1,7 +1,7 @@
 /** Whisper in the inference process: files to graphs, and one window of audio for each request. */
 
 import type { LinearArithmetic } from '../onnx/linear-layer.ts';
-import type { PassModel, RuntimeOptions } from '../pool/model.ts';
+import type { StepModel, RuntimeOptions } from '../pool/model.ts';
 import type { WhisperSpec } from '../pool/model-spec.ts';
 import { arithmeticFor } from '../runtime/cpu-arithmetic.ts';
 import { sileroFile } from '../silero/shared/file.ts';
@@ -23,7 +23,7 @@ export interface WhisperDescription {
   readonly languages: readonly string[];
 }
 
-export type WhisperModel = PassModel<WhisperRequest, WhisperResult, WhisperDescription>;
+export type WhisperModel = StepModel<WhisperRequest, WhisperResult, WhisperDescription>;
 
 /**
  * Loads a model, importing a checkpoint on the first start, and runs its graphs once so that the first

@@ -13,18 +13,18 @@ function registry() {
   return metrics;
 }
 
-it('processes that were lost are counted by what they do', async () => {
+it('counts restarts of worker processes by role', async () => {
   const metrics = registry();
-  const lost = restartCounter(metrics, 'inference');
+  const countRestart = restartCounter(metrics, 'inference');
   expect(await metricValue(metrics, 'worker_restarts_total{process="inference"}')).toBe(0);
-  lost();
-  lost();
+  countRestart();
+  countRestart();
   restartCounter(metrics, 'voice_activity')();
   expect(await metricValue(metrics, 'worker_restarts_total{process="inference"}')).toBe(2);
   expect(await metricValue(metrics, 'worker_restarts_total{process="voice_activity"}')).toBe(1);
 });
 
-it('a language model tells how long a request waited, and traces it where it was asked for', async () => {
+it('records the queue time of a language model request as a metric and as a span of its trace', async () => {
   const metrics = registry();
   const tracer = new RecordingTracer();
   const meter = laneMeter('chat', metrics, tracer);
@@ -35,7 +35,7 @@ it('a language model tells how long a request waited, and traces it where it was
   expect(tracer.tree()).toEqual(['request', '  queue']);
 });
 
-it('the circuit of a server is open until calls are let through, or nobody calls it any more', async () => {
+it('reports the circuit breaker of an upstream as open until it closes or its meter is closed', async () => {
   const metrics = registry();
   const meterOf = upstreamMeters(metrics);
   const isOpen = () => metricValue(metrics, 'upstream_circuit_open{model="far"}');
@@ -54,15 +54,15 @@ it('the circuit of a server is open until calls are let through, or nobody calls
   expect(await metricValue(metrics, 'upstream_circuit_changes_total{model="far",state="open"}')).toBe(3);
 });
 
-it('a request of an upstream is a span, of which the server is told', async () => {
+it('records an upstream request as a span and sends its trace context to the server', async () => {
   const tracer = new RecordingTracer();
   const meter = upstreamMeters(registry(), tracer)('far');
   const sent: Readonly<Record<string, string>>[] = [];
-  const answer = await meter.request('POST', async (headers) => {
+  const response = await meter.request('POST', async (headers) => {
     sent.push(headers);
     return new Response(null, { status: 429 });
   });
-  expect(answer.status).toBe(429);
+  expect(response.status).toBe(429);
   expect(sent).toEqual([{ traceparent: tracer.spans[0]?.place }]);
   expect(tracer.spans).toMatchObject([
     {

@@ -1,15 +1,15 @@
-/** Numbers that the kinds of processes have in common. */
+/** Metrics that all kinds of worker processes share. */
 
 import type { Metrics } from '../../contract/core/metrics.ts';
 import type { Priority } from '../../contract/engines/engine.ts';
 
 const QUEUE_SECONDS = [0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30];
 
-/** What a process does, as `/metrics` names it. */
+/** Role of a worker process: the label `process` of the metrics. */
 export type ProcessRole = 'inference' | 'voice_activity' | 'language_model';
 
-/** Observes how long a request waited until a process began with it. */
-export function queueSeconds(
+/** Returns a function that observes the queue time of a request, in ms. */
+export function queueTimeObserver(
   metrics: Metrics,
 ): (model: string, priority: Priority, waitedMs: number) => void {
   const seconds = metrics.histogram(
@@ -21,14 +21,14 @@ export function queueSeconds(
   return (model, priority, waitedMs) => seconds.observe({ model, priority }, waitedMs / 1000);
 }
 
-/** Counts processes of a role that ended by themselves and are replaced. */
-export function lostProcesses(metrics: Metrics, role: ProcessRole): () => void {
+/** Returns a function that counts one unexpected exit of a process of this role. */
+export function restartCounter(metrics: Metrics, role: ProcessRole): () => void {
   const lost = metrics.counter(
     'worker_restarts_total',
     'Processes that ended by themselves and were started again.',
     ['process'],
   );
-  // Born at 0, or the first loss would be no increase.
+  // The series must exist at 0, or the first restart would not register as an increase.
   lost.add({ process: role }, 0);
   return () => lost.add({ process: role });
 }

@@ -1,38 +1,38 @@
 /**
- * The part of the messages between the serving process and its child processes that all of them share:
- * how a child is loaded. Structured clone carries the messages, so they are plain data.
+ * The messages between the serving process and its worker processes that all workers share: loading. The messages are
+ * plain data, because they are sent by structured clone.
  */
 
-/** To the child. `Load` is what it needs to begin; `Message` is its own protocol from then on. */
+/** To the worker. `Load` contains its settings; `Message` is its own protocol after the load. */
 export type ToProcess<Load, Message> =
   | { readonly kind: 'load'; readonly load: Load }
   | { readonly kind: 'message'; readonly message: Message };
 
-/** From the child. `Loaded` is what it tells of itself once it can work. */
+/** From the worker. `Loaded` is the description that it sends when it is ready. */
 export type FromProcess<Loaded, Message> =
-  /** Can take a `load`. */
+  /** The worker accepts a `load`. */
   | { readonly kind: 'up' }
   | { readonly kind: 'loaded'; readonly loaded: Loaded }
-  | { readonly kind: 'load-failed'; readonly fault: ProcessFault }
+  | { readonly kind: 'load-failed'; readonly error: ProcessError }
   | { readonly kind: 'message'; readonly message: Message };
 
-/** An exception as it crosses: for the log of the serving process, never for a caller. */
-export interface ProcessFault {
+/** An exception as plain data: for the log of the serving process, never for API responses. */
+export interface ProcessError {
   readonly name: string;
   readonly message: string;
   readonly stack?: string | undefined;
 }
 
-/** Makes an exception into plain data. */
-export function toFault(error: unknown): ProcessFault {
+/** Converts an exception to plain data. */
+export function toProcessError(error: unknown): ProcessError {
   if (error instanceof Error) return { name: error.name, message: error.message, stack: error.stack };
   return { name: 'Error', message: String(error) };
 }
 
-/** The reverse of {@link toFault}. */
-export function fromFault(fault: ProcessFault): Error {
-  const error = new Error(fault.message);
-  error.name = fault.name;
-  if (fault.stack !== undefined) error.stack = fault.stack;
+/** Restores an exception from {@link toProcessError}. */
+export function fromProcessError({ name, message, stack }: ProcessError): Error {
+  const error = new Error(message);
+  error.name = name;
+  if (stack !== undefined) error.stack = stack;
   return error;
 }

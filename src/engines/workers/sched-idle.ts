@@ -1,26 +1,29 @@
-/** Makes this process one that leaves the cores to all others, for good. */
+/** Lowers this process to SCHED_IDLE (irreversible). */
 
 import { dlopen } from 'bun:ffi';
 import { readdirSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 
-/** A class of Linux's own (sched.h): whoever else wakes up has the core at once, not only more of it. */
+/** Linux scheduling class (sched.h): any other runnable thread preempts these threads immediately. */
 const SCHED_IDLE = 5;
 const THREADS = '/proc/self/task';
 
-/** Every thread, and each that is made later. Where the system knows no such class, or refuses it, it is nice. */
-export function goLast(): void {
-  // Where the class is refused; of no account where it is not.
+/**
+ * Applies to every thread and to threads that are created later. Falls back to the lowest nice level where the class is
+ * not available or not permitted.
+ */
+export function setSchedIdle(): void {
+  // The fallback. It has no effect on threads under SCHED_IDLE.
   setPriority(constants.priority.PRIORITY_LOW);
   if (process.platform !== 'linux') return;
   const { sched_setscheduler: setScheduler } = libc();
   // The only field of `struct sched_param`, which must be 0 for this class.
   const parameters = new Int32Array(1);
-  // A thread that ended meanwhile is an error of no account, too.
+  // Errors are ignored: the thread has exited, or the class is not permitted and the fallback applies.
   for (const thread of readdirSync(THREADS)) setScheduler(Number(thread), SCHED_IDLE, parameters);
 }
 
-/** The C library that this process has loaded: glibc's, else musl's. */
+/** The C library of this process: glibc, or musl if glibc is not present. */
 function libc() {
   const open = (name: string) =>
     dlopen(name, { sched_setscheduler: { args: ['int', 'int', 'ptr'], returns: 'int' } }).symbols;

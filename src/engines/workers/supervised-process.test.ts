@@ -10,112 +10,113 @@ import { SupervisedProcess } from './supervised-process.ts';
 
 const ECHO = fileURLToPath(new URL('../../../test/doubles/echo-process.ts', import.meta.url));
 
-/** A process under supervision, with everything that was told of it. */
+/** Creates a supervised echo process and records its callbacks in order. */
 function supervise(load: EchoLoad = { greeting: 'hello' }, entry = ECHO) {
   const log = new RecordingLogger();
-  const told: string[] = [];
+  const events: string[] = [];
   const supervised = new SupervisedProcess<EchoLoad, string, string, string>({
     name: 'echo',
     entry,
     load,
     environment: {},
-    loadLimitMs: 10_000,
+    loadTimeoutMs: 10_000,
     log,
-    received: (message) => told.push(message),
-    loaded: () => told.push('loaded'),
-    lost: () => {
-      told.push('lost');
-      supervised.send('to nobody');
+    onMessage: (message) => events.push(message),
+    onLoaded: () => events.push('loaded'),
+    onExit: () => {
+      events.push('exit');
+      supervised.send('dropped');
     },
   });
   onTestFinished(() => supervised.close());
-  const hasTold = (...expected: string[]) => expect.poll(() => told, { timeout: 5000 }).toEqual(expected);
+  const expectEvents = (...expected: string[]) =>
+    expect.poll(() => events, { timeout: 5000 }).toEqual(expected);
   const pausesMs = () => log.lines.flatMap(({ fields }) => fields.restartInMs ?? []);
-  return { supervised, hasTold, pausesMs };
+  return { supervised, expectEvents, pausesMs };
 }
 
-it('hands the load over, and messages in each direction', async () => {
-  const { supervised, hasTold } = supervise({ greeting: 'good day' });
+it('sends the load and messages in each direction', async () => {
+  const { supervised, expectEvents } = supervise({ greeting: 'good day' });
   expect(supervised.loaded).toBe(false);
   expect(await supervised.start()).toBe('good day');
   supervised.send('one');
   supervised.send('two');
-  await hasTold('loaded', 'one!', 'two!');
+  await expectEvents('loaded', 'one!', 'two!');
 });
 
-it('replaces a process that died, later after each loss in a row and soon again after an answer', async () => {
-  const { supervised, hasTold, pausesMs } = supervise();
+it('restarts a crashed process with a backoff that doubles and that a completed request resets', async () => {
+  const { supervised, expectEvents, pausesMs } = supervise();
   await supervised.start();
   supervised.send('die');
-  await hasTold('loaded', 'lost', 'loaded');
+  await expectEvents('loaded', 'exit', 'loaded');
   expect(supervised.failing).toBe(false);
   supervised.send('die');
-  await hasTold('loaded', 'lost', 'loaded', 'lost', 'loaded');
-  supervised.answered();
+  await expectEvents('loaded', 'exit', 'loaded', 'exit', 'loaded');
+  supervised.stopWatchdog();
   supervised.send('die');
-  await hasTold('loaded', 'lost', 'loaded', 'lost', 'loaded', 'lost', 'loaded');
+  await expectEvents('loaded', 'exit', 'loaded', 'exit', 'loaded', 'exit', 'loaded');
   expect(pausesMs()).toEqual([100, 200, 100]);
 });
 
-it('kills a process that gives no answer in time, and no other', async () => {
-  const { supervised, hasTold, pausesMs } = supervise();
+it('kills a process only when the watchdog expires', async () => {
+  const { supervised, expectEvents, pausesMs } = supervise();
   await supervised.start();
-  supervised.watch(20);
-  supervised.answered();
+  supervised.startWatchdog(20);
+  supervised.stopWatchdog();
   supervised.send('one');
-  await hasTold('loaded', 'one!');
+  await expectEvents('loaded', 'one!');
   expect(pausesMs()).toEqual([]);
-  supervised.watch(20);
-  await hasTold('loaded', 'one!', 'lost', 'loaded');
+  supervised.startWatchdog(20);
+  await expectEvents('loaded', 'one!', 'exit', 'loaded');
 });
 
-it('drops messages to a process that is not there', async () => {
-  const { supervised, hasTold } = supervise();
+it('drops messages to a process that is not loaded', async () => {
+  const { supervised, expectEvents } = supervise();
   await supervised.start();
   supervised.send('die');
-  await hasTold('loaded', 'lost', 'loaded');
+  await expectEvents('loaded', 'exit', 'loaded');
   supervised.send('three');
-  await hasTold('loaded', 'lost', 'loaded', 'three!');
+  await expectEvents('loaded', 'exit', 'loaded', 'three!');
 });
 
-it('tells nothing more once it is closed, and starts nothing', async () => {
-  const { supervised, hasTold, pausesMs } = supervise();
+it('calls no callbacks and starts no process after it is closed', async () => {
+  const { supervised, expectEvents, pausesMs } = supervise();
   await supervised.start();
   await supervised.close();
   await supervised.close();
   expect(supervised.loaded).toBe(false);
-  await hasTold('loaded');
+  await expectEvents('loaded');
   expect(pausesMs()).toEqual([]);
 });
 
-it('waits no longer for a load when it is closed', async () => {
-  const { supervised, hasTold, pausesMs } = supervise({ greeting: '' });
+it('rejects a pending start when it is closed', async () => {
+  const { supervised, expectEvents, pausesMs } = supervise({ greeting: '' });
   const started = supervised.start();
   const closed = supervised.close();
-  await expect(started).rejects.toThrow('The echo was closed before it had loaded.');
+  await expect(started).rejects.toThrow('The echo was closed before it finished loading.');
   await closed;
-  await hasTold();
+  await expectEvents();
   expect(pausesMs()).toEqual([]);
 });
 
-it('heeds nothing that a process said before it was closed', async () => {
+it('ignores messages that arrive after it is closed', async () => {
   const folder = await tempDir();
   const entry = join(folder, 'hasty.ts');
-  const said = join(folder, 'said');
+  const sent = join(folder, 'sent');
   await writeFile(
     entry,
     `process.send({ kind: 'loaded', loaded: '' });
-     await Bun.write(${JSON.stringify(said)}, '');
+     await Bun.write(${JSON.stringify(sent)}, '');
      setInterval(() => undefined, 1000);`,
   );
-  const { supervised, hasTold, pausesMs } = supervise(undefined, entry);
+  const { supervised, expectEvents, pausesMs } = supervise(undefined, entry);
   const started = supervised.start();
-  // What it says lies in the pipe until the event loop has its turn.
-  while (!existsSync(said)) Bun.sleepSync(5);
+  // The message stays in the pipe until the event loop runs.
+  while (!existsSync(sent)) Bun.sleepSync(5);
   const closed = supervised.close();
-  await expect(started).rejects.toThrow('The echo was closed before it had loaded.');
+  await expect(started).rejects.toThrow('The echo was closed before it finished loading.');
   await closed;
   expect(supervised.loaded).toBe(false);
-  await hasTold();
+  await expectEvents();
   expect(pausesMs()).toEqual([]);
 });

@@ -1,41 +1,41 @@
 /**
- * A child process that is always meant to be there: started, loaded, watched, replaced when it dies, and
- * killed at the end. What it does is told by its protocol, which its owner knows.
+ * A supervised worker process: started, loaded, monitored by a watchdog, restarted with exponential backoff when it
+ * exits, and killed on close. Its message protocol is defined by the caller.
  */
 
 import type { Subprocess } from 'bun';
 import type { Logger } from '../../contract/core/logger.ts';
 import { sendToChild } from '../../kit/process/send-to-child.ts';
-import { type FromProcess, fromFault, type ToProcess } from './process-protocol.ts';
+import { type FromProcess, fromProcessError, type ToProcess } from './process-protocol.ts';
 
 const FIRST_RESTART_MS = 100;
 const MAX_RESTART_MS = 30_000;
 
 export interface SupervisedProcessOptions<Load, Received> {
-  /** What log lines and errors call it: `inference process`. */
+  /** Name in log lines and errors, such as `inference process`. */
   readonly name: string;
   /** Path of the entry file, which calls `serveProcess`. */
   readonly entry: string;
   /** Sent to each new process. */
   readonly load: Load;
-  /** Everything that the process finds in its environment: never the keys of callers or upstreams. */
+  /** The whole environment of the process. Must not contain API keys of callers or upstreams. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Where its standard error goes: by default to that of the service. */
+  /** Destination of its standard error. Default: the standard error of the service. */
   readonly errorOutput?: 'inherit' | 'ignore';
-  /** A load that takes longer has hung, and its process is killed. */
-  readonly loadLimitMs: number;
+  /** A process whose load takes longer is killed. */
+  readonly loadTimeoutMs: number;
   readonly log: Logger;
   /** Called with each message of the process. */
-  readonly received: (message: Received) => void;
-  /** Called when a process has loaded, the first and each that follows a lost one. */
-  readonly loaded: () => void;
-  /** Called when the process has ended, or one could not be started: what it held is gone. Not after `close`. */
-  readonly lost: () => void;
+  readonly onMessage: (message: Received) => void;
+  /** Called when a process has loaded: the first one and each replacement. */
+  readonly onLoaded: () => void;
+  /** Called when the process exits or fails to start. Its state is lost. Not called after `close`. */
+  readonly onExit: () => void;
 }
 
 /**
- * `Load` goes to the process at its start, `Loaded` comes back once it can work; then `Sent` and `Received`
- * are the messages in each direction.
+ * `Load` is sent to the process at its start and `Loaded` is its reply when it is ready. `Sent` and `Received` are the
+ * messages in each direction after that.
  */
 export class SupervisedProcess<Load, Loaded, Sent, Received> {
   readonly #options: SupervisedProcessOptions<Load, Received>;
@@ -44,28 +44,28 @@ export class SupervisedProcess<Load, Loaded, Sent, Received> {
   #loading: PromiseWithResolvers<Loaded> | undefined;
   #watchdog: ReturnType<typeof setTimeout> | undefined;
   #restart: ReturnType<typeof setTimeout> | undefined;
-  #losses = 0;
+  /** Exits since the last completed request. */
+  #exits = 0;
   #loadFailed = false;
 
   constructor(options: SupervisedProcessOptions<Load, Received>) {
     this.#options = options;
   }
 
-  /** Can be sent messages. */
+  /** Whether the process has loaded and accepts messages. */
   get loaded(): boolean {
     return this.#state === 'loaded';
   }
 
-  /** Its last try to load failed, so nobody should wait for it. */
+  /** Whether the last load failed, so that requests must not wait for the process. */
   get failing(): boolean {
     return this.#loadFailed;
   }
 
   /**
-   * Starts the process and waits until it has loaded. Whatever fails is tried again until {@link close},
-   * after a pause that grows with each failure in a row.
-   * @throws the error of the start or the load, or one that says how the process ended meanwhile, by
-   *   {@link close} too.
+   * Starts the process and waits until it has loaded. A failed start or load is retried until {@link close}, with
+   * exponential backoff.
+   * @throws the error of the start or the load, or an Error when the process exits or is closed before it has loaded.
    */
   async start(): Promise<Loaded> {
     this.#state = 'loading';
@@ -73,39 +73,39 @@ export class SupervisedProcess<Load, Loaded, Sent, Received> {
     this.#loading = loading;
     try {
       this.#child = this.#spawn();
-      this.watch(this.#options.loadLimitMs);
+      this.startWatchdog(this.#options.loadTimeoutMs);
     } catch (error) {
       loading.reject(error);
-      this.#retryLater({ reason: 'it could not be started' });
+      this.#scheduleRestart({ reason: 'failed to start' });
     }
     return loading.promise;
   }
 
-  /** Sends a message; lost when the process is not {@link loaded}, which its owner hears by `lost`. */
+  /** Sends a message. Messages to a process that is not {@link loaded} are dropped; `onExit` reports the exit. */
   send(message: Sent): void {
     if (this.loaded) this.#send({ kind: 'message', message });
   }
 
-  /** Kills the process unless {@link answered} is called in time; its end then tells everybody. */
-  watch(limitMs: number): void {
+  /** Kills the process unless {@link stopWatchdog} is called within `timeoutMs`. */
+  startWatchdog(timeoutMs: number): void {
     const child = this.#child;
     clearTimeout(this.#watchdog);
     this.#watchdog = setTimeout(() => {
-      this.#options.log.warn(`${this.#options.name} hangs and is killed`, { limitMs });
+      this.#options.log.warn(`${this.#options.name} watchdog timeout, killing process`, { timeoutMs });
       child?.kill('SIGKILL');
-    }, limitMs);
+    }, timeoutMs);
   }
 
-  /** Ends the {@link watch}: the process works, so the next that is lost is replaced soon. */
-  answered(): void {
+  /** Stops the watchdog and resets the restart backoff, because the process has completed a request. */
+  stopWatchdog(): void {
     clearTimeout(this.#watchdog);
-    this.#losses = 0;
+    this.#exits = 0;
   }
 
-  /** Kills the process: it holds nothing that is worth saving. Idempotent. */
+  /** Kills the process, which has no state to save. Idempotent. */
   async close(): Promise<void> {
     this.#state = 'closed';
-    this.#loading?.reject(new Error(`The ${this.#options.name} was closed before it had loaded.`));
+    this.#loading?.reject(new Error(`The ${this.#options.name} was closed before it finished loading.`));
     clearTimeout(this.#restart);
     clearTimeout(this.#watchdog);
     this.#child?.kill('SIGKILL');
@@ -119,13 +119,13 @@ export class SupervisedProcess<Load, Loaded, Sent, Received> {
       stdio: ['ignore', 'ignore', this.#options.errorOutput ?? 'inherit'],
       serialization: 'advanced',
       ipc: (message: FromProcess<Loaded, Received>, from) => {
-        // What it said before its end may be read after it was closed.
+        // Messages that were sent before the exit can arrive after the close.
         if (from === this.#child && this.#state !== 'closed') this.#receive(message);
       },
     });
-    // Not `onExit`, which may be called before there is a child to know it by.
+    // Not the `onExit` option of Bun.spawn, which may be called before `spawn` returns the child.
     child.exited.then(() => {
-      if (child === this.#child) this.#lost(child.exitCode, child.signalCode);
+      if (child === this.#child) this.#handleExit(child.exitCode, child.signalCode);
     });
     return child;
   }
@@ -144,38 +144,40 @@ export class SupervisedProcess<Load, Loaded, Sent, Received> {
         this.#loadFailed = false;
         this.#state = 'loaded';
         this.#loading?.resolve(message.loaded);
-        this.#options.loaded();
+        this.#options.onLoaded();
         return;
       case 'load-failed':
-        this.#loading?.reject(fromFault(message.fault));
+        this.#loading?.reject(fromProcessError(message.error));
         this.#child?.kill('SIGKILL');
         return;
       case 'message':
-        this.#options.received(message.message);
+        this.#options.onMessage(message.message);
         return;
     }
   }
 
-  #lost(exitCode: number | null, signal: number | string | null): void {
+  #handleExit(exitCode: number | null, signal: number | string | null): void {
     clearTimeout(this.#watchdog);
     if (this.#state === 'closed') return;
-    const how = signal ?? `exit code ${exitCode}`;
-    this.#loading?.reject(new Error(`The ${this.#options.name} ended before it had loaded (${how}).`));
-    this.#retryLater({ exitCode, signal });
+    const cause = signal ?? `exit code ${exitCode}`;
+    this.#loading?.reject(
+      new Error(`The ${this.#options.name} exited before it finished loading (${cause}).`),
+    );
+    this.#scheduleRestart({ exitCode, signal });
   }
 
-  #retryLater(why: Readonly<Record<string, string | number | null>>): void {
+  #scheduleRestart(fields: Readonly<Record<string, string | number | null>>): void {
     const { name, log } = this.#options;
     if (this.#state === 'loading') this.#loadFailed = true;
     this.#state = 'down';
-    const delayMs = Math.min(MAX_RESTART_MS, FIRST_RESTART_MS * 2 ** this.#losses);
-    this.#losses += 1;
-    log.warn(`${name} ended`, { ...why, restartInMs: delayMs });
+    const delayMs = Math.min(MAX_RESTART_MS, FIRST_RESTART_MS * 2 ** this.#exits);
+    this.#exits += 1;
+    log.warn(`${name} exited`, { ...fields, restartInMs: delayMs });
     this.#restart = setTimeout(() => {
       this.start().catch((error) => {
-        if (this.#state !== 'closed') log.error(`${name} could not be loaded`, error);
+        if (this.#state !== 'closed') log.error(`${name} failed to load`, error);
       });
     }, delayMs);
-    this.#options.lost();
+    this.#options.onExit();
   }
 }

@@ -1,26 +1,26 @@
-/** The child's side of a supervised process: loads, then answers messages until the serving process goes away. */
+/** The worker side of a supervised process: loads, then handles messages until the parent process exits. */
 
 import { exitWithParent } from '../../kit/process/child-lifecycle.ts';
 import { type FromProcess, type ToProcess, toProcessError } from './process-protocol.ts';
 
 export interface ProcessHandlers<Load, Loaded, Received> {
-  /** Makes ready to work; what it resolves with goes to the serving process. Throws what the operator should read. */
+  /** Loads the worker. The result is sent to the serving process. Throws an error whose message is for the operator. */
   load(load: Load): Promise<Loaded>;
-  /** Takes a message; called only after the load. A throw ends the process. */
+  /** Handles a message. Called only after the load. An exception terminates the process. */
   receive(message: Received): void;
 }
 
 /**
- * Serves a protocol on this process's IPC channel. To be called once, by the entry file of a child process.
- * @param name begins the one line on standard error when the process ends by itself: `Inference process`.
- * @param handlersOf makes the handlers, given what sends a message to the serving process.
+ * Serves a protocol on this process's IPC channel. The entry file of a worker process calls it once.
+ * @param name of the process in the line that it prints to standard error when it crashes, such as `Inference process`.
+ * @param createHandlers receives the function that sends a message to the serving process.
  */
 export function serveProcess<Load, Loaded, Received, Sent>(
   name: string,
-  handlersOf: (send: (message: Sent) => void) => ProcessHandlers<Load, Loaded, Received>,
+  createHandlers: (send: (message: Sent) => void) => ProcessHandlers<Load, Loaded, Received>,
 ): void {
   const send = (message: FromProcess<Loaded, Sent>) => process.send?.(message);
-  const handlers = handlersOf((message) => send({ kind: 'message', message }));
+  const handlers = createHandlers((message) => send({ kind: 'message', message }));
   process.on('message', (message: ToProcess<Load, Received>) => {
     if (message.kind === 'message') {
       handlers.receive(message.message);
@@ -28,15 +28,15 @@ export function serveProcess<Load, Loaded, Received, Sent>(
     }
     handlers.load(message.load).then(
       (loaded) => send({ kind: 'loaded', loaded }),
-      (error) => send({ kind: 'load-failed', fault: toProcessError(error) }),
+      (error) => send({ kind: 'load-failed', error: toProcessError(error) }),
     );
   });
   exitWithParent();
-  // Standard error is not the log: a message, which may quote a text, must not reach it.
+  // Only the error class is printed: an error message may quote the text of a request.
   for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
     process.on(event, (error: unknown) => {
-      const what = error instanceof Error ? error.constructor.name : 'something that is no error';
-      process.stderr.write(`${name} ends: ${what} was not caught.\n`);
+      const type = error instanceof Error ? error.constructor.name : typeof error;
+      process.stderr.write(`${name} exits: uncaught ${type}.\n`);
       process.exit(1);
     });
   }

@@ -17,7 +17,7 @@ import type {
 } from '../../../contract/engines/video.ts';
 import { residentBytes } from '../../../kit/process/resident-memory.ts';
 import { sendToChild } from '../../../kit/process/send-to-child.ts';
-import { fromFault } from '../../workers/process-protocol.ts';
+import { fromProcessError } from '../../workers/process-protocol.ts';
 import type { ContinuationJob, FromContinuation } from '../shared/protocol.ts';
 
 const ENTRY = join(import.meta.dirname, '../worker/main.ts');
@@ -79,7 +79,7 @@ class ContinuationEngine implements VideoEngine {
     return { ready: true, detail: 'a process for each segment' };
   }
 
-  async forget(): Promise<void> {
+  async deleteRemoteJob(): Promise<void> {
     // Nothing is left behind elsewhere.
   }
 
@@ -122,7 +122,7 @@ class ContinuationEngine implements VideoEngine {
       sendToChild(child, job);
       const end = await told.promise;
       if (end.kind === 'done') return end.seconds;
-      this.#options.log.error('a clip could not be continued', fromFault(end.fault));
+      this.#options.log.error('a clip could not be continued', fromProcessError(end.fault));
       throw new ServiceError('internal', 'The clip could not be continued.', { code: 'generation_failed' });
     } finally {
       clearTimeout(timer);

@@ -1,6 +1,6 @@
 /** What the serving process and a continuation process say to each other. One process makes one segment. */
 
-import type { ProcessFault } from '../../workers/process-protocol.ts';
+import type { ProcessError } from '../../workers/process-protocol.ts';
 
 export interface ContinuationJob {
   /** The clip, and where the segment goes. */
@@ -23,4 +23,4 @@ export interface ContinuationJob {
 
 export type FromContinuation =
   | { readonly kind: 'done'; readonly seconds: number }
-  | { readonly kind: 'failed'; readonly fault: ProcessFault };
+  | { readonly kind: 'failed'; readonly fault: ProcessError };

@@ -64,7 +64,7 @@ function scene(engine: TextEngine) {
     ask(name: string, fields: Partial<TextRequest> = {}) {
       const controller = new AbortController();
       leaving.set(name, controller);
-      const request = ordered({ say: [name], after: 'hang' }, { owner: name[0] ?? '', ...fields });
+      const request = ordered({ say: [name], after: 'hang' }, { fairnessKey: name[0] ?? '', ...fields });
       const run = async () => {
         for await (const event of engine.generate(request, controller.signal)) {
           if (event.kind === 'text') begun.push(event.text);
@@ -140,7 +140,7 @@ describe('turns', () => {
     for (const name of ['a1', 'a2']) ask(name);
     await has('a1');
     const more = (owner: string, fields?: Partial<TextRequest>) =>
-      all(engine, { tokens: 100 }, { owner, ...fields });
+      all(engine, { tokens: 100 }, { fairnessKey: owner, ...fields });
     await expect(more('a')).rejects.toMatchObject({ kind: 'rate_limited', retryAfterS: 2 });
     // Too long, but let in.
     for (const taken of [more('b'), more('a', { priority: 'realtime' })]) {
@@ -200,7 +200,7 @@ describe('batches', () => {
     const { ask, has } = scene(engine);
     ask('a1');
     await has('a1');
-    const dying = all(engine, { after: 'die' }, { priority: 'batch', owner: 'b' });
+    const dying = all(engine, { after: 'die' }, { priority: 'batch', fairnessKey: 'b' });
     await expect(dying).rejects.toMatchObject({ code: 'worker_crashed' });
     expect((await who(engine, 'batch')).nice).toBe(true);
     await has('a1');
@@ -215,8 +215,8 @@ describe('a process that fails', () => {
     const { ask, has, error } = scene(engine);
     ask('a1');
     await has('a1');
-    const waiting = all(engine, { say: ['later'] }, { owner: 'a' });
-    await expect(all(engine, { say: ['dying'], after: 'die' }, { owner: 'b' })).rejects.toMatchObject(
+    const waiting = all(engine, { say: ['later'] }, { fairnessKey: 'a' });
+    await expect(all(engine, { say: ['dying'], after: 'die' }, { fairnessKey: 'b' })).rejects.toMatchObject(
       crashed,
     );
     expect(await error('a1')).toMatchObject(crashed);
@@ -279,7 +279,7 @@ describe('a process that fails', () => {
     expect(await error('who')).toMatchObject({ message: 'left' });
     const [pid = 0] = begun.map((text) => Number(text.split(' ')[0]));
     await expect.poll(() => isRunning(pid), { timeout: 10_000 }).toBe(false);
-    expect(log.lines.map(({ message }) => message)).toContain('language model process hangs and is killed');
+    expect(log.lines.map(({ message }) => message)).toContain('language model process watchdog timeout, killing process');
     ask('b1');
     await has(begun[0] ?? '', 'b1');
   });

@@ -139,7 +139,7 @@ export class LlamaLane {
       const left = known.contextTokens - answer.inputTokens;
       const room = Math.min(request.maxTokens ?? left, left);
       const sampling = samplingOf(request, question, grammarOf(request, question, room), room);
-      const endTurn = await this.#turns.acquire(request.owner, signal, RANKS[request.priority]);
+      const endTurn = await this.#turns.acquire(request.fairnessKey, signal, RANKS[request.priority]);
       this.#options.meter?.begun(request.priority, arrivedMs, systemClock.monotonicMs());
       answer.over = () => {
         answer.over = () => undefined;
@@ -177,7 +177,7 @@ export class LlamaLane {
    * @throws ServiceError `overloaded` when too many answers of a priority are open, `rate_limited` when too many of
    *   them are the owner's.
    */
-  #admit({ owner, priority }: TextRequest): OpenAnswer<FromLlama> {
+  #admit({ fairnessKey: owner, priority }: TextRequest): OpenAnswer<FromLlama> {
     if (this.#closed) throw shuttingDown();
     const open = this.#answers.values().filter((answer) => answer.priority === priority);
     requireQueueSlot(open, owner, this.#room);

@@ -1,6 +1,6 @@
 /** Entry of the process of a language model, which the serving process never loads. */
 
-import { goLast } from '../../workers/sched-idle.ts';
+import { setSchedIdle } from '../../workers/sched-idle.ts';
 import { serveProcess } from '../../workers/worker-main.ts';
 import type { FromLlama, LoadedLlama, LoadLlama, ToLlama } from '../shared/protocol.ts';
 import { type LlamaModel, loadLlama } from './model.ts';
@@ -9,7 +9,7 @@ serveProcess<LoadLlama, LoadedLlama, ToLlama, FromLlama>('Language model process
   let model: LlamaModel | undefined;
   return {
     async load(load) {
-      if (load.nice) goLast();
+      if (load.nice) setSchedIdle();
       model = await loadLlama(load);
       return model.loaded;
     },

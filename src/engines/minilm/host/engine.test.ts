@@ -27,7 +27,7 @@ embedEngineCases('minilm', async () => {
 describe('what cannot be', () => {
   const pool: InferencePool = {
     description: <Description>() => ({ dimensions: 4, maxTokens: 8, vocabularySize: 10 }) as Description,
-    run: () => {
+    runJob: () => {
       throw new Error('nothing should run');
     },
     ready: () => ({ ready: true }),

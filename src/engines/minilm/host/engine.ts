@@ -11,17 +11,17 @@ import { InputBatches, InputTooLong } from './input-batches.ts';
 /**
  * @param model name in the pool, which outlives the engine.
  * @param settings of the pool: each of its processes works on one batch at once.
- * @param lastPool where that is done which nobody waits for; it outlives the engine, too.
+ * @param backgroundPool where that is done which nobody waits for; it outlives the engine, too.
  */
 export function minilmEngine(
   pool: InferencePool,
   model: string,
   { workers, queueLimit }: Pick<InferenceSettings, 'workers' | 'queueLimit'>,
-  lastPool: Pick<InferencePool, 'run'> = pool,
+  backgroundPool: Pick<InferencePool, 'runJob'> = pool,
 ): EmbedEngine {
   const description = pool.description<MinilmDescription>(model);
   const batches = new InputBatches(workers, queueLimit, (inputs, { priority, owner }, signal) =>
-    (priority === 'batch' ? lastPool : pool).run<MinilmRequest, MinilmResult>(
+    (priority === 'batch' ? backgroundPool : pool).runJob<MinilmRequest, MinilmResult>(
       model,
       { request: { inputs }, priority, owner, delivery: 'text' },
       signal,

@@ -7,7 +7,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { ServiceError, shuttingDown } from '../../../contract/core/error.ts';
 import type { EmbedRequest } from '../../../contract/engines/embed.ts';
 import type { Priority } from '../../../contract/engines/engine.ts';
-import { requirePlace } from '../../pool/queue-quota.ts';
+import { requireQueueSlot } from '../../pool/queue-quota.ts';
 import type { MinilmResult } from '../shared/protocol.ts';
 
 type Input = EmbedRequest['inputs'][number];
@@ -39,7 +39,7 @@ const BATCH_CHARACTERS = 16_000;
 const CLASSES: readonly Priority[] = ['realtime', 'interactive', 'batch'];
 
 /** A request that is not done. */
-interface OpenRequest extends Pick<EmbedRequest, 'inputs' | 'priority' | 'owner'> {
+interface OpenRequest extends Pick<EmbedRequest, 'inputs' | 'priority' | 'fairnessKey'> {
   /** Does work where it was asked for, for its trace. */
   readonly asItsPart: <Result>(work: () => Result) => Result;
   readonly embedded: Embedded[];
@@ -85,7 +85,7 @@ export class InputBatches {
    */
   async embed(request: EmbedRequest, signal: AbortSignal): Promise<readonly Embedded[]> {
     this.#admit(request);
-    const { inputs, priority, owner } = request;
+    const { inputs, priority, fairnessKey: owner } = request;
     const { promise, resolve, reject } = Promise.withResolvers<readonly Embedded[]>();
     const asItsPart = AsyncLocalStorage.snapshot();
     const open = { inputs, priority, owner, asItsPart, embedded: [], taken: 0, done: 0, resolve, reject };
@@ -107,10 +107,10 @@ export class InputBatches {
     for (const request of this.#open) request.reject(this.#closed.signal.reason);
   }
 
-  #admit({ priority, owner }: EmbedRequest): void {
+  #admit({ priority, fairnessKey: owner }: EmbedRequest): void {
     this.#closed.signal.throwIfAborted();
     const open = this.#open.values().filter((request) => request.priority === priority);
-    requirePlace(open, owner, this.#places);
+    requireQueueSlot(open, owner, this.#places);
   }
 
   /** What arrives in one tick of the event loop is looked at together. */
@@ -151,7 +151,7 @@ export class InputBatches {
     );
     const batch: Taken[] = [];
     let characters = 0;
-    let owners = [...Map.groupBy(waiting, ({ owner }) => owner).values()];
+    let owners = [...Map.groupBy(waiting, ({ fairnessKey: owner }) => owner).values()];
     while (owners.length > 0) {
       for (const requests of owners) {
         const request = requests.find(({ taken, inputs }) => taken < inputs.length);
@@ -189,7 +189,7 @@ export class InputBatches {
     } catch (error) {
       // A place that one owner does not get is not refused to those who share the batch.
       const isRefusal = error instanceof ServiceError && error.kind === 'rate_limited';
-      const isFailed = ({ request }: Taken) => !isRefusal || request.owner === of.owner;
+      const isFailed = ({ request }: Taken) => !isRefusal || request.fairnessKey === of.fairnessKey;
       for (const { request } of batch.filter(isFailed)) request.reject(error);
       const rest = batch.filter((taken) => !isFailed(taken));
       const next = rest[0]?.request;

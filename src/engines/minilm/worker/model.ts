@@ -4,7 +4,7 @@
  */
 
 import { unitVector } from '../../../kit/math/unit-vector.ts';
-import type { PassModel, RuntimeOptions } from '../../pool/model.ts';
+import type { StepModel, RuntimeOptions } from '../../pool/model.ts';
 import { type GraphSession, openGraph } from '../../runtime/runtime.ts';
 import type { MinilmDescription, MinilmRequest, MinilmResult } from '../shared/protocol.ts';
 import { lengthBuckets } from './length-buckets.ts';
@@ -22,7 +22,7 @@ export interface MinilmOptions {
   readonly runtime: RuntimeOptions;
 }
 
-export type MinilmModel = PassModel<MinilmRequest, MinilmResult, MinilmDescription>;
+export type MinilmModel = StepModel<MinilmRequest, MinilmResult, MinilmDescription>;
 
 /**
  * Loads the model and embeds one text, so that the first request finds everything warm.

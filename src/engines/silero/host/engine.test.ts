@@ -189,7 +189,7 @@ async function openOwn(options: Partial<VadOptions> = {}) {
 describe('limits and losses', () => {
   it('more audio than may wait is refused, and what waits is judged', async () => {
     const { own } = await openOwn({ waitingLimitMs: 1000 });
-    const stream = own.open(DEFAULT_VAD_SETTINGS, 16_000);
+    const stream = own.openStream(DEFAULT_VAD_SETTINGS, 16_000);
     const first = stream.write(withNoise(new Float32Array(16_001), -40));
     const second = stream.write(new Float32Array(1));
     await expect(second).rejects.toMatchObject({ kind: 'overloaded', code: 'server_overloaded' });
@@ -199,7 +199,7 @@ describe('limits and losses', () => {
 
   it('a stream that was full when it was closed says that it is closed', async () => {
     const { own } = await openOwn({ waitingLimitMs: 1000 });
-    const stream = own.open(DEFAULT_VAD_SETTINGS, 16_000);
+    const stream = own.openStream(DEFAULT_VAD_SETTINGS, 16_000);
     const waiting = stream.write(new Float32Array(16_001));
     stream.close();
     expect(await waiting).toEqual([]);
@@ -207,7 +207,7 @@ describe('limits and losses', () => {
   });
 
   it('minutes of audio in one write do not hold the serving thread', async () => {
-    const stream = engine.open(DEFAULT_VAD_SETTINGS, 48_000);
+    const stream = engine.openStream(DEFAULT_VAD_SETTINGS, 48_000);
     let ticks = 0;
     const timer = setInterval(() => (ticks += 1), 1);
     await stream.write(new Float32Array(48_000 * 240));
@@ -218,8 +218,8 @@ describe('limits and losses', () => {
 
   it('a process that is killed fails its streams, spares the silent ones, and is replaced', async () => {
     const { own, signal } = await openOwn();
-    const heard = own.open(DEFAULT_VAD_SETTINGS, SPOKEN_RATE_HZ);
-    const silent = own.open(DEFAULT_VAD_SETTINGS, SPOKEN_RATE_HZ);
+    const heard = own.openStream(DEFAULT_VAD_SETTINGS, SPOKEN_RATE_HZ);
+    const silent = own.openStream(DEFAULT_VAD_SETTINGS, SPOKEN_RATE_HZ);
     const talk = joined([silence(300), spoken[2] ?? silence(0)]);
     await heard.write(talk);
     await silent.write(silence(300));
@@ -241,7 +241,7 @@ describe('limits and losses', () => {
     onTestFinished(() => metrics.close());
     const value = (series: string) => metricValue(metrics, series);
     const { own, signal } = await openOwn({ metrics });
-    const stream = own.open(DEFAULT_VAD_SETTINGS, SPOKEN_RATE_HZ);
+    const stream = own.openStream(DEFAULT_VAD_SETTINGS, SPOKEN_RATE_HZ);
     expect(await value('vad_open_streams')).toBe(1);
     await stream.write(joined([silence(2000), spoken[0] ?? silence(0), silence(2000)]));
     await stream.end();
@@ -266,13 +266,13 @@ describe('limits and losses', () => {
 
   it('closing fails open streams and refuses new ones', async () => {
     const { own } = await openOwn();
-    const stream = own.open(DEFAULT_VAD_SETTINGS, SPOKEN_RATE_HZ);
+    const stream = own.openStream(DEFAULT_VAD_SETTINGS, SPOKEN_RATE_HZ);
     const waiting = stream.write(spoken[0] ?? silence(0));
     const closing = own.close();
     await expect(waiting).rejects.toMatchObject({ kind: 'overloaded' });
     await closing;
     await own.close();
-    expect(() => own.open(DEFAULT_VAD_SETTINGS, 16_000)).toThrow('shutting down');
+    expect(() => own.openStream(DEFAULT_VAD_SETTINGS, 16_000)).toThrow('shutting down');
   });
 
   it('a model file that is missing stops the start', async () => {

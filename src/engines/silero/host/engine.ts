@@ -121,7 +121,7 @@ class SileroEngine implements VadEngine {
     await this.#process.start();
   }
 
-  open(settings: VadSettings, rateHz: number): VadStream {
+  openStream(settings: VadSettings, rateHz: number): VadStream {
     requireSettings(settings);
     if (this.#closed) throw shuttingDown();
     this.#lastId += 1;

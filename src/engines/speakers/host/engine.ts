@@ -8,7 +8,7 @@ import { voicePrint } from './voice-print.ts';
 /** @param model name in the pool, which outlives the engine. */
 export function speakerEncoder(pool: InferencePool, model: string): SpeakerEncoder {
   return {
-    print: (samples, work, signal) =>
+    encodeSpeaker: (samples, work, signal) =>
       voicePrint(pool, model, { samples, rateHz: LISTEN_RATE_HZ }, work, signal),
   };
 }

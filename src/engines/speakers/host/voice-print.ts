@@ -11,10 +11,10 @@ import type { SpeakerRequest, SpeakerResult } from '../shared/protocol.ts';
  * Listens to a voice.
  * @param model name of the speaker encoder in the pool.
  * @param samples mono at `rateHz`, not empty.
- * @throws what {@link InferencePool.run} throws.
+ * @throws what {@link InferencePool.runJob} throws.
  */
 export async function voicePrint(
-  pool: Pick<InferencePool, 'run'>,
+  pool: Pick<InferencePool, 'runJob'>,
   model: string,
   { samples, rateHz }: SpeakerRequest,
   work: VoiceWork,
@@ -23,7 +23,7 @@ export async function voicePrint(
   const partials: Float32Samples[] = [];
   let pitchHz: number | undefined;
   const job = { request: { samples, rateHz }, ...work, delivery: 'text' } as const;
-  for await (const result of pool.run<SpeakerRequest, SpeakerResult>(model, job, signal)) {
+  for await (const result of pool.runJob<SpeakerRequest, SpeakerResult>(model, job, signal)) {
     if (result.kind === 'pitch') pitchHz = result.hz;
     else {
       for (let at = 0; at < result.embeddings.length; at += EMBEDDING_SIZE) {

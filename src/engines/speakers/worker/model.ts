@@ -2,7 +2,7 @@
 
 import { Resampler } from '../../../audio/resampler.ts';
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../../contract/engines/audio.ts';
-import type { PassModel, RuntimeOptions } from '../../pool/model.ts';
+import type { StepModel, RuntimeOptions } from '../../pool/model.ts';
 import { type GraphSession, openGraph } from '../../runtime/runtime.ts';
 import { MEL_BANDS } from '../import/graph.ts';
 import { importSpeakers } from '../import/import.ts';
@@ -18,7 +18,7 @@ export interface SpeakersOptions {
   readonly runtime: RuntimeOptions;
 }
 
-export type SpeakerModel = PassModel<SpeakerRequest, SpeakerResult>;
+export type SpeakerModel = StepModel<SpeakerRequest, SpeakerResult>;
 
 /**
  * Loads the model, importing it on the first start, and listens once, so that the first request finds everything warm.

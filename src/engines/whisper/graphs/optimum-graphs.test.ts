@@ -30,7 +30,7 @@ async function samplesOf(path: string): Promise<Float32Samples> {
   const reader = audioFileReader({ environment: {} });
   try {
     const blocks: Float32Samples[] = [];
-    const { samples } = await reader.open(path, LISTEN_RATE_HZ, 'file', never);
+    const { samples } = await reader.openFile(path, LISTEN_RATE_HZ, 'file', never);
     for await (const block of samples) blocks.push(block);
     return Float32Array.from(blocks.flatMap((block) => [...block]));
   } finally {

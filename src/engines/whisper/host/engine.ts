@@ -122,7 +122,7 @@ class Transcription {
 
   /** Has the first samples that wait transcribed as a window. */
   #run(length: number, signal: AbortSignal): AsyncGenerator<WhisperResult, void, undefined> {
-    const { task, prompt, temperature, timestamps, priority, fairnessKey: owner } = this.#request;
+    const { task, prompt, temperature, timestamps, priority, fairnessKey: fairnessKey } = this.#request;
     const request: WhisperRequest = {
       samples: this.#waiting.peek(length),
       task,
@@ -134,7 +134,7 @@ class Transcription {
       previous: this.#previous,
       lastSpeechS: (this.#segments.at(-1)?.endS ?? this.#takenS()) - this.#takenS(),
     };
-    return this.#pool.runJob(this.#model, { request, priority, owner, delivery: 'text' }, signal);
+    return this.#pool.runJob(this.#model, { request, priority, fairnessKey, delivery: 'text' }, signal);
   }
 
   /** Gives a window's words as they come, then adds what was heard of it to the transcript. */
