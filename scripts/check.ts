@@ -6,7 +6,7 @@ import { licenceFaults } from './licences.ts';
 
 /**
  * `bun run check`: types, lint and format, dependency directions, source rules, and whether the documents
- * are true. `--environment-table` prints the table that the README must hold.
+ * are true. `--environment-table` prints the table of docs/guide/configuration.md.
  */
 
 const ROOT = resolve(import.meta.dir, '..');

@@ -121,39 +121,40 @@ describe('source rules', () => {
 });
 
 describe('documents', () => {
-  const readme = `# Service\n\n${environmentTable()}\n`;
+  const CONFIGURATION = 'docs/guide/configuration.md';
+  const page = `# Configuration\n\n${environmentTable()}\n`;
 
   test('that are true pass', async () => {
     const folder = tree({
-      'README.md': `${readme}\nSee \`src/main.ts\`, [that](src/main.ts), [this](#service) and \`bun run check\`.`,
+      [CONFIGURATION]: `${page}\nSee \`src/main.ts\`, [that](../../src/main.ts), [this](#configuration) and \`bun run check\`.`,
       'src/main.ts': '',
     });
     expect(await docsFaults(folder)).toEqual([]);
   });
 
   test.each([
-    ['a path', `${readme}\nSee src/gone.ts.`, 'names src/gone.ts, which does not exist'],
-    ['a script', `${readme}\nType \`npx -y bun@1.4 run fly\`.`, 'names the script fly'],
-    ['a default', readme.replace('8080', '8081'), 'differs: | PORT |'],
-    ['a variable too few', readme.replace(/^\| HOST .*\n/m, ''), 'differs: | HOST |'],
-    ['a link', `${readme}\nSee [it](models/gone.md).`, 'links to models/gone.md, which does not exist'],
-    ['a link from the root', `${readme}\nSee [it](/README.md).`, 'links to /README.md, which does not exist'],
-    ['an anchor', `${readme}\nSee [it](README.md#gone).`, 'README.md has no such heading'],
-    ['a variable too many', `${readme}| COLOUR | red | – |\n`, 'names COLOUR, which nothing reads'],
+    ['a path', `${page}\nSee src/gone.ts.`, 'names src/gone.ts, which does not exist'],
+    ['a script', `${page}\nType \`npx -y bun@1.4 run fly\`.`, 'names the script fly'],
+    ['a default', page.replace('8080', '8081'), 'differs: | PORT |'],
+    ['a variable too few', page.replace(/^\| HOST .*\n/m, ''), 'differs: | HOST |'],
+    ['a link', `${page}\nSee [it](models/gone.md).`, 'links to models/gone.md, which does not exist'],
+    ['a link from the root', `${page}\nSee [it](/README.md).`, 'links to /README.md, which does not exist'],
+    ['an anchor', `${page}\nSee [it](#gone).`, 'configuration.md has no such heading'],
+    ['a variable too many', `${page}| COLOUR | red | – |\n`, 'names COLOUR, which nothing reads'],
   ])('with a wrong %s do not', async (_, text, words) => {
-    const faults = await docsFaults(tree({ 'README.md': text }));
+    const faults = await docsFaults(tree({ [CONFIGURATION]: text }));
     expect(faults.join('\n')).toContain(words);
   });
 
-  test('a comment that names a page which is not there is told', async () => {
-    const folder = tree({ 'README.md': readme, 'src/kit/a.ts': '// See docs/decisions/gone.md.' });
+  test('a comment that refers to a missing page is reported', async () => {
+    const folder = tree({ [CONFIGURATION]: page, 'src/kit/a.ts': '// See docs/decisions/gone.md.' });
     expect(await docsFaults(folder)).toEqual([
       'src/kit/a.ts: names docs/decisions/gone.md, which does not exist',
     ]);
   });
 
-  test('a missing README is told', async () => {
-    expect(await docsFaults(tree({}))).toEqual(['README.md is missing']);
+  test('a missing configuration page is reported', async () => {
+    expect(await docsFaults(tree({}))).toEqual([`${CONFIGURATION} is missing`]);
   });
 });
 

@@ -5,13 +5,15 @@ import packageJson from '../../package.json' with { type: 'json' };
 import { ENVIRONMENT } from '../../src/config/config.ts';
 import { headingsIn, hrefsIn } from '../../src/guide/markdown-page.ts';
 
-const PAGES = ['README.md', 'docs/**/*.md', 'plugins/*/README.md', 'bench/README.md', 'soak/README.md'];
+const PAGES = ['README.md', 'CONTRIBUTING.md', 'docs/**/*.md', 'plugins/*/README.md', 'bench/README.md', 'soak/README.md'];
+/** The page with the table of environment variables. */
+const CONFIGURATION = 'docs/guide/configuration.md';
 const FOLDERS = 'src|plugins|native|models|scripts|test|tools|bench|soak|web|docs|docker|deploy|\\.ci';
 /** A path as prose names it, such as src/kit/clock.ts or docs/decisions; placeholders and globs are left out. */
 const PATH = new RegExp(`(?<![\\w./-])(?:${FOLDERS})/[\\w./-]*[\\w/-]`, 'g');
 const SCRIPT = /\bbun(?:@1\.4)? run ([\w:-]+)/g;
 
-/** Whatever a page says that is not so: paths, scripts, links that lead nowhere, a wrong table of variables. */
+/** Errors in the documents: missing paths, scripts and link targets, and a wrong table of environment variables. */
 export async function docsFaults(root: string): Promise<string[]> {
   const faults: string[] = [];
   const pages = PAGES.flatMap((pattern) => [...new Glob(pattern).scanSync(root)]);
@@ -30,7 +32,7 @@ export async function docsFaults(root: string): Promise<string[]> {
   return [...faults, ...(await reasonFaults(root)), ...(await environmentFaults(root))];
 }
 
-/** Links and pictures of a page whose file, or whose heading, is not there. */
+/** Links and images whose file or heading does not exist. */
 async function linkFaults(root: string, page: string, text: string): Promise<string[]> {
   const faults: string[] = [];
   for (const href of hrefsIn(text).filter((each) => !/^https?:/.test(each))) {
@@ -47,7 +49,7 @@ async function linkFaults(root: string, page: string, text: string): Promise<str
   return faults;
 }
 
-/** Pages that comments in the code send their reader to. */
+/** Pages that comments refer to and that do not exist. */
 async function reasonFaults(root: string): Promise<string[]> {
   const faults: string[] = [];
   for (const path of new Glob('{src,plugins,models,native,scripts,tools}/**/*.{ts,h,cpp}').scanSync(root)) {
@@ -59,23 +61,23 @@ async function reasonFaults(root: string): Promise<string[]> {
   return faults;
 }
 
-/** The README's rows of variables against those that src/config/config.ts reads. */
+/** Compares the table of the configuration page with the variables that src/config/config.ts reads. */
 async function environmentFaults(root: string): Promise<string[]> {
-  const readme = Bun.file(`${root}/README.md`);
-  if (!(await readme.exists())) return ['README.md is missing'];
-  const text = await readme.text();
+  const page = Bun.file(`${root}/${CONFIGURATION}`);
+  if (!(await page.exists())) return [`${CONFIGURATION} is missing`];
+  const text = await page.text();
   const faults = environmentTable()
     .split('\n')
     .filter((row) => !text.includes(row))
-    .map((row) => `README.md: this row of the environment table is missing or differs: ${row}`);
+    .map((row) => `${CONFIGURATION}: this row of the environment table is missing or differs: ${row}`);
   const known = new Set<string>(ENVIRONMENT.map(({ name }) => name));
   for (const [, name = ''] of text.matchAll(/^\| ([A-Z][A-Z0-9_]+) \|/gm)) {
-    if (!known.has(name)) faults.push(`README.md: the environment table names ${name}, which nothing reads`);
+    if (!known.has(name)) faults.push(`${CONFIGURATION}: the environment table names ${name}, which nothing reads`);
   }
   return faults;
 }
 
-/** The table of environment variables as the README shows it. */
+/** The table of environment variables, as the configuration page shows it. */
 export function environmentTable(): string {
   const rows = ENVIRONMENT.map(({ name, fallback, meaning }) => `| ${name} | ${fallback} | ${meaning} |`);
   return ['| variable | default | meaning |', '|---|---|---|', ...rows].join('\n');

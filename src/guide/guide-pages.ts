@@ -62,6 +62,7 @@ export const SECTIONS: readonly GuideSection[] = [
     guide('video', 'Video'),
   ]),
   section('Run', [
+    guide('configuration', 'Configuration'),
     guide('models', 'Models and engines'),
     guide('operations', 'Operations'),
     guide('scale-out', 'More than one machine'),
