@@ -39,7 +39,7 @@ export class Connections {
   open(caller: Caller, query: URLSearchParams, headers: Headers): Connection {
     const { rules } = this.#parts;
     const { dialect, fixed } = dialectOfUpgrade(query, headers);
-    return this.#open.open(
+    return this.#open.openConnection(
       caller,
       (released) =>
         new Connection({

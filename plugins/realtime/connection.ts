@@ -6,7 +6,7 @@
 import type { Caller } from '../../src/contract/accounts/caller.ts';
 import { newId } from '../../src/contract/core/id.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
-import { CLOSE, type Socket, type SocketOwner } from '../../src/http/transport/socket.ts';
+import { CLOSE, type Socket, type SocketListener } from '../../src/http/transport/socket.ts';
 import { type Turn, TurnSegmenter } from '../../src/listen/turn-segmenter.ts';
 import {
   type TranscriptionParams,
@@ -49,7 +49,7 @@ export interface ConnectionParts
 
 type Append = ClientEvent & { readonly type: 'input_audio_buffer.append' };
 
-export class Connection implements SocketOwner {
+export class Connection implements SocketListener {
   readonly #parts: ConnectionParts;
   #socket: Socket | undefined;
   #state: State;
@@ -78,7 +78,7 @@ export class Connection implements SocketOwner {
     });
     this.#listener = new TurnSegmenter({
       vad: parts.vad,
-      limitBytes: MAX_BUFFERED_BYTES,
+      maxBufferedBytes: MAX_BUFFERED_BYTES,
       report: (event) => this.#happened({ kind: 'heard', event }),
     });
     this.#listener.configure(session.inputFormat, session.turnDetection);
@@ -169,7 +169,7 @@ export class Connection implements SocketOwner {
   /** Bytes of turns that are not transcribed yet. One alone was the buffer, and so within its limit. */
   #waitingBytes(): number {
     if (this.#turns.size <= 1) return 0;
-    return this.#turns.values().reduce((sum, { turn }) => sum + turn.audio.heldBytes, 0);
+    return this.#turns.values().reduce((sum, { turn }) => sum + turn.audio.unreadBytes, 0);
   }
 
   /** Deals with an event, and with those that it leads to, in their order. */

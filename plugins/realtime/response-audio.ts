@@ -151,7 +151,7 @@ export class Speaking {
       voice,
       speed,
       priority: 'realtime',
-      owner: caller.keyId,
+      fairnessKey: caller.keyId,
       delivery: 'stream',
     } as const;
     const begun = (sentence: string) =>

@@ -2,7 +2,11 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { ServiceError } from '../../src/contract/core/error.ts';
 import { newId } from '../../src/contract/core/id.ts';
 import type { CodeRunner } from '../../src/contract/engines/code-runner.ts';
-import { OPERATION_URLS, type OperationUrl, type WorkOrder } from '../../src/contract/engines/operation.ts';
+import {
+  OPERATION_URLS,
+  type OperationContext,
+  type OperationUrl,
+} from '../../src/contract/engines/operation.ts';
 import { FakeEmbedEngine } from '../../test/doubles/fake-embed-engine.ts';
 import { FakeTextEngine } from '../../test/doubles/fake-text-engine.ts';
 import { RecordedCalls } from '../../test/harness/recorded-calls.ts';
@@ -14,7 +18,7 @@ import { responsesPlugin } from './index.ts';
 
 const never = new AbortController().signal;
 const codeRunner: CodeRunner = {
-  open() {
+  openContainer() {
     throw new Error('no program is run here');
   },
 };
@@ -66,7 +70,7 @@ async function setUp({ before, within, failure, places = 100 }: SetUpOptions = {
     app.close();
     await plugin.close();
   });
-  const order = (more: Partial<WorkOrder> = {}): WorkOrder => ({
+  const order = (more: Partial<OperationContext> = {}): OperationContext => ({
     caller: { organization: 'org', keyId: 'key', requestId: newId('request') },
     priority: 'batch',
     calls: lineCalls,
@@ -86,8 +90,8 @@ async function setUp({ before, within, failure, places = 100 }: SetUpOptions = {
         headers: { 'x-api-key': KEY_A, 'content-type': 'application/json' },
         body: JSON.stringify(body),
       }),
-    call: (url: OperationUrl, body: unknown, signal = never, more: Partial<WorkOrder> = {}) =>
-      plugin.provides.operations.get(url).call(body, order(more), signal),
+    call: (url: OperationUrl, body: unknown, signal = never, more: Partial<OperationContext> = {}) =>
+      plugin.provides.operations.get(url).execute(body, order(more), signal),
   };
 }
 
@@ -155,7 +159,7 @@ describe.each(OPERATION_URLS)('%s as an operation', (url) => {
     await app.call(url, body);
     await app.call(url, body, never, { priority: 'interactive' });
     await app.post(url, body);
-    expect(engineOf(app).requests.map(({ priority, owner }) => [priority, owner])).toEqual([
+    expect(engineOf(app).requests.map(({ priority, fairnessKey: owner }) => [priority, owner])).toEqual([
       ['batch', 'key'],
       ['interactive', 'key'],
       ['interactive', KEY_ID_A],

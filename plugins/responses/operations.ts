@@ -20,7 +20,7 @@ export interface OperationParts {
  * the route would answer, with what was thrown as its cause.
  */
 export function textOperations({ chat, embedder, responder }: OperationParts): OperationTable {
-  const calls: Readonly<Record<OperationUrl, Operation['call']>> = {
+  const calls: Readonly<Record<OperationUrl, Operation['execute']>> = {
     '/v1/chat/completions': async (body, order, signal) =>
       chat.complete(parseChat(withoutStream(body)), order, signal),
     '/v1/embeddings': async (body, order, signal) => {
@@ -38,7 +38,7 @@ export function textOperations({ chat, embedder, responder }: OperationParts): O
   return {
     get: (url) => ({
       url,
-      async call(body, order, signal) {
+      async execute(body, order, signal) {
         try {
           return await calls[url](body, order, signal);
         } catch (error) {

@@ -9,16 +9,16 @@ const everyCode = Uint8Array.from({ length: 256 }, (_, i) => i);
 describe.each([
   ['mulaw', MULAW],
   ['alaw', ALAW],
-] as const)('%s against the tables of G.711', (encoding, table) => {
-  test('all 65,536 linear values', () => {
+] as const)('%s matches the tables of G.711', (encoding, table) => {
+  test('for all 65,536 linear values', () => {
     expect(encodeAudio(everySample, encoding)).toEqual(allCodes(table));
   });
 
-  test('all 256 codes', () => {
+  test('for all 256 codes', () => {
     expect(decodeToInt16(everyCode, encoding)).toEqual(allValues(table));
   });
 
-  test('float goes the way of int16', () => {
+  test('for float samples, as for int16', () => {
     expect(encodeAudio(int16ToFloat32(everySample), encoding)).toEqual(allCodes(table));
     expect(decodeToFloat32(everyCode, encoding)).toEqual(
       Float32Array.from(allValues(table), (value) => value / 32_768),
@@ -26,7 +26,7 @@ describe.each([
   });
 });
 
-test('the published corner values of G.711', () => {
+test('the corner values published in G.711 are encoded as specified', () => {
   // Table 2, column 6: 0 is 0xFF and -0 is 0x7F, the ends are 0x80 and 0x00; table 1: 0xD5, 0x55, 0xAA, 0x2A.
   const corners = new Int16Array([0, -1, 32_767, -32_768]);
   expect([...encodeAudio(corners, 'mulaw')]).toEqual([0xff, 0x7f, 0x80, 0x00]);
@@ -36,18 +36,18 @@ test('the published corner values of G.711', () => {
 });
 
 describe('pcm16', () => {
-  test('is little-endian, whatever the alignment of the bytes', () => {
+  test('is little-endian at any byte alignment', () => {
     expect([...encodeAudio(new Int16Array([0x1234, -2]), 'pcm16')]).toEqual([0x34, 0x12, 0xfe, 0xff]);
     const shifted = new Uint8Array([9, 0x34, 0x12, 0xfe, 0xff]).subarray(1);
     expect([...decodeToInt16(shifted, 'pcm16')]).toEqual([0x1234, -2]);
   });
 
-  test('refuses an odd number of bytes', () => {
+  test('rejects an odd number of bytes', () => {
     expect(() => decodeToInt16(new Uint8Array(3), 'pcm16')).toThrow(RangeError);
     expect(() => decodeToFloat32(new Uint8Array(3), 'pcm16')).toThrow('even in number, got 3');
   });
 
-  test('every sample survives int16, float and bytes', () => {
+  test('round-trips every sample through int16, float and bytes', () => {
     expect(float32ToInt16(int16ToFloat32(everySample))).toEqual(everySample);
     expect(decodeToFloat32(encodeAudio(everySample, 'pcm16'), 'pcm16')).toEqual(int16ToFloat32(everySample));
     expect(encodeAudio(int16ToFloat32(everySample), 'pcm16')).toEqual(encodeAudio(everySample, 'pcm16'));
@@ -55,7 +55,7 @@ describe('pcm16', () => {
 });
 
 describe('float32 to int16', () => {
-  test('rounds to nearest with ties to even, saturates, and makes silence of NaN', () => {
+  test('rounds to nearest with ties to even, saturates, and maps NaN to 0', () => {
     const scaled = [0.5, 1.5, -0.5, -1.5, 2.4, -2.6, 32_767.4, 32_767.5, 40_000, -32_768.5, -40_000];
     const input = Float32Array.from([
       ...scaled.map((value) => value / 32_768),
@@ -71,7 +71,7 @@ describe('float32 to int16', () => {
     ]);
   });
 
-  test('equals rounding in float64 for any float', () => {
+  test('matches float64 rounding for any float', () => {
     const byDefinition = (value: number): number => {
       if (Number.isNaN(value)) return 0;
       const scaled = value * 32_768;
@@ -96,7 +96,7 @@ describe('float32 to int16', () => {
   });
 });
 
-test('empty buffers give empty buffers', () => {
+test('empty buffers convert to empty buffers', () => {
   expect(encodeAudio(new Int16Array(0), 'mulaw')).toEqual(new Uint8Array(0));
   expect(decodeToInt16(new Uint8Array(0), 'pcm16')).toEqual(new Int16Array(0));
   expect(float32ToInt16(new Float32Array(0))).toEqual(new Int16Array(0));

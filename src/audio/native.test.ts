@@ -7,7 +7,7 @@ import { loadAddon, native } from './native.ts';
 const folder = mkdtempSync(join(tmpdir(), 'native-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** The addon without its types: what a caller's mistake looks like to it. */
+/** The addon without its types, to call it with invalid arguments. */
 type Untyped = (...args: readonly unknown[]) => unknown;
 const calls = native as unknown as Readonly<Record<string, Untyped>>;
 function call(name: string, ...args: readonly unknown[]): () => unknown {
@@ -19,18 +19,18 @@ function detached<View extends Int16Array | Float32Array | Uint8Array>(view: Vie
   return view;
 }
 
-describe('loading', () => {
-  test('a missing addon says what to run', () => {
+describe('loadAddon', () => {
+  test('a missing addon causes an error that names the build command', () => {
     expect(() => loadAddon(join(folder, 'none.node'))).toThrow('Run: bun run build:native');
   });
 
-  test('an addon that is no library says what to run', () => {
+  test('a file that is not a library causes an error that names the build command', () => {
     const path = join(folder, 'broken.node');
     writeFileSync(path, 'not a library');
     expect(() => loadAddon(path)).toThrow('Run: bun run build:native');
   });
 
-  test('an addon of another version is refused', () => {
+  test('an addon of another ABI version is rejected', () => {
     const path = join(folder, 'old.cjs');
     writeFileSync(path, 'module.exports = { abiVersion: 0 }');
     expect(() => loadAddon(path)).toThrow('has version 0, the sources need 2. Run: bun run build:native');
@@ -40,7 +40,7 @@ describe('loading', () => {
 const resampler = native.createResampler(8_000, 16_000, 'int16', false);
 const chunker = native.createChunker();
 
-describe('wrong arguments', () => {
+describe('invalid arguments are rejected', () => {
   const wrongArrays: readonly unknown[] = [
     ...[undefined, null, 1, 'text', {}, [], [1, 2], () => 1, Symbol('x'), 1n],
     ...[new ArrayBuffer(8), new DataView(new ArrayBuffer(8)), new Int32Array(2), new Float64Array(2)],
@@ -51,7 +51,7 @@ describe('wrong arguments', () => {
   ];
 
   test.each(wrongArrays.map((value) => [String(Object.prototype.toString.call(value)), value]))(
-    'no array of samples or bytes: %s',
+    'not an array of samples or bytes: %s',
     (_, value) => {
       expect(call('encode', 'mulaw', value)).toThrow(TypeError);
       expect(call('decode', 'mulaw', value, 'int16')).toThrow(TypeError);
@@ -61,14 +61,14 @@ describe('wrong arguments', () => {
     },
   );
 
-  test('the format of the other kind', () => {
+  test('the other sample format', () => {
     expect(call('resamplerPush', resampler, new Float32Array(4))).toThrow('samples must be a Int16Array');
     expect(call('float32ToInt16', new Int16Array(4))).toThrow('samples must be a Float32Array');
     expect(call('int16ToFloat32', new Float32Array(4))).toThrow('samples must be a Int16Array');
     expect(call('decode', 'alaw', new Int16Array(4), 'int16')).toThrow('bytes must be a Uint8Array');
   });
 
-  test('words that are none of the choices', () => {
+  test('an unknown encoding or format', () => {
     const choices = "encoding must be 'pcm16', 'mulaw' or 'alaw'";
     for (const word of ['MULAW', '', 'mulaw\0', 7, null, undefined, {}, new String('mulaw')]) {
       expect(call('encode', word, new Int16Array(1))).toThrow(new TypeError(choices));
@@ -78,7 +78,7 @@ describe('wrong arguments', () => {
     }
   });
 
-  test('rates and switches of another type', () => {
+  test('rates and flags of the wrong type', () => {
     for (const rate of ['8000', null, undefined, {}, [8_000], 8_000n, true]) {
       expect(call('createResampler', rate, 16_000, 'int16', false)).toThrow('fromHz must be a number');
     }
@@ -87,13 +87,13 @@ describe('wrong arguments', () => {
     }
   });
 
-  test('text that is no string', () => {
+  test('a text that is not a string', () => {
     for (const text of [undefined, null, 1, {}, ['a'], Symbol('a'), new String('a')]) {
       expect(call('chunkerPush', chunker, text)).toThrow('text must be a string');
     }
   });
 
-  test('no arguments at all', () => {
+  test('missing arguments', () => {
     for (const name of Object.keys(calls)) {
       if (typeof calls[name] === 'function' && name !== 'createChunker')
         expect(call(name)).toThrow(TypeError);
@@ -101,7 +101,7 @@ describe('wrong arguments', () => {
   });
 });
 
-describe('a picture to warp', () => {
+describe('warpPicture', () => {
   const [from, into] = [new Uint8Array(96), new Uint8Array(96)];
   const nodes = new Float32Array(4);
   const good = [from, 8, 8, 2, 2, 0.5, 4, nodes, nodes, into] as const;
@@ -123,17 +123,17 @@ describe('a picture to warp', () => {
     [8, new Float32Array(3), 'x and y must have 4 nodes'],
   ];
 
-  test('is taken as it is', () => {
+  test('accepts a valid picture', () => {
     expect(call('warpPicture', ...good)).not.toThrow();
   });
 
-  test.each(FAULTS)('is refused for argument %s being %o', (index, value, message) => {
+  test.each(FAULTS)('rejects argument %s being %o', (index, value, message) => {
     expect(call('warpPicture', ...good.with(index, value as never))).toThrow(message);
   });
 });
 
-describe('memory that must not be touched', () => {
-  test('a detached buffer', () => {
+describe('memory is checked before access', () => {
+  test('for a detached buffer', () => {
     expect(call('encode', 'mulaw', detached(new Int16Array(8)))).toThrow(TypeError);
     expect(call('encode', 'pcm16', detached(new Float32Array(8)))).toThrow('samples is in a detached buffer');
     expect(call('decode', 'alaw', detached(new Uint8Array(8)), 'float32')).toThrow(TypeError);
@@ -141,20 +141,20 @@ describe('memory that must not be touched', () => {
     expect(call('resamplerPush', resampler, detached(new Int16Array(8)))).toThrow(TypeError);
   });
 
-  test('shared memory', () => {
+  test('for shared memory', () => {
     const shared = new SharedArrayBuffer(16);
     expect(call('encode', 'mulaw', new Int16Array(shared))).toThrow('samples must not be in shared memory');
     expect(call('decode', 'mulaw', new Uint8Array(shared), 'int16')).toThrow(TypeError);
     expect(call('resamplerPush', resampler, new Int16Array(shared, 4, 2))).toThrow(TypeError);
   });
 
-  test('a view of a buffer that shrank under it', () => {
+  test('for a view of a buffer that was shrunk', () => {
     const buffer = new ArrayBuffer(64, { maxByteLength: 64 });
     const fixed = new Int16Array(buffer, 32, 16);
     const tracking = new Int16Array(buffer);
     buffer.resize(8);
     expect(native.encode('mulaw', tracking)).toEqual(new Uint8Array(4).fill(0xff));
-    // Out of bounds, such a view counts as empty.
+    // An out-of-bounds view has length 0.
     expect(fixed.length).toBe(0);
     let coded = new Uint8Array(0);
     try {
@@ -165,12 +165,12 @@ describe('memory that must not be touched', () => {
     expect(coded.length).toBe(0);
   });
 
-  test('views at an offset read their own part alone', () => {
+  test('for views at an offset, which read only their own range', () => {
     const all = Int16Array.of(1, 2, 3, 4, 5, 6);
     expect([...native.encode('pcm16', all.subarray(2, 4))]).toEqual([3, 0, 4, 0]);
   });
 
-  test('more than one call may take', () => {
+  test('for more elements than one call accepts', () => {
     const bytes = new Uint8Array(native.maxElements + 1);
     expect(call('decode', 'mulaw', bytes, 'int16')).toThrow(RangeError);
     expect(native.decode('mulaw', bytes.subarray(1), 'int16').length).toBe(native.maxElements);
@@ -187,7 +187,7 @@ describe('handles', () => {
   ];
 
   test.each(notHandles.map((value) => [String(Object.prototype.toString.call(value)), value]))(
-    'no handle: %s',
+    'reject a value that is not a handle: %s',
     (_, value) => {
       expect(call('resamplerPush', value, new Int16Array(1))).toThrow('not a resampler');
       for (const name of [
@@ -206,13 +206,14 @@ describe('handles', () => {
     },
   );
 
-  test('a handle of the other kind', () => {
+  test('reject a handle of the other kind', () => {
     expect(call('resamplerFlush', chunker)).toThrow('not a resampler');
     expect(call('chunkerFlush', resampler)).toThrow('not a sentence chunker');
   });
 
-  test('are freed by the garbage collector when nobody closes them', async () => {
-    // In a process of its own, whose memory no other test changes. Each round makes 80 MB of windows.
+  test('are freed by the garbage collector without a call of close', async () => {
+    // Runs in a separate process so that other tests do not change its memory. Each round allocates 80 MB of
+    // windows.
     const path = join(folder, 'garbage.ts');
     writeFileSync(
       path,
@@ -238,7 +239,7 @@ describe('handles', () => {
   });
 });
 
-test('works in several workers at once, and after they are gone', async () => {
+test('the addon works in several concurrent worker threads and after they exit', async () => {
   const source = `
     import { Resampler } from ${JSON.stringify(join(import.meta.dirname, 'resampler.ts'))};
     import { splitSentences } from ${JSON.stringify(join(import.meta.dirname, 'sentences.ts'))};

@@ -1,4 +1,7 @@
-/** The one place that loads the C++ addon. Each of its functions has one face in TypeScript, which everything else calls. */
+/**
+ * Loads the C++ addon. This is the only module that does; the other modules of this folder wrap its
+ * functions.
+ */
 
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -8,19 +11,22 @@ import type { Float32Samples, Int16Samples } from '../contract/engines/audio.ts'
 const ABI_VERSION = 2;
 const ADDON_PATH = join(import.meta.dirname, '../../native/build/Release/voice_native.node');
 
-/** How coded audio lies in bytes: signed 16-bit little-endian, or one G.711 code per byte. */
+/** Byte encoding of audio: signed 16-bit little-endian, or one G.711 code per byte. */
 export type Encoding = 'pcm16' | 'mulaw' | 'alaw';
 export type SampleFormat = 'int16' | 'float32';
 
 declare const kind: unique symbol;
-/** An object of the addon; only the addon's own functions take it. */
+/** An opaque object of the addon that only its own functions accept. */
 export type ResamplerHandle = object & { readonly [kind]: 'resampler' };
 export type ChunkerHandle = object & { readonly [kind]: 'chunker' };
 
-/** Exports of the addon, as native/src/addon.cpp defines them. All throw TypeError or RangeError. */
+/**
+ * Exports of the addon as defined in native/src/addon.cpp. All functions throw TypeError or RangeError for
+ * invalid arguments.
+ */
 export interface NativeAddon {
   readonly abiVersion: number;
-  /** Most elements of an array, or UTF-16 units of a text, that one call takes. */
+  /** Maximum number of array elements, or UTF-16 units of a text, per call. */
   readonly maxElements: number;
   encode(encoding: Encoding, samples: Int16Samples | Float32Samples): Uint8Array<ArrayBuffer>;
   decode(encoding: Encoding, bytes: Uint8Array, format: SampleFormat): Int16Samples | Float32Samples;
@@ -41,7 +47,10 @@ export interface NativeAddon {
   chunkerFlush(handle: ChunkerHandle): string[];
   chunkerReset(handle: ChunkerHandle): void;
   chunkerClose(handle: ChunkerHandle): void;
-  /** Pictures in I420, displacements in pixels at the nodes of a grid (native/src/warp.h). */
+  /**
+   * Warps an I420 picture. `x` and `y` contain the displacements in pixels at the nodes of a grid
+   * (native/src/warp.h).
+   */
   warpPicture(
     from: Uint8Array,
     width: number,
@@ -58,8 +67,8 @@ export interface NativeAddon {
 
 /**
  * Loads the addon from a file.
- * @throws Error that says what to run, when the file is missing, was built for another machine, or belongs
- *   to another version of the sources.
+ * @throws Error with the build command if the file is missing, was built for another platform, or has another
+ *   ABI version.
  */
 export function loadAddon(path: string): NativeAddon {
   let addon: NativeAddon;
@@ -67,7 +76,7 @@ export function loadAddon(path: string): NativeAddon {
     addon = createRequire(import.meta.url)(path) as NativeAddon;
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new Error(`The native addon could not be loaded (${reason}). Run: bun run build:native`, { cause });
+    throw new Error(`Failed to load the native addon (${reason}). Run: bun run build:native`, { cause });
   }
   if (addon.abiVersion !== ABI_VERSION) {
     throw new Error(
@@ -77,5 +86,5 @@ export function loadAddon(path: string): NativeAddon {
   return addon;
 }
 
-/** The addon of this thread. */
+/** The addon instance of this thread. */
 export const native: NativeAddon = loadAddon(ADDON_PATH);

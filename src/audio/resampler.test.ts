@@ -20,7 +20,7 @@ function join<Samples extends Float32Samples | Int16Samples>(parts: readonly Sam
   return parts.flatMap((part) => [...part]);
 }
 
-/** Steady part of what the resampler makes of a tone: 0.2 s of it without a fifth at each end. */
+/** Resamples 0.2 s of a tone and returns the steady part, without the first and last fifth. */
 function steadyTone(resampler: Resampler<'float32'>, hz: number): Float64Array {
   const input = Float32Array.from(tone(hz, resampler.fromHz, Math.round(resampler.fromHz * 0.2)));
   const output = join([resampler.push(input), resampler.flush()]);
@@ -31,10 +31,10 @@ function steadyTone(resampler: Resampler<'float32'>, hz: number): Float64Array {
 describe.each(PAIRS)('%i to %i Hz', (fromHz, toHz) => {
   const nyquistHz = Math.min(fromHz, toHz) / 2;
 
-  describe.each([false, true])('portable code: %s', (portable) => {
+  describe.each([false, true])('portable kernel: %s', (portable) => {
     const resampler = new Resampler({ fromHz, toHz, format: 'float32', portable });
 
-    test('pass-band within 0.05 dB and images 100 dB down, up to 0.9 of the lower Nyquist', () => {
+    test('the pass-band is flat within 0.05 dB and images are 100 dB down, up to 0.9 of the lower Nyquist frequency', () => {
       for (const part of [0.001, 0.1, 0.37, 0.62, 0.8, 0.88, 0.9]) {
         const hz = nyquistHz * part;
         const { amplitude, rest } = fitTone(steadyTone(resampler, hz), hz, toHz);
@@ -43,16 +43,16 @@ describe.each(PAIRS)('%i to %i Hz', (fromHz, toHz) => {
       }
     });
 
-    test('nothing of the transition band comes back as an image', () => {
+    test('the transition band does not produce images', () => {
       for (const part of [0.93, 0.97, 0.99]) {
         const hz = nyquistHz * part;
         expect(decibels(fitTone(steadyTone(resampler, hz), hz, toHz).rest)).toBeLessThan(-100);
       }
     });
 
-    // A higher rate has room for every frequency of the input: there is no stop-band to look into.
+    // A higher output rate preserves every input frequency, so no stop-band exists.
     if (fromHz > toHz) {
-      test('stop-band 100 dB down from the lower Nyquist on', () => {
+      test('the stop-band is 100 dB down from the lower Nyquist frequency on', () => {
         for (const part of [0.0001, 0.03, 0.2, 0.5, 0.9, 0.99]) {
           const output = steadyTone(resampler, nyquistHz + (fromHz / 2 - nyquistHz) * part);
           const power = output.reduce((sum, sample) => sum + sample * sample, 0) / output.length;
@@ -62,7 +62,7 @@ describe.each(PAIRS)('%i to %i Hz', (fromHz, toHz) => {
     }
   });
 
-  test('equals the filter by definition, from the first sample to the last', () => {
+  test('the output equals the filter definition from the first to the last sample', () => {
     const input = Float32Array.from(tone(nyquistHz * 0.31, fromHz, 700, 1), (sample, n) =>
       n % 97 === 0 ? 1 : 0.6 * sample,
     );
@@ -84,7 +84,7 @@ const anyRate = fc.integer({ min: 8_000, max: 48_000 });
 const rates = fc.oneof(fc.constantFrom(...PAIRS), fc.tuple(anyRate, anyRate));
 const cuts = fc.array(fc.integer({ min: 0, max: 400 }), { maxLength: 12 });
 
-/** Pushes `input` in pieces of the given lengths, what is left at last. */
+/** Pushes `input` in pieces of the given lengths, followed by the rest. */
 function pushInPieces<Samples extends Float32Samples | Int16Samples>(
   input: Samples,
   lengths: readonly number[],
@@ -99,8 +99,8 @@ function pushInPieces<Samples extends Float32Samples | Int16Samples>(
   return parts;
 }
 
-describe('any split', () => {
-  test('gives the same bits, float32', () => {
+describe('splitting the input', () => {
+  test('does not change float32 output by a single bit', () => {
     const samples = fc.float32Array({ min: -1, max: 1, noNaN: true, maxLength: 3_000, size: 'max' });
     fc.assert(
       fc.property(rates, samples, cuts, fc.boolean(), ([fromHz, toHz], noise, lengths, portable) => {
@@ -114,7 +114,7 @@ describe('any split', () => {
     );
   });
 
-  test('gives the same samples, int16, and the length is exact', () => {
+  test('does not change int16 output, and the length is exact', () => {
     const samples = fc.int16Array({ maxLength: 3_000, size: 'max' });
     fc.assert(
       fc.property(rates, samples, cuts, ([fromHz, toHz], noise, lengths) => {
@@ -129,7 +129,7 @@ describe('any split', () => {
     );
   });
 
-  test('sample by sample over more than one inner block', () => {
+  test('into single samples works across more than one inner block', () => {
     const input = Int16Array.from(tone(440, 48_000, 9_000), (sample) => Math.round(sample * 20_000));
     const resampler = new Resampler({ fromHz: 48_000, toHz: 16_000, format: 'int16' });
     const whole = join([resampler.push(input), resampler.flush()]);
@@ -138,7 +138,7 @@ describe('any split', () => {
   });
 });
 
-test('fast and portable code agree', () => {
+test('the AVX2 and portable kernels produce equal output', () => {
   const input = Float32Array.from(tone(1_234, 44_100, 4_000));
   const outputs = [false, true].map((portable) => {
     const resampler = new Resampler({ fromHz: 44_100, toHz: 47_999, format: 'float32', portable });
@@ -152,7 +152,7 @@ test('fast and portable code agree', () => {
   });
 });
 
-test('int16 is the rounded float and saturates', () => {
+test('int16 output is the rounded and saturated float output', () => {
   const square = Int16Array.from({ length: 2_000 }, (_, n) =>
     Math.floor(n / 50) % 2 === 0 ? 32_767 : -32_768,
   );
@@ -160,7 +160,7 @@ test('int16 is the rounded float and saturates', () => {
   const float32 = new Resampler({ fromHz: 8_000, toHz: 24_000, format: 'float32' });
   const rounded = join([int16.push(square), int16.flush()]);
   const exact = join([float32.push(Float32Array.from(square)), float32.flush()]);
-  expect(Math.max(...exact)).toBeGreaterThan(33_000); // the edges of a square overshoot
+  expect(Math.max(...exact)).toBeGreaterThan(33_000); // the edges of a square wave overshoot
   expect(rounded.length).toBe(exact.length);
   rounded.forEach((sample, n) => {
     const limited = Math.min(32_767, Math.max(-32_768, exact[n] ?? 0));
@@ -168,12 +168,12 @@ test('int16 is the rounded float and saturates', () => {
   });
 });
 
-test('a push returns all that the latency allows', () => {
+test('push returns all samples that the latency allows', () => {
   fc.assert(
     fc.property(rates, fc.integer({ min: 0, max: 2_000 }), ([fromHz, toHz], length) => {
       const resampler = new Resampler({ fromHz, toHz, format: 'float32' });
       const given = resampler.push(new Float32Array(length)).length;
-      // Output n is there once input floor(n · from / to) + latency is.
+      // Output n is available once input floor(n · from / to) + latency was pushed.
       const ready = (n: number) => Math.floor((n * fromHz) / toHz) + resampler.latencySamples < length;
       if (fromHz === toHz) expect([given, resampler.latencySamples]).toEqual([length, 0]);
       else if (given > 0) expect([ready(given - 1), ready(given)]).toEqual([true, false]);
@@ -183,7 +183,7 @@ test('a push returns all that the latency allows', () => {
   );
 });
 
-test('latency stays within 9 ms of the lower rate', () => {
+test('the latency stays within 9 ms at the lower rate', () => {
   for (const [fromHz, toHz] of PAIRS) {
     const { latencyMs } = new Resampler({ fromHz, toHz, format: 'int16' });
     expect(latencyMs).toBeLessThanOrEqual(72_000 / Math.min(fromHz, toHz) + 0.5);
@@ -200,14 +200,14 @@ test('flush and reset both start a new stream', () => {
   expect(join([resampler.push(input), resampler.flush()])).toEqual(first);
 });
 
-test('equal rates pass every bit through', () => {
+test('equal rates pass samples through unchanged', () => {
   const resampler = new Resampler({ fromHz: 24_000, toHz: 24_000, format: 'float32' });
   const input = Float32Array.of(0.1, -1.5, 3e-9, 1e9);
   expect(resampler.push(input)).toEqual(input);
   expect(resampler.flush()).toEqual(new Float32Array(0));
 });
 
-test('NaN and infinities pass by and leave nothing behind', () => {
+test('NaN and infinities do not affect later output', () => {
   const resampler = new Resampler({ fromHz: 8_000, toHz: 16_000, format: 'float32' });
   const input = new Float32Array(1_000).fill(0.25);
   input[100] = NaN;
@@ -217,7 +217,7 @@ test('NaN and infinities pass by and leave nothing behind', () => {
   expect(output.slice(600, 1_600).every((sample) => Math.abs(sample - 0.25) < 1e-4)).toBe(true);
 });
 
-test('refuses rates that are not whole or out of range', () => {
+test('rates that are not integers or out of range are rejected', () => {
   for (const rate of [7_999, 48_001, 0, -8_000, 16_000.5, NaN, Infinity]) {
     expect(() => new Resampler({ fromHz: rate, toHz: 16_000, format: 'int16' })).toThrow(RangeError);
     expect(() => new Resampler({ fromHz: 16_000, toHz: rate, format: 'int16' })).toThrow(
@@ -226,7 +226,7 @@ test('refuses rates that are not whole or out of range', () => {
   }
 });
 
-test('after close every call is refused, and close may be called again', () => {
+test('calls after close are rejected, and close is idempotent', () => {
   const resampler = new Resampler({ fromHz: 8_000, toHz: 16_000, format: 'int16' });
   resampler.close();
   resampler.close();

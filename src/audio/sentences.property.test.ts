@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { splitByDefinition } from '../../test/reference/sentences.ts';
 import { SentenceChunker, splitSentences } from './sentences.ts';
 
-/** Pieces that texts are made of, so that random ones meet every rule. */
+/** Fragments from which random texts are built, so that every rule is exercised. */
 const fragments = fc.constantFrom(
   ...[
     '. ',
@@ -87,7 +87,7 @@ const fragments = fc.constantFrom(
   ...['\ud83d', '\ude00', '\ud800', '\u200b', '\u0000'],
 );
 const texts = fc.array(fragments, { maxLength: 60, size: 'max' }).map((parts) => parts.join(''));
-/** Few stops and many words, so that the limits of length are met. */
+/** Few full stops and many words, so that the length limits are reached. */
 const longTexts = fc
   .array(
     fc.oneof(
@@ -105,9 +105,9 @@ const longTexts = fc
   )
   .map((parts) => parts.join(''));
 
-describe('any text', () => {
-  test('has the chunks that the rules define', () => {
-    // The reference leaves the half of a surrogate pair and a control character to the other properties.
+describe('for any text, the chunks', () => {
+  test('match the reference implementation of the rules', () => {
+    // The reference does not handle lone surrogates and control characters; other properties cover them.
     const plain = (text: string) =>
       text.replace(/[\p{Surrogate}\p{Cc}\u200b]/gu, (c) => (/\s/.test(c) ? c : ''));
     fc.assert(
@@ -118,7 +118,7 @@ describe('any text', () => {
     );
   });
 
-  test('is whole in its chunks, none of them empty', () => {
+  test('are not empty and join to the text', () => {
     fc.assert(
       fc.property(fc.oneof(texts, longTexts, fc.string({ unit: 'binary' })), (text) => {
         const chunks = splitSentences(text);
@@ -130,7 +130,7 @@ describe('any text', () => {
     );
   });
 
-  test('has the same chunks in any split, between the halves of a pair too', () => {
+  test('are the same however the text is split, even within a surrogate pair', () => {
     fc.assert(
       fc.property(
         fc.oneof(texts, longTexts),
@@ -140,7 +140,7 @@ describe('any text', () => {
           const chunks: string[] = [];
           let at = 0;
           for (let i = 0; at < text.length; i++) {
-            // A step of 0 is an empty push; the 1 keeps a list of zeros from going on for ever.
+            // A step of 0 is an empty push. The 1 prevents an endless loop for a list of zeros.
             const step = i % 2 === 0 ? (steps[i % steps.length] ?? 1) : 1;
             chunks.push(...chunker.push(text.slice(at, at + step)));
             at += step;
@@ -153,7 +153,7 @@ describe('any text', () => {
     );
   });
 
-  test('keeps grapheme clusters whole and passes short enough', () => {
+  test('keep grapheme clusters whole and respect the length limits', () => {
     const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
     fc.assert(
       fc.property(fc.oneof(texts, longTexts), (text) => {
@@ -171,7 +171,7 @@ describe('any text', () => {
   });
 });
 
-describe('linear time', () => {
+describe('the running time is linear', () => {
   const HOSTILE = [
     'x',
     'a.a.a.',
@@ -193,7 +193,7 @@ describe('linear time', () => {
     '\u200d😀',
   ];
 
-  /** The best of some runs, in ms. */
+  /** Returns the minimum duration of several runs, in ms. */
   function bestMs(runs: number, work: () => void): number {
     const times = Array.from({ length: runs }, () => {
       const start = performance.now();
@@ -203,14 +203,14 @@ describe('linear time', () => {
     return Math.min(...times);
   }
 
-  test('5,000 characters without a space take less than 1 ms', () => {
+  test('for 5,000 characters without a space, in less than 1 ms', () => {
     const text = 'x'.repeat(5_000);
     expect(bestMs(10, () => splitSentences(text))).toBeLessThan(1);
   });
 
-  test.each(HOSTILE)('a quarter of a million of %j, at once and bit by bit', (part) => {
+  test.each(HOSTILE)('for 250,000 characters of %j, in one push and in many', (part) => {
     const text = part.repeat(250_000 / part.length);
-    // A quadratic step would take minutes; the bound only tells that apart.
+    // A quadratic algorithm would take minutes, so a loose bound suffices.
     expect(bestMs(1, () => splitSentences(text))).toBeLessThan(1_000);
     const chunker = new SentenceChunker();
     const start = performance.now();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { SentenceChunker, splitSentences } from './sentences.ts';
 
-/** Sentences are written with `|` between them. */
+/** Expected chunks are separated by `|`. */
 const CASES: Readonly<Record<string, readonly string[]>> = {
   'plain sentences': ['Hello there. |How are you? |Fine!'],
   titles: ['Mr. Smith met Mrs. Jones and Dr. Who. |They left.', 'Prof. Gray and Lt. Col. Brown agree. |Yes.'],
@@ -63,7 +63,7 @@ const CASES: Readonly<Record<string, readonly string[]>> = {
   Markdown: ['**Bold.** |Then *this.* |_Yes!_ |End'],
 };
 
-describe('sentences', () => {
+describe('sentences are split:', () => {
   for (const [name, texts] of Object.entries(CASES)) {
     test.each(texts)(`${name}: %s`, (marked) => {
       const expected = marked.split('|').filter((chunk) => chunk !== '');
@@ -77,7 +77,7 @@ const codePoints = (text: string) => [...text].length;
 describe('long sentences (spec 4.3, rule 2)', () => {
   const words = (count: number) => Array.from({ length: count }, (_, i) => `word${i % 10}`).join(' ');
 
-  test('400 characters stay whole, one more falls back to clauses', () => {
+  test('a sentence of 400 characters stays whole; a longer one is split into clauses', () => {
     const clause = `${'a'.repeat(99)}, `;
     const exact = clause.repeat(3) + 'b'.repeat(97); // 3 × 101 + 97
     expect(codePoints(exact)).toBe(400);
@@ -85,33 +85,33 @@ describe('long sentences (spec 4.3, rule 2)', () => {
     expect(splitSentences(`${exact}b`)).toEqual([clause.repeat(3), `${'b'.repeat(98)}`]);
   });
 
-  test.each([',', ';', ':', '，', '、', '；', '：'])('the clause mark %s', (mark) => {
+  test.each([',', ';', ':', '，', '、', '；', '：'])('a clause ends after %s', (mark) => {
     const space = /[,;:]/.test(mark) ? ' ' : '';
     const first = `${words(50)}${mark}${space}`;
     expect(splitSentences(first + words(50))).toEqual([first, words(50)]);
   });
 
-  test('a clause mark inside a number, a time or an address is none', () => {
+  test('a clause mark inside a number, a time or a URL does not end a clause', () => {
     const text = `${words(30)} 1,000,000 at 12:30 https://a.example:80/;b ${words(38)}`;
     expect(codePoints(text)).toBeGreaterThan(400);
     expect(splitSentences(text)).toEqual([text]);
   });
 
-  test('the last clause within 400, or else the first one within 600', () => {
+  test('the split is after the last clause within 400 characters, or after the first one within 600', () => {
     const text = `${words(20)}, ${words(20)}; ${words(30)}`;
     expect(splitSentences(text)).toEqual([`${words(20)}, ${words(20)}; `, words(30)]);
     const late = `${words(64)}, ${words(10)}, ${words(10)}`;
     expect(splitSentences(late)).toEqual([`${words(64)}, `, `${words(10)}, ${words(10)}`]);
   });
 
-  test('600 characters without a clause stay whole, one more is cut at the nearest word', () => {
+  test('600 characters without a clause stay whole; a longer text is split at the nearest word boundary', () => {
     const exact = `${'word '.repeat(119)}words`;
     expect(codePoints(exact)).toBe(600);
     expect(splitSentences(exact)).toEqual([exact]);
     expect(splitSentences(`${exact}x`)).toEqual(['word '.repeat(119), 'wordsx']);
   });
 
-  test('without a space, between characters as people see them', () => {
+  test('text without spaces is split between grapheme clusters', () => {
     expect(splitSentences('x'.repeat(1_500)).map(codePoints)).toEqual([600, 600, 300]);
     const family = '👩‍👩‍👧‍👦'; // 7 code points: 85 of them are 595
     expect(splitSentences(family.repeat(100))).toEqual([family.repeat(85), family.repeat(15)]);
@@ -120,11 +120,11 @@ describe('long sentences (spec 4.3, rule 2)', () => {
     expect(splitSentences('\u{20000}'.repeat(601)).map(codePoints)).toEqual([600, 1]);
   });
 
-  test('a cluster of more than 600 is cut between code points', () => {
+  test('a cluster of more than 600 code points is split between code points', () => {
     expect(splitSentences(`e${'\u0301'.repeat(900)}`).map(codePoints)).toEqual([600, 301]);
   });
 
-  test('white space behind a chunk does not count and never stands alone', () => {
+  test('trailing white space does not count and never forms a chunk', () => {
     const spaces = ' '.repeat(2_000);
     expect(splitSentences(`${spaces}Yes.${spaces}No${spaces}`)).toEqual([
       `${spaces}Yes.${spaces}`,
@@ -134,7 +134,7 @@ describe('long sentences (spec 4.3, rule 2)', () => {
     expect(splitSentences(spaces)).toEqual([spaces]);
   });
 
-  test('pieces come before the sentence has ended', () => {
+  test('clauses are returned before the sentence is complete', () => {
     const chunker = new SentenceChunker();
     expect(chunker.push(`${words(50)}, ${words(30)}`)).toEqual([`${words(50)}, `]);
     chunker.close();
@@ -142,7 +142,7 @@ describe('long sentences (spec 4.3, rule 2)', () => {
 });
 
 describe('streaming', () => {
-  test('a sentence is given once later text confirms it', () => {
+  test('a sentence is returned once the following text confirms its end', () => {
     const chunker = new SentenceChunker();
     const steps = [
       ['It is 3', []],
@@ -159,7 +159,7 @@ describe('streaming', () => {
     expect(chunker.flush()).toEqual([]);
   });
 
-  test('reset forgets, flush starts anew', () => {
+  test('reset discards the buffered text, and flush starts a new text', () => {
     const chunker = new SentenceChunker();
     chunker.push('Lost. lost');
     chunker.reset();
@@ -167,13 +167,13 @@ describe('streaming', () => {
     expect([...chunker.push('1. One'), ...chunker.flush()]).toEqual(['1. One']);
   });
 
-  test('lone surrogates come back as they went in', () => {
+  test('lone surrogates are preserved', () => {
     const text = 'A \ud800 b. \udc00\ud83d Next. \ude00\ud83d';
     expect(splitSentences(text).join('') === text).toBe(true);
     expect(splitSentences('\ud83d\ude00. Yes \ud83d')).toEqual(['😀. ', 'Yes \ud83d']);
   });
 
-  test('what waits has a limit', () => {
+  test('the buffered text is limited', () => {
     const chunker = new SentenceChunker();
     const spaces = ' '.repeat(2 ** 23);
     chunker.push(spaces);
@@ -185,7 +185,7 @@ describe('streaming', () => {
     chunker.close();
   });
 
-  test('after close every call is refused, and close may be called again', () => {
+  test('calls after close are rejected, and close is idempotent', () => {
     const chunker = new SentenceChunker();
     chunker.close();
     chunker.close();

@@ -1,15 +1,15 @@
-/** WAV containers. */
+/** WAV file headers (RIFF). */
 
-/** Length of the header that {@link wavHeader} writes. */
+/** Size of the header returned by {@link wavHeader}, in bytes. */
 export const WAV_HEADER_BYTES = 44;
-/** Most bytes of samples that a RIFF size field can announce, whole 16-bit samples. */
+/** Maximum size of the sample data in bytes: the largest even number that fits the RIFF size field. */
 export const MAX_WAV_DATA_BYTES = 0xffff_ffff - (WAV_HEADER_BYTES - 8) - 1;
 
 /**
- * Header of a mono 16-bit PCM WAV file (RIFF: fmt chunk of 16 bytes, format tag 1, then the data chunk).
- * The samples follow it, little-endian.
- * @param dataBytes length of the samples in bytes: even, at most {@link MAX_WAV_DATA_BYTES}.
- * @throws RangeError when a size or rate does not fit the header.
+ * Returns the header of a mono 16-bit PCM WAV file (RIFF, a 16-byte fmt chunk with format tag 1, then the
+ * data chunk). The little-endian samples follow it.
+ * @param dataBytes size of the samples in bytes: even, at most {@link MAX_WAV_DATA_BYTES}.
+ * @throws RangeError if a size or rate does not fit the header.
  */
 export function wavHeader(dataBytes: number, rateHz: number): Uint8Array<ArrayBuffer> {
   if (
@@ -23,7 +23,7 @@ export function wavHeader(dataBytes: number, rateHz: number): Uint8Array<ArrayBu
     );
   }
   if (!Number.isInteger(rateHz) || rateHz < 1 || rateHz > 0x7fff_ffff) {
-    throw new RangeError(`WAV rate must be a whole positive number of Hz, got ${rateHz}`);
+    throw new RangeError(`WAV rate must be a positive integer in Hz, got ${rateHz}`);
   }
   const header = new Uint8Array(WAV_HEADER_BYTES);
   const view = new DataView(header.buffer);

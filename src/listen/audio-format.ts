@@ -1,4 +1,4 @@
-/** How audio arrives: an encoding and a rate, always mono. */
+/** Format of received audio: encoding and sample rate. Audio is always mono. */
 
 import type { Encoding } from '../audio/codec.ts';
 
@@ -9,7 +9,7 @@ export interface AudioFormat {
   readonly rateHz: number;
 }
 
-/** Bytes of one sample: 2 of linear PCM, 1 of G.711 (spec 4.7, rule 3). */
+/** Returns the size of one sample in bytes: 2 for linear PCM, 1 for G.711 (spec 4.7, rule 3). */
 export function sampleBytes({ encoding }: AudioFormat): 1 | 2 {
   return encoding === 'pcm16' ? 2 : 1;
 }

@@ -31,11 +31,11 @@ describe('a run is a queue of bytes', () => {
             run.push(bytesAt(end, each.length));
             end += each.length;
           } else if (each.kind === 'forget') {
-            const sample = run.startSample + Math.round(run.heldSamples * each.part);
-            run.forget(sample);
+            const sample = run.startSample + Math.round(run.bufferedSamples * each.part);
+            run.discardBefore(sample);
             start = Math.max(start, Math.min(sample, Math.floor(end / width)) * width);
           } else {
-            const to = run.startSample + Math.floor(run.heldSamples * each.part);
+            const to = run.startSample + Math.floor(run.bufferedSamples * each.part);
             const from = run.startSample + Math.floor((to - run.startSample) / 2);
             const bytes = bytesAt(from * width, (to - from) * width);
             expect(run.bytes(from, to)).toEqual(bytes);
@@ -46,7 +46,7 @@ describe('a run is a queue of bytes', () => {
           }
           expect(run.startSample).toBe(start / width);
           expect(run.endSample).toBe(Math.floor(end / width));
-          expect(run.heldBytes).toBe(end - start);
+          expect(run.bufferedBytes).toBe(end - start);
           expect(run.bytesFrom(startSample)).toBe(end - first);
         }
         expect(run.bytes(run.startSample, run.endSample)).toEqual(
@@ -84,7 +84,7 @@ describe('memory', () => {
       registry.register(piece, i);
       run.push(piece);
     }
-    run.forget(50 * 500);
+    run.discardBefore(50 * 500);
     for (let i = 0; i < 100 && freed.size < 45; i++) {
       Bun.gc(true);
       await new Promise((resolve) => setImmediate(resolve));
@@ -92,6 +92,6 @@ describe('memory', () => {
     // The collector may overlook a few.
     expect(freed.size).toBeGreaterThanOrEqual(45);
     expect(freed.size).toBeLessThanOrEqual(50);
-    expect(run.heldSamples).toBe(150 * 500);
+    expect(run.bufferedSamples).toBe(150 * 500);
   });
 });

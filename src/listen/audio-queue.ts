@@ -1,31 +1,31 @@
-/** Bytes of one format as they arrive, of which the older are forgotten. */
+/** A FIFO queue of encoded audio. */
 
 import { type AudioFormat, sampleBytes } from './audio-format.ts';
 
-/** Smaller pieces are copied together, so that what surrounds a piece in memory stays small beside it. */
-const SMALL_BYTES = 512;
+/** Maximum size of an array that is copied into a shared block. Larger arrays are stored without a copy. */
+const MAX_COPIED_BYTES = 512;
 const BLOCK_BYTES = 4096;
-/** Forgotten pieces after which the list of them is cut. */
-const CUT_PIECES = 64;
+/** Number of discarded chunks after which the chunk list is compacted. */
+const COMPACT_THRESHOLD = 64;
 
 /**
- * A queue of bytes without copies. Positions count samples since the first byte of the format; half a sample at
- * the end waits for its other half.
+ * A queue of encoded audio. Positions are sample indices, counted from the first byte of the format. A
+ * partial sample at the end is completed by the next {@link push}.
  */
 export class AudioQueue {
   readonly format: AudioFormat;
   readonly #sampleBytes: number;
-  #pieces: Uint8Array[] = [];
-  /** Position after the last byte of each piece. */
+  #chunks: Uint8Array[] = [];
+  /** Byte position of the end of each chunk. */
   #ends: number[] = [];
-  /** Pieces before this one are forgotten. */
-  #first = 0;
+  /** Index of the first chunk that is not discarded. */
+  #firstChunk = 0;
   #startByte: number;
   #endByte: number;
-  /** Where small pieces are collected: the last piece, if any, is a part of it. */
+  /** Block that small arrays are copied into. The last chunk is a view of its used part. */
   #block: Uint8Array | undefined;
 
-  /** @param startSample position of the first sample to come. */
+  /** @param startSample position of the first sample that will be pushed. */
   constructor(format: AudioFormat, startSample = 0) {
     this.format = format;
     this.#sampleBytes = sampleBytes(format);
@@ -33,7 +33,7 @@ export class AudioQueue {
     this.#endByte = this.#startByte;
   }
 
-  /** The oldest sample that is not forgotten. */
+  /** Position of the oldest sample that is not discarded. */
   get startSample(): number {
     return this.#startByte / this.#sampleBytes;
   }
@@ -43,24 +43,24 @@ export class AudioQueue {
     return Math.floor(this.#endByte / this.#sampleBytes);
   }
 
-  /** How many whole samples are held. */
-  get heldSamples(): number {
+  /** Number of buffered whole samples. */
+  get bufferedSamples(): number {
     return this.endSample - this.startSample;
   }
 
-  get heldBytes(): number {
+  get bufferedBytes(): number {
     return this.#endByte - this.#startByte;
   }
 
-  /** Bytes from a sample on, forgotten ones too. */
+  /** Returns the number of bytes from `sample` to the end, including discarded ones. */
   bytesFrom(sample: number): number {
     return this.#endByte - sample * this.#sampleBytes;
   }
 
-  /** Adds bytes at the end; a large array is kept as it is and must not be changed. */
+  /** Appends bytes. The caller must not modify the array afterwards, because large arrays are not copied. */
   push(bytes: Uint8Array): void {
     if (bytes.length === 0) return;
-    if (bytes.length >= SMALL_BYTES) {
+    if (bytes.length >= MAX_COPIED_BYTES) {
       this.#add(bytes);
       this.#block = undefined;
     } else if (!this.#extendBlock(bytes)) {
@@ -70,46 +70,50 @@ export class AudioQueue {
     }
   }
 
-  #add(piece: Uint8Array): void {
-    this.#endByte += piece.length;
-    this.#pieces.push(piece);
+  #add(chunk: Uint8Array): void {
+    this.#endByte += chunk.length;
+    this.#chunks.push(chunk);
     this.#ends.push(this.#endByte);
   }
 
-  /** Copies a small piece behind the last one. */
+  /** Copies a small array to the end of the current block. Returns false if it does not fit. */
   #extendBlock(bytes: Uint8Array): boolean {
     const block = this.#block;
-    const last = this.#pieces.at(-1);
+    const last = this.#chunks.at(-1);
     if (!block || !last || last.byteLength + bytes.length > BLOCK_BYTES) return false;
     block.set(bytes, last.length);
     this.#endByte += bytes.length;
-    this.#pieces[this.#pieces.length - 1] = block.subarray(0, last.length + bytes.length);
+    this.#chunks[this.#chunks.length - 1] = block.subarray(0, last.length + bytes.length);
     this.#ends[this.#ends.length - 1] = this.#endByte;
     return true;
   }
 
-  /** Forgets what lies before a sample. */
-  forget(beforeSample: number): void {
+  /** Discards all samples before `beforeSample`. */
+  discardBefore(beforeSample: number): void {
     const byte = Math.min(this.endSample, beforeSample) * this.#sampleBytes;
     if (byte <= this.#startByte) return;
     this.#startByte = byte;
-    for (let end = this.#ends[this.#first]; end !== undefined && end <= byte; end = this.#ends[this.#first]) {
-      this.#pieces[this.#first] = NOTHING;
-      this.#first += 1;
+    for (
+      let end = this.#ends[this.#firstChunk];
+      end !== undefined && end <= byte;
+      end = this.#ends[this.#firstChunk]
+    ) {
+      this.#chunks[this.#firstChunk] = EMPTY;
+      this.#firstChunk += 1;
     }
-    if (this.#first === this.#pieces.length) {
-      this.#pieces = [];
+    if (this.#firstChunk === this.#chunks.length) {
+      this.#chunks = [];
       this.#ends = [];
-      this.#first = 0;
+      this.#firstChunk = 0;
       this.#block = undefined;
-    } else if (this.#first >= CUT_PIECES && this.#first * 2 >= this.#pieces.length) {
-      this.#pieces.splice(0, this.#first);
-      this.#ends.splice(0, this.#first);
-      this.#first = 0;
+    } else if (this.#firstChunk >= COMPACT_THRESHOLD && this.#firstChunk * 2 >= this.#chunks.length) {
+      this.#chunks.splice(0, this.#firstChunk);
+      this.#ends.splice(0, this.#firstChunk);
+      this.#firstChunk = 0;
     }
   }
 
-  /** A stretch in one array: a view where it lies in one piece, a copy otherwise. */
+  /** Returns a range as one array: a view if the range lies in one chunk, otherwise a copy. */
   bytes(fromSample: number, toSample: number): Uint8Array {
     const lengthBytes = (toSample - fromSample) * this.#sampleBytes;
     let copy: Uint8Array | undefined;
@@ -120,10 +124,10 @@ export class AudioQueue {
       copy.set(view, at);
       at += view.length;
     }
-    return copy ?? NOTHING;
+    return copy ?? EMPTY;
   }
 
-  /** Adds a stretch of this run to another one of the same format. */
+  /** Appends a range of this queue to another queue of the same format. */
   copyTo(other: AudioQueue, fromSample: number, toSample: number): void {
     for (const view of this.#views(fromSample, toSample)) other.push(view);
   }
@@ -131,17 +135,17 @@ export class AudioQueue {
   *#views(fromSample: number, toSample: number): Generator<Uint8Array, void, undefined> {
     const from = fromSample * this.#sampleBytes;
     const to = toSample * this.#sampleBytes;
-    for (let index = this.#pieceAt(from); index < this.#pieces.length; index++) {
-      const piece = this.#pieces[index] ?? NOTHING;
-      const start = (this.#ends[index] ?? 0) - piece.length;
+    for (let index = this.#chunkAt(from); index < this.#chunks.length; index++) {
+      const chunk = this.#chunks[index] ?? EMPTY;
+      const start = (this.#ends[index] ?? 0) - chunk.length;
       if (start >= to) return;
-      yield piece.subarray(Math.max(0, from - start), Math.min(piece.length, to - start));
+      yield chunk.subarray(Math.max(0, from - start), Math.min(chunk.length, to - start));
     }
   }
 
-  /** The piece that holds a byte, by halving. */
-  #pieceAt(byte: number): number {
-    let low = this.#first;
+  /** Returns the index of the chunk that contains a byte position (binary search). */
+  #chunkAt(byte: number): number {
+    let low = this.#firstChunk;
     let high = this.#ends.length;
     while (low < high) {
       const middle = (low + high) >> 1;
@@ -152,4 +156,4 @@ export class AudioQueue {
   }
 }
 
-const NOTHING = new Uint8Array(0);
+const EMPTY = new Uint8Array(0);

@@ -1,30 +1,39 @@
-/** What a detection means for the audio: how much is held, and where turns end. */
+/** Derives the audio ranges of turn detection from its settings. */
 
 import { Resampler } from '../audio/resampler.ts';
 import { LISTEN_RATE_HZ } from '../contract/engines/audio.ts';
 import type { VadSettings } from '../contract/engines/engine.ts';
 
 /**
- * How far behind what it has judged a detector may find an edge, beside the durations that it was asked for:
- * Silero's remembers one second (`src/engines/silero/host/speech-edges.ts`), and its own filter needs up to 9 ms.
+ * Maximum distance in ms between the audio that a detector has processed and an edge that it reports, in
+ * addition to the configured durations: Silero keeps 1 s of history
+ * (`src/engines/silero/host/speech-edges.ts`), and its filter adds up to 9 ms.
  */
 export const DETECTOR_LOOKBACK_MS = 1_040;
 
-/** What a transcript hears after the end of speech, so that a last sound is not cut. */
+/**
+ * Audio after the end of speech that is passed to the transcription, so that the last sound is not truncated.
+ */
 export const TAIL_MS = 100;
 
-/** Lengths in samples. */
+/** All lengths are in samples. */
 export interface DetectionTiming {
-  /** Held behind what has been judged, for a turn that began there. */
-  readonly kept: number;
-  /** The reader stays so far behind what has been judged, so that it never hears past the end of its turn. */
-  readonly behind: number;
-  /** Taken behind the end of speech: {@link TAIL_MS} and what the reader's filter needs, within the silence. */
+  /** Audio to retain before the processed position, because a turn may start there. */
+  readonly retained: number;
+  /**
+   * Distance that a reader keeps from the processed position, so that it never reads past the end of its
+   * turn.
+   */
+  readonly lookback: number;
+  /**
+   * Audio that belongs to a turn after the end of speech: {@link TAIL_MS} plus the latency of the resampler,
+   * limited to `silence`.
+   */
   readonly tail: number;
   readonly silence: number;
 }
 
-/** @param rateHz of the audio, as the detector and the reader get it. */
+/** @param rateHz sample rate of the incoming audio. */
 export function detectionTiming(detection: VadSettings, rateHz: number): DetectionTiming {
   const samples = (ms: number) => Math.ceil((ms * rateHz) / 1000);
   const { prefixPaddingMs, minSpeechDurationMs, silenceDurationMs } = detection;
@@ -33,14 +42,14 @@ export function detectionTiming(detection: VadSettings, rateHz: number): Detecti
   const tail = Math.min(silence, samples(TAIL_MS) + filter.latencySamples);
   filter.close();
   return {
-    kept: samples(prefixPaddingMs + minSpeechDurationMs + DETECTOR_LOOKBACK_MS),
-    behind: samples(DETECTOR_LOOKBACK_MS),
+    retained: samples(prefixPaddingMs + minSpeechDurationMs + DETECTOR_LOOKBACK_MS),
+    lookback: samples(DETECTOR_LOOKBACK_MS),
     tail,
     silence,
   };
 }
 
-/** Whether two detections are the same, none being one of them. */
+/** Compares two settings; undefined means that turn detection is off. */
 export function sameDetection(one: VadSettings | undefined, other: VadSettings | undefined): boolean {
   if (!one || !other) return one === other;
   return (

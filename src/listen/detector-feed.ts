@@ -1,81 +1,81 @@
-/** Gives audio to a detector, piece by piece as it is judged. */
+/** Sends queued audio to a voice activity detector. */
 
 import { decodeToFloat32 } from '../audio/codec.ts';
 import type { VadEvent, VadStream } from '../contract/engines/engine.ts';
 import type { AudioQueue } from './audio-queue.ts';
 
-/** Longest piece: one write is under way at a time, so a detector never holds more of a stream. */
-const MAX_PIECE_S = 1;
+/** Maximum length of one write, in seconds. One write is pending at a time, so the detector buffers at most this much. */
+const MAX_CHUNK_S = 1;
 
 export interface DetectorFeedDeps {
   readonly stream: VadStream;
-  readonly run: AudioQueue;
-  /** Called after each piece, with the positions of the run. */
-  readonly judged: (events: readonly VadEvent[]) => void;
-  /** Called once at most; the feed is closed then. */
-  readonly failed: (error: unknown) => void;
+  readonly queue: AudioQueue;
+  /** Called after each write. Positions refer to the queue. */
+  readonly onEvents: (events: readonly VadEvent[]) => void;
+  /** Called at most once. The feed is then closed. */
+  readonly onFailure: (error: unknown) => void;
 }
 
-/** One stream of a detector, from the first sample that a run holds. It owns the stream. */
+/** Feeds a detector stream, which it owns, with the samples of a queue, starting with the oldest buffered sample. */
 export class DetectorFeed {
-  readonly #parts: DetectorFeedDeps;
+  readonly #deps: DetectorFeedDeps;
   readonly #startSample: number;
-  #judgedSample: number;
+  #processedSample: number;
   #isBusy = false;
-  #judging: Promise<void> = Promise.resolve();
+  #processing: Promise<void> = Promise.resolve();
   #isClosed = false;
 
-  constructor(parts: DetectorFeedDeps) {
-    this.#parts = parts;
-    this.#startSample = parts.run.startSample;
-    this.#judgedSample = this.#startSample;
+  constructor(deps: DetectorFeedDeps) {
+    this.#deps = deps;
+    this.#startSample = deps.queue.startSample;
+    this.#processedSample = this.#startSample;
   }
 
-  /** Position up to which audio was written and answered. */
-  get judgedSample(): number {
-    return this.#judgedSample;
+  /** Position up to which the detector has processed the audio. */
+  get processedSample(): number {
+    return this.#processedSample;
   }
 
-  /** There is more in the run. It is written now, or once the detector has answered. */
-  more(): void {
-    if (!this.#isBusy) this.#judging = this.#judge();
+  /** Starts to process the queue, unless this is already in progress. Call it after each push. */
+  start(): void {
+    if (!this.#isBusy) this.#processing = this.#processQueue();
   }
 
-  /** Resolves when all that the run holds has been judged, or the feed is closed. */
+  /** Resolves when all audio of the queue is processed or the feed is closed. */
   get settled(): Promise<void> {
-    return this.#judging;
+    return this.#processing;
   }
 
-  /** Nothing is told any more, not even what is being judged. Idempotent. */
+  /** Closes the detector stream. No callback follows, not even for a pending write. Idempotent. */
   close(): void {
     this.#isClosed = true;
-    this.#parts.stream.close();
+    this.#deps.stream.close();
   }
 
-  async #judge(): Promise<void> {
-    const { stream, run, judged, failed } = this.#parts;
-    const { encoding, rateHz } = run.format;
+  async #processQueue(): Promise<void> {
+    const { stream, queue, onEvents, onFailure } = this.#deps;
+    const { encoding, rateHz } = queue.format;
     this.#isBusy = true;
-    while (!this.#isClosed && this.#judgedSample < run.endSample) {
-      const to = Math.min(run.endSample, this.#judgedSample + rateHz * MAX_PIECE_S);
+    while (!this.#isClosed && this.#processedSample < queue.endSample) {
+      const to = Math.min(queue.endSample, this.#processedSample + rateHz * MAX_CHUNK_S);
       let events: readonly VadEvent[];
       try {
-        events = await stream.write(decodeToFloat32(run.bytes(this.#judgedSample, to), encoding));
+        events = await stream.write(decodeToFloat32(queue.bytes(this.#processedSample, to), encoding));
       } catch (error) {
         if (this.#isClosed) return;
         this.close();
-        failed(error);
+        onFailure(error);
         return;
       }
       if (this.#isClosed) return;
-      this.#judgedSample = to;
-      judged(events.length === 0 ? events : events.map((event) => this.#inRun(event)));
+      this.#processedSample = to;
+      onEvents(events.length === 0 ? events : events.map((event) => this.#toQueuePosition(event)));
     }
     this.#isBusy = false;
   }
 
-  /** Positions of the stream to those of the run. */
-  #inRun(event: VadEvent): VadEvent {
+  /** Converts the stream positions of an event to queue positions. */
+  #toQueuePosition(event: VadEvent): VadEvent {
     const by = this.#startSample;
     switch (event.kind) {
       case 'started':

@@ -56,16 +56,16 @@ describe('complete audio', () => {
   ] as const)('of %o is read in pieces of at most a second, and freed', async (format) => {
     const bytes = bytesOf(Math.round(3.3 * format.rateHz), format);
     const audio = TurnAudio.of(bytes, format);
-    expect(audio.heldBytes).toBe(bytes.length);
+    expect(audio.unreadBytes).toBe(bytes.length);
     const pieces: Float32Samples[] = [];
-    let held = audio.heldBytes;
+    let held = audio.unreadBytes;
     for await (const piece of audio) {
       if (piece === 'pause') throw new Error('nobody paused');
       expect(piece.length).toBeGreaterThan(0);
       expect(piece.length).toBeLessThanOrEqual(16_000);
       pieces.push(piece);
-      expect(audio.heldBytes).toBeLessThan(held + 1);
-      held = audio.heldBytes;
+      expect(audio.unreadBytes).toBeLessThan(held + 1);
+      held = audio.unreadBytes;
     }
     expect(held).toBe(0);
     expect(joined(pieces)).toEqual(heardOf(bytes, format));
@@ -80,14 +80,14 @@ describe('complete audio', () => {
       run.push(bytes);
       return run;
     });
-    const heard = joined(await read(TurnAudio.ofRuns(runs)));
+    const heard = joined(await read(TurnAudio.fromQueues(runs)));
     expect(heard).toEqual(joined(parts.map(({ bytes, format }) => heardOf(bytes, format))));
   });
 
   it('of nothing, or half a sample, ends at once', async () => {
     expect(await read(TurnAudio.of(new Uint8Array(0), PCM_24K))).toEqual([]);
     expect(await read(TurnAudio.of(new Uint8Array(1), PCM_24K))).toEqual([]);
-    expect(await read(TurnAudio.ofRuns([]))).toEqual([]);
+    expect(await read(TurnAudio.fromQueues([]))).toEqual([]);
   });
 
   it('is read by one reader only', async () => {
@@ -118,7 +118,7 @@ describe('audio that is still arriving', () => {
           }
           audio.end('silence');
           expect(joined(await (reading ?? read(audio)))).toEqual(expected);
-          expect(audio.heldBytes).toBe(0);
+          expect(audio.unreadBytes).toBe(0);
         },
       ),
       { seed: 2, numRuns: 60 },
@@ -196,7 +196,7 @@ describe('a reader', () => {
     add(bytesOf(24_000, PCM_24K));
     audio.pause();
     audio.end('silence');
-    expect(audio.heldBytes).toBe(0);
+    expect(audio.unreadBytes).toBe(0);
     expect(await iterator.next()).toEqual({ done: true, value: undefined });
   });
 
@@ -209,7 +209,7 @@ describe('a reader', () => {
     stop.abort(new Error('enough'));
     await expect(reading).rejects.toThrow('enough');
     await settled();
-    expect(audio.heldBytes).toBe(0);
+    expect(audio.unreadBytes).toBe(0);
   });
 
   it('reads piece by piece', async () => {
@@ -231,7 +231,7 @@ describe('a reader', () => {
     later.add(bytesOf(100, PCM_16K));
     later.audio.drop();
     later.audio.discard();
-    expect(later.audio.heldBytes).toBe(0);
+    expect(later.audio.unreadBytes).toBe(0);
     await expect(read(later.audio)).rejects.toThrow(TurnDroppedError);
     const bytes = bytesOf(100, PCM_16K);
     const complete = TurnAudio.of(bytes, PCM_16K);
@@ -243,7 +243,7 @@ describe('a reader', () => {
     const audio = TurnAudio.of(bytesOf(100, PCM_16K), PCM_16K);
     audio.discard();
     audio.discard();
-    expect(audio.heldBytes).toBe(0);
+    expect(audio.unreadBytes).toBe(0);
     expect(await read(audio)).toEqual([]);
   });
 });

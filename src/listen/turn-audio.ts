@@ -1,4 +1,4 @@
-/** The audio of one turn on its way from the listener to the engine that transcribes it. */
+/** The audio of one turn, as a stream from the segmenter to the transcription engine. */
 
 import { decodeToFloat32 } from '../audio/codec.ts';
 import { Resampler } from '../audio/resampler.ts';
@@ -7,124 +7,130 @@ import type { AudioChunk } from '../contract/engines/engine.ts';
 import type { AudioFormat } from './audio-format.ts';
 import { AudioQueue } from './audio-queue.ts';
 
-/** Longest piece that a reader is given. */
-const MAX_PIECE_S = 1;
-/** While audio arrives in small pieces, a reader that waits is given this much at a time. */
-const MIN_PIECE_S = 0.25;
+/** Maximum length of a chunk, in seconds. */
+const MAX_CHUNK_S = 1;
+/** Minimum length of a chunk while audio arrives, in seconds. */
+const MIN_CHUNK_S = 0.25;
 
 type Result = IteratorResult<AudioChunk, undefined>;
 const DONE: Result = { done: true, value: undefined };
 
 /**
- * The audio of one turn, to be read once: mono at 16 kHz, in pieces of at most one second, while more of it may
- * still arrive. A `pause` says that what was given so far may be all. What has been read is freed. The samples
- * depend on the audio alone, not on how it arrived or when it was read.
+ * The audio of one turn as a single-use async iterable: mono float samples at 16 kHz, in chunks of at most
+ * one second. The turn may still be growing. A `pause` item means that the audio so far may be complete.
+ * Audio is freed as it is read. The samples depend only on the audio, not on how it arrived or when it was
+ * read.
  */
 export class TurnAudio implements AsyncIterable<AudioChunk> {
-  /** What nobody has read, oldest first: a run for each format. */
-  #runs: AudioQueue[] = [];
+  /** Unread audio, oldest first, one queue per format. */
+  #queues: AudioQueue[] = [];
   #state: 'arriving' | 'complete' | 'dropped' | 'discarded' = 'arriving';
-  /** The filter's last samples stand for silence after the end, and are not left out. */
-  #hasEdge = true;
+  /** Whether the resampler is flushed at the end, which assumes that silence follows. */
+  #flushesAtEnd = true;
   #isPaused = false;
   #readSamples = 0;
-  /** Of the first run, once it is being read. */
+  /** Resampler of the first queue, created by its first read. */
   #resampler: Resampler<'float32'> | undefined;
-  #isTaken = false;
-  #waiting: PromiseWithResolvers<Result> | undefined;
+  #hasReader = false;
+  #pendingRead: PromiseWithResolvers<Result> | undefined;
 
-  /** Audio that is complete, for instance a recording. */
+  /** Creates a complete turn, for example from a recording. */
   static of(bytes: Uint8Array, format: AudioFormat): TurnAudio {
-    const run = new AudioQueue(format);
-    run.push(bytes);
-    return TurnAudio.ofRuns([run]);
+    const queue = new AudioQueue(format);
+    queue.push(bytes);
+    return TurnAudio.fromQueues([queue]);
   }
 
-  /** All that is held in runs, which belong to the turn from then on. */
-  static ofRuns(runs: AudioQueue[]): TurnAudio {
+  /** Creates a complete turn from queues. The turn takes ownership of them. */
+  static fromQueues(queues: AudioQueue[]): TurnAudio {
     const audio = new TurnAudio();
-    audio.#runs = runs;
+    audio.#queues = queues;
     audio.#state = 'complete';
     return audio;
   }
 
-  /** Bytes, as they came, that nobody has read yet. */
-  get heldBytes(): number {
-    return this.#runs.reduce((sum, run) => sum + run.heldBytes, 0);
+  /** Encoded bytes that are not read yet. */
+  get unreadBytes(): number {
+    return this.#queues.reduce((sum, queue) => sum + queue.bufferedBytes, 0);
   }
 
-  /** Length of what came so far, read or not; what was discarded unread is left out. */
+  /** Length of the received audio in seconds, read or not. Audio that was discarded unread is not counted. */
   get lengthS(): number {
-    const heldS = this.#runs.reduce((sum, run) => sum + run.heldSamples / run.format.rateHz, 0);
+    const heldS = this.#queues.reduce((sum, queue) => sum + queue.bufferedSamples / queue.format.rateHz, 0);
     return this.#readSamples / LISTEN_RATE_HZ + heldS;
   }
 
-  /** Samples at 16 kHz that the reader has been given. */
+  /** Number of samples at 16 kHz that the reader has received. */
   get readSamples(): number {
     return this.#readSamples;
   }
 
-  /** Adds a stretch of a run, to which it is the next one. For the listener, as all that changes the audio. */
-  add(run: AudioQueue, fromSample: number, toSample: number): void {
+  /**
+   * Appends a range of a queue that follows the previous range. Called only by the segmenter, like all
+   * methods that change the audio.
+   */
+  add(queue: AudioQueue, fromSample: number, toSample: number): void {
     if (this.#state !== 'arriving') return;
-    let last = this.#runs.at(-1);
+    let last = this.#queues.at(-1);
     if (!last) {
-      last = new AudioQueue(run.format, fromSample);
-      this.#runs.push(last);
+      last = new AudioQueue(queue.format, fromSample);
+      this.#queues.push(last);
     }
-    run.copyTo(last, fromSample, toSample);
+    queue.copyTo(last, fromSample, toSample);
     this.#isPaused = false;
     this.#wake();
   }
 
-  /** What was added may be all; adding more takes that back. */
+  /** Marks the audio so far as possibly complete. The next {@link add} reverts this. */
   pause(): void {
     this.#isPaused = true;
     this.#wake();
   }
 
   /**
-   * What was added is all.
-   * @param edge `silence` if nothing follows; `open` leaves out the last samples, which what follows would
-   *   change: {@link Resampler.latencySamples} at the rate of the audio.
+   * Marks the audio as complete.
+   * @param edge `silence` if nothing follows; `open` omits the last {@link Resampler.latencySamples} samples,
+   *   because they depend on the audio that follows.
    */
   end(edge: 'silence' | 'open'): void {
     if (this.#state !== 'arriving') return;
     this.#state = 'complete';
-    this.#hasEdge = edge === 'silence';
+    this.#flushesAtEnd = edge === 'silence';
     this.#wake();
   }
 
-  /** There will be no turn: the reader throws {@link TurnDroppedError}. */
+  /** Cancels the turn: the reader throws {@link TurnDroppedError}. */
   drop(): void {
     if (this.#state !== 'arriving') return;
     this.#free('dropped');
-    this.#waiting?.reject(new TurnDroppedError());
-    this.#waiting = undefined;
+    this.#pendingRead?.reject(new TurnDroppedError());
+    this.#pendingRead = undefined;
   }
 
-  /** Nobody will read this, or read on: frees what is held, and what may still come. Idempotent. */
+  /**
+   * Frees the unread audio and ignores further audio. Called when there is no reader (any more). Idempotent.
+   */
   discard(): void {
     if (this.#state === 'dropped') return;
     this.#free('discarded');
-    this.#waiting?.resolve(DONE);
-    this.#waiting = undefined;
+    this.#pendingRead?.resolve(DONE);
+    this.#pendingRead = undefined;
   }
 
   #free(state: 'dropped' | 'discarded'): void {
     this.#state = state;
-    this.#runs = [];
+    this.#queues = [];
     this.#resampler?.close();
     this.#resampler = undefined;
   }
 
   /**
-   * Only one reader may ask, once. Its `return()` frees all, and ends a `next()` that waits at once.
-   * @throws Error for a second reader; the reader throws {@link TurnDroppedError}.
+   * Supports one reader. `return()` frees the audio and immediately ends a pending `next()`.
+   * @throws Error for a second reader. The reader throws {@link TurnDroppedError}.
    */
   [Symbol.asyncIterator](): AsyncIterator<AudioChunk, undefined> {
-    if (this.#isTaken) throw new Error('The audio of a turn can be read only once.');
-    this.#isTaken = true;
+    if (this.#hasReader) throw new Error('The audio of a turn can be read only once.');
+    this.#hasReader = true;
     return {
       next: async () => this.#next(),
       return: async () => {
@@ -135,30 +141,30 @@ export class TurnAudio implements AsyncIterable<AudioChunk> {
   }
 
   #next(): Result | Promise<Result> {
-    if (this.#waiting) throw new Error('The audio of a turn is read piece by piece.');
-    const result = this.#take();
+    if (this.#pendingRead) throw new Error('The audio of a turn is read piece by piece.');
+    const result = this.#readNext();
     if (result) return result;
-    this.#waiting = Promise.withResolvers<Result>();
-    return this.#waiting.promise;
+    this.#pendingRead = Promise.withResolvers<Result>();
+    return this.#pendingRead.promise;
   }
 
   #wake(): void {
-    const waiting = this.#waiting;
-    const result = waiting && this.#take();
+    const pendingRead = this.#pendingRead;
+    const result = pendingRead && this.#readNext();
     if (!result) return;
-    this.#waiting = undefined;
-    waiting.resolve(result);
+    this.#pendingRead = undefined;
+    pendingRead.resolve(result);
   }
 
-  /** What the reader is given next; undefined while there is nothing. */
-  #take(): Result | undefined {
+  /** Returns the next item, or undefined if none is available yet. */
+  #readNext(): Result | undefined {
     if (this.#state === 'dropped') throw new TurnDroppedError();
-    for (let run = this.#runs[0]; run; run = this.#runs[0]) {
-      const mayGrow = this.#state === 'arriving' && this.#runs.length === 1;
-      const { rateHz } = run.format;
-      const isFew = run.heldSamples < rateHz * MIN_PIECE_S && !this.#isPaused;
-      if (mayGrow && (run.heldSamples === 0 || isFew)) break;
-      const samples = run.heldSamples > 0 ? this.#read(run) : this.#leave();
+    for (let queue = this.#queues[0]; queue; queue = this.#queues[0]) {
+      const mayGrow = this.#state === 'arriving' && this.#queues.length === 1;
+      const { rateHz } = queue.format;
+      const isFew = queue.bufferedSamples < rateHz * MIN_CHUNK_S && !this.#isPaused;
+      if (mayGrow && (queue.bufferedSamples === 0 || isFew)) break;
+      const samples = queue.bufferedSamples > 0 ? this.#read(queue) : this.#finishQueue();
       if (samples.length === 0) continue;
       this.#readSamples += samples.length;
       return { done: false, value: samples };
@@ -169,29 +175,29 @@ export class TurnAudio implements AsyncIterable<AudioChunk> {
     return { done: false, value: 'pause' };
   }
 
-  #read(run: AudioQueue) {
-    const { rateHz, encoding } = run.format;
-    const from = run.startSample;
-    const to = Math.min(run.endSample, from + Math.floor(rateHz * MAX_PIECE_S));
-    const samples = decodeToFloat32(run.bytes(from, to), encoding);
-    run.forget(to);
+  #read(queue: AudioQueue) {
+    const { rateHz, encoding } = queue.format;
+    const from = queue.startSample;
+    const to = Math.min(queue.endSample, from + Math.floor(rateHz * MAX_CHUNK_S));
+    const samples = decodeToFloat32(queue.bytes(from, to), encoding);
+    queue.discardBefore(to);
     this.#resampler ??= new Resampler({ fromHz: rateHz, toHz: LISTEN_RATE_HZ, format: 'float32' });
     return this.#resampler.push(samples);
   }
 
-  /** Leaves the first run, all of which has been read. */
-  #leave() {
-    this.#runs.shift();
-    const rest = this.#hasEdge ? this.#resampler?.flush() : undefined;
+  /** Removes the first queue after all its audio was read. */
+  #finishQueue() {
+    this.#queues.shift();
+    const rest = this.#flushesAtEnd ? this.#resampler?.flush() : undefined;
     this.#resampler?.close();
     this.#resampler = undefined;
     return rest ?? new Float32Array(0);
   }
 }
 
-/** The turn was cleared, or its socket closed, before it was complete. */
+/** The turn was cleared, or its connection closed, before it was complete. */
 export class TurnDroppedError extends Error {
-  override readonly name = 'TurnDropped';
+  override readonly name = 'TurnDroppedError';
 
   constructor() {
     super('The turn was dropped before it was complete.');

@@ -2,16 +2,17 @@ import type { Calls } from '../contract/accounts/calls.ts';
 import type { TranscriptionUsageMeter } from '../usage/call-tally.ts';
 
 /**
- * The call of one turn. It is opened when the turn is confirmed, which may be long before an engine begins or
- * when one has almost ended; words that came before are held until it is open.
+ * The billed call of one turn. The call is opened when the turn is confirmed: possibly long before the
+ * transcription starts, possibly when it is almost complete. Text that arrives earlier is buffered until the
+ * call is open.
  */
 export class TurnCall {
   readonly tally: TranscriptionUsageMeter;
   readonly #settled = Promise.withResolvers<void>();
-  readonly #refused = new AbortController();
+  readonly #rejected = new AbortController();
   #state: 'early' | 'opening' | 'open' | 'refused' = 'early';
-  #held = '';
-  #tell: (text: string) => void = () => undefined;
+  #bufferedText = '';
+  #onText: (text: string) => void = () => undefined;
 
   constructor(tally: TranscriptionUsageMeter) {
     this.tally = tally;
@@ -21,19 +22,19 @@ export class TurnCall {
     return this.#state !== 'early';
   }
 
-  /** Resolves when the call is open or refused. */
+  /** Resolves when the call is open or rejected. */
   get settled(): Promise<void> {
     return this.#settled.promise;
   }
 
-  /** Fires, with the reason, when the call cannot be opened. */
-  get refused(): AbortSignal {
-    return this.#refused.signal;
+  /** Aborts with the reason if the call cannot be opened. */
+  get rejected(): AbortSignal {
+    return this.#rejected.signal;
   }
 
   /**
-   * Resolves when the call is open or refused.
-   * @param maxS most audio of the turn.
+   * Opens the call. Resolves when it is open or rejected.
+   * @param maxS maximum length of the turn in seconds.
    */
   async confirm(calls: Calls, maxS: number): Promise<void> {
     if (this.isConfirmed) return await this.settled;
@@ -41,34 +42,34 @@ export class TurnCall {
     try {
       await this.tally.open(calls, maxS);
       this.#state = 'open';
-      this.#tellHeld();
+      this.#deliverText();
     } catch (error) {
       this.#state = 'refused';
-      this.#refused.abort(error);
+      this.#rejected.abort(error);
     }
     this.#settled.resolve();
   }
 
-  /** Who is told words, once they may be told. */
-  listen(tell: (text: string) => void): void {
-    this.#tell = tell;
+  /** Sets the callback for text. It is called only while the call is open. */
+  listen(onText: (text: string) => void): void {
+    this.#onText = onText;
   }
 
-  say(text: string): void {
-    this.#held += text;
-    if (this.#state === 'open') this.#tellHeld();
+  pushText(text: string): void {
+    this.#bufferedText += text;
+    if (this.#state === 'open') this.#deliverText();
   }
 
-  /** Ends a call whose turn will never begin. */
+  /** Closes a call whose transcription will never start. */
   async abandon(): Promise<void> {
     await this.settled;
     await this.tally.abandon();
   }
 
-  #tellHeld(): void {
-    if (this.#held === '') return;
-    const text = this.#held;
-    this.#held = '';
-    this.#tell(text);
+  #deliverText(): void {
+    if (this.#bufferedText === '') return;
+    const text = this.#bufferedText;
+    this.#bufferedText = '';
+    this.#onText(text);
   }
 }

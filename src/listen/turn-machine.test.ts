@@ -18,12 +18,12 @@ const EVENTS: readonly (readonly [string, TurnEvent])[] = [
   ['resumed', { kind: 'resumed' }],
   ['stopped', { kind: 'stopped', endSample: 21 }],
   ['detector_failed', { kind: 'detector_failed', error: 'why' }],
-  ['commit_asked, held', { kind: 'commit_asked', isHeld: true }],
-  ['commit_asked, empty', { kind: 'commit_asked', isHeld: false }],
-  ['clear_asked', { kind: 'clear_asked' }],
+  ['commit_requested, buffered', { kind: 'commit_requested', hasAudio: true }],
+  ['commit_requested, empty', { kind: 'commit_requested', hasAudio: false }],
+  ['clear_requested', { kind: 'clear_requested' }],
   ['limit_reached', { kind: 'limit_reached' }],
   ['long_turn_paused', { kind: 'long_turn_paused', endSample: 21 }],
-  ['configured by hand', { kind: 'configured', by: 'hand' }],
+  ['configured by client', { kind: 'configured', by: 'client' }],
   ['configured by detector', { kind: 'configured', by: 'detector' }],
 ];
 
@@ -65,11 +65,11 @@ describe('the table in docs/states/turn.md', () => {
 
 describe('orders carry what the facts said', () => {
   it.each([
-    ['quiet', 'started', { kind: 'open_turn', startSample: 7 }],
+    ['quiet', 'started', { kind: 'start_turn', startSample: 7 }],
     ['speaking', 'paused', { kind: 'pause_turn', endSample: 21 }],
     ['paused', 'stopped', { kind: 'stop_turn', endSample: 21 }],
     ['speaking', 'long_turn_paused', { kind: 'cut_turn', endSample: 21 }],
-    ['quiet', 'detector_failed', { kind: 'tell_failure', error: 'why' }],
+    ['quiet', 'detector_failed', { kind: 'report_failure', error: 'why' }],
   ] as const)('in %s, %s', (kind, column, effect) => {
     const [, event] = EVENTS.find(([name]) => name === column) ?? [];
     expect(event && next({ kind }, event).effects[0]).toEqual(effect);
@@ -88,7 +88,7 @@ function follow(order: TurnEffect['kind'], { isOpen, isPaused }: Followed): Foll
     if (!holds) throw new Error(`${order} while open is ${isOpen} and paused is ${isPaused}`);
   };
   switch (order) {
-    case 'open_turn':
+    case 'start_turn':
       must(!isOpen);
       return { isOpen: true, isPaused: false };
     case 'pause_turn':
@@ -103,20 +103,20 @@ function follow(order: TurnEffect['kind'], { isOpen, isPaused }: Followed): Foll
     case 'drop_turn':
       must(isOpen);
       return { isOpen: false, isPaused: false };
-    case 'commit_held':
-    case 'refuse_commit':
-    case 'forget_held':
+    case 'commit_buffered':
+    case 'reject_commit':
+    case 'clear_buffer':
       // An open turn would lose what it has not been given.
       must(!isOpen);
       return { isOpen, isPaused };
     case 'restart_detector':
-    case 'tell_failure':
+    case 'report_failure':
       return { isOpen, isPaused };
   }
 }
 
-const ANSWERS: readonly string[] = ['end_turn', 'commit_held', 'refuse_commit'];
-const CUTS: readonly string[] = ['cut_turn', 'end_turn', 'drop_turn', 'commit_held', 'forget_held'];
+const ANSWERS: readonly string[] = ['end_turn', 'commit_buffered', 'reject_commit'];
+const CUTS: readonly string[] = ['cut_turn', 'end_turn', 'drop_turn', 'commit_buffered', 'clear_buffer'];
 
 /** One event of a walk. @throws Error that says which rule is broken. */
 function walkOn(before: TurnState, event: TurnEvent, followed: Followed) {
@@ -135,9 +135,10 @@ function walkOn(before: TurnState, event: TurnEvent, followed: Followed) {
     must('the detector begins anew behind a cut, last', orders.at(-1) === 'restart_detector');
   }
   const answers = orders.filter((order) => ANSWERS.includes(order)).length;
-  if (event.kind === 'commit_asked') must('a commit has one answer', answers === 1 && !now.isOpen);
-  if (event.kind === 'clear_asked') must('a clear clears', orders.includes('forget_held') && !now.isOpen);
-  const isManual = event.kind === 'configured' ? event.by === 'hand' : before.kind === 'manual';
+  if (event.kind === 'commit_requested') must('a commit has one answer', answers === 1 && !now.isOpen);
+  if (event.kind === 'clear_requested')
+    must('a clear clears', orders.includes('clear_buffer') && !now.isOpen);
+  const isManual = event.kind === 'configured' ? event.by === 'client' : before.kind === 'manual';
   must('only configuring changes who ends turns', (after.kind === 'manual') === isManual);
   return { state: after, followed: now };
 }

@@ -1,60 +1,58 @@
-/**
- * When a turn begins and ends. Pure: facts in, orders out. The table is docs/states/turn.md.
- */
+/** State machine of a turn's start and end: a pure transition function. The table is docs/states/turn.md. */
 
 import type { VadEvent } from '../contract/engines/engine.ts';
 
 export type TurnState =
-  /** Turns end when the client says so. */
+  /** The client commits turns. */
   | { readonly kind: 'manual' }
-  /** The detector listens; nobody speaks. */
+  /** Turn detection is on and no speech is detected. */
   | { readonly kind: 'quiet' }
-  /** A turn is open. */
+  /** A turn is active. */
   | { readonly kind: 'speaking' }
-  /** A turn is open and may have ended. */
+  /** A turn is active and may have ended. */
   | { readonly kind: 'paused' };
 
-/** Samples are positions as the detector counts them. */
+/** Sample positions are those of the detector. */
 export type TurnEvent =
-  /** Of the detector that is at work; of an earlier one nothing is told. */
+  /** Event of the current detector stream. Events of closed streams are not delivered. */
   | VadEvent
-  /** It cannot go on. */
+  /** The detector failed. */
   | { readonly kind: 'detector_failed'; readonly error: unknown }
-  /** The client commits; whether anything is buffered. */
-  | { readonly kind: 'commit_asked'; readonly isHeld: boolean }
-  | { readonly kind: 'clear_asked' }
-  /** The detector paused in a turn that is longer than turns should be. */
+  /** The client commits. `hasAudio`: whether audio is buffered. */
+  | { readonly kind: 'commit_requested'; readonly hasAudio: boolean }
+  | { readonly kind: 'clear_requested' }
+  /** The detector paused in a turn that exceeds the soft length limit. */
   | { readonly kind: 'long_turn_paused'; readonly endSample: number }
-  /** An open turn has as much audio as a turn may have, and more is coming. */
+  /** An active turn has reached the buffer limit and more audio is arriving. */
   | { readonly kind: 'limit_reached' }
-  /** Another format or detection is wanted from here on. */
-  | { readonly kind: 'configured'; readonly by: 'hand' | 'detector' };
+  /** The format or the turn detection changes. */
+  | { readonly kind: 'configured'; readonly by: 'client' | 'detector' };
 
 export type TurnEffect =
-  /** A turn begins with this sample: tell it. */
-  | { readonly kind: 'open_turn'; readonly startSample: number }
-  /** The turn's reader gets the audio up to this end of speech, then a pause. */
+  /** Start a turn at this sample and report it. */
+  | { readonly kind: 'start_turn'; readonly startSample: number }
+  /** Deliver the audio up to this end of speech, then a pause. */
   | { readonly kind: 'pause_turn'; readonly endSample: number }
-  /** The turn goes on. */
+  /** Continue the turn. */
   | { readonly kind: 'resume_turn' }
-  /** The turn ends with this end of speech: tell that it stopped and is committed. */
+  /** End the turn at this end of speech; report that it stopped and is committed. */
   | { readonly kind: 'stop_turn'; readonly endSample: number }
-  /** The turn ends in this pause, however short it will be: tell that it stopped and is committed. */
+  /** End the turn in this pause, whatever its length; report that it stopped and is committed. */
   | { readonly kind: 'cut_turn'; readonly endSample: number }
-  /** The turn takes all that is buffered: tell that it stopped and is committed. */
+  /** End the turn with all buffered audio; report that it stopped and is committed. */
   | { readonly kind: 'end_turn' }
-  /** Forget the turn: tell it. */
+  /** Drop the turn and report it. */
   | { readonly kind: 'drop_turn' }
-  /** Make a turn of all that is buffered: tell that it is committed. */
-  | { readonly kind: 'commit_held' }
-  /** There is nothing to commit. */
-  | { readonly kind: 'refuse_commit' }
-  /** Forget what is buffered. */
-  | { readonly kind: 'forget_held' }
-  /** Close the detector's stream; another begins with the first sample that is still held. */
+  /** Create a turn from all buffered audio and report that it is committed. */
+  | { readonly kind: 'commit_buffered' }
+  /** The commit is rejected because nothing is buffered. */
+  | { readonly kind: 'reject_commit' }
+  /** Discard the buffered audio. */
+  | { readonly kind: 'clear_buffer' }
+  /** Close the detector stream. A new one starts with the first buffered sample. */
   | { readonly kind: 'restart_detector' }
-  /** Tell that the detector failed. */
-  | { readonly kind: 'tell_failure'; readonly error: unknown };
+  /** Report that the detector failed. */
+  | { readonly kind: 'report_failure'; readonly error: unknown };
 
 export interface TurnStep {
   readonly state: TurnState;
@@ -68,7 +66,7 @@ const PAUSED: TurnState = { kind: 'paused' };
 
 export const initial: TurnState = MANUAL;
 
-/** The state after a fact, and what is to be done. Total; what cannot be in a state changes nothing. */
+/** Returns the next state and the effects. Total: an event that is not expected in a state is ignored. */
 export function next(state: TurnState, event: TurnEvent): TurnStep {
   switch (state.kind) {
     case 'manual':
@@ -85,13 +83,13 @@ export function next(state: TurnState, event: TurnEvent): TurnStep {
 
 function byHand(event: TurnEvent): TurnStep {
   switch (event.kind) {
-    case 'commit_asked':
-      return step(MANUAL, { kind: event.isHeld ? 'commit_held' : 'refuse_commit' });
-    case 'clear_asked':
-      return step(MANUAL, { kind: 'forget_held' });
+    case 'commit_requested':
+      return step(MANUAL, { kind: event.hasAudio ? 'commit_buffered' : 'reject_commit' });
+    case 'clear_requested':
+      return step(MANUAL, { kind: 'clear_buffer' });
     case 'configured':
-      return event.by === 'hand' ? step(MANUAL) : step(QUIET);
-    // There is no detector, and so no open turn.
+      return event.by === 'client' ? step(MANUAL) : step(QUIET);
+    // Without a detector no turn can be active.
     case 'limit_reached':
     case 'long_turn_paused':
     case 'started':
@@ -108,18 +106,18 @@ function byHand(event: TurnEvent): TurnStep {
 function inQuiet(event: TurnEvent): TurnStep {
   switch (event.kind) {
     case 'started':
-      return step(SPEAKING, { kind: 'open_turn', startSample: event.startSample });
+      return step(SPEAKING, { kind: 'start_turn', startSample: event.startSample });
     case 'detector_failed':
-      return step(QUIET, { kind: 'tell_failure', error: event.error }, { kind: 'restart_detector' });
-    case 'commit_asked':
-      return event.isHeld
-        ? step(QUIET, { kind: 'commit_held' }, { kind: 'restart_detector' })
-        : step(QUIET, { kind: 'refuse_commit' });
-    case 'clear_asked':
-      return step(QUIET, { kind: 'forget_held' }, { kind: 'restart_detector' });
+      return step(QUIET, { kind: 'report_failure', error: event.error }, { kind: 'restart_detector' });
+    case 'commit_requested':
+      return event.hasAudio
+        ? step(QUIET, { kind: 'commit_buffered' }, { kind: 'restart_detector' })
+        : step(QUIET, { kind: 'reject_commit' });
+    case 'clear_requested':
+      return step(QUIET, { kind: 'clear_buffer' }, { kind: 'restart_detector' });
     case 'configured':
       return step(afterConfigured(event.by), { kind: 'restart_detector' });
-    // No turn is open.
+    // No turn is active.
     case 'limit_reached':
     case 'long_turn_paused':
     case 'paused':
@@ -144,24 +142,25 @@ function inTurn(state: TurnState & { kind: 'speaking' | 'paused' }, event: TurnE
     case 'detector_failed':
       return step(
         QUIET,
-        { kind: 'tell_failure', error: event.error },
+        { kind: 'report_failure', error: event.error },
         { kind: 'end_turn' },
         { kind: 'restart_detector' },
       );
-    case 'commit_asked':
-      // A turn that is open holds at least one sample.
-      return step(QUIET, { kind: 'end_turn' }, { kind: 'forget_held' }, { kind: 'restart_detector' });
-    case 'clear_asked':
-      return step(QUIET, { kind: 'drop_turn' }, { kind: 'forget_held' }, { kind: 'restart_detector' });
+    case 'commit_requested':
+      // An active turn contains at least one sample.
+      return step(QUIET, { kind: 'end_turn' }, { kind: 'clear_buffer' }, { kind: 'restart_detector' });
+    case 'clear_requested':
+      return step(QUIET, { kind: 'drop_turn' }, { kind: 'clear_buffer' }, { kind: 'restart_detector' });
     case 'long_turn_paused':
       if (state.kind === 'paused') return step(state);
       return step(QUIET, { kind: 'cut_turn', endSample: event.endSample }, { kind: 'restart_detector' });
     case 'limit_reached':
-      // The client knows nothing of this end: half a sample that it sent has its other half in what is coming.
+      // The buffer is not cleared: a partial sample that the client sent is completed by the audio that
+      // follows.
       return step(QUIET, { kind: 'end_turn' }, { kind: 'restart_detector' });
     case 'configured':
       return step(afterConfigured(event.by), { kind: 'end_turn' }, { kind: 'restart_detector' });
-    // A turn is open already.
+    // A turn is already active.
     case 'started':
       return step(state);
     default:
@@ -169,8 +168,8 @@ function inTurn(state: TurnState & { kind: 'speaking' | 'paused' }, event: TurnE
   }
 }
 
-function afterConfigured(by: 'hand' | 'detector'): TurnState {
-  return by === 'hand' ? MANUAL : QUIET;
+function afterConfigured(by: 'client' | 'detector'): TurnState {
+  return by === 'client' ? MANUAL : QUIET;
 }
 
 function step(state: TurnState, ...effects: readonly TurnEffect[]): TurnStep {

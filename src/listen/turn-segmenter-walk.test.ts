@@ -1,5 +1,5 @@
 /**
- * Random walks through everything that can happen to a listener, at random moments of the detector's work. Each
+ * Random walks through everything that can happen to a segmenter, at random moments of the detector's work. Each
  * sample tells its number, so that it is known whose it became.
  */
 
@@ -62,7 +62,7 @@ interface SeenTurn {
   readonly heard: Promise<number[] | 'dropped'>;
 }
 
-/** The events of one listener, whose order and positions it checks as they come. */
+/** The events of one segmenter, whose order and positions it checks as they come. */
 class Watch {
   readonly seen: SeenTurn[] = [];
   readonly events: SegmenterEvent[] = [];
@@ -143,7 +143,7 @@ describe('whatever happens, in whatever order', () => {
           });
           const late = Promise.withResolvers<void>();
           const watch = new Watch(random, late.promise);
-          const listener = new TurnSegmenter({ vad, limitBytes: LIMIT_BYTES, report: watch.report });
+          const segmenter = new TurnSegmenter({ vad, maxBufferedBytes: LIMIT_BYTES, report: watch.report });
           let detection: VadSettings | undefined;
           let number = 0;
           let isHalf = false;
@@ -153,7 +153,7 @@ describe('whatever happens, in whatever order', () => {
           let isByHand = true;
           /** First and last number and kind of cut, for turns that were cut by the client. */
           const cutTurns = new Map<Turn, { from: number | undefined; to: number }>();
-          listener.configure(NUMBERED, undefined);
+          segmenter.configure(NUMBERED, undefined);
 
           const isCutAt = (before: number) => {
             for (const { turn } of watch.events
@@ -172,14 +172,14 @@ describe('whatever happens, in whatever order', () => {
                 const samples = Int16Array.from({ length: each.length }, (_, i) => number + i);
                 const bytes = new Uint8Array(samples.buffer);
                 const rest = isHalf ? bytes.slice(1) : bytes;
-                const heldBytes = listener.heldBytes;
+                const bufferedBytes = segmenter.bufferedBytes;
                 if (rest.length === 0) break;
                 const isOdd = each.length > 1 && random() < 0.3;
                 const sent = isOdd ? rest.slice(0, -1) : rest;
-                const isTaken = listener.append(sent);
-                expect(isTaken).toBe(heldBytes + sent.length <= LIMIT_BYTES);
+                const isTaken = segmenter.append(sent);
+                expect(isTaken).toBe(bufferedBytes + sent.length <= LIMIT_BYTES);
                 if (!isTaken) {
-                  expect(listener.heldBytes).toBe(heldBytes);
+                  expect(segmenter.bufferedBytes).toBe(bufferedBytes);
                   break;
                 }
                 number += isOdd ? each.length - 1 : each.length;
@@ -193,27 +193,27 @@ describe('whatever happens, in whatever order', () => {
                 await gate.next(new Error('died'));
                 break;
               case 'commit': {
-                const isAccepted = listener.commit();
+                const isAccepted = segmenter.commit();
                 const committed = watch.events.slice(before).filter(({ kind }) => kind === 'committed');
                 expect(committed.length).toBe(isAccepted ? 1 : 0);
                 if (!isAccepted) break;
-                expect(listener.heldBytes).toBe(0);
+                expect(segmenter.bufferedBytes).toBe(0);
                 isCutAt(before);
                 [cut, isByHand, isHalf] = [number, detection === undefined, false];
                 break;
               }
               case 'clear':
-                listener.clear();
+                segmenter.clear();
                 expect(watch.events.slice(before).map(({ kind }) => kind)).toEqual(
                   wasOpen ? ['dropped'] : [],
                 );
-                expect(listener.heldBytes).toBe(0);
+                expect(segmenter.bufferedBytes).toBe(0);
                 [cut, isByHand, isHalf] = [number, detection === undefined, false];
                 break;
               case 'configure': {
                 const wanted = DETECTIONS[each.which];
                 if (wanted === detection) break;
-                listener.configure(NUMBERED, wanted);
+                segmenter.configure(NUMBERED, wanted);
                 expect(watch.isOpen).toBe(false);
                 isCutAt(before);
                 if (wasOpen) [cut, isByHand] = [number, true];
@@ -223,12 +223,12 @@ describe('whatever happens, in whatever order', () => {
               }
               case 'other_format':
                 // Numbers go on after a stretch of the other format, all of which is cleared.
-                listener.configure(OTHER, detection);
+                segmenter.configure(OTHER, detection);
                 isCutAt(before);
-                listener.append(new Uint8Array(160));
+                segmenter.append(new Uint8Array(160));
                 watch.otherMs += 160 / PER_MS;
-                listener.clear();
-                listener.configure(NUMBERED, detection);
+                segmenter.clear();
+                segmenter.configure(NUMBERED, detection);
                 [cut, isByHand, isHalf] = [number, detection === undefined, false];
                 break;
             }
@@ -237,7 +237,7 @@ describe('whatever happens, in whatever order', () => {
           }
           while (gate.waiting > 0) await gate.next();
           const end = watch.events.length;
-          listener.close();
+          segmenter.close();
           await gate.next();
           expect(watch.events.length).toBe(end);
           for (const stream of vad.streams) {

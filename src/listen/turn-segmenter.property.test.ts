@@ -102,11 +102,11 @@ describe('under detection, the same audio and events', () => {
             } else if (event.kind === 'speech_stopped') lines.push(`stopped ${event.audioEndMs}`);
             else lines.push(event.kind);
           };
-          const listener = new TurnSegmenter({ vad, limitBytes: bytes.length, report });
-          listener.configure({ encoding: 'pcm16', rateHz }, given);
+          const segmenter = new TurnSegmenter({ vad, maxBufferedBytes: bytes.length, report });
+          segmenter.configure({ encoding: 'pcm16', rateHz }, given);
           for (let at = 0, i = 0; at < bytes.length; i++) {
             const piece = bytes.slice(at, at + 1 + (lengths[i % lengths.length] ?? 0));
-            if (!listener.append(piece)) throw new Error('the limit is not reached');
+            if (!segmenter.append(piece)) throw new Error('the limit is not reached');
             at += piece.length;
             for (let n = answers[i % answers.length] ?? 0; n > 0; n--) await gate.next();
           }
@@ -123,7 +123,7 @@ describe('under detection, the same audio and events', () => {
           expect((await Promise.all(reads)).map(bits)).toEqual(audio.map(bits));
           expect(others).toEqual([]);
           const dropped = open && expect(open).rejects.toThrow(TurnDroppedError);
-          listener.close();
+          segmenter.close();
           await dropped;
         },
       ),
@@ -154,28 +154,28 @@ describe('by hand, no sample is lost and none is heard twice', () => {
         const random = seededRandom(seed);
         const LIMIT = 40_000;
         const turns: Turn[] = [];
-        const listener = new TurnSegmenter({
+        const segmenter = new TurnSegmenter({
           vad: new FakeVadEngine(),
-          limitBytes: LIMIT,
+          maxBufferedBytes: LIMIT,
           report: (event) => {
             if (event.kind !== 'committed') throw new Error(event.kind);
             turns.push(event.turn);
           },
         });
-        listener.configure(PCM_16K, undefined);
+        segmenter.configure(PCM_16K, undefined);
         // What is held, a run for each format.
         let held: { format: AudioFormat; bytes: number[] }[] = [{ format: PCM_16K, bytes: [] }];
         const expected: Float32Samples[] = [];
         const last = () => held.at(-1) ?? { format: PCM_16K, bytes: [] };
         for (const each of commands) {
-          const heldBytes = held.reduce((sum, { bytes }) => sum + bytes.length, 0);
+          const bufferedBytes = held.reduce((sum, { bytes }) => sum + bytes.length, 0);
           if (each.kind === 'append') {
             const bytes = noiseBytes(each.length, random);
-            const fits = heldBytes + bytes.length <= LIMIT;
-            expect(listener.append(bytes)).toBe(fits);
+            const fits = bufferedBytes + bytes.length <= LIMIT;
+            expect(segmenter.append(bytes)).toBe(fits);
             if (fits) last().bytes.push(...bytes);
           } else if (each.kind === 'configure') {
-            listener.configure(each.format, undefined);
+            segmenter.configure(each.format, undefined);
             const { format: before, bytes } = last();
             if (before.encoding !== each.format.encoding || before.rateHz !== each.format.rateHz) {
               if (bytes.length < sampleBytes(before)) held.pop();
@@ -185,16 +185,16 @@ describe('by hand, no sample is lost and none is heard twice', () => {
             const holds = held.some(({ format: { encoding }, bytes }) =>
               encoding === 'pcm16' ? bytes.length > 1 : bytes.length > 0,
             );
-            expect(listener.commit()).toBe(holds);
+            expect(segmenter.commit()).toBe(holds);
             if (holds) {
               expected.push(joined(held.map((run) => resampled(Uint8Array.from(run.bytes), run.format))));
               held = [{ format: last().format, bytes: [] }];
             }
           } else {
-            listener.clear();
+            segmenter.clear();
             held = [{ format: last().format, bytes: [] }];
           }
-          expect(listener.heldBytes).toBe(held.reduce((sum, { bytes }) => sum + bytes.length, 0));
+          expect(segmenter.bufferedBytes).toBe(held.reduce((sum, { bytes }) => sum + bytes.length, 0));
         }
         expect((await Promise.all(turns.map(read))).map(bits)).toEqual(expected.map(bits));
         expect(new Set(turns.map(({ itemId }) => itemId)).size).toBe(turns.length);

@@ -1,4 +1,4 @@
-/** With the real detector and real speech: the listener adds nothing to its edges and takes nothing away. */
+/** With the real detector and real speech: the segmenter adds nothing to its edges and takes nothing away. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventsOf } from '../../test/contract/vad-engine.cases.ts';
@@ -68,8 +68,8 @@ class WatchedVad implements VadEngine {
     this.#vad = engine;
   }
 
-  open(settings: VadSettings, rateHz: number): VadStream {
-    const stream = this.#vad.open(settings, rateHz);
+  openStream(settings: VadSettings, rateHz: number): VadStream {
+    const stream = this.#vad.openStream(settings, rateHz);
     return {
       write: (samples) => {
         const answer = stream.write(samples);
@@ -96,7 +96,7 @@ class WatchedVad implements VadEngine {
   async close() {}
 }
 
-/** What the listener made of it, its events as lines, and what each turn's reader heard. */
+/** What the segmenter made of it, its events as lines, and what each turn's reader heard. */
 async function listened(
   bytes: Uint8Array,
   rateHz: number,
@@ -123,16 +123,16 @@ async function listened(
         throw new Error(event.kind);
     }
   };
-  const listener = new TurnSegmenter({ vad: detector, limitBytes: bytes.length, report });
-  listener.configure({ encoding: 'pcm16', rateHz }, settings);
+  const segmenter = new TurnSegmenter({ vad: detector, maxBufferedBytes: bytes.length, report });
+  segmenter.configure({ encoding: 'pcm16', rateHz }, settings);
   for (let at = 0; at < bytes.length; ) {
     const piece = bytes.slice(at, at + pieceBytes());
-    expect(listener.append(piece)).toBe(true);
+    expect(segmenter.append(piece)).toBe(true);
     at += piece.length;
     if (isLive) await detector.idle();
   }
   await detector.idle();
-  listener.close();
+  segmenter.close();
   return { lines, heard: await Promise.all(turns) };
 }
 

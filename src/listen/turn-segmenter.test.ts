@@ -33,16 +33,16 @@ function counting(fromMs: number, toMs: number): Uint8Array {
 
 const countingFloat = (fromMs: number, toMs: number) => decodeToFloat32(counting(fromMs, toMs), 'pcm16');
 
-function listening(options: FakeVadOptions = {}, limitBytes = LIMIT_BYTES, longTurnS?: number) {
+function listening(options: FakeVadOptions = {}, maxBufferedBytes = LIMIT_BYTES, softMaxTurnS?: number) {
   const vad = new FakeVadEngine(options);
   const events: SegmenterEvent[] = [];
-  const listener = new TurnSegmenter({
+  const segmenter = new TurnSegmenter({
     vad,
-    limitBytes,
-    ...(longTurnS === undefined ? {} : { longTurnS }),
+    maxBufferedBytes,
+    ...(softMaxTurnS === undefined ? {} : { softMaxTurnS }),
     report: (event) => events.push(event),
   });
-  return { vad, events, listener };
+  return { vad, events, segmenter };
 }
 
 /** One turn: speech from 500 to 1500 ms, known at 700; its pause known at 1600, its end at 2000. */
@@ -94,80 +94,80 @@ async function read(turn: Turn | undefined) {
 
 describe('by hand', () => {
   it('makes a turn of what was appended, and begins anew', async () => {
-    const { listener, events, vad } = listening();
-    listener.configure(PCM_16K, undefined);
-    expect(listener.append(counting(0, 50))).toBe(true);
-    listener.append(counting(50, 80));
-    expect(listener.heldBytes).toBe(2 * ms(80));
-    expect(listener.commit()).toBe(true);
-    expect(listener.heldBytes).toBe(0);
-    listener.append(counting(80, 90));
-    expect(listener.commit()).toBe(true);
+    const { segmenter, events, vad } = listening();
+    segmenter.configure(PCM_16K, undefined);
+    expect(segmenter.append(counting(0, 50))).toBe(true);
+    segmenter.append(counting(50, 80));
+    expect(segmenter.bufferedBytes).toBe(2 * ms(80));
+    expect(segmenter.commit()).toBe(true);
+    expect(segmenter.bufferedBytes).toBe(0);
+    segmenter.append(counting(80, 90));
+    expect(segmenter.commit()).toBe(true);
     expect(told(events)).toEqual(['a committed', 'b committed']);
     const [first, second] = turnsOf(events);
-    expect(first?.audio.heldBytes).toBe(2 * ms(80));
+    expect(first?.audio.unreadBytes).toBe(2 * ms(80));
     expect((await read(first)).samples).toEqual(countingFloat(0, 80));
     expect((await read(second)).samples).toEqual(countingFloat(80, 90));
     expect(vad.streams).toEqual([]);
   });
 
   it('refuses to commit nothing, or half a sample', () => {
-    const { listener, events } = listening();
-    expect(listener.commit()).toBe(false);
-    listener.append(new Uint8Array(0));
-    listener.append(new Uint8Array([7]));
-    expect(listener.commit()).toBe(false);
-    expect(listener.heldBytes).toBe(1);
-    listener.append(new Uint8Array([7]));
-    expect(listener.commit()).toBe(true);
-    listener.clear();
-    expect(listener.commit()).toBe(false);
+    const { segmenter, events } = listening();
+    expect(segmenter.commit()).toBe(false);
+    segmenter.append(new Uint8Array(0));
+    segmenter.append(new Uint8Array([7]));
+    expect(segmenter.commit()).toBe(false);
+    expect(segmenter.bufferedBytes).toBe(1);
+    segmenter.append(new Uint8Array([7]));
+    expect(segmenter.commit()).toBe(true);
+    segmenter.clear();
+    expect(segmenter.commit()).toBe(false);
     expect(told(events)).toEqual(['a committed']);
   });
 
   it('a sample whose halves come apart is whole; a half that never came is forgotten with its buffer', async () => {
-    const { listener, events } = listening();
-    listener.configure(PCM_16K, undefined);
+    const { segmenter, events } = listening();
+    segmenter.configure(PCM_16K, undefined);
     const bytes = counting(0, 10);
-    listener.append(bytes.subarray(0, 33));
-    listener.append(bytes.subarray(33));
-    listener.append(new Uint8Array([1]));
-    listener.commit();
-    listener.append(counting(10, 20));
-    listener.append(new Uint8Array([1]));
-    listener.clear();
-    listener.append(counting(20, 30));
-    listener.commit();
+    segmenter.append(bytes.subarray(0, 33));
+    segmenter.append(bytes.subarray(33));
+    segmenter.append(new Uint8Array([1]));
+    segmenter.commit();
+    segmenter.append(counting(10, 20));
+    segmenter.append(new Uint8Array([1]));
+    segmenter.clear();
+    segmenter.append(counting(20, 30));
+    segmenter.commit();
     const [first, second] = turnsOf(events);
     expect((await read(first)).samples).toEqual(countingFloat(0, 10));
     expect((await read(second)).samples).toEqual(countingFloat(20, 30));
   });
 
   it('takes no byte more than the limit, and none of an append that would pass it', async () => {
-    const { listener, events } = listening({}, 2 * ms(100));
-    listener.configure(PCM_16K, undefined);
-    expect(listener.append(counting(0, 99))).toBe(true);
-    expect(listener.append(counting(0, 2))).toBe(false);
-    expect(listener.append(counting(99, 100))).toBe(true);
-    expect(listener.append(new Uint8Array(1))).toBe(false);
-    expect(listener.append(new Uint8Array(0))).toBe(true);
-    expect(listener.heldBytes).toBe(2 * ms(100));
-    listener.commit();
-    expect(listener.append(counting(100, 200))).toBe(true);
+    const { segmenter, events } = listening({}, 2 * ms(100));
+    segmenter.configure(PCM_16K, undefined);
+    expect(segmenter.append(counting(0, 99))).toBe(true);
+    expect(segmenter.append(counting(0, 2))).toBe(false);
+    expect(segmenter.append(counting(99, 100))).toBe(true);
+    expect(segmenter.append(new Uint8Array(1))).toBe(false);
+    expect(segmenter.append(new Uint8Array(0))).toBe(true);
+    expect(segmenter.bufferedBytes).toBe(2 * ms(100));
+    segmenter.commit();
+    expect(segmenter.append(counting(100, 200))).toBe(true);
     expect((await read(turnsOf(events)[0])).samples).toEqual(countingFloat(0, 100));
   });
 
   it('knows nothing of formats but to keep each with its audio', async () => {
-    const { listener, events } = listening();
-    listener.configure(MULAW, undefined);
-    listener.append(new Uint8Array(800).fill(0x80));
-    listener.configure(PCM_16K, undefined);
-    listener.append(counting(0, 100));
-    listener.append(new Uint8Array([1]));
-    listener.configure(PCM_24K, undefined);
-    listener.configure(PCM_16K, undefined);
-    listener.append(counting(100, 200));
-    listener.commit();
+    const { segmenter, events } = listening();
+    segmenter.configure(MULAW, undefined);
+    segmenter.append(new Uint8Array(800).fill(0x80));
+    segmenter.configure(PCM_16K, undefined);
+    segmenter.append(counting(0, 100));
+    segmenter.append(new Uint8Array([1]));
+    segmenter.configure(PCM_24K, undefined);
+    segmenter.configure(PCM_16K, undefined);
+    segmenter.append(counting(100, 200));
+    segmenter.commit();
     const { samples } = await read(turnsOf(events)[0]);
     expect(samples.length).toBe(ms(300));
     expect(samples.slice(ms(100))).toEqual(countingFloat(0, 200));
@@ -176,12 +176,12 @@ describe('by hand', () => {
 
 describe('a turn that is detected', () => {
   it('is told when it is known, in samples, and read while it arrives', async () => {
-    const { listener, events, vad } = listening({ script: () => oneTurn });
-    listener.configure(PCM_16K, VAD);
+    const { segmenter, events, vad } = listening({ script: () => oneTurn });
+    segmenter.configure(PCM_16K, VAD);
     const readings: ReturnType<typeof read>[] = [];
     const seen: string[] = [];
     for (let at = 0; at < 3000; at += 20) {
-      listener.append(counting(at, at + 20));
+      segmenter.append(counting(at, at + 20));
       await settled();
       while (seen.length < events.length) {
         const event = events[seen.length];
@@ -201,9 +201,9 @@ describe('a turn that is detected', () => {
   });
 
   it('has the same audio when all of it came at once, and is judged in pieces', async () => {
-    const { listener, events, vad } = listening({ script: () => oneTurn });
-    listener.configure(PCM_16K, VAD);
-    listener.append(counting(0, 3500));
+    const { segmenter, events, vad } = listening({ script: () => oneTurn });
+    segmenter.configure(PCM_16K, VAD);
+    segmenter.append(counting(0, 3500));
     expect(events).toEqual([]);
     await settled();
     expect(told(events)).toEqual(['a started 200', 'a stopped 2000', 'a committed']);
@@ -218,11 +218,11 @@ describe('a turn that is detected', () => {
       { atSample: ms(3100), event: { kind: 'paused', endSample: ms(3000) } },
       { atSample: ms(3500), event: { kind: 'stopped', endSample: ms(3000) } },
     ];
-    const { listener, events } = listening({ script: () => script });
-    listener.configure(PCM_16K, VAD);
+    const { segmenter, events } = listening({ script: () => script });
+    segmenter.configure(PCM_16K, VAD);
     let heard: ReturnType<typeof read> | undefined;
     for (let at = 0; at < 4000; at += 50) {
-      listener.append(counting(at, at + 50));
+      segmenter.append(counting(at, at + 50));
       await settled();
       const [first] = events;
       if (first?.kind === 'speech_started') heard ??= read(first.turn);
@@ -237,9 +237,9 @@ describe('a turn that is detected', () => {
       { atSample: ms(1600), event: { kind: 'paused', endSample: ms(1500) } },
       { atSample: ms(1600), event: { kind: 'stopped', endSample: ms(1500) } },
     ];
-    const { listener, events } = listening({ script: () => script });
-    listener.configure(PCM_16K, { ...VAD, silenceDurationMs: 0 });
-    listener.append(counting(0, 2000));
+    const { segmenter, events } = listening({ script: () => script });
+    segmenter.configure(PCM_16K, { ...VAD, silenceDurationMs: 0 });
+    segmenter.append(counting(0, 2000));
     await settled();
     expect(told(events)).toEqual(['a started 200', 'a stopped 1500', 'a committed']);
     expect((await read(turnsOf(events)[0])).samples).toEqual(countingFloat(200, 1500));
@@ -251,11 +251,11 @@ describe('a turn that is detected', () => {
       ...oneTurn.slice(0, 1),
       { atSample: ms(1520), event: { kind: 'paused', endSample: ms(1500) } },
     ];
-    const { listener, events } = listening({ script: () => script, before: gate.wait });
-    listener.configure(PCM_16K, VAD);
-    listener.append(counting(0, 760));
+    const { segmenter, events } = listening({ script: () => script, before: gate.wait });
+    segmenter.configure(PCM_16K, VAD);
+    segmenter.append(counting(0, 760));
     await gate.next();
-    listener.append(counting(760, 1520));
+    segmenter.append(counting(760, 1520));
     await gate.next();
     const [first] = events;
     const given: (number | 'pause')[] = [];
@@ -263,15 +263,15 @@ describe('a turn that is detected', () => {
       if (first?.kind !== 'speech_started') throw new Error('nothing started');
       for await (const piece of first.turn.audio) given.push(piece === 'pause' ? piece : piece.length);
     })();
-    listener.append(counting(1520, 1599));
+    segmenter.append(counting(1520, 1599));
     await settled();
     expect(given).not.toContain('pause');
-    listener.append(counting(1599, 1700));
+    segmenter.append(counting(1599, 1700));
     await settled();
     expect(given.at(-1)).toBe('pause');
     const samples = given.filter((each) => each !== 'pause');
     expect(samples.reduce((sum, length) => sum + length, 0)).toBe(ms(1400));
-    listener.commit();
+    segmenter.commit();
     await reading;
   });
 
@@ -284,10 +284,10 @@ describe('a turn that is detected', () => {
       { atSample: ms(2000), event: { kind: 'stopped', endSample: ms(1400) } },
     ];
     for (const stepMs of [10, 50, 3000]) {
-      const { listener, events } = listening({ script: () => script });
-      listener.configure(PCM_16K, VAD);
+      const { segmenter, events } = listening({ script: () => script });
+      segmenter.configure(PCM_16K, VAD);
       for (let at = 0; at < 3000; at += stepMs) {
-        listener.append(counting(at, at + stepMs));
+        segmenter.append(counting(at, at + stepMs));
         await settled();
       }
       expect(told(events)).toEqual(['a started 200', 'a stopped 1900', 'a committed']);
@@ -296,12 +296,12 @@ describe('a turn that is detected', () => {
   });
 
   it('leaves behind what follows its speech, for a turn or a commit to come', async () => {
-    const { listener, events } = listening({ script: () => oneTurn });
-    listener.configure(PCM_16K, VAD);
-    listener.append(counting(0, 2000));
+    const { segmenter, events } = listening({ script: () => oneTurn });
+    segmenter.configure(PCM_16K, VAD);
+    segmenter.append(counting(0, 2000));
     await settled();
-    expect(listener.heldBytes).toBe(2 * ms(500));
-    listener.commit();
+    expect(segmenter.bufferedBytes).toBe(2 * ms(500));
+    segmenter.commit();
     expect((await read(turnsOf(events)[1])).samples).toEqual(countingFloat(1500, 2000));
   });
 
@@ -310,11 +310,11 @@ describe('a turn that is detected', () => {
     const script: ScriptedVadEvent[] = [
       { atSample: 700 * 24, event: { kind: 'started', onsetSample: 500 * 24, startSample: 200 * 24 } },
     ];
-    const { listener, events } = listening({ script: () => script });
-    listener.configure(PCM_24K, VAD);
-    listener.append(bytes);
+    const { segmenter, events } = listening({ script: () => script });
+    segmenter.configure(PCM_24K, VAD);
+    segmenter.append(bytes);
     await settled();
-    listener.commit();
+    segmenter.commit();
     expect(told(events)).toEqual(['a started 200', 'a stopped 1000', 'a committed']);
     expect((await read(turnsOf(events)[0])).samples).toEqual(
       (await read({ itemId: 'item_', audio: TurnAudio.of(bytes.slice(2 * 200 * 24), PCM_24K) })).samples,
@@ -323,19 +323,19 @@ describe('a turn that is detected', () => {
 
   it('takes all that was appended when it is committed, judged or not', async () => {
     const gate = new Gate();
-    const { listener, events, vad } = listening({ script: () => oneTurn, before: gate.wait });
-    listener.configure(PCM_16K, VAD);
-    listener.append(counting(0, 700));
+    const { segmenter, events, vad } = listening({ script: () => oneTurn, before: gate.wait });
+    segmenter.configure(PCM_16K, VAD);
+    segmenter.append(counting(0, 700));
     await gate.next();
-    listener.append(counting(700, 800));
-    listener.append(counting(800, 900));
-    expect(listener.commit()).toBe(true);
+    segmenter.append(counting(700, 800));
+    segmenter.append(counting(800, 900));
+    expect(segmenter.commit()).toBe(true);
     expect(told(events)).toEqual(['a started 200', 'a stopped 900', 'a committed']);
     expect((await read(turnsOf(events)[0])).samples).toEqual(countingFloat(200, 900));
-    expect([listener.heldBytes, vad.streams[0]?.isClosed]).toEqual([0, true]);
-    expect(listener.commit()).toBe(false);
+    expect([segmenter.bufferedBytes, vad.streams[0]?.isClosed]).toEqual([0, true]);
+    expect(segmenter.commit()).toBe(false);
     // The late answer of the first stream is about nothing.
-    listener.append(counting(900, 1600));
+    segmenter.append(counting(900, 1600));
     await gate.next();
     await gate.next();
     expect(told(events).slice(3)).toEqual(['b started 1100']);
@@ -343,17 +343,17 @@ describe('a turn that is detected', () => {
   });
 
   it('is dropped by a clear: its reader throws, and the detector begins anew', async () => {
-    const { listener, events, vad } = listening({ script: () => oneTurn });
-    listener.configure(PCM_16K, VAD);
-    listener.append(counting(0, 1000));
+    const { segmenter, events, vad } = listening({ script: () => oneTurn });
+    segmenter.configure(PCM_16K, VAD);
+    segmenter.append(counting(0, 1000));
     await settled();
     const [first] = events;
     const reading = read(first?.kind === 'speech_started' ? first.turn : undefined);
-    listener.clear();
+    segmenter.clear();
     await expect(reading).rejects.toThrow(TurnDroppedError);
-    expect([listener.heldBytes, vad.streams[0]?.isClosed]).toEqual([0, true]);
-    listener.clear();
-    listener.append(counting(1000, 3200));
+    expect([segmenter.bufferedBytes, vad.streams[0]?.isClosed]).toEqual([0, true]);
+    segmenter.clear();
+    segmenter.append(counting(1000, 3200));
     await settled();
     expect(told(events)).toEqual([
       'a started 200',
@@ -366,11 +366,11 @@ describe('a turn that is detected', () => {
   });
 
   it('ends at the limit, though nobody pauses, and what follows is heard on', async () => {
-    const { listener, events } = listening({ script: () => oneTurn.slice(0, 1) }, 2 * ms(10_000));
-    listener.configure(PCM_16K, VAD);
+    const { segmenter, events } = listening({ script: () => oneTurn.slice(0, 1) }, 2 * ms(10_000));
+    segmenter.configure(PCM_16K, VAD);
     let heard: ReturnType<typeof read> | undefined;
     for (let atMs = 0; atMs < 12_000; atMs += 100) {
-      expect(listener.append(counting(atMs, atMs + 100))).toBe(true);
+      expect(segmenter.append(counting(atMs, atMs + 100))).toBe(true);
       await settled();
       const [first] = events;
       if (first?.kind === 'speech_started') heard ??= read(first.turn);
@@ -387,15 +387,15 @@ describe('a turn that is detected', () => {
   });
 
   it('ends at the limit within a sample, whose other half is still to come', async () => {
-    const { listener, events } = listening({ script: () => oneTurn.slice(0, 1) }, 2 * ms(10_000));
-    listener.configure(PCM_16K, VAD);
+    const { segmenter, events } = listening({ script: () => oneTurn.slice(0, 1) }, 2 * ms(10_000));
+    segmenter.configure(PCM_16K, VAD);
     const bytes = counting(0, 12_000);
     const pieceBytes = 2 * ms(100) + 1;
     for (let at = 0; at < bytes.length; at += pieceBytes) {
-      expect(listener.append(bytes.slice(at, at + pieceBytes))).toBe(true);
+      expect(segmenter.append(bytes.slice(at, at + pieceBytes))).toBe(true);
       await settled();
     }
-    listener.commit();
+    segmenter.commit();
     const [first, second] = turnsOf(events);
     const cut = (await read(first)).samples;
     expect(cut).toEqual(countingFloat(200, 12_000).subarray(0, cut.length));
@@ -405,40 +405,40 @@ describe('a turn that is detected', () => {
   });
 
   it('refuses what comes faster than it is judged, and keeps what it has', async () => {
-    const { listener } = listening({ script: () => oneTurn.slice(0, 1) }, 2 * ms(1000));
-    listener.configure(PCM_16K, VAD);
-    expect(listener.append(counting(0, 1000))).toBe(true);
-    expect(listener.append(counting(1000, 1100))).toBe(false);
-    expect(listener.heldBytes).toBe(2 * ms(1000));
-    expect(listener.commit()).toBe(true);
-    expect(listener.append(counting(1000, 1100))).toBe(true);
+    const { segmenter } = listening({ script: () => oneTurn.slice(0, 1) }, 2 * ms(1000));
+    segmenter.configure(PCM_16K, VAD);
+    expect(segmenter.append(counting(0, 1000))).toBe(true);
+    expect(segmenter.append(counting(1000, 1100))).toBe(false);
+    expect(segmenter.bufferedBytes).toBe(2 * ms(1000));
+    expect(segmenter.commit()).toBe(true);
+    expect(segmenter.append(counting(1000, 1100))).toBe(true);
   });
 });
 
 describe('with detection and nobody speaking', () => {
   it('holds what a turn may begin with, however long the silence', async () => {
-    const { listener } = listening({}, 2 * ms(4000));
-    listener.configure(PCM_16K, VAD);
+    const { segmenter } = listening({}, 2 * ms(4000));
+    segmenter.configure(PCM_16K, VAD);
     for (let at = 0; at < 20_000; at += 100) {
-      expect(listener.append(counting(at, at + 100))).toBe(true);
+      expect(segmenter.append(counting(at, at + 100))).toBe(true);
       await settled();
     }
-    expect(listener.heldBytes).toBe(2 * ms(300 + 100 + 1040));
+    expect(segmenter.bufferedBytes).toBe(2 * ms(300 + 100 + 1040));
   });
 
   it('commits that, and the detector begins anew', async () => {
-    const { listener, events, vad } = listening();
-    listener.configure(PCM_16K, VAD);
-    expect(listener.commit()).toBe(false);
+    const { segmenter, events, vad } = listening();
+    segmenter.configure(PCM_16K, VAD);
+    expect(segmenter.commit()).toBe(false);
     for (let at = 0; at < 4000; at += 100) {
-      listener.append(counting(at, at + 100));
+      segmenter.append(counting(at, at + 100));
       await settled();
     }
-    expect(listener.commit()).toBe(true);
+    expect(segmenter.commit()).toBe(true);
     expect(told(events)).toEqual(['a committed']);
     expect((await read(turnsOf(events)[0])).samples).toEqual(countingFloat(4000 - 1440, 4000));
     expect(vad.streams[0]?.isClosed).toBe(true);
-    listener.append(counting(4000, 4100));
+    segmenter.append(counting(4000, 4100));
     await settled();
     expect(vad.streams[1]?.samples).toEqual(countingFloat(4000, 4100));
   });
@@ -447,32 +447,32 @@ describe('with detection and nobody speaking', () => {
     const script: ScriptedVadEvent[] = [
       { atSample: ms(6000), event: { kind: 'started', onsetSample: ms(300), startSample: 0 } },
     ];
-    const { listener, events } = listening({ script: () => script });
-    listener.configure(PCM_16K, VAD);
+    const { segmenter, events } = listening({ script: () => script });
+    segmenter.configure(PCM_16K, VAD);
     for (let at = 0; at < 6000; at += 1000) {
-      listener.append(counting(at, at + 1000));
+      segmenter.append(counting(at, at + 1000));
       await settled();
     }
     expect(told(events)).toEqual([`a started ${5000 - 1440}`]);
   });
 
   it('opens no stream before there is audio', () => {
-    const { listener, vad } = listening();
-    listener.configure(PCM_16K, VAD);
-    listener.append(new Uint8Array(1));
-    listener.clear();
+    const { segmenter, vad } = listening();
+    segmenter.configure(PCM_16K, VAD);
+    segmenter.append(new Uint8Array(1));
+    segmenter.clear();
     expect(vad.streams).toEqual([]);
   });
 });
 
 describe('configure', () => {
   it('changes nothing when nothing changes', async () => {
-    const { listener, events, vad } = listening({ script: () => oneTurn });
-    listener.configure(PCM_16K, VAD);
-    listener.append(counting(0, 1000));
+    const { segmenter, events, vad } = listening({ script: () => oneTurn });
+    segmenter.configure(PCM_16K, VAD);
+    segmenter.append(counting(0, 1000));
     await settled();
-    listener.configure({ ...PCM_16K }, { ...VAD });
-    listener.append(counting(1000, 2100));
+    segmenter.configure({ ...PCM_16K }, { ...VAD });
+    segmenter.append(counting(1000, 2100));
     await settled();
     expect(told(events)).toEqual(['a started 200', 'a stopped 2000', 'a committed']);
     expect(vad.streams.length).toBe(1);
@@ -483,39 +483,39 @@ describe('configure', () => {
     ['another format', PCM_24K, VAD],
     ['commits by hand', PCM_16K, undefined],
   ])('%s ends a turn that is open', async (_, format, detection) => {
-    const { listener, events, vad } = listening({ script: () => oneTurn });
-    listener.configure(PCM_16K, VAD);
-    listener.append(counting(0, 1000));
+    const { segmenter, events, vad } = listening({ script: () => oneTurn });
+    segmenter.configure(PCM_16K, VAD);
+    segmenter.append(counting(0, 1000));
     await settled();
-    listener.append(counting(1000, 1100));
-    listener.configure(format, detection);
+    segmenter.append(counting(1000, 1100));
+    segmenter.configure(format, detection);
     expect(told(events)).toEqual(['a started 200', 'a stopped 1100', 'a committed']);
     expect((await read(turnsOf(events)[0])).samples).toEqual(countingFloat(200, 1100));
-    expect([listener.heldBytes, vad.streams[0]?.isClosed]).toEqual([0, true]);
+    expect([segmenter.bufferedBytes, vad.streams[0]?.isClosed]).toEqual([0, true]);
   });
 
   it('has what is held judged by the new detection, from its first sample', async () => {
-    const { listener, events, vad } = listening({ script: () => oneTurn });
-    listener.configure(PCM_16K, undefined);
-    listener.append(counting(0, 100));
-    listener.commit();
-    listener.append(counting(100, 1100));
-    listener.configure(PCM_16K, VAD);
+    const { segmenter, events, vad } = listening({ script: () => oneTurn });
+    segmenter.configure(PCM_16K, undefined);
+    segmenter.append(counting(0, 100));
+    segmenter.commit();
+    segmenter.append(counting(100, 1100));
+    segmenter.configure(PCM_16K, VAD);
     await settled();
     expect(vad.streams[0]?.samples).toEqual(countingFloat(100, 1100));
     expect(told(events)).toEqual(['a committed', 'b started 300']);
   });
 
   it('a half sample outlives a turn that ends by itself or by configuring, not a format', async () => {
-    const { listener, events } = listening({ script: () => oneTurn });
-    listener.configure(PCM_16K, VAD);
+    const { segmenter, events } = listening({ script: () => oneTurn });
+    segmenter.configure(PCM_16K, VAD);
     const bytes = counting(0, 1000);
-    listener.append(bytes.subarray(0, -1));
+    segmenter.append(bytes.subarray(0, -1));
     await settled();
-    listener.configure(PCM_16K, undefined);
-    listener.append(bytes.subarray(-1));
-    listener.append(counting(1000, 1010));
-    listener.commit();
+    segmenter.configure(PCM_16K, undefined);
+    segmenter.append(bytes.subarray(-1));
+    segmenter.append(counting(1000, 1010));
+    segmenter.commit();
     const [first, second] = turnsOf(events);
     const all = countingFloat(0, 1010);
     expect((await read(first)).samples).toEqual(all.slice(ms(200), ms(1000) - 1));
@@ -523,37 +523,37 @@ describe('configure', () => {
   });
 
   it('forgets what was held in another format, once the detector goes on in this one', async () => {
-    const { listener } = listening();
-    listener.configure(PCM_24K, undefined);
-    listener.append(new Uint8Array(48_000));
-    listener.configure(PCM_16K, VAD);
-    listener.append(counting(0, 100));
-    expect(listener.heldBytes).toBe(48_000 + 2 * ms(100));
+    const { segmenter } = listening();
+    segmenter.configure(PCM_24K, undefined);
+    segmenter.append(new Uint8Array(48_000));
+    segmenter.configure(PCM_16K, VAD);
+    segmenter.append(counting(0, 100));
+    expect(segmenter.bufferedBytes).toBe(48_000 + 2 * ms(100));
     await settled();
-    expect(listener.heldBytes).toBe(2 * ms(100));
+    expect(segmenter.bufferedBytes).toBe(2 * ms(100));
   });
 
   it('keeps what is held when commits by hand begin', async () => {
-    const { listener, events } = listening();
-    listener.configure(PCM_16K, VAD);
-    listener.append(counting(0, 100));
-    listener.configure(PCM_16K, undefined);
+    const { segmenter, events } = listening();
+    segmenter.configure(PCM_16K, VAD);
+    segmenter.append(counting(0, 100));
+    segmenter.configure(PCM_16K, undefined);
     await settled();
-    listener.append(counting(100, 200));
-    listener.commit();
+    segmenter.append(counting(100, 200));
+    segmenter.commit();
     expect((await read(turnsOf(events)[0])).samples).toEqual(countingFloat(0, 200));
   });
 
   it('counts ms across formats', async () => {
-    const { listener, events } = listening({ script: () => oneTurn });
-    listener.configure(MULAW, undefined);
-    listener.append(new Uint8Array(8 * 1000));
-    listener.commit();
-    listener.configure(PCM_24K, undefined);
-    listener.append(new Uint8Array(2 * 24 * 500));
-    listener.clear();
-    listener.configure(PCM_16K, VAD);
-    listener.append(counting(0, 2100));
+    const { segmenter, events } = listening({ script: () => oneTurn });
+    segmenter.configure(MULAW, undefined);
+    segmenter.append(new Uint8Array(8 * 1000));
+    segmenter.commit();
+    segmenter.configure(PCM_24K, undefined);
+    segmenter.append(new Uint8Array(2 * 24 * 500));
+    segmenter.clear();
+    segmenter.configure(PCM_16K, VAD);
+    segmenter.append(counting(0, 2100));
     await settled();
     expect(told(events)).toEqual(['a committed', 'b started 1700', 'b stopped 3500', 'b committed']);
   });
@@ -562,16 +562,16 @@ describe('configure', () => {
 describe('a detector that fails', () => {
   it('ends the turn; another stream begins with the next append', async () => {
     const gate = new Gate();
-    const { listener, events, vad } = listening({ script: () => oneTurn, before: gate.wait });
-    listener.configure(PCM_16K, VAD);
-    listener.append(counting(0, 1000));
+    const { segmenter, events, vad } = listening({ script: () => oneTurn, before: gate.wait });
+    segmenter.configure(PCM_16K, VAD);
+    segmenter.append(counting(0, 1000));
     await gate.next();
-    listener.append(counting(1000, 1100));
-    listener.append(counting(1100, 1200));
+    segmenter.append(counting(1000, 1100));
+    segmenter.append(counting(1100, 1200));
     await gate.next(new Error('died'));
     expect(told(events)).toEqual(['a started 200', 'failed: died', 'a stopped 1200', 'a committed']);
     expect((await read(turnsOf(events)[0])).samples).toEqual(countingFloat(200, 1200));
-    listener.append(counting(1200, 2200));
+    segmenter.append(counting(1200, 2200));
     await gate.next();
     expect(told(events).slice(4)).toEqual(['b started 1400']);
     expect(vad.streams.length).toBe(2);
@@ -581,7 +581,7 @@ describe('a detector that fails', () => {
     const answers: PromiseWithResolvers<readonly VadEvent[]>[] = [];
     const vad = new FakeVadEngine();
     const late: VadEngine = {
-      open: () => ({
+      openStream: () => ({
         write: () => {
           const answer = Promise.withResolvers<readonly VadEvent[]>();
           answers.push(answer);
@@ -594,42 +594,42 @@ describe('a detector that fails', () => {
       close: () => vad.close(),
     };
     const events: SegmenterEvent[] = [];
-    const listener = new TurnSegmenter({
+    const segmenter = new TurnSegmenter({
       vad: late,
-      limitBytes: LIMIT_BYTES,
+      maxBufferedBytes: LIMIT_BYTES,
       report: (event) => events.push(event),
     });
-    listener.configure(PCM_16K, VAD);
-    listener.append(counting(0, 1000));
-    listener.clear();
-    listener.append(counting(1000, 4000));
+    segmenter.configure(PCM_16K, VAD);
+    segmenter.append(counting(0, 1000));
+    segmenter.clear();
+    segmenter.append(counting(1000, 4000));
     if (how === 'answers') answers[0]?.resolve([oneTurn[0]?.event ?? { kind: 'resumed' }]);
     else answers[0]?.reject(new Error('closed'));
     await settled();
     expect(events).toEqual([]);
     // The second stream's first second is still being judged.
     expect(answers.length).toBe(2);
-    expect(listener.heldBytes).toBe(2 * ms(3000));
-    listener.close();
+    expect(segmenter.bufferedBytes).toBe(2 * ms(3000));
+    segmenter.close();
   });
 
   it('is told once until it answers; nothing that is held goes unjudged', async () => {
     const gate = new Gate();
     let refusal: Error | undefined = new Error('closed');
-    const { listener, events, vad } = listening({
+    const { segmenter, events, vad } = listening({
       script: () => oneTurn,
       before: gate.wait,
       refusal: () => refusal,
     });
-    listener.configure(PCM_16K, VAD);
-    listener.append(counting(0, 100));
-    listener.append(counting(100, 200));
+    segmenter.configure(PCM_16K, VAD);
+    segmenter.append(counting(0, 100));
+    segmenter.append(counting(100, 200));
     refusal = undefined;
-    listener.append(counting(200, 300));
+    segmenter.append(counting(200, 300));
     await gate.next(new Error('died'));
-    listener.append(counting(300, 1000));
+    segmenter.append(counting(300, 1000));
     await gate.next();
-    listener.append(counting(1000, 1100));
+    segmenter.append(counting(1000, 1100));
     await gate.next(new Error('died again'));
     expect(told(events)).toEqual([
       'failed: closed',
@@ -648,32 +648,32 @@ describe('a detector that fails', () => {
 describe('close', () => {
   it('frees the stream, drops an open turn without a word, and takes nothing more', async () => {
     const gate = new Gate();
-    const { listener, events, vad } = listening({ script: () => oneTurn, before: gate.wait });
-    listener.configure(PCM_16K, VAD);
-    listener.append(counting(0, 1000));
+    const { segmenter, events, vad } = listening({ script: () => oneTurn, before: gate.wait });
+    segmenter.configure(PCM_16K, VAD);
+    segmenter.append(counting(0, 1000));
     await gate.next();
     const [first] = events;
     const reading = read(first?.kind === 'speech_started' ? first.turn : undefined);
     const dropped = expect(reading).rejects.toThrow(TurnDroppedError);
-    listener.append(counting(1000, 2100));
-    listener.close();
-    listener.close();
+    segmenter.append(counting(1000, 2100));
+    segmenter.close();
+    segmenter.close();
     await gate.next();
     await dropped;
-    expect(listener.append(counting(0, 100))).toBe(true);
-    expect([listener.commit(), listener.heldBytes]).toEqual([false, 0]);
-    listener.clear();
-    listener.configure(PCM_24K, undefined);
+    expect(segmenter.append(counting(0, 100))).toBe(true);
+    expect([segmenter.commit(), segmenter.bufferedBytes]).toEqual([false, 0]);
+    segmenter.clear();
+    segmenter.configure(PCM_24K, undefined);
     expect(told(events)).toEqual(['a started 200']);
     expect([vad.streams.length, vad.streams[0]?.isClosed]).toEqual([1, true]);
   });
 
   it('leaves turns that were committed to their readers', async () => {
-    const { listener, events } = listening();
-    listener.configure(PCM_16K, undefined);
-    listener.append(counting(0, 100));
-    listener.commit();
-    listener.close();
+    const { segmenter, events } = listening();
+    segmenter.configure(PCM_16K, undefined);
+    segmenter.append(counting(0, 100));
+    segmenter.commit();
+    segmenter.close();
     expect((await read(turnsOf(events)[0])).samples).toEqual(countingFloat(0, 100));
   });
 });
@@ -681,21 +681,21 @@ describe('close', () => {
 it('whoever is told may call the listener: events stay in order', () => {
   const vad = new FakeVadEngine();
   const events: SegmenterEvent[] = [];
-  const listener = new TurnSegmenter({
+  const segmenter = new TurnSegmenter({
     vad,
-    limitBytes: LIMIT_BYTES,
+    maxBufferedBytes: LIMIT_BYTES,
     report: (event) => {
       if (events.length < 2) {
-        listener.append(counting(0, 10));
-        listener.commit();
+        segmenter.append(counting(0, 10));
+        segmenter.commit();
       }
       events.push(event);
     },
   });
-  listener.append(counting(0, 10));
-  listener.commit();
+  segmenter.append(counting(0, 10));
+  segmenter.commit();
   expect(told(events)).toEqual(['a committed', 'b committed', 'c committed']);
-  listener.close();
+  segmenter.close();
 });
 
 describe('a turn that is longer than turns should be', () => {
@@ -715,10 +715,10 @@ describe('a turn that is longer than turns should be', () => {
   const script = (stream: number) => (stream === 0 ? pausing : goingOn);
 
   it('ends with its next pause, and what follows is the next turn: no audio is lost, none heard twice', async () => {
-    const { listener, events, vad } = listening({ script }, LIMIT_BYTES, 2);
-    listener.configure(PCM_16K, VAD);
+    const { segmenter, events, vad } = listening({ script }, LIMIT_BYTES, 2);
+    segmenter.configure(PCM_16K, VAD);
     for (let at = 0; at < 4000; at += 20) {
-      listener.append(counting(at, at + 20));
+      segmenter.append(counting(at, at + 20));
       await settled();
     }
     expect(told(events)).toEqual([
@@ -737,32 +737,32 @@ describe('a turn that is longer than turns should be', () => {
   });
 
   it('goes on over a pause that is over when it becomes known', async () => {
-    const { listener, events } = listening({ script }, LIMIT_BYTES, 1);
-    listener.configure(PCM_16K, VAD);
-    listener.append(counting(0, 1700));
+    const { segmenter, events } = listening({ script }, LIMIT_BYTES, 1);
+    segmenter.configure(PCM_16K, VAD);
+    segmenter.append(counting(0, 1700));
     await settled();
     expect(told(events)).toEqual(['a started 200']);
-    listener.append(counting(1700, 2600));
+    segmenter.append(counting(1700, 2600));
     await settled();
     expect(told(events)).toEqual(['a started 200', 'a stopped 2500', 'a committed']);
   });
 
   it('has no end of its own where none was asked for', async () => {
-    const { listener, events } = listening({ script });
-    listener.configure(PCM_16K, VAD);
-    for (let at = 0; at < 4000; at += 20) listener.append(counting(at, at + 20));
+    const { segmenter, events } = listening({ script });
+    segmenter.configure(PCM_16K, VAD);
+    for (let at = 0; at < 4000; at += 20) segmenter.append(counting(at, at + 20));
     await settled();
     expect(told(events)).toEqual(['a started 200']);
   });
 });
 
 it('an append without a whole sample in it holds nothing up', async () => {
-  const { listener, events } = listening({ script: () => oneTurn });
-  listener.configure(PCM_16K, VAD);
+  const { segmenter, events } = listening({ script: () => oneTurn });
+  segmenter.configure(PCM_16K, VAD);
   for (let at = 0; at < 2100; at += 100) {
     const bytes = counting(at, at + 100);
     for (const piece of [bytes.subarray(0, 7), bytes.subarray(7), new Uint8Array(0)]) {
-      listener.append(piece);
+      segmenter.append(piece);
       await settled();
     }
   }
@@ -771,24 +771,24 @@ it('an append without a whole sample in it holds nothing up', async () => {
 
 describe('the end of the audio', () => {
   it('ends an open turn with all that came, and nothing is taken after it', async () => {
-    const { listener, events } = listening({ script: () => oneTurn });
-    listener.configure(PCM_16K, VAD);
-    listener.append(counting(0, 1000));
+    const { segmenter, events } = listening({ script: () => oneTurn });
+    segmenter.configure(PCM_16K, VAD);
+    segmenter.append(counting(0, 1000));
     await settled();
-    await listener.end();
+    await segmenter.end();
     expect(told(events)).toEqual(['a started 200', 'a stopped 1000', 'a committed']);
     expect((await read(turnsOf(events)[0])).samples).toEqual(countingFloat(200, 1000));
-    expect(listener.append(counting(1000, 1100))).toBe(true);
-    expect(listener.heldBytes).toBe(0);
+    expect(segmenter.append(counting(1000, 1100))).toBe(true);
+    expect(segmenter.bufferedBytes).toBe(0);
   });
 
   it('waits for what is being judged: a turn in it is found', async () => {
     const gate = new Gate();
-    const { listener, events } = listening({ script: () => oneTurn, before: gate.wait });
-    listener.configure(PCM_16K, VAD);
-    listener.append(counting(0, 1800));
+    const { segmenter, events } = listening({ script: () => oneTurn, before: gate.wait });
+    segmenter.configure(PCM_16K, VAD);
+    segmenter.append(counting(0, 1800));
     let ended = false;
-    const ending = listener.end().then(() => {
+    const ending = segmenter.end().then(() => {
       ended = true;
     });
     await gate.next();
@@ -807,10 +807,10 @@ describe('the end of the audio', () => {
             { atSample: ms(1000), event: { kind: 'paused', endSample: ms(900) } },
           ]
         : [{ atSample: ms(100), event: started }];
-    const { listener, events } = listening({ script }, LIMIT_BYTES, 0.5);
-    listener.configure(PCM_16K, VAD);
-    listener.append(counting(0, 1500));
-    await listener.end();
+    const { segmenter, events } = listening({ script }, LIMIT_BYTES, 0.5);
+    segmenter.configure(PCM_16K, VAD);
+    segmenter.append(counting(0, 1500));
+    await segmenter.end();
     expect(told(events)).toEqual([
       'a started 0',
       'a stopped 900',
@@ -825,21 +825,21 @@ describe('the end of the audio', () => {
     ['nobody has spoken', {}, []],
     ['its detector fails', { refusal: () => new Error('gone') }, ['failed: gone']],
   ])('makes no turn when %s', async (_, options, lines) => {
-    const { listener, events } = listening(options);
-    listener.configure(PCM_16K, VAD);
-    listener.append(counting(0, 300));
-    await listener.end();
-    await listener.end();
+    const { segmenter, events } = listening(options);
+    segmenter.configure(PCM_16K, VAD);
+    segmenter.append(counting(0, 300));
+    await segmenter.end();
+    await segmenter.end();
     expect(told(events)).toEqual(lines);
   });
 
   it('is over at once when the listener is closed', async () => {
     const gate = new Gate();
-    const { listener, events } = listening({ script: () => oneTurn, before: gate.wait });
-    listener.configure(PCM_16K, VAD);
-    listener.append(counting(0, 1000));
-    const ending = listener.end();
-    listener.close();
+    const { segmenter, events } = listening({ script: () => oneTurn, before: gate.wait });
+    segmenter.configure(PCM_16K, VAD);
+    segmenter.append(counting(0, 1000));
+    const ending = segmenter.end();
+    segmenter.close();
     await gate.next();
     await ending;
     expect(told(events)).toEqual([]);

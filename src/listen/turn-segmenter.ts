@@ -1,7 +1,4 @@
-/**
- * Audio as it arrives to turns: what is buffered, who speaks from when to when, what was committed. What is to be
- * done when is said by `turn-machine.ts`; here it is done.
- */
+/** Splits incoming audio into turns. `turn-machine.ts` decides; this class performs the effects. */
 
 import { type Id, newId } from '../contract/core/id.ts';
 import type { VadEngine, VadEvent, VadSettings } from '../contract/engines/engine.ts';
@@ -12,149 +9,159 @@ import { DetectorFeed } from './detector-feed.ts';
 import { TurnAudio } from './turn-audio.ts';
 import { initial, next, type TurnEffect, type TurnEvent, type TurnState } from './turn-machine.ts';
 
-/** What somebody said, or what was committed by hand. */
+/** A stretch of audio that is transcribed as a unit: detected speech, or audio committed by the client. */
 export interface Turn {
   readonly itemId: Id<'item'>;
   readonly audio: TurnAudio;
 }
 
-/** Facts, in order. Positions are ms of all audio since the listener was made, across formats and turns. */
+/**
+ * Events in order. Positions are in ms of all audio since the segmenter was created, across formats and
+ * turns.
+ */
 export type SegmenterEvent =
-  /** The detector found speech, which with its prefix begins here; the turn's audio is still arriving. */
+  /**
+   * The detector found speech. The turn starts here, including its prefix padding; its audio is still
+   * arriving.
+   */
   | { readonly kind: 'speech_started'; readonly turn: Turn; readonly audioStartMs: number }
-  /** Its turn is over, after the silence that ended it; `committed` follows at once. */
+  /** The turn ended after the configured silence. `committed` follows immediately. */
   | { readonly kind: 'speech_stopped'; readonly itemId: Id<'item'>; readonly audioEndMs: number }
-  /** The turn's audio is complete. */
+  /** The audio of the turn is complete. */
   | { readonly kind: 'committed'; readonly turn: Turn }
-  /** A turn that had started was cleared; its reader throws `TurnDroppedError`. */
+  /** A started turn was cleared. Its reader throws `TurnDroppedError`. */
   | { readonly kind: 'dropped'; readonly itemId: Id<'item'> }
-  /** Told once until the detector answers again; a turn that was open has ended. */
+  /** The detector failed. Reported once until it processes audio again. An active turn has been committed. */
   | { readonly kind: 'detector_failed'; readonly error: unknown };
 
 export interface TurnSegmenterDeps {
   readonly vad: VadEngine;
-  /** Most bytes that may be buffered between commits. */
-  readonly limitBytes: number;
-  /** A turn of the detector that has this much audio ends with its next pause, however short. Absent: never. */
-  readonly longTurnS?: number;
-  /** Called for each event, before the call that led to it returns. */
+  /** Maximum number of buffered bytes between commits. */
+  readonly maxBufferedBytes: number;
+  /** A detected turn with this much audio (s) ends at its next pause of any length. Default: no limit. */
+  readonly softMaxTurnS?: number;
+  /** Called for each event, before the call that caused it returns. */
   readonly report: (event: SegmenterEvent) => void;
 }
 
-/** A turn whose audio is arriving. Positions are those of the run. */
-interface OpenTurn {
+/** A turn whose audio is arriving. Positions refer to the queue. */
+interface ActiveTurn {
   readonly turn: Turn;
   readonly startSample: number;
-  /** What its reader has been given, */
-  givenSample: number;
-  /** and may be given, as soon as it has arrived. */
-  dueSample: number;
-  /** Then comes a pause, which is told once. */
-  isPauseDue: boolean;
+  /** Position up to which audio was delivered to the reader. */
+  deliveredSample: number;
+  /** Position up to which audio may be delivered, once it has arrived. */
+  targetSample: number;
+  /** Whether a pause is to be delivered once `targetSample` is reached. */
+  isPausePending: boolean;
 }
 
 /**
- * Listens to one stream of audio. Nothing here waits: every call takes effect before it returns.
- *
- * Bytes are held as they came; they are decoded when a detector or a reader wants them. Half a sample at the end
- * of an append waits for its other half, until a commit, a clear or another format. Under detection the audio
- * goes to the detector as it is judged, and what no turn can begin with any more is forgotten. Speech is looked
- * for in all that is held when detection begins, in the present format. A turn that stopped by itself ends
- * `TAIL_MS` after its speech, whenever that became known; the next may begin where that speech ended.
+ * Splits one audio stream into turns. Every call takes effect before it returns.
+ * Bytes are buffered as received and decoded when a detector or a reader needs them. A partial sample at the
+ * end of an append is completed by the next append, or discarded by a commit, a clear or a format change.
+ * With turn detection, audio is processed in the background and discarded once no turn can start in it. When
+ * detection is turned on, all buffered audio of the current format is searched for speech. A turn ended by
+ * the detector extends `TAIL_MS` past its speech; the next turn may start where that speech ended.
  */
 export class TurnSegmenter {
-  readonly #parts: TurnSegmenterDeps;
+  readonly #deps: TurnSegmenterDeps;
   #format: AudioFormat = { encoding: 'pcm16', rateHz: 24_000 };
-  /** Position of the first sample of the format. */
+  /** Position of the first sample of the current format. */
   #formatStartMs = 0;
   #detection: VadSettings | undefined;
   #state: TurnState = initial;
-  /** What is held, a run for each format; the last is of the present one. None before the first audio. */
-  #runs: AudioQueue[] = [];
+  /**
+   * Buffered audio, one queue per format. The last queue has the current format. Empty before the first
+   * audio.
+   */
+  #queues: AudioQueue[] = [];
   #feed: DetectorFeed | undefined;
-  /** Of the feed. */
-  #reach: DetectionTiming = { kept: 0, behind: 0, tail: 0, silence: 0 };
-  #open: OpenTurn | undefined;
-  #isFailing = false;
+  /** Timing of the current feed. */
+  #timing: DetectionTiming = { retained: 0, lookback: 0, tail: 0, silence: 0 };
+  #active: ActiveTurn | undefined;
+  #isDetectorFailing = false;
   #isClosed = false;
   #isEnding = false;
-  /** Events that wait until the listener is done, so that whoever is told may call it. */
-  #untold: SegmenterEvent[] = [];
-  #isTelling = false;
+  /** Events that are reported after the current transition, so that the callback may call the segmenter. */
+  #pendingEvents: SegmenterEvent[] = [];
+  #isReporting = false;
 
-  constructor(parts: TurnSegmenterDeps) {
-    this.#parts = parts;
+  constructor(deps: TurnSegmenterDeps) {
+    this.#deps = deps;
   }
 
   /**
-   * From now on audio comes in this format; turns are detected, or (undefined) committed by hand. A turn that is
-   * open ends, unless nothing changes. What is held without a turn stays.
+   * Sets the format of subsequent audio and the turn detection; undefined means that the client commits
+   * turns. Commits an active turn, unless nothing changes. Audio outside a turn stays buffered.
    */
   configure(format: AudioFormat, detection: VadSettings | undefined): void {
     const isOther = !sameFormat(format, this.#format);
     if (this.#isClosed || (!isOther && sameDetection(detection, this.#detection))) return;
-    this.#step({ kind: 'configured', by: detection ? 'detector' : 'hand' });
-    const run = this.#runs.at(-1);
-    if (isOther && run) {
-      this.#formatStartMs += (run.endSample * 1000) / run.format.rateHz;
-      if (run.heldSamples === 0) this.#runs.pop();
-      this.#runs.push(new AudioQueue(format));
+    this.#dispatch({ kind: 'configured', by: detection ? 'detector' : 'client' });
+    const queue = this.#queues.at(-1);
+    if (isOther && queue) {
+      this.#formatStartMs += (queue.endSample * 1000) / queue.format.rateHz;
+      if (queue.bufferedSamples === 0) this.#queues.pop();
+      this.#queues.push(new AudioQueue(format));
     }
     this.#format = format;
     this.#detection = detection;
     this.#detect();
-    this.#tell();
+    this.#reportPending();
   }
 
   /**
-   * Takes bytes, which must not be changed any more; false, and nothing is taken, beyond the limit. A turn of the
-   * detector that reaches the limit ends as by a commit, so that somebody who never pauses is heard on.
+   * Appends bytes, which the caller must not modify afterwards. Returns false, without effect, if the buffer
+   * limit would be exceeded. A detected turn that reaches the limit is committed, so that continuous speech
+   * is transcribed.
    */
   append(bytes: Uint8Array): boolean {
     if (this.#isClosed || this.#isEnding) return true;
-    if (this.heldBytes + bytes.length > this.#parts.limitBytes) {
-      // What is really kept may fit still: then it is the open turn that is too long, and nobody else ends it.
-      if (this.#keptBytes() + bytes.length > this.#parts.limitBytes) return false;
-      this.#step({ kind: 'limit_reached' });
+    if (this.bufferedBytes + bytes.length > this.#deps.maxBufferedBytes) {
+      // The limit counts all audio of an active turn. If the retained bytes fit, committing that turn frees
+      // capacity.
+      if (this.#retainedBytes() + bytes.length > this.#deps.maxBufferedBytes) return false;
+      this.#dispatch({ kind: 'limit_reached' });
     }
-    this.#run().push(bytes);
+    this.#queue().push(bytes);
     if (this.#state.kind === 'manual') return true;
-    if (this.#open?.isPauseDue) this.#give(this.#open);
+    if (this.#active?.isPausePending) this.#deliver(this.#active);
     this.#detect();
-    this.#tell();
+    this.#reportPending();
     return true;
   }
 
-  /** Ends the turn here: all that was appended belongs to it. False when nothing is buffered. */
+  /** Ends the turn with the last appended byte. Returns false if nothing is buffered. */
   commit(): boolean {
-    const isHeld = this.#open !== undefined || this.#runs.some((run) => run.heldSamples > 0);
-    this.#step({ kind: 'commit_asked', isHeld });
-    this.#tell();
-    return isHeld;
+    const hasAudio = this.#active !== undefined || this.#queues.some((queue) => queue.bufferedSamples > 0);
+    this.#dispatch({ kind: 'commit_requested', hasAudio });
+    this.#reportPending();
+    return hasAudio;
   }
 
-  /** Drops what is buffered, and an open turn. */
+  /** Discards the buffered audio and drops an active turn. */
   clear(): void {
-    this.#step({ kind: 'clear_asked' });
-    this.#tell();
+    this.#dispatch({ kind: 'clear_requested' });
+    this.#reportPending();
   }
 
   /**
-   * Bytes since the last commit, as the limit counts them: all of an open turn, whether it was read or not, and
-   * what a later turn may begin with.
+   * Bytes since the last commit that count towards the limit: all audio of an active turn, read or not, and
+   * the audio in which a later turn may start.
    */
-  get heldBytes(): number {
-    const bytes = this.#keptBytes();
-    return this.#open ? Math.max(bytes, this.#run().bytesFrom(this.#open.startSample)) : bytes;
+  get bufferedBytes(): number {
+    const bytes = this.#retainedBytes();
+    return this.#active ? Math.max(bytes, this.#queue().bytesFrom(this.#active.startSample)) : bytes;
   }
 
-  #keptBytes(): number {
-    return this.#runs.reduce((sum, run) => sum + run.heldBytes, 0);
+  #retainedBytes(): number {
+    return this.#queues.reduce((sum, queue) => sum + queue.bufferedBytes, 0);
   }
 
   /**
-   * No more audio comes. What is held is judged first, then an open turn ends; resolves when all is told. Audio that
-   * no turn was found in is forgotten.
+   * Ends the stream: processes the buffered audio and then ends an active turn. Resolves when all events are
+   * reported. Audio outside a turn is discarded.
    */
   async end(): Promise<void> {
     this.#isEnding = true;
@@ -163,34 +170,34 @@ export class TurnSegmenter {
       this.#detect();
       feed = this.#feed;
       await feed?.settled;
-      // A turn that was cut leaves its rest to another stream.
-    } while (feed !== this.#feed && !this.#isFailing && !this.#isClosed);
+      // After a turn is cut, the rest of its audio is processed by a new detector stream.
+    } while (feed !== this.#feed && !this.#isDetectorFailing && !this.#isClosed);
     if (this.#isClosed) return;
     this.configure(this.#format, undefined);
-    this.#forgetHeld();
+    this.#clearBuffer();
   }
 
-  /** Frees the detector's stream and drops an open turn without a word. Idempotent. */
+  /** Closes the detector stream and drops an active turn without an event. Idempotent. */
   close(): void {
     this.#isClosed = true;
     this.#feed?.close();
     this.#feed = undefined;
-    this.#open?.turn.audio.drop();
-    this.#open = undefined;
-    this.#runs = [];
+    this.#active?.turn.audio.drop();
+    this.#active = undefined;
+    this.#queues = [];
   }
 
-  /** Of the present format. */
-  #run(): AudioQueue {
-    let run = this.#runs.at(-1);
-    if (!run) {
-      run = new AudioQueue(this.#format);
-      this.#runs.push(run);
+  /** Returns the queue of the current format. */
+  #queue(): AudioQueue {
+    let queue = this.#queues.at(-1);
+    if (!queue) {
+      queue = new AudioQueue(this.#format);
+      this.#queues.push(queue);
     }
-    return run;
+    return queue;
   }
 
-  #step(event: TurnEvent): void {
+  #dispatch(event: TurnEvent): void {
     const { state, effects } = next(this.#state, event);
     this.#state = state;
     for (const effect of effects) this.#perform(effect);
@@ -198,18 +205,18 @@ export class TurnSegmenter {
 
   #perform(effect: TurnEffect): void {
     switch (effect.kind) {
-      case 'open_turn':
-        this.#openTurn(effect.startSample);
+      case 'start_turn':
+        this.#startTurn(effect.startSample);
         break;
       case 'pause_turn':
-        this.#withTurn((open) => {
-          open.dueSample = Math.max(open.dueSample, effect.endSample + this.#reach.tail);
-          open.isPauseDue = true;
+        this.#withTurn((active) => {
+          active.targetSample = Math.max(active.targetSample, effect.endSample + this.#timing.tail);
+          active.isPausePending = true;
         });
         break;
       case 'resume_turn':
-        this.#withTurn((open) => {
-          open.isPauseDue = false;
+        this.#withTurn((active) => {
+          active.isPausePending = false;
         });
         break;
       case 'stop_turn':
@@ -224,183 +231,200 @@ export class TurnSegmenter {
       case 'drop_turn':
         this.#dropTurn();
         break;
-      case 'commit_held':
-        this.#commitHeld();
+      case 'commit_buffered':
+        this.#commitBuffered();
         break;
-      case 'forget_held':
-        this.#forgetHeld();
+      case 'clear_buffer':
+        this.#clearBuffer();
         break;
       case 'restart_detector':
         this.#feed?.close();
         this.#feed = undefined;
         break;
-      case 'tell_failure':
-        if (!this.#isFailing) this.#untold.push({ kind: 'detector_failed', error: effect.error });
-        this.#isFailing = true;
+      case 'report_failure':
+        if (!this.#isDetectorFailing)
+          this.#pendingEvents.push({ kind: 'detector_failed', error: effect.error });
+        this.#isDetectorFailing = true;
         break;
-      case 'refuse_commit':
+      case 'reject_commit':
         break;
       default:
         effect satisfies never;
     }
   }
 
-  #openTurn(startSample: number): void {
-    const run = this.#run();
-    const start = Math.min(run.endSample, Math.max(run.startSample, startSample));
+  #startTurn(startSample: number): void {
+    const queue = this.#queue();
+    const start = Math.min(queue.endSample, Math.max(queue.startSample, startSample));
     const turn: Turn = { itemId: newId('item'), audio: new TurnAudio() };
-    this.#open = { turn, startSample: start, givenSample: start, dueSample: start, isPauseDue: false };
-    this.#untold.push({ kind: 'speech_started', turn, audioStartMs: this.#atMs(start) });
+    this.#active = {
+      turn,
+      startSample: start,
+      deliveredSample: start,
+      targetSample: start,
+      isPausePending: false,
+    };
+    this.#pendingEvents.push({ kind: 'speech_started', turn, audioStartMs: this.#toMs(start) });
   }
 
   #stopTurn(endSample: number): void {
-    this.#withTurn((open) => {
-      const run = this.#run();
-      open.dueSample = Math.max(open.dueSample, endSample + this.#reach.tail);
-      open.isPauseDue = false;
-      this.#give(open);
-      open.turn.audio.end('open');
-      this.#close(open, Math.min(run.endSample, endSample + this.#reach.silence));
-      run.forget(endSample);
+    this.#withTurn((active) => {
+      const queue = this.#queue();
+      active.targetSample = Math.max(active.targetSample, endSample + this.#timing.tail);
+      active.isPausePending = false;
+      this.#deliver(active);
+      active.turn.audio.end('open');
+      this.#close(active, Math.min(queue.endSample, endSample + this.#timing.silence));
+      queue.discardBefore(endSample);
     });
   }
 
-  /** Of the pause only what has been judged is known to be quiet; the rest belongs to the next turn. */
+  /** Only processed audio is known to be silent. The rest of the pause belongs to the next turn. */
   #cutTurn(endSample: number): void {
-    this.#withTurn((open) => {
-      const run = this.#run();
-      const quietSample = Math.max(endSample, this.#feed?.judgedSample ?? endSample);
-      open.dueSample = Math.max(open.dueSample, Math.min(endSample + this.#reach.tail, quietSample));
-      this.#give(open);
-      open.turn.audio.end('open');
-      this.#close(open, endSample);
-      run.forget(endSample);
+    this.#withTurn((active) => {
+      const queue = this.#queue();
+      const quietSample = Math.max(endSample, this.#feed?.processedSample ?? endSample);
+      active.targetSample = Math.max(
+        active.targetSample,
+        Math.min(endSample + this.#timing.tail, quietSample),
+      );
+      this.#deliver(active);
+      active.turn.audio.end('open');
+      this.#close(active, endSample);
+      queue.discardBefore(endSample);
     });
   }
 
   #endTurn(): void {
-    this.#withTurn((open) => {
-      const run = this.#run();
-      open.dueSample = run.endSample;
-      open.isPauseDue = false;
-      this.#give(open);
-      open.turn.audio.end('silence');
-      this.#close(open, run.endSample);
-      run.forget(run.endSample);
+    this.#withTurn((active) => {
+      const queue = this.#queue();
+      active.targetSample = queue.endSample;
+      active.isPausePending = false;
+      this.#deliver(active);
+      active.turn.audio.end('silence');
+      this.#close(active, queue.endSample);
+      queue.discardBefore(queue.endSample);
     });
   }
 
-  #close({ turn }: OpenTurn, endSample: number): void {
-    this.#open = undefined;
-    this.#untold.push(
-      { kind: 'speech_stopped', itemId: turn.itemId, audioEndMs: this.#atMs(endSample) },
+  #close({ turn }: ActiveTurn, endSample: number): void {
+    this.#active = undefined;
+    this.#pendingEvents.push(
+      { kind: 'speech_stopped', itemId: turn.itemId, audioEndMs: this.#toMs(endSample) },
       { kind: 'committed', turn },
     );
   }
 
   #dropTurn(): void {
     this.#withTurn(({ turn }) => {
-      this.#open = undefined;
+      this.#active = undefined;
       turn.audio.drop();
-      this.#untold.push({ kind: 'dropped', itemId: turn.itemId });
+      this.#pendingEvents.push({ kind: 'dropped', itemId: turn.itemId });
     });
   }
 
-  #commitHeld(): void {
-    const runs = this.#runs;
-    this.#forgetHeld();
-    const turn: Turn = { itemId: newId('item'), audio: TurnAudio.ofRuns(runs) };
-    this.#untold.push({ kind: 'committed', turn });
+  #commitBuffered(): void {
+    const queues = this.#queues;
+    this.#clearBuffer();
+    const turn: Turn = { itemId: newId('item'), audio: TurnAudio.fromQueues(queues) };
+    this.#pendingEvents.push({ kind: 'committed', turn });
   }
 
-  #forgetHeld(): void {
-    const run = this.#runs.at(-1);
-    this.#runs = run ? [new AudioQueue(this.#format, run.endSample)] : [];
+  #clearBuffer(): void {
+    const queue = this.#queues.at(-1);
+    this.#queues = queue ? [new AudioQueue(this.#format, queue.endSample)] : [];
   }
 
-  #withTurn(change: (open: OpenTurn) => void): void {
-    if (this.#open) change(this.#open);
+  #withTurn(change: (active: ActiveTurn) => void): void {
+    if (this.#active) change(this.#active);
   }
 
-  /** Gives a turn's reader what it may have. */
-  #give(open: OpenTurn): void {
-    const run = this.#run();
-    const to = Math.min(run.endSample, open.dueSample);
-    if (to > open.givenSample) {
-      open.turn.audio.add(run, open.givenSample, to);
-      open.givenSample = to;
+  /** Delivers all permitted audio to the reader of a turn. */
+  #deliver(active: ActiveTurn): void {
+    const queue = this.#queue();
+    const to = Math.min(queue.endSample, active.targetSample);
+    if (to > active.deliveredSample) {
+      active.turn.audio.add(queue, active.deliveredSample, to);
+      active.deliveredSample = to;
     }
-    if (open.isPauseDue && open.givenSample >= open.dueSample) {
-      open.turn.audio.pause();
-      open.isPauseDue = false;
+    if (active.isPausePending && active.deliveredSample >= active.targetSample) {
+      active.turn.audio.pause();
+      active.isPausePending = false;
     }
   }
 
-  /** Has the detector judge what it has not. */
+  /** Starts detection on audio that is not processed yet. */
   #detect(): void {
-    const run = this.#runs.at(-1);
-    if (this.#detection === undefined || !run || run.heldSamples === 0) return;
+    const queue = this.#queues.at(-1);
+    if (this.#detection === undefined || !queue || queue.bufferedSamples === 0) return;
     try {
-      this.#feed ??= this.#openFeed(run, this.#detection);
+      this.#feed ??= this.#openFeed(queue, this.#detection);
     } catch (error) {
-      this.#step({ kind: 'detector_failed', error });
+      this.#dispatch({ kind: 'detector_failed', error });
       return;
     }
-    this.#feed.more();
+    this.#feed.start();
   }
 
-  #openFeed(run: AudioQueue, detection: VadSettings): DetectorFeed {
-    const { rateHz } = run.format;
-    const stream = this.#parts.vad.open(detection, rateHz);
-    this.#reach = detectionTiming(detection, rateHz);
+  #openFeed(queue: AudioQueue, detection: VadSettings): DetectorFeed {
+    const { rateHz } = queue.format;
+    const stream = this.#deps.vad.openStream(detection, rateHz);
+    this.#timing = detectionTiming(detection, rateHz);
     return new DetectorFeed({
       stream,
-      run,
-      judged: (events) => this.#judged(events),
-      failed: (error) => {
-        this.#step({ kind: 'detector_failed', error });
-        this.#tell();
+      queue,
+      onEvents: (events) => this.#handleDetectorEvents(events),
+      onFailure: (error) => {
+        this.#dispatch({ kind: 'detector_failed', error });
+        this.#reportPending();
       },
     });
   }
 
-  #judged(events: readonly VadEvent[]): void {
-    this.#isFailing = false;
-    for (const [at, event] of events.entries()) this.#step(this.#cutBy(event, events[at + 1]) ?? event);
-    const run = this.#run();
-    const judged = this.#feed?.judgedSample ?? run.startSample;
-    const open = this.#open;
-    if (open) {
+  #handleDetectorEvents(events: readonly VadEvent[]): void {
+    this.#isDetectorFailing = false;
+    for (const [at, event] of events.entries())
+      this.#dispatch(this.#longTurnPause(event, events[at + 1]) ?? event);
+    const queue = this.#queue();
+    const handleDetectorEvents = this.#feed?.processedSample ?? queue.startSample;
+    const active = this.#active;
+    if (active) {
       if (this.#state.kind === 'speaking') {
-        open.dueSample = Math.max(open.dueSample, judged - this.#reach.behind);
+        active.targetSample = Math.max(active.targetSample, handleDetectorEvents - this.#timing.lookback);
       }
-      this.#give(open);
+      this.#deliver(active);
     }
-    run.forget(Math.min(judged - this.#reach.kept, open?.givenSample ?? judged));
-    if (this.#runs.length > 1) this.#runs = [run];
-    this.#tell();
+    queue.discardBefore(
+      Math.min(handleDetectorEvents - this.#timing.retained, active?.deliveredSample ?? handleDetectorEvents),
+    );
+    if (this.#queues.length > 1) this.#queues = [queue];
+    this.#reportPending();
   }
 
-  /** What is made of a pause of a turn that is long; undefined for all else. Nobody waits for one that is over. */
-  #cutBy(event: VadEvent, following: VadEvent | undefined): TurnEvent | undefined {
-    const { longTurnS = Number.POSITIVE_INFINITY } = this.#parts;
-    if (event.kind !== 'paused' || following !== undefined || !this.#open) return undefined;
+  /**
+   * Returns the event that cuts a long turn at a pause; undefined if the turn is not long, or if the pause is
+   * already over.
+   */
+  #longTurnPause(event: VadEvent, following: VadEvent | undefined): TurnEvent | undefined {
+    const { softMaxTurnS = Number.POSITIVE_INFINITY } = this.#deps;
+    if (event.kind !== 'paused' || following !== undefined || !this.#active) return undefined;
     const { endSample } = event;
-    if (endSample - this.#open.startSample < longTurnS * this.#format.rateHz) return undefined;
+    if (endSample - this.#active.startSample < softMaxTurnS * this.#format.rateHz) return undefined;
     return { kind: 'long_turn_paused', endSample };
   }
 
-  #atMs(sample: number): number {
+  #toMs(sample: number): number {
     return Math.round(this.#formatStartMs + (sample * 1000) / this.#format.rateHz);
   }
 
-  #tell(): void {
-    if (this.#isTelling || this.#untold.length === 0) return;
-    this.#isTelling = true;
+  #reportPending(): void {
+    if (this.#isReporting || this.#pendingEvents.length === 0) return;
+    this.#isReporting = true;
     try {
-      for (let event = this.#untold.shift(); event; event = this.#untold.shift()) this.#parts.report(event);
+      for (let event = this.#pendingEvents.shift(); event; event = this.#pendingEvents.shift())
+        this.#deps.report(event);
     } finally {
-      this.#isTelling = false;
+      this.#isReporting = false;
     }
   }
 }

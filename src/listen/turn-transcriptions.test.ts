@@ -124,7 +124,7 @@ describe('a committed turn', () => {
         prompt: 'Weather.',
         timestamps: 'none',
         priority: 'realtime',
-        owner: CALLER.keyId,
+        fairnessKey: CALLER.keyId,
       },
     ]);
   });
@@ -222,7 +222,7 @@ describe('the call of a committed turn', () => {
     transcriptions.start(turn, ask);
     expect(await transcriptions.confirm(turn, ask, 60)).toBe(true);
     expect(await transcriptions.confirm(turn, ask, 90)).toBe(true);
-    expect(calls.openings).toMatchObject([{ endpoint: ask.endpoint, most: { audioSeconds: 60 } }]);
+    expect(calls.openings).toMatchObject([{ endpoint: ask.endpoint, maxUsage: { audioSeconds: 60 } }]);
     await settled();
     expect(rows()).toMatchObject([{ endpoint: ask.endpoint, audioSeconds: 0.1 }]);
   });
@@ -244,7 +244,7 @@ describe('the call of a committed turn', () => {
         endpoint: '/v1/audio/transcriptions',
         model: 'svc-stt',
         caller: CALLER,
-        most: { inputTokens: 3, outputTokens: 251, audioSeconds: 0.1 },
+        maxUsage: { inputTokens: 3, outputTokens: 251, audioSeconds: 0.1 },
       },
     ]);
     expect(kinds()).toEqual([]);

@@ -1,4 +1,4 @@
-/** Transcriptions of turns: runs the engine for each, a call that is billed (spec 4.7, rule 9; spec 1, logged rows). */
+/** Runs a billed transcription for each turn (spec 4.7, rule 9; spec 1, logged rows). */
 
 import type { Caller } from '../contract/accounts/caller.ts';
 import type { EndpointLabel } from '../contract/accounts/usage.ts';
@@ -7,7 +7,7 @@ import type { Traceparent } from '../contract/core/tracer.ts';
 import type { AudioChunk, Transcript, TranscriptionTask } from '../contract/engines/engine.ts';
 import { requireModel } from '../contract/model-table.ts';
 import type { Slots } from '../contract/plugin.ts';
-import { aborted } from '../kit/async/aborted.ts';
+import { waitForAbort } from '../kit/async/aborted.ts';
 import { TaskGroup } from '../kit/async/task-group.ts';
 import { untilAborted } from '../kit/async/until-aborted.ts';
 import { logFailure } from '../kit/logging/note-failure.ts';
@@ -17,26 +17,26 @@ import { TurnDroppedError } from './turn-audio.ts';
 import { TurnCall } from './turn-call.ts';
 import type { Turn } from './turn-segmenter.ts';
 
-/** How a turn is to be transcribed, as was asked when it began. */
+/** Transcription settings, as configured when the turn started. */
 export interface TranscriptionParams {
   readonly model: string;
   readonly task: TranscriptionTask;
   readonly language: string | undefined;
   readonly prompt: string | undefined;
-  /** Label of the usage row; absent: that of the task. */
+  /** Endpoint label of the usage row. Default: derived from the task. */
   readonly endpoint?: EndpointLabel;
-  /** `no_row`: a turn in which nothing was said is forgotten. Absent: it is a call like others. */
+  /** `no_row`: a turn with an empty transcript leaves no usage row. Default: it has a row. */
   readonly silence?: 'no_row';
 }
 
-/** Tokens that a transcription consumed and made. */
+/** Token usage of a transcription. */
 export interface TranscriptTokens {
   readonly audio: number;
   readonly text: number;
   readonly output: number;
 }
 
-/** The last fact of a turn. */
+/** Final event of a turn. */
 export type TurnTranscriptionResult =
   | {
       readonly kind: 'completed';
@@ -44,107 +44,109 @@ export type TurnTranscriptionResult =
       readonly transcript: string;
       readonly tokens: TranscriptTokens;
     }
-  /** What was thrown may hold private text. */
+  /** `error` may contain private text. */
   | { readonly kind: 'failed'; readonly itemId: Id<'item'>; readonly error: unknown };
 
-/** What is told of a turn: words as they come, then its end. */
+/** Events of a turn: text deltas, followed by the result. */
 export type TurnTranscriptionEvent =
   | { readonly kind: 'delta'; readonly itemId: Id<'item'>; readonly text: string }
   | TurnTranscriptionResult;
 
 export interface TurnTranscriptionsDeps extends Pick<Slots, 'stt' | 'calls' | 'log' | 'tracer'> {
   readonly caller: Caller;
-  /** Never called before the call that caused it has returned. */
-  readonly report: (fact: TurnTranscriptionEvent) => void;
+  /** Never called synchronously by the methods of this class. */
+  readonly report: (event: TurnTranscriptionEvent) => void;
 }
 
 /**
- * Runs the recogniser for turns. A confirmed turn is one call: nothing is reported of it before it is open, and
- * its usage row is stored before its end is reported: whoever reads the end may look for the row. A turn that was
- * stopped reports nothing more.
+ * Runs the transcription engine for turns. A confirmed turn is one call: nothing is reported before the call
+ * is open, and its usage row is committed before the final event. A stopped turn reports nothing more.
  */
 export class TurnTranscriptions {
   readonly #deps: TurnTranscriptionsDeps;
-  readonly #runs = new TaskGroup<Id<'item'> | symbol>();
-  /** Of turns that were confirmed or begun, and have not ended. */
+  readonly #tasks = new TaskGroup<Id<'item'> | symbol>();
+  /** Calls of turns that are confirmed or started, and not finished. */
   readonly #calls = new Map<Id<'item'>, TurnCall>();
-  /** The request that made the connection. */
+  /** Trace context of the request that opened the connection. */
   readonly #cause: Traceparent | undefined;
 
-  /** To be called while the request is answered that makes the connection: traces of turns are linked to it. */
+  /** Must be called while that request is handled, so that the traces of turns are linked to it. */
   constructor(deps: TurnTranscriptionsDeps) {
     this.#deps = deps;
     this.#cause = deps.tracer.currentTraceparent();
   }
 
-  /** Begins a turn. One that is not confirmed yet reports nothing, and has no row, before {@link confirm}. */
-  start(turn: Turn, ask: TranscriptionParams): void {
-    const call = this.#callOf(turn, ask);
+  /** Starts the transcription of a turn. Before {@link confirm} it reports nothing and has no usage row. */
+  start(turn: Turn, params: TranscriptionParams): void {
+    const call = this.#callOf(turn, params);
     const { tracer, caller } = this.#deps;
-    const attributes = { request_id: caller.requestId, model: ask.model };
-    this.#runs.start(turn.itemId, (signal) =>
+    const attributes = { request_id: caller.requestId, model: params.model };
+    this.#tasks.start(turn.itemId, (signal) =>
       withSpan(tracer, 'turn', { parent: 'none', cause: this.#cause, attributes }, () =>
-        this.#run(turn, ask, call, signal),
+        this.#run(turn, params, call, signal),
       ),
     );
   }
 
   /**
-   * The turn counts, since before or after its start. Resolves with whether its call is open; one that is refused
-   * has failed.
-   * @param maxS most audio that it will have: that of a committed turn, or a bound while it may still grow.
+   * Confirms a turn, before or after its start. Resolves to false if its call was rejected; the turn has then
+   * failed.
+   * @param maxS maximum audio length in seconds: exact for a committed turn, an upper bound while the turn
+   *   may grow.
    */
-  async confirm(turn: Turn, ask: TranscriptionParams, maxS = turn.audio.lengthS): Promise<boolean> {
-    const call = this.#callOf(turn, ask);
+  async confirm(turn: Turn, params: TranscriptionParams, maxS = turn.audio.lengthS): Promise<boolean> {
+    const call = this.#callOf(turn, params);
     await call.confirm(this.#deps.calls, maxS);
-    return !call.refused.aborted;
+    return !call.rejected.aborted;
   }
 
-  /** Ends a turn: its engine is freed within one window; if it was confirmed, its row is written. */
+  /**
+   * Stops a turn: the engine is released within one window, and the usage row of a confirmed turn is written.
+   */
   stop(itemId: Id<'item'>): void {
-    this.#runs.stop(itemId);
+    this.#tasks.stop(itemId);
   }
 
-  /** Writes the row of a confirmed turn that will never begin: a call that consumed nothing. */
+  /** Writes the usage row of a confirmed turn that will never start. It consumed nothing. */
   abandon(itemId: Id<'item'>): void {
     const call = this.#calls.get(itemId);
     this.#calls.delete(itemId);
-    if (call !== undefined) this.#runs.start(Symbol(), () => call.abandon());
+    if (call !== undefined) this.#tasks.start(Symbol(), () => call.abandon());
   }
 
-  /** Stops what is running. Resolves when every engine has let go and every row is stored. */
+  /** Stops all transcriptions. Resolves when every engine is released and every usage row is stored. */
   close(): Promise<void> {
-    return this.#runs.close();
+    return this.#tasks.close();
   }
 
-  #callOf({ itemId }: Turn, ask: TranscriptionParams): TurnCall {
+  #callOf({ itemId }: Turn, params: TranscriptionParams): TurnCall {
     const known = this.#calls.get(itemId);
     if (known !== undefined) return known;
-    const call = new TurnCall(new TranscriptionUsageMeter(ask, this.#deps.caller));
+    const call = new TurnCall(new TranscriptionUsageMeter(params, this.#deps.caller));
     this.#calls.set(itemId, call);
     return call;
   }
 
-  async #run(turn: Turn, ask: TranscriptionParams, call: TurnCall, signal: AbortSignal): Promise<void> {
+  async #run(turn: Turn, params: TranscriptionParams, call: TurnCall, signal: AbortSignal): Promise<void> {
     const { itemId } = turn;
     call.listen((text) => {
       if (!signal.aborted) this.#deps.report({ kind: 'delta', itemId, text });
     });
-    // A committed turn is worked on when its call is open; one that may still be dropped is worked on at once.
+    // A confirmed turn waits until its call is open. A turn that may still be dropped starts immediately.
     if (call.isConfirmed) await call.settled;
-    const end = await this.#transcribe(turn, ask, call, signal);
-    if (!call.isConfirmed) await Promise.race([call.settled, aborted(signal)]);
+    const result = await this.#transcribe(turn, params, call, signal);
+    if (!call.isConfirmed) await Promise.race([call.settled, waitForAbort(signal)]);
     this.#calls.delete(itemId);
     if (!call.isConfirmed) return;
     await call.settled;
-    if (isNothing(end) && ask.silence === 'no_row') await call.tally.discard();
-    else await call.tally.close(end?.kind ?? 'cancelled');
-    const refused = { kind: 'failed', itemId, error: call.refused.reason } as const;
-    const told = call.refused.aborted ? refused : end;
-    if (told !== undefined && !signal.aborted) this.#deps.report(told);
+    if (isEmpty(result) && params.silence === 'no_row') await call.tally.discard();
+    else await call.tally.close(result?.kind ?? 'cancelled');
+    const rejected = { kind: 'failed', itemId, error: call.rejected.reason } as const;
+    const lastEvent = call.rejected.aborted ? rejected : result;
+    if (lastEvent !== undefined && !signal.aborted) this.#deps.report(lastEvent);
   }
 
-  /** Hands on the words; gives back how it ended, or undefined when it was stopped. */
+  /** Reports the text. Returns the result, or undefined if the turn was stopped. */
   async #transcribe(
     { itemId, audio }: Turn,
     { model, task, language, prompt }: TranscriptionParams,
@@ -152,45 +154,45 @@ export class TurnTranscriptions {
     stopped: AbortSignal,
   ): Promise<TurnTranscriptionResult | undefined> {
     const { tally } = call;
-    const signal = AbortSignal.any([stopped, call.refused]);
+    const signal = AbortSignal.any([stopped, call.rejected]);
     try {
       signal.throwIfAborted();
       let final: Transcript | undefined;
-      const { keyId: owner } = this.#deps.caller;
-      const ask = { task, language, prompt } as const;
-      const request = { ...ask, timestamps: 'none', priority: 'realtime', owner } as const;
+      const { keyId: fairnessKey } = this.#deps.caller;
+      const params = { task, language, prompt } as const;
+      const request = { ...params, timestamps: 'none', priority: 'realtime', fairnessKey } as const;
       for await (const event of requireModel(this.#deps.stt, model).transcribe(
-        heard(audio, tally, signal),
+        countedAudio(audio, tally, signal),
         request,
         signal,
       )) {
         signal.throwIfAborted();
         tally.addEvent(event);
         if (event.kind === 'final') final = event.transcript;
-        else call.say(event.text);
+        else call.pushText(event.text);
       }
       if (final === undefined) throw new Error('the engine ended without a transcript');
       const { text: transcript, inputTokens, outputTokens: output } = final;
       return { kind: 'completed', itemId, transcript, tokens: { ...inputTokens, output } };
     } catch (error) {
-      // One that was dropped is not awaited by anybody, though its stop may come later.
+      // A dropped turn needs no result, even if its stop arrives later.
       if (stopped.aborted || error instanceof TurnDroppedError) return undefined;
       const { log, caller } = this.#deps;
       logFailure(log, 'transcription failed', error, { request_id: caller.requestId });
       return { kind: 'failed', itemId, error };
     } finally {
-      // An engine that failed may have left it half read, or never begun to read.
+      // A failed engine may have read only a part of the audio.
       audio.discard();
     }
   }
 }
 
-function isNothing(end: TurnTranscriptionResult | undefined): boolean {
-  return end?.kind === 'completed' && end.transcript === '';
+function isEmpty(result: TurnTranscriptionResult | undefined): boolean {
+  return result?.kind === 'completed' && result.transcript === '';
 }
 
-/** The audio of a turn, counted as it is taken. */
-async function* heard(
+/** Passes the audio through and counts the samples. */
+async function* countedAudio(
   audio: AsyncIterable<AudioChunk>,
   tally: TranscriptionUsageMeter,
   signal: AbortSignal,

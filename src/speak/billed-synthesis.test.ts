@@ -18,16 +18,17 @@ const REQUEST: BilledSynthesisRequest = {
   voiceParam: 'voiceId',
   speed: 1,
   priority: 'interactive',
+
   delivery: 'stream',
 };
 const never = new AbortController().signal;
 
 const ANNA = spokenVoice({ id: 'tts-vc-voice_a' });
 
-function answering(options: FakeTtsOptions & RecordedCallsOptions & { find?: StoredVoices['find'] } = {}) {
+function setup(options: FakeTtsOptions & RecordedCallsOptions & { find?: StoredVoices['find'] } = {}) {
   const engine = new FakeTtsEngine(options);
   const calls = new RecordedCalls(options);
-  const answers = new BilledSynthesis({
+  const synthesis = new BilledSynthesis({
     tts: { ids: ['svc-tts'], get: (id): TtsEngine | undefined => (id === 'svc-tts' ? engine : undefined) },
     calls,
     clock: new ManualClock(),
@@ -37,22 +38,22 @@ function answering(options: FakeTtsOptions & RecordedCallsOptions & { find?: Sto
     },
     requestsPerOrganization: 1,
   });
-  const begin = (fields: Partial<BilledSynthesisRequest> = {}, signal = never) =>
-    answers.begin({ ...REQUEST, ...fields }, CALLER, signal);
-  return { engine, calls, rows: calls.rows, answers, begin };
+  const start = (fields: Partial<BilledSynthesisRequest> = {}, signal = never) =>
+    synthesis.startSynthesis({ ...REQUEST, ...fields }, CALLER, signal);
+  return { engine, calls, rows: calls.rows, synthesis, start };
 }
 
-/** All chunks of an answer, put together. */
-async function bytesOf(begun: StartedSpeech | undefined): Promise<Uint8Array> {
-  const chunks = [begun?.first ?? new Uint8Array(0)];
-  for await (const chunk of begun?.rest ?? []) chunks.push(chunk);
+/** Concatenates all chunks of the speech. */
+async function bytesOf(speech: StartedSpeech | undefined): Promise<Uint8Array> {
+  const chunks = [speech?.first ?? new Uint8Array(0)];
+  for await (const chunk of speech?.rest ?? []) chunks.push(chunk);
   return Buffer.concat(chunks);
 }
 
-describe('an answer', () => {
-  it('has its label, and the bytes of the rate that was asked for', async () => {
-    const { begin, rows } = answering();
-    expect((await bytesOf(await begin({ rateHz: 16_000 }))).length).toBe(0.2 * 16_000 * 2);
+describe('BilledSynthesis', () => {
+  it('bills a completed synthesis at the requested sample rate', async () => {
+    const { start, rows } = setup();
+    expect((await bytesOf(await start({ rateHz: 16_000 }))).length).toBe(0.2 * 16_000 * 2);
     expect(rows).toMatchObject([
       {
         endpoint: 'POST /v1/voices/partner',
@@ -64,106 +65,118 @@ describe('an answer', () => {
     ]);
   });
 
-  it('that holds nothing to speak is none, and no call', async () => {
-    const { begin, rows, calls } = answering({ runs: () => [] });
-    expect(await begin()).toBeUndefined();
+  it('returns undefined and opens no call for text that has no speakable content', async () => {
+    const { start, rows, calls } = setup({ runs: () => [] });
+    expect(await start()).toBeUndefined();
     expect([rows, calls.unended]).toEqual([[], 0]);
-    // Its place is free again.
-    await begin();
+    // The slot is released.
+    await start();
   });
 
-  it('into which a failure is thrown has failed with it', async () => {
-    const { begin, rows, engine } = answering({ runs: () => [[0.1], [0.1], [0.1]] });
-    const begun = await begin();
-    await begun?.rest.next();
-    await expect(begun?.rest.throw(new Error('too long'))).rejects.toThrow('too long');
+  it('marks the call as failed when an error is thrown into the stream', async () => {
+    const { start, rows, engine } = setup({ runs: () => [[0.1], [0.1], [0.1]] });
+    const speech = await start();
+    await speech?.rest.next();
+    await expect(speech?.rest.throw(new Error('too long'))).rejects.toThrow('too long');
     expect(rows).toMatchObject([{ status: 'failed', audioBytes: 4 }]);
     expect(engine.leftEarly).toBe(1);
   });
 
-  it('that is left is cancelled, and so is one whose caller is gone', async () => {
-    const left = answering({ runs: () => [[0.1], [0.1], [0.1]] });
-    const begun = await left.begin();
-    await begun?.rest.return();
+  it('marks the call as cancelled when the consumer stops or the caller aborts', async () => {
+    const left = setup({ runs: () => [[0.1], [0.1], [0.1]] });
+    const speech = await left.start();
+    await speech?.rest.return();
     expect(left.rows).toMatchObject([{ status: 'cancelled' }]);
     const leaving = new AbortController();
-    const gone = answering({ runs: () => [[0.1], [0.1], [0.1]] });
-    const other = await gone.begin({}, leaving.signal);
+    const gone = setup({ runs: () => [[0.1], [0.1], [0.1]] });
+    const other = await gone.start({}, leaving.signal);
     leaving.abort(new Error('gone'));
     await expect(other?.rest.next()).rejects.toThrow('gone');
     expect(gone.rows).toMatchObject([{ status: 'cancelled' }]);
   });
 
-  it.each<[string, Parameters<typeof answering>[0], Partial<BilledSynthesisRequest>, string, number]>([
-    ['of no model', {}, { model: 'other' }, 'Unknown model', 0],
+  it.each<[string, Parameters<typeof setup>[0], Partial<BilledSynthesisRequest>, string, number]>([
+    ['for an unknown model', {}, { model: 'other' }, 'Unknown model', 0],
     [
-      'for which there is no time',
+      'for an overloaded engine',
       { runs: () => [], failure: () => new ServiceError('overloaded', 'Full.') },
       {},
       'Full.',
       0,
     ],
     [
-      'of a voice that its model cannot speak with',
+      'for a voice that the model does not support',
       { runs: () => [], failure: () => invalidRequest('Its own only.', 'voice') },
       { voiceId: ANNA.id },
       'Its own only.',
       0,
     ],
-    ['of no voice', {}, { voiceId: 'tts-vc-voice_b' }, "'voiceId' must be the id of a stored voice", 0],
     [
-      'of what can be no stored voice, which nobody looks up',
-      { find: () => Promise.reject(new Error('asked')) },
+      'for an unknown voice',
+      {},
+      { voiceId: 'tts-vc-voice_b' },
+      "'voiceId' must be the id of a stored voice",
+      0,
+    ],
+    [
+      'without a lookup for an id that is not a stored voice id',
+      { find: () => Promise.reject(new Error('unexpected lookup')) },
       { voiceId: 'alloy' },
       "'voiceId' must be the id of a stored voice",
       0,
     ],
     [
-      'of a voice that nobody can look up',
-      { find: () => Promise.reject(new Error('away')) },
+      'when the voice lookup fails',
+      { find: () => Promise.reject(new Error('store unavailable')) },
       { voiceId: ANNA.id },
-      'away',
+      'store unavailable',
       0,
     ],
-    ['that fails before its audio', { runs: () => [], failure: () => new Error('why') }, {}, 'why', 1],
-  ])('%s is told at once', async (_, options, fields, message, count) => {
-    const { begin, rows, calls } = answering(options);
-    await expect(begin(fields)).rejects.toThrow(message);
+    [
+      'when the synthesis fails before its first audio',
+      { runs: () => [], failure: () => new Error('why') },
+      {},
+      'why',
+      1,
+    ],
+  ])('rejects immediately %s', async (_, options, fields, message, count) => {
+    const { start, rows, calls } = setup(options);
+    await expect(start(fields)).rejects.toThrow(message);
     expect([rows.length, calls.unended]).toEqual([count, 0]);
-    // Its place is free again.
-    await expect(begin(fields)).rejects.toThrow(message);
+    // The slot is released.
+    await expect(start(fields)).rejects.toThrow(message);
   });
 
-  it('is spoken with the voice of its organization, looked up when there is one', async () => {
-    const asked: string[][] = [];
-    const { begin, engine } = answering({
+  it('looks up the voice of the organization once per request that names one', async () => {
+    const lookups: string[][] = [];
+    const { start, engine } = setup({
       find: async (...of) => {
-        asked.push(of);
+        lookups.push(of);
         return ANNA;
       },
     });
-    await bytesOf(await begin({ voiceId: ANNA.id }));
-    expect(asked).toEqual([[ANNA.id, 'a']]);
-    await bytesOf(await begin());
-    expect(asked).toHaveLength(1);
+    await bytesOf(await start({ voiceId: ANNA.id }));
+    expect(lookups).toEqual([[ANNA.id, 'a']]);
+    await bytesOf(await start());
+    expect(lookups).toHaveLength(1);
     expect(engine.requests.map(({ voice }) => voice)).toEqual([ANNA, ANNA, undefined, undefined]);
   });
 
-  it('beyond those that may be open is refused', async () => {
-    const { begin } = answering({ runs: () => [[0.1], [0.1]] });
-    await begin();
-    await expect(begin()).rejects.toThrow('1 speech requests open');
+  it('rejects a request above the concurrency limit', async () => {
+    const { start } = setup({ runs: () => [[0.1], [0.1]] });
+    await start();
+    await expect(start()).rejects.toThrow('1 speech requests open');
   });
 });
 
-it('the end waits for answers that are read, and stops those that have no more time', async () => {
-  const { begin, answers, rows } = answering({ runs: () => new Array(100).fill([0.1]) });
-  const begun = await begin();
+it('drain waits for speech that is being read and stops the rest at the deadline', async () => {
+  const { start, synthesis, rows } = setup({ runs: () => new Array(100).fill([0.1]) });
+  const speech = await start();
   const late = new AbortController();
-  const draining = answers.drain(late.signal);
-  await begun?.rest.next();
+  const draining = synthesis.drain(late.signal);
+  await speech?.rest.next();
   late.abort();
-  await expect(begun?.rest.next()).rejects.toThrow();
+  await expect(speech?.rest.next()).rejects.toThrow();
   await draining;
   expect(rows).toMatchObject([{ status: 'cancelled' }]);
 });

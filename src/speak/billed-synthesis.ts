@@ -1,4 +1,4 @@
-/** Speech that answers requests: billed calls, whose audio leaves at the pace of its reader (spec 4.3, 4.9). */
+/** Billed speech synthesis for HTTP responses, paced by the reader (spec 4.3, 4.9). */
 
 import { Resampler } from '../audio/resampler.ts';
 import type { Caller } from '../contract/accounts/caller.ts';
@@ -17,71 +17,74 @@ import { type SynthesizeTextRequest, synthesizeText } from './synthesize-text.ts
 export interface BilledSynthesisDeps extends Pick<Slots, 'tts' | 'calls' | 'clock'> {
   readonly endpoint: EndpointLabel;
   readonly voices: Pick<StoredVoices, 'find'>;
-  /** Requests of one organization that may be open at once, so that no key shuts out the others. */
+  /** Maximum number of concurrent requests per organization. */
   readonly requestsPerOrganization: number;
 }
 
-/** A text to speak that was checked. */
-export interface BilledSynthesisRequest extends Omit<SynthesizeTextRequest, 'owner' | 'voice'> {
+/** A validated request. */
+export interface BilledSynthesisRequest extends Omit<SynthesizeTextRequest, 'fairnessKey' | 'voice'> {
   readonly model: string;
-  /** Of a stored voice, as the client sent it; undefined means the default of the model. */
+  /** Id of a stored voice as sent by the client; undefined selects the default voice of the model. */
   readonly voiceId: string | undefined;
-  /** What the client calls the field that names it. */
+  /** Name of the request field that contains the voice id, for error messages. */
   readonly voiceParam: string;
-  /** Unicode code points of `text`. */
+  /** Number of Unicode code points in `text`. */
   readonly characters: number;
-  /** Of the audio that is wanted, {@link MIN_RATE_HZ} to {@link MAX_RATE_HZ}. */
+  /** Sample rate of the output in Hz, {@link MIN_RATE_HZ} to {@link MAX_RATE_HZ}. */
   readonly rateHz: number;
 }
 
-/** Signed 16-bit little-endian mono samples, whole ones in each chunk. */
+/** Signed 16-bit little-endian mono PCM. Each chunk contains whole samples. */
 export type SpeechChunk = Uint8Array<ArrayBuffer>;
 
-/** An answer that has begun. What is thrown into `rest` is how it failed; one that is left early stops the work. */
+/**
+ * Started speech. Throwing an error into `rest` marks the call as failed; ending `rest` early stops the
+ * synthesis.
+ */
 export interface StartedSpeech {
   readonly first: SpeechChunk;
   readonly rest: AsyncGenerator<SpeechChunk, void, undefined>;
 }
 
 export class BilledSynthesis {
-  readonly #parts: BilledSynthesisDeps;
-  readonly #open: OpenRequests;
+  readonly #deps: BilledSynthesisDeps;
+  readonly #requests: OpenRequests;
 
-  constructor(parts: BilledSynthesisDeps) {
-    this.#parts = parts;
-    this.#open = new OpenRequests('speech', parts.requestsPerOrganization);
+  constructor(deps: BilledSynthesisDeps) {
+    this.#deps = deps;
+    this.#requests = new OpenRequests('speech', deps.requestsPerOrganization);
   }
 
   /**
-   * Begins an answer. Resolves with the first audio, so that whatever fails before can still be told by a status;
-   * undefined when the text holds nothing that can be spoken, which is no call.
-   * @throws ServiceError: `invalid_request` for an unknown model or voice, before any synthesis; `rate_limited` when
-   *   the organization has too many requests open; `insufficient_quota`; what the engine throws; the signal's reason
-   *   after an abort.
+   * Starts a synthesis. Resolves with the first audio, so that earlier errors can be reported as an HTTP
+   * status. Resolves to undefined, without a call, if the text contains no speakable text.
+   * @throws ServiceError `invalid_request` for an unknown model or voice; `rate_limited` if the organization
+   *   has too many open requests; `insufficient_quota`. Also throws the errors of the engine, and the reason
+   *   of the signal after an abort.
    */
-  async begin(
+  async startSynthesis(
     request: BilledSynthesisRequest,
     caller: Caller,
     signal: AbortSignal,
   ): Promise<StartedSpeech | undefined> {
-    const { model, characters, rateHz, voiceId, voiceParam, ...ask } = request;
-    const engine = requireModel(this.#parts.tts, model);
-    const job = this.#open.begin(caller, signal);
+    const { model, characters, rateHz, voiceId, voiceParam, ...options } = request;
+    const engine = requireModel(this.#deps.tts, model);
+    const job = this.#requests.startRequest(caller, signal);
     const voice = await this.#voice(voiceId, voiceParam, caller).catch((error: unknown) => {
       job.end();
       throw error;
     });
-    const { speed } = ask;
-    const tally = new SpeechUsageMeter({ model, characters, speed, endpoint: this.#parts.endpoint }, caller);
-    const spoken = synthesizeText(
+    const { speed } = options;
+    const meter = new SpeechUsageMeter({ model, characters, speed, endpoint: this.#deps.endpoint }, caller);
+    const speech = synthesizeText(
       engine,
-      { ...ask, voice, fairnessKey: caller.keyId },
-      this.#parts.clock,
+      { ...options, voice, fairnessKey: caller.keyId },
+      this.#deps.clock,
       job.signal,
     );
-    const rest = this.#delivered(spoken, rateHz, tally, job);
+    const rest = this.#billedChunks(speech, rateHz, meter, job);
     try {
-      // Runs up to the first audio; what follows comes with the next pulls.
+      // Runs up to the first audio. The rest follows as the reader pulls.
       const first = await rest.next();
       return first.done ? undefined : { first: first.value, rest };
     } catch (error) {
@@ -90,14 +93,14 @@ export class BilledSynthesis {
     }
   }
 
-  /** Resolves when nothing is running; at the signal it stops what still is. */
+  /** Resolves when no synthesis is running. Stops the remaining ones when `until` aborts. */
   drain(until: AbortSignal): Promise<void> {
-    return this.#open.drain(until);
+    return this.#requests.drain(until);
   }
 
-  /** Stops every answer that is being made. */
+  /** Stops all running syntheses. */
   stop(): void {
-    this.#open.stop();
+    this.#requests.stop();
   }
 
   async #voice(
@@ -106,67 +109,69 @@ export class BilledSynthesis {
     { organization }: Caller,
   ): Promise<SpokenVoice | undefined> {
     if (voiceId === undefined) return undefined;
-    const { voices } = this.#parts;
+    const { voices } = this.#deps;
     const voice = mayBeId('voice', voiceId) ? await voices.find(voiceId, organization) : undefined;
     if (voice !== undefined) return voice;
     const message = `'${voiceParam}' must be the id of a stored voice of your organization; leave it out for the default voice.`;
     throw invalidRequest(message, voiceParam, 'voice_not_found');
   }
 
-  /** The samples as bytes, counted, of a call that is opened before and closed when they end, for whatever reason. */
-  async *#delivered(
-    spoken: AsyncGenerator<Int16Samples, void, undefined>,
+  /**
+   * Yields the samples as bytes and counts them. Opens the call first and closes it when the generator ends.
+   */
+  async *#billedChunks(
+    speech: AsyncGenerator<Int16Samples, void, undefined>,
     rateHz: number,
-    tally: SpeechUsageMeter,
+    meter: SpeechUsageMeter,
     job: OpenRequest,
   ): AsyncGenerator<SpeechChunk, void, undefined> {
-    let made = false;
-    const runs = atRate(spoken, rateHz, (samples) => {
-      made = true;
-      tally.addAudio(samples, 0);
+    let hasAudio = false;
+    const chunks = resampled(speech, rateHz, (samples) => {
+      hasAudio = true;
+      meter.addAudio(samples, 0);
     });
     try {
-      await tally.open(this.#parts.calls);
-      for await (const run of runs) {
-        tally.addAudio(0, run.byteLength);
-        yield new Uint8Array(run.buffer, run.byteOffset, run.byteLength);
+      await meter.open(this.#deps.calls);
+      for await (const chunk of chunks) {
+        meter.addAudio(0, chunk.byteLength);
+        yield new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
       }
-      if (made) await tally.close('completed');
+      if (hasAudio) await meter.close('completed');
     } catch (error) {
-      const refused = !made && error instanceof ServiceError && REFUSALS.has(error.kind);
-      if (!refused) await tally.close(job.signal.aborted ? 'cancelled' : 'failed');
+      const isRejected = !hasAudio && error instanceof ServiceError && REJECTIONS.has(error.kind);
+      if (!isRejected) await meter.close(job.signal.aborted ? 'cancelled' : 'failed');
       throw error;
     } finally {
-      await runs.return();
-      await spoken.return();
-      // Still open here: the consumer left in the middle, or it becomes a refusal.
-      if (made) await tally.close('cancelled');
-      else await tally.discard();
+      await chunks.return();
+      await speech.return();
+      // The call is still open if the consumer stopped early or the request was rejected.
+      if (hasAudio) await meter.close('cancelled');
+      else await meter.discard();
       job.end();
     }
   }
 }
 
-/** Kinds of failures after which nothing was done. */
-const REFUSALS: ReadonlySet<ErrorKind> = new Set(['overloaded', 'invalid_request']);
+/** Error kinds after which nothing was synthesized. */
+const REJECTIONS: ReadonlySet<ErrorKind> = new Set(['overloaded', 'invalid_request']);
 
 /**
- * The same speech at another rate; no run is empty.
- * @param made is told how many samples each run had before.
+ * Resamples speech. Yields no empty chunks.
+ * @param onSamples receives the number of samples of each input chunk.
  */
-async function* atRate(
-  spoken: AsyncIterable<Int16Samples>,
+async function* resampled(
+  speech: AsyncIterable<Int16Samples>,
   rateHz: number,
-  made: (samples: number) => void,
+  onSamples: (samples: number) => void,
 ): AsyncGenerator<Int16Samples, void, undefined> {
   const resampler =
     rateHz === SPEECH_RATE_HZ
       ? undefined
       : new Resampler({ fromHz: SPEECH_RATE_HZ, toHz: rateHz, format: 'int16' });
   try {
-    for await (const run of spoken) {
-      made(run.length);
-      const samples = resampler ? resampler.push(run) : run;
+    for await (const chunk of speech) {
+      onSamples(chunk.length);
+      const samples = resampler ? resampler.push(chunk) : chunk;
       if (samples.length > 0) yield samples;
     }
     const last = resampler?.flush();

@@ -22,27 +22,27 @@ async function setUp() {
   return { voices, blobs, voice, stored: new StoredVoices({ voices, blobs }) };
 }
 
-describe('a stored voice', () => {
-  it('is what engines ask for', async () => {
+describe('StoredVoices', () => {
+  it('returns a voice for the speech engines', async () => {
     const { voice, stored } = await setUp();
     const found = await stored.find(voice.id, 'a');
     expect(found).toMatchObject({ id: voice.id, adaptation: 'mix', refText: voice.refText });
     expect(String(await found?.clip(never))).toBe('RIFF');
   });
 
-  it('is as it is now', async () => {
+  it('returns the current state of a voice', async () => {
     const { voices, voice, stored } = await setUp();
-    await voices.adapt(voice.id, 'better', false);
+    await voices.setAdaptation(voice.id, 'better', false);
     expect(await stored.find(voice.id, 'a')).toMatchObject({ adaptation: 'better' });
   });
 
-  it('of another organization does not exist, nor does an unknown one', async () => {
+  it('returns undefined for an unknown voice and for a voice of another organization', async () => {
     const { voice, stored } = await setUp();
     expect(await stored.find(voice.id, 'b')).toBeUndefined();
     expect(await stored.find('alloy', 'a')).toBeUndefined();
   });
 
-  it('that was deleted meanwhile has no clip; one that lost it is a failure', async () => {
+  it('throws voice_deleted for the clip of a deleted voice, and an internal error for a lost clip', async () => {
     const { voices, blobs, voice, stored } = await setUp();
     const found = await stored.find(voice.id, 'a');
     await blobs.delete(clipBlob(voice.id));

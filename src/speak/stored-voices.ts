@@ -8,32 +8,32 @@ export interface StoredVoicesDeps {
   readonly blobs: Pick<BlobStore, 'read'>;
 }
 
-/** Voices that organizations stored, for every feature that speaks with them. */
+/** Looks up the stored voices of organizations. */
 export class StoredVoices {
-  readonly #parts: StoredVoicesDeps;
+  readonly #deps: StoredVoicesDeps;
 
-  constructor(parts: StoredVoicesDeps) {
-    this.#parts = parts;
+  constructor(deps: StoredVoicesDeps) {
+    this.#deps = deps;
   }
 
   /**
-   * Looks a voice up as it is now: what was made of its clip gets better for a while after it was stored.
-   * @param id as a client sent it.
-   * @returns undefined when the organization has no such voice.
-   * @throws what the store throws.
+   * Returns the current state of a voice. Its adaptation improves for some time after the voice was stored.
+   * @param id voice id as sent by the client.
+   * @returns undefined if the organization has no such voice.
+   * @throws the errors of the store.
    */
   async find(id: string, organization: string): Promise<SpokenVoice | undefined> {
-    const record = await this.#parts.voices.get(organization, id);
+    const record = await this.#deps.voices.get(organization, id);
     return record && this.#spoken(record);
   }
 
   #spoken({ id, organization, adaptation, refText }: VoiceRecord): SpokenVoice {
-    const { voices, blobs } = this.#parts;
+    const { voices, blobs } = this.#deps;
     return {
       ...{ id, adaptation, refText },
       async clip(signal) {
         const bytes = await blobs.read(clipBlob(id), signal);
-        // A few seconds of speech (MAX_CLIP_S): small enough to be held.
+        // A clip has a few seconds (MAX_CLIP_S), so it fits in memory.
         if (bytes !== undefined) return Buffer.concat(await Array.fromAsync(bytes));
         if ((await voices.get(organization, id)) === undefined) throw voiceDeleted();
         throw new ServiceError('internal', 'The clip of this voice is lost.', { code: 'server_error' });

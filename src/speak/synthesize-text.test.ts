@@ -25,8 +25,8 @@ async function collect(
   return samples;
 }
 
-describe('speak', () => {
-  it('says each sentence once, in order, and passes on how', async () => {
+describe('synthesizeText', () => {
+  it('synthesizes each sentence once, in order, with the parameters of the request', async () => {
     const engine = new FakeTtsEngine();
     await collect(engine, {
       ...REQUEST,
@@ -47,12 +47,12 @@ describe('speak', () => {
         voice: ANNA,
         delivery: 'whole',
         priority: 'batch',
-        owner: 'a',
+        fairnessKey: 'a',
       });
     }
   });
 
-  it('tells each sentence as it is begun, and blank ones too', async () => {
+  it('reports each sentence as it starts, including blank ones', async () => {
     const text = '  One sentence.  And another one!\n\n';
     const engine = new FakeTtsEngine();
     const begun: string[] = [];
@@ -78,7 +78,7 @@ describe('speak', () => {
     expect(begun).toEqual([' \n']);
   });
 
-  it('cuts a sentence of more than 400 characters into clauses', async () => {
+  it('splits a sentence of more than 400 characters into clauses', async () => {
     const engine = new FakeTtsEngine();
     const clause = 'and so the story went on and on without an end in sight, ';
     await collect(engine, { ...REQUEST, text: `${clause.repeat(12)}until it stopped.` });
@@ -87,17 +87,17 @@ describe('speak', () => {
     expect(engine.requests.map(({ text }) => text).join('')).toBe(`${clause.repeat(12)}until it stopped.`);
   });
 
-  it('gives 16-bit samples, saturated', async () => {
+  it('yields saturated 16-bit samples', async () => {
     const engine = new FakeTtsEngine({ runs: () => [[0, 0.5, -0.5, 2, -2]] });
     expect(await collect(engine, { ...REQUEST, text: 'One.' })).toEqual([0, 16384, -16384, 32767, -32768]);
   });
 
   it.each([8000, 22_050, 48_000])(
-    'brings %d Hz to 24 kHz without a seam between sentences',
+    'resamples %d Hz to 24 kHz without a discontinuity between sentences',
     async (rateHz) => {
       const tone = (length: number) =>
         Array.from({ length }, (_, n) => 0.5 * Math.sin((2 * Math.PI * 400 * n) / rateHz));
-      // Each sentence is a whole number of periods, so together they are one tone.
+      // Each sentence is a whole number of periods, so together they form one continuous tone.
       const engine = new FakeTtsEngine({ rateHz, runs: () => [tone(rateHz / 2), tone(rateHz / 2)] });
       const samples = await collect(engine, REQUEST);
       expect(samples).toHaveLength(3 * 24_000);
@@ -109,30 +109,30 @@ describe('speak', () => {
     },
   );
 
-  it('yields nothing for blank text, and asks no engine', async () => {
+  it('yields nothing for blank text and does not call the engine', async () => {
     const engine = new FakeTtsEngine();
     expect(await collect(engine, { ...REQUEST, text: ' \n ' })).toEqual([]);
     expect(engine.requests).toEqual([]);
   });
 
-  it('tells the engine how far ahead of the listener it is', async () => {
+  it('passes the playback lead to the engine', async () => {
     const clock = new ManualClock();
     const engine = new FakeTtsEngine({
       runs: () => [new Array(24_000).fill(0.1)],
       before: () => clock.advance(300),
     });
     await collect(engine, REQUEST, clock);
-    // A second of audio each, made in 300 ms, heard from the first on.
+    // Each sentence has 1 s of audio, is generated in 300 ms and is played from its first chunk on.
     expect(engine.requests.map(({ aheadMs }) => aheadMs)).toEqual([undefined, 1000, 1700]);
   });
 
-  it('stops the engine when its consumer leaves', async () => {
+  it('stops the engine when the consumer stops', async () => {
     const engine = new FakeTtsEngine({ runs: () => [[0.1], [0.1], [0.1]] });
     for await (const _ of synthesizeText(engine, REQUEST, new ManualClock(), never)) break;
     expect(engine).toMatchObject({ runsMade: 1, leftEarly: 1 });
   });
 
-  it('throws what the engine throws, after the audio that was made', async () => {
+  it('throws the error of the engine after the audio that preceded it', async () => {
     const failure = new Error('engine');
     const engine = new FakeTtsEngine({
       failure: ({ text }) => (text.startsWith('And') ? failure : undefined),

@@ -1,4 +1,4 @@
-/** Text to speech as every feature wants it: 16-bit PCM, mono, 24 kHz, while it is being made. */
+/** Streaming text to speech: 16-bit mono PCM at 24 kHz. */
 
 import { float32ToInt16 } from '../audio/codec.ts';
 import { Resampler } from '../audio/resampler.ts';
@@ -8,25 +8,26 @@ import { type Float32Samples, type Int16Samples, SPEECH_RATE_HZ } from '../contr
 import type { SynthesisRequest, TtsEngine } from '../contract/engines/engine.ts';
 import { PlaybackClock } from '../kit/playback.ts';
 
-/** What to say and for whom; `text` may have any length. */
+/** A synthesis request. `text` may have any length. */
 export type SynthesizeTextRequest = Omit<SynthesisRequest, 'aheadMs'>;
 
 /**
- * Speaks a text sentence by sentence (spec 4.3, rules 1 and 2). Yields runs of samples at 24 kHz in order,
- * none of them empty; nothing at all when the text holds nothing that can be spoken. A sentence is begun
- * when the one before has been made and taken, so a consumer that stops pulling stops the work.
- * @param begins is told each sentence as it is begun, blank ones too: together they are the text.
- * @throws what the engine throws, and the signal's reason after an abort.
+ * Synthesizes text sentence by sentence (spec 4.3, rules 1 and 2). Yields non-empty chunks of samples at 24
+ * kHz in order; yields nothing if the text contains no speakable text. A sentence starts after the audio of
+ * the previous one was consumed, so a consumer that stops pulling stops the synthesis.
+ * @param onSentence called for each sentence as it starts, including blank ones. Together the sentences are
+ *   the text.
+ * @throws the errors of the engine, and the reason of the signal after an abort.
  */
 export async function* synthesizeText(
   engine: TtsEngine,
   request: SynthesizeTextRequest,
   clock: Clock,
   signal: AbortSignal,
-  begins?: (sentence: string) => void,
+  onSentence?: (sentence: string) => void,
 ): AsyncGenerator<Int16Samples, void, undefined> {
   const playback = new PlaybackClock();
-  const heard = (samples: Float32Samples): Int16Samples => {
+  const toPcm = (samples: Float32Samples): Int16Samples => {
     playback.addAudio((samples.length * 1000) / SPEECH_RATE_HZ, clock.monotonicMs());
     return float32ToInt16(samples);
   };
@@ -36,16 +37,16 @@ export async function* synthesizeText(
       : new Resampler({ fromHz: engine.rateHz, toHz: SPEECH_RATE_HZ, format: 'float32' });
   try {
     for (const text of splitSentences(request.text)) {
-      begins?.(text);
+      onSentence?.(text);
       if (text.trim() === '') continue;
       const sentence = { ...request, text, aheadMs: playback.aheadMs(clock.monotonicMs()) };
-      for await (const made of engine.synthesize(sentence, signal)) {
-        const samples = resampler ? resampler.push(made) : made;
-        if (samples.length > 0) yield heard(samples);
+      for await (const chunk of engine.synthesize(sentence, signal)) {
+        const samples = resampler ? resampler.push(chunk) : chunk;
+        if (samples.length > 0) yield toPcm(samples);
       }
     }
     const rest = resampler?.flush();
-    if (rest && rest.length > 0) yield heard(rest);
+    if (rest && rest.length > 0) yield toPcm(rest);
   } finally {
     resampler?.close();
   }

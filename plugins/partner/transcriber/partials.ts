@@ -64,7 +64,7 @@ export class Partials {
     if (this.#parts.everyMs === 0) return;
     this.#run.push(bytes);
     if (this.#open !== undefined) this.#try(this.#open);
-    else this.#run.forget(this.#run.endSample - KEPT_S * this.#run.format.rateHz);
+    else this.#run.discardBefore(this.#run.endSample - KEPT_S * this.#run.format.rateHz);
   }
 
   /** @param startMs of the turn, in all audio of the call. */

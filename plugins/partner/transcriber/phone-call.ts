@@ -7,7 +7,7 @@ import type { Caller } from '../../../src/contract/accounts/caller.ts';
 import type { Id } from '../../../src/contract/core/id.ts';
 import type { SttEngine, VadSettings } from '../../../src/contract/engines/engine.ts';
 import type { Slots } from '../../../src/contract/plugin.ts';
-import { CLOSE, type Socket, type SocketOwner } from '../../../src/http/transport/socket.ts';
+import { CLOSE, type Socket, type SocketListener } from '../../../src/http/transport/socket.ts';
 import type { OpenConnection } from '../../../src/kit/limits/open-connections.ts';
 import type { AudioFormat } from '../../../src/listen/audio-format.ts';
 import { type SegmenterEvent, type Turn, TurnSegmenter } from '../../../src/listen/turn-segmenter.ts';
@@ -48,7 +48,7 @@ export interface PhoneCallParts extends Pick<Slots, 'stt' | 'vad' | 'calls' | 'c
 
 type Event = life.Event | { readonly kind: 'turn'; readonly event: order.Event };
 
-export class PhoneCall implements SocketOwner, OpenConnection {
+export class PhoneCall implements SocketListener, OpenConnection {
   readonly #parts: PhoneCallParts;
   #socket: Socket | undefined;
   #life: life.State = life.initial;
@@ -75,8 +75,8 @@ export class PhoneCall implements SocketOwner, OpenConnection {
     this.#parts = parts;
     this.#listener = new TurnSegmenter({
       vad: parts.vad,
-      limitBytes: MAX_BUFFERED_BYTES,
-      longTurnS: LONG_TURN_S,
+      maxBufferedBytes: MAX_BUFFERED_BYTES,
+      softMaxTurnS: LONG_TURN_S,
       report: (event) => this.#heard(event),
     });
     this.#partials = new Partials(

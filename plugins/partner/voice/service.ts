@@ -31,7 +31,7 @@ export class PartnerVoice {
     caller: Caller,
     signal: AbortSignal,
   ): Promise<AsyncGenerator<SpeechChunk, void, undefined>> {
-    const begun = await this.#answers.begin(
+    const begun = await this.#answers.startSynthesis(
       // Somebody is on the phone: as soon as a realtime response.
       { ...request, speed: 1, priority: 'realtime', delivery: 'stream' },
       caller,

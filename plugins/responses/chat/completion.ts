@@ -1,7 +1,7 @@
 /** An answer as a chat completion, whole or in chunks (openai-wire 4.2, 4.3). Pure. */
 
 import type { Id } from '../../../src/contract/core/id.ts';
-import type { TextEnd, TextEvent, TextTokens } from '../../../src/contract/engines/text.ts';
+import type { FinishReason, TextEvent, TokenUsage } from '../../../src/contract/engines/text.ts';
 
 /** What every object of one answer says of itself. */
 export interface CompletionHead {
@@ -61,7 +61,7 @@ export class CompletionBuilder {
     return undefined;
   }
 
-  #completion(reason: TextEnd, tokens: TextTokens) {
+  #completion(reason: FinishReason, tokens: TokenUsage) {
     const message = {
       role: 'assistant',
       content: this.#text === '' && (this.#calls.length > 0 || this.#refusal !== null) ? null : this.#text,
@@ -108,7 +108,7 @@ export class ChunkMaker {
     return chunks;
   }
 
-  #chunk(delta: object, reason: TextEnd | null = null) {
+  #chunk(delta: object, reason: FinishReason | null = null) {
     return {
       ...headOf(this.#head, 'chat.completion.chunk'),
       choices: [{ index: 0, delta, logprobs: null, finish_reason: reason }],
@@ -138,7 +138,7 @@ function headOf({ id, created, model }: CompletionHead, object: string) {
   return { id, object, created, model };
 }
 
-function completionUsage({ input, output, cached, reasoning }: TextTokens) {
+function completionUsage({ input, output, cached, reasoning }: TokenUsage) {
   return {
     prompt_tokens: input,
     completion_tokens: output,

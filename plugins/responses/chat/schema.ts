@@ -169,7 +169,7 @@ export interface ChatAsk {
   readonly model: string;
   readonly stream: boolean;
   readonly includeUsage: boolean;
-  readonly request: Omit<TextRequest, 'priority' | 'owner'>;
+  readonly request: Omit<TextRequest, 'priority' | 'fairnessKey'>;
 }
 
 /** Not here, and not harmless to ignore, but for the values that ask for nothing. */

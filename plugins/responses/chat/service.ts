@@ -4,7 +4,7 @@ import type { Caller } from '../../../src/contract/accounts/caller.ts';
 import type { Clock } from '../../../src/contract/core/clock.ts';
 import { newId } from '../../../src/contract/core/id.ts';
 import type { Logger } from '../../../src/contract/core/logger.ts';
-import type { WorkOrder } from '../../../src/contract/engines/operation.ts';
+import type { OperationContext } from '../../../src/contract/engines/operation.ts';
 import type { TextEngine, TextEvent, TextRequest } from '../../../src/contract/engines/text.ts';
 import { type ModelTable, requireModel } from '../../../src/contract/model-table.ts';
 import { prepend } from '../../../src/kit/async/prepend.ts';
@@ -40,7 +40,7 @@ export class Chat {
    * The whole answer, a chat completion as JSON text; its usage row is stored before.
    * @throws as {@link answer}.
    */
-  async complete(ask: ChatAsk, order: WorkOrder, signal: AbortSignal): Promise<string> {
+  async complete(ask: ChatAsk, order: OperationContext, signal: AbortSignal): Promise<string> {
     const events = await this.answer(ask, order, signal);
     const builder = new CompletionBuilder(this.head(ask.model));
     for await (const event of events) {
@@ -58,7 +58,7 @@ export class Chat {
    */
   async answer(
     { model, request }: Pick<ChatAsk, 'model' | 'request'>,
-    order: WorkOrder,
+    order: OperationContext,
     signal: AbortSignal,
   ): Promise<AsyncGenerator<TextEvent, void, undefined>> {
     const engine = requireModel(this.#parts.text, model);
@@ -72,7 +72,7 @@ export class Chat {
       const { priority, caller } = order;
       // Else it could cost more than is held for it.
       const maxTokens = call.holdsCredits ? heldLimit(request.maxTokens, engine) : request.maxTokens;
-      const work = { ...request, maxTokens, priority, owner: caller.keyId };
+      const work = { ...request, maxTokens, priority, fairnessKey: caller.keyId };
       const events = this.#events(engine, work, call, job.signal, job.end);
       const first = await events.next();
       if (first.done) throw new Error('the engine ended without an end');

@@ -129,9 +129,9 @@ it('what is asked reaches the engine', async () => {
   await post({ input: [5, 6, 7] });
   await post({ input: 'text', dimensions: null, encoding_format: null });
   expect(engine.requests).toEqual([
-    { inputs: [[1, 2], [3]], dimensions: 3, priority: 'interactive', owner: KEY_ID_A },
-    { inputs: [[5, 6, 7]], dimensions: undefined, priority: 'interactive', owner: KEY_ID_A },
-    { inputs: ['text'], dimensions: undefined, priority: 'interactive', owner: KEY_ID_A },
+    { inputs: [[1, 2], [3]], dimensions: 3, priority: 'interactive', fairnessKey: KEY_ID_A },
+    { inputs: [[5, 6, 7]], dimensions: undefined, priority: 'interactive', fairnessKey: KEY_ID_A },
+    { inputs: ['text'], dimensions: undefined, priority: 'interactive', fairnessKey: KEY_ID_A },
   ]);
 });
 

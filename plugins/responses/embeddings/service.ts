@@ -1,7 +1,7 @@
 /** The service behind POST /v1/embeddings: from a checked request to vectors and a usage row. */
 
 import type { Embeddings, EmbedEngine, EmbedRequest } from '../../../src/contract/engines/embed.ts';
-import type { WorkOrder } from '../../../src/contract/engines/operation.ts';
+import type { OperationContext } from '../../../src/contract/engines/operation.ts';
 import { type ModelTable, requireModel } from '../../../src/contract/model-table.ts';
 import type { OpenRequests } from '../../../src/kit/limits/open-requests.ts';
 import { beginWork, isRefusal } from '../shared/text-call.ts';
@@ -29,7 +29,7 @@ export class Embedder {
    */
   async embed(
     { model, request }: Pick<EmbedAsk, 'model' | 'request'>,
-    order: WorkOrder,
+    order: OperationContext,
     signal: AbortSignal,
   ): Promise<Embeddings> {
     const { embed, open } = this.#parts;
@@ -37,13 +37,13 @@ export class Embedder {
     const engine = requireModel(embed, model);
     const job = beginWork(open, order, signal);
     try {
-      const call = await calls.open({
+      const call = await calls.openCall({
         endpoint: 'POST /v1/embeddings',
         model,
         caller,
         maxUsage: { inputTokens: mostTokens(request.inputs, engine), outputTokens: 0 },
       });
-      const work = { ...request, priority, owner: caller.keyId };
+      const work = { ...request, priority, fairnessKey: caller.keyId };
       try {
         const embeddings = await engine.embed(work, job.signal);
         await call.close({ status: 'completed', inputTokens: embeddings.tokens, outputTokens: 0 });

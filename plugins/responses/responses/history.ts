@@ -3,7 +3,7 @@
 import { invalidRequest, ServiceError } from '../../../src/contract/core/error.ts';
 import type { Id } from '../../../src/contract/core/id.ts';
 import type { ChatMessage } from '../../../src/contract/engines/text.ts';
-import { type ResponseStore, refuseRepeatedItems } from '../../../src/contract/stores/response-store.ts';
+import { type ResponseStore, rejectDuplicateItems } from '../../../src/contract/stores/response-store.ts';
 import { type ConversationItem, type InputItem, isReference, storedItem } from './items/input-items.ts';
 import { type ItemPlace, messagesOf } from './messages.ts';
 import type { ResponseAsk } from './schema.ts';
@@ -47,7 +47,7 @@ export async function conversationOf(
     remember(found);
     items.push(found);
   }
-  if (isStored) refuseRepeatedItems(items);
+  if (isStored) rejectDuplicateItems(items);
   const places: ItemPlace[] = [
     ...chain.map((item) => ({ item, field: 'previous_response_id' })),
     ...items.map((item, position) => ({ item, field: `input[${position}]` })),

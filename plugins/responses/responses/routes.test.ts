@@ -154,7 +154,7 @@ describe('a response', () => {
       maxTokens: undefined,
       reasoningEffort: 'low',
       priority: 'interactive',
-      owner: KEY_ID_A,
+      fairnessKey: KEY_ID_A,
     });
   });
 

@@ -3,7 +3,7 @@
 import type { Clock } from '../../../src/contract/core/clock.ts';
 import { type Id, newId } from '../../../src/contract/core/id.ts';
 import type { Logger } from '../../../src/contract/core/logger.ts';
-import type { WorkOrder } from '../../../src/contract/engines/operation.ts';
+import type { OperationContext } from '../../../src/contract/engines/operation.ts';
 import type { TextEngine } from '../../../src/contract/engines/text.ts';
 import { type ModelTable, requireModel } from '../../../src/contract/model-table.ts';
 import type { ResponseStore } from '../../../src/contract/stores/response-store.ts';
@@ -49,7 +49,7 @@ export class Responder {
    * The whole response as JSON text, which may be that of one that failed.
    * @throws as {@link answer}.
    */
-  async respond(ask: ResponseAsk, order: WorkOrder, signal: AbortSignal): Promise<string> {
+  async respond(ask: ResponseAsk, order: OperationContext, signal: AbortSignal): Promise<string> {
     let last: ResponseEvent | undefined;
     for await (const event of await this.answer(ask, order, signal)) last = event;
     return JSON.stringify(last?.response);
@@ -63,7 +63,7 @@ export class Responder {
    *   that is not set up; `not_found` for items that are not there; `rate_limited` when the organization has too
    *   many requests open; `insufficient_quota`; what the engine throws; the signal's reason after an abort.
    */
-  async answer(ask: ResponseAsk, order: WorkOrder, signal: AbortSignal): Promise<Events> {
+  async answer(ask: ResponseAsk, order: OperationContext, signal: AbortSignal): Promise<Events> {
     const { text, open, responses, tools, clock, log } = this.#parts;
     const { caller } = order;
     const engine = requireModel(text, ask.model);
@@ -98,7 +98,7 @@ export class Responder {
 
 interface RunParts {
   readonly ask: ResponseAsk;
-  readonly caller: WorkOrder['caller'];
+  readonly caller: OperationContext['caller'];
   readonly id: Id<'response'>;
   readonly input: Awaited<ReturnType<typeof conversationOf>>['input'];
   readonly answers: Answers;

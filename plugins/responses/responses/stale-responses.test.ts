@@ -41,7 +41,7 @@ it('leaves alone what is worked on, here or in another process, however long it 
   const responses = await memoryStore();
   const begun = nowS - 10 * SILENT_S;
   for (const name of ['here', 'there', 'lost']) await responses.put('a', response(name, begun), []);
-  await responses.keep(['resp_there'], nowS - SILENT_S);
+  await responses.recordHeartbeat(['resp_there'], nowS - SILENT_S);
   const log = new RecordingLogger();
   await unfinishedWatch({ responses, open: () => ['resp_here'], clock, log }).close();
   const states = ['here', 'there', 'lost'].map(
@@ -81,7 +81,7 @@ it('leaves alone what has ended meanwhile', async () => {
   await responses.put('a', ended, []);
   const late = async () => [{ organization: 'a', response: response('old', nowS - SILENT_S - 1) }];
   await unfinishedWatch({
-    responses: { ...responses, unfinished: late },
+    responses: { ...responses, listStale: late },
     open: () => [],
     clock,
     log: new RecordingLogger(),

@@ -28,8 +28,8 @@ export function unfinishedWatch({ responses, open, clock, log }: WatchParts): In
     async runTask() {
       try {
         const now = unixSeconds(clock);
-        await responses.keep(open(), now);
-        const lost = await responses.unfinished(now - SILENT_S, AT_ONCE);
+        await responses.recordHeartbeat(open(), now);
+        const lost = await responses.listStale(now - SILENT_S, AT_ONCE);
         for (const { organization, response } of lost) {
           const error = {
             code: 'server_error',

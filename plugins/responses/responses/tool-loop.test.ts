@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Consumption } from '../../../src/contract/accounts/calls.ts';
+import type { UsageAmounts } from '../../../src/contract/accounts/calls.ts';
 import type { TextEvent } from '../../../src/contract/engines/text.ts';
 import { called, FAKE_TOKENS, type FakeTextOptions, said } from '../../../test/doubles/fake-text-engine.ts';
 import { legalStream } from '../../../test/generators/legal-stream.ts';
@@ -311,7 +311,10 @@ describe('a request', () => {
 
   it('reserves credits for every answer that there may be', async () => {
     const most: unknown[] = [];
-    const { ask } = await toolApp({ contextTokens: 100 }, { opening: (call) => void most.push(call.maxUsage) });
+    const { ask } = await toolApp(
+      { contextTokens: 100 },
+      { opening: (call) => void most.push(call.maxUsage) },
+    );
     await ask({ input: 'x', tools: [CODE], max_tool_calls: 2 });
     await ask({ input: 'x' });
     expect(most).toEqual([
@@ -321,7 +324,7 @@ describe('a request', () => {
   });
 
   it('reserves for what each answer reads of those before it, where the engine knows no limit', async () => {
-    const most: Consumption[] = [];
+    const most: UsageAmounts[] = [];
     const { ask } = await toolApp({}, { opening: (call) => void most.push(call.maxUsage) });
     await ask({ input: 'x', tools: [CODE], max_tool_calls: 2, max_output_tokens: 10 });
     await ask({ input: 'x', tools: [CODE], max_tool_calls: 2 });

@@ -3,18 +3,18 @@
  * one, the tool runs, the model reads what it gave and goes on (spec 4.5, `tools`).
  */
 
-import type { Consumption } from '../../../src/contract/accounts/calls.ts';
+import type { UsageAmounts } from '../../../src/contract/accounts/calls.ts';
 import type { Clock } from '../../../src/contract/core/clock.ts';
 import { invalidRequest, ServiceError } from '../../../src/contract/core/error.ts';
 import { type Id, newId } from '../../../src/contract/core/id.ts';
 import type { Logger } from '../../../src/contract/core/logger.ts';
-import type { WorkOrder } from '../../../src/contract/engines/operation.ts';
+import type { OperationContext } from '../../../src/contract/engines/operation.ts';
 import type {
   ChatMessage,
   TextEngine,
   TextEvent,
   TextRequest,
-  TextTokens,
+  TokenUsage,
   ToolChoice,
 } from '../../../src/contract/engines/text.ts';
 import { unixSeconds } from '../../../src/kit/clock.ts';
@@ -40,7 +40,7 @@ export interface AnswersParts {
   readonly ask: ResponseAsk;
   readonly engine: TextEngine;
   readonly messages: readonly ChatMessage[];
-  readonly order: WorkOrder;
+  readonly order: OperationContext;
   readonly tools: BuiltInTools;
   readonly clock: Clock;
   readonly log: Logger;
@@ -70,7 +70,7 @@ export class Answers implements AsyncDisposable {
   readonly #container: Id<'container'> = newId('container');
   #messages: readonly ChatMessage[];
   #runsLeft: number;
-  #tokens: TextTokens = { input: 0, output: 0, cached: 0, reasoning: 0 };
+  #tokens: TokenUsage = { input: 0, output: 0, cached: 0, reasoning: 0 };
   /** The answer that is being made, which has no count yet. */
   #uncounted: { readonly messages: readonly ChatMessage[]; characters: number } | undefined;
   #begun = false;
@@ -102,7 +102,7 @@ export class Answers implements AsyncDisposable {
   }
 
   /** Most that all answers together may consume: each reads what those before it said and their tools gave. */
-  most(): Consumption {
+  most(): UsageAmounts {
     const { ask, engine } = this.#parts;
     const question = { messages: this.#messages, tools: this.#offered(), output: ask.output };
     if (this.#tools.size === 0) return mostTokens({ ...question, maxTokens: ask.maxTokens }, engine);
@@ -281,7 +281,7 @@ export class Answers implements AsyncDisposable {
       maxTokens: this.#bounded ? heldLimit(left, engine) : left,
       reasoningEffort,
       priority: order.priority,
-      owner: order.caller.keyId,
+      fairnessKey: order.caller.keyId,
     };
   }
 
@@ -302,7 +302,7 @@ export class Answers implements AsyncDisposable {
     return { kind: 'tool_named', type, container: this.#container };
   }
 
-  #count({ input, output, cached, reasoning }: TextTokens): void {
+  #count({ input, output, cached, reasoning }: TokenUsage): void {
     const sum = this.#tokens;
     this.#tokens = {
       input: sum.input + input,

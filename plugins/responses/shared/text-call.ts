@@ -1,10 +1,10 @@
 /** One answer of a language model on behalf of a caller, billed as one call: what chat and responses share. */
 
-import type { CallOpening, OpenCall } from '../../../src/contract/accounts/calls.ts';
+import type { NewCall, OpenCall } from '../../../src/contract/accounts/calls.ts';
 import type { UsageStatus } from '../../../src/contract/accounts/usage.ts';
 import { ServiceError } from '../../../src/contract/core/error.ts';
-import type { WorkOrder } from '../../../src/contract/engines/operation.ts';
-import type { TextRequest, TextTokens } from '../../../src/contract/engines/text.ts';
+import type { OperationContext } from '../../../src/contract/engines/operation.ts';
+import type { TextRequest, TokenUsage } from '../../../src/contract/engines/text.ts';
 import type { OpenRequest, OpenRequests } from '../../../src/kit/limits/open-requests.ts';
 import { characterTokens, textTokens } from '../../../src/kit/text/token-estimate.ts';
 
@@ -23,10 +23,10 @@ function* textsOf({ messages }: Pick<TextRequest, 'messages'>): Generator<string
  */
 export function beginWork(
   open: OpenRequests,
-  { caller, priority }: WorkOrder,
+  { caller, priority }: OperationContext,
   signal: AbortSignal,
 ): OpenRequest {
-  return priority === 'batch' ? open.beginWithoutPlace(signal) : open.begin(caller, signal);
+  return priority === 'batch' ? open.startUncounted(signal) : open.startRequest(caller, signal);
 }
 
 /** Whether an engine turned a request away before it did anything. */
@@ -47,10 +47,10 @@ export class TextCall {
 
   /** @throws ServiceError `insufficient_quota` when the credits do not cover the most that it may cost. */
   static async open(
-    { calls, caller }: WorkOrder,
-    opening: Pick<CallOpening, 'endpoint' | 'model' | 'most'>,
+    { calls, caller }: OperationContext,
+    opening: Pick<NewCall, 'endpoint' | 'model' | 'maxUsage'>,
   ): Promise<TextCall> {
-    return new TextCall(await calls.open({ ...opening, caller }));
+    return new TextCall(await calls.openCall({ ...opening, caller }));
   }
 
   /** Whether credits are held for it: it must not consume more than its opening says. */
@@ -59,7 +59,7 @@ export class TextCall {
   }
 
   /** Counts an answer as its engine did. */
-  count({ input, output }: TextTokens): void {
+  count({ input, output }: TokenUsage): void {
     this.#input += input;
     this.#output += output;
   }

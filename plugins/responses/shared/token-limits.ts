@@ -1,6 +1,6 @@
 /** Upper bounds of what answers may consume: credits are reserved for so much (docs/decisions/credits.md). */
 
-import type { Consumption } from '../../../src/contract/accounts/calls.ts';
+import type { UsageAmounts } from '../../../src/contract/accounts/calls.ts';
 import type {
   ChatMessage,
   FunctionTool,
@@ -37,7 +37,7 @@ export function heldLimit(maxTokens: number | undefined, { contextTokens }: Text
 export function mostTokens(
   request: Pick<TextRequest, 'messages' | 'tools' | 'output' | 'maxTokens'>,
   engine: TextEngine,
-): Consumption {
+): UsageAmounts {
   const { contextTokens = Number.POSITIVE_INFINITY } = engine;
   return {
     inputTokens: Math.min(mostInputTokens(request), contextTokens),

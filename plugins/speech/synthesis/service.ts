@@ -46,7 +46,7 @@ export class Synthesizer {
    */
   async synthesize(request: SpeechRequest, caller: Caller, signal: AbortSignal): Promise<SpeechAudio> {
     const { model, input: text, characters, speed, voice: voiceId, format } = request;
-    const begun = await this.#answers.begin(
+    const begun = await this.#answers.startSynthesis(
       {
         ...{ model, text, characters, speed, voiceId, rateHz: SPEECH_RATE_HZ },
         voiceParam: 'voice',

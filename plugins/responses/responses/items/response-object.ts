@@ -1,7 +1,7 @@
 /** The response object of the Responses API (spec 2.3; openai-wire 6.7, 6.9). Pure. */
 
 import type { Id } from '../../../../src/contract/core/id.ts';
-import type { TextTokens } from '../../../../src/contract/engines/text.ts';
+import type { TokenUsage } from '../../../../src/contract/engines/text.ts';
 import type { ResponseStatus } from '../../../../src/contract/stores/response-store.ts';
 import { type Includable, type OutputItem, shownItem } from './output-items.ts';
 
@@ -45,12 +45,12 @@ export interface ResponseFailure {
 /** How far a response has come. */
 export type ResponseProgress =
   | { readonly status: 'in_progress' }
-  | { readonly status: 'completed'; readonly endedAt: number; readonly tokens: TextTokens }
+  | { readonly status: 'completed'; readonly endedAt: number; readonly tokens: TokenUsage }
   | {
       readonly status: 'incomplete';
       /** Absent: the client left. */
       readonly reason: 'max_output_tokens' | 'content_filter' | undefined;
-      readonly tokens: TextTokens | undefined;
+      readonly tokens: TokenUsage | undefined;
     }
   | { readonly status: 'failed'; readonly error: ResponseFailure };
 
@@ -98,7 +98,7 @@ function textOf(output: readonly OutputItem[]): string {
     .join('');
 }
 
-function usageOf({ input, output, cached, reasoning }: TextTokens) {
+function usageOf({ input, output, cached, reasoning }: TokenUsage) {
   return {
     input_tokens: input,
     input_tokens_details: { cached_tokens: cached, cache_write_tokens: 0 },

@@ -1,7 +1,7 @@
 /** What may happen to a response that is being made, and how far it has come. */
 
 import type { Id } from '../../../../src/contract/core/id.ts';
-import type { TextEvent, TextTokens } from '../../../../src/contract/engines/text.ts';
+import type { TextEvent, TokenUsage } from '../../../../src/contract/engines/text.ts';
 import type { BuiltInResult, BuiltInType, SearchSource } from '../items/built-in-tools.ts';
 import type {
   CallItem,
@@ -32,7 +32,7 @@ export type ResponseFact =
   | {
       readonly kind: 'ended';
       readonly reason: 'stop' | 'length' | 'content_filter';
-      readonly tokens: TextTokens;
+      readonly tokens: TokenUsage;
       /** Unix seconds. */
       readonly at: number;
     }

@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest';
 import { ServiceError } from '../../../../src/contract/core/error.ts';
-import type { CodeContainer, CodeRun, CodeRunner } from '../../../../src/contract/engines/code-runner.ts';
+import type {
+  CodeContainer,
+  CodeRunner,
+  ProgramResult,
+} from '../../../../src/contract/engines/code-runner.ts';
 import type { FoundPage, SearchQuery, WebSearch } from '../../../../src/contract/engines/web-search.ts';
 import type { SearchSettings } from '../items/built-in-tools.ts';
 import { serviceTools } from './service-tools.ts';
@@ -10,17 +14,17 @@ const never = new AbortController().signal;
 /** A runner that answers with what it is told, and remembers its containers. */
 class FakeRunner implements CodeRunner {
   readonly opened: { readonly owner: string; readonly ran: string[]; closed: boolean }[] = [];
-  readonly #answer: (code: string) => CodeRun;
+  readonly #answer: (code: string) => ProgramResult;
 
-  constructor(answer: (code: string) => CodeRun) {
+  constructor(answer: (code: string) => ProgramResult) {
     this.#answer = answer;
   }
 
-  open(owner: string): CodeContainer {
+  openContainer(owner: string): CodeContainer {
     const container = { owner, ran: [] as string[], closed: false };
     this.opened.push(container);
     return {
-      run: async (code) => {
+      runProgram: async (code) => {
         container.ran.push(code);
         return this.#answer(code);
       },
@@ -44,7 +48,7 @@ function searchOf(answer: () => readonly FoundPage[], available = true) {
   return { search, asked };
 }
 
-function coding(run: Partial<CodeRun> | ServiceError) {
+function coding(run: Partial<ProgramResult> | ServiceError) {
   const runner = new FakeRunner(() => {
     if (run instanceof ServiceError) throw run;
     return { status: 'done', logs: '', restarted: false, ...run };
@@ -83,7 +87,7 @@ test('a program runs in the container of its organization, which ends with the t
   expect(runner.opened).toEqual([{ owner: 'org-1', ran: ['1 + 1'], closed: true }]);
 });
 
-test.each<[string, Partial<CodeRun> | ServiceError, object]>([
+test.each<[string, Partial<ProgramResult> | ServiceError, object]>([
   ['says nothing', {}, { status: 'completed', text: 'The program ended and printed nothing.', outputs: [] }],
   [
     'raises',

@@ -15,7 +15,7 @@ export function serviceTools(slots: {
 }): BuiltInTools {
   return {
     open(type, settings, owner) {
-      if (type === 'code_interpreter') return codeInterpreter(slots.codeRunner.open(owner));
+      if (type === 'code_interpreter') return codeInterpreter(slots.codeRunner.openContainer(owner));
       if (slots.webSearch.available) return webSearch(slots.webSearch, settings);
       throw invalidRequest(NO_SEARCH, undefined, 'unsupported_value');
     },
