@@ -44,7 +44,7 @@ async function holdStreams(
   const engine = await openVad({ modelsDir, environment: {}, log: silentLog, metrics: noMetrics });
   const [child = 0] = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').split(' ').map(Number);
   const streams = Array.from({ length: count }, (_, index) => ({
-    stream: engine.open(DEFAULT_VAD_SETTINGS, RATE_HZ),
+    stream: engine.openStream(DEFAULT_VAD_SETTINGS, RATE_HZ),
     /** Streams differ in what they say when, and in the moment of their chunks. */
     from: Math.floor((index * chunks) / count),
     dueMs: (index * CHUNK_MS) / count,

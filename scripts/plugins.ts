@@ -54,7 +54,7 @@ function parse([command, ...rest]: readonly string[]): (parts: Parts) => Promise
 }
 
 async function list({ switches, available, loaded }: Parts): Promise<void> {
-  const wishes = await switches.all();
+  const wishes = await switches.list();
   const longest = Math.max(...available.map(({ name }) => name.length));
   for (const plugin of available) {
     const wish = wishes.get(plugin.name);
@@ -71,8 +71,8 @@ async function set(parts: Parts, name: string, enabled: boolean): Promise<void> 
     const names = available.map((each) => each.name).join(', ');
     throw new UsageError(`There is no plugin '${name}'; allowed: ${names}.`);
   }
-  requireSwitchable(loaded, await switches.all(), plugin, enabled);
-  await switches.set(name, enabled);
+  requireSwitchable(loaded, await switches.list(), plugin, enabled);
+  await switches.setEnabled(name, enabled);
   console.log(
     `'${name}' is switched ${enabled ? 'on' : 'off'} in ${where}. Services that run on it follow within two seconds; ` +
       'GET /v1/plugins shows how far they are, and so does the console.',

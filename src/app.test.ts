@@ -620,7 +620,7 @@ test.each(['%ff', '%zz', '%', '%00', 'a%00'])(
     expect(response.status).toBe(400);
     expect(await response.json()).toEqual({
       error: {
-        message: 'The path must be percent-encoded UTF-8, without NUL.',
+        message: 'The path must be percent-encoded UTF-8 without NUL.',
         type: 'invalid_request_error',
         param: null,
         code: null,
@@ -654,7 +654,7 @@ describe('rate limits', () => {
   test('count a request by its key and organization, and tell how long to wait', async () => {
     const users: unknown[] = [];
     const requestLimits = {
-      async count(user: unknown) {
+      async countRequest(user: unknown) {
         users.push(user);
         if (users.length > 1) {
           throw new ServiceError('rate_limited', 'Too many.', {

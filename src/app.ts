@@ -28,7 +28,7 @@ import { creditRoutes } from './usage/credit-routes.ts';
 import { usageRoutes } from './usage/usage-routes.ts';
 import { usageSummaryRoutes } from './usage/usage-summary-routes.ts';
 
-export interface AppParts {
+export interface AppDeps {
   readonly version: string;
   /** Where the built console is. */
   readonly consoleFolder: string;
@@ -53,7 +53,7 @@ export interface AppParts {
   readonly credits: Pick<CreditStore, 'balance'>;
   /** Whether no call costs credits. */
   readonly isFree: boolean;
-  readonly registry: Pick<Registry, 'routes' | 'readiness' | 'modelReadiness' | 'refusal'>;
+  readonly registry: Pick<Registry, 'routes' | 'readiness' | 'modelReadiness' | 'unavailableError'>;
   readonly plugins: PluginSwitches;
   /** Ids of models that must be available for the process to be ready. */
   readonly requiredModels: ReadonlySet<string>;
@@ -61,7 +61,7 @@ export interface AppParts {
 }
 
 /** The whole HTTP surface of the service: the core's routes and those of the plugins that are on now. Never listens. */
-export function buildApp(parts: AppParts): AnyElysia {
+export function buildApp(parts: AppDeps): AnyElysia {
   const { clock, log, metrics, authenticate, origins, requestLimits, requestBytes, phase, registry } = parts;
   let table: RouteTable | undefined;
   // Made at the first request that asks, when every route is mounted.
@@ -81,7 +81,7 @@ export function buildApp(parts: AppParts): AnyElysia {
       requestHooks({
         ...{ clock, log, metrics, authenticate, origins },
         ...{ requestLimits, requestBytes, phase, routes },
-        refusal: (path) => registry.refusal(path),
+        refusal: (path) => registry.unavailableError(path),
       }),
     )
     .use(

@@ -63,7 +63,7 @@ export const build = {
       ...video,
     }),
   ],
-  parts(config: Config, words: Pick<Slots, 'clock' | 'log' | 'metrics' | 'tracer'>): ServiceProvider {
+  services(config: Config, words: Pick<Slots, 'clock' | 'log' | 'metrics' | 'tracer'>): ServiceProvider {
     const { ttsModels, sttModels, textModels, embedModels, videoModels, inference, modelsDir, limits } =
       config;
     const { environment } = inference;

@@ -10,24 +10,24 @@ import { StartError } from './contract/core/error.ts';
 import type { Logger } from './contract/core/logger.ts';
 import type { Metrics } from './contract/core/metrics.ts';
 import type { ServiceProvider, Slots } from './contract/plugin.ts';
-import { errorAnswer, toServiceError } from './http/response/error-body.ts';
+import { errorResponse, toServiceError } from './http/response/error-body.ts';
 import { CONSOLE_FOLDER } from './http/routes/console.ts';
 import { metricsPort } from './http/routes/metrics.ts';
 import type { ServingPhase } from './http/routes/serving-phase.ts';
 import { originRules } from './http/security/cors.ts';
 import { InvalidKeyThrottle } from './http/security/invalid-key-throttle.ts';
-import { overTlsOnly } from './http/security/security-headers.ts';
+import { withHsts } from './http/security/security-headers.ts';
 import { authenticator } from './http/server/auth.ts';
-import { startingAnswer } from './http/server/starting.ts';
+import { startingResponse } from './http/server/starting.ts';
 import { withAbsoluteUrl } from './http/transport/address.ts';
 import { clientAddress } from './http/transport/client-address.ts';
-import { type ConnectionServer, cameTo } from './http/transport/connection-server.ts';
+import { type ConnectionServer, setServerOf } from './http/transport/connection-server.ts';
 import { socketHandler } from './http/transport/socket.ts';
 import { openJobs } from './jobs/open-jobs.ts';
-import { aborted } from './kit/async/aborted.ts';
+import { waitForAbort } from './kit/async/aborted.ts';
 import { systemClock, unixSeconds } from './kit/clock.ts';
 import { issueFirstKey } from './kit/keys/issue-key.ts';
-import { LazyServices, serviceHandle, combineProviders } from './kit/lifecycle/lazy-services.ts';
+import { combineProviders, LazyServices, serviceHandle } from './kit/lifecycle/lazy-services.ts';
 import { jsonLogger, type RootLogger } from './kit/logging/json-logger.ts';
 import { monitorParent } from './kit/process/parent-monitor.ts';
 import { callLimits } from './limits/call-limits.ts';
@@ -62,7 +62,7 @@ export interface Build {
   /** Every feature, in the order of the contract's PLUGINS. */
   plugins(config: Config): readonly AnyPlugin[];
   /** What fills slots as plugins need them: the engines that CONFIG maps model ids to, the reader of audio files. */
-  parts(config: Config, words: Pick<Slots, 'clock' | 'log' | 'metrics' | 'tracer'>): ServiceProvider;
+  services(config: Config, words: Pick<Slots, 'clock' | 'log' | 'metrics' | 'tracer'>): ServiceProvider;
 }
 
 /** A running service. */
@@ -151,12 +151,12 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
     );
     const keys = keysOf(records, clock);
     const usage = usageStore(records);
-    await organizationStore(records, clock).note(config.apiKeys.map(({ organization }) => organization));
+    await organizationStore(records, clock).ensure(config.apiKeys.map(({ organization }) => organization));
     if (config.apiKeys.length === 0) await printFirstKey(keys);
     const shortKeys = config.apiKeys.filter(({ isShort }) => isShort).length;
     if (shortKeys > 0) log.warn('API_KEYS has short keys, which can be guessed', { keys: shortKeys });
     const switches = pluginSwitchStore(records, clock);
-    const wishes = await switches.all();
+    const wishes = await switches.list();
     const awaited = plugins.map(({ name }) => name).filter((name) => isEnabled(wishes, name));
 
     let app: AnyElysia | undefined;
@@ -166,8 +166,8 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       // http/body.ts holds the limit, with an error body; Bun's own refusal has none.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       fetch(request: Request, server: ConnectionServer) {
-        cameTo(server, request);
-        return app?.fetch(request) ?? startingAnswer(request, awaited);
+        setServerOf(server, request);
+        return app?.fetch(request) ?? startingResponse(request, awaited);
       },
     };
     const open = (port: number, more: Answering) =>
@@ -181,7 +181,7 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
         tls: readCertificate(files),
         fetch: async (request, server) => {
           const answer = await serving.fetch(request, server);
-          return answer && overTlsOnly(answer, config.http.strictTransportSeconds);
+          return answer && withHsts(answer, config.http.strictTransportSeconds);
         },
       });
       servers.push(tlsServer);
@@ -220,7 +220,7 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
       failed: failed('redis'),
     };
     const parts = combineProviders([
-      build.parts(config, words),
+      build.services(config, words),
       new LazyServices({
         blobs: async () => serviceHandle(await openBlobs(config.blobs, clock, failed('blobs'))),
         jobs: async () => serviceHandle(await openJobs(jobSettings)),
@@ -239,7 +239,16 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
     };
     const graceMs = config.shutdownGraceMs;
     const registry = opened.adopt(
-      await startPlugins({ plugins, core, parts, wishes, graceMs, log, metrics, changed: () => serve() }),
+      await startPlugins({
+        plugins,
+        core,
+        services: parts,
+        desiredStates: wishes,
+        graceMs,
+        log,
+        metrics,
+        onChange: () => serve(),
+      }),
       (it) => it.close(),
     );
     const stored = opened.adopt(new StoredSwitches({ available, registry, store: switches, log }), (it) =>
@@ -289,14 +298,14 @@ async function start(build: Build, config: Config, log: RootLogger): Promise<Ser
         if (config.shutdownDrainMs > 0) {
           phase = 'draining';
           log.info('draining', { drainMs: config.shutdownDrainMs, requests: pending() });
-          await aborted(AbortSignal.timeout(config.shutdownDrainMs));
+          await waitForAbort(AbortSignal.timeout(config.shutdownDrainMs));
         }
         phase = 'stopping';
         log.info('stopping', { graceMs: config.shutdownGraceMs, requests: pending() });
         const deadline = AbortSignal.timeout(config.shutdownGraceMs);
         await registry.drain(deadline);
         // Closes idle connections and waits for answers that are still being sent.
-        await Promise.race([Promise.all(servers.map((each) => each.stop())), aborted(deadline)]);
+        await Promise.race([Promise.all(servers.map((each) => each.stop())), waitForAbort(deadline)]);
         if (pending() > 0) log.warn('grace time is over', { requests: pending() });
         await opened.disposeAsync();
         log.info('stopped');
@@ -379,7 +388,7 @@ function listen(hostname: string, port: number, log: Logger, { fetch, ...options
       // Without this, what slips through the app would be printed with its message.
       error(error) {
         log.error('request failed outside of the app', error);
-        return errorAnswer(toServiceError(error));
+        return errorResponse(toServiceError(error));
       },
     });
   } catch (error) {

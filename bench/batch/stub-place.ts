@@ -24,12 +24,12 @@ const DEFAULTS = { maxConcurrentLines: 64, maxConcurrentBatches: 8, maxLineBytes
 const ORGANIZATION = 'a';
 const never = new AbortController().signal;
 
-const answer: Operation['call'] = async (body) => JSON.stringify({ echo: body });
+const answer: Operation['execute'] = async (body) => JSON.stringify({ echo: body });
 
 /** The same, with a usage row, as operations have that run a model. */
-const billedAnswer: Operation['call'] = async (body, { caller, calls }) => {
+const billedAnswer: Operation['execute'] = async (body, { caller, calls }) => {
   const most = { inputTokens: 100, outputTokens: 100 };
-  const call = await calls.open({ endpoint: `POST ${ENDPOINT}`, model: MODEL, caller, maxUsage: most });
+  const call = await calls.openCall({ endpoint: `POST ${ENDPOINT}`, model: MODEL, caller, maxUsage: most });
   await call.close({ status: 'completed', inputTokens: 20, outputTokens: 30 });
   return JSON.stringify({ echo: body });
 };
@@ -47,7 +47,7 @@ export async function openStubPlace(folder: string, { billed }: { billed: boolea
     ...{ batches, files, blobs, clock: systemClock, log: silentLog, ...DEFAULTS },
     lineCalls: new LineAccounts(books, rowMetrics(noMetrics)),
     metrics: batchMetrics(noMetrics),
-    operations: { get: (url) => ({ url, call: billed ? billedAnswer : answer }) },
+    operations: { get: (url) => ({ url, execute: billed ? billedAnswer : answer }) },
   });
   return {
     blobs,
@@ -74,7 +74,7 @@ export async function openStubPlace(folder: string, { billed }: { billed: boolea
     },
     /** @throws Error when it is not completed with every line. */
     async run({ id }: BatchRecord): Promise<void> {
-      await job.run(id, never);
+      await job.runJob(id, never);
       const batch = await batches.get(ORGANIZATION, id);
       if (batch?.status === 'completed' && batch.counts.completed === batch.counts.total) return;
       throw new Error(`a batch ended as ${batch?.status}: ${JSON.stringify(batch?.counts)}`);

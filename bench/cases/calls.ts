@@ -60,7 +60,7 @@ async function measured(database: string, records: Records, target?: number): Pr
     const both: number[] = [];
     for (let i = 0; i < CALLS; i += 1) {
       const from = performance.now();
-      const call = await accounts.open(speechCall(10, { model }));
+      const call = await accounts.openCall(speechCall(10, { model }));
       opened.push(performance.now() - from);
       await call.close({ status: 'completed', inputTokens: 3, outputTokens: 4, characters: 10 });
       both.push(performance.now() - from);

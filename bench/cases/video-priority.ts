@@ -100,13 +100,13 @@ async function makeOn(
       seconds: 8,
       audio: true,
       prompt: 'on',
-      remembered: undefined,
+      savedState: undefined,
     },
     video: 'video_bench' as ExtensionRequest['video'],
   };
   for (let made = 0; ; made += 1) {
     try {
-      await engine.extend(request, { to, remember: async () => undefined }, signal);
+      await engine.extend(request, { to, saveState: async () => undefined }, signal);
     } catch (error) {
       if (signal.aborted) return made;
       throw error;

@@ -30,7 +30,7 @@ const TEXTS = [
   'The old library on the corner closes at six, but the garden behind it stays open until dark.',
   'Please leave your umbrella by the door, because the floor has just been polished.',
 ];
-const WORK: VoiceWork = { priority: 'interactive', owner: 'bench' };
+const WORK: VoiceWork = { priority: 'interactive', fairnessKey: 'bench' };
 const NEVER = new AbortController().signal;
 
 export async function benchVoices(): Promise<void> {
@@ -43,8 +43,8 @@ export async function benchVoices(): Promise<void> {
     );
     const [{ samples }] = speakers as [Speaker];
     // The model's own voices are measured by then.
-    const first = engines.fitter.begin(await engines.print(samples));
-    for await (const _ of engines.fitter.improve(samples, first, 0, WORK.owner, NEVER));
+    const first = engines.fitter.createInitial(await engines.print(samples));
+    for await (const _ of engines.fitter.improveAdaptation(samples, first, 0, WORK.fairnessKey, NEVER));
     const presets: { readonly name: string; readonly print: Float32Array }[] = [];
     for (const name of englishPresetNames()) presets.push({ name, print: (await engines.hear(name)).print });
     for (const speaker of speakers) {
@@ -85,11 +85,11 @@ async function fitted(
   const like = ({ print }: { readonly print: Float32Array }) => likeness(print, speaker.embedding);
   const best = presets.toSorted((a, b) => like(b) - like(a))[0] ?? { name: '', print: new Float32Array(0) };
   const start = performance.now();
-  const first = engines.fitter.begin(speaker);
+  const first = engines.fitter.createInitial(speaker);
   const firstS = (performance.now() - start) / 1000;
   let adaptation = first;
   let steps = 0;
-  for await (const better of engines.fitter.improve(samples, first, FIT_S * 1000, WORK.owner, NEVER)) {
+  for await (const better of engines.fitter.improveAdaptation(samples, first, FIT_S * 1000, WORK.fairnessKey, NEVER)) {
     adaptation = better;
     steps += 1;
   }
@@ -152,7 +152,7 @@ async function openVoiceEngines(): Promise<VoiceEngines> {
     for await (const run of engine.synthesize(request, NEVER)) runs.push(run);
     return joined(runs);
   };
-  const print = (samples: Float32Samples) => speakers.print(samples, WORK, NEVER);
+  const print = (samples: Float32Samples) => speakers.encodeSpeaker(samples, WORK, NEVER);
   return {
     ...{ fitter, rateHz, say, print, close },
     async hear(model, adaptation) {

@@ -29,7 +29,7 @@ export function openDetector(): Promise<VadEngine> {
  * @param samples at {@link SOCKET_RATE_HZ}.
  */
 export async function edgesOf(detector: VadEngine, samples: Float32Samples): Promise<Edge[]> {
-  const stream = detector.open(DEFAULT_VAD_SETTINGS, SOCKET_RATE_HZ);
+  const stream = detector.openStream(DEFAULT_VAD_SETTINGS, SOCKET_RATE_HZ);
   const piece = (SOCKET_RATE_HZ * PIECE_MS) / 1000;
   const edges: Edge[] = [];
   const answers: Promise<void>[] = [];

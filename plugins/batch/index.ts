@@ -1,27 +1,27 @@
 import { Elysia } from 'elysia';
 import type { FeaturePlugin } from '../../src/contract/plugin.ts';
-import { INPUT_FILE_BYTES } from '../../src/contract/stores/file-store.ts';
-import { Batches } from './batches/batch-service.ts';
-import { QueueWatch } from './batches/reconciler.ts';
+import { MAX_INPUT_FILE_BYTES } from '../../src/contract/stores/file-store.ts';
+import { BatchService } from './batches/batch-service.ts';
+import { BatchReconciler } from './batches/reconciler.ts';
 import { batchRoutes } from './batches/routes.ts';
-import { fileSweep } from './files/cleanup.ts';
-import { Files } from './files/file-service.ts';
+import { scheduleFileCleanup } from './files/cleanup.ts';
+import { FileService } from './files/file-service.ts';
 import { fileRoutes } from './files/routes.ts';
 import { batchMetrics } from './results/metrics.ts';
 import { batchJob } from './runner/batch-job.ts';
 
 export interface BatchOptions {
-  /** Uploads of one organization that may be open at once. */
+  /** Maximum number of concurrent uploads per organization. */
   readonly uploadsPerOrganization: number;
-  /** Bytes of one organization's files together; results of batches count, and are stored even so. */
+  /** Storage quota per organization, in bytes. Batch results count towards it but are always stored. */
   readonly storedBytesPerOrganization: number;
-  /** Batches of one organization that may not have ended. */
+  /** Maximum number of unfinished batches per organization. */
   readonly batchesPerOrganization: number;
-  /** Lines of all batches that may run at once in this process. */
-  readonly linesAtOnce: number;
-  /** Batches that run at once in this process. */
-  readonly batchesAtOnce: number;
-  /** Longest line of an input file, in bytes: as long as the body of a request may be. */
+  /** Maximum number of lines that run concurrently in this process, over all batches. */
+  readonly maxConcurrentLines: number;
+  /** Maximum number of batches that run concurrently in this process. */
+  readonly maxConcurrentBatches: number;
+  /** Maximum length of an input line, in bytes: the maximum length of a request body. */
   readonly lineBytes: number;
 }
 
@@ -30,7 +30,7 @@ const NEEDS = [
   ...(['clock', 'log', 'metrics'] as const),
 ] as const;
 
-/** Files and batches: /v1/files and /v1/batches, and the work on the lines. */
+/** Files and batches: /v1/files, /v1/batches and the job that runs the lines. */
 export function batchPlugin(options: BatchOptions): FeaturePlugin<(typeof NEEDS)[number]> {
   return {
     name: 'batch',
@@ -47,29 +47,29 @@ export function batchPlugin(options: BatchOptions): FeaturePlugin<(typeof NEEDS)
     async setup(slots) {
       const { uploadsPerOrganization, storedBytesPerOrganization } = options;
       const { batchesPerOrganization: openPerOrganization } = options;
-      const files = new Files({ ...slots, uploadsPerOrganization, storedBytesPerOrganization });
-      const batches = new Batches({ ...slots, openPerOrganization });
+      const files = new FileService({ ...slots, uploadsPerOrganization, storedBytesPerOrganization });
+      const batches = new BatchService({ ...slots, openPerOrganization });
       const metrics = batchMetrics(slots.metrics);
-      const { linesAtOnce, batchesAtOnce, lineBytes: maxLineBytes } = options;
-      const job = batchJob({ ...slots, metrics, linesAtOnce, batchesAtOnce, maxLineBytes });
-      const runner = slots.jobs.work(job);
-      const watch = new QueueWatch(slots);
-      const sweep = fileSweep(slots);
+      const { maxConcurrentLines, maxConcurrentBatches, lineBytes: maxLineBytes } = options;
+      const job = batchJob({ ...slots, metrics, maxConcurrentLines, maxConcurrentBatches, maxLineBytes });
+      const runner = slots.jobs.startRunner(job);
+      const reconciler = new BatchReconciler(slots);
+      const cleanup = scheduleFileCleanup(slots);
       return {
         provides: {},
         routes: new Elysia({ name: 'batch-plugin' })
-          .use(fileRoutes(files, INPUT_FILE_BYTES))
+          .use(fileRoutes(files, MAX_INPUT_FILE_BYTES))
           .use(batchRoutes(batches, slots.batches)),
-        // Jobs wait for unavailable models; requests to this plugin need none.
+        // The plugin is ready without models: jobs wait for unavailable models.
         ready: () => ({ ready: true }),
         async drain(until) {
           await Promise.all([runner.stop(), files.drain(until)]);
         },
         async close() {
           files.stop();
-          // What the grace time was not enough for is done again.
-          job.leave();
-          await Promise.all([runner.stop(), watch.close(), sweep.close()]);
+          // Work that did not finish within the grace period is repeated by the next runner.
+          job.abandon();
+          await Promise.all([runner.stop(), reconciler.close(), cleanup.close()]);
         },
       };
     },

@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
 import type { FeaturePlugin } from '../../src/contract/plugin.ts';
-import type { VideoRoom } from '../../src/contract/stores/video-store.ts';
+import type { VideoQuota } from '../../src/contract/stores/video-store.ts';
 import { prepareUploadFolder } from '../../src/http/request/multipart.ts';
 import { GuardedFetch } from '../../src/outbound/guarded-fetch.ts';
 import { CLIP_BYTES, limitsOf } from './clips/clip-rules.ts';
@@ -18,7 +18,7 @@ export interface VideoOptions {
   /** Requests of one organization that may bring clips at once. */
   readonly requestsPerOrganization: number;
   /** What one organization may have in all. */
-  readonly room: VideoRoom;
+  readonly room: VideoQuota;
   /** Videos that are made at once in this process. */
   readonly jobsAtOnce: number;
   /** Where clips and segments lie while they are worked on. */
@@ -52,7 +52,7 @@ export function videoPlugin(options: VideoOptions): FeaturePlugin<(typeof NEEDS)
       const downloads = new GuardedFetch({ maxBytes: CLIP_BYTES });
       const videos = new Videos({ ...slots, ...options, clips, downloads });
       const job = videoJob({ ...slots, ...options, clips, pace, metrics: videoMetrics(slots.metrics) });
-      const runner = slots.jobs.work(job);
+      const runner = slots.jobs.startRunner(job);
       const watch = videoWatch(slots);
       const sweep = videoSweep({ ...slots, folder });
       const nowMs = () => slots.clock.now();

@@ -28,7 +28,7 @@ const withField = (name: string, value: string): VideoEntry[] => [...without(nam
 async function refusal(app: Awaited<ReturnType<typeof videoApp>>, answer: WireAnswer) {
   const { error } = await answer.json();
   expect(await app.held()).toEqual([]);
-  expect(await app.store.open(5)).toEqual([]);
+  expect(await app.store.listOpen(5)).toEqual([]);
   expect(app.queued).toEqual([]);
   return { status: answer.status, ...error };
 }
@@ -85,7 +85,7 @@ describe('an extension', () => {
   it('is stored although the queue is away', async () => {
     const app = await videoApp({ queueFailure: () => new Error('away') });
     const { id } = await app.create();
-    expect(await app.store.open(5)).toEqual([id]);
+    expect(await app.store.listOpen(5)).toEqual([id]);
     expect(app.log.lines).toMatchObject([{ level: 'error', fields: { video: id } }]);
   });
 });

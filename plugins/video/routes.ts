@@ -2,13 +2,13 @@ import { Elysia } from 'elysia';
 import type { Caller } from '../../src/contract/accounts/caller.ts';
 import { ServiceError } from '../../src/contract/core/error.ts';
 import type { ByteRange } from '../../src/contract/stores/blob-store.ts';
-import { VIDEO_ENDS, type VideoRecord } from '../../src/contract/stores/video-store.ts';
+import { FINAL_VIDEO_STATUSES, type VideoRecord } from '../../src/contract/stores/video-store.ts';
 import { mediaTypeOf, readBody } from '../../src/http/request/body.ts';
 import { idempotencyKeyOf } from '../../src/http/request/idempotency-key.ts';
-import { type ArrivingFile, largestForm, readForm } from '../../src/http/request/multipart.ts';
+import { type IncomingFile, maxFormBytes, readForm } from '../../src/http/request/multipart.ts';
 import { readQuery } from '../../src/http/request/query.ts';
 import { attachment } from '../../src/http/response/attachment.ts';
-import { contentAnswer } from '../../src/http/response/blob-response.ts';
+import { contentResponse } from '../../src/http/response/content-response.ts';
 import { idleTimeoutOf } from '../../src/http/response/streamed-body.ts';
 import { callerOf } from '../../src/http/security/caller.ts';
 import { UPLOAD_BYTES } from '../../src/http/server/route-table.ts';
@@ -39,7 +39,7 @@ export interface VideoRouteParts {
 
 /** Videos, as in OpenAI's SDK (spec 4.6; openai-wire 7). */
 export function videoRoutes({ videos, pace, nowMs, folder, clipBytes }: VideoRouteParts) {
-  const detail = { ...docs.extensionDocumentation(clipBytes), [UPLOAD_BYTES]: largestForm(clipBytes) };
+  const detail = { ...docs.extensionDocumentation(clipBytes), [UPLOAD_BYTES]: maxFormBytes(clipBytes) };
   const shown = (video: VideoRecord) => videoObject(video, pace.progress(video, nowMs()));
   return new Elysia({ name: 'videos', tags: ['video'] })
     .post('/v1/videos/extensions', ({ request, set }) => extend(request, set.headers), { detail })
@@ -118,18 +118,19 @@ export function videoRoutes({ videos, pace, nowMs, folder, clipBytes }: VideoRou
     const mediaType = mediaTypeOf(request.headers.get('content-type') ?? '');
     if (mediaType !== 'multipart/form-data') return await readBody(request, JSON_BYTES);
     let files = 0;
-    const take = async ({ name, earlier, bytes }: ArrivingFile, refused: AbortSignal) => {
+    const receiveFile = async ({ name, precedingFields, bytes }: IncomingFile, refused: AbortSignal) => {
       files += 1;
       checkFileField(name, files);
-      checkEarly(earlier, videos.models);
+      checkEarly(precedingFields, videos.models);
       return await work.write('clip', bytes, refused);
     };
-    return await readForm<StagedClip>(request, { fileBytes: clipBytes, take }, signal);
+    return await readForm<StagedClip>(request, { fileBytes: clipBytes, receiveFile }, signal);
   }
 
   /** Says when to ask again. */
   function describe(video: VideoRecord, headers: Record<string, string | number>): void {
-    if (!VIDEO_ENDS.has(video.status)) headers['openai-poll-after-ms'] = pace.pollAfterMs(video, nowMs());
+    if (!FINAL_VIDEO_STATUSES.has(video.status))
+      headers['openai-poll-after-ms'] = pace.pollAfterMs(video, nowMs());
   }
 
   /** @param refusal headers that a refusal will have. */
@@ -144,7 +145,7 @@ export function videoRoutes({ videos, pace, nowMs, folder, clipBytes }: VideoRou
     };
     const read = (signal: AbortSignal, range?: ByteRange) => videos.read(video, variant, signal, range);
     const stored = { noun: variant, lengthBytes, etag: `"${sha256}"`, headers, read };
-    return contentAnswer(stored, request, refusal);
+    return contentResponse(stored, request, refusal);
   }
 }
 

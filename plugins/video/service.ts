@@ -14,12 +14,12 @@ import { type ModelTable, requireModel } from '../../src/contract/model-table.ts
 import type { BlobStore, ByteRange } from '../../src/contract/stores/blob-store.ts';
 import {
   inputBlob,
-  type MadeVideo,
+  type GeneratedVideo,
   segmentBlob,
   thumbnailBlob,
-  VIDEO_ENDS,
+  FINAL_VIDEO_STATUSES,
   type VideoRecord,
-  type VideoRoom,
+  type VideoQuota,
   type VideoStore,
   videoBlobs,
 } from '../../src/contract/stores/video-store.ts';
@@ -50,7 +50,7 @@ export interface VideoParts {
   readonly video: ModelTable<VideoEngine>;
   readonly clips: Pick<ClipTurns, 'measure'>;
   readonly blobs: BlobStore;
-  readonly jobs: Pick<JobQueue, 'add'>;
+  readonly jobs: Pick<JobQueue, 'enqueue'>;
   readonly jobCalls: JobCalls;
   readonly downloads: Pick<GuardedFetch, 'fetch'>;
   readonly clock: Clock;
@@ -58,7 +58,7 @@ export interface VideoParts {
   /** Requests of one organization that may bring clips at once. */
   readonly requestsPerOrganization: number;
   /** What one organization may have in all. */
-  readonly room: VideoRoom;
+  readonly room: VideoQuota;
 }
 
 /** A job that is to be stored. */
@@ -90,13 +90,13 @@ export class Videos {
    * @throws ServiceError `rate_limited` when the organization or the key has too many open.
    */
   begin(caller: Caller, signal: AbortSignal): OpenRequest {
-    return this.#requests.begin(caller, signal);
+    return this.#requests.startRequest(caller, signal);
   }
 
   /** @throws ServiceError when the organization may have no more videos, whatever the clip. */
   requireRoom({ organization }: Caller): Promise<void> {
     const { videos, room } = this.#parts;
-    return videos.requireRoom(organization, room);
+    return videos.requireCapacity(organization, room);
   }
 
   /**
@@ -121,7 +121,7 @@ export class Videos {
     const clip = await clips.measure(staged.path, caller.organization, signal);
     const size = sizeOf(clip, model);
     const most = videoTokens(clip, { ...size, seconds });
-    const { id: call, reserved } = jobCalls.prepare({ endpoint: ENDPOINT, model, caller, maxUsage: most });
+    const { id: call, reserved } = jobCalls.prepareCall({ endpoint: ENDPOINT, model, caller, maxUsage: most });
     const { organization, requestId } = caller;
     const video: VideoRecord = {
       ...{ id: newId('video'), organization, requestId, call, model, prompt, seconds, ...size, clip },
@@ -159,9 +159,9 @@ export class Videos {
   }
 
   /** What a completed job made. @throws ServiceError `invalid_request` for one that has not completed. */
-  made({ status, made }: VideoRecord): MadeVideo {
+  made({ status, made }: VideoRecord): GeneratedVideo {
     if (made !== undefined) return made;
-    if (VIDEO_ENDS.has(status)) {
+    if (FINAL_VIDEO_STATUSES.has(status)) {
       throw invalidRequest('The video has failed and has no content.', 'id', 'generation_failed');
     }
     const message = 'Video is not ready yet, use GET /v1/videos/{id} to check status.';
@@ -245,7 +245,7 @@ export class Videos {
    */
   async #queue(id: Id<'video'>): Promise<void> {
     try {
-      await this.#parts.jobs.add('video', id);
+      await this.#parts.jobs.enqueue('video', id);
     } catch (error) {
       this.#parts.log.error('a new video could not be queued and waits for the next look', error, {
         video: id,

@@ -1,6 +1,6 @@
 /** What a job consumes: the clip goes in, the segment comes out, both at the size and rate of the output (spec 4.6, rule 5). */
 
-import type { Consumption } from '../../src/contract/accounts/calls.ts';
+import type { UsageAmounts } from '../../src/contract/accounts/calls.ts';
 import type { ClipFacts, VideoSegment } from '../../src/contract/engines/video.ts';
 
 /** Frames of a second that are billed, whatever the clip has, so that every engine is billed alike. */
@@ -12,7 +12,7 @@ const PIXELS_PER_TOKEN = 1024;
 export function videoTokens(
   clip: Pick<ClipFacts, 'durationS'>,
   segment: Pick<VideoSegment, 'width' | 'height' | 'seconds'>,
-): Consumption {
+): UsageAmounts {
   const tokens = (seconds: number) =>
     Math.ceil((segment.width * segment.height * BILLED_FPS * seconds) / PIXELS_PER_TOKEN);
   return { inputTokens: tokens(clip.durationS), outputTokens: tokens(segment.seconds) };

@@ -63,7 +63,7 @@ export class Enrollments {
    * @throws ServiceError `rate_limited` when the organization has too many requests open.
    */
   begin(caller: Caller, signal: AbortSignal): OpenRequest {
-    return this.#open.begin(caller, signal);
+    return this.#open.startRequest(caller, signal);
   }
 
   /**
@@ -72,7 +72,7 @@ export class Enrollments {
    */
   requireRoom({ organization }: Caller): Promise<void> {
     const { voices, voicesPerOrganization } = this.#parts;
-    return voices.requireRoom(organization, voicesPerOrganization);
+    return voices.requireCapacity(organization, voicesPerOrganization);
   }
 
   /**
@@ -85,7 +85,7 @@ export class Enrollments {
     const { calls, metrics } = this.#parts;
     const most = { inputTokens: 0, outputTokens: 0, audioSeconds: MAX_CLIP_S };
     const endpoint = 'POST /v1/audio/voices';
-    const call = await calls.open({ endpoint, model: MODEL, caller, maxUsage: most });
+    const call = await calls.openCall({ endpoint, model: MODEL, caller, maxUsage: most });
     try {
       const enrolled = await this.#inTurn(ask, caller, signal);
       const { durationS: audioSeconds } = enrolled.voice;
@@ -128,11 +128,11 @@ export class Enrollments {
     const spans = await speechSpans(vad, heard, signal);
     requireSpeech(spans, durationS);
     const speech = spokenParts(heard, spans);
-    const work: VoiceWork = { priority: 'interactive', owner: caller.keyId };
-    const speaker = await this.#orLater(() => speakers.print(speech, work, signal), signal);
+    const work: VoiceWork = { priority: 'interactive', fairnessKey: caller.keyId };
+    const speaker = await this.#orLater(() => speakers.encodeSpeaker(speech, work, signal), signal);
     requireOneSpeaker(speaker.partials);
     const { isNeeded } = voiceFitter;
-    const adaptation = isNeeded ? voiceFitter.begin(speaker) : undefined;
+    const adaptation = isNeeded ? voiceFitter.createInitial(speaker) : undefined;
     const voice: VoiceRecord = {
       id: newId('voice'),
       organization: caller.organization,
@@ -174,7 +174,7 @@ export class Enrollments {
   async #queue({ id }: VoiceRecord): Promise<void> {
     const { jobs, log } = this.#parts;
     try {
-      await jobs.add('voice', id);
+      await jobs.enqueue('voice', id);
     } catch (error) {
       log.error('a new voice could not be queued and waits for the next look', error, { voice: id });
     }

@@ -40,7 +40,7 @@ export function voicesPlugin(options: VoicesOptions): FeaturePlugin<(typeof NEED
         ...{ ...slots, metrics, requestsPerOrganization, voicesPerOrganization },
         improves: fitSeconds > 0,
       });
-      const runner = slots.jobs.work(voiceJob({ ...slots, metrics, fitMs: fitSeconds * 1000 }));
+      const runner = slots.jobs.startRunner(voiceJob({ ...slots, metrics, fitMs: fitSeconds * 1000 }));
       const watch = voiceWatch(slots);
       const sweep = clipSweep({ ...slots, uploads: uploads.folder });
       return {

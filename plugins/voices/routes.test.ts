@@ -74,7 +74,7 @@ describe('an enrollment', () => {
     const app = await voiceApp({ queueIsAway: true });
     const { voice_id: id } = await app.enroll();
     expect(app.log.lines).toMatchObject([{ level: 'error', fields: { voice: id } }]);
-    expect(await app.voices.improving(10)).toEqual([id]);
+    expect(await app.voices.listImproving(10)).toEqual([id]);
   });
 
   it('is counted by its result, from the moment on that its clip is worked on', async () => {

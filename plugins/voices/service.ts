@@ -65,7 +65,7 @@ export class Voices {
     const { tts, log } = this.#parts;
     const forgetting = tts.ids.map(async (model) => {
       try {
-        await tts.get(model)?.forget?.(voice);
+        await tts.get(model)?.deleteVoice?.(voice);
       } catch (error) {
         log.error('a deleted voice is left at the server of a model', error, { voice, model });
       }

@@ -4,7 +4,7 @@ import type { Clock } from '../contract/core/clock.ts';
 import type { BlobFile, BlobStore, ByteRange } from '../contract/stores/blob-store.ts';
 import { untilAborted } from '../kit/async/until-aborted.ts';
 import { hasExited, type ProcessIdentity, hostId } from '../kit/process/host-id.ts';
-import { diskFailure } from '../kit/storage/disk-errors.ts';
+import { toDiskError } from '../kit/storage/disk-errors.ts';
 import { checkBlobName, checkBlobPrefix } from './blob-name.ts';
 
 /** Where blobs lie that are being written; `~` is in no blob's name. */
@@ -56,7 +56,7 @@ class DiskBlobs implements BlobStore {
       return facts;
     } catch (error) {
       await rm(unfinished, { force: true });
-      throw diskFailure(error);
+      throw toDiskError(error);
     }
   }
 

@@ -707,10 +707,10 @@ describe('file', () => {
   });
 
   test('sets up programs and the web search', () => {
-    const standard = { atOnce: 2, timeMs: 10_000, heapBytes: 256 * 2 ** 20 };
+    const standard = { maxConcurrent: 2, timeMs: 10_000, heapBytes: 256 * 2 ** 20 };
     expect(load('')).toMatchObject({ codeInterpreter: standard, webSearch: undefined });
     const set = '[code_interpreter]\nmax_concurrent_interpreters = 4\ntime_limit_s = 30\nmemory_mb = 512';
-    expect(load(set).codeInterpreter).toEqual({ atOnce: 4, timeMs: 30_000, heapBytes: 2 ** 29 });
+    expect(load(set).codeInterpreter).toEqual({ maxConcurrent: 4, timeMs: 30_000, heapBytes: 2 ** 29 });
     const searching = '[web_search]\nurl = "http://searxng:8080/"';
     expect(load(searching).webSearch).toEqual({
       url: 'http://searxng:8080',

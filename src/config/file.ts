@@ -517,11 +517,11 @@ export function parseTools(
   variable: (name: string) => string | undefined,
 ): ParsedTools {
   const {
-    max_concurrent_interpreters: atOnce = 2,
+    max_concurrent_interpreters: maxConcurrent = 2,
     time_limit_s: timeS = 10,
     memory_mb: memoryMb = 256,
   } = file.code_interpreter ?? {};
-  const codeInterpreter = Object.freeze({ atOnce, timeMs: timeS * 1000, heapBytes: memoryMb * 2 ** 20 });
+  const codeInterpreter = Object.freeze({ maxConcurrent, timeMs: timeS * 1000, heapBytes: memoryMb * 2 ** 20 });
   if (file.web_search === undefined) return { codeInterpreter, webSearch: undefined };
   const {
     url,

@@ -90,7 +90,7 @@ export interface PluginInstance<Offers extends keyof Slots = never> {
 /** What fills slots that are dear to have: each is opened for the first plugin that needs it and closed after the last. */
 export interface ServiceProvider {
   /** All that it can fill. */
-  readonly fills: ReadonlySet<keyof Slots>;
+  readonly slotNames: ReadonlySet<keyof Slots>;
   /**
    * Brings what is open to what is needed: closes what is not, then opens what is missing; what stays is not touched.
    * One call at a time.

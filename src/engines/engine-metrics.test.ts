@@ -26,18 +26,18 @@ const LABELS = '{model="svc",priority="realtime"}';
 let clock: ManualClock;
 let metrics: MetricsRegistry;
 let tracer: RecordingTracer;
-let watch: EngineMetrics;
+let instrument: EngineMetrics;
 beforeEach(() => {
   clock = new ManualClock();
   metrics = createMetrics(clock);
   tracer = new RecordingTracer();
-  watch = engineMetrics({ clock, metrics, tracer });
+  instrument = engineMetrics({ clock, metrics, tracer });
 });
 afterEach(() => metrics.close());
 
-const value = (series: string) => metricValue(metrics, series);
-const outcome = (task: string, word: string) =>
-  value(`model_calls_total{task="${task}",model="svc",outcome="${word}"}`);
+const metric = (series: string) => metricValue(metrics, series);
+const outcome = (task: string, label: string) =>
+  metric(`model_calls_total{task="${task}",model="svc",outcome="${label}"}`);
 
 /** A second of audio in each run; runs take so long, in ms. */
 function timed(...tookMs: readonly number[]): FakeTtsOptions {
@@ -49,60 +49,60 @@ function timed(...tookMs: readonly number[]): FakeTtsOptions {
 
 describe('speech', () => {
   const speak = async (options: FakeTtsOptions, fields: Partial<SynthesisRequest> = {}) => {
-    const engine = watch.tts('svc', new FakeTtsEngine(options));
+    const engine = instrument.tts('svc', new FakeTtsEngine(options));
     return Array.fromAsync(engine.synthesize({ ...SPEECH, ...fields }, never));
   };
 
   it('has its first audio, its length and its pace counted', async () => {
     expect(await speak(timed(150, 100))).toHaveLength(2);
-    expect(await value(`speech_first_audio_seconds_sum${LABELS}`)).toBeCloseTo(0.15);
-    expect(await value(`speech_audio_seconds_total${LABELS}`)).toBe(2);
-    expect(await value(`speech_real_time_factor_sum${LABELS}`)).toBeCloseTo(0.125);
-    expect(await value(`speech_underruns_total${LABELS}`)).toBeUndefined();
+    expect(await metric(`speech_first_audio_seconds_sum${LABELS}`)).toBeCloseTo(0.15);
+    expect(await metric(`speech_audio_seconds_total${LABELS}`)).toBe(2);
+    expect(await metric(`speech_real_time_factor_sum${LABELS}`)).toBeCloseTo(0.125);
+    expect(await metric(`speech_underruns_total${LABELS}`)).toBeUndefined();
     expect(await outcome('speech', 'completed')).toBe(1);
   });
 
   it('that comes slower than it is heard has gaps', async () => {
     await speak(timed(100, 1300, 900, 1110));
     // The second is 300 ms late, and so is all that follows; the last has 10 ms that nobody hears.
-    expect(await value(`speech_underruns_total${LABELS}`)).toBe(1);
-    expect(await value(`speech_underrun_seconds_total${LABELS}`)).toBeCloseTo(0.3);
+    expect(await metric(`speech_underruns_total${LABELS}`)).toBe(1);
+    expect(await metric(`speech_underrun_seconds_total${LABELS}`)).toBeCloseTo(0.3);
   });
 
   it('that goes on is late for those who have heard what came before', async () => {
     await speak(timed(500), { aheadMs: 200 });
-    expect(await value(`speech_underrun_seconds_total${LABELS}`)).toBeCloseTo(0.3);
-    expect(await value(`speech_first_audio_seconds_count${LABELS}`)).toBeUndefined();
+    expect(await metric(`speech_underrun_seconds_total${LABELS}`)).toBeCloseTo(0.3);
+    expect(await metric(`speech_first_audio_seconds_count${LABELS}`)).toBeUndefined();
     await speak(timed(500), { aheadMs: 800 });
-    expect(await value(`speech_underruns_total${LABELS}`)).toBe(1);
+    expect(await metric(`speech_underruns_total${LABELS}`)).toBe(1);
   });
 
   it('of a reader who asks late has no gap of ours', async () => {
-    const engine = watch.tts('svc', new FakeTtsEngine(timed(100, 0, 0)));
+    const engine = instrument.tts('svc', new FakeTtsEngine(timed(100, 0, 0)));
     for await (const _ of engine.synthesize(SPEECH, never)) clock.advance(5000);
-    expect(await value(`speech_underruns_total${LABELS}`)).toBeUndefined();
+    expect(await metric(`speech_underruns_total${LABELS}`)).toBeUndefined();
   });
 
   it('that nobody hears before its end has neither first audio nor gaps', async () => {
     await speak(timed(2000, 3000), { delivery: 'whole' });
-    expect(await value(`speech_first_audio_seconds_count${LABELS}`)).toBeUndefined();
-    expect(await value(`speech_underruns_total${LABELS}`)).toBeUndefined();
-    expect(await value(`speech_real_time_factor_sum${LABELS}`)).toBeCloseTo(2.5);
+    expect(await metric(`speech_first_audio_seconds_count${LABELS}`)).toBeUndefined();
+    expect(await metric(`speech_underruns_total${LABELS}`)).toBeUndefined();
+    expect(await metric(`speech_real_time_factor_sum${LABELS}`)).toBeCloseTo(2.5);
   });
 
   it.each([
     ['failed', new Error('why')],
     ['failed', new ServiceError('upstream', 'It is away.')],
     ['rejected', new ServiceError('overloaded', 'Full.')],
-  ])('has %s by %s', async (word, failure) => {
+  ])('has %s by %s', async (label, failure) => {
     await expect(speak({ runs: () => [], failure: () => failure })).rejects.toBe(failure);
-    expect(await outcome('speech', word)).toBe(1);
+    expect(await outcome('speech', label)).toBe(1);
     expect(tracer.spans[0]).toMatchObject({ ended: true, failure });
   });
 
   it('that is left stops, and counts as left', async () => {
     const engine = new FakeTtsEngine(timed(0, 0, 0));
-    for await (const _ of watch.tts('svc', engine).synthesize(SPEECH, never)) break;
+    for await (const _ of instrument.tts('svc', engine).synthesize(SPEECH, never)) break;
     expect(engine).toMatchObject({ runsMade: 1, leftEarly: 1 });
     expect(await outcome('speech', 'cancelled')).toBe(1);
   });
@@ -120,15 +120,15 @@ describe('speech', () => {
   });
 
   it('has voices forgotten by those engines that can', async () => {
-    expect(watch.tts('svc', new FakeTtsEngine()).deleteVoice).toBeUndefined();
-    const forgotten: string[] = [];
+    expect(instrument.tts('svc', new FakeTtsEngine()).deleteVoice).toBeUndefined();
+    const deleted: string[] = [];
     const engine = Object.assign(new FakeTtsEngine(), {
       async forget(voice: string) {
-        forgotten.push(voice);
+        deleted.push(voice);
       },
     });
-    await watch.tts('svc', engine).deleteVoice?.('tts-vc-voice_a' as never);
-    expect(forgotten).toEqual(['tts-vc-voice_a']);
+    await instrument.tts('svc', engine).deleteVoice?.('tts-vc-voice_a' as never);
+    expect(deleted).toEqual(['tts-vc-voice_a']);
   });
 });
 
@@ -146,7 +146,7 @@ describe('a transcription', () => {
       yield 'pause';
       yield new Float32Array(16_000);
     };
-    const engine = watch.stt('svc', new FakeSttEngine(options));
+    const engine = instrument.stt('svc', new FakeSttEngine(options));
     return Array.fromAsync(engine.transcribe(audio(), { ...request, ...fields }, never));
   };
 
@@ -154,41 +154,41 @@ describe('a transcription', () => {
     const events = await transcribe({ before: () => clock.advance(150) });
     expect(events.map(({ kind }) => kind)).toEqual(['delta', 'delta', 'final']);
     const labels = '{model="svc",priority="interactive"}';
-    expect(await value(`transcription_final_seconds_sum${labels}`)).toBeCloseTo(0.3);
-    expect(await value(`transcription_real_time_factor_sum${labels}`)).toBeCloseTo(0.35);
-    expect(await value(`transcription_audio_seconds_total${labels}`)).toBe(2);
+    expect(await metric(`transcription_final_seconds_sum${labels}`)).toBeCloseTo(0.3);
+    expect(await metric(`transcription_real_time_factor_sum${labels}`)).toBeCloseTo(0.35);
+    expect(await metric(`transcription_audio_seconds_total${labels}`)).toBe(2);
     expect(await outcome('transcription', 'completed')).toBe(1);
     expect(tracer.spans).toMatchObject([{ name: 'transcription', attributes: { audio_ms: 2000 } }]);
   });
 
   it('of live audio has no pace but that of who speaks', async () => {
     await transcribe({}, { priority: 'realtime' });
-    expect(await value(`transcription_real_time_factor_count${LABELS}`)).toBeUndefined();
-    expect(await value(`transcription_final_seconds_count${LABELS}`)).toBe(1);
+    expect(await metric(`transcription_real_time_factor_count${LABELS}`)).toBeUndefined();
+    expect(await metric(`transcription_final_seconds_count${LABELS}`)).toBe(1);
   });
 
   it('that fails is no transcript', async () => {
     await expect(transcribe({ failure: () => new Error('why') })).rejects.toThrow('why');
     expect(await outcome('transcription', 'failed')).toBe(1);
     expect(
-      await value('transcription_final_seconds_count{model="svc",priority="interactive"}'),
+      await metric('transcription_final_seconds_count{model="svc",priority="interactive"}'),
     ).toBeUndefined();
   });
 
   it('tells the languages of its engine', () => {
-    expect(watch.stt('svc', new FakeSttEngine()).languages).toEqual(['en', 'de']);
+    expect(instrument.stt('svc', new FakeSttEngine()).languages).toEqual(['en', 'de']);
   });
 });
 
 describe('a text', () => {
   const request = { messages: [], priority: 'realtime', fairnessKey: 'a' } as unknown as TextRequest;
   const generate = (options: FakeTextOptions) =>
-    watch.text('svc', new FakeTextEngine(options)).generate(request, never);
+    instrument.text('svc', new FakeTextEngine(options)).generate(request, never);
 
   it('has its first word counted, once', async () => {
     await Array.fromAsync(generate({ before: () => clock.advance(80) }));
-    expect(await value(`chat_first_token_seconds_sum${LABELS}`)).toBeCloseTo(0.08);
-    expect(await value(`chat_first_token_seconds_count${LABELS}`)).toBe(1);
+    expect(await metric(`chat_first_token_seconds_sum${LABELS}`)).toBeCloseTo(0.08);
+    expect(await metric(`chat_first_token_seconds_count${LABELS}`)).toBe(1);
     expect(tracer.spans).toMatchObject([
       { name: 'chat', ended: true, attributes: { input_tokens: 12, output_tokens: 5 } },
     ]);
@@ -202,18 +202,18 @@ describe('a text', () => {
   });
 
   it('tells the context of its engine', () => {
-    expect(watch.text('svc', new FakeTextEngine({ contextTokens: 7 })).contextTokens).toBe(7);
+    expect(instrument.text('svc', new FakeTextEngine({ contextTokens: 7 })).contextTokens).toBe(7);
   });
 });
 
 describe('embeddings', () => {
   const request = { inputs: ['a', 'b'], priority: 'realtime', fairnessKey: 'a' } as const;
   const embed = (options: FakeEmbedOptions, signal = never) =>
-    watch.embed('svc', new FakeEmbedEngine(options)).embed(request, signal);
+    instrument.embed('svc', new FakeEmbedEngine(options)).embed(request, signal);
 
   it('have their time counted', async () => {
     await embed({ before: () => clock.advance(40) });
-    expect(await value(`embedding_seconds_sum${LABELS}`)).toBeCloseTo(0.04);
+    expect(await metric(`embedding_seconds_sum${LABELS}`)).toBeCloseTo(0.04);
     expect(await outcome('embedding', 'completed')).toBe(1);
     expect(tracer.spans).toMatchObject([{ name: 'embedding', attributes: { inputs: 2 } }]);
   });
@@ -225,7 +225,7 @@ describe('embeddings', () => {
     expect(await outcome('embedding', 'rejected')).toBe(1);
     expect(await outcome('embedding', 'failed')).toBe(1);
     expect(await outcome('embedding', 'cancelled')).toBe(1);
-    expect(await value(`embedding_seconds_count${LABELS}`)).toBeUndefined();
+    expect(await metric(`embedding_seconds_count${LABELS}`)).toBeUndefined();
   });
 });
 
@@ -233,15 +233,15 @@ describe('a segment', () => {
   it('is a span', async () => {
     const engine = new FakeVideoEngine();
     engine.script.push(async () => ({ width: 2, height: 2, seconds: 4, audio: true }));
-    const watched = watch.video('svc', engine);
-    expect(watched).toMatchObject({ audio: true, note: 'makes nothing up' });
+    const decorated = instrument.video('svc', engine);
+    expect(decorated).toMatchObject({ audio: true, note: 'makes nothing up' });
     const request = { video: 'video_a', prompt: 'Nobody reads this.' } as never;
-    await watched.extend(request, { to: '', saveState: async () => undefined }, never);
+    await decorated.extend(request, { to: '', saveState: async () => undefined }, never);
     expect(tracer.spans).toMatchObject([
       { name: 'segment', ended: true, attributes: { model: 'svc', video: 'video_a' } },
     ]);
     expect(JSON.stringify(tracer.spans)).not.toContain('Nobody');
-    await watched.deleteRemoteJob('there');
-    expect(engine.forgotten).toEqual(['there']);
+    await decorated.deleteRemoteJob('there');
+    expect(engine.deleted).toEqual(['there']);
   });
 });

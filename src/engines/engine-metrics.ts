@@ -1,4 +1,4 @@
-/** Numbers and spans of what is asked of models, whatever runs them: a wrapper for each kind of engine. */
+/** Metrics and trace spans of model calls, independent of the engine: one decorator for each kind of engine. */
 
 import type { Clock } from '../contract/core/clock.ts';
 import { type ErrorKind, ServiceError } from '../contract/core/error.ts';
@@ -11,12 +11,12 @@ import type { VideoEngine } from '../contract/engines/video.ts';
 import { withSpan, iterateInSpan } from '../kit/logging/spans.ts';
 import { PlaybackClock } from '../kit/playback.ts';
 
-const LATENCY_SECONDS = [0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.3, 2.1, 3.4, 6.4, 12.8, 30];
-const REAL_TIME_FACTORS = [0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 4];
-/** A player holds more than this back. */
-const SHORTEST_GAP_MS = 20;
-/** What is no fault of the model. */
-const REFUSALS: ReadonlySet<ErrorKind> = new Set([
+const LATENCY_SECONDS_BUCKETS = [0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.3, 2.1, 3.4, 6.4, 12.8, 30];
+const REAL_TIME_FACTOR_BUCKETS = [0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 4];
+/** Shorter gaps are not underruns, because the buffer of a player covers them. */
+const MIN_UNDERRUN_MS = 20;
+/** Errors of the request or of admission, not of the model. */
+const REJECTION_KINDS: ReadonlySet<ErrorKind> = new Set([
   'invalid_request',
   'overloaded',
   'rate_limited',
@@ -32,7 +32,7 @@ export interface EngineMetricsDeps {
   readonly tracer: Tracer;
 }
 
-/** Wraps engines; `model` is an id of CONFIG. What a wrapped engine does is the same. */
+/** Decorates engines without changing their behaviour. `model` is a model id of CONFIG. */
 export interface EngineMetrics {
   tts(model: string, engine: TtsEngine): TtsEngine;
   stt(model: string, engine: SttEngine): SttEngine;
@@ -42,14 +42,14 @@ export interface EngineMetrics {
 }
 
 export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): EngineMetrics {
-  const numbers = engineNumbers(metrics);
+  const series = engineSeries(metrics);
   const sinceS = (ms: number) => (clock.monotonicMs() - ms) / 1000;
 
   /**
-   * Counts what becomes of a call whose results come one after the other.
-   * @param isLast whether a result is the last: who has it need not ask for more.
+   * Counts the outcome of a streaming call.
+   * @param isLast whether a result is the last. A consumer that stops after it has not cancelled the call.
    */
-  async function* counted<Item>(
+  async function* countCall<Item>(
     labels: { readonly task: Task; readonly model: string },
     signal: AbortSignal,
     results: AsyncIterable<Item>,
@@ -66,7 +66,7 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
       outcome = outcomeOf(error, signal);
       throw error;
     } finally {
-      numbers.calls.add({ ...labels, outcome });
+      series.calls.add({ ...labels, outcome });
     }
   }
 
@@ -77,38 +77,38 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
       synthesize(request, signal) {
         const { priority, delivery, aheadMs, text } = request;
         const labels = { model, priority };
-        const spoken = async function* (span: Span) {
-          const beganMs = clock.monotonicMs();
-          const playback = new PlaybackClock(aheadMs === undefined ? undefined : beganMs + aheadMs);
+        const synthesize = async function* (span: Span) {
+          const startedMs = clock.monotonicMs();
+          const playback = new PlaybackClock(aheadMs === undefined ? undefined : startedMs + aheadMs);
           let isFirst = aheadMs === undefined;
           let audioS = 0;
           let waitedMs = 0;
-          let askedMs = beganMs;
+          let requestedMs = startedMs;
           for await (const samples of engine.synthesize(request, signal)) {
             const nowMs = clock.monotonicMs();
             const lengthS = samples.length / engine.rateHz;
-            waitedMs += nowMs - askedMs;
+            waitedMs += nowMs - requestedMs;
             audioS += lengthS;
-            numbers.audio.add(labels, lengthS);
-            const gapMs = playback.addAudio(lengthS * 1000, nowMs, askedMs);
+            series.audio.add(labels, lengthS);
+            const gapMs = playback.addAudio(lengthS * 1000, nowMs, requestedMs);
             if (delivery === 'stream') {
-              if (isFirst) numbers.firstAudio.observe(labels, sinceS(beganMs));
-              if (gapMs >= SHORTEST_GAP_MS) {
-                numbers.underruns.add(labels);
-                numbers.underrunSeconds.add(labels, gapMs / 1000);
+              if (isFirst) series.firstAudio.observe(labels, sinceS(startedMs));
+              if (gapMs >= MIN_UNDERRUN_MS) {
+                series.underruns.add(labels);
+                series.underrunSeconds.add(labels, gapMs / 1000);
               }
             }
             isFirst = false;
             yield samples;
-            askedMs = clock.monotonicMs();
+            requestedMs = clock.monotonicMs();
           }
-          waitedMs += clock.monotonicMs() - askedMs;
-          if (audioS > 0) numbers.speechFactor.observe(labels, waitedMs / 1000 / audioS);
+          waitedMs += clock.monotonicMs() - requestedMs;
+          if (audioS > 0) series.speechRealTimeFactor.observe(labels, waitedMs / 1000 / audioS);
           span.set({ audio_ms: Math.round(audioS * 1000) });
         };
         const attributes = { ...attributesOf(model, priority), characters: text.length };
         return iterateInSpan(tracer, 'synthesis', { attributes }, (span) =>
-          counted({ task: 'speech', model }, signal, spoken(span)),
+          countCall({ task: 'speech', model }, signal, synthesize(span)),
         );
       },
       ready: () => engine.ready(),
@@ -120,21 +120,22 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
       transcribe(audio, request, signal) {
         const { priority } = request;
         const labels = { model, priority };
-        const transcribed = async function* (span: Span) {
-          const beganMs = clock.monotonicMs();
-          let endedMs: number | undefined;
-          const heard = async function* (): AsyncGenerator<AudioChunk, void, undefined> {
+        const transcribe = async function* (span: Span) {
+          const startedMs = clock.monotonicMs();
+          let audioEndedMs: number | undefined;
+          /** Records when the audio ends. */
+          const timedAudio = async function* (): AsyncGenerator<AudioChunk, void, undefined> {
             yield* audio;
-            endedMs = clock.monotonicMs();
+            audioEndedMs = clock.monotonicMs();
           };
-          for await (const event of engine.transcribe(heard(), request, signal)) {
+          for await (const event of engine.transcribe(timedAudio(), request, signal)) {
             if (event.kind === 'final') {
               const { durationS } = event.transcript;
-              numbers.heardAudio.add(labels, durationS);
-              if (endedMs !== undefined) numbers.final.observe(labels, sinceS(endedMs));
-              // Who speaks now is heard no faster than that.
+              series.transcribedAudio.add(labels, durationS);
+              if (audioEndedMs !== undefined) series.final.observe(labels, sinceS(audioEndedMs));
+              // Who speaks now is timedAudio no faster than that.
               if (priority !== 'realtime' && durationS > 0) {
-                numbers.transcriptionFactor.observe(labels, sinceS(beganMs) / durationS);
+                series.transcriptionRealTimeFactor.observe(labels, sinceS(startedMs) / durationS);
               }
               span.set({ audio_ms: Math.round(durationS * 1000) });
             }
@@ -142,10 +143,10 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
           }
         };
         return iterateInSpan(tracer, 'transcription', { attributes: attributesOf(model, priority) }, (span) =>
-          counted(
+          countCall(
             { task: 'transcription', model },
             signal,
-            transcribed(span),
+            transcribe(span),
             ({ kind }) => kind === 'final',
           ),
         );
@@ -158,11 +159,11 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
       contextTokens: engine.contextTokens,
       generate(request, signal) {
         const { priority } = request;
-        const written = async function* (span: Span) {
-          const beganMs = clock.monotonicMs();
+        const generate = async function* (span: Span) {
+          const startedMs = clock.monotonicMs();
           let isFirst = true;
           for await (const event of engine.generate(request, signal)) {
-            if (isFirst) numbers.firstToken.observe({ model, priority }, sinceS(beganMs));
+            if (isFirst) series.firstToken.observe({ model, priority }, sinceS(startedMs));
             isFirst = false;
             if (event.kind === 'end') {
               span.set({ input_tokens: event.tokens.input, output_tokens: event.tokens.output });
@@ -171,7 +172,7 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
           }
         };
         return iterateInSpan(tracer, 'chat', { attributes: attributesOf(model, priority) }, (span) =>
-          counted({ task: 'chat', model }, signal, written(span), ({ kind }) => kind === 'end'),
+          countCall({ task: 'chat', model }, signal, generate(span), ({ kind }) => kind === 'end'),
         );
       },
       ready: () => engine.ready(),
@@ -182,7 +183,7 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
       maxTokens: engine.maxTokens,
       async embed(request, signal) {
         const { priority, inputs } = request;
-        const beganMs = clock.monotonicMs();
+        const startedMs = clock.monotonicMs();
         const attributes = { ...attributesOf(model, priority), inputs: inputs.length };
         let outcome: Outcome = 'completed';
         try {
@@ -191,8 +192,8 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
           outcome = outcomeOf(error, signal);
           throw error;
         } finally {
-          numbers.calls.add({ task: 'embedding', model, outcome });
-          if (outcome === 'completed') numbers.embedding.observe({ model, priority }, sinceS(beganMs));
+          series.calls.add({ task: 'embedding', model, outcome });
+          if (outcome === 'completed') series.embedding.observe({ model, priority }, sinceS(startedMs));
         }
       },
       ready: () => engine.ready(),
@@ -213,57 +214,57 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
   };
 }
 
-function engineNumbers(metrics: Metrics) {
+function engineSeries(metrics: Metrics) {
   const labels = ['model', 'priority'];
   return {
-    calls: metrics.counter('model_calls_total', 'Calls to models that have ended.', [
+    calls: metrics.counter('model_calls_total', 'Finished model calls.', [
       'task',
       'model',
       'outcome',
     ]),
     firstAudio: metrics.histogram(
       'speech_first_audio_seconds',
-      'Time from the beginning of a streamed synthesis to its first audio, waiting included.',
+      'Time from the start of a streamed synthesis to its first audio, including queue time.',
       labels,
-      LATENCY_SECONDS,
+      LATENCY_SECONDS_BUCKETS,
     ),
-    speechFactor: metrics.histogram(
+    speechRealTimeFactor: metrics.histogram(
       'speech_real_time_factor',
-      'Time that the audio of a sentence was waited for, over its length.',
+      'Generation time of the audio of a sentence divided by its duration.',
       labels,
-      REAL_TIME_FACTORS,
+      REAL_TIME_FACTOR_BUCKETS,
     ),
-    audio: metrics.counter('speech_audio_seconds_total', 'Audio that was made.', labels),
+    audio: metrics.counter('speech_audio_seconds_total', 'Duration of synthesized audio.', labels),
     underruns: metrics.counter(
       'speech_underruns_total',
-      'Gaps that a listener who plays a stream as it comes has heard.',
+      'Playback gaps of streamed speech.',
       labels,
     ),
-    underrunSeconds: metrics.counter('speech_underrun_seconds_total', 'How long those gaps were.', labels),
+    underrunSeconds: metrics.counter('speech_underrun_seconds_total', 'Duration of playback gaps of streamed speech.', labels),
     final: metrics.histogram(
       'transcription_final_seconds',
       'Time from the end of the audio to its transcript.',
       labels,
-      LATENCY_SECONDS,
+      LATENCY_SECONDS_BUCKETS,
     ),
-    transcriptionFactor: metrics.histogram(
+    transcriptionRealTimeFactor: metrics.histogram(
       'transcription_real_time_factor',
-      'Time that the transcript of audio that is not live took, over the length of the audio.',
+      'Transcription time of audio that is not live divided by its duration.',
       labels,
-      REAL_TIME_FACTORS,
+      REAL_TIME_FACTOR_BUCKETS,
     ),
-    heardAudio: metrics.counter('transcription_audio_seconds_total', 'Audio that was transcribed.', labels),
+    transcribedAudio: metrics.counter('transcription_audio_seconds_total', 'Duration of transcribed audio.', labels),
     firstToken: metrics.histogram(
       'chat_first_token_seconds',
-      'Time from the beginning of an answer to its first word or call, waiting included.',
+      'Time from the start of a generation to its first text or tool call, including queue time.',
       labels,
-      LATENCY_SECONDS,
+      LATENCY_SECONDS_BUCKETS,
     ),
     embedding: metrics.histogram(
       'embedding_seconds',
-      'Time that inputs took to become vectors.',
+      'Duration of embedding requests.',
       labels,
-      LATENCY_SECONDS,
+      LATENCY_SECONDS_BUCKETS,
     ),
   };
 }
@@ -274,5 +275,5 @@ function attributesOf(model: string, priority: Priority): SpanAttributes {
 
 function outcomeOf(error: unknown, signal: AbortSignal): Outcome {
   if (signal.aborted) return 'cancelled';
-  return error instanceof ServiceError && REFUSALS.has(error.kind) ? 'rejected' : 'failed';
+  return error instanceof ServiceError && REJECTION_KINDS.has(error.kind) ? 'rejected' : 'failed';
 }

@@ -25,7 +25,7 @@ const { modelsDir } = loadConfig(process.env);
 const KOKORO: TtsModelSettings = { kind: 'kokoro', voice: 'af_heart' };
 const PIPER: TtsModelSettings = { kind: 'piper', voice: 'en_US-joe-medium' };
 
-/** Opens what fills the slots, with one process for the pool. */
+/** Opens the engines of the needed slots, with one pool process. */
 function open({
   needs = new Set(),
   ...options
@@ -118,7 +118,7 @@ describe.each(['register', 'inline'] as const)('voices = "%s":', (voices) => {
   );
 });
 
-describe('the table', () => {
+describe('model table', () => {
   it('keeps the order of CONFIG and loads the weights of a kind once', async () => {
     const { table, close } = await openTable({
       slow: PIPER,
@@ -142,19 +142,19 @@ describe('the table', () => {
   });
 
   it.each([
-    ['kokoro', /'nobody' is no voice of kokoro; allowed: .*af_heart/],
-    ['piper', /'nobody' is no voice of piper; allowed: en_US-joe-medium\./],
-  ] as const)('names the voices of %s when CONFIG names another', async (kind, message) => {
-    await expect(openTable({ it: { kind, voice: 'nobody' } })).rejects.toThrow(message);
+    ['kokoro', /unknown voice 'missing' for kokoro\. Allowed: .*af_heart/],
+    ['piper', /unknown voice 'missing' for piper\. Allowed: en_US-joe-medium\./],
+  ] as const)('lists the voices of %s in the error for an unknown voice', async (kind, message) => {
+    await expect(openTable({ it: { kind, voice: 'missing' } })).rejects.toThrow(message);
   });
 
-  it.each([KOKORO, PIPER])('says which file of $kind is missing', async (settings) => {
+  it.each([KOKORO, PIPER])('names the missing file of $kind in the error', async (settings) => {
     await expect(openTable({ it: settings }, await tempDir())).rejects.toThrow(/is missing .*models fetch/);
   });
 });
 
-describe('the slots', () => {
-  it('are filled and loaded only where a plugin needs them', async () => {
+describe('engine slots', () => {
+  it('are opened only when a plugin needs them', async () => {
     const spawn = vi.spyOn(Bun, 'spawn');
     onTestFinished(() => spawn.mockRestore());
     const ttsModels = new Map(Object.entries({ 'svc-tts': KOKORO }));
@@ -164,7 +164,7 @@ describe('the slots', () => {
     await close();
   });
 
-  it('have voice activity when it is needed', async () => {
+  it('have voice activity detection when it is needed', async () => {
     const { slots, close } = await open({ needs: new Set(['vad']) });
     expect(Object.keys(slots)).toEqual(['vad']);
     expect(slots.vad?.ready().ready).toBe(true);
@@ -172,7 +172,7 @@ describe('the slots', () => {
     expect(slots.vad?.ready().ready).toBe(false);
   });
 
-  it('have recognisers in the order of CONFIG, with weights that several ids name loaded once', async () => {
+  it('have transcription models in the order of CONFIG and load shared weights once', async () => {
     const english: SttModelSettings = { kind: 'whisper', weights: 'tiny.en' };
     const remote: SttModelSettings = {
       kind: 'upstream',
@@ -193,13 +193,13 @@ describe('the slots', () => {
   it.each([
     ['base', /config\.json of 'whisper-base-ct2' is missing .*models fetch/],
     ['/no/such/folder', /the folder \/no\/such\/folder holds no .*model\.bin/],
-  ])('say what is missing of the weights %s', async (weights, message) => {
+  ])('name the missing file of the weights %s in the error', async (weights, message) => {
     const sttModels = new Map(Object.entries({ 'svc-stt': { kind: 'whisper', weights } as const }));
     const opening = open({ needs: new Set(['stt']), sttModels, modelsDir: await tempDir() });
     await expect(opening).rejects.toThrow(message);
   });
 
-  it('have embeddings in the order of CONFIG, and count the calls of servers by model', async () => {
+  it('have embedding models in the order of CONFIG and count upstream calls by model', async () => {
     const counter = vi.fn(noMetrics.counter);
     const remote = {
       kind: 'upstream',
@@ -221,7 +221,7 @@ describe('the slots', () => {
     expect(slots.embed?.get('own')?.ready().ready).toBe(false);
   });
 
-  it('have language models in the order of CONFIG, each in a process of its own', async () => {
+  it('have language models in the order of CONFIG', async () => {
     const small: TextModelSettings = {
       kind: 'llama',
       weights: 'smollm2-135m-instruct',
@@ -250,7 +250,7 @@ describe('the slots', () => {
     });
   });
 
-  it('are closed again when a later one cannot be opened', async () => {
+  it('are closed when a later one fails to open', async () => {
     const { spawn: real } = Bun;
     const spawn = vi.spyOn(Bun, 'spawn');
     onTestFinished(() => spawn.mockRestore());
@@ -268,8 +268,8 @@ describe('the slots', () => {
   });
 });
 
-describe('models that continue clips', () => {
-  it('are embedded or behind a server, and say which of them read the prompt', async () => {
+describe('video models', () => {
+  it('are embedded or upstream, and describe whether they use the prompt', async () => {
     const server = { kind: 'upstream', baseUrl: 'http://127.0.0.1:1/v1', apiKey: undefined } as const;
     const remote = { ...server, model: 'own', tailSeconds: 2, contextFrames: 5, audio: false, fields: {} };
     const { slots, close } = await open({
@@ -290,7 +290,7 @@ describe('models that continue clips', () => {
 });
 
 describe('stored voices', () => {
-  it('need no fit where no model of CONFIG takes one, and speakers are still told apart', async () => {
+  it('need no fit without a Kokoro model in CONFIG, and speakers are still encoded', async () => {
     const { slots, close } = await open({ needs: new Set(['speakers', 'voiceFitter']) });
     onTestFinished(close);
     expect(slots.voiceFitter?.isNeeded).toBe(false);

@@ -1,4 +1,4 @@
-/** From CONFIG's model ids to engines. All embedded models share one pool of inference processes, which holds those that are needed. */
+/** Opens the engines for the model ids of CONFIG. All embedded models share one pool of inference processes. */
 
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../contract/core/clock.ts';
@@ -51,8 +51,8 @@ import { whisperEngine } from './whisper/host/engine.ts';
 
 const WORKER_ENTRY = fileURLToPath(new URL('./inference-worker.ts', import.meta.url));
 const NONE: ReadonlyMap<string, never> = new Map<string, never>();
-/** Name in the pool of what tells speakers apart. */
-const SPEAKERS = 'resemblyzer';
+/** Name of the speaker encoder in the pool. */
+const SPEAKER_MODEL = 'resemblyzer';
 
 export interface EngineOptions {
   readonly ttsModels: TtsModels;
@@ -66,32 +66,33 @@ export interface EngineOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
-  /** Absent: nothing is traced. */
+  /** Absent: no tracing. */
   readonly tracer?: Tracer;
 }
 
 /**
- * Fills the slots of engines. Nothing is loaded but the models of slots that are needed, and what `provide` gives has
- * its models loaded; it throws a StartError that says what is missing: a model file, a voice, a library of the provider.
+ * Returns the provider of the engine slots. Only models of needed slots are loaded, and `provide` resolves when they
+ * have loaded. `provide` throws a StartError that names the missing model file, voice or library of the execution
+ * provider.
  */
 export function engineProvider(options: EngineOptions): ServiceProvider {
   const { inference: settings, modelsDir, clock, log, metrics, ttsModels, sttModels } = options;
   const { tracer = noopTracer } = options;
   const { embedModels = NONE, videoModels = NONE, textModels = NONE } = options;
   const { environment } = settings;
-  const poolParts = { entry: WORKER_ENTRY, settings, clock, log, meter: poolMeter(metrics, tracer) };
-  const pool = inferencePool<ModelSpec>({ ...poolParts, models: {} });
+  const poolOptions = { entry: WORKER_ENTRY, settings, clock, log, meter: poolMeter(metrics, tracer) };
+  const pool = inferencePool<ModelSpec>({ ...poolOptions, models: {} });
   const meterOf = upstreamMeters(metrics, tracer);
-  const watch = engineMetrics({ clock, metrics, tracer });
+  const instrument = engineMetrics({ clock, metrics, tracer });
   const remote = (id: string) => ({ log: log.child({ model: id }), meter: meterOf(id) });
-  const parts = new LazyServices({
+  const services = new LazyServices({
     tts: () =>
       openTable(ttsModels, (id, model): TtsEngine => {
         const engine =
           model.kind === 'upstream'
             ? upstreamTtsEngine({ settings: model, ...remote(id) })
             : poolTtsEngine(pool, poolModel(model), model.voice);
-        return watch.tts(id, engine);
+        return instrument.tts(id, engine);
       }),
     stt: () =>
       openTable(sttModels, (id, model): SttEngine => {
@@ -99,27 +100,27 @@ export function engineProvider(options: EngineOptions): ServiceProvider {
           model.kind === 'upstream'
             ? upstreamSttEngine({ settings: model, ...remote(id) })
             : whisperEngine(pool, poolModel(model));
-        return watch.stt(id, engine);
+        return instrument.stt(id, engine);
       }),
     embed: () => {
       const { minilm } = poolSpecs(new Set(['embed']), options);
-      // A GPU would have to hold the weights twice.
-      const own =
+      // Not with a GPU, whose memory would hold the weights twice.
+      const backgroundPool =
         minilm && settings.provider === 'cpu'
-          ? new BackgroundPool<ModelSpec>({ ...poolParts, models: { minilm } })
+          ? new BackgroundPool<ModelSpec>({ ...poolOptions, models: { minilm } })
           : undefined;
       const table = openTable(embedModels, (id, model): EmbedEngine => {
         const engine =
           model.kind === 'upstream'
             ? upstreamEmbedEngine({ settings: model, ...remote(id) })
-            : minilmEngine(pool, poolModel(model), settings, own ?? pool);
-        return watch.embed(id, engine);
+            : minilmEngine(pool, poolModel(model), settings, backgroundPool ?? pool);
+        return instrument.embed(id, engine);
       });
-      return closedWith(table, own);
+      return closeBefore(table, backgroundPool);
     },
-    speakers: () => serviceHandle(speakerEncoder(pool, SPEAKERS)),
-    voiceFitter: () => openFitter(pool, poolParts, options),
-    text: () => openTextTable(textModels, meterOf, watch, options),
+    speakers: () => serviceHandle(speakerEncoder(pool, SPEAKER_MODEL)),
+    voiceFitter: () => openFitter(pool, poolOptions, options),
+    text: () => openTextTable(textModels, meterOf, instrument, options),
     video: () => {
       const clips = clipReader({ environment });
       const cutter = clipCutter({ environment });
@@ -128,32 +129,32 @@ export function engineProvider(options: EngineOptions): ServiceProvider {
           model.kind === 'continuation'
             ? continuationEngine({ environment, log: log.child({ model: id }) })
             : upstreamVideoEngine({ settings: model, clips, cutter, ...remote(id) });
-        return watch.video(id, engine);
+        return instrument.video(id, engine);
       });
-      return closedWith(table, clips, cutter);
+      return closeBefore(table, clips, cutter);
     },
     vad: async () => {
-      const own = scopedMetrics(metrics);
-      const vad = serviceHandle(await openVad({ modelsDir, environment, log, metrics: own }));
-      return closedWith(vad, { close: async () => own.close() });
+      const vadMetrics = scopedMetrics(metrics);
+      const vad = serviceHandle(await openVad({ modelsDir, environment, log, metrics: vadMetrics }));
+      return closeBefore(vad, { close: async () => vadMetrics.close() });
     },
   });
   return {
-    slotNames: parts.slotNames,
+    slotNames: services.slotNames,
     async provide(needs) {
       try {
         const specs = poolSpecs(needs, options);
-        // Who has a model goes before the model does, and comes after it.
-        await parts.closeExcept(needs);
+        // Services that use a model close before the pool unloads it, and open after the pool has loaded it.
+        await services.closeExcept(needs);
         await pool.setModels(specs);
-        return await parts.provide(needs);
+        return await services.provide(needs);
       } catch (error) {
         throw new StartError(error instanceof Error ? error.message : String(error), { cause: error });
       }
     },
     async close() {
       try {
-        await parts.close();
+        await services.close();
       } finally {
         await pool.close();
       }
@@ -161,71 +162,71 @@ export function engineProvider(options: EngineOptions): ServiceProvider {
   };
 }
 
-/** What the pool holds for these slots. @throws Error for a voice or weights that do not exist, or a missing file. */
+/** Specs of the models that these slots need. @throws Error for an unknown voice, unknown weights or a missing file. */
 function poolSpecs(
   needs: ReadonlySet<keyof Slots>,
   { ttsModels, sttModels, embedModels = NONE, modelsDir }: EngineOptions,
 ): Readonly<Record<string, ModelSpec>> {
-  // Voices are fitted to a model that speaks.
+  // Fitting a voice synthesizes with the speech model.
   const tts = needs.has('tts') || needs.has('voiceFitter') ? ttsModels : NONE;
   const stt = needs.has('stt') ? sttModels : NONE;
   const embed = needs.has('embed') ? embedModels : NONE;
-  const hearsSpeakers = needs.has('speakers') || needs.has('voiceFitter');
+  const needsSpeakers = needs.has('speakers') || needs.has('voiceFitter');
   return {
     ...embeddedSpecs({ tts, stt, embed }, modelsDir),
-    ...(hearsSpeakers && { [SPEAKERS]: { kind: SPEAKERS, modelsDir } }),
+    ...(needsSpeakers && { [SPEAKER_MODEL]: { kind: SPEAKER_MODEL, modelsDir } }),
   };
 }
 
-/** What fits stored voices to Kokoro, where CONFIG has it. */
+/** Opens the fitter of stored voices for the first Kokoro model of CONFIG. Without one, no voice needs a fit. */
 function openFitter(
   pool: InferencePool,
-  poolParts: Omit<InferencePoolOptions<ModelSpec>, 'models'>,
+  poolOptions: Omit<InferencePoolOptions<ModelSpec>, 'models'>,
   options: EngineOptions,
 ): ServiceHandle<VoiceFitter> {
-  const { kokoro, [SPEAKERS]: speakers } = poolSpecs(new Set(['voiceFitter']), options);
+  const { kokoro, [SPEAKER_MODEL]: speakers } = poolSpecs(new Set(['voiceFitter']), options);
   const settings = options.ttsModels.values().find(({ kind }) => kind === 'kokoro');
   if (!kokoro || !speakers || settings?.kind !== 'kokoro') return serviceHandle(NO_FITTER);
-  // One process: a second would hold the weights once more. A GPU would have to hold them twice.
-  const alone = { ...poolParts.settings, workers: 1 };
-  const own =
-    alone.provider === 'cpu'
+  // One process, because each process holds a copy of the weights. None with a GPU, whose memory would hold them twice.
+  const oneWorker = { ...poolOptions.settings, workers: 1 };
+  const backgroundPool =
+    oneWorker.provider === 'cpu'
       ? new BackgroundPool<ModelSpec>({
-          ...poolParts,
-          settings: alone,
-          models: { kokoro, [SPEAKERS]: speakers },
+          ...poolOptions,
+          settings: oneWorker,
+          models: { kokoro, [SPEAKER_MODEL]: speakers },
         })
       : undefined;
-  const names = { speech: poolModel(settings), speakers: SPEAKERS };
+  const names = { speech: poolModel(settings), speakers: SPEAKER_MODEL };
   const { modelsDir, clock, log } = options;
   const fitter = kokoroFitter({
-    ...{ models: names, pool, backgroundPool: own ?? pool, defaultVoice: settings.voice, modelsDir },
+    ...{ models: names, pool, backgroundPool: backgroundPool ?? pool, defaultVoice: settings.voice, modelsDir },
     presets: englishPresetNames(),
     ...{ clock, log: log.child({ model: poolModel(settings) }) },
   });
-  return closedWith(serviceHandle(fitter), own);
+  return closeBefore(serviceHandle(fitter), backgroundPool);
 }
 
-/** Language models, each with a process of its own, which load at once. */
+/** Opens the language models, each in its own process. They load concurrently. */
 async function openTextTable(
   models: TextModels,
   meterOf: (id: string) => UpstreamMeter,
-  watch: EngineMetrics,
+  instrument: EngineMetrics,
   { inference, modelsDir, log, metrics, tracer = noopTracer }: EngineOptions,
 ): Promise<ServiceHandle<ModelTable<TextEngine>>> {
   const opening = [...models].map(async ([id, settings]): Promise<[string, TextEngine]> => {
-    const own = log.child({ model: id });
+    const modelLog = log.child({ model: id });
     const engine =
       settings.kind === 'upstream'
-        ? upstreamTextEngine({ settings, log: own, meter: meterOf(id) })
+        ? upstreamTextEngine({ settings, log: modelLog, meter: meterOf(id) })
         : await openLlama({
             settings,
             inference,
             modelsDir,
-            log: own,
+            log: modelLog,
             meter: laneMeter(id, metrics, tracer),
           });
-    return [id, watch.text(id, engine)];
+    return [id, instrument.text(id, engine)];
   });
   const settled = await Promise.allSettled(opening);
   const engines = new Map(settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : [])));
@@ -244,24 +245,24 @@ function openTable<Settings, Engine extends TtsEngine | SttEngine | EmbedEngine 
   return tableOf(new Map([...models].map(([id, settings]) => [id, open(id, settings)])));
 }
 
-/** Engines as a slot, which closes them. */
+/** Makes a slot of the engines. Its handle closes them. */
 function tableOf<Engine extends { close(): Promise<void> }>(
   engines: ReadonlyMap<string, Engine>,
 ): ServiceHandle<ModelTable<Engine>> {
   const table = { ids: [...engines.keys()], get: (id: string) => engines.get(id) };
-  return closedWith(serviceHandle(table), ...engines.values());
+  return closeBefore(serviceHandle(table), ...engines.values());
 }
 
-/** A part that goes before what it stands on. */
-function closedWith<Value>(
+/** Extends a handle to close its dependencies after the service. */
+function closeBefore<Value>(
   { value, close }: ServiceHandle<Value>,
-  ...others: readonly ({ close(): Promise<void> } | undefined)[]
+  ...dependencies: readonly ({ close(): Promise<void> } | undefined)[]
 ): ServiceHandle<Value> {
   return {
     value,
     async close() {
       const closing = new AsyncDisposableStack();
-      for (const other of others) closing.defer(async () => other?.close());
+      for (const dependency of dependencies) closing.defer(async () => dependency?.close());
       closing.defer(close);
       await closing.disposeAsync();
     },

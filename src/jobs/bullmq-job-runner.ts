@@ -5,9 +5,9 @@ import type { JobHandler, JobKind, JobOutcome, JobRunner } from '../contract/cor
 import type { Logger } from '../contract/core/logger.ts';
 import type { Traceparent, Tracer } from '../contract/core/tracer.ts';
 import type { Redis } from '../redis/open-redis.ts';
-import { FailedRuns } from './failed-runs.ts';
-import { HeldJob } from './held-job.ts';
-import { type AskedJob, runInSpan } from './job-span.ts';
+import { JobFailureLog } from './failed-runs.ts';
+import { LeasedJob } from './held-job.ts';
+import { type TracedJob, runJobInSpan } from './job-span.ts';
 import { type JobTiming, retryDelayMs } from './job-timing.ts';
 
 export const KEY_PREFIX = 'voice-service:jobs';
@@ -28,7 +28,7 @@ export interface JobData {
 export type QueueOf = Queue<JobData, void, JobKind>;
 type JobOf = Job<JobData, void, JobKind>;
 
-export interface BullmqJobRunnerParts {
+export interface BullmqJobRunnerDeps {
   /** Its own; it ends it. */
   readonly redis: Redis;
   readonly clock: Clock;
@@ -41,19 +41,19 @@ export interface BullmqJobRunnerParts {
 
 /** Runs jobs of one kind from Redis. */
 export class BullmqJobRunner implements JobRunner {
-  readonly #parts: BullmqJobRunnerParts;
+  readonly #parts: BullmqJobRunnerDeps;
   readonly #worker: Worker<JobData, void, JobKind>;
   /** Those that run here, by id. */
-  readonly #held = new Map<string, HeldJob>();
+  readonly #held = new Map<string, LeasedJob>();
   readonly #runs = new Set<Promise<void>>();
-  readonly #failedRuns: FailedRuns;
+  readonly #failedRuns: JobFailureLog;
   #isAway = false;
   #stopped: Promise<void> | undefined;
 
-  constructor(parts: BullmqJobRunnerParts) {
+  constructor(parts: BullmqJobRunnerDeps) {
     this.#parts = parts;
     const { redis, timing, handler } = parts;
-    this.#failedRuns = new FailedRuns(parts.log, handler.kind);
+    this.#failedRuns = new JobFailureLog(parts.log, handler.kind);
     this.#worker = new Worker<JobData, void, JobKind>(
       handler.kind,
       (job, token) => this.#process(job, token),
@@ -63,7 +63,7 @@ export class BullmqJobRunner implements JobRunner {
         concurrency: handler.concurrency,
         lockDuration: timing.leaseMs,
         lockRenewTime: timing.renewalMs,
-        stalledInterval: timing.lookMs,
+        stalledInterval: timing.pollMs,
         maxStalledCount: Number.MAX_SAFE_INTEGER,
         runRetryDelay: ASK_AGAIN_MS,
         settings: {
@@ -107,7 +107,7 @@ export class BullmqJobRunner implements JobRunner {
   async #process(job: JobOf, token: string | undefined): Promise<void> {
     const { clock, timing } = this.#parts;
     const id = job.id ?? '';
-    const held = new HeldJob(timing.leaseMs);
+    const held = new LeasedJob(timing.leaseMs);
     this.#held.set(id, held);
     if (this.#stopped !== undefined) held.stop();
     try {
@@ -124,9 +124,9 @@ export class BullmqJobRunner implements JobRunner {
     }
   }
 
-  async #outcome(job: AskedJob, signal: AbortSignal): Promise<JobOutcome> {
+  async #outcome(job: TracedJob, signal: AbortSignal): Promise<JobOutcome> {
     const { tracer, handler } = this.#parts;
-    const running = runInSpan(tracer, handler, job, signal);
+    const running = runJobInSpan(tracer, handler, job, signal);
     const ended = running.then(
       () => undefined,
       () => undefined,
@@ -134,10 +134,10 @@ export class BullmqJobRunner implements JobRunner {
     this.#runs.add(ended);
     try {
       const outcome = await running;
-      if (!signal.aborted) this.#failedRuns.worked();
+      if (!signal.aborted) this.#failedRuns.recordSuccess();
       return outcome;
     } catch (error) {
-      this.#failedRuns.failed(error, { job: job.id });
+      this.#failedRuns.recordFailure(error, { job: job.id });
       // Redis keeps the message of what is thrown.
       throw new Error('the run failed');
     } finally {

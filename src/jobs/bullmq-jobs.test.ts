@@ -10,7 +10,7 @@ import { bullmqJobs } from './bullmq-jobs.ts';
 
 /** What BullMQ's queue has beyond the cases of every queue: a Redis that hangs, forgets, and is looked into. */
 
-const TIMING = { leaseMs: 800, renewalMs: 200, lookMs: 100, firstRetryMs: 50 };
+const TIMING = { leaseMs: 800, renewalMs: 200, pollMs: 100, firstRetryMs: 50 };
 const PATIENCE = { timeout: 15_000, interval: 20 };
 
 let server: RedisServer;
@@ -36,10 +36,10 @@ afterEach(async () => {
 /** Runs of a job that go on until their signal fires, but for the last, which is done. */
 function untilTold(last: number) {
   const runs: AbortSignal[] = [];
-  queue.work({
+  queue.startRunner({
     kind: 'batch',
     concurrency: 1,
-    run: (_, signal) => {
+    runJob: (_, signal) => {
       runs.push(signal);
       if (runs.length === last) return Promise.resolve<JobOutcome>({ kind: 'done' });
       return new Promise((resolve) => {
@@ -53,12 +53,12 @@ function untilTold(last: number) {
 describe('a Redis', () => {
   it('that hangs is not waited for by those who add; a run is told, and goes on when it is back', async () => {
     const runs = untilTold(2);
-    await queue.add('batch', 'a');
+    await queue.enqueue('batch', 'a');
     await vi.waitFor(() => expect(runs).toHaveLength(1), PATIENCE);
     server.pause();
     const asked = performance.now();
     expect(failures).toBe(0);
-    await expect(queue.add('batch', 'b')).rejects.toMatchObject({ kind: 'overloaded' });
+    await expect(queue.enqueue('batch', 'b')).rejects.toMatchObject({ kind: 'overloaded' });
     expect(failures).toBeGreaterThan(0);
     expect(performance.now() - asked).toBeLessThan(2500);
     await vi.waitFor(() => expect(runs[0]?.aborted).toBe(true), PATIENCE);
@@ -68,25 +68,25 @@ describe('a Redis', () => {
 
   it('that does not answer when a kind of jobs is first known takes them when it is back', async () => {
     server.pause();
-    await expect(queue.add('voice', 'a')).rejects.toMatchObject({ kind: 'overloaded' });
+    await expect(queue.enqueue('voice', 'a')).rejects.toMatchObject({ kind: 'overloaded' });
     server.resume();
-    await vi.waitFor(() => queue.add('voice', 'a'), PATIENCE);
+    await vi.waitFor(() => queue.enqueue('voice', 'a'), PATIENCE);
   });
 
   it('that is away when a kind of jobs is first known is not waited for', async () => {
     await server.stop();
-    await expect(queue.add('voice', 'a')).rejects.toMatchObject({ kind: 'overloaded' });
+    await expect(queue.enqueue('voice', 'a')).rejects.toMatchObject({ kind: 'overloaded' });
     await server.start();
-    await vi.waitFor(() => queue.add('voice', 'a'), PATIENCE);
+    await vi.waitFor(() => queue.enqueue('voice', 'a'), PATIENCE);
   });
 
   it('that forgot everything is filled again by whoever adds, and the run of before is told', async () => {
     const runs = untilTold(2);
-    await queue.add('batch', 'a');
+    await queue.enqueue('batch', 'a');
     await vi.waitFor(() => expect(runs).toHaveLength(1), PATIENCE);
     await server.stop();
     await server.start();
-    await vi.waitFor(() => queue.add('batch', 'a'), PATIENCE);
+    await vi.waitFor(() => queue.enqueue('batch', 'a'), PATIENCE);
     await vi.waitFor(() => expect(runs[0]?.aborted).toBe(true), PATIENCE);
     await vi.waitFor(() => expect(runs).toHaveLength(2), PATIENCE);
   });
@@ -103,17 +103,17 @@ describe('a Redis', () => {
 
   it('holds nothing of why a run failed, and of a job that is done nothing at all', async () => {
     let failed = false;
-    queue.work({
+    queue.startRunner({
       kind: 'batch',
       concurrency: 1,
-      async run() {
+      async runJob() {
         if (failed) return { kind: 'done' };
         failed = true;
         throw new Error('a private word');
       },
     });
     const redis = await openQueueRedis(new Secret(server.url));
-    await queue.add('batch', 'a');
+    await queue.enqueue('batch', 'a');
     const ofJob = async () => (await redis.keys('*')).filter((key) => key.endsWith(':a'));
     await vi.waitFor(async () => expect(await dump(redis)).toContain('the run failed'), PATIENCE);
     expect(await dump(redis)).not.toContain('private');

@@ -11,12 +11,12 @@ import { BullmqJobRunner, type JobData, KEY_PREFIX, type QueueOf, RETRY_TYPE } f
 import type { JobTiming } from './job-timing.ts';
 
 /** A machine that dies is taken for dead when its lease has ended and somebody looked: after 8 to 12 s. */
-const TIMING: JobTiming = { leaseMs: 8000, renewalMs: 2000, lookMs: 2000, firstRetryMs: 1000 };
+const TIMING: JobTiming = { leaseMs: 8000, renewalMs: 2000, pollMs: 2000, firstRetryMs: 1000 };
 const RETRY_AFTER_S = 2;
 /** Names of jobs that a queue keeps for whoever reads its events; nobody does. */
 const EVENTS_KEPT = 100;
 
-export interface BullmqJobsParts {
+export interface BullmqJobsOptions {
   readonly url: Secret;
   readonly clock: Clock;
   readonly log: Logger;
@@ -35,7 +35,7 @@ export async function bullmqJobs({
   timing = TIMING,
   tracer = noopTracer,
   ...parts
-}: BullmqJobsParts): Promise<JobQueue> {
+}: BullmqJobsOptions): Promise<JobQueue> {
   const redis = await openQueueRedis(parts.url);
   const queues = new Map<JobKind, QueueOf>();
   const runners = new Map<JobKind, BullmqJobRunner>();
@@ -57,7 +57,7 @@ export async function bullmqJobs({
     return queue;
   };
   return {
-    async add(kind, id) {
+    async enqueue(kind, id) {
       try {
         await queueOf(kind).add(
           kind,
@@ -82,7 +82,7 @@ export async function bullmqJobs({
         });
       }
     },
-    work(handler: JobHandler): JobRunner {
+    startRunner(handler: JobHandler): JobRunner {
       if (runners.has(handler.kind)) throw new Error(`jobs of kind ${handler.kind} have a runner already`);
       const runner = new BullmqJobRunner({
         ...{ ...parts, timing, tracer, handler },

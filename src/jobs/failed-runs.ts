@@ -7,7 +7,7 @@ import { FailureLog } from '../kit/logging/failure-log.ts';
  * What the log is told of runs of one kind that failed: of those that something was away or full for, that they begin to fail
  * and that they work again; of any other, each.
  */
-export class FailedRuns {
+export class JobFailureLog {
   readonly #log: Logger;
   readonly #kind: JobKind;
   readonly #waiting: FailureLog;
@@ -18,12 +18,12 @@ export class FailedRuns {
     this.#waiting = new FailureLog(log, 'jobs wait for what is away or full', { kind });
   }
 
-  failed(error: unknown, fields: LogFields): void {
-    if (error instanceof ServiceError && error.kind === 'overloaded') this.#waiting.failed(error, fields);
+  recordFailure(error: unknown, fields: LogFields): void {
+    if (error instanceof ServiceError && error.kind === 'overloaded') this.#waiting.recordFailure(error, fields);
     else this.#log.error('a job failed and will be run again', error, { kind: this.#kind, ...fields });
   }
 
-  worked(): void {
-    this.#waiting.worked();
+  recordSuccess(): void {
+    this.#waiting.recordSuccess();
   }
 }

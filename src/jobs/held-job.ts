@@ -1,7 +1,7 @@
 import { shuttingDown } from '../contract/core/error.ts';
 
 /** What a run knows of its job: that it has it, for so long. Its signal fires when that ends. */
-export class HeldJob {
+export class LeasedJob {
   readonly #control = new AbortController();
   readonly #leaseMs: number;
   #timer: NodeJS.Timeout | undefined;

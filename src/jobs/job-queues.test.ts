@@ -21,7 +21,7 @@ import { sqlJobs } from './sql-jobs.ts';
 
 /** Every queue: one suite of cases (test/contract). */
 
-const TIMING: JobTiming = { leaseMs: 800, renewalMs: 200, lookMs: 100, firstRetryMs: 50 };
+const TIMING: JobTiming = { leaseMs: 800, renewalMs: 200, pollMs: 100, firstRetryMs: 50 };
 
 /** Machines over one table, each with a way to it that can be cut. */
 function tableJobs(records: Records) {
@@ -39,7 +39,7 @@ function tableJobs(records: Records) {
                 )
             : target[name as keyof JobStore],
       });
-      const self = { place: 'here', pid: 1 + opened.length, instance: `${opened.length}` };
+      const self = { hostId: 'here', pid: 1 + opened.length, instance: `${opened.length}` };
       const machine: JobMachine = {
         queue: sqlJobs({
           ...{ store: guarded, clock: systemClock, log: silentLog, self, timing: TIMING },

@@ -3,21 +3,21 @@ import type { Traceparent, Tracer } from '../contract/core/tracer.ts';
 import { withSpan } from '../kit/logging/spans.ts';
 
 /** A job, and what asked for it. */
-export interface AskedJob {
+export interface TracedJob {
   readonly id: string;
   readonly cause: Traceparent | undefined;
 }
 
 /** Runs a job in a trace of its own, which is linked to what asked for the job. */
-export function runInSpan(
+export function runJobInSpan(
   tracer: Tracer,
   handler: JobHandler,
-  { id, cause }: AskedJob,
+  { id, cause }: TracedJob,
   signal: AbortSignal,
 ): Promise<JobOutcome> {
   const start = { parent: 'none', cause, attributes: { kind: handler.kind, job: id } };
   return withSpan(tracer, 'job', start, async (span) => {
-    const outcome = await handler.run(id, signal);
+    const outcome = await handler.runJob(id, signal);
     span.set({ outcome: outcome.kind });
     return outcome;
   });

@@ -5,7 +5,7 @@ export interface JobTiming {
   /** How often it says so; several times within a lease, so that one that is lost costs nothing. */
   readonly renewalMs: number;
   /** How often one that has nothing to do looks for jobs of other processes, and for leases that ended. */
-  readonly lookMs: number;
+  readonly pollMs: number;
   /** How long a job waits after its first failed run. */
   readonly firstRetryMs: number;
 }

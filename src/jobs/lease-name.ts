@@ -8,7 +8,7 @@ export function leaseName(holder: ProcessIdentity, run: number): string {
 }
 
 /** Whether the process that had a lease is known to have ended; one of another place never is. */
-export function isOfDead(lease: string, self: ProcessIdentity, isRunning: (pid: number) => boolean): boolean {
+export function isHeldByExitedProcess(lease: string, self: ProcessIdentity, isRunning: (pid: number) => boolean): boolean {
   const [place = '', pid, instance = ''] = lease.split('|');
   return hasExited({ hostId: place, pid: Number(pid), instance }, self, isRunning);
 }

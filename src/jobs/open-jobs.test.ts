@@ -20,15 +20,15 @@ test('a machine that runs no jobs makes them known, and another runs them', asyn
   const handler = (name: string) => ({
     kind: 'batch' as const,
     concurrency: 1,
-    async run(id: string) {
+    async runJob(id: string) {
       ran.push(`${name} ${id}`);
       done.resolve();
       return { kind: 'done' as const };
     },
   });
-  const idle = serving.work(handler('serving'));
-  await serving.add('batch', 'batch_1');
-  working.work(handler('working'));
+  const idle = serving.startRunner(handler('serving'));
+  await serving.enqueue('batch', 'batch_1');
+  working.startRunner(handler('working'));
   await done.promise;
   expect(ran).toEqual(['working batch_1']);
   await idle.stop();

@@ -33,14 +33,14 @@ export async function openJobs({ runs, ...settings }: JobSettings): Promise<JobQ
 
 async function open({ redisUrl, store, ...words }: Omit<JobSettings, 'runs'>): Promise<JobQueue> {
   if (redisUrl !== undefined) return bullmqJobs({ url: redisUrl, ...words });
-  const self = { place: hostId(), pid: process.pid, instance: crypto.randomUUID() };
+  const self = { hostId: hostId(), pid: process.pid, instance: crypto.randomUUID() };
   return sqlJobs({ store, ...words, self, isRunning });
 }
 
 function withoutRunners(queue: JobQueue): JobQueue {
   return {
-    add: (...job) => queue.add(...job),
-    work: () => ({ stop: async () => undefined }),
+    enqueue: (...job) => queue.enqueue(...job),
+    startRunner: () => ({ stop: async () => undefined }),
     close: () => queue.close(),
   };
 }

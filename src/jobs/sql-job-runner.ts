@@ -2,16 +2,16 @@ import type { Clock } from '../contract/core/clock.ts';
 import type { JobHandler, JobRunner } from '../contract/core/jobs.ts';
 import type { Logger } from '../contract/core/logger.ts';
 import type { Tracer } from '../contract/core/tracer.ts';
-import type { JobStore, TakenJob } from '../contract/stores/job-store.ts';
+import type { JobStore, ClaimedJob } from '../contract/stores/job-store.ts';
 import { FailureLog } from '../kit/logging/failure-log.ts';
 import type { ProcessIdentity } from '../kit/process/host-id.ts';
-import { FailedRuns } from './failed-runs.ts';
-import { HeldJob } from './held-job.ts';
-import { runInSpan } from './job-span.ts';
+import { JobFailureLog } from './failed-runs.ts';
+import { LeasedJob } from './held-job.ts';
+import { runJobInSpan } from './job-span.ts';
 import { type JobTiming, retryDelayMs } from './job-timing.ts';
-import { isOfDead, leaseName } from './lease-name.ts';
+import { isHeldByExitedProcess, leaseName } from './lease-name.ts';
 
-export interface SqlJobRunnerParts {
+export interface SqlJobRunnerDeps {
   readonly store: JobStore;
   readonly clock: Clock;
   readonly log: Logger;
@@ -26,13 +26,13 @@ export interface SqlJobRunnerParts {
 
 /** Runs jobs of one kind from the table. */
 export class SqlJobRunner implements JobRunner {
-  readonly #parts: SqlJobRunnerParts;
+  readonly #parts: SqlJobRunnerDeps;
   /** Those that run here, by lease. */
-  readonly #held = new Map<string, HeldJob>();
+  readonly #held = new Map<string, LeasedJob>();
   readonly #runs = new Set<Promise<void>>();
   readonly #working: Promise<void>;
   readonly #timer: NodeJS.Timeout;
-  readonly #failedRuns: FailedRuns;
+  readonly #failedRuns: JobFailureLog;
   /** Of the table, by what is asked of it. */
   readonly #failures = new Map<string, FailureLog>();
   #begun = 0;
@@ -42,22 +42,22 @@ export class SqlJobRunner implements JobRunner {
   #wake: (() => void) | undefined;
   #stopped = false;
 
-  constructor(parts: SqlJobRunnerParts) {
+  constructor(parts: SqlJobRunnerDeps) {
     this.#parts = parts;
-    this.#failedRuns = new FailedRuns(parts.log, parts.handler.kind);
+    this.#failedRuns = new JobFailureLog(parts.log, parts.handler.kind);
     this.#timer = setInterval(() => this.#renewOnce(), parts.timing.renewalMs);
     this.#working = this.#work();
   }
 
   /** Looks for a free job at once. */
-  look(): void {
+  poll(): void {
     this.#fresh = true;
     this.#wake?.();
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.look();
+    this.poll();
     for (const held of this.#held.values()) held.stop();
     await this.#working;
     await Promise.all(this.#runs);
@@ -79,7 +79,7 @@ export class SqlJobRunner implements JobRunner {
   /** Until somebody says that there may be work, at most for a while: other processes cannot say so. */
   async #nap(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, this.#parts.timing.lookMs);
+    const timer = setTimeout(resolve, this.#parts.timing.pollMs);
     this.#wake = resolve;
     await promise;
     this.#wake = undefined;
@@ -93,20 +93,20 @@ export class SqlJobRunner implements JobRunner {
     const lease = leaseName(self, this.#begun);
     const at = clock.now();
     const taken = await this.#watchful('jobs could not be looked for', () =>
-      store.take({ kind: handler.kind, lease }, { at, until: at + timing.leaseMs }),
+      store.claimJob({ kind: handler.kind, lease }, { at, until: at + timing.leaseMs }),
     );
     if (taken === undefined) return false;
     const run = this.#run(taken, lease);
     this.#runs.add(run);
     void run.then(() => {
       this.#runs.delete(run);
-      this.look();
+      this.poll();
     });
     return true;
   }
 
-  async #run(job: TakenJob, lease: string): Promise<void> {
-    const held = new HeldJob(this.#parts.timing.leaseMs);
+  async #run(job: ClaimedJob, lease: string): Promise<void> {
+    const held = new LeasedJob(this.#parts.timing.leaseMs);
     this.#held.set(lease, held);
     if (this.#stopped) held.stop();
     const settle = await this.#outcome(job, lease, held.signal);
@@ -117,18 +117,18 @@ export class SqlJobRunner implements JobRunner {
   }
 
   /** Runs a job. @returns what stores that it did. */
-  async #outcome(job: TakenJob, lease: string, signal: AbortSignal): Promise<() => Promise<void>> {
+  async #outcome(job: ClaimedJob, lease: string, signal: AbortSignal): Promise<() => Promise<void>> {
     const { store, clock, tracer, handler, timing } = this.#parts;
     try {
-      const outcome = await runInSpan(tracer, handler, job, signal);
-      if (!signal.aborted) this.#failedRuns.worked();
-      if (outcome.kind === 'done') return () => store.remove(lease);
-      return () => store.free(lease, clock.now() + outcome.delayMs, 0);
+      const outcome = await runJobInSpan(tracer, handler, job, signal);
+      if (!signal.aborted) this.#failedRuns.recordSuccess();
+      if (outcome.kind === 'done') return () => store.removeJob(lease);
+      return () => store.rescheduleJob(lease, clock.now() + outcome.delayMs, 0);
     } catch (error) {
       const failures = job.failures + 1;
       const delayMs = retryDelayMs(timing, failures);
-      this.#failedRuns.failed(error, { job: job.id, delayMs });
-      return () => store.free(lease, clock.now() + delayMs, failures);
+      this.#failedRuns.recordFailure(error, { job: job.id, delayMs });
+      return () => store.rescheduleJob(lease, clock.now() + delayMs, failures);
     }
   }
 
@@ -144,7 +144,7 @@ export class SqlJobRunner implements JobRunner {
     const running = [...this.#held];
     if (running.length > 0) {
       const leases = running.map(([lease]) => lease);
-      const kept = await store.renew(leases, clock.now() + timing.leaseMs);
+      const kept = await store.renewLeases(leases, clock.now() + timing.leaseMs);
       for (const [lease, held] of running) {
         if (kept.has(lease)) held.renewed();
         else held.lost();
@@ -157,9 +157,9 @@ export class SqlJobRunner implements JobRunner {
   async #freeDead(): Promise<void> {
     const { store, clock, handler, self, isRunning } = this.#parts;
     for (const lease of await store.leases(handler.kind)) {
-      if (!isOfDead(lease, self, isRunning)) continue;
-      await store.release(lease, clock.now());
-      this.look();
+      if (!isHeldByExitedProcess(lease, self, isRunning)) continue;
+      await store.releaseJob(lease, clock.now());
+      this.poll();
     }
   }
 
@@ -170,10 +170,10 @@ export class SqlJobRunner implements JobRunner {
     this.#failures.set(failure, failures);
     try {
       const done = await work();
-      failures.worked();
+      failures.recordSuccess();
       return done;
     } catch (error) {
-      failures.failed(error);
+      failures.recordFailure(error);
       return undefined;
     }
   }

@@ -5,11 +5,11 @@ import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
 import { ServiceError } from '../contract/core/error.ts';
 import type { JobQueue } from '../contract/core/jobs.ts';
-import { MAX_AHEAD_MS } from '../contract/stores/job-store.ts';
+import { MAX_SCHEDULE_AHEAD_MS } from '../contract/stores/job-store.ts';
 import { openRecords } from '../records/open-records.ts';
 import type { Records } from '../records/schema/records.ts';
 import { jobStore } from '../records/stores/job-store.ts';
-import { isOfDead, leaseName } from './lease-name.ts';
+import { isHeldByExitedProcess, leaseName } from './lease-name.ts';
 import { sqlJobs } from './sql-jobs.ts';
 
 /** What the table has beyond the cases of every queue: leases of processes that are known to have ended. */
@@ -26,8 +26,8 @@ afterEach(async () => {
 });
 
 /** Leases that last for minutes of a clock that stands still: only a death ends them. */
-const TIMING = { leaseMs: 300_000, renewalMs: 50, lookMs: 20, firstRetryMs: 1000 };
-const FIRST = { place: 'here', pid: 7, instance: 'first' };
+const TIMING = { leaseMs: 300_000, renewalMs: 50, pollMs: 20, firstRetryMs: 1000 };
+const FIRST = { hostId: 'here', pid: 7, instance: 'first' };
 
 function process(self: typeof FIRST, running: ReadonlySet<number>) {
   const queue = sqlJobs({
@@ -40,10 +40,10 @@ function process(self: typeof FIRST, running: ReadonlySet<number>) {
     queue,
     runs,
     work: () =>
-      queue.work({
+      queue.startRunner({
         kind: 'batch',
         concurrency: 1,
-        async run(id) {
+        async runJob(id) {
           runs.push(id);
           return { kind: 'done' };
         },
@@ -54,9 +54,9 @@ function process(self: typeof FIRST, running: ReadonlySet<number>) {
 /** A job that a process took, which then died without a word. */
 async function taken(id: string): Promise<void> {
   const store = jobStore(records);
-  await store.add('batch', id, clock.now());
+  await store.addJob('batch', id, clock.now());
   const times = { at: clock.now(), until: clock.now() + TIMING.leaseMs };
-  await store.take({ kind: 'batch', lease: leaseName(FIRST, 1) }, times);
+  await store.claimJob({ kind: 'batch', lease: leaseName(FIRST, 1) }, times);
 }
 
 describe('the job of a process that died', () => {
@@ -79,7 +79,7 @@ describe('the job of a process that died', () => {
     await taken('a');
     const other = process({ ...FIRST, pid: 8, instance: 'other' }, running);
     other.work();
-    await other.queue.add('batch', 'b');
+    await other.queue.enqueue('batch', 'b');
     await vi.waitFor(() => expect(other.runs).toEqual(['b']));
     running.delete(7);
     await vi.waitFor(() => expect(other.runs).toEqual(['b', 'a']));
@@ -87,9 +87,9 @@ describe('the job of a process that died', () => {
 
   it('is left alone in another place until its lease ends', async () => {
     await taken('a');
-    const far = process({ place: 'there', pid: 8, instance: 'far' }, new Set([8]));
+    const far = process({ hostId: 'there', pid: 8, instance: 'far' }, new Set([8]));
     far.work();
-    await far.queue.add('batch', 'b');
+    await far.queue.enqueue('batch', 'b');
     await vi.waitFor(() => expect(far.runs).toEqual(['b']));
     clock.advance(TIMING.leaseMs + 1);
     await vi.waitFor(() => expect(far.runs).toEqual(['b', 'a']));
@@ -97,12 +97,12 @@ describe('the job of a process that died', () => {
 });
 
 it('a job of a clock that has been set back since does not wait for it', async () => {
-  await jobStore(records).add('batch', 'a', clock.now() + MAX_AHEAD_MS + 1);
-  await jobStore(records).add('batch', 'b', clock.now() + MAX_AHEAD_MS);
+  await jobStore(records).addJob('batch', 'a', clock.now() + MAX_SCHEDULE_AHEAD_MS + 1);
+  await jobStore(records).addJob('batch', 'b', clock.now() + MAX_SCHEDULE_AHEAD_MS);
   const runner = process(FIRST, new Set([7]));
   runner.work();
   await vi.waitFor(() => expect(runner.runs).toEqual(['a']));
-  clock.advance(MAX_AHEAD_MS);
+  clock.advance(MAX_SCHEDULE_AHEAD_MS);
   await vi.waitFor(() => expect(runner.runs).toEqual(['a', 'b']));
 });
 
@@ -113,19 +113,19 @@ it('a store that is away is told to the log once, and again when it was back', a
   let asked = 0;
   const queue = sqlJobs({
     store: withMethods(store, {
-      take: (lease, times) => {
+      claimJob: (lease, times) => {
         asked += 1;
-        return isAway ? Promise.reject(new Error('away')) : store.take(lease, times);
+        return isAway ? Promise.reject(new Error('away')) : store.claimJob(lease, times);
       },
     }),
     ...{ clock, log, timing: TIMING, self: FIRST, isRunning: () => true },
   });
   queues.push(queue);
   let runs = 0;
-  queue.work({
+  queue.startRunner({
     kind: 'batch',
     concurrency: 1,
-    async run() {
+    async runJob() {
       runs += 1;
       return { kind: 'done' };
     },
@@ -134,7 +134,7 @@ it('a store that is away is told to the log once, and again when it was back', a
   await vi.waitFor(() => expect(asked).toBeGreaterThan(3));
   expect(told()).toBe(1);
   isAway = false;
-  await queue.add('batch', 'a');
+  await queue.enqueue('batch', 'a');
   await vi.waitFor(() => expect(runs).toBe(1));
   isAway = true;
   const before = asked;
@@ -151,16 +151,16 @@ it('jobs that something is away for are told to the log once, and that they work
   queues.push(queue);
   const away = new ServiceError('overloaded', 'It is away.', { code: 'server_overloaded' });
   const ends = [away, away, away, undefined, new Error('a fault'), new Error('a fault'), undefined, away];
-  queue.work({
+  queue.startRunner({
     kind: 'batch',
     concurrency: 1,
-    async run() {
+    async runJob() {
       const error = ends.shift();
       if (error !== undefined) throw error;
       return ends.length === 0 ? { kind: 'done' } : { kind: 'again', delayMs: 0 };
     },
   });
-  await queue.add('batch', 'a');
+  await queue.enqueue('batch', 'a');
   await vi.waitFor(() => expect(log.lines).toHaveLength(6));
   const waiting = 'jobs wait for what is away or full';
   const fault = { level: 'error', message: 'a job failed and will be run again', fields: { job: 'a' } };
@@ -175,5 +175,5 @@ it('jobs that something is away for are told to the log once, and that they work
 });
 
 it('a lease of this very process is not of a dead one', () => {
-  expect(isOfDead(leaseName(FIRST, 3), FIRST, () => false)).toBe(false);
+  expect(isHeldByExitedProcess(leaseName(FIRST, 3), FIRST, () => false)).toBe(false);
 });

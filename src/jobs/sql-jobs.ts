@@ -9,9 +9,9 @@ import type { JobTiming } from './job-timing.ts';
 import { SqlJobRunner } from './sql-job-runner.ts';
 
 /** A process that dies is taken for dead after half a minute; one that starts at the same place knows at once. */
-const TIMING: JobTiming = { leaseMs: 30_000, renewalMs: 10_000, lookMs: 1000, firstRetryMs: 1000 };
+const TIMING: JobTiming = { leaseMs: 30_000, renewalMs: 10_000, pollMs: 1000, firstRetryMs: 1000 };
 
-export interface SqlJobsParts {
+export interface SqlJobsOptions {
   readonly store: JobStore;
   readonly clock: Clock;
   readonly log: Logger;
@@ -27,14 +27,14 @@ export interface SqlJobsParts {
  * The embedded queue: jobs in a table, each run with a lease that it renews. Machines that share the database share
  * its jobs too, if their clocks agree better than half a minute.
  */
-export function sqlJobs({ timing = TIMING, tracer = noopTracer, ...parts }: SqlJobsParts): JobQueue {
+export function sqlJobs({ timing = TIMING, tracer = noopTracer, ...parts }: SqlJobsOptions): JobQueue {
   const runners = new Map<JobKind, SqlJobRunner>();
   return {
-    async add(kind, id) {
-      await parts.store.add(kind, id, parts.clock.now(), tracer.currentTraceparent());
-      runners.get(kind)?.look();
+    async enqueue(kind, id) {
+      await parts.store.addJob(kind, id, parts.clock.now(), tracer.currentTraceparent());
+      runners.get(kind)?.poll();
     },
-    work(handler: JobHandler): JobRunner {
+    startRunner(handler: JobHandler): JobRunner {
       if (runners.has(handler.kind)) throw new Error(`jobs of kind ${handler.kind} have a runner already`);
       const runner = new SqlJobRunner({ ...parts, timing, tracer, handler });
       runners.set(handler.kind, runner);

@@ -35,7 +35,7 @@ interface PlaceStore {
   leave(places: readonly Place[], call: string): Promise<void>;
 }
 
-export interface CallLimitsParts {
+export interface CallLimitsOptions {
   readonly limits: PerUser;
   /** Counts for all machines; without it this process counts by itself. */
   readonly redis: RedisCircuitBreaker | undefined;
@@ -47,7 +47,7 @@ export interface OpenCallLimits extends CallLimits {
   close(): void;
 }
 
-export function callLimits({ limits, redis, clock }: CallLimitsParts): OpenCallLimits {
+export function callLimits({ limits, redis, clock }: CallLimitsOptions): OpenCallLimits {
   const store = redis === undefined ? memoryStore() : new RedisStore(redis, clock);
   return {
     async acquire(user, call) {
@@ -130,7 +130,7 @@ class RedisStore implements PlaceStore {
     const sets = places.map(setOf);
     const limits = places.map(({ limit }) => limit);
     const now = this.#clock.now();
-    const asked = await this.#redis.ask((redis) =>
+    const asked = await this.#redis.run((redis) =>
       redis.eval(ENTER, sets.length, ...sets, now, now + LEASE_MS, call, ...limits),
     );
     if (asked === undefined) return this.#meanwhile.enter(places, call);
@@ -144,14 +144,14 @@ class RedisStore implements PlaceStore {
     const sets = this.#held.get(call);
     this.#held.delete(call);
     // A place that cannot be given back ends with its lease.
-    for (const set of sets ?? []) await this.#redis.ask((redis) => redis.zrem(set, call));
+    for (const set of sets ?? []) await this.#redis.run((redis) => redis.zrem(set, call));
   }
 
   async #renew(): Promise<void> {
     const until = this.#clock.now() + LEASE_MS;
     for (const [call, sets] of this.#held) {
       for (const set of sets) {
-        await this.#redis.ask((redis) =>
+        await this.#redis.run((redis) =>
           redis
             .multi()
             .zadd(set, 'XX', until, call)

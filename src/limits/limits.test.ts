@@ -9,7 +9,7 @@ import { newId } from '../contract/core/id.ts';
 import { Secret } from '../contract/core/secret.ts';
 import { openRedis } from '../redis/open-redis.ts';
 import { callLimits, type OpenCallLimits } from './call-limits.ts';
-import { PAUSE_MS, RedisCircuitBreaker } from './redis-watch.ts';
+import { PROBE_INTERVAL_MS, RedisCircuitBreaker } from './redis-watch.ts';
 import { requestLimits } from './request-limits.ts';
 
 let server: RedisServer | undefined;
@@ -48,33 +48,33 @@ describe.each(['memory', 'redis'] as const)('requests of a minute, counted in %s
 
   it('are held to the limit of a key, of which each has its own', async (context) => {
     const { one } = await setUp(context, 2, undefined);
-    await one.count(user('k1', 'a'));
-    await one.count(user('k1', 'a'));
-    await expect(one.count(user('k1', 'a'))).rejects.toMatchObject(REFUSED);
-    await one.count(user('k2', 'a'));
+    await one.countRequest(user('k1', 'a'));
+    await one.countRequest(user('k1', 'a'));
+    await expect(one.countRequest(user('k1', 'a'))).rejects.toMatchObject(REFUSED);
+    await one.countRequest(user('k2', 'a'));
   });
 
   it('are held to the limit of an organization, whatever its keys', async (context) => {
     const { one } = await setUp(context, undefined, 2);
-    await one.count(user('k1', 'a'));
-    await one.count(user('k2', 'a'));
-    await expect(one.count(user('k3', 'a'))).rejects.toThrow(
+    await one.countRequest(user('k1', 'a'));
+    await one.countRequest(user('k2', 'a'));
+    await expect(one.countRequest(user('k3', 'a'))).rejects.toThrow(
       /^Your organization may send 2 requests a minute\. Try again in \d+ s\.$/,
     );
-    await one.count(user('k4', 'b'));
+    await one.countRequest(user('k4', 'b'));
   });
 
   it('are free without a limit', async (context) => {
     const { one } = await setUp(context, undefined, undefined);
-    for (let at = 0; at < 100; at++) await one.count(user('k', 'a'));
+    for (let at = 0; at < 100; at++) await one.countRequest(user('k', 'a'));
   });
 
   it('are counted together by machines that share a Redis', async (context) => {
     if (where === 'memory') return;
     const { one, other } = await setUp(context, 2, undefined);
-    await one.count(user('k', 'a'));
-    await other.count(user('k', 'a'));
-    await expect(one.count(user('k', 'a'))).rejects.toMatchObject(REFUSED);
+    await one.countRequest(user('k', 'a'));
+    await other.countRequest(user('k', 'a'));
+    await expect(one.countRequest(user('k', 'a'))).rejects.toMatchObject(REFUSED);
   });
 });
 
@@ -163,9 +163,9 @@ describe('a Redis that goes away', () => {
     const { own, requests, calls, log, failed } = await setUp(context);
     expect(failed).not.toHaveBeenCalled();
     await own.close();
-    await requests.count(user('k', 'a'));
+    await requests.countRequest(user('k', 'a'));
     expect(failed).toHaveBeenCalledOnce();
-    await expect(requests.count(user('k', 'a'))).rejects.toMatchObject(REFUSED);
+    await expect(requests.countRequest(user('k', 'a'))).rejects.toMatchObject(REFUSED);
     await calls.acquire(user('k', 'a'), newId('usage'));
     await expect(calls.acquire(user('k', 'a'), newId('usage'))).rejects.toMatchObject(REFUSED);
     expect(log.lines).toMatchObject([
@@ -177,7 +177,7 @@ describe('a Redis that goes away', () => {
     const { own, redis, clock, log, requests, calls } = await setUp(context);
     const pings = async () => Number(/cmdstat_ping:calls=(\d+)/.exec(await redis.info('commandstats'))?.[1]);
     const before = await pings();
-    const count = (key: number) => requests.count(user(`k${key}`, 'a'));
+    const count = (key: number) => requests.countRequest(user(`k${key}`, 'a'));
     own.pause();
     await count(0);
     const from = performance.now();
@@ -188,7 +188,7 @@ describe('a Redis that goes away', () => {
     // One that each waited for would take its time limit of a second.
     expect(performance.now() - from).toBeLessThan(900);
     for (const round of [100, 200]) {
-      clock.advance(PAUSE_MS);
+      clock.advance(PROBE_INTERVAL_MS);
       for (let key = round; key < round + 20; key += 1) await count(key);
     }
     expect(log.lines).toHaveLength(1);
@@ -196,8 +196,8 @@ describe('a Redis that goes away', () => {
     await expect.poll(() => log.lines.at(-1)?.message).toBe('Redis answers again');
     expect(await pings()).toBe(before + 1);
     const another = requestLimits(ONE, watched(redis));
-    await another.count(user('new', 'a'));
-    await expect(requests.count(user('new', 'a'))).rejects.toMatchObject(REFUSED);
+    await another.countRequest(user('new', 'a'));
+    await expect(requests.countRequest(user('new', 'a'))).rejects.toMatchObject(REFUSED);
   });
 
   it('at the start is told without its address', async () => {

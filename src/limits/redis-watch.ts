@@ -3,7 +3,7 @@ import type { Logger } from '../contract/core/logger.ts';
 import type { Redis } from '../redis/open-redis.ts';
 
 /** How long a Redis that failed is left alone before it is asked whether it is back. */
-export const PAUSE_MS = 5_000;
+export const PROBE_INTERVAL_MS = 5_000;
 
 export interface RedisCircuitBreakerDeps {
   readonly redis: Redis;
@@ -27,7 +27,7 @@ export class RedisCircuitBreaker {
     this.#parts = parts;
   }
 
-  /** For what makes its own questions; they go through {@link ask}. */
+  /** For what makes its own questions; they go through {@link run}. */
   get client(): Redis {
     return this.#parts.redis;
   }
@@ -37,7 +37,7 @@ export class RedisCircuitBreaker {
    * @returns undefined when it is away, and the caller has to help itself.
    * @throws what the question rejects with that is no `Error`.
    */
-  async ask<Answer>(
+  async run<Answer>(
     question: (redis: Redis) => Promise<Answer>,
   ): Promise<{ readonly answer: Answer } | undefined> {
     if (this.#awayUntilMs !== undefined) {
@@ -59,7 +59,7 @@ export class RedisCircuitBreaker {
     if (this.#awayUntilMs === undefined) {
       log.warn('Redis does not answer; this process counts by itself', { reason: name });
     }
-    this.#awayUntilMs = clock.monotonicMs() + PAUSE_MS;
+    this.#awayUntilMs = clock.monotonicMs() + PROBE_INTERVAL_MS;
   }
 
   #probe(fromMs: number): void {

@@ -16,7 +16,7 @@ export function requestLimits({ key, organization }: PerUser, redis: RedisCircui
     counterOf('organization', organization, redis, (user) => user.organization),
   ].filter((counter) => counter !== undefined);
   return {
-    async count(user) {
+    async countRequest(user) {
       for (const counter of counters) await counter(user);
     },
   };
@@ -37,7 +37,7 @@ function counterOf(
   return async (user) => {
     const name = nameOf(user);
     try {
-      const counted = shared && (await redis.ask(() => shared.consume(name)));
+      const counted = shared && (await redis.run(() => shared.consume(name)));
       if (counted === undefined) await memory.consume(name);
     } catch (rejected) {
       if (!(rejected instanceof RateLimiterRes)) throw rejected;

@@ -1,4 +1,4 @@
-/** With the real detector and real speech: the segmenter adds nothing to its edges and takes nothing away. */
+/** Uses the real detector and real speech: the segmenter preserves the detected edges. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventsOf } from '../../test/contract/vad-engine.cases.ts';
@@ -26,7 +26,7 @@ import { type SegmenterEvent, type Turn, TurnSegmenter } from './turn-segmenter.
 const LISTEN_PER_MS = 16;
 
 let vad: VadEngine;
-/** Three turns, one with a pause inside, in a room that is not silent. */
+/** Three turns, one of them with a pause inside, with background noise. */
 let talk: Float32Samples;
 beforeAll(async () => {
   const { modelsDir } = loadConfig(process.env);
@@ -37,7 +37,7 @@ beforeAll(async () => {
     'I would like to book a table',
     'for two at seven.',
   ]);
-  if (!one || !two || !three || !four) throw new Error('nothing was said');
+  if (!one || !two || !three || !four) throw new Error('no speech');
   const parts = [
     silence(700),
     one,
@@ -53,13 +53,13 @@ beforeAll(async () => {
 });
 afterAll(() => vad?.close());
 
-/** The talk as a client sends it. */
+/** The recording as a client sends it. */
 function sent(rateHz: number): Uint8Array {
   const resampler = new Resampler({ fromHz: SPOKEN_RATE_HZ, toHz: rateHz, format: 'float32' });
   return encodeAudio(joined([resampler.push(talk), resampler.flush()]), 'pcm16');
 }
 
-/** Knows when the detector has answered everything. */
+/** Detects when the detector has processed all writes. */
 class WatchedVad implements VadEngine {
   readonly #vad: VadEngine;
   #answer: Promise<unknown> | undefined;
@@ -96,7 +96,7 @@ class WatchedVad implements VadEngine {
   async close() {}
 }
 
-/** What the segmenter made of it, its events as lines, and what each turn's reader heard. */
+/** Returns the events of the segmenter as lines, and the audio that the reader of each turn received. */
 async function listened(
   bytes: Uint8Array,
   rateHz: number,
@@ -146,7 +146,7 @@ async function heard({ audio }: Turn) {
   return { samples: joined(runs), pauses };
 }
 
-/** What must come of the engine's own events. */
+/** Returns the expected result according to the events of the engine. */
 function expected(
   samples: Float32Samples,
   rateHz: number,
@@ -164,7 +164,7 @@ function expected(
     } else if (event.kind === 'stopped') {
       const until = event.endSample + Math.round((settings.silenceDurationMs * rateHz) / 1000);
       lines.push(`stopped ${atMs(until)}`);
-      // What is certain of the turn and the silence that ended it, no longer than 100 ms after its speech.
+      // Audio of the turn, followed by the silence that ended it, up to 100 ms after the end of speech.
       const resampler = new Resampler({ fromHz: rateHz, toHz: LISTEN_PER_MS * 1000, format: 'float32' });
       const lengthMs = ((event.endSample - start) * 1000) / rateHz + 100;
       turns.push(resampler.push(samples.slice(start, until)).slice(0, Math.ceil(lengthMs * LISTEN_PER_MS)));
@@ -173,7 +173,7 @@ function expected(
   return { lines, turns };
 }
 
-describe('edges and audio are those of the detector alone', () => {
+describe('edges and audio equal those of the detector', () => {
   it.each([
     [16_000, {}],
     [24_000, {}],
@@ -204,7 +204,7 @@ describe('edges and audio are those of the detector alone', () => {
   });
 });
 
-it('an edge is never further back than the listener holds audio for', () => {
+it('an edge is never further back than the audio that the segmenter retains', () => {
   const random = seededRandom(3);
   const settings = {
     ...DEFAULT_VAD_SETTINGS,
@@ -217,7 +217,7 @@ it('an edge is never further back than the listener holds audio for', () => {
   let judgedMs = 0;
   let [probability, energy] = [0, 0];
   for (let frame = 0; frame < 200_000; frame++) {
-    // Stretches of all lengths and levels, which no voice and no model would make.
+    // Segments of any length and probability, including ones that real audio would not produce.
     if (random() < 0.1) probability = random();
     if (random() < 0.1) energy = 10 ** (-7 * random());
     const energies = [0, 1, 2, 3].map(() => energy * (random() < 0.1 ? random() : 1));

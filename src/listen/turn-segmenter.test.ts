@@ -25,7 +25,7 @@ const VAD: VadSettings = DEFAULT_VAD_SETTINGS;
 const LIMIT_BYTES = 25 * 1024 * 1024;
 const ms = (value: number) => value * (RATE_HZ / 1000);
 
-/** Samples that tell their position, as bytes: at 16 kHz they come out as they went in. */
+/** Samples that encode their position, as bytes. At 16 kHz they pass through unchanged. */
 function counting(fromMs: number, toMs: number): Uint8Array {
   const samples = Int16Array.from({ length: ms(toMs - fromMs) }, (_, i) => ms(fromMs) + i);
   return new Uint8Array(samples.buffer);
@@ -45,14 +45,14 @@ function listening(options: FakeVadOptions = {}, maxBufferedBytes = LIMIT_BYTES,
   return { vad, events, segmenter };
 }
 
-/** One turn: speech from 500 to 1500 ms, known at 700; its pause known at 1600, its end at 2000. */
+/** One turn: speech from 500 to 1500 ms, detected at 700; its pause detected at 1600, its end at 2000. */
 const oneTurn: readonly ScriptedVadEvent[] = [
   { atSample: ms(700), event: { kind: 'started', onsetSample: ms(500), startSample: ms(200) } },
   { atSample: ms(1600), event: { kind: 'paused', endSample: ms(1500) } },
   { atSample: ms(2000), event: { kind: 'stopped', endSample: ms(1500) } },
 ];
 
-/** Events with turns as letters in the order they are named. */
+/** Events as text, with turns as letters in order of appearance. */
 function told(events: readonly SegmenterEvent[]): string[] {
   const names = new Map<string, string>();
   const nameOf = (id: string) => {
@@ -81,7 +81,7 @@ function turnsOf(events: readonly SegmenterEvent[]): Turn[] {
   return events.flatMap((event) => (event.kind === 'committed' ? event.turn : []));
 }
 
-/** All that a reader is given: samples, and after how many of them there were pauses. */
+/** Everything that a reader receives: samples, and the sample counts at which pauses occurred. */
 async function read(turn: Turn | undefined) {
   const samples: number[] = [];
   const pauses: number[] = [];
@@ -92,8 +92,8 @@ async function read(turn: Turn | undefined) {
   return { samples: Float32Array.from(samples), pauses };
 }
 
-describe('by hand', () => {
-  it('makes a turn of what was appended, and begins anew', async () => {
+describe('with manual commits, the segmenter', () => {
+  it('creates a turn from the appended audio and starts over', async () => {
     const { segmenter, events, vad } = listening();
     segmenter.configure(PCM_16K, undefined);
     expect(segmenter.append(counting(0, 50))).toBe(true);
@@ -111,7 +111,7 @@ describe('by hand', () => {
     expect(vad.streams).toEqual([]);
   });
 
-  it('refuses to commit nothing, or half a sample', () => {
+  it('rejects a commit of nothing or of a partial sample', () => {
     const { segmenter, events } = listening();
     expect(segmenter.commit()).toBe(false);
     segmenter.append(new Uint8Array(0));
@@ -125,7 +125,7 @@ describe('by hand', () => {
     expect(told(events)).toEqual(['a committed']);
   });
 
-  it('a sample whose halves come apart is whole; a half that never came is forgotten with its buffer', async () => {
+  it('joins a sample split across appends, and discards a partial sample with its buffer', async () => {
     const { segmenter, events } = listening();
     segmenter.configure(PCM_16K, undefined);
     const bytes = counting(0, 10);
@@ -143,7 +143,7 @@ describe('by hand', () => {
     expect((await read(second)).samples).toEqual(countingFloat(20, 30));
   });
 
-  it('takes no byte more than the limit, and none of an append that would pass it', async () => {
+  it('rejects an append that exceeds the limit as a whole', async () => {
     const { segmenter, events } = listening({}, 2 * ms(100));
     segmenter.configure(PCM_16K, undefined);
     expect(segmenter.append(counting(0, 99))).toBe(true);
@@ -157,7 +157,7 @@ describe('by hand', () => {
     expect((await read(turnsOf(events)[0])).samples).toEqual(countingFloat(0, 100));
   });
 
-  it('knows nothing of formats but to keep each with its audio', async () => {
+  it('keeps the format of each part of the audio', async () => {
     const { segmenter, events } = listening();
     segmenter.configure(MULAW, undefined);
     segmenter.append(new Uint8Array(800).fill(0x80));
@@ -174,8 +174,8 @@ describe('by hand', () => {
   });
 });
 
-describe('a turn that is detected', () => {
-  it('is told when it is known, in samples, and read while it arrives', async () => {
+describe('a detected turn', () => {
+  it('is reported when detected, with sample positions, and read while it arrives', async () => {
     const { segmenter, events, vad } = listening({ script: () => oneTurn });
     segmenter.configure(PCM_16K, VAD);
     const readings: ReturnType<typeof read>[] = [];
@@ -200,7 +200,7 @@ describe('a turn that is detected', () => {
     expect(vad.streams[0]?.samples).toEqual(countingFloat(0, 3000));
   });
 
-  it('has the same audio when all of it came at once, and is judged in pieces', async () => {
+  it('has the same audio if all of it arrives in one append and is processed in chunks', async () => {
     const { segmenter, events, vad } = listening({ script: () => oneTurn });
     segmenter.configure(PCM_16K, VAD);
     segmenter.append(counting(0, 3500));
@@ -211,7 +211,7 @@ describe('a turn that is detected', () => {
     expect(vad.streams[0]?.pieces).toEqual([RATE_HZ, RATE_HZ, RATE_HZ, RATE_HZ / 2]);
   });
 
-  it('goes on after a pause', async () => {
+  it('continues after a pause', async () => {
     const script: ScriptedVadEvent[] = [
       ...oneTurn.slice(0, 2),
       { atSample: ms(1800), event: { kind: 'resumed' } },
@@ -231,7 +231,7 @@ describe('a turn that is detected', () => {
     expect(await heard).toEqual({ samples: countingFloat(200, 3100), pauses: [ms(1400), ms(2900)] });
   });
 
-  it('ends with its speech when it takes no silence to end it', async () => {
+  it('ends with its speech if the silence duration is 0', async () => {
     const script: ScriptedVadEvent[] = [
       ...oneTurn.slice(0, 1),
       { atSample: ms(1600), event: { kind: 'paused', endSample: ms(1500) } },
@@ -245,7 +245,7 @@ describe('a turn that is detected', () => {
     expect((await read(turnsOf(events)[0])).samples).toEqual(countingFloat(200, 1500));
   });
 
-  it('pauses its reader as soon as the 100 ms have arrived, no earlier, without another answer', async () => {
+  it('pauses its reader as soon as 100 ms have arrived, without a further detector event', async () => {
     const gate = new Gate();
     const script: ScriptedVadEvent[] = [
       ...oneTurn.slice(0, 1),
@@ -260,7 +260,7 @@ describe('a turn that is detected', () => {
     const [first] = events;
     const given: (number | 'pause')[] = [];
     const reading = (async () => {
-      if (first?.kind !== 'speech_started') throw new Error('nothing started');
+      if (first?.kind !== 'speech_started') throw new Error('not started');
       for await (const piece of first.turn.audio) given.push(piece === 'pause' ? piece : piece.length);
     })();
     segmenter.append(counting(1520, 1599));
@@ -275,7 +275,7 @@ describe('a turn that is detected', () => {
     await reading;
   });
 
-  it('that paused once is heard up to there, even if the detector then finds an earlier end', async () => {
+  it('that paused is delivered up to that pause, even if the detector then finds an earlier end', async () => {
     const script: ScriptedVadEvent[] = [
       ...oneTurn.slice(0, 1),
       { atSample: ms(1520), event: { kind: 'paused', endSample: ms(1500) } },
@@ -295,7 +295,7 @@ describe('a turn that is detected', () => {
     }
   });
 
-  it('leaves behind what follows its speech, for a turn or a commit to come', async () => {
+  it('leaves the audio after its speech for a later turn or commit', async () => {
     const { segmenter, events } = listening({ script: () => oneTurn });
     segmenter.configure(PCM_16K, VAD);
     segmenter.append(counting(0, 2000));
@@ -321,7 +321,7 @@ describe('a turn that is detected', () => {
     );
   });
 
-  it('takes all that was appended when it is committed, judged or not', async () => {
+  it('contains all appended audio when committed, processed or not', async () => {
     const gate = new Gate();
     const { segmenter, events, vad } = listening({ script: () => oneTurn, before: gate.wait });
     segmenter.configure(PCM_16K, VAD);
@@ -334,7 +334,7 @@ describe('a turn that is detected', () => {
     expect((await read(turnsOf(events)[0])).samples).toEqual(countingFloat(200, 900));
     expect([segmenter.bufferedBytes, vad.streams[0]?.isClosed]).toEqual([0, true]);
     expect(segmenter.commit()).toBe(false);
-    // The late answer of the first stream is about nothing.
+    // The late result of the first stream is ignored.
     segmenter.append(counting(900, 1600));
     await gate.next();
     await gate.next();
@@ -342,7 +342,7 @@ describe('a turn that is detected', () => {
     expect(vad.streams[1]?.samples).toEqual(countingFloat(900, 1600));
   });
 
-  it('is dropped by a clear: its reader throws, and the detector begins anew', async () => {
+  it('is dropped by a clear: its reader throws and the detector restarts', async () => {
     const { segmenter, events, vad } = listening({ script: () => oneTurn });
     segmenter.configure(PCM_16K, VAD);
     segmenter.append(counting(0, 1000));
@@ -365,7 +365,7 @@ describe('a turn that is detected', () => {
     expect((await read(turnsOf(events)[0])).samples).toEqual(countingFloat(1200, 2600));
   });
 
-  it('ends at the limit, though nobody pauses, and what follows is heard on', async () => {
+  it('ends at the limit without a pause, and the following audio is transcribed', async () => {
     const { segmenter, events } = listening({ script: () => oneTurn.slice(0, 1) }, 2 * ms(10_000));
     segmenter.configure(PCM_16K, VAD);
     let heard: ReturnType<typeof read> | undefined;
@@ -375,7 +375,7 @@ describe('a turn that is detected', () => {
       const [first] = events;
       if (first?.kind === 'speech_started') heard ??= read(first.turn);
     }
-    // What lay before the turn counts no more.
+    // Audio before the turn no longer counts.
     expect((await heard)?.samples).toEqual(countingFloat(200, 10_200));
     expect(events.map(({ kind }) => kind)).toEqual([
       'speech_started',
@@ -386,7 +386,7 @@ describe('a turn that is detected', () => {
     expect(events[1]).toMatchObject({ audioEndMs: 10_200 });
   });
 
-  it('ends at the limit within a sample, whose other half is still to come', async () => {
+  it('ends at the limit within a sample, whose second byte is still to come', async () => {
     const { segmenter, events } = listening({ script: () => oneTurn.slice(0, 1) }, 2 * ms(10_000));
     segmenter.configure(PCM_16K, VAD);
     const bytes = counting(0, 12_000);
@@ -404,7 +404,7 @@ describe('a turn that is detected', () => {
     expect(rest).toEqual(countingFloat(0, 12_000).subarray(-rest.length));
   });
 
-  it('refuses what comes faster than it is judged, and keeps what it has', async () => {
+  it('rejects audio that arrives faster than it is processed, and keeps the buffer', async () => {
     const { segmenter } = listening({ script: () => oneTurn.slice(0, 1) }, 2 * ms(1000));
     segmenter.configure(PCM_16K, VAD);
     expect(segmenter.append(counting(0, 1000))).toBe(true);
@@ -415,8 +415,8 @@ describe('a turn that is detected', () => {
   });
 });
 
-describe('with detection and nobody speaking', () => {
-  it('holds what a turn may begin with, however long the silence', async () => {
+describe('with detection and without speech, the segmenter', () => {
+  it('retains the audio in which a turn may start, however long the silence', async () => {
     const { segmenter } = listening({}, 2 * ms(4000));
     segmenter.configure(PCM_16K, VAD);
     for (let at = 0; at < 20_000; at += 100) {
@@ -426,7 +426,7 @@ describe('with detection and nobody speaking', () => {
     expect(segmenter.bufferedBytes).toBe(2 * ms(300 + 100 + 1040));
   });
 
-  it('commits that, and the detector begins anew', async () => {
+  it('commits the retained audio and restarts the detector', async () => {
     const { segmenter, events, vad } = listening();
     segmenter.configure(PCM_16K, VAD);
     expect(segmenter.commit()).toBe(false);
@@ -443,7 +443,7 @@ describe('with detection and nobody speaking', () => {
     expect(vad.streams[1]?.samples).toEqual(countingFloat(4000, 4100));
   });
 
-  it('a turn begins no earlier than what is held', async () => {
+  it('starts a turn no earlier than the retained audio', async () => {
     const script: ScriptedVadEvent[] = [
       { atSample: ms(6000), event: { kind: 'started', onsetSample: ms(300), startSample: 0 } },
     ];
@@ -456,7 +456,7 @@ describe('with detection and nobody speaking', () => {
     expect(told(events)).toEqual([`a started ${5000 - 1440}`]);
   });
 
-  it('opens no stream before there is audio', () => {
+  it('opens no detector stream before there is audio', () => {
     const { segmenter, vad } = listening();
     segmenter.configure(PCM_16K, VAD);
     segmenter.append(new Uint8Array(1));
@@ -466,7 +466,7 @@ describe('with detection and nobody speaking', () => {
 });
 
 describe('configure', () => {
-  it('changes nothing when nothing changes', async () => {
+  it('has no effect if nothing changes', async () => {
     const { segmenter, events, vad } = listening({ script: () => oneTurn });
     segmenter.configure(PCM_16K, VAD);
     segmenter.append(counting(0, 1000));
@@ -481,8 +481,8 @@ describe('configure', () => {
   it.each([
     ['another detection', PCM_16K, { ...VAD, silenceDurationMs: 300 }],
     ['another format', PCM_24K, VAD],
-    ['commits by hand', PCM_16K, undefined],
-  ])('%s ends a turn that is open', async (_, format, detection) => {
+    ['manual commits', PCM_16K, undefined],
+  ])('%s ends an active turn', async (_, format, detection) => {
     const { segmenter, events, vad } = listening({ script: () => oneTurn });
     segmenter.configure(PCM_16K, VAD);
     segmenter.append(counting(0, 1000));
@@ -494,7 +494,7 @@ describe('configure', () => {
     expect([segmenter.bufferedBytes, vad.streams[0]?.isClosed]).toEqual([0, true]);
   });
 
-  it('has what is held judged by the new detection, from its first sample', async () => {
+  it('processes the buffered audio with the new detection, from its first sample', async () => {
     const { segmenter, events, vad } = listening({ script: () => oneTurn });
     segmenter.configure(PCM_16K, undefined);
     segmenter.append(counting(0, 100));
@@ -506,7 +506,7 @@ describe('configure', () => {
     expect(told(events)).toEqual(['a committed', 'b started 300']);
   });
 
-  it('a half sample outlives a turn that ends by itself or by configuring, not a format', async () => {
+  it('keeps a partial sample when a turn ends, but not when the format changes', async () => {
     const { segmenter, events } = listening({ script: () => oneTurn });
     segmenter.configure(PCM_16K, VAD);
     const bytes = counting(0, 1000);
@@ -522,7 +522,7 @@ describe('configure', () => {
     expect((await read(second)).samples).toEqual(all.slice(ms(1000) - 1));
   });
 
-  it('forgets what was held in another format, once the detector goes on in this one', async () => {
+  it('discards audio of the previous format once detection continues in the new one', async () => {
     const { segmenter } = listening();
     segmenter.configure(PCM_24K, undefined);
     segmenter.append(new Uint8Array(48_000));
@@ -533,7 +533,7 @@ describe('configure', () => {
     expect(segmenter.bufferedBytes).toBe(2 * ms(100));
   });
 
-  it('keeps what is held when commits by hand begin', async () => {
+  it('keeps the buffered audio when detection is turned off', async () => {
     const { segmenter, events } = listening();
     segmenter.configure(PCM_16K, VAD);
     segmenter.append(counting(0, 100));
@@ -559,8 +559,8 @@ describe('configure', () => {
   });
 });
 
-describe('a detector that fails', () => {
-  it('ends the turn; another stream begins with the next append', async () => {
+describe('a failing detector', () => {
+  it('ends the turn; another stream starts with the next append', async () => {
     const gate = new Gate();
     const { segmenter, events, vad } = listening({ script: () => oneTurn, before: gate.wait });
     segmenter.configure(PCM_16K, VAD);
@@ -577,7 +577,7 @@ describe('a detector that fails', () => {
     expect(vad.streams.length).toBe(2);
   });
 
-  it.each(['answers', 'fails'])('that %s after it was closed says nothing', async (how) => {
+  it.each(['answers', 'fails'])('that %s after it was closed causes no event', async (how) => {
     const answers: PromiseWithResolvers<readonly VadEvent[]>[] = [];
     const vad = new FakeVadEngine();
     const late: VadEngine = {
@@ -607,13 +607,13 @@ describe('a detector that fails', () => {
     else answers[0]?.reject(new Error('closed'));
     await settled();
     expect(events).toEqual([]);
-    // The second stream's first second is still being judged.
+    // The first second of the second stream is still being processed.
     expect(answers.length).toBe(2);
     expect(segmenter.bufferedBytes).toBe(2 * ms(3000));
     segmenter.close();
   });
 
-  it('is told once until it answers; nothing that is held goes unjudged', async () => {
+  it('is reported once until it recovers, and all buffered audio is processed', async () => {
     const gate = new Gate();
     let refusal: Error | undefined = new Error('closed');
     const { segmenter, events, vad } = listening({
@@ -646,7 +646,7 @@ describe('a detector that fails', () => {
 });
 
 describe('close', () => {
-  it('frees the stream, drops an open turn without a word, and takes nothing more', async () => {
+  it('closes the stream, drops an active turn without an event, and ignores further calls', async () => {
     const gate = new Gate();
     const { segmenter, events, vad } = listening({ script: () => oneTurn, before: gate.wait });
     segmenter.configure(PCM_16K, VAD);
@@ -668,7 +668,7 @@ describe('close', () => {
     expect([vad.streams.length, vad.streams[0]?.isClosed]).toEqual([1, true]);
   });
 
-  it('leaves turns that were committed to their readers', async () => {
+  it('keeps committed turns readable', async () => {
     const { segmenter, events } = listening();
     segmenter.configure(PCM_16K, undefined);
     segmenter.append(counting(0, 100));
@@ -678,7 +678,7 @@ describe('close', () => {
   });
 });
 
-it('whoever is told may call the listener: events stay in order', () => {
+it('the report callback may call the segmenter, and events stay in order', () => {
   const vad = new FakeVadEngine();
   const events: SegmenterEvent[] = [];
   const segmenter = new TurnSegmenter({
@@ -698,15 +698,15 @@ it('whoever is told may call the listener: events stay in order', () => {
   segmenter.close();
 });
 
-describe('a turn that is longer than turns should be', () => {
-  /** Speech from 500 ms on that pauses at 1500 and at 2500 and goes on each time. */
+describe('a turn longer than the soft limit', () => {
+  /** Speech from 500 ms on, with pauses at 1500 and 2500 ms after which it continues. */
   const pausing: readonly ScriptedVadEvent[] = [
     { atSample: ms(700), event: { kind: 'started', onsetSample: ms(500), startSample: ms(200) } },
     { atSample: ms(1600), event: { kind: 'paused', endSample: ms(1500) } },
     { atSample: ms(1700), event: { kind: 'resumed' } },
     { atSample: ms(2560), event: { kind: 'paused', endSample: ms(2500) } },
   ];
-  /** The next stream begins at 2500 ms. */
+  /** The next stream starts at 2500 ms. */
   const goingOn: readonly ScriptedVadEvent[] = [
     { atSample: ms(200), event: { kind: 'started', onsetSample: ms(100), startSample: 0 } },
     { atSample: ms(600), event: { kind: 'paused', endSample: ms(500) } },
@@ -714,7 +714,7 @@ describe('a turn that is longer than turns should be', () => {
   ];
   const script = (stream: number) => (stream === 0 ? pausing : goingOn);
 
-  it('ends with its next pause, and what follows is the next turn: no audio is lost, none heard twice', async () => {
+  it('ends at its next pause, and the following audio is the next turn without loss or overlap', async () => {
     const { segmenter, events, vad } = listening({ script }, LIMIT_BYTES, 2);
     segmenter.configure(PCM_16K, VAD);
     for (let at = 0; at < 4000; at += 20) {
@@ -730,13 +730,13 @@ describe('a turn that is longer than turns should be', () => {
       'b committed',
     ]);
     const [first, second] = turnsOf(events);
-    // The quiet that the detector had judged belongs to the first turn too.
+    // The silence that the detector has processed belongs to the first turn as well.
     expect((await read(first)).samples).toEqual(countingFloat(200, 2560));
     expect((await read(second)).samples).toEqual(countingFloat(2500, 3100));
     expect(vad.streams).toHaveLength(2);
   });
 
-  it('goes on over a pause that is over when it becomes known', async () => {
+  it('continues if the pause is already over when it is detected', async () => {
     const { segmenter, events } = listening({ script }, LIMIT_BYTES, 1);
     segmenter.configure(PCM_16K, VAD);
     segmenter.append(counting(0, 1700));
@@ -747,7 +747,7 @@ describe('a turn that is longer than turns should be', () => {
     expect(told(events)).toEqual(['a started 200', 'a stopped 2500', 'a committed']);
   });
 
-  it('has no end of its own where none was asked for', async () => {
+  it('is not cut if no soft limit is set', async () => {
     const { segmenter, events } = listening({ script });
     segmenter.configure(PCM_16K, VAD);
     for (let at = 0; at < 4000; at += 20) segmenter.append(counting(at, at + 20));
@@ -756,7 +756,7 @@ describe('a turn that is longer than turns should be', () => {
   });
 });
 
-it('an append without a whole sample in it holds nothing up', async () => {
+it('an append of less than one sample does not block the stream', async () => {
   const { segmenter, events } = listening({ script: () => oneTurn });
   segmenter.configure(PCM_16K, VAD);
   for (let at = 0; at < 2100; at += 100) {
@@ -769,8 +769,8 @@ it('an append without a whole sample in it holds nothing up', async () => {
   expect(told(events)).toEqual(['a started 200', 'a stopped 2000', 'a committed']);
 });
 
-describe('the end of the audio', () => {
-  it('ends an open turn with all that came, and nothing is taken after it', async () => {
+describe('end', () => {
+  it('ends an active turn with all received audio and ignores further audio', async () => {
     const { segmenter, events } = listening({ script: () => oneTurn });
     segmenter.configure(PCM_16K, VAD);
     segmenter.append(counting(0, 1000));
@@ -782,7 +782,7 @@ describe('the end of the audio', () => {
     expect(segmenter.bufferedBytes).toBe(0);
   });
 
-  it('waits for what is being judged: a turn in it is found', async () => {
+  it('waits for pending detection, which may find a turn', async () => {
     const gate = new Gate();
     const { segmenter, events } = listening({ script: () => oneTurn, before: gate.wait });
     segmenter.configure(PCM_16K, VAD);
@@ -798,7 +798,7 @@ describe('the end of the audio', () => {
     expect(told(events)).toEqual(['a started 200', 'a stopped 1800', 'a committed']);
   });
 
-  it('finds what is behind a turn that was cut', async () => {
+  it('finds the turn that follows a cut', async () => {
     const started = { kind: 'started', onsetSample: 0, startSample: 0 } as const;
     const script = (stream: number): ScriptedVadEvent[] =>
       stream === 0
@@ -822,9 +822,9 @@ describe('the end of the audio', () => {
   });
 
   it.each<[string, FakeVadOptions, string[]]>([
-    ['nobody has spoken', {}, []],
-    ['its detector fails', { refusal: () => new Error('gone') }, ['failed: gone']],
-  ])('makes no turn when %s', async (_, options, lines) => {
+    ['there was no speech', {}, []],
+    ['the detector fails', { refusal: () => new Error('gone') }, ['failed: gone']],
+  ])('creates no turn when %s', async (_, options, lines) => {
     const { segmenter, events } = listening(options);
     segmenter.configure(PCM_16K, VAD);
     segmenter.append(counting(0, 300));
@@ -833,7 +833,7 @@ describe('the end of the audio', () => {
     expect(told(events)).toEqual(lines);
   });
 
-  it('is over at once when the listener is closed', async () => {
+  it('resolves immediately when the segmenter is closed', async () => {
     const gate = new Gate();
     const { segmenter, events } = listening({ script: () => oneTurn, before: gate.wait });
     segmenter.configure(PCM_16K, VAD);

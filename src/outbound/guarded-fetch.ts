@@ -6,7 +6,7 @@ import { request as httpsRequest } from 'node:https';
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { invalidRequest, ServiceError } from '../contract/core/error.ts';
-import { aborted } from '../kit/async/aborted.ts';
+import { waitForAbort } from '../kit/async/aborted.ts';
 import { untilAborted } from '../kit/async/until-aborted.ts';
 
 const MAX_REDIRECTS = 3;
@@ -150,7 +150,7 @@ export class GuardedFetch {
     const host = hostOf(url);
     const family = isIP(host);
     const found = family === 0 ? resolve(host).catch(() => []) : Promise.resolve([{ address: host, family }]);
-    const addresses = (await Promise.race([found, aborted(signal)])) ?? [];
+    const addresses = (await Promise.race([found, waitForAbort(signal)])) ?? [];
     signal.throwIfAborted();
     if (addresses.length > 0 && addresses.every(({ address }) => mayReach(address))) return addresses;
     throw fail('must be at a host on the public internet');

@@ -11,7 +11,7 @@ import type { PluginDesiredState, PluginDesiredStates } from '../contract/stores
 import { type ServiceFactories, LazyServices } from '../kit/lifecycle/lazy-services.ts';
 import { seededRandom } from '../kit/math/seeded-random.ts';
 import { createMetrics } from '../metrics/registry.ts';
-import { type AnyPlugin, type Registry, type RegistryParts, startPlugins } from './registry.ts';
+import { type AnyPlugin, type Registry, type RegistryOptions, startPlugins } from './registry.ts';
 
 type SlotName = keyof Slots;
 
@@ -64,12 +64,12 @@ const core = () => ({ clock: new ManualClock(), log: new RecordingLogger() });
 async function start(
   plugins: readonly AnyPlugin[],
   log = new RecordingLogger(),
-  more: Partial<RegistryParts> = {},
+  more: Partial<RegistryOptions> = {},
 ): Promise<Registry> {
   return startPlugins({
-    ...{ plugins, core: core(), parts: new LazyServices({}), wishes: new Map(), graceMs: 60_000 },
+    ...{ plugins, core: core(), services: new LazyServices({}), desiredStates: new Map(), graceMs: 60_000 },
     ...{ log, metrics: noMetrics },
-    changed: () => undefined,
+    onChange: () => undefined,
     ...more,
   });
 }
@@ -277,7 +277,7 @@ describe('metrics', () => {
     const { registry, value, states, close } = await shown({ drain: () => gate.promise });
     expect(await states()).toEqual(['on']);
     expect(await value('plugin_state{plugin="calls",state="failed"}')).toBe(0);
-    registry.follow(wish({ calls: false }));
+    registry.applyDesiredStates(wish({ calls: false }));
     expect(await states()).toEqual(['stopping']);
     gate.resolve();
     await until(registry, 'calls', 'off');
@@ -288,11 +288,11 @@ describe('metrics', () => {
   test('of how much there is go with the plugin and come back with it; what was counted stays', async () => {
     const { registry, value, setOpen, close } = await shown();
     expect(await value('calls_open')).toBe(3);
-    registry.follow(wish({ calls: false }));
+    registry.applyDesiredStates(wish({ calls: false }));
     await until(registry, 'calls', 'off');
     expect([await value('calls_open'), await value('calls_total')]).toEqual([undefined, 1]);
     setOpen(4);
-    registry.follow(wish({ calls: true }));
+    registry.applyDesiredStates(wish({ calls: true }));
     await until(registry, 'calls', 'on');
     expect([await value('calls_open'), await value('calls_total')]).toEqual([4, 2]);
     await close();
@@ -306,10 +306,10 @@ describe('metrics', () => {
         if (!works) throw new Error('private');
       },
     });
-    registry.follow(wish({ calls: false }));
+    registry.applyDesiredStates(wish({ calls: false }));
     await until(registry, 'calls', 'off');
     works = false;
-    registry.follow(wish({ calls: true }));
+    registry.applyDesiredStates(wish({ calls: true }));
     await until(registry, 'calls', 'failed');
     expect(await value('calls_open')).toBeUndefined();
     await close();
@@ -333,8 +333,8 @@ describe('a plugin that is switched', () => {
     const other = plugin('other', { needs: ['tts'], paths: ['/v1/other'], limits }, events);
     let changes = 0;
     const registry = await start([speech, other], undefined, {
-      parts: new LazyServices(openers),
-      changed: () => {
+      services: new LazyServices(openers),
+      onChange: () => {
         changes += 1;
       },
     });
@@ -343,14 +343,14 @@ describe('a plugin that is switched', () => {
       { id: 'model of tts', task: 'speech', limits: { characters: { maximum: 9 } } },
       { id: 'model of stt', task: 'transcription' },
     ]);
-    expect(registry.refusal('/v1/speech/x')).toBeUndefined();
+    expect(registry.unavailableError('/v1/speech/x')).toBeUndefined();
     events.splice(0);
 
-    registry.follow(wish({ speech: false }));
+    registry.applyDesiredStates(wish({ speech: false }));
     expect(registry.report('speech')).toEqual({ state: 'stopping' });
     expect(registry.routes).toHaveLength(1);
     expect(changes).toBe(1);
-    expect(registry.refusal('/v1/speech/x')).toMatchObject({
+    expect(registry.unavailableError('/v1/speech/x')).toMatchObject({
       status: 503,
       code: 'plugin_stopping',
       retryAfterS: 2,
@@ -360,8 +360,8 @@ describe('a plugin that is switched', () => {
     await until(registry, 'speech', 'off');
     expect(events).toEqual(['drain speech', 'close speech', 'close stt']);
     expect(registry.readiness().has('speech')).toBe(false);
-    expect(registry.refusal('/v1/speech/x')).toMatchObject({ status: 404, code: 'plugin_disabled' });
-    expect(registry.refusal('/v1/other')).toBeUndefined();
+    expect(registry.unavailableError('/v1/speech/x')).toMatchObject({ status: 404, code: 'plugin_disabled' });
+    expect(registry.unavailableError('/v1/other')).toBeUndefined();
     expect([...registry.models.keys()]).toEqual(['model of tts']);
     await registry.close();
     expect(events.slice(3)).toEqual(['close other', 'close tts']);
@@ -379,17 +379,17 @@ describe('a plugin that is switched', () => {
     let changes = 0;
     const speech = plugin('speech', { needs: ['stt'], paths: ['/v1/speech'] }, events);
     const registry = await start([speech, plugin('other', { paths: ['/v1/other'] }, events)], undefined, {
-      ...{ parts, wishes: wish({ speech: false }) },
-      changed: () => {
+      ...{ services: parts, desiredStates: wish({ speech: false }) },
+      onChange: () => {
         changes += 1;
       },
     });
     expect(events).toEqual(['setup other']);
     expect(registry.report('speech')).toEqual({ state: 'off' });
-    registry.follow(wish({ speech: true }));
+    registry.applyDesiredStates(wish({ speech: true }));
     expect(registry.report('speech')).toEqual({ state: 'starting' });
-    expect(registry.refusal('/v1/speech')).toMatchObject({ status: 503, code: 'plugin_starting' });
-    expect(registry.refusal('/v1/other')).toBeUndefined();
+    expect(registry.unavailableError('/v1/speech')).toMatchObject({ status: 503, code: 'plugin_starting' });
+    expect(registry.unavailableError('/v1/other')).toBeUndefined();
     expect(changes).toBe(0);
     gate.resolve();
     await until(registry, 'speech', 'on');
@@ -401,8 +401,8 @@ describe('a plugin that is switched', () => {
   test('an older wish that comes later changes nothing', async () => {
     const registry = await start([plugin('a')]);
     const [older, newer] = [wish({ a: false }), wish({ a: true })];
-    registry.follow(newer);
-    registry.follow(older);
+    registry.applyDesiredStates(newer);
+    registry.applyDesiredStates(older);
     expect(registry.report('a')).toEqual({ state: 'on' });
     await registry.close();
   });
@@ -413,7 +413,7 @@ describe('a plugin that is switched', () => {
     const below = plugin('below', { offers: ['operations'] }, events);
     const above = plugin('above', { needs: ['operations'], drain: () => gate.promise }, events);
     const registry = await start([above, below]);
-    registry.follow(wish({ below: false }));
+    registry.applyDesiredStates(wish({ below: false }));
     expect([registry.report('above'), registry.report('below')]).toEqual([
       { state: 'stopping' },
       { state: 'on' },
@@ -421,7 +421,7 @@ describe('a plugin that is switched', () => {
     gate.resolve();
     await until(registry, 'below', 'off');
     expect(registry.report('above')).toEqual({ state: 'off', detail: "it needs 'below', which is not on" });
-    registry.follow(wish({ below: true }));
+    registry.applyDesiredStates(wish({ below: true }));
     await until(registry, 'above', 'on');
     await registry.close();
     expect(events).toEqual([
@@ -434,7 +434,7 @@ describe('a plugin that is switched', () => {
     const events: string[] = [];
     const stuck = plugin('stuck', { drain: () => new Promise(() => {}) }, events);
     const registry = await start([stuck], undefined, { graceMs: 1 });
-    registry.follow(wish({ stuck: false }));
+    registry.applyDesiredStates(wish({ stuck: false }));
     await until(registry, 'stuck', 'off');
     expect(events).toEqual(['setup stuck', 'drain stuck', 'close stuck']);
     await registry.close();
@@ -449,20 +449,20 @@ describe('a plugin that is switched', () => {
     };
     const it = plugin('it', { needs: ['tts'], paths: ['/v1/it'], setup }, events);
     const registry = await start([it], log, {
-      ...{ wishes: wish({ it: false }), parts: new LazyServices({ tts: () => opened('tts', events) }) },
+      ...{ desiredStates: wish({ it: false }), services: new LazyServices({ tts: () => opened('tts', events) }) },
     });
-    registry.follow(wish({ it: true }));
+    registry.applyDesiredStates(wish({ it: true }));
     await until(registry, 'it', 'failed');
     expect(registry.report('it').detail).toBe('it could not be started; the log says why');
-    expect(registry.refusal('/v1/it')).toMatchObject({ status: 503, code: 'plugin_failed' });
+    expect(registry.unavailableError('/v1/it')).toMatchObject({ status: 503, code: 'plugin_failed' });
     expect(registry.readiness().get('it')).toMatchObject({ state: 'failed', ready: false });
     expect(events).toEqual(['open tts', 'setup it', 'close tts']);
     expect(log.lines.filter(({ level }) => level === 'error')).toMatchObject([{ fields: { plugin: 'it' } }]);
     // The same wish is not tried for ever.
-    registry.follow(new Map());
+    registry.applyDesiredStates(new Map());
     expect(registry.report('it').state).toBe('failed');
     works = true;
-    registry.follow(wish({ it: true }));
+    registry.applyDesiredStates(wish({ it: true }));
     await until(registry, 'it', 'on');
     await registry.close();
   });
@@ -477,10 +477,10 @@ describe('a plugin that is switched', () => {
     const good = plugin('good', { needs: ['tts'] }, events);
     const bad = plugin('bad', { needs: ['tts', 'embed', 'stt'] }, events);
     const registry = await start([good, bad], undefined, {
-      parts,
-      wishes: wish({ good: false, bad: false }),
+      services: parts,
+      desiredStates: wish({ good: false, bad: false }),
     });
-    registry.follow(wish({ good: true, bad: true }));
+    registry.applyDesiredStates(wish({ good: true, bad: true }));
     await until(registry, 'bad', 'failed');
     await until(registry, 'good', 'on');
     expect(events).toEqual(['open tts', 'setup good', 'open embed', 'close embed']);
@@ -496,17 +496,17 @@ describe('a plugin that is switched', () => {
       provide: (needs: ReadonlySet<SlotName>) =>
         needs.has('stt') ? opening.promise : Promise.resolve({ tts: {} }),
       close: async () => opening.reject(new Error('closed')),
-    } as unknown as RegistryParts['parts'];
+    } as unknown as RegistryOptions['services'];
     const stuck = plugin('stuck', { needs: ['tts'], drain: () => new Promise(() => {}) }, events);
     const registry = await start([stuck, plugin('slow', { needs: ['stt'] }, events)], undefined, {
-      ...{ parts, wishes: wish({ slow: false }) },
+      ...{ services: parts, desiredStates: wish({ slow: false }) },
     });
-    registry.follow(wish({ slow: true, stuck: false }));
+    registry.applyDesiredStates(wish({ slow: true, stuck: false }));
     await registry.drain(AbortSignal.abort());
     await registry.close();
     expect(events).toEqual(['setup stuck', 'drain stuck', 'close stuck']);
     // Nothing begins any more.
-    registry.follow(wish({ stuck: true }));
+    registry.applyDesiredStates(wish({ stuck: true }));
     expect(events).toHaveLength(3);
   });
 });
@@ -597,7 +597,7 @@ test('whatever is wished, fails and takes long: needs come before and go after, 
         return { value: { ids: [], get: () => undefined }, close: () => end(name) };
       };
       const registry = await start(plugins, undefined, {
-        parts: new LazyServices({ tts: part('tts'), stt: part('stt') } as ServiceFactories),
+        services: new LazyServices({ tts: part('tts'), stt: part('stt') } as ServiceFactories),
       });
       const wished = new Map<string, boolean>(NAMES.map((name) => [name, true]));
       isUnsteady = true;
@@ -605,13 +605,13 @@ test('whatever is wished, fails and takes long: needs come before and go after, 
         if (fails) failing.add(name);
         else failing.delete(name);
         wished.set(name, enabled);
-        registry.follow(wish({ [name]: enabled }));
+        registry.applyDesiredStates(wish({ [name]: enabled }));
         await turns(count);
       }
       // What failed may be tried once more.
       failing.clear();
       isUnsteady = false;
-      registry.follow(wish(Object.fromEntries(wished)));
+      registry.applyDesiredStates(wish(Object.fromEntries(wished)));
       const on = new Set<string>();
       for (const name of NAMES) {
         const hasNeeds = BELOW[name].every((each) => !(each in NODES) || on.has(each));

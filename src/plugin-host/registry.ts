@@ -9,7 +9,7 @@ import type { PluginDesiredState, PluginDesiredStates } from '../contract/stores
 import type { ListedModel } from '../http/routes/models.ts';
 import type { ModelReadiness, PluginReadiness } from '../http/routes/readiness.ts';
 import { type RouteTable, routeTable } from '../http/server/route-table.ts';
-import { aborted } from '../kit/async/aborted.ts';
+import { waitForAbort } from '../kit/async/aborted.ts';
 import { type ScopedMetrics, scopedMetrics } from '../kit/logging/scoped-metrics.ts';
 import {
   enabledPlugins,
@@ -20,7 +20,7 @@ import {
   startOrder,
 } from './graph.ts';
 import {
-  movesNow,
+  availableMoves,
   PLUGIN_STATES,
   type PluginEvent,
   type PluginMove,
@@ -59,39 +59,39 @@ export interface Registry {
   /** Of each model in `models`, by its id, for `/readyz`. */
   modelReadiness(): ReadonlyMap<string, ModelReadiness>;
   /** Why the routes at a path are not there: the plugin that has them is not on. Undefined for all other paths. */
-  refusal(path: string): ServiceError | undefined;
+  unavailableError(path: string): ServiceError | undefined;
   /**
    * Switches plugins as wished, without waiting for it: one ends its work within the grace time, and is closed with
    * whatever nobody needs any more; one starts when what it needs is open, while the others serve on. Of two wishes of
    * a plugin the later revision counts, whenever it comes.
    */
-  follow(wishes: PluginDesiredStates): void;
+  applyDesiredStates(wishes: PluginDesiredStates): void;
   /** Drains all plugins at once; resolves when all are done or the signal fires. Begins no moves any more. Never rejects. */
   drain(until: AbortSignal): Promise<void>;
   /** Closes plugins in reverse order of start, then the parts. Idempotent; never rejects, failures are logged. */
   close(): Promise<void>;
 }
 
-export interface RegistryParts {
+export interface RegistryOptions {
   readonly plugins: readonly AnyPlugin[];
   /** What is always there. */
   readonly core: Partial<Slots>;
   /** What is there while a plugin needs it; the registry closes it. */
-  readonly parts: ServiceProvider;
-  readonly wishes: PluginDesiredStates;
+  readonly services: ServiceProvider;
+  readonly desiredStates: PluginDesiredStates;
   /** Time for the work of a plugin that is switched off. */
   readonly graceMs: number;
   readonly log: Logger;
   readonly metrics: Metrics;
   /** Called after the start whenever other plugins are on than before: routes and models are others. */
-  readonly changed: () => void;
+  readonly onChange: () => void;
 }
 
 /**
  * Starts the plugins that are wished on in dependency order, each with the slots it asked for and a log of its own.
  * When one fails, those already started are closed before the failure is thrown.
  */
-export async function startPlugins(parts: RegistryParts): Promise<Registry> {
+export async function startPlugins(parts: RegistryOptions): Promise<Registry> {
   const registry = new Plugins(parts);
   try {
     await registry.start();
@@ -128,7 +128,7 @@ interface Entry {
 
 class Plugins implements Registry {
   readonly plugins: readonly AnyPlugin[];
-  readonly #given: RegistryParts;
+  readonly #given: RegistryOptions;
   /** In start order. */
   readonly #entries: ReadonlyMap<string, Entry>;
   readonly #wishes: Map<string, PluginDesiredState>;
@@ -147,10 +147,10 @@ class Plugins implements Registry {
   #isEnding = false;
   #closing: Promise<void> | undefined;
 
-  constructor(given: RegistryParts) {
-    const { plugins, core, parts, wishes, metrics } = given;
+  constructor(given: RegistryOptions) {
+    const { plugins, core, services: parts, desiredStates: wishes, metrics } = given;
     this.#given = given;
-    this.plugins = startOrder(plugins, new Set([...(Object.keys(core) as SlotName[]), ...parts.fills]));
+    this.plugins = startOrder(plugins, new Set([...(Object.keys(core) as SlotName[]), ...parts.slotNames]));
     this.#entries = new Map(this.plugins.map((plugin) => [plugin.name, entryOf(plugin)]));
     this.#wishes = new Map(wishes);
     this.#states = metrics.upDownCounter('plugin_state', '1 for the state that a plugin is in, 0 for the others.', [
@@ -168,7 +168,7 @@ class Plugins implements Registry {
     const entries = [...this.#entries.values()].filter(({ plugin }) => wanted.has(plugin.name));
     // At once, so that models are loaded once.
     for (const entry of entries) this.#holders.add(entry);
-    this.#provided = await this.#given.parts.provide(needsOf(this.#holders));
+    this.#provided = await this.#given.services.provide(needsOf(this.#holders));
     for (const entry of entries) {
       this.#after(entry, 'start');
       await this.#setUp(entry);
@@ -207,14 +207,14 @@ class Plugins implements Registry {
     return new Map(reports);
   }
 
-  refusal(path: string): ServiceError | undefined {
+  unavailableError(path: string): ServiceError | undefined {
     for (const { plugin, state, routes } of this.#entries.values()) {
       if (state !== 'on' && routes.methodsOf(path).length > 0) return refusalOf(plugin.name, state);
     }
     return undefined;
   }
 
-  follow(wishes: PluginDesiredStates): void {
+  applyDesiredStates(wishes: PluginDesiredStates): void {
     for (const [name, wish] of wishes) {
       if (wish.revision > (this.#wishes.get(name)?.revision ?? 0)) this.#wishes.set(name, wish);
     }
@@ -227,7 +227,7 @@ class Plugins implements Registry {
     if (until.aborted) end();
     until.addEventListener('abort', end, { once: true });
     for (const entry of this.#on()) void this.#drain(entry, until);
-    await Promise.race([Promise.all(this.#drains), aborted(until)]);
+    await Promise.race([Promise.all(this.#drains), waitForAbort(until)]);
   }
 
   close(): Promise<void> {
@@ -240,7 +240,7 @@ class Plugins implements Registry {
     this.#ending.abort();
     for (const entry of [...this.#entries.values()].reverse()) await this.#closeInstance(entry);
     try {
-      await this.#given.parts.close();
+      await this.#given.services.close();
     } catch (error) {
       this.#given.log.error('what plugins need could not be closed', error);
     }
@@ -251,9 +251,9 @@ class Plugins implements Registry {
   #advance(): void {
     if (this.#isEnding) return;
     const wanted = enabledPlugins(this.plugins, this.#wishes);
-    const moves = movesNow(this.plugins, (name) => {
+    const moves = availableMoves(this.plugins, (name) => {
       const { state, revision } = this.#entry(name);
-      return { state, wanted: wanted.has(name), wishedAgain: this.#wish(name).revision > revision };
+      return { state, shouldRun: wanted.has(name), retryRequested: this.#wish(name).revision > revision };
     });
     for (const { name, move } of moves) {
       const moving = this.#move(this.#entry(name), move).finally(() => {
@@ -309,7 +309,7 @@ class Plugins implements Registry {
     this.#states.add({ plugin, state: before }, -1);
     this.#states.add({ plugin, state: entry.state }, 1);
     const isOther = (before === 'on') !== (entry.state === 'on');
-    if (isOther && this.#hasStarted && !this.#isEnding) this.#given.changed();
+    if (isOther && this.#hasStarted && !this.#isEnding) this.#given.onChange();
   }
 
   /** Opens what a plugin needs. @throws what cannot be opened; what others need is not touched by that. */
@@ -342,7 +342,7 @@ class Plugins implements Registry {
     change: (provide: (holders: ReadonlySet<Entry>) => Promise<void>) => Promise<void>,
   ): Promise<void> {
     const provide = async (holders: ReadonlySet<Entry>) => {
-      this.#provided = await this.#given.parts.provide(needsOf(holders));
+      this.#provided = await this.#given.services.provide(needsOf(holders));
     };
     const changed = this.#providing.then(() => change(provide));
     this.#providing = changed.catch(() => undefined);
@@ -380,7 +380,7 @@ class Plugins implements Registry {
         this.#given.log.error('plugin failed to drain', error, { plugin: plugin.name });
       }
     };
-    const draining = Promise.race([drain(), aborted(until)]);
+    const draining = Promise.race([drain(), waitForAbort(until)]);
     this.#drains.add(draining);
     await draining;
     this.#drains.delete(draining);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { documentedTable, machineTable } from '../../test/harness/state-table.ts';
 import type { PluginNode } from './graph.ts';
-import { movesNow, type PluginEvent, type PluginState, stateAfter } from './state-machine.ts';
+import { availableMoves, type PluginEvent, type PluginState, stateAfter } from './state-machine.ts';
 
 const STATES: Readonly<Record<PluginState, PluginState>> = {
   off: 'off',
@@ -41,10 +41,10 @@ function cell(state: PluginState, event: Situation | PluginEvent): string {
     return 'never';
   }
   const { wanted, wishedAgain = false, below = 'on', above = 'off' } = event;
-  const moves = movesNow([BELOW, IT, ABOVE], (name) => {
-    if (name === 'it') return { state, wanted, wishedAgain };
+  const moves = availableMoves([BELOW, IT, ABOVE], (name) => {
+    if (name === 'it') return { state, shouldRun: wanted, retryRequested: wishedAgain };
     // As they are wished.
-    return { state: name === 'below' ? below : above, wanted: name === 'below', wishedAgain: false };
+    return { state: name === 'below' ? below : above, shouldRun: name === 'below', retryRequested: false };
   });
   const move = moves.find(({ name }) => name === 'it')?.move;
   return move === undefined ? '–' : `${move} → ${stateAfter(state, move)}`;

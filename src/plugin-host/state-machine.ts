@@ -25,21 +25,21 @@ export function stateAfter(state: PluginState, event: PluginEvent): PluginState 
 }
 
 /** Where a plugin stands. */
-export interface PluginStanding {
+export interface PluginStatus {
   readonly state: PluginState;
   /** It is to be on, and so is whatever it needs. */
-  readonly wanted: boolean;
+  readonly shouldRun: boolean;
   /** What it failed with was wished again since. */
-  readonly wishedAgain: boolean;
+  readonly retryRequested: boolean;
 }
 
 /**
  * What may be begun now: a plugin starts when all that it needs are on, and stops when all that need it are off. Those
  * that do not depend on each other need not wait for each other.
  */
-export function movesNow(
+export function availableMoves(
   plugins: readonly PluginNode[],
-  standingOf: (name: string) => PluginStanding,
+  standingOf: (name: string) => PluginStatus,
 ): readonly { readonly name: string; readonly move: PluginMove }[] {
   return plugins.flatMap((plugin) => {
     const move = moveNow(plugins, plugin, standingOf);
@@ -50,9 +50,9 @@ export function movesNow(
 function moveNow(
   plugins: readonly PluginNode[],
   plugin: PluginNode,
-  standingOf: (name: string) => PluginStanding,
+  standingOf: (name: string) => PluginStatus,
 ): PluginMove | undefined {
-  const { state, wanted, wishedAgain } = standingOf(plugin.name);
+  const { state, shouldRun: wanted, retryRequested: wishedAgain } = standingOf(plugin.name);
   const stateOf = ({ name }: PluginNode) => standingOf(name).state;
   if (wanted) {
     if (state !== 'off' && !(state === 'failed' && wishedAgain)) return undefined;

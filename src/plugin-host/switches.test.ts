@@ -41,13 +41,13 @@ function database(): PluginSwitchStore {
 async function open(store: PluginSwitchStore, log = new RecordingLogger()) {
   const registry = await startPlugins({
     plugins: [RESPONSES, BATCH],
-    ...{ core: {}, parts: new LazyServices({}), wishes: await store.all(), graceMs: 1000, log },
+    ...{ core: {}, services: new LazyServices({}), desiredStates: await store.list(), graceMs: 1000, log },
     metrics: noMetrics,
-    changed: () => undefined,
+    onChange: () => undefined,
   });
   closing.push(() => registry.close());
   const available = [SPEECH, RESPONSES, BATCH];
-  const switches = new StoredSwitches({ available, registry, store, log, everyMs: 5 });
+  const switches = new StoredSwitches({ available, registry, store, log, intervalMs: 5 });
   closing.push(() => switches.close());
   return { registry, switches };
 }
@@ -95,7 +95,7 @@ test.each([
   const store = database();
   const { switches } = await open(store);
   await expect(switches.set(name, enabled)).rejects.toMatchObject(error);
-  expect(await store.all()).toEqual(new Map());
+  expect(await store.list()).toEqual(new Map());
 });
 
 test('a database that is away is told once, changes nothing, and is followed when it is back', async () => {
@@ -105,15 +105,15 @@ test('a database that is away is told once, changes nothing, and is followed whe
   let asked = 0;
   const unsteady: PluginSwitchStore = {
     ...store,
-    async all() {
+    async list() {
       asked += 1;
       if (isAway) throw new Error('away');
-      return await store.all();
+      return await store.list();
     },
   };
   const { registry } = await open(unsteady, log);
   isAway = true;
-  await store.set('batch', false);
+  await store.setEnabled('batch', false);
   const before = asked;
   await vi.waitFor(() => expect(asked).toBeGreaterThan(before + 3));
   expect(registry.report('batch')).toMatchObject({ state: 'on' });

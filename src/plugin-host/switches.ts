@@ -1,44 +1,44 @@
 import { ServiceError } from '../contract/core/error.ts';
 import type { Logger } from '../contract/core/logger.ts';
 import type { PluginSwitchStore } from '../contract/stores/plugin-switch-store.ts';
-import type { PluginStanding, PluginSwitches } from '../http/routes/plugins.ts';
+import type { PluginStatus, PluginSwitches } from '../http/routes/plugins.ts';
 import { IntervalTask } from '../kit/async/interval-task.ts';
 import { dependantsOf, isEnabled, providersOf, requireSwitchable } from './graph.ts';
 import type { AnyPlugin, Registry } from './registry.ts';
 
 const FOLLOW_EVERY_MS = 1000;
 
-export interface PluginSwitchParts {
+export interface StoredSwitchesDeps {
   /** Every plugin of the build. */
   readonly available: readonly AnyPlugin[];
   /** Those that PLUGINS loads. */
-  readonly registry: Pick<Registry, 'plugins' | 'report' | 'follow'>;
+  readonly registry: Pick<Registry, 'plugins' | 'report' | 'applyDesiredStates'>;
   readonly store: PluginSwitchStore;
   readonly log: Logger;
-  readonly everyMs?: number;
+  readonly intervalMs?: number;
 }
 
 /** Switches of the plugins: a wish is stored, and every process follows what is stored. Its owner closes it. */
 export class StoredSwitches implements PluginSwitches {
-  readonly #parts: PluginSwitchParts;
+  readonly #parts: StoredSwitchesDeps;
   readonly #following: IntervalTask;
   /** The last look into the store failed: told once. */
   #isAway = false;
 
-  constructor(parts: PluginSwitchParts) {
+  constructor(parts: StoredSwitchesDeps) {
     this.#parts = parts;
     this.#following = new IntervalTask({
-      intervalMs: parts.everyMs ?? FOLLOW_EVERY_MS,
+      intervalMs: parts.intervalMs ?? FOLLOW_EVERY_MS,
       runTask: () => this.#follow(),
     });
   }
 
-  async list(): Promise<readonly PluginStanding[]> {
-    const wishes = await this.#parts.store.all();
+  async list(): Promise<readonly PluginStatus[]> {
+    const wishes = await this.#parts.store.list();
     return this.#parts.available.map((plugin) => this.#standing(plugin, isEnabled(wishes, plugin.name)));
   }
 
-  async set(name: string, enabled: boolean): Promise<PluginStanding> {
+  async set(name: string, enabled: boolean): Promise<PluginStatus> {
     const { available, registry, store } = this.#parts;
     const plugin = available.find((each) => each.name === name);
     if (plugin === undefined) {
@@ -52,9 +52,9 @@ export class StoredSwitches implements PluginSwitches {
         { code: 'plugin_not_loaded' },
       );
     }
-    requireSwitchable(registry.plugins, await store.all(), plugin, enabled);
-    await store.set(name, enabled);
-    registry.follow(await store.all());
+    requireSwitchable(registry.plugins, await store.list(), plugin, enabled);
+    await store.setEnabled(name, enabled);
+    registry.applyDesiredStates(await store.list());
     return this.#standing(plugin, enabled);
   }
 
@@ -66,7 +66,7 @@ export class StoredSwitches implements PluginSwitches {
   async #follow(): Promise<void> {
     const { store, registry, log } = this.#parts;
     try {
-      registry.follow(await store.all());
+      registry.applyDesiredStates(await store.list());
       this.#isAway = false;
     } catch (error) {
       if (!this.#isAway) log.error('the switches of plugins cannot be read', error);
@@ -74,7 +74,7 @@ export class StoredSwitches implements PluginSwitches {
     }
   }
 
-  #standing(plugin: AnyPlugin, isWishedOn: boolean): PluginStanding {
+  #standing(plugin: AnyPlugin, isWishedOn: boolean): PluginStatus {
     const { registry } = this.#parts;
     const { name, paths } = plugin;
     const switchable = registry.plugins.includes(plugin);

@@ -8,7 +8,7 @@ const never = new AbortController().signal;
 
 function runner(options: Partial<CodeRunnerOptions> = {}): OpenCodeRunner {
   const log = new RecordingLogger();
-  return codeRunner({ atOnce: 2, timeMs: 60_000, heapBytes: 256 * 2 ** 20, log, ...options });
+  return codeRunner({ maxConcurrent: 2, timeMs: 60_000, heapBytes: 256 * 2 ** 20, log, ...options });
 }
 
 function ownRunner(options: Partial<CodeRunnerOptions> = {}): OpenCodeRunner {
@@ -22,10 +22,10 @@ describe('one container', () => {
   let container: CodeContainer;
   beforeAll(() => {
     all = runner();
-    container = all.open('org');
+    container = all.openContainer('org');
   });
   afterAll(() => all.close());
-  const run = (code: string) => container.run(code, never);
+  const run = (code: string) => container.runProgram(code, never);
 
   test('gives what is printed, in order, and the value of the last line', async () => {
     const run1 = await run('import sys\nprint("a")\nprint("b", file=sys.stderr)\nprint("c")\n1 + 1');
@@ -168,35 +168,35 @@ describe('turns', () => {
   const entry = join(import.meta.dirname, '../../test/harness/escaped-python.ts');
 
   test('an abort ends the program, and the next call has a new interpreter', async () => {
-    const container = ownRunner({ entry }).open('org');
-    expect(await container.run('open', never)).toMatchObject({ result: '-1', restarted: false });
+    const container = ownRunner({ entry }).openContainer('org');
+    expect(await container.runProgram('open', never)).toMatchObject({ result: '-1', restarted: false });
     const early = new AbortController();
-    const begun = container.run('spin', early.signal);
+    const begun = container.runProgram('spin', early.signal);
     early.abort(new Error('left at once'));
     await expect(begun).rejects.toThrow('left at once');
-    expect(await container.run('open', never)).toMatchObject({ result: '-1', restarted: false });
+    expect(await container.runProgram('open', never)).toMatchObject({ result: '-1', restarted: false });
     const gone = new AbortController();
-    const running = container.run('spin', gone.signal);
+    const running = container.runProgram('spin', gone.signal);
     // The program is on its way when everything that can go on at once has.
     await new Promise((resolve) => setImmediate(resolve));
     gone.abort(new Error('left'));
     await expect(running).rejects.toThrow('left');
-    await expect(container.run('open', gone.signal)).rejects.toThrow('left');
-    expect(await container.run('open', never)).toMatchObject({ result: '-1', restarted: true });
+    await expect(container.runProgram('open', gone.signal)).rejects.toThrow('left');
+    expect(await container.runProgram('open', never)).toMatchObject({ result: '-1', restarted: true });
   });
 
   test('a container waits until another one ends, and owners take turns', async () => {
-    const all = ownRunner({ entry, atOnce: 1 });
+    const all = ownRunner({ entry, maxConcurrent: 1 });
     const order: string[] = [];
-    const first = all.open('a');
-    await first.run('open', never);
+    const first = all.openContainer('a');
+    await first.runProgram('open', never);
     const others = ['a', 'a', 'b'].map(async (owner, index) => {
-      const container = all.open(owner);
-      await container.run('open', never);
+      const container = all.openContainer(owner);
+      await container.runProgram('open', never);
       order.push(`${owner}${index}`);
       await container.close();
     });
-    await first.run('open', never);
+    await first.runProgram('open', never);
     expect(order).toEqual([]);
     await first.close();
     await Promise.all(others);
@@ -204,51 +204,51 @@ describe('turns', () => {
   });
 
   test('a container that pauses gives way, and begins anew', async () => {
-    const all = ownRunner({ entry, atOnce: 1, pauseLimitMs: 20 });
-    const first = all.open('a');
-    await first.run('open', never);
-    const other = all.open('b');
-    await other.run('open', never);
+    const all = ownRunner({ entry, maxConcurrent: 1, pauseLimitMs: 20 });
+    const first = all.openContainer('a');
+    await first.runProgram('open', never);
+    const other = all.openContainer('b');
+    await other.runProgram('open', never);
     await other.close();
-    expect(await first.run('open', never)).toMatchObject({ result: '-1', restarted: true });
+    expect(await first.runProgram('open', never)).toMatchObject({ result: '-1', restarted: true });
   });
 
   test('of those that wait, one organization has half', async () => {
-    const all = ownRunner({ entry, atOnce: 1 });
+    const all = ownRunner({ entry, maxConcurrent: 1 });
     const gone = { kind: 'overloaded' };
-    const running = expect(all.open('a').run('spin', never)).rejects.toMatchObject(gone);
-    const waiting = Array.from({ length: 32 }, () => all.open('b').run('open', never));
+    const running = expect(all.openContainer('a').runProgram('spin', never)).rejects.toMatchObject(gone);
+    const waiting = Array.from({ length: 32 }, () => all.openContainer('b').runProgram('open', never));
     const told = Promise.all(waiting.map((one) => expect(one).rejects.toMatchObject(gone)));
-    await expect(all.open('b').run('open', never)).rejects.toMatchObject({
+    await expect(all.openContainer('b').runProgram('open', never)).rejects.toMatchObject({
       kind: 'rate_limited',
       message: expect.stringContaining('32 requests of this kind wait for your API key'),
     });
-    const other = expect(all.open('c').run('open', never)).rejects.toMatchObject(gone);
+    const other = expect(all.openContainer('c').runProgram('open', never)).rejects.toMatchObject(gone);
     await all.close();
     await Promise.all([running, told, other]);
   });
 
   test('when 64 wait, one more is refused; the end of the service ends them all', async () => {
-    const all = ownRunner({ entry, atOnce: 1 });
-    const running = expect(all.open('a').run('spin', never)).rejects.toMatchObject({ kind: 'overloaded' });
+    const all = ownRunner({ entry, maxConcurrent: 1 });
+    const running = expect(all.openContainer('a').runProgram('spin', never)).rejects.toMatchObject({ kind: 'overloaded' });
     const waiting = Array.from({ length: 64 }, (_, i) =>
-      all.open(i % 2 === 0 ? 'b' : 'd').run('open', never),
+      all.openContainer(i % 2 === 0 ? 'b' : 'd').runProgram('open', never),
     );
     const told = Promise.all(waiting.map((one) => expect(one).rejects.toMatchObject({ kind: 'overloaded' })));
-    await expect(all.open('c').run('open', never)).rejects.toMatchObject({
+    await expect(all.openContainer('c').runProgram('open', never)).rejects.toMatchObject({
       kind: 'overloaded',
       message: 'The server has too much to do. Try again shortly.',
     });
     await all.close();
     await Promise.all([running, told]);
-    await expect(all.open('c').run('open', never)).rejects.toThrow('No interpreter could be started');
+    await expect(all.openContainer('c').runProgram('open', never)).rejects.toThrow('No interpreter could be started');
   });
 
   test('an interpreter that cannot start is told and logged, and its turn is free again', async () => {
     const log = new RecordingLogger();
-    const container = ownRunner({ entry: '/nowhere/worker.ts', atOnce: 1, log }).open('org');
+    const container = ownRunner({ entry: '/nowhere/worker.ts', maxConcurrent: 1, log }).openContainer('org');
     for (const _ of [1, 2]) {
-      await expect(container.run('open', never)).rejects.toMatchObject({ kind: 'overloaded' });
+      await expect(container.runProgram('open', never)).rejects.toMatchObject({ kind: 'overloaded' });
     }
     expect(log.lines.map(({ message }) => message)).toEqual(
       Array(2).fill('no Python interpreter could be started'),
@@ -258,27 +258,27 @@ describe('turns', () => {
 
 describe('limits', () => {
   test('time ends a program with its names, and what it printed is kept', async () => {
-    const container = ownRunner({ timeMs: 700 }).open('org');
-    expect(await container.run('x = 1', never)).toMatchObject({ status: 'done' });
-    expect(await container.run('print("begun", flush=True)\nwhile True: pass', never)).toEqual({
+    const container = ownRunner({ timeMs: 700 }).openContainer('org');
+    expect(await container.runProgram('x = 1', never)).toMatchObject({ status: 'done' });
+    expect(await container.runProgram('print("begun", flush=True)\nwhile True: pass', never)).toEqual({
       status: 'cut',
       logs: 'begun\n',
       error: 'The program was ended after 0.7 s, the most that one may take.',
       restarted: false,
     });
-    expect(await container.run('x', never)).toMatchObject({
+    expect(await container.runProgram('x', never)).toMatchObject({
       status: 'raised',
       error: expect.stringContaining('NameError'),
       restarted: true,
     });
-    expect(await container.run('1', never)).toMatchObject({ restarted: false });
+    expect(await container.runProgram('1', never)).toMatchObject({ restarted: false });
   });
 
   test('containers share nothing', async () => {
     const all = ownRunner();
-    const [one, other] = [all.open('a'), all.open('b')];
-    await one.run('import builtins\nbuiltins.leak = 1\nopen("/tmp/leak", "w").write("x")', never);
-    const found = await other.run(
+    const [one, other] = [all.openContainer('a'), all.openContainer('b')];
+    await one.runProgram('import builtins\nbuiltins.leak = 1\nopen("/tmp/leak", "w").write("x")', never);
+    const found = await other.runProgram(
       'import builtins, os\nhasattr(builtins, "leak"), os.listdir("/tmp")',
       never,
     );
@@ -286,12 +286,12 @@ describe('limits', () => {
   });
 
   test('a broken interpreter is told, and replaced', async () => {
-    const container = ownRunner().open('org');
+    const container = ownRunner().openContainer('org');
     const broken = 'import ctypes\nctypes.CDLL(None).emscripten_run_script(b"1")\nctypes.string_at(2 ** 31)';
-    expect(await container.run(broken, never)).toMatchObject({
+    expect(await container.runProgram(broken, never)).toMatchObject({
       status: 'cut',
       error: 'The interpreter broke while it ran the program.',
     });
-    expect(await container.run('2', never)).toMatchObject({ result: '2', restarted: true });
+    expect(await container.runProgram('2', never)).toMatchObject({ result: '2', restarted: true });
   });
 });

@@ -2,8 +2,8 @@
 
 import { ServiceError, shuttingDown } from '../contract/core/error.ts';
 import type { Logger } from '../contract/core/logger.ts';
-import type { CodeContainer, CodeRun, CodeRunner } from '../contract/engines/code-runner.ts';
-import { aborted } from '../kit/async/aborted.ts';
+import type { CodeContainer, ProgramResult, CodeRunner } from '../contract/engines/code-runner.ts';
+import { waitForAbort } from '../kit/async/aborted.ts';
 import { FairSemaphore } from '../kit/limits/fair-semaphore.ts';
 import type { EndReason, ProgramEnd, PythonLimits, PythonProcess } from './python-process.ts';
 import { PythonReserve } from './python-reserve.ts';
@@ -16,7 +16,7 @@ const MAX_WAITING = 64;
 
 export interface CodeRunnerOptions extends PythonLimits {
   /** Interpreters that may be in use at once, each by one response; another one is in reserve. */
-  readonly atOnce: number;
+  readonly maxConcurrent: number;
   readonly log: Logger;
   /** Default: a minute. */
   readonly pauseLimitMs?: number;
@@ -31,17 +31,17 @@ export interface OpenCodeRunner extends CodeRunner {
 
 /** Starts nothing before the first container is opened. */
 export function codeRunner(options: CodeRunnerOptions): OpenCodeRunner {
-  const { atOnce, log, pauseLimitMs = PAUSE_LIMIT_MS } = options;
+  const { maxConcurrent, log, pauseLimitMs = PAUSE_LIMIT_MS } = options;
   const reserve = new PythonReserve(options);
   const turns = new FairSemaphore({
-    maxConcurrent: atOnce,
-    maxConcurrentPerKey: Math.ceil(atOnce / 2),
+    maxConcurrent,
+    maxConcurrentPerKey: Math.ceil(maxConcurrent / 2),
     maxQueued: MAX_WAITING,
     maxQueuedPerKey: MAX_WAITING / 2,
   });
   const containers = new Set<Container>();
   return {
-    open(owner) {
+    openContainer(owner) {
       reserve.prepare();
       const container = new Container({ options, owner, reserve, turns, log, pauseLimitMs }, () =>
         containers.delete(container),
@@ -83,7 +83,7 @@ class Container implements CodeContainer {
     this.#closed = closed;
   }
 
-  async run(code: string, signal: AbortSignal): Promise<CodeRun> {
+  async runProgram(code: string, signal: AbortSignal): Promise<ProgramResult> {
     signal.throwIfAborted();
     if (code.length > MAX_CODE_CHARACTERS) return tooLong(code.length);
     clearTimeout(this.#pause);
@@ -120,7 +120,7 @@ class Container implements CodeContainer {
     const python = this.#taken(endTurn);
     this.#held = { python, endTurn };
     try {
-      await Promise.race([python.ready(), aborted(ended)]);
+      await Promise.race([python.ready(), waitForAbort(ended)]);
       ended.throwIfAborted();
       return python;
     } catch (error) {
@@ -154,7 +154,7 @@ class Container implements CodeContainer {
     held.endTurn();
   }
 
-  #told({ logs, logsCut, result, error, gone }: ProgramEnd, restarted: boolean): CodeRun {
+  #told({ logs, logsCut, result, error, gone }: ProgramEnd, restarted: boolean): ProgramResult {
     const shown = logsCut ? `${logs}\n[output cut after ${MAX_LOG_BYTES} bytes]\n` : logs;
     if (gone !== undefined) {
       return { status: 'cut', logs: shown, error: limitMessage(gone, this.#parts.options), restarted };
@@ -177,7 +177,7 @@ function limitMessage(gone: EndReason, { timeMs, heapBytes }: PythonLimits): str
   }
 }
 
-function tooLong(characters: number): CodeRun {
+function tooLong(characters: number): ProgramResult {
   const error = `The program has ${characters} characters, and may have ${MAX_CODE_CHARACTERS}. It was not run.`;
   return { status: 'cut', logs: '', error, restarted: false };
 }

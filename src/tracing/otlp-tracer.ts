@@ -15,7 +15,7 @@ import { ServiceError } from '../contract/core/error.ts';
 import type { TracingSettings } from '../contract/core/settings.ts';
 import type { Span, SpanStart, Tracer } from '../contract/core/tracer.ts';
 import { parseTraceparent, formatTraceparent } from './trace-place.ts';
-import { WatchedExporter, type WatchedExporterParts } from './watched-exporter.ts';
+import { ReportingExporter, type ReportingExporterDeps } from './watched-exporter.ts';
 
 /** Ended spans that wait to be sent; those beyond are dropped. */
 const MAX_WAITING = 4096;
@@ -31,14 +31,14 @@ const CLOCK_STEP_MS = 50;
 
 const KINDS = { server: SpanKind.SERVER, client: SpanKind.CLIENT } as const;
 
-export interface OtlpTracerParts extends Omit<WatchedExporterParts, 'exporter'> {
+export interface OtlpTracerOptions extends Omit<ReportingExporterDeps, 'exporter'> {
   readonly settings: TracingSettings;
   readonly version: string;
   readonly clock: Clock;
 }
 
 /** @returns a tracer, and `close`, which sends what waits for a few seconds at most. Never rejects. */
-export function otlpTracer({ settings, version, clock, ...watch }: OtlpTracerParts): {
+export function otlpTracer({ settings, version, clock, ...watch }: OtlpTracerOptions): {
   readonly tracer: Tracer;
   close(): Promise<void>;
 } {
@@ -61,7 +61,7 @@ export function otlpTracer({ settings, version, clock, ...watch }: OtlpTracerPar
     sampler: new ParentBasedSampler({ root: inRatio, remoteParentSampled: inRatio }),
     spanProcessors: [
       new BatchSpanProcessor({
-        exporter: new WatchedExporter({ ...watch, exporter }),
+        exporter: new ReportingExporter({ ...watch, exporter }),
         maxQueueSize: MAX_WAITING,
         maxExportBatchSize: MAX_CONCURRENT,
         scheduledDelayMillis: SEND_EVERY_MS,

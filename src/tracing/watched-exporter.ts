@@ -2,20 +2,20 @@ import type { SpanExporter } from '@opentelemetry/sdk-trace';
 import type { Logger } from '../contract/core/logger.ts';
 import type { Counter, Metrics } from '../contract/core/metrics.ts';
 
-export interface WatchedExporterParts {
+export interface ReportingExporterDeps {
   readonly exporter: SpanExporter;
   readonly log: Logger;
   readonly metrics: Metrics;
 }
 
 /** Says once that nothing can be sent, and counts what was. */
-export class WatchedExporter implements SpanExporter {
+export class ReportingExporter implements SpanExporter {
   readonly #exporter: SpanExporter;
   readonly #log: Logger;
   readonly #spans: Counter;
   #isFailing = false;
 
-  constructor({ exporter, log, metrics }: WatchedExporterParts) {
+  constructor({ exporter, log, metrics }: ReportingExporterDeps) {
     this.#exporter = exporter;
     this.#log = log;
     this.#spans = metrics.counter('trace_spans_total', 'Spans that were to be sent to the collector.', [

@@ -87,7 +87,7 @@ it('credits are conserved and every call has one row, whatever dies between whic
         if (each.what === 'die') process.life.left = each.after;
         if (each.what === 'open') {
           const opening = speechCall(each.most, each.free ? { model: 'free' } : {});
-          const call = await process.accounts.open(opening).catch(() => undefined);
+          const call = await process.accounts.openCall(opening).catch(() => undefined);
           const { requestId } = opening.caller;
           if (call !== undefined) known.push({ call, requestId, owner: process.self.pid, end: 'open' });
           else if (isDead()) {

@@ -25,9 +25,9 @@ describe('a call', () => {
   it('is open until it is closed, and becomes one row with the time of its end', async () => {
     const { accounts, self } = shared.process();
     const opening = speechCall(0, FREE);
-    const call = await accounts.open(opening);
+    const call = await accounts.openCall(opening);
     expect(await shared.rows()).toEqual([]);
-    const [open] = await shared.journal.openCalls(self.id, 5);
+    const [open] = await shared.journal.listOpenCalls(self.id, 5);
     expect(open).toMatchObject({ requestId: opening.caller.requestId, openedAt: 1_767_323_045, reserved: 0 });
     shared.clock.advance(5000);
     await call.close({ ...DONE, characters: 7, audioBytes: 96, audioSeconds: 0.5, transcript: 'Hi.' });
@@ -41,13 +41,13 @@ describe('a call', () => {
         ...{ characters: 7, audioBytes: 96, audioSeconds: 0.5, transcript: 'Hi.' },
       },
     ]);
-    expect(await shared.journal.openCalls(self.id, 5)).toEqual([]);
+    expect(await shared.journal.listOpenCalls(self.id, 5)).toEqual([]);
   });
 
   it.each(['close', 'discard'] as const)('ends once, whatever comes after its %s', async (first) => {
     const { accounts } = shared.process();
     await shared.credits.grant('a', 100, 0);
-    const call = await accounts.open(speechCall(10));
+    const call = await accounts.openCall(speechCall(10));
     const close = () => call.close({ ...DONE, characters: 10 });
     const discard = () => call.discard();
     const ends = first === 'close' ? [close(), discard(), close()] : [discard(), close(), discard()];
@@ -65,7 +65,7 @@ describe('a call with a price', () => {
   it('holds the most that it may cost, and is charged what it did', async () => {
     const { accounts } = shared.process();
     await shared.credits.grant('a', 100, 0);
-    const call = await accounts.open(speechCall(50));
+    const call = await accounts.openCall(speechCall(50));
     expect(await shared.credits.balance('a')).toMatchObject({ available: 48, reserved: 52 });
     await call.close({ ...DONE, characters: 20 });
     expect(await shared.credits.balance('a')).toMatchObject({ available: 78, reserved: 0, revenue: 22 });
@@ -74,7 +74,7 @@ describe('a call with a price', () => {
   it('that cannot be covered is refused with what it needs and what is there', async () => {
     const { accounts, self } = shared.process();
     await shared.credits.grant('a', 1_500_000, 0);
-    const refused = await accounts.open(speechCall(2_000_000)).catch((error: unknown) => error);
+    const refused = await accounts.openCall(speechCall(2_000_000)).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(ServiceError);
     expect(refused).toMatchObject({
       status: 429,
@@ -83,14 +83,14 @@ describe('a call with a price', () => {
       message:
         'This may cost 2.000002 credits and your organization has 1.5 available. Ask for less, or have credits added.',
     });
-    expect(await shared.journal.openCalls(self.id, 5)).toEqual([]);
+    expect(await shared.journal.listOpenCalls(self.id, 5)).toEqual([]);
     expect(await shared.credits.balance('a')).toMatchObject({ available: 1_500_000, reserved: 0 });
   });
 
   it('that cost more than it held takes the rest as far as it goes, and says so', async () => {
     const { accounts } = shared.process();
     await shared.credits.grant('a', 20, 0);
-    const call = await accounts.open(speechCall(10));
+    const call = await accounts.openCall(speechCall(10));
     await call.close({ ...DONE, characters: 30 });
     expect(await shared.credits.balance('a')).toMatchObject({ available: 0, reserved: 0, revenue: 20 });
     expect(shared.log.lines).toMatchObject([
@@ -100,7 +100,7 @@ describe('a call with a price', () => {
 
   it('of nothing needs no credits', async () => {
     const { accounts } = shared.process();
-    const call = await accounts.open(speechCall(10, FREE));
+    const call = await accounts.openCall(speechCall(10, FREE));
     await call.close({ ...DONE, characters: 10 });
     expect(await shared.credits.history('a', { limit: 5 })).toEqual([]);
   });
@@ -111,7 +111,7 @@ describe('a call with a price', () => {
     const lowest = { available: 1000, reserved: 0 };
     const outcomes = await Promise.all(
       Array.from({ length: 200 }, async (_, caller) => {
-        const call = await accounts.open(speechCall(38)).catch(() => undefined);
+        const call = await accounts.openCall(speechCall(38)).catch(() => undefined);
         const { available, reserved } = await shared.credits.balance('a');
         lowest.available = Math.min(lowest.available, available);
         lowest.reserved = Math.min(lowest.reserved, reserved);
@@ -154,14 +154,14 @@ describe('a store that fails', () => {
   }
 
   it('opens nothing', async () => {
-    await expect(failing(['begin']).accounts.open(speechCall(1, FREE))).rejects.toThrow('disk');
+    await expect(failing(['openCall']).accounts.openCall(speechCall(1, FREE))).rejects.toThrow('disk');
   });
 
   it('is told of an end once more, which nobody has to wait for', async () => {
-    const { accounts, books, repair, metrics } = failing(['end', 'discard']);
+    const { accounts, books, repair, metrics } = failing(['closeCall', 'discardCall']);
     await shared.credits.grant('a', 100, 0);
-    const closed = await accounts.open(speechCall(10));
-    const discarded = await accounts.open(speechCall(20));
+    const closed = await accounts.openCall(speechCall(10));
+    const discarded = await accounts.openCall(speechCall(20));
     const { reserved } = await shared.credits.balance('a');
     expect(reserved).toBeGreaterThan(0);
     expect(await metricValue(metrics, 'usage_reserved_credits')).toBe(creditNumber(reserved));
@@ -172,10 +172,10 @@ describe('a store that fails', () => {
       { level: 'error', message: 'usage row could not be written' },
       { level: 'error', message: 'usage row could not be written' },
     ]);
-    await expect(books.storeAgain()).rejects.toThrow('disk');
+    await expect(books.retryPending()).rejects.toThrow('disk');
     repair();
-    await books.storeAgain();
-    await books.storeAgain();
+    await books.retryPending();
+    await books.retryPending();
     expect(await shared.rows()).toMatchObject([{ status: 'completed', characters: 10 }]);
     expect(await shared.credits.balance('a')).toMatchObject({ available: 88, reserved: 0 });
     expect(await metrics.render()).toContain(
@@ -187,13 +187,13 @@ describe('a store that fails', () => {
   });
 
   it('that stored an end and did not say so has it once', async () => {
-    const { accounts, books, repair, metrics } = failing(['end']);
-    const call = await accounts.open(speechCall(1, FREE));
+    const { accounts, books, repair, metrics } = failing(['closeCall']);
+    const call = await accounts.openCall(speechCall(1, FREE));
     await call.close(DONE);
     repair();
-    const [open] = await shared.journal.openCalls('i', 1);
+    const [open] = await shared.journal.listOpenCalls('i', 1);
     if (open !== undefined) await accounts.recover(open);
-    await books.storeAgain();
+    await books.retryPending();
     expect(await shared.rows()).toHaveLength(1);
     expect(shared.log.lines.at(-1)).toMatchObject({ message: 'call had its usage row already' });
     metrics.close();

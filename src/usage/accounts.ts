@@ -1,5 +1,5 @@
 import type { CallJournal, JournalCall, MicroCredits } from '../contract/accounts/accounts-store.ts';
-import type { CallOpening, Calls, Consumed, OpenCall } from '../contract/accounts/calls.ts';
+import type { NewCall, Calls, CallUsage, OpenCall } from '../contract/accounts/calls.ts';
 import type { CallLimits } from '../contract/accounts/limits.ts';
 import type { UsageStatus } from '../contract/accounts/usage.ts';
 import type { Clock } from '../contract/core/clock.ts';
@@ -10,7 +10,7 @@ import { type CallLedger, rowOf } from './call-books.ts';
 import { creditNumber, creditText } from './credit-amounts.ts';
 import type { RowMetrics } from './row-metrics.ts';
 
-export interface AccountsParts {
+export interface AccountsDeps {
   readonly books: CallLedger;
   readonly rows: RowMetrics;
   readonly journal: CallJournal;
@@ -22,12 +22,12 @@ export interface AccountsParts {
 
 /** Opens and closes calls whose rows are written as they end, and charges for them. */
 export class Accounts implements Calls {
-  readonly #parts: AccountsParts;
+  readonly #parts: AccountsDeps;
   #open = 0;
   /** What open calls hold. */
   #reserved: MicroCredits = 0;
 
-  constructor(parts: AccountsParts) {
+  constructor(parts: AccountsDeps) {
     this.#parts = parts;
     parts.metrics.gauge('usage_open_calls', 'Calls that have begun and not ended.', () => this.#open);
     parts.metrics.gauge('usage_reserved_credits', 'Credits that are held for them.', () =>
@@ -35,12 +35,12 @@ export class Accounts implements Calls {
     );
   }
 
-  async open(opening: CallOpening): Promise<OpenCall> {
+  async openCall(opening: NewCall): Promise<OpenCall> {
     const { books, limits } = this.#parts;
-    const call = books.prepare(opening, false);
+    const call = books.prepareCall(opening, false);
     const leave = await limits.acquire(opening.caller, call.id);
     try {
-      await books.begin(call);
+      await books.openCall(call);
     } catch (error) {
       leave();
       throw error;
@@ -58,7 +58,7 @@ export class Accounts implements Calls {
     };
     return {
       hasReservation: call.reserved > 0,
-      close: (outcome) => end(() => books.end(call, () => this.#close(call, outcome))),
+      close: (outcome) => end(() => books.closeCall(call, () => this.#close(call, outcome))),
       discard: () => end(() => books.discard(call)),
     };
   }
@@ -70,18 +70,18 @@ export class Accounts implements Calls {
    */
   async recover(call: JournalCall): Promise<boolean> {
     const { journal, clock, rows } = this.#parts;
-    if (call.repeated) return journal.discard(call.id, unixSeconds(clock));
+    if (call.repeated) return journal.discardCall(call.id, unixSeconds(clock));
     const row = { ...rowOf(call), createdAt: call.openedAt };
     const record = { ...row, status: 'failed', inputTokens: 0, outputTokens: 0 } as const;
-    const stored = await journal.end(record, 0);
+    const stored = await journal.closeCall(record, 0);
     if (stored !== undefined) rows.add(record);
     return stored !== undefined;
   }
 
-  async #close(call: JournalCall, outcome: { status: UsageStatus } & Consumed): Promise<void> {
+  async #close(call: JournalCall, outcome: { status: UsageStatus } & CallUsage): Promise<void> {
     const { books, rows, journal, log } = this.#parts;
-    const { record, cost } = books.bill(call, outcome);
-    const stored = await journal.end(record, cost);
+    const { record, cost } = books.createBill(call, outcome);
+    const stored = await journal.closeCall(record, cost);
     const fields = { request_id: call.requestId, endpoint: call.endpoint };
     if (stored === undefined) {
       // Another process took this one for dead, or the store had done it although it failed to say so.

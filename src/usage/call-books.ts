@@ -1,5 +1,5 @@
 import type { CallJournal, JournalCall, MicroCredits } from '../contract/accounts/accounts-store.ts';
-import type { CallOpening, Consumed, JobBill, JobCall } from '../contract/accounts/calls.ts';
+import type { NewCall, CallUsage, JobBill, JobCall } from '../contract/accounts/calls.ts';
 import type { UsageStatus } from '../contract/accounts/usage.ts';
 import type { Clock } from '../contract/core/clock.ts';
 import { ServiceError } from '../contract/core/error.ts';
@@ -38,7 +38,7 @@ export class CallLedger {
    * A call before its beginning, with the most that it may cost.
    * @param repeated whether its work is done again if this process dies.
    */
-  prepare({ endpoint, model, caller, maxUsage: most }: CallOpening, repeated: boolean): JournalCall {
+  prepareCall({ endpoint, model, caller, maxUsage: most }: NewCall, repeated: boolean): JournalCall {
     const { findPrice, instance, clock } = this.#parts;
     const { organization, requestId } = caller;
     const price = findPrice({ endpoint, model });
@@ -51,8 +51,8 @@ export class CallLedger {
   }
 
   /** @throws ServiceError `insufficient_quota` when the organization's credits do not cover what it reserves. */
-  async begin(call: JournalCall): Promise<void> {
-    const short = await this.#parts.journal.begin(call).catch((error: unknown) => {
+  async openCall(call: JournalCall): Promise<void> {
+    const short = await this.#parts.journal.openCall(call).catch((error: unknown) => {
       // It may have begun although the store failed to say so; what it holds must not stay held.
       this.#storeLater(call.id, () => this.#discard(call.id));
       throw error;
@@ -61,7 +61,7 @@ export class CallLedger {
   }
 
   /** The row of a call that ends now, and what it costs. */
-  bill(call: JobCall, { status, ...consumed }: { status: UsageStatus } & Consumed): JobBill {
+  createBill(call: JobCall, { status, ...consumed }: { status: UsageStatus } & CallUsage): JobBill {
     const { clock, findPrice } = this.#parts;
     const price = findPrice(call);
     return {
@@ -71,7 +71,7 @@ export class CallLedger {
   }
 
   /** Stores the end of a call, now or at a later beat. Never rejects. */
-  async end({ id, requestId }: CallName, step: () => Promise<void>): Promise<void> {
+  async closeCall({ id, requestId }: CallName, step: () => Promise<void>): Promise<void> {
     try {
       await step();
     } catch (error) {
@@ -82,7 +82,7 @@ export class CallLedger {
 
   /** Ends a call without a row, now or at a later beat. Never rejects. */
   discard(call: CallName): Promise<void> {
-    return this.end(call, () => this.#discard(call.id));
+    return this.closeCall(call, () => this.#discard(call.id));
   }
 
   /**
@@ -106,7 +106,7 @@ export class CallLedger {
    * Stores what could not be stored before. One that still cannot does not hold up the others.
    * @throws what the store threw first; what failed is kept.
    */
-  async storeAgain(): Promise<void> {
+  async retryPending(): Promise<void> {
     const failures: unknown[] = [];
     for (const [id, step] of this.#unstored) {
       try {
@@ -124,7 +124,7 @@ export class CallLedger {
   }
 
   async #discard(id: Id<'usage'>): Promise<void> {
-    await this.#parts.journal.discard(id, unixSeconds(this.#parts.clock));
+    await this.#parts.journal.discardCall(id, unixSeconds(this.#parts.clock));
   }
 }
 

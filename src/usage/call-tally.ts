@@ -1,7 +1,7 @@
 /** The usage row of each speech (spec 4.3, rule 3) and of each transcription (spec 4.7, rule 9), whoever asked for it. */
 
 import type { Caller } from '../contract/accounts/caller.ts';
-import type { CallOpening, Calls, Consumed, OpenCall } from '../contract/accounts/calls.ts';
+import type { NewCall, Calls, CallUsage, OpenCall } from '../contract/accounts/calls.ts';
 import type { EndpointLabel, UsageStatus } from '../contract/accounts/usage.ts';
 import { LISTEN_RATE_HZ, SPEECH_RATE_HZ } from '../contract/engines/audio.ts';
 import type { Transcript, TranscriptionEvent, TranscriptionTask } from '../contract/engines/engine.ts';
@@ -19,7 +19,7 @@ const MAX_SECONDS_BESIDE = 5;
 const MAX_HEARD_TOKENS_PER_SECOND = 10;
 const MAX_HEARD_TOKENS_BESIDE = 250;
 
-type Opening = Pick<CallOpening, 'endpoint' | 'model' | 'most'>;
+type Opening = Pick<NewCall, 'endpoint' | 'model' | 'maxUsage'>;
 
 /** Counts what one call really consumes; it may count before the call is opened. */
 abstract class Tally {
@@ -40,15 +40,15 @@ abstract class Tally {
     await this.#call?.discard();
   }
 
-  protected async end(end: { status: UsageStatus } & Consumed): Promise<void> {
+  protected async end(end: { status: UsageStatus } & CallUsage): Promise<void> {
     await this.#call?.close(end);
   }
 
   protected async begin(calls: Calls, opening: Opening): Promise<void> {
-    this.#call = await calls.open({ ...opening, caller: this.#caller });
+    this.#call = await calls.openCall({ ...opening, caller: this.#caller });
   }
 
-  protected abstract consumed(): Consumed;
+  protected abstract consumed(): CallUsage;
 }
 
 /** What was asked of a voice. */
@@ -101,7 +101,7 @@ export class SpeechUsageMeter extends Tally {
     };
   }
 
-  protected consumed(): Consumed {
+  protected consumed(): CallUsage {
     const { input: inputTokens, output: outputTokens } = this.tokens;
     return {
       inputTokens,
@@ -178,7 +178,7 @@ export class TranscriptionUsageMeter extends Tally {
     else this.#final = event.transcript;
   }
 
-  protected consumed(): Consumed {
+  protected consumed(): CallUsage {
     const { prompt = '' } = this.#ask;
     const audioSeconds = this.#samples / LISTEN_RATE_HZ;
     // Only a finished one was counted by its engine.

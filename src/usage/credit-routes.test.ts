@@ -29,7 +29,7 @@ describe('GET /v1/credits', () => {
   it('shows what calls may still cost and what is held for those that run', async () => {
     await service.credits.grant('a', 12_500_000, 0);
     expect(await credits()).toEqual({ object: 'credits', balance: 12.5, reserved: 0 });
-    const call = await service.calls.open(speechCall(250_000 - 2));
+    const call = await service.calls.openCall(speechCall(250_000 - 2));
     expect(await credits()).toEqual({ object: 'credits', balance: 12.25, reserved: 0.25 });
     await call.close({ status: 'completed', inputTokens: 0, outputTokens: 0, characters: 99_998 });
     expect(await credits()).toEqual({ object: 'credits', balance: 12.4, reserved: 0 });

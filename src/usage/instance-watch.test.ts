@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { callerOf, sharedAccounts, speechCall } from '../../tools/harness/doubles/usage-parts.ts';
-import { type InstanceHeartbeat, SILENT_S } from './instance-watch.ts';
+import { type InstanceHeartbeat, INSTANCE_TIMEOUT_S } from './instance-watch.ts';
 
 let shared: ReturnType<typeof sharedAccounts>;
 beforeEach(async () => {
@@ -11,21 +11,21 @@ afterEach(() => shared.close());
 
 /** A process beats every 10 s, for longer than it takes to be sure that another one is silent. */
 async function listen(watch: InstanceHeartbeat): Promise<void> {
-  for (let seconds = 0; seconds <= SILENT_S; seconds += 10) {
+  for (let seconds = 0; seconds <= INSTANCE_TIMEOUT_S; seconds += 10) {
     await watch.beat();
     shared.clock.advance(10_000);
   }
 }
 
-const names = async () => (await shared.journal.instances()).map(({ id }) => id);
+const names = async () => (await shared.journal.listInstances()).map(({ id }) => id);
 
 describe('the calls of a process that died', () => {
   it('are rows at the next start: failed, nothing consumed, nothing charged', async () => {
     const dead = shared.process();
     await dead.watch.start();
     const opening = speechCall(50);
-    await dead.accounts.open(opening);
-    await dead.accounts.open(speechCall(0, { model: 'free', caller: callerOf('b') }));
+    await dead.accounts.openCall(opening);
+    await dead.accounts.openCall(speechCall(0, { model: 'free', caller: callerOf('b') }));
     shared.running.delete(dead.self.pid);
     shared.clock.advance(4000);
 
@@ -53,8 +53,8 @@ describe('the calls of a process that died', () => {
     const dead = shared.process();
     await dead.watch.beat();
     const { calls } = dead.lines.forLine();
-    await calls.open(speechCall(50));
-    const closed = await calls.open(speechCall(40));
+    await calls.openCall(speechCall(50));
+    const closed = await calls.openCall(speechCall(40));
     await closed.close({ status: 'completed', inputTokens: 1, outputTokens: 1, characters: 40 });
     expect(await shared.credits.balance('a')).toMatchObject({ available: 906, reserved: 94 });
     shared.running.delete(dead.self.pid);
@@ -68,14 +68,14 @@ describe('the calls of a process that died', () => {
     const there = shared.process({ place: 'there' });
     for (const { watch, accounts } of [here, there]) {
       await watch.beat();
-      await accounts.open(speechCall(10));
+      await accounts.openCall(speechCall(10));
     }
     // Its number means nothing in another place.
     shared.running.delete(there.self.pid);
     const next = shared.process();
     await next.watch.beat();
     expect(await shared.rows()).toEqual([]);
-    shared.clock.advance(SILENT_S * 1000);
+    shared.clock.advance(INSTANCE_TIMEOUT_S * 1000);
     await next.watch.beat();
     expect(await shared.rows()).toEqual([]);
   });
@@ -85,7 +85,7 @@ describe('the calls of a process that died', () => {
     const lives = shared.process({ place: 'there' });
     for (const { watch, accounts } of [dead, lives]) {
       await watch.beat();
-      await accounts.open(speechCall(10));
+      await accounts.openCall(speechCall(10));
     }
     await listen(lives.watch);
     expect(await shared.rows()).toHaveLength(1);
@@ -98,10 +98,10 @@ describe('the calls of a process that died', () => {
     const second = shared.process();
     for (const { watch, accounts } of [first, second]) {
       await watch.beat();
-      await accounts.open(speechCall(10));
+      await accounts.openCall(speechCall(10));
     }
     // The database was away. Whoever comes back first, and one that starts then, know nothing of the others.
-    shared.clock.advance(SILENT_S * 2000);
+    shared.clock.advance(INSTANCE_TIMEOUT_S * 2000);
     for (const { watch } of [second, shared.process({ place: 'elsewhere' }), first]) await watch.beat();
     expect(await shared.rows()).toEqual([]);
     await listen(first.watch);
@@ -112,12 +112,12 @@ describe('the calls of a process that died', () => {
     const there = shared.process({ place: 'there' });
     const here = shared.process();
     await there.watch.beat();
-    await there.accounts.open(speechCall(10));
+    await there.accounts.openCall(speechCall(10));
     for (let beat = 0; beat < 3; beat += 1) {
       for (const { watch } of [there, here]) await watch.beat();
       shared.clock.advance(10_000);
     }
-    shared.clock.step(SILENT_S * 2000);
+    shared.clock.step(INSTANCE_TIMEOUT_S * 2000);
     await here.watch.beat();
     expect(await shared.rows()).toEqual([]);
   });
@@ -125,7 +125,7 @@ describe('the calls of a process that died', () => {
   it('are ended when its number is used again', async () => {
     const dead = shared.process();
     await dead.watch.beat();
-    await dead.accounts.open(speechCall(10));
+    await dead.accounts.openCall(speechCall(10));
     const next = shared.process();
     // As in a container, where the first process always has the same number.
     Object.assign(next.self, { pid: dead.self.pid });
@@ -136,7 +136,7 @@ describe('the calls of a process that died', () => {
   it('are ended once, by whichever process comes first, however many there are', async () => {
     const dead = shared.process();
     await dead.watch.beat();
-    for (let call = 0; call < 30; call += 1) await dead.accounts.open(speechCall(10));
+    for (let call = 0; call < 30; call += 1) await dead.accounts.openCall(speechCall(10));
     shared.running.delete(dead.self.pid);
     await Promise.all(
       [shared.process(), shared.process(), shared.process()].map(({ watch }) => watch.beat()),
@@ -148,7 +148,7 @@ describe('the calls of a process that died', () => {
   it('of one that only seemed dead end once, and it is told', async () => {
     const paused = shared.process({ place: 'there' });
     await paused.watch.beat();
-    const call = await paused.accounts.open(speechCall(10));
+    const call = await paused.accounts.openCall(speechCall(10));
     await listen(shared.process().watch);
     await call.close({ status: 'completed', inputTokens: 1, outputTokens: 1, characters: 10 });
     expect(await shared.rows()).toMatchObject([{ status: 'failed' }]);
@@ -163,7 +163,7 @@ describe('the end of a process', () => {
   it('forgets it when its calls are closed', async () => {
     const { accounts, watch } = shared.process();
     await watch.start();
-    const call = await accounts.open(speechCall(10));
+    const call = await accounts.openCall(speechCall(10));
     await call.discard();
     await watch.stop();
     expect(await names()).toEqual([]);
@@ -172,7 +172,7 @@ describe('the end of a process', () => {
   it('keeps its name with calls that are still open, for the next one', async () => {
     const ended = shared.process();
     await ended.watch.start();
-    await ended.accounts.open(speechCall(10));
+    await ended.accounts.openCall(speechCall(10));
     await ended.watch.stop();
     expect(await names()).toEqual([ended.self.id]);
     shared.running.delete(ended.self.pid);

@@ -9,7 +9,7 @@ import type { CallLedger } from './call-books.ts';
 /** How often a process says that it lives. */
 const BEAT_MS = 10_000;
 /** One that said nothing for so long, while this one listened, is dead. */
-export const SILENT_S = 60;
+export const INSTANCE_TIMEOUT_S = 60;
 /** Who says nothing for longer has not listened either: the database may have been away for all. */
 const LISTENING_MS = 3 * BEAT_MS;
 /** Calls that are read at once. */
@@ -57,9 +57,9 @@ export class InstanceHeartbeat {
   async beat(): Promise<void> {
     const { journal, books, clock, self } = this.#parts;
     const seenAt = unixSeconds(clock);
-    await journal.seen({ ...self, seenAt });
-    await books.storeAgain();
-    const instances = await journal.instances();
+    await journal.recordHeartbeat({ ...self, seenAt });
+    await books.retryPending();
+    const instances = await journal.listInstances();
     this.#hear(instances);
     for (const instance of instances) if (this.#isDead(instance)) await this.#bury(instance);
   }
@@ -69,9 +69,9 @@ export class InstanceHeartbeat {
     clearInterval(this.#timer);
     await this.#beating;
     const { journal, books, self } = this.#parts;
-    await books.storeAgain();
+    await books.retryPending();
     // With calls that are still open it stays noted, and whoever starts next ends them.
-    await journal.forget(self.id);
+    await journal.removeInstance(self.id);
   }
 
   /** Clocks of machines are not compared: what counts is whether a process says something new. */
@@ -91,7 +91,7 @@ export class InstanceHeartbeat {
     const { self, isRunning } = this.#parts;
     if (id === self.id) return false;
     const sinceMs = this.#heard.get(id)?.sinceMs ?? this.#listenedMs;
-    if (this.#listenedMs - sinceMs >= SILENT_S * 1000) return true;
+    if (this.#listenedMs - sinceMs >= INSTANCE_TIMEOUT_S * 1000) return true;
     // Numbers are used again: one with this process's own number was before it.
     return place === self.place && (pid === self.pid || !isRunning(pid));
   }
@@ -100,11 +100,11 @@ export class InstanceHeartbeat {
     const { journal, accounts, log } = this.#parts;
     let ended = 0;
     for (;;) {
-      const calls = await journal.openCalls(id, PAGE);
+      const calls = await journal.listOpenCalls(id, PAGE);
       if (calls.length === 0) break;
       for (const call of calls) if (await accounts.recover(call)) ended += 1;
     }
-    await journal.forget(id);
+    await journal.removeInstance(id);
     if (ended > 0) log.warn('calls of a process that died were ended', { calls: ended });
   }
 
@@ -112,8 +112,8 @@ export class InstanceHeartbeat {
   async #beatOrLog(): Promise<void> {
     if (this.#beating !== undefined) return;
     this.#beating = this.beat().then(
-      () => this.#failures.worked(),
-      (error: unknown) => this.#failures.failed(error),
+      () => this.#failures.recordSuccess(),
+      (error: unknown) => this.#failures.recordFailure(error),
     );
     await this.#beating;
     this.#beating = undefined;

@@ -13,25 +13,25 @@ const DONE = { inputTokens: 3, outputTokens: 40, characters: 20 };
 describe('the call of a job', () => {
   it('is told with what is to be reserved, and touches no store', async () => {
     const { jobs, self } = shared.process();
-    expect(jobs.prepare(speechCall(50))).toEqual({ id: expect.stringMatching(/^usage_/), reserved: 52 });
-    expect(jobs.prepare(speechCall(50, { model: 'free' })).reserved).toBe(0);
-    expect(await shared.journal.openCalls(self.id, 5)).toEqual([]);
+    expect(jobs.prepareCall(speechCall(50))).toEqual({ id: expect.stringMatching(/^usage_/), reserved: 52 });
+    expect(jobs.prepareCall(speechCall(50, { model: 'free' })).reserved).toBe(0);
+    expect(await shared.journal.listOpenCalls(self.id, 5)).toEqual([]);
   });
 
   it('ends in a row of the time of its end, with what it cost, in any process', () => {
     const opening = speechCall(50);
-    const { id } = shared.process().jobs.prepare(opening);
+    const { id } = shared.process().jobs.prepareCall(opening);
     const { endpoint, model, caller } = opening;
     const { organization, requestId } = caller;
     const call = { id, endpoint, model, organization, requestId };
     shared.clock.advance(5000);
     const { jobs } = shared.process();
-    expect(jobs.bill(call, { status: 'completed', ...DONE })).toEqual({
+    expect(jobs.createBill(call, { status: 'completed', ...DONE })).toEqual({
       record: { ...call, status: 'completed', ...DONE, createdAt: 1_767_323_050 },
       cost: 22,
     });
     // One that failed has no fee.
-    expect(jobs.bill(call, { status: 'failed', inputTokens: 0, outputTokens: 0 })).toMatchObject({ cost: 0 });
+    expect(jobs.createBill(call, { status: 'failed', inputTokens: 0, outputTokens: 0 })).toMatchObject({ cost: 0 });
   });
 
   it('counts as a row when it is stored', async () => {
@@ -40,10 +40,10 @@ describe('the call of a job', () => {
     const opening = speechCall(50);
     const { endpoint, model, caller } = opening;
     const { organization, requestId } = caller;
-    const call = { ...jobs.prepare(opening), endpoint, model, organization, requestId };
-    const { record } = jobs.bill(call, { status: 'completed', ...DONE });
+    const call = { ...jobs.prepareCall(opening), endpoint, model, organization, requestId };
+    const { record } = jobs.createBill(call, { status: 'completed', ...DONE });
     expect(await metrics.render()).not.toContain('usage_rows_total{');
-    jobs.stored(record);
+    jobs.recordStored(record);
     expect(await metrics.render()).toContain(
       'usage_rows_total{endpoint="/v1/audio/speech",status="completed"} 1',
     );

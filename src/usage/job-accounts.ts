@@ -1,4 +1,4 @@
-import type { CallOpening, JobBill, JobCall, JobCalls } from '../contract/accounts/calls.ts';
+import type { NewCall, JobBill, JobCall, JobCalls } from '../contract/accounts/calls.ts';
 import type { UsageRecord } from '../contract/accounts/usage.ts';
 import type { CallLedger } from './call-books.ts';
 import type { RowMetrics } from './row-metrics.ts';
@@ -13,16 +13,16 @@ export class JobAccounts implements JobCalls {
     this.#rows = rows;
   }
 
-  prepare(opening: CallOpening): ReturnType<JobCalls['prepare']> {
-    const { id, reserved } = this.#books.prepare(opening, true);
+  prepareCall(opening: NewCall): ReturnType<JobCalls['prepareCall']> {
+    const { id, reserved } = this.#books.prepareCall(opening, true);
     return { id, reserved };
   }
 
-  bill(call: JobCall, end: Parameters<JobCalls['bill']>[1]): JobBill {
-    return this.#books.bill(call, end);
+  createBill(call: JobCall, end: Parameters<JobCalls['createBill']>[1]): JobBill {
+    return this.#books.createBill(call, end);
   }
 
-  stored(record: UsageRecord): void {
+  recordStored(record: UsageRecord): void {
     this.#rows.add(record);
   }
 }

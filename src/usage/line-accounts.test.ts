@@ -25,8 +25,8 @@ describe('a call of a batch line', () => {
     const { lines, self } = shared.process();
     const { calls, bills } = lines.forLine();
     const opening = speechCall(50);
-    const call = await calls.open(opening);
-    expect(await shared.journal.openCalls(self.id, 5)).toMatchObject([{ repeated: true, reserved: 52 }]);
+    const call = await calls.openCall(opening);
+    expect(await shared.journal.listOpenCalls(self.id, 5)).toMatchObject([{ repeated: true, reserved: 52 }]);
     expect(bills()).toEqual([]);
     shared.clock.advance(5000);
     await call.close({ ...DONE, characters: 20 });
@@ -50,9 +50,9 @@ describe('a call of a batch line', () => {
     const metrics = createMetrics(shared.clock);
     const { lines } = shared.process({ metrics });
     const { calls, bills } = lines.forLine();
-    await (await calls.open(speechCall(50, FREE))).close({ ...DONE, characters: 20 });
+    await (await calls.openCall(speechCall(50, FREE))).close({ ...DONE, characters: 20 });
     expect(await metrics.render()).not.toContain('usage_rows_total{');
-    lines.stored(bills());
+    lines.recordStored(bills());
     expect(await metrics.render()).toContain(
       'usage_rows_total{endpoint="/v1/audio/speech",status="completed"} 1',
     );
@@ -62,8 +62,8 @@ describe('a call of a batch line', () => {
   it('without a price touches no store before the checkpoint', async () => {
     const { lines, self } = shared.process();
     const { calls, bills } = lines.forLine();
-    const call = await calls.open(speechCall(50, FREE));
-    expect(await shared.journal.openCalls(self.id, 5)).toEqual([]);
+    const call = await calls.openCall(speechCall(50, FREE));
+    expect(await shared.journal.listOpenCalls(self.id, 5)).toEqual([]);
     await call.close({ ...DONE, characters: 20 });
     expect(bills()).toMatchObject([{ cost: 0, held: false }]);
     await checkpoint(bills());
@@ -74,16 +74,16 @@ describe('a call of a batch line', () => {
   it('that credits do not cover is refused, and leaves nothing', async () => {
     const { lines, self } = shared.process();
     const { calls, bills } = lines.forLine();
-    await expect(calls.open(speechCall(99))).rejects.toMatchObject({ kind: 'insufficient_quota' });
+    await expect(calls.openCall(speechCall(99))).rejects.toMatchObject({ kind: 'insufficient_quota' });
     expect(bills()).toEqual([]);
-    expect(await shared.journal.openCalls(self.id, 5)).toEqual([]);
+    expect(await shared.journal.listOpenCalls(self.id, 5)).toEqual([]);
   });
 
   it('that was discarded is in no bill and holds nothing', async () => {
     const { lines } = shared.process();
     const { calls, bills } = lines.forLine();
     for (const opening of [speechCall(50), speechCall(50, FREE)]) {
-      const call = await calls.open(opening);
+      const call = await calls.openCall(opening);
       await call.discard();
       await call.close(DONE);
     }
@@ -94,7 +94,7 @@ describe('a call of a batch line', () => {
   it('ends once', async () => {
     const { lines } = shared.process();
     const { calls, bills } = lines.forLine();
-    const call = await calls.open(speechCall(50));
+    const call = await calls.openCall(speechCall(50));
     await Promise.all([call.close({ ...DONE, characters: 1 }), call.close(DONE), call.discard()]);
     expect(bills()).toMatchObject([{ record: { characters: 1 }, held: true }]);
     expect(await shared.credits.balance('a')).toMatchObject({ reserved: 52 });
@@ -103,7 +103,7 @@ describe('a call of a batch line', () => {
   it('has bills of its own run only', async () => {
     const { lines } = shared.process();
     const [first, second] = [lines.forLine(), lines.forLine()];
-    await (await first.calls.open(speechCall(1, FREE))).close(DONE);
+    await (await first.calls.openCall(speechCall(1, FREE))).close(DONE);
     expect(first.bills()).toHaveLength(1);
     expect(second.bills()).toEqual([]);
   });
@@ -114,7 +114,7 @@ describe('bills that are thrown away', () => {
     const { lines } = shared.process();
     const { calls, bills } = lines.forLine();
     for (const opening of [speechCall(10), speechCall(20), speechCall(30, FREE)]) {
-      await (await calls.open(opening)).close({ ...DONE, characters: 10 });
+      await (await calls.openCall(opening)).close({ ...DONE, characters: 10 });
     }
     await lines.discard(bills());
     expect(await shared.rows()).toEqual([]);
@@ -124,7 +124,7 @@ describe('bills that are thrown away', () => {
   it('are freed at a later beat when the store fails, which is told once', async () => {
     const { lines, watch } = shared.process();
     const { calls, bills } = lines.forLine();
-    for (const characters of [10, 20, 30]) await (await calls.open(speechCall(characters))).close(DONE);
+    for (const characters of [10, 20, 30]) await (await calls.openCall(speechCall(characters))).close(DONE);
     await shared.records.db.schema.alterTable('open_calls').renameTo('away').execute();
     await lines.discard(bills());
     expect(shared.log.lines).toMatchObject([

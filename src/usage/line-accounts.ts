@@ -1,4 +1,4 @@
-import type { CallOpening, LineBill, LineCalls, OpenCall } from '../contract/accounts/calls.ts';
+import type { NewCall, LineBill, LineCalls, OpenCall } from '../contract/accounts/calls.ts';
 import type { CallLedger } from './call-books.ts';
 import type { RowMetrics } from './row-metrics.ts';
 
@@ -15,30 +15,30 @@ export class LineAccounts implements LineCalls {
   forLine(): ReturnType<LineCalls['forLine']> {
     const bills: LineBill[] = [];
     return {
-      calls: { open: (opening) => this.#open(opening, (bill) => bills.push(bill)) },
+      calls: { openCall: (opening) => this.#open(opening, (bill) => bills.push(bill)) },
       bills: () => [...bills],
     };
   }
 
-  stored(bills: readonly LineBill[]): void {
+  recordStored(bills: readonly LineBill[]): void {
     for (const { record } of bills) this.#rows.add(record);
   }
 
   discard(bills: readonly LineBill[]): Promise<void> {
-    return this.#books.discardAll(bills.filter(({ held }) => held).map(({ record }) => record));
+    return this.#books.discardAll(bills.filter(({ hasReservation: held }) => held).map(({ record }) => record));
   }
 
-  async #open(opening: CallOpening, closed: (bill: LineBill) => void): Promise<OpenCall> {
+  async #open(opening: NewCall, closed: (bill: LineBill) => void): Promise<OpenCall> {
     const books = this.#books;
-    const call = books.prepare(opening, true);
+    const call = books.prepareCall(opening, true);
     const held = call.reserved > 0;
     // One that holds nothing leaves nothing behind when its process dies, so the journal need not know it.
-    if (held) await books.begin(call);
+    if (held) await books.openCall(call);
     let ended: Promise<void> | undefined;
     return {
       hasReservation: held,
       close(outcome) {
-        if (ended === undefined) closed({ ...books.bill(call, outcome), held });
+        if (ended === undefined) closed({ ...books.createBill(call, outcome), hasReservation: held });
         ended ??= Promise.resolve();
         return ended;
       },

@@ -1,5 +1,5 @@
 import { MAX_GRANTED, type MicroCredits } from '../contract/accounts/accounts-store.ts';
-import type { Consumption } from '../contract/accounts/calls.ts';
+import type { UsageAmounts } from '../contract/accounts/calls.ts';
 import type { PicoCredits, Price } from '../contract/accounts/prices.ts';
 import type { UsageStatus } from '../contract/accounts/usage.ts';
 
@@ -23,7 +23,7 @@ export function areFree(prices: readonly Price[]): boolean {
 }
 
 /** What so much costs with the fee of its request, rounded up; at most what anybody can have. */
-export function costOf(price: Price, consumed: Consumption): MicroCredits {
+export function costOf(price: Price, consumed: UsageAmounts): MicroCredits {
   const { inputTokens, outputTokens, characters = 0, audioSeconds = 0 } = consumed;
   const parts: PicoCredits =
     price.request +
@@ -39,7 +39,7 @@ export function costOf(price: Price, consumed: Consumption): MicroCredits {
  * What a call is charged: for what it consumed, and the fee of its request if it gave anything. One that failed
  * has no fee, nor has one that was cancelled before its first output.
  */
-export function chargeOf(price: Price, status: UsageStatus, consumed: Consumption): MicroCredits {
+export function chargeOf(price: Price, status: UsageStatus, consumed: UsageAmounts): MicroCredits {
   const gave = status === 'completed' || (status === 'cancelled' && consumed.outputTokens > 0);
   return costOf(gave ? price : { ...price, request: 0n }, consumed);
 }

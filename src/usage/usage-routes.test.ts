@@ -26,7 +26,7 @@ function entry(overrides: Partial<UsageEntry> = {}): UsageEntry {
 /** Writes a row as a call that was opened and closed. */
 async function write({ status, requestId, organization, endpoint, model, ...consumed }: UsageEntry) {
   const most = { inputTokens: 0, outputTokens: 0 };
-  const call = await service.calls.open({
+  const call = await service.calls.openCall({
     caller: { requestId, organization, keyId: 'key' },
     endpoint,
     model,

@@ -14,7 +14,7 @@ beforeEach(() => {
 afterEach(() => service.close());
 
 async function write(organization: string, overrides: Partial<UsageEntry> = {}): Promise<void> {
-  const call = await service.calls.open({
+  const call = await service.calls.openCall({
     caller: { requestId: newId('request'), organization, keyId: 'key' },
     endpoint,
     model: 'svc-tts',

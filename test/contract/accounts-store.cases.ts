@@ -91,13 +91,13 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
     test('needs no credits, is open until it ends, and ends once', async () => {
       const stores = await open();
       const call = journalCall();
-      expect(await stores.calls.begin(call)).toBeUndefined();
-      expect(await stores.calls.openCalls('i1', 5)).toEqual([call]);
+      expect(await stores.calls.openCall(call)).toBeUndefined();
+      expect(await stores.calls.listOpenCalls('i1', 5)).toEqual([call]);
       expect(await rows(stores)).toEqual([]);
-      expect(await stores.calls.end(rowOf(call), 0)).toEqual({ charged: 0 });
-      expect(await stores.calls.openCalls('i1', 5)).toEqual([]);
+      expect(await stores.calls.closeCall(rowOf(call), 0)).toEqual({ charged: 0 });
+      expect(await stores.calls.listOpenCalls('i1', 5)).toEqual([]);
       expect(await rows(stores)).toEqual([rowOf(call)]);
-      expect(await stores.calls.end(rowOf(call), 0)).toBeUndefined();
+      expect(await stores.calls.closeCall(rowOf(call), 0)).toBeUndefined();
       expect(await rows(stores)).toHaveLength(1);
       expect(await stores.credits.balance('a')).toEqual(balance({}));
     });
@@ -105,10 +105,10 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
     test('but costs something is charged as far as credits go', async () => {
       const stores = await funded(5);
       const [first, second, penniless] = [journalCall(), journalCall(), journalCall({ organization: 'b' })];
-      for (const call of [first, second, penniless]) await stores.calls.begin(call);
-      expect(await stores.calls.end(rowOf(first), 3)).toEqual({ charged: 3 });
-      expect(await stores.calls.end(rowOf(second), 3)).toEqual({ charged: 2 });
-      expect(await stores.calls.end(rowOf(penniless), 3)).toEqual({ charged: 0 });
+      for (const call of [first, second, penniless]) await stores.calls.openCall(call);
+      expect(await stores.calls.closeCall(rowOf(first), 3)).toEqual({ charged: 3 });
+      expect(await stores.calls.closeCall(rowOf(second), 3)).toEqual({ charged: 2 });
+      expect(await stores.calls.closeCall(rowOf(penniless), 3)).toEqual({ charged: 0 });
       expect(await stores.credits.balance('a')).toEqual(balance({ revenue: 5, granted: -5 }));
       expect(await stores.credits.balance('b')).toEqual(balance({}));
     });
@@ -118,11 +118,11 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
     test('holds its credits until its end, which charges and gives back', async () => {
       const stores = await funded(100);
       const call = journalCall({ reserved: 60 });
-      expect(await stores.calls.begin(call)).toBeUndefined();
+      expect(await stores.calls.openCall(call)).toBeUndefined();
       expect(await stores.credits.balance('a')).toEqual(
         balance({ available: 40, reserved: 60, granted: -100 }),
       );
-      expect(await stores.calls.end(rowOf(call), 25)).toEqual({ charged: 25 });
+      expect(await stores.calls.closeCall(rowOf(call), 25)).toEqual({ charged: 25 });
       expect(await stores.credits.balance('a')).toEqual(
         balance({ available: 75, revenue: 25, granted: -100 }),
       );
@@ -131,33 +131,33 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
 
     test('is refused when too little is available, and nothing happened', async () => {
       const stores = await funded(50);
-      expect(await stores.calls.begin(journalCall({ reserved: 51 }))).toEqual({ available: 50 });
-      expect(await stores.calls.begin(journalCall({ reserved: 1, organization: 'b' }))).toEqual({
+      expect(await stores.calls.openCall(journalCall({ reserved: 51 }))).toEqual({ available: 50 });
+      expect(await stores.calls.openCall(journalCall({ reserved: 1, organization: 'b' }))).toEqual({
         available: 0,
       });
-      expect(await stores.calls.openCalls('i1', 5)).toEqual([]);
+      expect(await stores.calls.listOpenCalls('i1', 5)).toEqual([]);
       expect(await stores.credits.history('a', { limit: 5 })).toHaveLength(1);
-      expect(await stores.calls.begin(journalCall({ reserved: 50 }))).toBeUndefined();
+      expect(await stores.calls.openCall(journalCall({ reserved: 50 }))).toBeUndefined();
     });
 
     test('and costs more takes the rest from what is available, never below zero', async () => {
       const stores = await funded(100);
       const calls = [journalCall({ reserved: 40 }), journalCall({ reserved: 40 })];
-      for (const call of calls) await stores.calls.begin(call);
+      for (const call of calls) await stores.calls.openCall(call);
       const [first, second] = calls.map((call) => rowOf(call));
-      expect(first && (await stores.calls.end(first, 55))).toEqual({ charged: 55 });
-      expect(second && (await stores.calls.end(second, 60))).toEqual({ charged: 45 });
+      expect(first && (await stores.calls.closeCall(first, 55))).toEqual({ charged: 55 });
+      expect(second && (await stores.calls.closeCall(second, 60))).toEqual({ charged: 45 });
       expect(await stores.credits.balance('a')).toEqual(balance({ revenue: 100, granted: -100 }));
     });
 
     test('gives all back when it cost nothing, or was discarded, which leaves no row', async () => {
       const stores = await funded(100);
       const calls = [journalCall({ reserved: 40 }), journalCall({ reserved: 40 })] as const;
-      for (const call of calls) await stores.calls.begin(call);
-      expect(await stores.calls.end(rowOf(calls[0], 'failed'), 0)).toEqual({ charged: 0 });
-      expect(await stores.calls.discard(calls[1].id, AT + 2)).toBe(true);
-      expect(await stores.calls.discard(calls[1].id, AT + 3)).toBe(false);
-      expect(await stores.calls.end(rowOf(calls[1]), 7)).toBeUndefined();
+      for (const call of calls) await stores.calls.openCall(call);
+      expect(await stores.calls.closeCall(rowOf(calls[0], 'failed'), 0)).toEqual({ charged: 0 });
+      expect(await stores.calls.discardCall(calls[1].id, AT + 2)).toBe(true);
+      expect(await stores.calls.discardCall(calls[1].id, AT + 3)).toBe(false);
+      expect(await stores.calls.closeCall(rowOf(calls[1]), 7)).toBeUndefined();
       expect(await stores.credits.balance('a')).toEqual(balance({ available: 100, granted: -100 }));
       expect(await rows(stores)).toEqual([rowOf(calls[0], 'failed')]);
     });
@@ -165,8 +165,8 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
     test('cannot be begun twice, and the second time reserves nothing', async () => {
       const stores = await funded(100);
       const call = journalCall({ reserved: 10 });
-      await stores.calls.begin(call);
-      await expect(stores.calls.begin(call)).rejects.toThrow();
+      await stores.calls.openCall(call);
+      await expect(stores.calls.openCall(call)).rejects.toThrow();
       expect(await stores.credits.balance('a')).toMatchObject({ available: 90, reserved: 10 });
     });
   });
@@ -174,7 +174,7 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
   describe('bills of batch lines', () => {
     const bill = (call: JournalCall, cost: number): LineBill => ({
       ...{ record: rowOf(call), cost },
-      held: call.reserved > 0,
+      hasReservation: call.reserved > 0,
     });
 
     test('become rows, charges and freed credits at once, whoever of many held what', async () => {
@@ -186,10 +186,10 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
       );
       const foreign = journalCall({ organization: 'b', reserved: 50, repeated: true });
       const held = [...calls, foreign].filter(({ reserved }) => reserved > 0);
-      for (const call of held) await stores.calls.begin(call);
+      for (const call of held) await stores.calls.openCall(call);
       const bills = [...calls.map((call, line) => bill(call, line % 7)), bill(foreign, 20)];
       expect(await stores.storeBills(bills)).toBe(0);
-      expect(await stores.calls.openCalls('i1', 2000)).toEqual([]);
+      expect(await stores.calls.listOpenCalls('i1', 2000)).toEqual([]);
       const revenue = calls.reduce((sum, _, line) => sum + (line % 7), 0);
       expect(await stores.credits.balance('a')).toEqual(
         balance({ available: 100_000 - revenue, revenue, granted: -100_000 }),
@@ -234,8 +234,8 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
     test('that another process freed are charged from what is available, and have their row', async () => {
       const stores = await funded(100);
       const call = journalCall({ reserved: 60, repeated: true });
-      await stores.calls.begin(call);
-      await stores.calls.discard(call.id, AT);
+      await stores.calls.openCall(call);
+      await stores.calls.discardCall(call.id, AT);
       await stores.storeBills([bill(call, 25)]);
       expect(await stores.credits.balance('a')).toEqual(
         balance({ available: 75, revenue: 25, granted: -100 }),
@@ -246,20 +246,20 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
     test('change nothing when what comes with them fails', async () => {
       const stores = await funded(100);
       const call = journalCall({ reserved: 60, repeated: true });
-      await stores.calls.begin(call);
+      await stores.calls.openCall(call);
       await expect(stores.storeBills([bill(call, 25)], new Error('of the batch'))).rejects.toThrow(
         'of the batch',
       );
       expect(await rows(stores)).toEqual([]);
       expect(await days(stores)).toEqual([]);
-      expect(await stores.calls.openCalls('i1', 5)).toEqual([call]);
+      expect(await stores.calls.listOpenCalls('i1', 5)).toEqual([call]);
       expect(await stores.credits.balance('a')).toMatchObject({ available: 40, reserved: 60 });
     });
 
     test('are stored once', async () => {
       const stores = await funded(100);
       const call = journalCall({ reserved: 60, repeated: true });
-      await stores.calls.begin(call);
+      await stores.calls.openCall(call);
       await stores.storeBills([bill(call, 25)]);
       await expect(stores.storeBills([bill(call, 25)])).rejects.toThrow();
       expect(await stores.credits.balance('a')).toMatchObject({ available: 75, revenue: 25 });
@@ -270,9 +270,9 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
     const stores = await funded(100);
     const call = journalCall({ reserved: 10 });
     await stores.usage.insert(rowOf(call));
-    await stores.calls.begin(call);
-    await expect(stores.calls.end(rowOf(call), 10)).rejects.toThrow();
-    expect(await stores.calls.openCalls('i1', 5)).toEqual([call]);
+    await stores.calls.openCall(call);
+    await expect(stores.calls.closeCall(rowOf(call), 10)).rejects.toThrow();
+    expect(await stores.calls.listOpenCalls('i1', 5)).toEqual([call]);
     expect(await stores.credits.balance('a')).toMatchObject({ available: 90, reserved: 10 });
   });
 
@@ -280,12 +280,12 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
     test('200 callers never get more than there is', async () => {
       const stores = await funded(1000);
       const calls = Array.from({ length: 200 }, () => journalCall({ reserved: 30 }));
-      const short = await Promise.all(calls.map((call) => stores.calls.begin(call)));
+      const short = await Promise.all(calls.map((call) => stores.calls.openCall(call)));
       const begun = calls.filter((_, index) => short[index] === undefined);
       expect(begun).toHaveLength(33);
       for (const each of short) expect(each?.available ?? 0).toBeLessThan(30);
       expect(await stores.credits.balance('a')).toMatchObject({ available: 10, reserved: 990 });
-      await Promise.all(begun.map((call, index) => stores.calls.end(rowOf(call), index)));
+      await Promise.all(begun.map((call, index) => stores.calls.closeCall(rowOf(call), index)));
       // 0 + 1 + … + 32.
       expect(await stores.credits.balance('a')).toEqual(
         balance({ available: 472, revenue: 528, granted: -1000 }),
@@ -295,10 +295,10 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
     test('one call has one end, whoever tries', async () => {
       const stores = await funded(100);
       const call = journalCall({ reserved: 50 });
-      await stores.calls.begin(call);
+      await stores.calls.openCall(call);
       const ends = await Promise.all([
-        ...Array.from({ length: 5 }, () => stores.calls.end(rowOf(call), 20)),
-        ...Array.from({ length: 5 }, () => stores.calls.discard(call.id, AT)),
+        ...Array.from({ length: 5 }, () => stores.calls.closeCall(rowOf(call), 20)),
+        ...Array.from({ length: 5 }, () => stores.calls.discardCall(call.id, AT)),
       ]);
       expect(ends.filter((end) => end !== undefined && end !== false)).toHaveLength(1);
       const { available, reserved, revenue } = await stores.credits.balance('a');
@@ -315,9 +315,9 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
         journalCall({ reserved: 40, openedAt: AT + 1 }),
         journalCall({ reserved: 40 }),
       ];
-      for (const call of [settled, released, refused]) await stores.calls.begin(call);
-      await stores.calls.end(rowOf(settled), 60);
-      await stores.calls.discard(released.id, AT + 2);
+      for (const call of [settled, released, refused]) await stores.calls.openCall(call);
+      await stores.calls.closeCall(rowOf(settled), 60);
+      await stores.calls.discardCall(released.id, AT + 2);
       const history = await stores.credits.history('a', { limit: 10 });
       const transfer = (kind: string, at: number, amounts: Record<string, number>, call?: string) => ({
         sequence: expect.any(Number),
@@ -345,30 +345,30 @@ export function accountStoreCases(open: () => Promise<AccountStores>): void {
 
     test('are noted, seen again, and forgotten when they have no open call', async () => {
       const { calls } = await open();
-      await calls.seen(instance('i1'));
-      await calls.seen(instance('i2'));
-      await calls.seen(instance('i1', AT + 5));
-      expect(await calls.instances()).toEqual(
+      await calls.recordHeartbeat(instance('i1'));
+      await calls.recordHeartbeat(instance('i2'));
+      await calls.recordHeartbeat(instance('i1', AT + 5));
+      expect(await calls.listInstances()).toEqual(
         expect.arrayContaining([instance('i1', AT + 5), instance('i2')]),
       );
-      expect(await calls.instances()).toHaveLength(2);
+      expect(await calls.listInstances()).toHaveLength(2);
       const call = journalCall({ instance: 'i2' });
-      await calls.begin(call);
-      expect(await calls.forget('i2')).toBe(false);
-      expect(await calls.forget('i1')).toBe(true);
-      expect(await calls.forget('i1')).toBe(false);
-      await calls.discard(call.id, AT);
-      expect(await calls.forget('i2')).toBe(true);
-      expect(await calls.instances()).toEqual([]);
+      await calls.openCall(call);
+      expect(await calls.removeInstance('i2')).toBe(false);
+      expect(await calls.removeInstance('i1')).toBe(true);
+      expect(await calls.removeInstance('i1')).toBe(false);
+      await calls.discardCall(call.id, AT);
+      expect(await calls.removeInstance('i2')).toBe(true);
+      expect(await calls.listInstances()).toEqual([]);
     });
 
     test('have their own open calls, oldest first', async () => {
       const { calls } = await open();
       const mine = Array.from({ length: 3 }, () => journalCall());
-      for (const call of mine) await calls.begin(call);
-      await calls.begin(journalCall({ instance: 'i2' }));
-      expect(await calls.openCalls('i1', 2)).toEqual(mine.slice(0, 2));
-      expect(await calls.openCalls('i1', 9)).toEqual(mine);
+      for (const call of mine) await calls.openCall(call);
+      await calls.openCall(journalCall({ instance: 'i2' }));
+      expect(await calls.listOpenCalls('i1', 2)).toEqual(mine.slice(0, 2));
+      expect(await calls.listOpenCalls('i1', 9)).toEqual(mine);
     });
   });
 }

@@ -6,7 +6,7 @@ import type { LineBill } from '../../src/contract/accounts/calls.ts';
 import type { UsageReader } from '../../src/contract/accounts/usage.ts';
 import { newId } from '../../src/contract/core/id.ts';
 import {
-  BATCH_ENDS,
+  FINAL_BATCH_STATUSES,
   type BatchRecord,
   type BatchStatus,
   type BatchStore,
@@ -75,7 +75,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
   async function begun(stores: BatchStores, total = 3, overrides: Partial<BatchRecord> = {}) {
     const { id } = await stored(stores, overrides);
     await stores.batches.claim(id, 'r1');
-    await stores.batches.begin(id, 'r1', { total, model: 'm', at: NOW + 1 });
+    await stores.batches.startProcessing(id, 'r1', { total, model: 'm', at: NOW + 1 });
     return id;
   }
 
@@ -121,7 +121,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
         code: 'rate_limit_exceeded',
         retryAfterS: expect.any(Number),
       });
-      await batches.end(first, 'r1', { status: 'expired', files: {}, at: NOW });
+      await batches.finish(first, 'r1', { status: 'expired', files: {}, at: NOW });
       await another();
       await expect(another()).rejects.toMatchObject({ kind: 'rate_limited' });
     });
@@ -136,7 +136,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       for (const each of made) {
         if (each.status === 'rejected') expect(each.reason).toMatchObject({ kind: 'rate_limited' });
       }
-      expect(await stores.batches.open(500)).toHaveLength(40);
+      expect(await stores.batches.listOpen(500)).toHaveLength(40);
     });
 
     test('keeps its input from being deleted until it has ended, also one that is made at that moment', async () => {
@@ -145,7 +145,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       const id = await begun(stores);
       const { inputFile } = (await batches.get('a', id)) ?? {};
       await expect(files.delete('a', inputFile ?? '', NOW)).rejects.toMatchObject({ code: 'file_in_use' });
-      await batches.end(id, 'r1', { status: 'expired', files: {}, at: NOW });
+      await batches.finish(id, 'r1', { status: 'expired', files: {}, at: NOW });
       expect(await files.delete('a', inputFile ?? '', NOW)).toBe(true);
 
       for (let round = 0; round < 20; round += 1) {
@@ -254,17 +254,17 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
 
       const before = await batches.get('a', id);
       const late = checkpointOf({ completed: 1, parts: [{ kind: 'output', blob: 'late', lengthBytes: 1 }] });
-      expect(await batches.look(id, 'r1')).toBeUndefined();
+      expect(await batches.refresh(id, 'r1')).toBeUndefined();
       expect(await batches.checkpoint(id, 'r1', late)).toBeUndefined();
-      expect(await batches.begin(id, 'r1', { total: 9, model: undefined, at: NOW })).toBe(false);
+      expect(await batches.startProcessing(id, 'r1', { total: 9, model: undefined, at: NOW })).toBe(false);
       expect(await batches.fail(id, 'r1', [], NOW)).toBe(false);
       expect(await batches.finalize(id, 'r1', NOW)).toBe(false);
       const end = { status: 'expired', files: { output: output() }, at: NOW } as const;
-      expect(await batches.end(id, 'r1', end)).toBe(false);
+      expect(await batches.finish(id, 'r1', end)).toBe(false);
       expect(await batches.get('a', id)).toEqual(before);
-      expect(await batches.parts(id)).toEqual([]);
-      expect(await stores.files.known([end.files.output.id])).toEqual(new Set());
-      expect(await batches.look(id, 'r2')).toEqual(before);
+      expect(await batches.listParts(id)).toEqual([]);
+      expect(await stores.files.filterExisting([end.files.output.id])).toEqual(new Set());
+      expect(await batches.refresh(id, 'r2')).toEqual(before);
     });
 
     test('learn whether they are the first, however many claim at once', async () => {
@@ -280,10 +280,10 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
     test('get no batch that has ended, and none that is not there', async () => {
       const stores = await open();
       const id = await begun(stores);
-      await stores.batches.end(id, 'r1', { status: 'expired', files: {}, at: NOW });
+      await stores.batches.finish(id, 'r1', { status: 'expired', files: {}, at: NOW });
       expect(await stores.batches.claim(id, 'r2')).toBeUndefined();
       expect(await stores.batches.claim(newId('batch'), 'r2')).toBeUndefined();
-      expect(await stores.batches.look(id, 'r1')).toMatchObject({ status: 'expired' });
+      expect(await stores.batches.refresh(id, 'r1')).toMatchObject({ status: 'expired' });
     });
 
     test('that claim at once: the last of them has it', async () => {
@@ -291,7 +291,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       const { id } = await stored(stores);
       const runners = Array.from({ length: 20 }, (_, at) => `r${at}`);
       await Promise.all(runners.map((runner) => stores.batches.claim(id, runner)));
-      const has = await Promise.all(runners.map((runner) => stores.batches.look(id, runner)));
+      const has = await Promise.all(runners.map((runner) => stores.batches.refresh(id, runner)));
       expect(has.filter((batch) => batch !== undefined)).toHaveLength(1);
     });
   });
@@ -300,7 +300,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
     const call = (overrides: Partial<JournalCall> = {}) =>
       journalCall({ repeated: true, endpoint: 'POST /v1/embeddings', ...overrides });
     const bill = (of: JournalCall, cost: number): LineBill => ({
-      ...{ record: rowOf(of), cost, held: of.reserved > 0 },
+      ...{ record: rowOf(of), cost, hasReservation: of.reserved > 0 },
     });
 
     test('adds to what was saved before', async () => {
@@ -331,7 +331,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
         counts: { total: 10, completed: 4, failed: 1 },
         tokens: { input: 6, output: 3_000_000_006 },
       });
-      expect(await batches.parts(id)).toEqual([part('1'), part('2', 'error'), part('3')]);
+      expect(await batches.listParts(id)).toEqual([part('1'), part('2', 'error'), part('3')]);
       expect((await batches.claim(id, 'r2'))?.progress).toEqual(progress);
     });
 
@@ -340,7 +340,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       const id = await begun(stores, 1200);
       await stores.credits.grant('a', 10_000, NOW);
       const calls = Array.from({ length: 1200 }, (_, line) => call({ reserved: (line % 2) * 3 }));
-      for (const each of calls) if (each.reserved > 0) await stores.calls.begin(each);
+      for (const each of calls) if (each.reserved > 0) await stores.calls.openCall(each);
       const bills = calls.map((each) => bill(each, 2));
       const parts = bills.map((_, at) => ({ kind: 'output' as const, blob: `${at}`, lengthBytes: 1 }));
       await stores.batches.checkpoint(id, 'r1', checkpointOf({ completed: 1200, parts, bills }));
@@ -350,7 +350,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
         revenue: 2400,
       });
       expect((await stores.usage.list({ organization: 'a', limit: 2000 })).records).toHaveLength(1200);
-      expect(await stores.batches.parts(id)).toEqual(parts);
+      expect(await stores.batches.listParts(id)).toEqual(parts);
     });
 
     test('tells what credits did not cover', async () => {
@@ -358,7 +358,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       const id = await begun(stores, 10);
       await stores.credits.grant('a', 12, NOW);
       const held = call({ reserved: 4 });
-      await stores.calls.begin(held);
+      await stores.calls.openCall(held);
       const bills = [bill(held, 7), bill(call(), 6)];
       const saved = await stores.batches.checkpoint(id, 'r1', checkpointOf({ completed: 2, bills }));
       expect(saved?.uncovered).toBe(1);
@@ -371,7 +371,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       const id = await begun(stores);
       await stores.credits.grant('a', 100, NOW);
       const held = call({ reserved: 30 });
-      await stores.calls.begin(held);
+      await stores.calls.openCall(held);
       const before = [await batches.get('a', id), await stores.credits.balance('a')];
       const done = checkpointOf({
         progress: { offsetBytes: 9, line: 3, ahead: [] },
@@ -382,8 +382,8 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       });
       await expect(batches.checkpoint(id, 'r1', done)).rejects.toThrow();
       expect([await batches.get('a', id), await stores.credits.balance('a')]).toEqual(before);
-      expect(await batches.parts(id)).toEqual([]);
-      expect(await stores.calls.openCalls(held.instance, 5)).toEqual([held]);
+      expect(await batches.listParts(id)).toEqual([]);
+      expect(await stores.calls.listOpenCalls(held.instance, 5)).toEqual([held]);
       expect((await stores.usage.list({ organization: 'a', limit: 5 })).records).toEqual([]);
       expect((await batches.claim(id, 'r2'))?.progress).toEqual({ offsetBytes: 0, line: 1, ahead: [] });
     });
@@ -423,7 +423,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
         output: output({ filename: 'o' }),
         error: output({ filename: 'e', expiresAt: NOW + 9 }),
       };
-      expect(await batches.end(id, 'r1', { status: 'completed', files: made, at: NOW + 3 })).toBe(true);
+      expect(await batches.finish(id, 'r1', { status: 'completed', files: made, at: NOW + 3 })).toBe(true);
       expect(await batches.get('a', id)).toMatchObject({
         status: 'completed',
         times: { created: NOW, inProgress: NOW + 1, finalizing: NOW + 2, completed: NOW + 3 },
@@ -433,16 +433,16 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       });
       expect(await files.get('a', made.output.id, NOW)).toEqual(made.output);
       expect(await files.get('a', made.error.id, NOW)).toEqual(made.error);
-      expect(await batches.parts(id)).toEqual([]);
+      expect(await batches.listParts(id)).toEqual([]);
       // Again, as by one that did not hear the answer.
-      expect(await batches.end(id, 'r1', { status: 'completed', files: made, at: NOW + 4 })).toBe(false);
+      expect(await batches.finish(id, 'r1', { status: 'completed', files: made, at: NOW + 4 })).toBe(false);
     });
 
     test('may have no files', async () => {
       const stores = await open();
       const id = await begun(stores, 0);
       await stores.batches.cancel('a', id, NOW + 2);
-      expect(await stores.batches.end(id, 'r1', { status: 'cancelled', files: {}, at: NOW + 3 })).toBe(true);
+      expect(await stores.batches.finish(id, 'r1', { status: 'cancelled', files: {}, at: NOW + 3 })).toBe(true);
       expect(await stores.batches.get('a', id)).toMatchObject({
         status: 'cancelled',
         times: { cancelling: NOW + 2, cancelled: NOW + 3 },
@@ -456,7 +456,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       const id = await begun(stores, 2);
       const faults = [{ code: 'input_file_lost', message: 'Gone.', param: null, line: null }];
       const end = { status: 'expired', files: {}, faults, at: NOW + 2 } as const;
-      expect(await stores.batches.end(id, 'r1', end)).toBe(true);
+      expect(await stores.batches.finish(id, 'r1', end)).toBe(true);
       expect(await stores.batches.get('a', id)).toMatchObject({ status: 'expired', faults });
     });
 
@@ -494,7 +494,7 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
       const total = round % 2;
       const { id } = await stored(stores, { organization: `o${round}` });
       await batches.claim(id, 'r1');
-      const begins = () => batches.begin(id, 'r1', { total: 0, model: undefined, at: NOW });
+      const begins = () => batches.startProcessing(id, 'r1', { total: 0, model: undefined, at: NOW });
       if (total === 1) await begins();
       const [moved, cancelled] = await Promise.all([
         total === 1 ? batches.finalize(id, 'r1', NOW) : begins(),
@@ -511,13 +511,13 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
     const stores = await open();
     const ids = [await begun(stores), await begun(stores), (await stored(stores)).id];
     const other = (await stored(stores, { organization: 'b' })).id;
-    await stores.batches.end(ids[1] ?? newId('batch'), 'r1', { status: 'expired', files: {}, at: NOW });
-    expect(await stores.batches.open(5)).toEqual([ids[0], ids[2], other]);
-    expect(await stores.batches.open(1)).toEqual([ids[0]]);
-    expect(await stores.batches.open(1, ids[0])).toEqual([ids[2]]);
+    await stores.batches.finish(ids[1] ?? newId('batch'), 'r1', { status: 'expired', files: {}, at: NOW });
+    expect(await stores.batches.listOpen(5)).toEqual([ids[0], ids[2], other]);
+    expect(await stores.batches.listOpen(1)).toEqual([ids[0]]);
+    expect(await stores.batches.listOpen(1, ids[0])).toEqual([ids[2]]);
     // The last of a page may have ended before the next is asked for.
-    expect(await stores.batches.open(5, ids[1])).toEqual([ids[2], other]);
-    expect(await stores.batches.open(5, other)).toEqual([]);
+    expect(await stores.batches.listOpen(5, ids[1])).toEqual([ids[2], other]);
+    expect(await stores.batches.listOpen(5, other)).toEqual([]);
   });
 
   /** What a store hears of: that an input is lost shows in what a runner does then. */
@@ -526,31 +526,31 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
   /** What the store did, as the machine says it. */
   async function moved({ batches }: BatchStores, id: BatchRecord['id'], event: StoreEvent): Promise<boolean> {
     switch (event.kind) {
-      case 'taken':
+      case 'claimed':
         return (await batches.claim(id, 'r1')) !== undefined;
       case 'input_accepted':
-        return batches.begin(id, 'r1', { total: 0, model: undefined, at: NOW });
-      case 'input_refused':
+        return batches.startProcessing(id, 'r1', { total: 0, model: undefined, at: NOW });
+      case 'input_rejected':
         return batches.fail(id, 'r1', [], NOW);
-      case 'lines_ended':
+      case 'lines_finished':
         return (await batches.checkpoint(id, 'r1', checkpointOf())) !== undefined;
-      case 'last_line_ended':
+      case 'last_line_finished':
         return batches.finalize(id, 'r1', NOW);
       case 'files_stored':
-        return batches.end(id, 'r1', { status: event.as, files: {}, at: NOW });
-      case 'cancel_asked':
+        return batches.finish(id, 'r1', { status: event.as, files: {}, at: NOW });
+      case 'cancel_requested':
         return (await batches.cancel('a', id, NOW))?.accepted ?? false;
     }
   }
 
   const event: fc.Arbitrary<StoreEvent> = fc.oneof(
-    fc.record({ kind: fc.constant('taken' as const), late: fc.boolean() }),
+    fc.record({ kind: fc.constant('claimed' as const), late: fc.boolean() }),
     fc.constantFrom<StoreEvent>(
       { kind: 'input_accepted' },
-      { kind: 'input_refused' },
-      { kind: 'lines_ended' },
-      { kind: 'last_line_ended' },
-      { kind: 'cancel_asked' },
+      { kind: 'input_rejected' },
+      { kind: 'lines_finished' },
+      { kind: 'last_line_finished' },
+      { kind: 'cancel_requested' },
       ...(['completed', 'cancelled', 'expired'] as const).map(
         (as) => ({ kind: 'files_stored', as }) as const,
       ),
@@ -567,14 +567,14 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
         let status: BatchStatus = 'validating';
         for (const each of events) {
           const step = next(status, each);
-          const refuses = step.effects.some((effect) => effect.kind === 'answer' && effect.status === 409);
+          const refuses = step.effects.some((effect) => effect.kind === 'respond' && effect.status === 409);
           const changes = step.status !== status || (step.effects.length > 0 && !refuses);
           expect(await moved(stores, id, each), `${each.kind} of ${status}`).toBe(changes);
           status = step.status;
           expect((await stores.batches.get('a', id))?.status).toBe(status);
           seen.add(status);
         }
-        if (!BATCH_ENDS.has(status)) await endOf(stores, id);
+        if (!FINAL_BATCH_STATUSES.has(status)) await endOf(stores, id);
       }),
       { seed: 11, numRuns: 100 },
     );
@@ -583,9 +583,9 @@ export function batchStoreCases(open: () => Promise<BatchStores>): void {
 
   /** Frees the place of a batch, wherever it stands. */
   async function endOf({ batches }: BatchStores, id: BatchRecord['id']): Promise<void> {
-    await batches.begin(id, 'r1', { total: 0, model: undefined, at: NOW });
+    await batches.startProcessing(id, 'r1', { total: 0, model: undefined, at: NOW });
     for (const status of ['expired', 'cancelled', 'completed'] as const) {
-      await batches.end(id, 'r1', { status, files: {}, at: NOW });
+      await batches.finish(id, 'r1', { status, files: {}, at: NOW });
     }
   }
 }

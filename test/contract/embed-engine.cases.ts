@@ -16,7 +16,7 @@ const never = new AbortController().signal;
 
 /** A request of one short text. */
 export function embedRequest(fields: Partial<EmbedRequest> = {}): EmbedRequest {
-  return { inputs: ['The cat sat on the mat.'], priority: 'interactive', owner: 'org_a', ...fields };
+  return { inputs: ['The cat sat on the mat.'], priority: 'interactive', fairnessKey: 'org_a', ...fields };
 }
 
 /** How alike two vectors of length 1 are. */
@@ -109,7 +109,7 @@ export function embedEngineCases(name: string, open: () => Promise<EmbedEngineUn
       const [expected = []] = await vectorsOf({ inputs: ['number 7'] });
       const all = await Promise.all(
         Array.from({ length: 12 }, (_, at) =>
-          vectorsOf({ inputs: [`number ${at}`], owner: `org_${at % 3}` }),
+          vectorsOf({ inputs: [`number ${at}`], fairnessKey: `org_${at % 3}` }),
         ),
       );
       expect(cosine(all[7]?.[0] ?? [], expected)).toBeCloseTo(1, 4);

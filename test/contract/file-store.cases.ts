@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/contract/core/id.ts';
-import { BATCH_ENDS, BATCH_OPEN, type BatchStatus } from '../../src/contract/stores/batch-store.ts';
+import { FINAL_BATCH_STATUSES, OPEN_BATCH_STATUSES, type BatchStatus } from '../../src/contract/stores/batch-store.ts';
 import { type FileRecord, type FileStore, IDEMPOTENCY_KEY_S } from '../../src/contract/stores/file-store.ts';
 
 const NOW = 1_767_323_045;
@@ -139,16 +139,16 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
       const second = fileRecord({ expiresAt: NOW + 10 });
       await stored(store, 1);
       for (const file of [second, first]) await store.put(file, ROOM);
-      expect(await store.expired(NOW + 4, 10)).toEqual([]);
-      expect(await store.expired(NOW + 10, 10)).toEqual([first, second]);
-      expect(await store.expired(NOW + 10, 1)).toEqual([first]);
+      expect(await store.listExpired(NOW + 4, 10)).toEqual([]);
+      expect(await store.listExpired(NOW + 10, 10)).toEqual([first, second]);
+      expect(await store.listExpired(NOW + 10, 1)).toEqual([first]);
       expect(await store.delete('b', first.id, NOW + 10)).toBe(false);
-      expect(await store.expired(NOW + 10, 10)).toEqual([second]);
+      expect(await store.listExpired(NOW + 10, 10)).toEqual([second]);
     });
   });
 
   describe('a batch that reads a file', () => {
-    test.each(BATCH_OPEN)('keeps it while it is %s', async (status) => {
+    test.each(OPEN_BATCH_STATUSES)('keeps it while it is %s', async (status) => {
       const { store, addBatch } = await open();
       const file = fileRecord({ expiresAt: NOW + 10 });
       await store.put(file, ROOM);
@@ -158,14 +158,14 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
         code: 'file_in_use',
       });
       expect(await store.get('a', file.id, NOW)).toEqual(file);
-      expect(await store.expired(NOW + 10, 10)).toEqual([]);
+      expect(await store.listExpired(NOW + 10, 10)).toEqual([]);
     });
-    test.each([...BATCH_ENDS])('lets it go when it is %s', async (status) => {
+    test.each([...FINAL_BATCH_STATUSES])('lets it go when it is %s', async (status) => {
       const { store, addBatch } = await open();
       const file = fileRecord({ expiresAt: NOW + 10 });
       await store.put(file, ROOM);
       await addBatch(file, status);
-      expect(await store.expired(NOW + 10, 10)).toEqual([file]);
+      expect(await store.listExpired(NOW + 10, 10)).toEqual([file]);
       expect(await store.delete('a', file.id, NOW)).toBe(true);
     });
   });
@@ -178,11 +178,11 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
     test('is for so many bytes, and for an empty file when there is none', async () => {
       const { store } = await open();
       await put(store, 60);
-      await store.requireRoom('a', 100);
+      await store.requireCapacity('a', 100);
       const refused = await put(store, 41).catch((error: Error) => error.message);
       expect(refused).toMatch(/have 60 bytes.+more than 100\. Delete/);
       await put(store, 40);
-      await expect(store.requireRoom('a', 100)).rejects.toMatchObject(full);
+      await expect(store.requireCapacity('a', 100)).rejects.toMatchObject(full);
       await expect(put(store, 1)).rejects.toMatchObject(full);
       await put(store, 0);
       expect((await page(store)).files).toHaveLength(3);
@@ -193,7 +193,7 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
       const { id } = await put(store, 100);
       await put(store, 100, 'b');
       await store.delete('a', id, NOW);
-      await store.requireRoom('a', 100);
+      await store.requireCapacity('a', 100);
       await put(store, 100);
     });
 
@@ -259,8 +259,8 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
     });
 
     test.each([
-      ['after a day', (store: FileStore) => store.forgetKeys(0), IDEMPOTENCY_KEY_S],
-      ['when it was swept', (store: FileStore) => store.forgetKeys(NOW + 1), 1],
+      ['after a day', (store: FileStore) => store.deleteIdempotencyKeys(0), IDEMPOTENCY_KEY_S],
+      ['when it was swept', (store: FileStore) => store.deleteIdempotencyKeys(NOW + 1), 1],
       ['when its file was deleted', (store: FileStore, id: string) => store.delete('a', id, NOW), 1],
     ])('is free again %s', async (_, change, laterS) => {
       const { store } = await open();
@@ -277,9 +277,9 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
       const { store } = await open();
       await store.put(fileRecord(), ROOM, key);
       await store.put(fileRecord({ createdAt: NOW + 1 }), ROOM, { ...key, key: 'later' });
-      expect(await store.forgetKeys(NOW)).toBe(0);
-      expect(await store.forgetKeys(NOW + 1)).toBe(1);
-      expect(await store.forgetKeys(NOW + 2)).toBe(1);
+      expect(await store.deleteIdempotencyKeys(NOW)).toBe(0);
+      expect(await store.deleteIdempotencyKeys(NOW + 1)).toBe(1);
+      expect(await store.deleteIdempotencyKeys(NOW + 2)).toBe(1);
     });
   });
 
@@ -287,7 +287,7 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
     const { store } = await open();
     const [file] = await stored(store, 1);
     if (file === undefined) throw new Error('one was stored');
-    expect(await store.known([file.id, 'file-unknown'])).toEqual(new Set([file.id]));
-    expect(await store.known([])).toEqual(new Set());
+    expect(await store.filterExisting([file.id, 'file-unknown'])).toEqual(new Set([file.id]));
+    expect(await store.filterExisting([])).toEqual(new Set());
   });
 }

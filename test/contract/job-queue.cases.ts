@@ -29,7 +29,7 @@ function recorded(
   const handler = (concurrency: number): JobHandler => ({
     kind: 'batch',
     concurrency,
-    async run(id, signal) {
+    async runJob(id, signal) {
       runs.push(id);
       times.push(performance.now());
       return answer(id, runs.length, signal);
@@ -63,13 +63,13 @@ export function jobQueueCases(openJobs: OpenJobs): void {
   test('a job that is added is run, and known no more when it is done', async () => {
     const { queue } = await (await open()).machine();
     const { runs, handler } = recorded(() => DONE);
-    queue.work(handler(2));
-    await queue.add('batch', 'a');
+    queue.startRunner(handler(2));
+    await queue.enqueue('batch', 'a');
     await seen(runs, 1);
     // Added until it is run once more: only a job that is forgotten is.
     await vi.waitFor(
       async () => {
-        await queue.add('batch', 'a');
+        await queue.enqueue('batch', 'a');
         expect(runs).toEqual(['a', 'a']);
       },
       { timeout: 10_000 },
@@ -81,11 +81,11 @@ export function jobQueueCases(openJobs: OpenJobs): void {
     const [asks, works] = [new RecordingTracer(), new RecordingTracer()];
     const [asking, working] = [await jobs.machine(asks), await jobs.machine(works)];
     const request = asks.startSpan('request');
-    await request.runInContext(() => asking.queue.add('batch', 'a'));
+    await request.runInContext(() => asking.queue.enqueue('batch', 'a'));
     const { runs, handler } = recorded((_, run) => (run === 1 ? again(0) : DONE));
-    working.queue.work(handler(1));
+    working.queue.startRunner(handler(1));
     await seen(runs, 2);
-    await working.queue.add('batch', 'b');
+    await working.queue.enqueue('batch', 'b');
     await seen(runs, 3);
     const span = { name: 'job', parent: undefined };
     const attributes = { kind: 'batch', job: 'a' };
@@ -101,12 +101,12 @@ export function jobQueueCases(openJobs: OpenJobs): void {
   test('added twice it is run once', async () => {
     const jobs = await open();
     const [{ queue }, other] = [await jobs.machine(), await jobs.machine()];
-    await Promise.all([queue.add('batch', 'a'), other.queue.add('batch', 'a'), queue.add('batch', 'a')]);
-    await queue.add('batch', 'b');
+    await Promise.all([queue.enqueue('batch', 'a'), other.queue.enqueue('batch', 'a'), queue.enqueue('batch', 'a')]);
+    await queue.enqueue('batch', 'b');
     const { runs, handler } = recorded(() => DONE);
-    queue.work(handler(1));
+    queue.startRunner(handler(1));
     await seen(runs, 2);
-    await queue.add('batch', 'c');
+    await queue.enqueue('batch', 'c');
     await seen(runs, 3);
     expect(runs).toEqual(['a', 'b', 'c']);
   });
@@ -118,14 +118,14 @@ export function jobQueueCases(openJobs: OpenJobs): void {
       if (id === 'a') await gate.promise;
       return DONE;
     });
-    queue.work(handler(1));
-    await queue.add('batch', 'a');
+    queue.startRunner(handler(1));
+    await queue.enqueue('batch', 'a');
     await seen(runs, 1);
-    await queue.add('batch', 'a');
+    await queue.enqueue('batch', 'a');
     gate.resolve();
     // Later ones come after it, if it were there.
     await vi.waitFor(async () => {
-      await queue.add('batch', 'b');
+      await queue.enqueue('batch', 'b');
       expect(runs).toContain('b');
     });
     expect(runs.filter((id) => id === 'a')).toEqual(['a']);
@@ -134,10 +134,10 @@ export function jobQueueCases(openJobs: OpenJobs): void {
   test('jobs of processes that ended are run by the next', async () => {
     const jobs = await open();
     const before = await jobs.machine();
-    await before.queue.add('batch', 'a');
+    await before.queue.enqueue('batch', 'a');
     await before.queue.close();
     const { runs, handler } = recorded(() => DONE);
-    (await jobs.machine()).queue.work(handler(1));
+    (await jobs.machine()).queue.startRunner(handler(1));
     await seen(runs, 1);
     expect(runs).toEqual(['a']);
   });
@@ -158,10 +158,10 @@ export function jobQueueCases(openJobs: OpenJobs): void {
         open -= 1;
         return DONE;
       });
-      queue.work(handler(8));
+      queue.startRunner(handler(8));
     }
     for (let at = 0; at < ids.length; at += 50) {
-      await Promise.all(ids.slice(at, at + 50).map((id) => machines[at % 3]?.queue.add('batch', id)));
+      await Promise.all(ids.slice(at, at + 50).map((id) => machines[at % 3]?.queue.enqueue('batch', id)));
     }
     await seen(all, ids.length);
     expect(all.toSorted()).toEqual(ids.toSorted());
@@ -175,9 +175,9 @@ export function jobQueueCases(openJobs: OpenJobs): void {
       if (id === 'bad' && runs.filter((other) => other === 'bad').length < 4) throw new Error(`run ${run}`);
       return DONE;
     });
-    queue.work(handler(1));
-    await queue.add('batch', 'bad');
-    await queue.add('batch', 'good');
+    queue.startRunner(handler(1));
+    await queue.enqueue('batch', 'bad');
+    await queue.enqueue('batch', 'good');
     await seen(runs, 5);
     expect(runs).toEqual(['bad', 'good', 'bad', 'bad', 'bad']);
     const [first, second, third, fourth] = times.filter((_, at) => runs[at] === 'bad');
@@ -192,8 +192,8 @@ export function jobQueueCases(openJobs: OpenJobs): void {
       if (run === 6) return DONE;
       throw new Error('not yet');
     });
-    queue.work(handler(1));
-    await queue.add('batch', 'a');
+    queue.startRunner(handler(1));
+    await queue.enqueue('batch', 'a');
     await seen(runs, 6);
     // The fourth failure in all is the first in a row: 400 ms would follow the three before it.
     expect((times[5] ?? 0) - (times[4] ?? 0)).toBeLessThan(390);
@@ -201,13 +201,13 @@ export function jobQueueCases(openJobs: OpenJobs): void {
 
   test('one that gives way comes after those that wait', async () => {
     const { queue } = await (await open()).machine();
-    for (const id of ['a', 'b', 'c']) await queue.add('batch', id);
+    for (const id of ['a', 'b', 'c']) await queue.enqueue('batch', id);
     const { runs, handler } = recorded(async (_, run) => {
       // Queues order by milliseconds.
       await Bun.sleep(5);
       return run === 1 ? again(0) : DONE;
     });
-    queue.work(handler(1));
+    queue.startRunner(handler(1));
     await seen(runs, 4);
     expect(runs).toEqual(['a', 'b', 'c', 'a']);
   });
@@ -215,8 +215,8 @@ export function jobQueueCases(openJobs: OpenJobs): void {
   test('one that wants to wait does', async () => {
     const { queue } = await (await open()).machine();
     const { runs, times, handler } = recorded((_, run) => (run === 1 ? again(300) : DONE));
-    queue.work(handler(1));
-    await queue.add('batch', 'a');
+    queue.startRunner(handler(1));
+    await queue.enqueue('batch', 'a');
     await seen(runs, 2);
     expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(299);
   });
@@ -229,9 +229,9 @@ export function jobQueueCases(openJobs: OpenJobs): void {
       expect(signal.aborted).toBe(false);
       return DONE;
     });
-    one.queue.work(handler(1));
-    other.queue.work(handler(1));
-    await one.queue.add('batch', 'a');
+    one.queue.startRunner(handler(1));
+    other.queue.startRunner(handler(1));
+    await one.queue.enqueue('batch', 'a');
     await seen(runs, 1);
     await Bun.sleep(2600);
     expect(runs).toEqual(['a']);
@@ -247,17 +247,17 @@ export function jobQueueCases(openJobs: OpenJobs): void {
       saved.push(id);
       return again(0);
     });
-    const runner = one.queue.work(first.handler(2));
-    await one.queue.add('batch', 'a');
-    await one.queue.add('batch', 'b');
+    const runner = one.queue.startRunner(first.handler(2));
+    await one.queue.enqueue('batch', 'a');
+    await one.queue.enqueue('batch', 'b');
     await seen(first.runs, 2);
     await Promise.all([runner.stop(), runner.stop()]);
     expect(saved.toSorted()).toEqual(['a', 'b']);
     const second = recorded(() => DONE);
-    other.queue.work(second.handler(1));
+    other.queue.startRunner(second.handler(1));
     await seen(second.runs, 2);
     expect(second.runs.toSorted()).toEqual(['a', 'b']);
-    await one.queue.add('batch', 'c');
+    await one.queue.enqueue('batch', 'c');
     await seen(second.runs, 3);
     expect(first.runs).toHaveLength(2);
   });
@@ -273,8 +273,8 @@ export function jobQueueCases(openJobs: OpenJobs): void {
       await end.promise;
       return DONE;
     });
-    lost.queue.work(first.handler(1));
-    await lost.queue.add('batch', 'a');
+    lost.queue.startRunner(first.handler(1));
+    await lost.queue.enqueue('batch', 'a');
     await seen(first.runs, 1);
     lost.cut();
     const gate = Promise.withResolvers<void>();
@@ -282,14 +282,14 @@ export function jobQueueCases(openJobs: OpenJobs): void {
       await gate.promise;
       return DONE;
     });
-    other.queue.work(second.handler(1));
+    other.queue.startRunner(second.handler(1));
     await seen(second.runs, 1);
     await vi.waitFor(() => expect(told).toBe(true), { timeout: 5000 });
     // What the first says now is no longer asked for: the job stays with the second.
     lost.mend();
     end.resolve();
-    await vi.waitFor(() => lost.queue.add('batch', 'a'), { timeout: 10_000 });
-    await other.queue.add('batch', 'b');
+    await vi.waitFor(() => lost.queue.enqueue('batch', 'a'), { timeout: 10_000 });
+    await other.queue.enqueue('batch', 'b');
     await seen(first.runs, 2);
     expect([first.runs, second.runs]).toEqual([['a', 'b'], ['a']]);
     gate.resolve();
@@ -298,19 +298,19 @@ export function jobQueueCases(openJobs: OpenJobs): void {
   test('a machine that is cut off says so soon, and its runner goes on when it is not', async () => {
     const machine = await (await open()).machine();
     const { runs, handler } = recorded(() => DONE);
-    machine.queue.work(handler(1));
-    await machine.queue.add('batch', 'a');
+    machine.queue.startRunner(handler(1));
+    await machine.queue.enqueue('batch', 'a');
     await seen(runs, 1);
     machine.cut();
     const asked = performance.now();
-    await expect(machine.queue.add('batch', 'b')).rejects.toMatchObject({
+    await expect(machine.queue.enqueue('batch', 'b')).rejects.toMatchObject({
       kind: 'overloaded',
       code: 'server_overloaded',
       retryAfterS: expect.any(Number),
     });
     expect(performance.now() - asked).toBeLessThan(3000);
     machine.mend();
-    await vi.waitFor(() => machine.queue.add('batch', 'b'), { timeout: 10_000 });
+    await vi.waitFor(() => machine.queue.enqueue('batch', 'b'), { timeout: 10_000 });
     await seen(runs, 2);
     expect(runs).toEqual(['a', 'b']);
   });
@@ -321,8 +321,8 @@ export function jobQueueCases(openJobs: OpenJobs): void {
       await fired(signal);
       return again(0);
     });
-    machine.queue.work(handler(1));
-    await machine.queue.add('batch', 'a');
+    machine.queue.startRunner(handler(1));
+    await machine.queue.enqueue('batch', 'a');
     await seen(runs, 1);
     machine.cut();
     const began = performance.now();
@@ -334,8 +334,8 @@ export function jobQueueCases(openJobs: OpenJobs): void {
   test('a kind has one runner in a process', async () => {
     const { queue } = await (await open()).machine();
     const { handler } = recorded(() => DONE);
-    queue.work(handler(1));
-    expect(() => queue.work(handler(1))).toThrow('have a runner already');
+    queue.startRunner(handler(1));
+    expect(() => queue.startRunner(handler(1))).toThrow('have a runner already');
   });
 
   test('a kind whose runner was stopped gets another one, which does what was left', async () => {
@@ -344,16 +344,16 @@ export function jobQueueCases(openJobs: OpenJobs): void {
       await fired(signal);
       return again(0);
     });
-    const runner = queue.work(first.handler(1));
-    await queue.add('batch', 'a');
+    const runner = queue.startRunner(first.handler(1));
+    await queue.enqueue('batch', 'a');
     await seen(first.runs, 1);
     await runner.stop();
     const second = recorded(() => DONE);
-    const next = queue.work(second.handler(1));
+    const next = queue.startRunner(second.handler(1));
     await seen(second.runs, 1);
     // Stopped once more, the first leaves the second alone.
     await runner.stop();
-    expect(() => queue.work(second.handler(1))).toThrow('have a runner already');
+    expect(() => queue.startRunner(second.handler(1))).toThrow('have a runner already');
     await next.stop();
   });
 }

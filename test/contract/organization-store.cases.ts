@@ -29,12 +29,12 @@ export function organizationStoreCases(open: () => Promise<OrganizationStores>, 
     await keys.create(key('k1', 'b'));
     clock.advance(5000);
     await credits.grant('a', 5, now());
-    await organizations.note(['c', 'b', 'c']);
+    await organizations.ensure(['c', 'b', 'c']);
     clock.advance(5000);
     await keys.create(key('k2', 'a'));
     await credits.grant('b', 5, now());
-    await organizations.note(['a']);
-    await organizations.note([]);
+    await organizations.ensure(['a']);
+    await organizations.ensure([]);
     expect(await organizations.list()).toEqual([
       { id: 'a', createdAt: made + 5, keys: 1 },
       { id: 'b', createdAt: made, keys: 1 },

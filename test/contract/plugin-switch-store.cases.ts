@@ -7,18 +7,18 @@ export function pluginSwitchStoreCases(open: () => Promise<PluginSwitchStore>, c
   const now = () => Math.floor(clock.now() / 1000);
 
   test('nothing is wished of a plugin that nobody ever switched', async () => {
-    expect(await (await open()).all()).toEqual(new Map());
+    expect(await (await open()).list()).toEqual(new Map());
   });
 
   test('the latest wish of each plugin counts, and its revision grows with every wish', async () => {
     const store = await open();
     const first = now();
-    await store.set('speech', false);
-    await store.set('video', false);
+    await store.setEnabled('speech', false);
+    await store.setEnabled('video', false);
     clock.advance(7000);
-    await store.set('speech', false);
-    await store.set('speech', true);
-    expect(await store.all()).toEqual(
+    await store.setEnabled('speech', false);
+    await store.setEnabled('speech', true);
+    expect(await store.list()).toEqual(
       new Map([
         ['speech', { enabled: true, revision: 3, changedAt: first + 7 }],
         ['video', { enabled: false, revision: 1, changedAt: first }],
@@ -28,7 +28,7 @@ export function pluginSwitchStoreCases(open: () => Promise<PluginSwitchStore>, c
 
   test('wishes that come together are all counted', async () => {
     const store = await open();
-    await Promise.all(Array.from({ length: 5 }, (_, at) => store.set('speech', at % 2 === 0)));
-    expect((await store.all()).get('speech')).toMatchObject({ revision: 5 });
+    await Promise.all(Array.from({ length: 5 }, (_, at) => store.setEnabled('speech', at % 2 === 0)));
+    expect((await store.list()).get('speech')).toMatchObject({ revision: 5 });
   });
 }

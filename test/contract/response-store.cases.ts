@@ -318,15 +318,15 @@ export function responseStoreCases(open: () => Promise<ResponseStore>): void {
       { organization: 'b', response: older },
       { organization: 'a', response: old },
     ];
-    expect(await store.unfinished(NOW, 5)).toEqual(all);
-    expect(await store.unfinished(NOW, 1)).toEqual(all.slice(0, 1));
-    await store.keep([old.id, young.id, 'resp_unknown'], NOW + 1);
-    expect(await store.unfinished(NOW, 5)).toEqual(all.slice(0, 1));
-    expect(await store.unfinished(NOW + 2, 5)).toHaveLength(3);
-    await store.keep([old.id], NOW - 10);
-    await store.keep([], NOW);
-    expect(await store.unfinished(NOW, 5)).toEqual(all);
+    expect(await store.listStale(NOW, 5)).toEqual(all);
+    expect(await store.listStale(NOW, 1)).toEqual(all.slice(0, 1));
+    await store.recordHeartbeat([old.id, young.id, 'resp_unknown'], NOW + 1);
+    expect(await store.listStale(NOW, 5)).toEqual(all.slice(0, 1));
+    expect(await store.listStale(NOW + 2, 5)).toHaveLength(3);
+    await store.recordHeartbeat([old.id], NOW - 10);
+    await store.recordHeartbeat([], NOW);
+    expect(await store.listStale(NOW, 5)).toEqual(all);
     await store.update('b', { ...older, status: 'failed' });
-    expect(await store.unfinished(NOW, 5)).toEqual(all.slice(1));
+    expect(await store.listStale(NOW, 5)).toEqual(all.slice(1));
   });
 }

@@ -36,7 +36,7 @@ export function textRequest(fields: Partial<TextRequest> = {}): TextRequest {
     stop: [],
     maxTokens: 8,
     priority: 'interactive',
-    owner: 'org_a',
+    fairnessKey: 'org_a',
     ...fields,
   };
 }
@@ -243,7 +243,7 @@ export function textEngineCases(name: string, open: () => Promise<TextEngineUnde
 
     it('answers several at once', async () => {
       const both = await Promise.all([
-        answerOf(engine, { owner: 'org_b' }),
+        answerOf(engine, { fairnessKey: 'org_b' }),
         answerOf(engine, { maxTokens: 3 }),
       ]);
       expect(both.map(({ text }) => text)).not.toContain('');

@@ -24,7 +24,7 @@ export async function eventsOf(
   options: { rateHz?: number; settings?: Partial<VadSettings>; cuts?: readonly number[] } = {},
 ): Promise<VadEvent[]> {
   const { rateHz = SPOKEN_RATE_HZ, settings = {}, cuts = [] } = options;
-  const stream = engine.open({ ...DEFAULT_VAD_SETTINGS, ...settings }, rateHz);
+  const stream = engine.openStream({ ...DEFAULT_VAD_SETTINGS, ...settings }, rateHz);
   const bounds = [0, ...[...cuts].sort((a, b) => a - b), samples.length];
   const answers = bounds.slice(1).map((end, i) => stream.write(samples.slice(bounds[i], end)));
   const events = (await Promise.all([...answers, stream.end()])).flat();
@@ -92,7 +92,7 @@ export function vadEngineCases(name: string, open: () => Promise<VadEngineUnderT
     });
 
     it('tells a pause before it is sure of the end, and every event in its order', async () => {
-      const stream = engine.open(DEFAULT_VAD_SETTINGS, SPOKEN_RATE_HZ);
+      const stream = engine.openStream(DEFAULT_VAD_SETTINGS, SPOKEN_RATE_HZ);
       const told: (VadEvent & { writtenMs: number })[] = [];
       const step = SPOKEN_RATE_HZ / 50;
       for (let at = 0; at < talk.length; at += step) {
@@ -138,7 +138,7 @@ export function vadEngineCases(name: string, open: () => Promise<VadEngineUnderT
     });
 
     it('resolves writes in their order', async () => {
-      const stream = engine.open(DEFAULT_VAD_SETTINGS, SPOKEN_RATE_HZ);
+      const stream = engine.openStream(DEFAULT_VAD_SETTINGS, SPOKEN_RATE_HZ);
       const order: number[] = [];
       const parts = Array.from({ length: 20 }, (_, i) => talk.slice(i * 3000, (i + 1) * 3000));
       await Promise.all(parts.map((part, i) => stream.write(part).then(() => order.push(i))));
@@ -169,12 +169,12 @@ export function vadEngineCases(name: string, open: () => Promise<VadEngineUnderT
     });
 
     it('takes nothing after the end or a close, which free it at any time', async () => {
-      const ended = engine.open(DEFAULT_VAD_SETTINGS, SPOKEN_RATE_HZ);
+      const ended = engine.openStream(DEFAULT_VAD_SETTINGS, SPOKEN_RATE_HZ);
       await ended.end();
       await expect(ended.write(silence(10))).rejects.toThrow('ended');
       await expect(ended.end()).rejects.toThrow('ended');
       ended.close();
-      const closed = engine.open(DEFAULT_VAD_SETTINGS, SPOKEN_RATE_HZ);
+      const closed = engine.openStream(DEFAULT_VAD_SETTINGS, SPOKEN_RATE_HZ);
       const waiting = closed.write(talk);
       closed.close();
       closed.close();
@@ -183,7 +183,7 @@ export function vadEngineCases(name: string, open: () => Promise<VadEngineUnderT
     });
 
     it.each([7999, 48_001, 16_000.5])('refuses a rate of %d Hz', (rateHz) => {
-      expect(() => engine.open(DEFAULT_VAD_SETTINGS, rateHz)).toThrow(RangeError);
+      expect(() => engine.openStream(DEFAULT_VAD_SETTINGS, rateHz)).toThrow(RangeError);
     });
 
     it.each([
@@ -195,7 +195,7 @@ export function vadEngineCases(name: string, open: () => Promise<VadEngineUnderT
       ['silenceDurationMs', 5001],
       ['minSpeechDurationMs', Number.POSITIVE_INFINITY],
     ])('refuses a %s of %d', (field, value) => {
-      expect(() => engine.open({ ...DEFAULT_VAD_SETTINGS, [field]: value }, 16_000)).toThrow(RangeError);
+      expect(() => engine.openStream({ ...DEFAULT_VAD_SETTINGS, [field]: value }, 16_000)).toThrow(RangeError);
     });
   });
 }

@@ -8,18 +8,18 @@ import { newId } from '../../src/contract/core/id.ts';
 import type { ClipFacts } from '../../src/contract/engines/video.ts';
 import type { IdempotencyKey } from '../../src/contract/stores/file-store.ts';
 import {
-  type MadeVideo,
-  VIDEO_ENDS,
-  VIDEO_OPEN,
-  type VideoEnd,
+  type GeneratedVideo,
+  FINAL_VIDEO_STATUSES,
+  OPEN_VIDEO_STATUSES,
+  type VideoOutcome,
   type VideoRecord,
-  type VideoRoom,
+  type VideoQuota,
   type VideoStatus,
   type VideoStore,
 } from '../../src/contract/stores/video-store.ts';
 
 const NOW = 1_767_323_045;
-const ROOM: VideoRoom = { maxOpen: 1000, maxBytes: Number.MAX_SAFE_INTEGER };
+const ROOM: VideoQuota = { maxOpen: 1000, maxBytes: Number.MAX_SAFE_INTEGER };
 
 /** Videos and what they touch, over the same database. */
 export interface VideoStores {
@@ -62,13 +62,13 @@ export function videoRecord(overrides: Partial<VideoRecord> = {}): VideoRecord {
   };
 }
 
-export const MADE: MadeVideo = {
+export const MADE: GeneratedVideo = {
   segment: { width: 1280, height: 720, seconds: 5, audio: true },
   video: { lengthBytes: 700, sha256: 'a'.repeat(64) },
   thumbnail: { lengthBytes: 70, sha256: 'b'.repeat(64) },
 };
-const COMPLETED: VideoEnd = { status: 'completed', made: MADE, at: NOW + 9 };
-const FAILED: VideoEnd = {
+const COMPLETED: VideoOutcome = { status: 'completed', made: MADE, at: NOW + 9 };
+const FAILED: VideoOutcome = {
   status: 'failed',
   error: { code: 'upstream_error', message: 'It broke.' },
   at: NOW + 9,
@@ -101,10 +101,10 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
   }
 
   /** A job that has ended. */
-  async function ended(stores: VideoStores, end: VideoEnd, overrides: Partial<VideoRecord> = {}) {
+  async function ended(stores: VideoStores, end: VideoOutcome, overrides: Partial<VideoRecord> = {}) {
     const video = await stored(stores, overrides);
     await stores.videos.claim(video.id, 'r1', NOW + 1);
-    expect(await stores.videos.end(video.id, 'r1', end, billOf(video))).toBe(true);
+    expect(await stores.videos.finish(video.id, 'r1', end, billOf(video))).toBe(true);
     return video;
   }
 
@@ -166,8 +166,8 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
         message: `Your organization has 4 of at most 4 unfinished video jobs. Its videos use 4700 of at most ${room.maxBytes} bytes. Retry when a job has finished.`,
       };
       for (const each of made) if (each.status === 'rejected') expect(each.reason).toMatchObject(refusal);
-      await expect(videos.requireRoom('a', room)).rejects.toMatchObject(refusal);
-      await videos.requireRoom('b', room);
+      await expect(videos.requireCapacity('a', room)).rejects.toMatchObject(refusal);
+      await videos.requireCapacity('b', room);
     });
 
     test('is refused when clips and segments would have too many bytes', async () => {
@@ -180,8 +180,8 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
       const refusal = { kind: 'invalid_request', code: 'storage_limit_exceeded', param: 'video' };
       const create = (maxBytes: number) => videos.create(videoRecord(), 0, { ...ROOM, maxBytes });
       await expect(create(2699)).rejects.toMatchObject(refusal);
-      await expect(videos.requireRoom('a', { ...ROOM, maxBytes: 1700 })).rejects.toMatchObject(refusal);
-      await videos.requireRoom('a', { ...ROOM, maxBytes: 1701 });
+      await expect(videos.requireCapacity('a', { ...ROOM, maxBytes: 1700 })).rejects.toMatchObject(refusal);
+      await videos.requireCapacity('a', { ...ROOM, maxBytes: 1701 });
       expect(await create(2700)).toHaveProperty('video');
     });
 
@@ -230,7 +230,7 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
       const video = videoRecord();
       expect(await videos.create(video, 1, ROOM, key({ fingerprint: 'g' }))).toEqual({ video });
       await videos.claim(video.id, 'r1', NOW);
-      await videos.end(video.id, 'r1', FAILED, billOf(video));
+      await videos.finish(video.id, 'r1', FAILED, billOf(video));
       await videos.delete('a', video.id);
       const another = videoRecord();
       expect(await videos.create(another, 1, ROOM, key())).toEqual({ video: another });
@@ -298,17 +298,17 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
         ...video,
         ...{ status: 'in_progress', runner: 'r1', startedAt: NOW + 3 },
       });
-      expect(await videos.remember(id, 'r1', 'job 7')).toBe(true);
+      expect(await videos.saveEngineState(id, 'r1', 'job 7')).toBe(true);
       const taken = await videos.claim(id, 'r2', NOW + 8);
       expect(taken).toMatchObject({ runner: 'r2', startedAt: NOW + 3, remembered: 'job 7' });
-      expect(await videos.remember(id, 'r1', 'job 8')).toBe(false);
+      expect(await videos.saveEngineState(id, 'r1', 'job 8')).toBe(false);
       for (const end of [COMPLETED, FAILED]) {
-        expect(await videos.end(id, 'r1', end, billOf(video, 20))).toBe(false);
+        expect(await videos.finish(id, 'r1', end, billOf(video, 20))).toBe(false);
       }
       expect(await videos.get('a', id)).toEqual(taken);
       expect(await stores.usage.list({ organization: 'a', limit: 5 })).toMatchObject({ records: [] });
       expect(await stores.credits.balance('a')).toMatchObject({ available: 50, reserved: 50 });
-      expect(await videos.end(id, 'r2', COMPLETED, billOf(video, 20))).toBe(true);
+      expect(await videos.finish(id, 'r2', COMPLETED, billOf(video, 20))).toBe(true);
     });
 
     test('that claim at once: the last of them has it', async () => {
@@ -316,7 +316,7 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
       const { id } = await stored(stores);
       const runners = Array.from({ length: 20 }, (_, at) => `r${at}`);
       await Promise.all(runners.map((runner) => stores.videos.claim(id, runner, NOW)));
-      const has = await Promise.all(runners.map((runner) => stores.videos.remember(id, runner, 'x')));
+      const has = await Promise.all(runners.map((runner) => stores.videos.saveEngineState(id, runner, 'x')));
       expect(has.filter(Boolean)).toHaveLength(1);
     });
 
@@ -336,7 +336,7 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
       const video = await stored(stores, {}, 50);
       await stores.videos.claim(video.id, 'r1', NOW + 1);
       const bill = billOf(video, 30);
-      expect(await stores.videos.end(video.id, 'r1', COMPLETED, bill)).toBe(true);
+      expect(await stores.videos.finish(video.id, 'r1', COMPLETED, bill)).toBe(true);
       expect(await stores.videos.get('a', video.id)).toEqual({
         ...video,
         ...{ status: 'completed', runner: 'r1', startedAt: NOW + 1, completedAt: NOW + 9, made: MADE },
@@ -347,8 +347,8 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
       ]);
       expect(await stores.credits.balance('a')).toMatchObject({ available: 70, reserved: 0, revenue: 30 });
       // Nothing of it happens twice.
-      expect(await stores.videos.end(video.id, 'r1', COMPLETED, bill)).toBe(false);
-      expect(await stores.videos.end(video.id, 'r1', FAILED, bill)).toBe(false);
+      expect(await stores.videos.finish(video.id, 'r1', COMPLETED, bill)).toBe(false);
+      expect(await stores.videos.finish(video.id, 'r1', FAILED, bill)).toBe(false);
       expect(await stores.credits.balance('a')).toMatchObject({ available: 70, revenue: 30 });
     });
 
@@ -357,7 +357,7 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
       const video = await stored(stores, {}, 50);
       await stores.videos.claim(video.id, 'r1', NOW + 1);
       const bill = billOf(video, 0, 'failed');
-      expect(await stores.videos.end(video.id, 'r1', FAILED, bill)).toBe(true);
+      expect(await stores.videos.finish(video.id, 'r1', FAILED, bill)).toBe(true);
       const { error } = FAILED as { error: object };
       expect(await stores.videos.get('a', video.id)).toMatchObject({ status: 'failed', error });
       expect((await stores.usage.list({ organization: 'a', limit: 5 })).records).toEqual([bill.record]);
@@ -369,7 +369,7 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
       const [first, second] = [await stored(stores, {}, 40), await stored(stores, {}, 40)];
       for (const video of [first, second]) {
         await stores.videos.claim(video.id, 'r1', NOW);
-        expect(await stores.videos.end(video.id, 'r1', COMPLETED, billOf(video, 55))).toBe(true);
+        expect(await stores.videos.finish(video.id, 'r1', COMPLETED, billOf(video, 55))).toBe(true);
       }
       expect(await stores.credits.balance('a')).toMatchObject({ available: 0, reserved: 0, revenue: 100 });
     });
@@ -395,7 +395,7 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
       await expect(videos.delete('a', source)).rejects.toMatchObject(refusal);
       await videos.claim(video.id, 'r1', NOW);
       await expect(videos.delete('a', source)).rejects.toMatchObject(refusal);
-      await videos.end(video.id, 'r1', FAILED, billOf(video));
+      await videos.finish(video.id, 'r1', FAILED, billOf(video));
       expect(await videos.delete('a', source)).toBe(true);
 
       for (let round = 0; round < 20; round += 1) {
@@ -415,24 +415,24 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
     const gone = await ended(stores, COMPLETED);
     const second = await stored(stores, { organization: 'b' });
     await stores.videos.claim(second.id, 'r1', NOW);
-    expect(await stores.videos.open(5)).toEqual([first.id, second.id]);
-    expect(await stores.videos.open(1)).toEqual([first.id]);
+    expect(await stores.videos.listOpen(5)).toEqual([first.id, second.id]);
+    expect(await stores.videos.listOpen(1)).toEqual([first.id]);
     // The last of a page may have ended before the next is asked for.
-    expect(await stores.videos.open(5, gone.id)).toEqual([second.id]);
-    expect(await stores.videos.open(5, second.id)).toEqual([]);
+    expect(await stores.videos.listOpen(5, gone.id)).toEqual([second.id]);
+    expect(await stores.videos.listOpen(5, second.id)).toEqual([]);
   });
 
   test('states are told of those that are there', async () => {
     const stores = await open();
     const [queued, completed] = [await stored(stores), await ended(stores, COMPLETED, { organization: 'b' })];
-    const states = await stores.videos.states([queued.id, completed.id, newId('video')]);
+    const states = await stores.videos.listStates([queued.id, completed.id, newId('video')]);
     expect(new Set(states)).toEqual(
       new Set([
         { id: queued.id, status: 'queued', runner: undefined },
         { id: completed.id, status: 'completed', runner: 'r1' },
       ]),
     );
-    expect(await stores.videos.states([])).toEqual([]);
+    expect(await stores.videos.listStates([])).toEqual([]);
   });
 
   /** What a store hears of. */
@@ -450,9 +450,9 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
       case 'taken':
         return (await videos.claim(video.id, 'r1', NOW)) !== undefined;
       case 'made':
-        return videos.end(video.id, 'r1', COMPLETED, billOf(video));
+        return videos.finish(video.id, 'r1', COMPLETED, billOf(video));
       case 'refused':
-        return videos.end(video.id, 'r1', FAILED, billOf(video));
+        return videos.finish(video.id, 'r1', FAILED, billOf(video));
       case 'delete_asked':
         return videos.delete('a', video.id).catch(() => false);
     }
@@ -481,6 +481,6 @@ export function videoStoreCases(open: () => Promise<VideoStores>): void {
       }),
       { seed: 7, numRuns: 100 },
     );
-    for (const status of [...VIDEO_ENDS, ...VIDEO_OPEN]) expect(seen).toContain(status);
+    for (const status of [...FINAL_VIDEO_STATUSES, ...OPEN_VIDEO_STATUSES]) expect(seen).toContain(status);
   });
 }

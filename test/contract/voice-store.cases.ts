@@ -73,7 +73,7 @@ export function voiceStoreCases(open: () => Promise<VoiceStore>): void {
       expect(await store.delete('a', voice.id)).toBe(false);
       expect(await store.get('a', voice.id)).toBeUndefined();
       expect(await store.find(voice.id)).toBeUndefined();
-      expect(await store.known([voice.id, other.id])).toEqual(new Set([other.id]));
+      expect(await store.filterExisting([voice.id, other.id])).toEqual(new Set([other.id]));
       expect(await namesOf(store)).toEqual([['1'], false]);
     });
 
@@ -117,9 +117,9 @@ export function voiceStoreCases(open: () => Promise<VoiceStore>): void {
     test('is for so many voices of each organization, and comes back when one is deleted', async () => {
       const store = await open();
       const [voice] = (await stored(store, 1)) as [VoiceRecord];
-      await store.requireRoom('a', 2);
+      await store.requireCapacity('a', 2);
       await put(store);
-      const refused = await store.requireRoom('a', 2).catch((error: Error) => error.message);
+      const refused = await store.requireCapacity('a', 2).catch((error: Error) => error.message);
       expect(refused).toMatch(/has 2 stored voices; at most 2/);
       await expect(put(store)).rejects.toMatchObject(FULL);
       await put(store, 'b');
@@ -144,7 +144,7 @@ export function voiceStoreCases(open: () => Promise<VoiceStore>): void {
         ['second', false],
         [undefined, true],
       ] as const) {
-        expect(await store.adapt(voice.id, adaptation, isImproving)).toBe(true);
+        expect(await store.setAdaptation(voice.id, adaptation, isImproving)).toBe(true);
         expect(await store.get('a', voice.id)).toEqual({ ...voice, adaptation, isImproving });
       }
     });
@@ -153,7 +153,7 @@ export function voiceStoreCases(open: () => Promise<VoiceStore>): void {
       const store = await open();
       const [voice] = (await stored(store, 1)) as [VoiceRecord];
       await store.delete('a', voice.id);
-      expect(await store.adapt(voice.id, 'late', true)).toBe(false);
+      expect(await store.setAdaptation(voice.id, 'late', true)).toBe(false);
       expect(await store.find(voice.id)).toBeUndefined();
     });
 
@@ -162,12 +162,12 @@ export function voiceStoreCases(open: () => Promise<VoiceStore>): void {
       async (adaptation) => {
         const store = await open();
         const [voice, other] = (await stored(store, 2, { adaptation })) as [VoiceRecord, VoiceRecord];
-        await store.adapt(voice.id, 'new', false);
-        await store.outdate(voice.id, adaptation);
+        await store.setAdaptation(voice.id, 'new', false);
+        await store.invalidateAdaptation(voice.id, adaptation);
         expect(await store.find(voice.id)).toEqual({ ...voice, adaptation: 'new' });
-        await store.outdate(other.id, adaptation);
+        await store.invalidateAdaptation(other.id, adaptation);
         expect(await store.find(other.id)).toEqual({ ...other, adaptation: undefined, isImproving: true });
-        await store.outdate(newId('voice'), adaptation);
+        await store.invalidateAdaptation(newId('voice'), adaptation);
       },
     );
 
@@ -177,9 +177,9 @@ export function voiceStoreCases(open: () => Promise<VoiceStore>): void {
         ...(await stored(store, 3, { organization: 'b', adaptation: 'x', isImproving: true })),
         ...(await stored(store, 2)),
       ].toSorted((one, other) => (one.id < other.id ? -1 : 1));
-      const all = await store.adaptations(10);
+      const all = await store.listAdaptations(10);
       expect(all).toEqual(voices.map(({ id, adaptation, isImproving }) => ({ id, adaptation, isImproving })));
-      const idsOf = async (after?: Id<'voice'>) => (await store.adaptations(2, after)).map(({ id }) => id);
+      const idsOf = async (after?: Id<'voice'>) => (await store.listAdaptations(2, after)).map(({ id }) => id);
       expect(await paged(idsOf)).toEqual(voices.map(({ id }) => id));
     });
 
@@ -187,19 +187,19 @@ export function voiceStoreCases(open: () => Promise<VoiceStore>): void {
       const store = await open();
       const voices = (await stored(store, 4, { isImproving: true })).map(({ id }) => id).toSorted();
       await stored(store, 3);
-      expect(await paged((after) => store.improving(2, after))).toEqual(voices);
+      expect(await paged((after) => store.listImproving(2, after))).toEqual(voices);
       await store.delete('a', voices[1] ?? '');
-      expect(await store.improving(2, voices[1])).toEqual(voices.slice(2));
-      await store.adapt(voices[2] as Id<'voice'>, 'done', false);
-      expect(await store.improving(10)).toEqual([voices[0], voices[3]]);
+      expect(await store.listImproving(2, voices[1])).toEqual(voices.slice(2));
+      await store.setAdaptation(voices[2] as Id<'voice'>, 'done', false);
+      expect(await store.listImproving(10)).toEqual([voices[0], voices[3]]);
     });
   });
 
   test('those of many ids that are voices are told', async () => {
     const store = await open();
     const [first, second] = (await stored(store, 2)) as [VoiceRecord, VoiceRecord];
-    const known = await store.known([second.id, newId('voice'), first.id]);
+    const known = await store.filterExisting([second.id, newId('voice'), first.id]);
     expect(known).toEqual(new Set([first.id, second.id]));
-    expect(await store.known([])).toEqual(new Set());
+    expect(await store.filterExisting([])).toEqual(new Set());
   });
 }

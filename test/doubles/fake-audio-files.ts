@@ -14,7 +14,7 @@ export class FakeAudioFiles implements AudioFileReader {
   /** Runs after which a file breaks off. */
   breaksAfter = Number.POSITIVE_INFINITY;
 
-  async open(
+  async openFile(
     path: string,
     _rateHz: number | 'own',
     field: string,

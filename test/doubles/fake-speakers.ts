@@ -31,7 +31,7 @@ export class FakeSpeakers implements SpeakerEncoder {
     this.#options = options;
   }
 
-  async print(samples: Float32Samples, work: VoiceWork, signal: AbortSignal): Promise<SpeakerPrint> {
+  async encodeSpeaker(samples: Float32Samples, work: VoiceWork, signal: AbortSignal): Promise<SpeakerPrint> {
     const { speakers = [0, 0, 0, 0, 0], before } = this.#options;
     this.asked.push({ samples, work });
     await before?.(signal);
@@ -68,12 +68,12 @@ export class FakeFitter implements VoiceFitter {
     return adaptation.startsWith(`${this.#version}:`);
   }
 
-  begin(speaker: SpeakerPrint): string {
+  createInitial(speaker: SpeakerPrint): string {
     this.begun.push(speaker);
     return `${this.#version}:0`;
   }
 
-  async *improve(
+  async *improveAdaptation(
     _samples: Float32Samples,
     from: string,
     budgetMs: number,

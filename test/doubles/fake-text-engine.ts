@@ -1,4 +1,4 @@
-import type { TextEngine, TextEvent, TextRequest, TextTokens } from '../../src/contract/engines/text.ts';
+import type { TextEngine, TextEvent, TextRequest, TokenUsage } from '../../src/contract/engines/text.ts';
 
 /** What an answer is made of. An `end` that is not there is added: `tool_calls` after a call, else `stop`. */
 export type FakeAnswer = readonly TextEvent[];
@@ -8,7 +8,7 @@ export interface FakeTextOptions {
   /** The answer to a request, which is the `at`th, counted from 0. Default: {@link said} 'Hel', 'lo.'. */
   readonly answer?: (request: TextRequest, at: number) => FakeAnswer;
   /** Tokens of each end that is added. */
-  readonly tokens?: TextTokens;
+  readonly tokens?: TokenUsage;
   /** Awaited before each event of an answer, the end too: a delay, or a gate that the test opens. */
   readonly before?: (event: TextEvent, index: number, signal: AbortSignal) => Promise<void> | void;
   /** Thrown in the place of the end. */
@@ -17,7 +17,7 @@ export interface FakeTextOptions {
   readonly refusal?: (request: TextRequest) => unknown;
 }
 
-export const FAKE_TOKENS: TextTokens = { input: 12, output: 5, cached: 4, reasoning: 0 };
+export const FAKE_TOKENS: TokenUsage = { input: 12, output: 5, cached: 4, reasoning: 0 };
 
 /** A text in these pieces. */
 export function said(...texts: readonly string[]): TextEvent[] {

@@ -28,7 +28,7 @@ export class FakeVadEngine implements VadEngine {
     this.#options = options;
   }
 
-  open(settings: VadSettings, rateHz: number): FakeVadStream {
+  openStream(settings: VadSettings, rateHz: number): FakeVadStream {
     const refused = this.#options.refusal?.();
     if (refused !== undefined) throw refused;
     const { script = () => [], before = () => undefined } = this.#options;

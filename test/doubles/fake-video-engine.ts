@@ -28,7 +28,7 @@ export class FakeVideoEngine implements VideoEngine {
     return { ready: true };
   }
 
-  async forget(remembered: string): Promise<void> {
+  async deleteRemoteJob(remembered: string): Promise<void> {
     this.forgotten.push(remembered);
   }
 

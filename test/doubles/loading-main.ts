@@ -15,5 +15,5 @@ await runProcess({
       setup: () => Promise.reject(new Error('set up without engines')),
     },
   ],
-  parts: () => new LazyServices({ tts: () => failure.promise }),
+  services: () => new LazyServices({ tts: () => failure.promise }),
 });

@@ -12,7 +12,7 @@ import type {
   VadSettings,
   VadStream,
 } from '../../src/contract/engines/engine.ts';
-import { aborted } from '../../src/kit/async/aborted.ts';
+import { waitForAbort } from '../../src/kit/async/aborted.ts';
 
 /** What a test tells an engine to do next. */
 export type SttOrder =
@@ -44,7 +44,7 @@ class Orders<Order> {
       signal.throwIfAborted();
       const order = this.#waiting.shift();
       if (order !== undefined) return order;
-      await Promise.race([this.#came.promise, aborted(signal)]);
+      await Promise.race([this.#came.promise, waitForAbort(signal)]);
     }
   }
 }
@@ -128,7 +128,7 @@ export class OrderedVadEngine implements VadEngine {
     this.#plans.push(vad);
   }
 
-  open(settings: VadSettings, rateHz: number): VadStream {
+  openStream(settings: VadSettings, rateHz: number): VadStream {
     let plan: { readonly atSample: number; readonly event: VadEvent }[] | undefined;
     let written = 0;
     let isClosed = false;

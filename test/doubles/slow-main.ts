@@ -20,7 +20,7 @@ await runProcess({
         let running = 0;
         let idle = Promise.withResolvers<void>();
         const routes = new Elysia({ name: 'slow' }).get('/v1/slow/:pieces', async ({ params, request }) => {
-          const call = await calls.open({
+          const call = await calls.openCall({
             endpoint: '/v1/audio/speech',
             caller: callerOf(request),
             model: 'slow',
@@ -67,5 +67,5 @@ await runProcess({
       }),
     },
   ],
-  parts: () => new LazyServices({}),
+  services: () => new LazyServices({}),
 });

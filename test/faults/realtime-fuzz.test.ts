@@ -66,7 +66,7 @@ const tts: TtsEngine = {
 
 /** Hears speech begin and end at random. */
 const vad: VadEngine = {
-  open() {
+  openStream() {
     let written = 0;
     let isSpeech = false;
     return {

@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia';
 import { onTestFinished } from 'vitest';
-import { Batches } from '../../plugins/batch/batches/batch-service.ts';
+import { BatchService } from '../../plugins/batch/batches/batch-service.ts';
 import { batchRoutes } from '../../plugins/batch/batches/routes.ts';
 import type { BatchRecord } from '../../src/contract/stores/batch-store.ts';
 import type { FileRecord } from '../../src/contract/stores/file-store.ts';
@@ -30,13 +30,13 @@ export async function batchApp({ openPerOrganization = 100, queueFailure }: Batc
   const clock = new ManualClock();
   const queued: string[] = [];
   const jobs = {
-    async add(_: string, id: string) {
+    async enqueue(_: string, id: string) {
       const failure = queueFailure?.();
       if (failure !== undefined) throw failure;
       queued.push(id);
     },
   };
-  const batches = new Batches({ batches: store, jobs, clock, log, openPerOrganization });
+  const batches = new BatchService({ batches: store, jobs, clock, log, openPerOrganization });
   const app = testApp({ routes: [new Elysia().use(batchRoutes(batches, store))] });
   onTestFinished(() => app.close());
 
@@ -70,9 +70,9 @@ export async function batchApp({ openPerOrganization = 100, queueFailure }: Batc
     /** Brings a batch to its end with nothing in it, as a runner does. */
     async complete(id: BatchRecord['id'], at: number) {
       await store.claim(id, 'r');
-      await store.begin(id, 'r', { total: 0, model: undefined, at });
+      await store.startProcessing(id, 'r', { total: 0, model: undefined, at });
       await store.finalize(id, 'r', at);
-      await store.end(id, 'r', { status: 'completed', files: {}, at });
+      await store.finish(id, 'r', { status: 'completed', files: {}, at });
     },
   };
 }

@@ -27,7 +27,7 @@ export const CHAT_PRICE: Price = {
   audioSecond: 0n,
 };
 
-export type CallOperation = Operation['call'];
+export type CallOperation = Operation['execute'];
 
 /** Times that are short enough to wait for. */
 const SHORT: JobTimes = {
@@ -47,7 +47,7 @@ export function inputLine(id: string, body: object = {}): string {
 /** An operation that bills each call as 2 tokens in and 3 out, and answers with the body that it was sent. */
 export const echo: CallOperation = async (body, { caller, calls }) => {
   const most = { inputTokens: 5, outputTokens: 5 };
-  const call = await calls.open({ endpoint: 'POST /v1/chat/completions', model: 'm', caller, maxUsage: most });
+  const call = await calls.openCall({ endpoint: 'POST /v1/chat/completions', model: 'm', caller, maxUsage: most });
   await call.close({ status: 'completed', inputTokens: 2, outputTokens: 3 });
   return JSON.stringify({ echo: body });
 };
@@ -100,7 +100,7 @@ export async function batchWork({ prices = [] }: { prices?: readonly Price[] } =
       const { lines: lineCalls } = accounts.process();
       return batchJob({
         ...{ batches, files, blobs, lineCalls, clock, log },
-        operations: { get: (url) => ({ url, call }) },
+        operations: { get: (url) => ({ url, execute: call }) },
         metrics: batchMetrics(noMetrics),
         maxConcurrentLines: 16,
         maxConcurrentBatches: 4,

@@ -1,9 +1,9 @@
-import type { CallOpening, Calls, OpenCall } from '../../src/contract/accounts/calls.ts';
+import type { NewCall, Calls, OpenCall } from '../../src/contract/accounts/calls.ts';
 import type { UsageEntry } from '../../src/contract/accounts/usage.ts';
 
 export interface RecordedCallsOptions {
   /** Awaited before a call is open; may throw, as for credits that do not cover it. */
-  readonly opening?: (call: CallOpening) => Promise<void> | void;
+  readonly opening?: (call: NewCall) => Promise<void> | void;
   /** Whether calls hold credits; default: no. */
   readonly holds?: boolean;
   /** Awaited before a row is stored. */
@@ -14,7 +14,7 @@ export interface RecordedCallsOptions {
 
 /** Calls that keep what they are told, for tests of those who open them. */
 export class RecordedCalls implements Calls {
-  readonly openings: CallOpening[] = [];
+  readonly openings: NewCall[] = [];
   readonly rows: UsageEntry[] = [];
   readonly #options: RecordedCallsOptions;
   #unended = 0;
@@ -28,7 +28,7 @@ export class RecordedCalls implements Calls {
     return this.#unended;
   }
 
-  async open(call: CallOpening): Promise<OpenCall> {
+  async openCall(call: NewCall): Promise<OpenCall> {
     await this.#options.opening?.(call);
     this.openings.push(call);
     this.#unended += 1;

@@ -14,7 +14,7 @@ import { originRules } from '../../src/http/security/cors.ts';
 import { InvalidKeyThrottle } from '../../src/http/security/invalid-key-throttle.ts';
 import { authenticator } from '../../src/http/server/auth.ts';
 import { clientAddress } from '../../src/http/transport/client-address.ts';
-import { type ConnectionServer, cameTo } from '../../src/http/transport/connection-server.ts';
+import { type ConnectionServer, setServerOf } from '../../src/http/transport/connection-server.ts';
 import { hashApiKey } from '../../src/kit/keys/api-key.ts';
 import { noopTracer } from '../../src/kit/logging/spans.ts';
 import { createMetrics, type MetricsRegistry } from '../../src/metrics/registry.ts';
@@ -112,7 +112,7 @@ export function testApp(options: TestAppOptions = {}): TestApp {
       routes: options.routes ?? [],
       readiness: options.readiness ?? (() => new Map()),
       modelReadiness: options.models ?? (() => new Map()),
-      refusal: options.refusal ?? (() => undefined),
+      unavailableError: options.refusal ?? (() => undefined),
     },
     plugins: options.plugins ?? { list: async () => [], set: () => Promise.reject(new Error('no plugins')) },
     requiredModels: new Set(options.requiredModels),
@@ -147,7 +147,7 @@ export function testApp(options: TestAppOptions = {}): TestApp {
         headers: { 'x-api-key': KEY_A },
         ...init,
       });
-      cameTo(server, request);
+      setServerOf(server, request);
       return app.handle(request);
     },
     close() {

@@ -9,7 +9,7 @@ import { videoRoutes } from '../../plugins/video/routes.ts';
 import { type VideoParts, Videos } from '../../plugins/video/service.ts';
 import { openDiskBlobs } from '../../src/blobs/disk-blobs.ts';
 import type { Price } from '../../src/contract/accounts/prices.ts';
-import { type ConnectionServer, cameTo } from '../../src/http/transport/connection-server.ts';
+import { type ConnectionServer, setServerOf } from '../../src/http/transport/connection-server.ts';
 import { createMetrics } from '../../src/metrics/registry.ts';
 import { GuardedFetch, type GuardedFetchSettings } from '../../src/outbound/guarded-fetch.ts';
 import { callJournal } from '../../src/records/accounts/call-journal.ts';
@@ -79,7 +79,7 @@ export async function videoApp(options: VideoAppOptions = {}) {
   const jobCalls = new JobAccounts(books, rowMetrics(metrics));
   const queued: string[] = [];
   const jobs = {
-    async add(_: string, id: string) {
+    async enqueue(_: string, id: string) {
       const failure = options.queueFailure?.();
       if (failure !== undefined) throw failure;
       queued.push(id);
@@ -123,7 +123,7 @@ export async function videoApp(options: VideoAppOptions = {}) {
       if (answer.status !== 200) throw new Error(`${answer.status}: ${await answer.text()}`);
       return await answer.json();
     },
-    run: (id: string, signal = never) => job.run(id, signal),
+    run: (id: string, signal = never) => job.runJob(id, signal),
     /** Names of all that lies on the disk: blobs, and what requests and runs have. */
     async held(): Promise<string[]> {
       const entries = await readdir(root, { recursive: true, withFileTypes: true });
@@ -139,7 +139,7 @@ export async function videoApp(options: VideoAppOptions = {}) {
         development: false,
         maxRequestBodySize: Number.MAX_SAFE_INTEGER,
         fetch(request, self) {
-          cameTo(self as ConnectionServer, request);
+          setServerOf(self as ConnectionServer, request);
           return app.app.fetch(request);
         },
       });

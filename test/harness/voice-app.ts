@@ -61,7 +61,7 @@ export interface VoiceAppOptions extends FakeSpeakersOptions, RecordedCallsOptio
   readonly voices?: (real: VoiceStore) => VoiceStore;
   readonly blobs?: (real: BlobStore) => BlobStore;
   /** Of a model beside one that has nothing to forget. */
-  readonly forget?: TtsEngine['forget'];
+  readonly forget?: TtsEngine['deleteVoice'];
 }
 
 /** The routes of voices in the real app, over a disk, SQLite in memory, and engines that do as they are told. */
@@ -76,7 +76,7 @@ export async function voiceApp({ fitter: fitting, ...options }: VoiceAppOptions 
   const blobs = otherBlobs(await openDiskBlobs(await tempDir(), clock));
   const speakers = new FakeSpeakers(options);
   const local: TtsEngine = new FakeTtsEngine();
-  const remote = options.forget === undefined ? local : withMethods(local, { forget: options.forget });
+  const remote = options.forget === undefined ? local : withMethods(local, { deleteVoice: options.forget });
   const tts = { ids: ['local', 'remote'], get: (id: string) => (id === 'local' ? local : remote) };
   const fitter = new FakeFitter(fitting);
   const audioFiles = new FakeAudioFiles();
@@ -94,11 +94,11 @@ export async function voiceApp({ fitter: fitting, ...options }: VoiceAppOptions 
   const enrollments = new Enrollments({
     ...{ voices, blobs, audioFiles, vad, speakers, voiceFitter: fitter, calls, clock, log },
     jobs: {
-      async add(kind, id) {
+      async enqueue(kind, id) {
         if (options.queueIsAway) throw new Error('the queue is away');
         queued.push(`${kind} ${id}`);
       },
-      work: () => ({ stop: async () => undefined }),
+      startRunner: () => ({ stop: async () => undefined }),
       close: async () => undefined,
     },
     metrics: voiceMetrics(metrics),

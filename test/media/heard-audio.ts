@@ -18,7 +18,7 @@ export async function recorded(
   const { PATH = '', HOME = '' } = process.env;
   const reader = audioFileReader({ environment: { PATH, HOME } });
   try {
-    const { samples } = await reader.open(path, LISTEN_RATE_HZ, 'file', new AbortController().signal);
+    const { samples } = await reader.openFile(path, LISTEN_RATE_HZ, 'file', new AbortController().signal);
     return joined(await Array.fromAsync(samples)).slice(fromS * LISTEN_RATE_HZ, toS * LISTEN_RATE_HZ);
   } finally {
     await reader.close();

@@ -5,40 +5,45 @@ import { ServiceError } from '../../../src/contract/core/error.ts';
 import { newId } from '../../../src/contract/core/id.ts';
 import type { JobQueue } from '../../../src/contract/core/jobs.ts';
 import type { Logger } from '../../../src/contract/core/logger.ts';
-import { BATCH_ENDS, type BatchRecord, type BatchStore } from '../../../src/contract/stores/batch-store.ts';
+import {
+  type BatchRecord,
+  type BatchStore,
+  FINAL_BATCH_STATUSES,
+} from '../../../src/contract/stores/batch-store.ts';
 import { unixSeconds } from '../../../src/kit/clock.ts';
-import { type BatchAsk, WINDOW_S } from './schema.ts';
+import { type BatchParams, WINDOW_S } from './schema.ts';
 
-export interface BatchesParts {
+export interface BatchServiceDeps {
   readonly batches: BatchStore;
-  readonly jobs: Pick<JobQueue, 'add'>;
+  readonly jobs: Pick<JobQueue, 'enqueue'>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Batches of one organization that may not have ended. */
+  /** Maximum number of unfinished batches per organization. */
   readonly openPerOrganization: number;
 }
 
-/** Makes batches and cancels them, for whoever asks; what is in them is done by runners. */
-export class Batches {
-  readonly #parts: BatchesParts;
+/** Creates and cancels batches. The lines of a batch are run by the batch job (runner/batch-job.ts). */
+export class BatchService {
+  readonly #deps: BatchServiceDeps;
 
-  constructor(parts: BatchesParts) {
-    this.#parts = parts;
+  constructor(deps: BatchServiceDeps) {
+    this.#deps = deps;
   }
 
   /**
-   * @param key says that the request is the same as an earlier one: what that made is given then.
-   * @throws ServiceError what {@link BatchStore.create} throws.
+   * Stores a batch and adds it to the job queue.
+   * @param key Idempotency key: a repeated request returns the batch of the first request.
+   * @throws ServiceError as {@link BatchStore.create}.
    */
-  async create(ask: BatchAsk, caller: Caller, key: string | undefined): Promise<BatchRecord> {
-    const { batches, clock, openPerOrganization } = this.#parts;
+  async create(params: BatchParams, caller: Caller, key: string | undefined): Promise<BatchRecord> {
+    const { batches, clock, openPerOrganization } = this.#deps;
     const created = unixSeconds(clock);
     const batch = await batches.create(
       {
         id: newId('batch'),
         organization: caller.organization,
         keyId: caller.keyId,
-        ...ask,
+        ...params,
         status: 'validating',
         times: { created, expires: created + WINDOW_S },
         counts: { total: 0, completed: 0, failed: 0 },
@@ -46,15 +51,15 @@ export class Batches {
         faults: [],
       },
       openPerOrganization,
-      key === undefined ? undefined : { key, fingerprint: fingerprintOf(ask) },
+      key === undefined ? undefined : { key, fingerprint: fingerprintOf(params) },
     );
     await this.#queue(batch);
     return batch;
   }
 
-  /** @throws ServiceError `not_found`, and `conflict` for a batch that cannot be cancelled any more. */
+  /** @throws ServiceError `not_found`; `conflict` if the batch is finalizing or finished. */
   async cancel(organization: string, id: string): Promise<BatchRecord> {
-    const { batches, clock } = this.#parts;
+    const { batches, clock } = this.#deps;
     const found = await batches.cancel(organization, id, unixSeconds(clock));
     if (found === undefined) throw unknownBatch(id);
     if (found.accepted) return found.batch;
@@ -63,21 +68,21 @@ export class Batches {
 
   /** @throws ServiceError `not_found`. */
   async get(organization: string, id: string): Promise<BatchRecord> {
-    const batch = await this.#parts.batches.get(organization, id);
+    const batch = await this.#deps.batches.get(organization, id);
     if (batch === undefined) throw unknownBatch(id);
     return batch;
   }
 
   /**
-   * The batch is stored, and whoever looks for forgotten ones finds it: a queue that cannot be reached is no reason
-   * for a failure, after which the client would make another.
+   * Never rejects: the batch is stored already, and the reconciler queues it again. An error would make the client
+   * create a second batch.
    */
   async #queue({ id, status }: BatchRecord): Promise<void> {
-    if (BATCH_ENDS.has(status)) return;
+    if (FINAL_BATCH_STATUSES.has(status)) return;
     try {
-      await this.#parts.jobs.add('batch', id);
+      await this.#deps.jobs.enqueue('batch', id);
     } catch (error) {
-      this.#parts.log.error('a new batch could not be queued and waits for the next look', error, {
+      this.#deps.log.error('failed to queue a new batch; the reconciler will retry', error, {
         batch: id,
       });
     }
@@ -88,8 +93,8 @@ function unknownBatch(id: string): ServiceError {
   return new ServiceError('not_found', `No batch found with id '${id.slice(0, 100)}'.`, { param: 'id' });
 }
 
-/** The same for two requests that ask the same, however they were written. */
-function fingerprintOf({ inputFile, endpoint, metadata, outputExpiresAfterS }: BatchAsk): string {
+/** A hash of the normalized request: equal for requests that differ only in field order or whitespace. */
+function fingerprintOf({ inputFile, endpoint, metadata, outputExpiresAfterS }: BatchParams): string {
   const pairs = metadata && Object.entries(metadata).sort(([a], [b]) => (a < b ? -1 : 1));
   const text = JSON.stringify([inputFile, endpoint, pairs, outputExpiresAfterS ?? null]);
   return createHash('sha256').update(text).digest('hex');

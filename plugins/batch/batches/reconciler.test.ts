@@ -8,9 +8,9 @@ import { batchRecord } from '../../../test/contract/batch-store.cases.ts';
 import { fileRecord, ROOM } from '../../../test/contract/file-store.cases.ts';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
 import { RecordingLogger } from '../../../tools/harness/doubles/recording-logger.ts';
-import { QueueWatch } from './reconciler.ts';
+import { BatchReconciler } from './reconciler.ts';
 
-/** A watch over stored batches that looks again and again; `add` is what the queue does. */
+/** A reconciler over stored batches with a short interval. `add` replaces the job queue. */
 async function watching(count: number, add: (id: string) => Promise<void>) {
   const records = openSqlite(':memory:');
   onTestFinished(() => records.close());
@@ -24,9 +24,9 @@ async function watching(count: number, add: (id: string) => Promise<void>) {
   const metrics = createMetrics(new ManualClock());
   onTestFinished(() => metrics.close());
   const log = new RecordingLogger();
-  const watch = new QueueWatch({
+  const watch = new BatchReconciler({
     ...{ batches, log, metrics, everyMs: 1 },
-    jobs: { add: (_, id) => add(id) },
+    jobs: { enqueue: (_, id) => add(id) },
   });
   onTestFinished(() => watch.close());
   return {
@@ -38,7 +38,7 @@ async function watching(count: number, add: (id: string) => Promise<void>) {
   };
 }
 
-it('queues every batch that has not ended, page by page, and counts them', async () => {
+it('queues all unfinished batches page by page and counts them', async () => {
   const queued = new Set<string>();
   const { ids, batches, gauge } = await watching(230, async (id) => {
     queued.add(id);
@@ -55,14 +55,14 @@ it('queues every batch that has not ended, page by page, and counts them', async
   await expect.poll(() => queued).toEqual(new Set(ids.slice(1)));
 });
 
-it('looks again when the queue could not be reached', async () => {
+it('retries after the queue was unavailable', async () => {
   let isAway = true;
-  let refused = 0;
+  const refused = 0;
   const queued = new Set<string>();
   const { ids, log } = await watching(2, async (id) => {
     if (isAway) {
-      refused += 1;
-      throw new Error('it is away');
+      rejections += 1;
+      throw new Error('queue unavailable');
     }
     queued.add(id);
   });
@@ -73,16 +73,16 @@ it('looks again when the queue could not be reached', async () => {
   await expect.poll(() => log.lines.slice(1)).toMatchObject([{ level: 'info', fields: { times: refused } }]);
 });
 
-it('ends in the middle of a look, after which nothing is queued', async () => {
-  const answer = Promise.withResolvers<void>();
+it('stops in the middle of a check when it is closed', async () => {
+  const response = Promise.withResolvers<void>();
   let asked = 0;
   const { watch } = await watching(5, () => {
     asked += 1;
-    return answer.promise;
+    return response.promise;
   });
   await expect.poll(() => asked).toBe(1);
   const closed = watch.close();
-  answer.resolve();
+  response.resolve();
   await closed;
   expect(asked).toBe(1);
 });

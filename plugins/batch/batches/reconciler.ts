@@ -9,16 +9,16 @@ import { openBatches } from './open-batches.ts';
 const INTERVAL_MS = 30_000;
 
 export interface BatchReconcilerDeps {
-  readonly batches: Pick<BatchStore, 'open'>;
-  readonly jobs: Pick<JobQueue, 'add'>;
+  readonly batches: Pick<BatchStore, 'listOpen'>;
+  readonly jobs: Pick<JobQueue, 'enqueue'>;
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly everyMs?: number;
 }
 
 /**
- * Tells the queue of every batch that has not ended, at the start and from time to time: of one whose creator died
- * before it could, and of all when the queue has lost them. Those that it knows are left as they are.
+ * Adds every unfinished batch to the job queue at start and every 30 s. This covers batches whose creator crashed
+ * before it queued them, and a queue that lost its jobs. Adding a batch that is already queued has no effect.
  */
 export class BatchReconciler {
   readonly #deps: BatchReconcilerDeps;
@@ -31,7 +31,7 @@ export class BatchReconciler {
     this.#failures = new FailureLog(deps.log, 'open batches could not be queued');
     deps.metrics.gauge(
       'batches_open',
-      'Batches of all machines that had not ended at the last look.',
+      'Unfinished batches of all machines, as of the last check.',
       () => this.#open,
     );
     this.#task = new IntervalTask({
@@ -40,7 +40,7 @@ export class BatchReconciler {
     });
   }
 
-  /** Resolves when nothing is looked at any more. Idempotent. */
+  /** Stops the reconciler. Resolves when no check is running. Idempotent. */
   close(): Promise<void> {
     return this.#task.close();
   }
@@ -48,9 +48,9 @@ export class BatchReconciler {
   async #reconcile(signal: AbortSignal): Promise<void> {
     try {
       this.#open = await this.#queueAll(signal);
-      this.#failures.worked();
+      this.#failures.recordSuccess();
     } catch (error) {
-      this.#failures.failed(error);
+      this.#failures.recordFailure(error);
     }
   }
 
@@ -59,7 +59,7 @@ export class BatchReconciler {
     let count = 0;
     for await (const id of openBatches(batches)) {
       if (signal.aborted) break;
-      await jobs.add('batch', id);
+      await jobs.enqueue('batch', id);
       count += 1;
     }
     return count;

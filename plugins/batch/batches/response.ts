@@ -1,11 +1,11 @@
-/** A batch as the wire shows it: every key, null when there is nothing to tell (openai-wire 3.1). */
+/** The wire object of a batch: every key is present, null without a value (openai-wire 3.1). */
 
-import type { BatchFault, BatchRecord, BatchTokens } from '../../../src/contract/stores/batch-store.ts';
+import type { BatchError, BatchRecord, BatchTokens } from '../../../src/contract/stores/batch-store.ts';
 import { WINDOW } from './schema.ts';
 
-export type BatchObject = ReturnType<typeof shownBatch>;
+export type BatchObject = ReturnType<typeof toBatchObject>;
 
-export function shownBatch(batch: BatchRecord) {
+export function toBatchObject(batch: BatchRecord) {
   const { times } = batch;
   return {
     id: batch.id,
@@ -33,7 +33,7 @@ export function shownBatch(batch: BatchRecord) {
   };
 }
 
-function errorsOf(faults: readonly BatchFault[]) {
+function errorsOf(faults: readonly BatchError[]) {
   return faults.length === 0 ? null : { object: 'list' as const, data: faults };
 }
 

@@ -5,7 +5,7 @@ import { KEY_A, KEY_B } from '../../../test/harness/test-app.ts';
 
 const NOW = 1_767_323_045;
 
-/** OpenAI's own client over the app; counts what it sends. */
+/** OpenAI's client over the app. Counts its requests. */
 async function clientOf(options: Parameters<typeof batchApp>[0] = {}) {
   const app = await batchApp(options);
   const sent: string[] = [];
@@ -22,7 +22,7 @@ async function clientOf(options: Parameters<typeof batchApp>[0] = {}) {
 }
 
 describe('a batch', () => {
-  it('has every field, null when there is nothing to tell', async () => {
+  it('has every field; fields without a value are null', async () => {
     const { create, send, queued } = await batchApp();
     const batch = await create({ endpoint: '/v1/chat/completions', metadata: { topic: 'birds' } });
     expect(batch).toEqual({
@@ -53,11 +53,11 @@ describe('a batch', () => {
     expect(queued).toEqual([batch.id]);
   });
 
-  it('that has run shows its counts, tokens, model and faults', async () => {
+  it('shows counts, tokens, model and errors after it ran', async () => {
     const { create, send, store } = await batchApp();
     const [ran, refused] = [await create(), await create()];
     await store.claim(ran.id, 'r');
-    await store.begin(ran.id, 'r', { total: 3, model: 'm', at: NOW + 1 });
+    await store.startProcessing(ran.id, 'r', { total: 3, model: 'm', at: NOW + 1 });
     const progress = { offsetBytes: 9, line: 3, ahead: [] };
     const tokens = { input: 7, output: 5 };
     await store.checkpoint(ran.id, 'r', { progress, parts: [], completed: 1, failed: 1, tokens, bills: [] });
@@ -75,12 +75,12 @@ describe('a batch', () => {
       },
     });
     await store.claim(refused.id, 'r');
-    const faults = [{ code: 'empty_file', message: 'It has no line.', param: null, line: null }];
-    await store.fail(refused.id, 'r', faults, NOW + 2);
+    const errors = [{ code: 'empty_file', message: 'It has no line.', param: null, line: null }];
+    await store.fail(refused.id, 'r', errors, NOW + 2);
     expect(await (await send(`${BATCHES}/${refused.id}`)).json()).toMatchObject({
       status: 'failed',
       failed_at: NOW + 2,
-      errors: { object: 'list', data: faults },
+      errors: { object: 'list', data: errors },
     });
   });
 });
@@ -103,18 +103,18 @@ describe('create', () => {
     ['output_expires_after.anchor', expiring({ anchor: 'now' }), undefined, 'invalid_value'],
     ['output_expires_after.more', expiring({ more: 1 }), undefined, 'unknown_parameter'],
     ['colour', { colour: 'red' }, undefined, 'unknown_parameter'],
-  ])('refuses a wrong %s: %j', async (param, fields, instead, code) => {
+  ])('rejects an invalid %s: %j', async (param, fields, instead, code) => {
     const { post, putFile, queued } = await batchApp();
     const { id } = await putFile();
-    const answer = await post(instead ?? { input_file_id: id, endpoint: '/v1/embeddings', ...fields });
-    expect(answer.status).toBe(400);
-    const { error } = await answer.json();
+    const response = await post(instead ?? { input_file_id: id, endpoint: '/v1/embeddings', ...fields });
+    expect(response.status).toBe(400);
+    const { error } = await response.json();
     expect(error).toMatchObject({ type: 'invalid_request_error', param, code });
     expect(error.message).toContain(`'${param.split('.')[0]}`);
     expect(queued).toEqual([]);
   });
 
-  it('takes everything at its limit, and null for what is optional', async () => {
+  it('accepts every field at its limit, and null for optional fields', async () => {
     const { create, store } = await batchApp();
     const metadata = { ...pairs(15), ['k'.repeat(64)]: 'v'.repeat(512) };
     const batch = await create({ ...expiring({ seconds: 2_592_000 }), metadata, completion_window: '24h' });
@@ -124,39 +124,39 @@ describe('create', () => {
     expect(await create(plain)).toMatchObject({ completion_window: '24h', metadata: null });
   });
 
-  it('refuses files of others and files of results', async () => {
+  it('rejects files of other organizations and result files', async () => {
     const { post, putFile } = await batchApp();
     for (const overrides of [{ organization: 'b' }, { purpose: 'batch_output' }] as const) {
       const { id } = await putFile(overrides);
-      const answer = await post({ input_file_id: id, endpoint: '/v1/embeddings' });
-      expect(answer.status).toBe(400);
-      expect((await answer.json()).error.param).toBe('input_file_id');
+      const response = await post({ input_file_id: id, endpoint: '/v1/embeddings' });
+      expect(response.status).toBe(400);
+      expect((await response.json()).error.param).toBe('input_file_id');
     }
   });
 
-  it('refuses one batch more than the organization may have open', async () => {
+  it('rejects a batch that exceeds the limit of open batches', async () => {
     const { create, post, putFile } = await batchApp({ openPerOrganization: 2 });
     await create();
     await create();
     await create({}, { key: KEY_B });
     const { id } = await putFile();
-    const answer = await post({ input_file_id: id, endpoint: '/v1/embeddings' });
-    expect(answer.status).toBe(429);
-    expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
-    expect((await answer.json()).error).toMatchObject({
+    const response = await post({ input_file_id: id, endpoint: '/v1/embeddings' });
+    expect(response.status).toBe(429);
+    expect(response.headers.get('retry-after')).toMatch(/^\d+$/);
+    expect((await response.json()).error).toMatchObject({
       type: 'rate_limit_error',
       code: 'rate_limit_exceeded',
       message: expect.stringContaining('at most 2'),
     });
   });
 
-  it('with the key of an earlier one gives that', async () => {
+  it('returns the earlier batch for a repeated idempotency key', async () => {
     const { post, putFile, queued } = await batchApp();
     const { id } = await putFile();
     const ask = { input_file_id: id, endpoint: '/v1/embeddings', metadata: { a: '1', b: '2' } };
     const again = (body: object, key = 'k1') => post(body, { headers: { 'idempotency-key': key } });
     const first = await (await again(ask)).json();
-    // The same, written otherwise.
+    // The same request with another field order and an explicit default.
     const same = { completion_window: '24h', ...ask, metadata: { b: '2', a: '1' } };
     expect(await (await again(same)).json()).toEqual(first);
     expect(new Set(queued)).toEqual(new Set([first.id]));
@@ -178,14 +178,14 @@ describe('create', () => {
     }
   });
 
-  it('answers although the queue cannot be reached: the batch is stored', async () => {
-    const { create, store, log } = await batchApp({ queueFailure: () => new Error('it is away') });
+  it('succeeds while the queue is unavailable, because the batch is stored', async () => {
+    const { create, store, log } = await batchApp({ queueFailure: () => new Error('queue unavailable') });
     const { id } = await create();
-    expect(await store.open(5)).toEqual([id]);
+    expect(await store.listOpen(5)).toEqual([id]);
     expect(log.lines).toMatchObject([{ level: 'error', fields: { batch: id } }]);
   });
 
-  it('needs a JSON object', async () => {
+  it('requires a JSON object', async () => {
     const { send } = await batchApp();
     const post = (body: string | undefined, type: string) =>
       send(BATCHES, {
@@ -199,31 +199,31 @@ describe('create', () => {
     expect((await post('a=b', 'text/plain')).status).toBe(415);
   });
 
-  it('takes no form, though one could say the same', async () => {
+  it('rejects a form', async () => {
     const { create, send } = await batchApp();
     const form = new FormData();
     form.append('input_file_id', (await create()).input_file_id);
     form.append('endpoint', '/v1/embeddings');
-    const answer = await send(BATCHES, { method: 'POST', body: form });
-    expect(answer.status).toBe(415);
-    expect((await answer.json()).error.message).toContain("'application/json'");
+    const response = await send(BATCHES, { method: 'POST', body: form });
+    expect(response.status).toBe(415);
+    expect((await response.json()).error.message).toContain("'application/json'");
   });
 });
 
 describe('cancel', () => {
-  it('takes a batch that is validating or runs, as often as wanted, without a body', async () => {
+  it('accepts a validating or running batch, repeatedly and without a body', async () => {
     const { create, send, clock } = await batchApp();
     const { id } = await create();
     clock.advance(5000);
     for (let times = 0; times < 2; times += 1) {
-      const answer = await send(`${BATCHES}/${id}/cancel`, { method: 'POST' });
-      expect(answer.status).toBe(200);
-      expect(await answer.json()).toMatchObject({ id, status: 'cancelling', cancelling_at: NOW + 5 });
+      const response = await send(`${BATCHES}/${id}/cancel`, { method: 'POST' });
+      expect(response.status).toBe(200);
+      expect(await response.json()).toMatchObject({ id, status: 'cancelling', cancelling_at: NOW + 5 });
       clock.advance(1000);
     }
   });
 
-  it('of a batch that has ended reaches the server once', async () => {
+  it('is sent once for a finished batch, because the error is not retryable', async () => {
     const { create, complete, client, sent } = await clientOf();
     const { id } = await create();
     await complete(id, NOW + 1);
@@ -237,7 +237,7 @@ describe('cancel', () => {
 });
 
 describe('the list', () => {
-  it('goes past page 2 with the SDK, newest first', async () => {
+  it('can be paged with the SDK, newest first', async () => {
     const { create, client } = await clientOf();
     const made: string[] = [];
     for (let count = 0; count < 5; count += 1) made.unshift((await create()).id);
@@ -247,7 +247,7 @@ describe('the list', () => {
     expect(seen).toEqual(made);
   });
 
-  it('has the envelope of every list', async () => {
+  it('has the common list envelope', async () => {
     const { create, send } = await batchApp();
     const list = async (query = '') => (await send(`${BATCHES}${query}`)).json();
     const nothing = { object: 'list', data: [], first_id: null, last_id: null, has_more: false };
@@ -270,15 +270,15 @@ describe('the list', () => {
     ['limit', '?limit=many'],
     ['after', '?after=batch_none'],
     ['order', '?order=asc'],
-  ])('refuses a wrong %s: %s', async (param, query) => {
+  ])('rejects an invalid %s: %s', async (param, query) => {
     const { send } = await batchApp();
-    const answer = await send(`${BATCHES}${query}`);
-    expect(answer.status).toBe(400);
-    expect((await answer.json()).error.param).toBe(param);
+    const response = await send(`${BATCHES}${query}`);
+    expect(response.status).toBe(400);
+    expect((await response.json()).error.param).toBe(param);
   });
 });
 
-it('batches of others are not there', async () => {
+it('returns 404 for batches of other organizations', async () => {
   const { create, send } = await batchApp();
   const { id } = await create({}, { key: KEY_B });
   for (const [path, method] of [
@@ -287,9 +287,9 @@ it('batches of others are not there', async () => {
     [`${BATCHES}/batch_none`, 'GET'],
     [`${BATCHES}/batch_none/cancel`, 'POST'],
   ] as const) {
-    const answer = await send(path, { method });
-    expect(answer.status).toBe(404);
-    expect((await answer.json()).error).toMatchObject({ type: 'invalid_request_error', param: 'id' });
+    const response = await send(path, { method });
+    expect(response.status).toBe(404);
+    expect((await response.json()).error).toMatchObject({ type: 'invalid_request_error', param: 'id' });
   }
   expect((await (await send(`${BATCHES}?after=${id}`)).json()).error.param).toBe('after');
   expect((await (await send(BATCHES)).json()).data).toEqual([]);
@@ -308,7 +308,7 @@ it.each([
   ['/v1/batches', 'get', [200, 400, 401, 429, 503]],
   ['/v1/batches/{id}', 'get', [200, 400, 401, 404, 429, 503]],
   ['/v1/batches/{id}/cancel', 'post', [200, 400, 401, 404, 409, 413, 415, 429, 503]],
-])('the documentation of %s %s has every answer', async (path, method, statuses) => {
+])('the OpenAPI document lists every response of %s %s', async (path, method, statuses) => {
   const { send } = await batchApp();
   const { paths } = await (await send('/swagger/json')).json();
   expect(Object.keys(paths[path][method].responses).map(Number)).toEqual(statuses);

@@ -14,7 +14,7 @@ import { withMethods } from '../../../test/doubles/with-methods.ts';
 import { tempDir } from '../../../test/harness/temp-dir.ts';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
 import { RecordingLogger } from '../../../tools/harness/doubles/recording-logger.ts';
-import { fileSweep, type SweepParts } from './cleanup.ts';
+import { type CleanupDeps, scheduleFileCleanup } from './cleanup.ts';
 
 const DAY_S = 86_400;
 const never = new AbortController().signal;
@@ -35,7 +35,7 @@ async function parts() {
   return {
     ...all,
     ...{ now, records, folder },
-    /** Stores a blob that was written so long ago. */
+    /** Stores a blob with the given age. */
     async blob(name: string, ageS = 0) {
       await all.blobs.write(name, chunks('x'), never);
       await utimes(join(folder, name), now - ageS, now - ageS);
@@ -48,10 +48,10 @@ async function parts() {
   };
 }
 
-/** Runs the first sweep to its end. */
-async function sweep(all: SweepParts): Promise<void> {
+/** Runs the first cleanup to its end. */
+async function sweep(all: CleanupDeps): Promise<void> {
   const swept = Promise.withResolvers<void>();
-  // The last step of a sweep.
+  // The last step of a cleanup.
   const blobs = withMethods(all.blobs, {
     async removeUnfinished(signal: AbortSignal) {
       const count = await all.blobs.removeUnfinished(signal);
@@ -59,7 +59,7 @@ async function sweep(all: SweepParts): Promise<void> {
       return count;
     },
   });
-  const running = fileSweep({ ...all, blobs });
+  const running = scheduleFileCleanup({ ...all, blobs });
   await swept.promise;
   await running.close();
 }
@@ -80,8 +80,8 @@ function batch(input: FileRecord, status: BatchRecord['status'], at: number): Ba
   };
 }
 
-describe('a sweep', () => {
-  it('removes files that expired, records and bytes, however many', async () => {
+describe('the cleanup', () => {
+  it('deletes all expired files, records and bytes', async () => {
     const all = await parts();
     const { now, files } = all;
     const expired = Array.from({ length: 503 }, (_, at) => fileRecord({ expiresAt: now - at }));
@@ -92,7 +92,7 @@ describe('a sweep', () => {
     }
     await sweep(all);
     expect(await all.held()).toEqual(kept.map(({ id }) => fileBlob(id)).sort());
-    expect(await files.expired(now, 10)).toEqual([]);
+    expect(await files.listExpired(now, 10)).toEqual([]);
     expect(all.log.lines).toEqual([
       {
         level: 'info',
@@ -102,7 +102,7 @@ describe('a sweep', () => {
     ]);
   });
 
-  it('leaves a file that a batch reads', async () => {
+  it('keeps a file that a batch reads', async () => {
     const all = await parts();
     const file = fileRecord({ createdAt: all.now - 9000, expiresAt: all.now + 5 });
     await all.files.put(file, ROOM);
@@ -113,7 +113,7 @@ describe('a sweep', () => {
     expect(await all.held()).toEqual([fileBlob(file.id)]);
   });
 
-  it('removes bytes without a record when they are a day old', async () => {
+  it('deletes blobs without a record after a day', async () => {
     const all = await parts();
     const known = fileRecord();
     await all.files.put(known, ROOM);
@@ -124,7 +124,7 @@ describe('a sweep', () => {
     expect(await all.held()).toEqual([fileBlob(known.id), 'files/file-young'].sort());
   });
 
-  it('removes results of batches that ended and left old ones, of open ones never', async () => {
+  it('deletes old result parts of finished batches but not of open ones', async () => {
     const all = await parts();
     const file = fileRecord();
     await all.files.put(file, ROOM);
@@ -140,7 +140,7 @@ describe('a sweep', () => {
     expect((await readdir(join(all.folder, 'batches'))).sort()).toEqual([open.id, 'batch_young'].sort());
   });
 
-  it('removes what processes that died were writing', async () => {
+  it('deletes unfinished blobs of crashed processes', async () => {
     const all = await parts();
     const left = join(all.folder, '~unfinished/elsewhere-1-0-1');
     await writeFile(left, 'x');
@@ -150,7 +150,7 @@ describe('a sweep', () => {
     expect(all.log.lines).toMatchObject([{ message: 'files swept', fields: { unfinished: 1 } }]);
   });
 
-  it('forgets old keys', async () => {
+  it('deletes old idempotency keys', async () => {
     const all = await parts();
     const { files, now } = all;
     const old = fileRecord({ createdAt: now - IDEMPOTENCY_KEY_S - 1 });
@@ -162,22 +162,22 @@ describe('a sweep', () => {
     expect(left).toEqual([{ idempotency_key: 'young' }]);
   });
 
-  it('that fails is told, and ends nothing', async () => {
+  it('logs a failure and continues at the next interval', async () => {
     const all = await parts();
-    const told = Promise.withResolvers<void>();
+    const logged = Promise.withResolvers<void>();
     const error = all.log.error.bind(all.log);
     all.log.error = (...line) => {
       error(...line);
-      told.resolve();
+      logged.resolve();
     };
-    all.files.expired = () => Promise.reject(new Error('the records are away'));
-    const running = fileSweep(all);
-    await told.promise;
+    all.files.expired = () => Promise.reject(new Error('database unavailable'));
+    const running = scheduleFileCleanup(all);
+    await logged.promise;
     await running.close();
     expect(all.log.lines).toMatchObject([{ level: 'error', message: 'files could not be swept' }]);
   });
 
-  it('stops when it is closed, in the middle of many files', async () => {
+  it('stops between two files when it is closed', async () => {
     const all = await parts();
     for (let at = 0; at < 50; at += 1) await all.blob(`files/file-lost${at}`, 2 * DAY_S);
     const deleting = Promise.withResolvers<void>();
@@ -188,7 +188,7 @@ describe('a sweep', () => {
       await goOn.promise;
       return remove(name);
     };
-    const running = fileSweep(all);
+    const running = scheduleFileCleanup(all);
     await deleting.promise;
     const closed = running.close();
     goOn.resolve();

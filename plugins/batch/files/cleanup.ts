@@ -8,15 +8,15 @@ import { type FileStore, fileBlob, IDEMPOTENCY_KEY_S } from '../../../src/contra
 import type { IntervalTask } from '../../../src/kit/async/interval-task.ts';
 import { unixSeconds } from '../../../src/kit/clock.ts';
 import { hourlySweep } from '../../../src/kit/storage/hourly-sweep.ts';
-import { oldBlobs } from '../../../src/kit/storage/old-blobs.ts';
+import { listOldBlobs } from '../../../src/kit/storage/old-blobs.ts';
 import { openBatches } from '../batches/open-batches.ts';
 
-/** Expired files of one look into the store. */
-const AT_ONCE = 500;
+/** Number of expired files per store query. */
+const PAGE_SIZE = 500;
 const FILES = 'files/';
 const BATCHES = 'batches/';
 
-export interface SweepParts {
+export interface CleanupDeps {
   readonly files: FileStore;
   readonly batches: BatchStore;
   readonly blobs: BlobStore;
@@ -24,19 +24,19 @@ export interface SweepParts {
   readonly log: Logger;
 }
 
-/** Removes files that expired, what uploads and batches left whose process died, old idempotency keys. */
-export function fileSweep(parts: SweepParts): IntervalTask {
-  const { files, blobs, clock, log } = parts;
+/** Hourly deletion of expired files, old idempotency keys, and blobs of uploads and batches whose process crashed. */
+export function scheduleFileCleanup(deps: CleanupDeps): IntervalTask {
+  const { files, blobs, clock, log } = deps;
   return hourlySweep({
     what: 'files',
     log,
     async sweep(signal) {
       const now = unixSeconds(clock);
       return {
-        expired: await removeExpired(parts, now, signal),
-        files: await removeFilesWithoutRecord(parts, signal),
-        parts: await removePartsOfEnded(parts, signal),
-        keys: await files.forgetKeys(now - IDEMPOTENCY_KEY_S),
+        expired: await removeExpired(deps, now, signal),
+        files: await removeFilesWithoutRecord(deps, signal),
+        parts: await removePartsOfFinishedBatches(deps, signal),
+        keys: await files.deleteIdempotencyKeys(now - IDEMPOTENCY_KEY_S),
         unfinished: await blobs.removeUnfinished(signal),
       };
     },
@@ -44,35 +44,35 @@ export function fileSweep(parts: SweepParts): IntervalTask {
 }
 
 async function removeExpired(
-  { files, blobs }: SweepParts,
+  { files, blobs }: CleanupDeps,
   now: number,
   signal: AbortSignal,
 ): Promise<number> {
   let count = 0;
   for (;;) {
-    const expired = await files.expired(now, AT_ONCE);
+    const expired = await files.listExpired(now, PAGE_SIZE);
     for (const { organization, id } of expired) {
       signal.throwIfAborted();
       try {
         await files.delete(organization, id, now);
       } catch (error) {
-        // A batch was made with it at the last moment.
+        // A batch that reads the file was created after the query.
         if (error instanceof ServiceError && error.kind === 'conflict') continue;
         throw error;
       }
       await blobs.delete(fileBlob(id));
       count += 1;
     }
-    if (expired.length < AT_ONCE) return count;
+    if (expired.length < PAGE_SIZE) return count;
   }
 }
 
-async function removeFilesWithoutRecord(parts: SweepParts, signal: AbortSignal): Promise<number> {
-  const { files, blobs } = parts;
+async function removeFilesWithoutRecord(deps: CleanupDeps, signal: AbortSignal): Promise<number> {
+  const { files, blobs } = deps;
   const idOf = (name: string) => name.slice(FILES.length) as Id<'file'>;
   let count = 0;
-  for await (const names of oldBlobs(parts, FILES, signal)) {
-    const known = await files.known(names.map(idOf));
+  for await (const names of listOldBlobs(deps, FILES, signal)) {
+    const known = await files.filterExisting(names.map(idOf));
     for (const name of names) {
       if (known.has(idOf(name))) continue;
       signal.throwIfAborted();
@@ -82,14 +82,14 @@ async function removeFilesWithoutRecord(parts: SweepParts, signal: AbortSignal):
   return count;
 }
 
-/** All of batches that have ended, of what is named `batches/<id>/…`. */
-async function removePartsOfEnded(parts: SweepParts, signal: AbortSignal): Promise<number> {
-  const { batches, blobs } = parts;
+/** Deletes old blobs `batches/<id>/…` of finished batches. */
+async function removePartsOfFinishedBatches(deps: CleanupDeps, signal: AbortSignal): Promise<number> {
+  const { batches, blobs } = deps;
   let count = 0;
-  for await (const names of oldBlobs(parts, BATCHES, signal)) {
-    const ended = new Set(names.map((name) => name.split('/')[1] ?? ''));
-    for await (const id of openBatches(batches)) ended.delete(id);
-    for (const id of ended) count += await blobs.deleteAll(`${BATCHES}${id}/`, signal);
+  for await (const names of listOldBlobs(deps, BATCHES, signal)) {
+    const finished = new Set(names.map((name) => name.split('/')[1] ?? ''));
+    for await (const id of openBatches(batches)) finished.delete(id);
+    for (const id of finished) count += await blobs.deleteAll(`${BATCHES}${id}/`, signal);
   }
   return count;
 }

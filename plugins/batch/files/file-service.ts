@@ -1,4 +1,4 @@
-/** Files of organizations: their bytes are blobs, their records are in SQL. */
+/** Files of organizations. The bytes are stored as blobs, the records in SQL. */
 
 import type { Caller } from '../../../src/contract/accounts/caller.ts';
 import type { Clock } from '../../../src/contract/core/clock.ts';
@@ -8,152 +8,155 @@ import type { Logger } from '../../../src/contract/core/logger.ts';
 import type { BlobStore, ByteRange } from '../../../src/contract/stores/blob-store.ts';
 import { type FileRecord, type FileStore, fileBlob } from '../../../src/contract/stores/file-store.ts';
 import { shortened } from '../../../src/http/request/form-fields.ts';
-import type { ArrivingFile } from '../../../src/http/request/multipart.ts';
+import type { IncomingFile } from '../../../src/http/request/multipart.ts';
 import { unixSeconds } from '../../../src/kit/clock.ts';
 import { type OpenRequest, OpenRequests } from '../../../src/kit/limits/open-requests.ts';
-import type { UploadAsk } from './schema.ts';
+import type { UploadParams } from './schema.ts';
 import { StoredFile } from './stored-file.ts';
 
-/** Of a name that the client sent: what a list should show and a database can keep. */
+/** Maximum length of a file name, in characters. Longer names are truncated. */
 const FILENAME_CHARACTERS = 255;
 
-/** Errors of the store after which nothing was noted. */
-const REFUSALS: ReadonlySet<ErrorKind> = new Set(['conflict', 'invalid_request']);
+/** Error kinds of the store that guarantee that no record was stored. */
+const ROLLED_BACK: ReadonlySet<ErrorKind> = new Set(['conflict', 'invalid_request']);
 
-export interface FileParts {
+export interface FileServiceDeps {
   readonly files: FileStore;
   readonly blobs: BlobStore;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Uploads of one organization that may be open at once. */
+  /** Maximum number of concurrent uploads per organization. */
   readonly uploadsPerOrganization: number;
-  /** Bytes that files of one organization may have together. */
+  /** Storage quota per organization, in bytes. */
   readonly storedBytesPerOrganization: number;
 }
 
-export class Files {
-  readonly #parts: FileParts;
+export class FileService {
+  readonly #deps: FileServiceDeps;
   readonly #uploads: OpenRequests;
 
-  constructor(parts: FileParts) {
-    this.#parts = parts;
-    this.#uploads = new OpenRequests('upload', parts.uploadsPerOrganization);
+  constructor(deps: FileServiceDeps) {
+    this.#deps = deps;
+    this.#uploads = new OpenRequests('upload', deps.uploadsPerOrganization);
   }
 
   /**
-   * Begins an upload; the caller ends it.
-   * @throws ServiceError `rate_limited` when the organization or the key has too many open.
+   * Starts an upload. The caller must call {@link Upload.release}.
+   * @throws ServiceError `rate_limited` if the organization or the key has too many open uploads.
    */
   upload(caller: Caller, signal: AbortSignal): Upload {
-    return new Upload(this.#parts, caller.organization, this.#uploads.begin(caller, signal));
+    return new Upload(this.#deps, caller.organization, this.#uploads.startRequest(caller, signal));
   }
 
   /** @throws ServiceError `not_found`. */
   async get({ organization }: Caller, id: string): Promise<FileRecord> {
-    const { files, clock } = this.#parts;
+    const { files, clock } = this.#deps;
     const file = await files.get(organization, id, unixSeconds(clock));
     if (file === undefined) throw unknownFile(id);
     return file;
   }
 
   list({ organization }: Caller, query: Omit<Parameters<FileStore['list']>[0], 'organization' | 'at'>) {
-    const { files, clock } = this.#parts;
+    const { files, clock } = this.#deps;
     return files.list({ organization, at: unixSeconds(clock), ...query });
   }
 
-  /** @throws ServiceError `not_found` when the file was deleted meanwhile, `overloaded` when bytes cannot be had now,
-   *   `internal` when they are lost. */
+  /**
+   * Opens the content of a file.
+   * @throws ServiceError `not_found` if the file was deleted in the meantime, `overloaded` if the blob store is
+   *   unavailable, `internal` if the bytes are lost.
+   */
   async read(file: FileRecord, signal: AbortSignal, range?: ByteRange) {
-    const { files, blobs, clock } = this.#parts;
+    const { files, blobs, clock } = this.#deps;
     const bytes = await blobs.read(fileBlob(file.id), signal, range);
     if (bytes !== undefined) return bytes;
-    const isThere = await files.get(file.organization, file.id, unixSeconds(clock));
-    if (isThere === undefined) throw unknownFile(file.id);
+    const record = await files.get(file.organization, file.id, unixSeconds(clock));
+    if (record === undefined) throw unknownFile(file.id);
     throw new ServiceError('internal', 'The content of this file is lost.', { code: 'server_error' });
   }
 
-  /** @throws ServiceError `not_found`; `conflict` while a batch that has not ended reads the file. */
+  /** @throws ServiceError `not_found`; `conflict` while an unfinished batch reads the file. */
   async delete({ organization }: Caller, id: string): Promise<void> {
-    const { files, blobs, clock, log } = this.#parts;
+    const { files, blobs, clock, log } = this.#deps;
     if (!(await files.delete(organization, id, unixSeconds(clock)))) throw unknownFile(id);
     await deleteBlob(blobs, id as Id<'file'>, log);
   }
 
-  /** Lets uploads finish, until the signal fires. */
+  /** Waits for open uploads to finish, until the signal fires. */
   drain(until: AbortSignal): Promise<void> {
     return this.#uploads.drain(until);
   }
 
-  /** Ends every upload. */
+  /** Aborts every upload. */
   stop(): void {
     this.#uploads.stop();
   }
 }
 
-/** One upload: its bytes are stored while they arrive, and become a file at its end or are removed. */
+/** One upload. Its bytes are stored while they arrive; at the end they become a file or are deleted. */
 export class Upload {
-  readonly #parts: FileParts;
+  readonly #deps: FileServiceDeps;
   readonly #organization: string;
   readonly #open: OpenRequest;
-  /** Of a blob that is there and that no record knows for sure. */
-  #unknown: Id<'file'> | undefined;
-  #taken = false;
+  /** Id of a stored blob that certainly has no record and is deleted at the end. */
+  #unrecorded: Id<'file'> | undefined;
+  #hasFile = false;
 
-  constructor(parts: FileParts, organization: string, open: OpenRequest) {
-    this.#parts = parts;
+  constructor(deps: FileServiceDeps, organization: string, open: OpenRequest) {
+    this.#deps = deps;
     this.#organization = organization;
     this.#open = open;
   }
 
-  /** Fires when the caller leaves and when the service stops. */
+  /** Fires when the client disconnects or the service stops. */
   get signal(): AbortSignal {
     return this.#open.signal;
   }
 
   /**
-   * Refuses early what would be refused at its end.
-   * @throws ServiceError `invalid_request` (code `storage_limit_exceeded`) when the organization may store nothing more.
+   * Checks the storage quota before the upload is read.
+   * @throws ServiceError `invalid_request` (code `storage_limit_exceeded`) if the quota of the organization is used up.
    */
-  requireRoom(): Promise<void> {
-    const { files, storedBytesPerOrganization } = this.#parts;
-    return files.requireRoom(this.#organization, storedBytesPerOrganization);
+  requireStorageQuota(): Promise<void> {
+    const { files, storedBytesPerOrganization } = this.#deps;
+    return files.requireCapacity(this.#organization, storedBytesPerOrganization);
   }
 
   /**
-   * Stores the file of the form.
-   * @throws ServiceError `invalid_request` for a second one and for a file in the place of another field,
-   *   `overloaded` when there is no room.
+   * Stores the bytes of the file field.
+   * @throws ServiceError `invalid_request` for a second file or a file in another field, `overloaded` if the store is
+   *   full.
    */
-  async take({ name, filename, bytes }: ArrivingFile, signal: AbortSignal): Promise<StoredFile> {
+  async storeFile({ name, filename, bytes }: IncomingFile, signal: AbortSignal): Promise<StoredFile> {
     if (name !== 'file') {
       const shown = shortened(name);
       throw invalidRequest(
-        `'${shown}' must not be a file: the file of this form is 'file'.`,
+        `'${shown}' must not be a file; upload the file in the field 'file'.`,
         shown,
         'invalid_type',
       );
     }
-    if (this.#taken) throw invalidRequest("'file' must be given once.", 'file', 'invalid_value');
-    this.#taken = true;
+    if (this.#hasFile) throw invalidRequest("'file' must be given exactly once.", 'file', 'invalid_value');
+    this.#hasFile = true;
     const id = newId('file');
-    const facts = await this.#parts.blobs.write(fileBlob(id), bytes, signal);
-    this.#unknown = id;
-    return new StoredFile(id, keptName(filename), facts);
+    const facts = await this.#deps.blobs.write(fileBlob(id), bytes, signal);
+    this.#unrecorded = id;
+    return new StoredFile(id, storedName(filename), facts);
   }
 
   /**
-   * Makes what was taken a file.
-   * @param key of a request that may be sent twice.
-   * @returns the file that an earlier request with the same key and content made, else the new one.
-   * @throws ServiceError `conflict` when the key came with another content; `invalid_request` (code
-   *   `storage_limit_exceeded`) when the organization may not store so much.
+   * Creates the record of the stored file.
+   * @param key Idempotency key of the request.
+   * @returns the file of the earlier request with the same key and content, if there is one; otherwise the new file.
+   * @throws ServiceError `conflict` if the key was used for other content; `invalid_request` (code
+   *   `storage_limit_exceeded`) if the file exceeds the storage quota of the organization.
    */
-  async finish({ file, purpose, expiresAfterS }: UploadAsk, key: string | undefined): Promise<FileRecord> {
-    const { files, clock, storedBytesPerOrganization: maxBytes } = this.#parts;
+  async finish({ file, purpose, expiresAfterS }: UploadParams, key: string | undefined): Promise<FileRecord> {
+    const { files, clock, storedBytesPerOrganization: maxBytes } = this.#deps;
     const { id, filename, facts } = file;
     const createdAt = unixSeconds(clock);
     const expiresAt = expiresAfterS === undefined ? undefined : createdAt + expiresAfterS;
-    const record = {
+    const newRecord = {
       id,
       organization: this.#organization,
       purpose,
@@ -164,36 +167,40 @@ export class Upload {
     };
     const content = JSON.stringify([purpose, filename, facts.sha256, expiresAfterS ?? null]);
     const fingerprint = new Bun.CryptoHasher('sha256').update(content).digest('hex');
-    // Whether a step that failed was stored is not always known: then the bytes stay, and the sweep decides.
-    this.#unknown = undefined;
+    // After an unexpected error the record may exist: the blob is kept, and the cleanup deletes it if there is no record.
+    this.#unrecorded = undefined;
     try {
-      const stored = await files.put(record, maxBytes, key === undefined ? undefined : { key, fingerprint });
-      if (stored.id !== id) this.#unknown = id;
+      const stored = await files.put(
+        newRecord,
+        maxBytes,
+        key === undefined ? undefined : { key, fingerprint },
+      );
+      if (stored.id !== id) this.#unrecorded = id;
       return stored;
     } catch (error) {
-      if (error instanceof ServiceError && REFUSALS.has(error.kind)) this.#unknown = id;
+      if (error instanceof ServiceError && ROLLED_BACK.has(error.kind)) this.#unrecorded = id;
       throw error;
     }
   }
 
-  /** Removes bytes that became no file, and frees the upload's place. Never rejects. */
-  async end(): Promise<void> {
+  /** Deletes the bytes if they did not become a file, and releases the upload slot. Never rejects. */
+  async release(): Promise<void> {
     this.#open.end();
-    if (this.#unknown !== undefined) await deleteBlob(this.#parts.blobs, this.#unknown, this.#parts.log);
+    if (this.#unrecorded !== undefined) await deleteBlob(this.#deps.blobs, this.#unrecorded, this.#deps.log);
   }
 }
 
-/** Deletes a file's bytes, now or by the sweep. */
+/** Deletes the bytes of a file. On failure, the cleanup deletes them later. */
 async function deleteBlob(blobs: BlobStore, id: Id<'file'>, log: Logger): Promise<void> {
   try {
     await blobs.delete(fileBlob(id));
   } catch (error) {
-    log.error('the bytes of a deleted file are left to the sweep', error, { file: id });
+    log.error('failed to delete the bytes of a deleted file; the cleanup will retry', error, { file: id });
   }
 }
 
-/** A client's name of a file without what no name should have. */
-function keptName(filename: string | undefined): string {
+/** The file name of the client without control characters and lone surrogates, truncated. */
+function storedName(filename: string | undefined): string {
   const plain = filename?.toWellFormed().replace(/\p{Cc}/gu, '_') ?? '';
   return [...plain].slice(0, FILENAME_CHARACTERS).join('') || 'upload';
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ServiceError } from '../../../src/contract/core/error.ts';
-import { diskFailure } from '../../../src/kit/storage/disk-errors.ts';
+import { toDiskError } from '../../../src/kit/storage/disk-errors.ts';
 import { withMethods } from '../../../test/doubles/with-methods.ts';
 import { type Entry, FILE_BYTES, FILES, fileApp, formOf, lines } from '../../../test/harness/file-app.ts';
 import type { WireAnswer } from '../../../test/harness/response-app.ts';
@@ -11,11 +11,11 @@ const TEXT = '{"custom_id":"1"}\n{"custom_id":"2"}\n';
 const sha256 = (text: string) => new Bun.CryptoHasher('sha256').update(text).digest('hex');
 
 describe('an upload', () => {
-  it('gives the file’s record', async () => {
+  it('returns the file object', async () => {
     const { upload, clock, send, held } = await fileApp();
-    const answer = await upload([PURPOSE, ['file', lines(TEXT)]]);
-    expect(answer.status).toBe(200);
-    const file = await answer.json();
+    const response = await upload([PURPOSE, ['file', lines(TEXT)]]);
+    expect(response.status).toBe(200);
+    const file = await response.json();
     expect(file).toEqual({
       id: expect.stringMatching(/^file-[0-9a-f]{32}$/),
       object: 'file',
@@ -34,12 +34,12 @@ describe('an upload', () => {
   it.each([
     ['the file first', [['file', lines(TEXT)], PURPOSE]],
     ['the file last', [PURPOSE, ['file', lines(TEXT)]]],
-  ] as [string, Entry[]][])('takes its fields in any order: %s', async (_, entries) => {
+  ] as [string, Entry[]][])('accepts its fields in any order: %s', async (_, entries) => {
     const { upload } = await fileApp();
     expect((await upload(entries)).status).toBe(200);
   });
 
-  it('takes an empty file and one of exactly the limit', async () => {
+  it('accepts an empty file and a file of exactly the maximum size', async () => {
     const { add, send } = await fileApp();
     for (const text of ['', 'x'.repeat(FILE_BYTES)]) {
       const { id, bytes } = await add(text);
@@ -48,15 +48,15 @@ describe('an upload', () => {
     }
   });
 
-  it('expires when it is told to', async () => {
+  it('expires after the requested time', async () => {
     const { upload, clock, send } = await fileApp();
-    const answer = await upload([
+    const response = await upload([
       ['file', lines(TEXT)],
       PURPOSE,
       ['expires_after[anchor]', 'created_at'],
       ['expires_after[seconds]', '3600'],
     ]);
-    const file = await answer.json();
+    const file = await response.json();
     expect(file.expires_at).toBe(file.created_at + 3600);
     clock.advance(3_599_000);
     expect((await send(`${FILES}/${file.id}`)).status).toBe(200);
@@ -72,32 +72,42 @@ describe('an upload', () => {
     ['x'.repeat(300), 'x'.repeat(255)],
     ['the "5%" and %2F, %41.jsonl', 'the "5%" and %2F, %41.jsonl'],
     ['two\r\nlines.jsonl', 'two__lines.jsonl'],
-  ])('keeps a name: %s', async (name, kept) => {
+  ])('stores the file name %s', async (name, kept) => {
     const { add } = await fileApp();
     expect(await add(TEXT, name)).toMatchObject({ filename: kept });
   });
 });
 
-describe('an upload that is refused leaves nothing', () => {
+describe('a rejected upload leaves no data behind', () => {
   const file: Entry = ['file', lines(TEXT)];
   const anchor: Entry = ['expires_after[anchor]', 'created_at'];
   const seconds = (value: string): Entry => ['expires_after[seconds]', value];
   it.each([
     ['no file', [PURPOSE], 'file', 'missing_required_parameter'],
-    ['a text as file', [PURPOSE, ['file', 'text']], 'file', 'invalid_type'],
+    ['a string as file', [PURPOSE, ['file', 'text']], 'file', 'invalid_type'],
     ['two files', [PURPOSE, file, file], 'file', 'invalid_value'],
     ['no purpose', [file], 'purpose', 'missing_required_parameter'],
     ['another purpose', [file, ['purpose', 'fine-tune']], 'purpose', 'unsupported_value'],
-    ['a purpose of results', [file, ['purpose', 'batch_output']], 'purpose', 'unsupported_value'],
+    ['the purpose of results', [file, ['purpose', 'batch_output']], 'purpose', 'unsupported_value'],
     ['two purposes', [PURPOSE, file, PURPOSE], 'purpose', 'invalid_value'],
     ['a file as purpose', [file, ['purpose', lines('batch')]], 'purpose', 'invalid_type'],
-    ['a file of another name', [PURPOSE, file, ['data', lines()]], 'data', 'invalid_type'],
+    ['a file in another field', [PURPOSE, file, ['data', lines()]], 'data', 'invalid_type'],
     ['an unknown field', [PURPOSE, file, ['model', 'm']], 'model', 'unknown_parameter'],
     ['an anchor alone', [PURPOSE, file, anchor], 'expires_after.seconds', 'missing_required_parameter'],
     ['seconds alone', [PURPOSE, file, seconds('3600')], 'expires_after.anchor', 'missing_required_parameter'],
     ['too few seconds', [PURPOSE, file, anchor, seconds('3599')], 'expires_after.seconds', 'invalid_value'],
-    ['too many', [PURPOSE, file, anchor, seconds('2592001')], 'expires_after.seconds', 'invalid_value'],
-    ['no number', [PURPOSE, file, anchor, seconds('1e4')], 'expires_after.seconds', 'invalid_type'],
+    [
+      'too many seconds',
+      [PURPOSE, file, anchor, seconds('2592001')],
+      'expires_after.seconds',
+      'invalid_value',
+    ],
+    [
+      'seconds that are not an integer',
+      [PURPOSE, file, anchor, seconds('1e4')],
+      'expires_after.seconds',
+      'invalid_type',
+    ],
     [
       'another anchor',
       [PURPOSE, file, seconds('3600'), ['expires_after[anchor]', 'x']],
@@ -107,8 +117,8 @@ describe('an upload that is refused leaves nothing', () => {
     ['a flat expiry', [PURPOSE, file, ['expires_after', '3600']], 'expires_after', 'invalid_type'],
   ] as [string, Entry[], string, string][])('%s', async (_, entries, param, code) => {
     const { upload, send, held } = await fileApp();
-    const answer = await upload(entries);
-    expect([answer.status, await answer.json()]).toMatchObject([
+    const response = await upload(entries);
+    expect([response.status, await response.json()]).toMatchObject([
       400,
       { error: { param, code, type: 'invalid_request_error', message: expect.stringContaining(param) } },
     ]);
@@ -116,16 +126,16 @@ describe('an upload that is refused leaves nothing', () => {
     expect((await (await send(FILES)).json()).data).toEqual([]);
   });
 
-  it('a purpose is told with what is allowed', async () => {
+  it('lists the allowed purposes in the error', async () => {
     const { upload } = await fileApp();
-    const answer = await upload([file, ['purpose', 'x']]);
-    expect((await answer.json()).error.message).toContain('"batch"');
+    const response = await upload([file, ['purpose', 'x']]);
+    expect((await response.json()).error.message).toContain('"batch"');
   });
 
-  it('a file that is too long, whatever the request says of its length', async () => {
+  it('rejects a file that is too large, with any announced length', async () => {
     const { upload, held } = await fileApp();
-    const answer = await upload([PURPOSE, ['file', lines('x'.repeat(FILE_BYTES + 1))]]);
-    expect([answer.status, await answer.json()]).toMatchObject([
+    const response = await upload([PURPOSE, ['file', lines('x'.repeat(FILE_BYTES + 1))]]);
+    expect([response.status, await response.json()]).toMatchObject([
       413,
       {
         error: {
@@ -138,38 +148,38 @@ describe('an upload that is refused leaves nothing', () => {
     expect(await held()).toEqual([]);
   });
 
-  it('a request that announces too much', async () => {
+  it('rejects a request that announces too many bytes', async () => {
     const { send, held } = await fileApp();
     const body = formOf(PURPOSE, ['file', lines(TEXT)]);
     const headers = {
       'content-type': 'multipart/form-data; boundary=b',
       'content-length': String(FILE_BYTES + 1024 * 1024 + 1),
     };
-    const answer = await send(FILES, { method: 'POST', body, headers });
-    expect([answer.status, (await answer.json()).error.code]).toEqual([413, 'payload_too_large']);
+    const response = await send(FILES, { method: 'POST', body, headers });
+    expect([response.status, (await response.json()).error.code]).toEqual([413, 'payload_too_large']);
     expect(await held()).toEqual([]);
   });
 
   it.each([
     ['JSON', 'application/json', '{}', 415],
-    ['a form that breaks off', 'multipart/form-data; boundary=b', 'x', 400],
+    ['a truncated form', 'multipart/form-data; boundary=b', 'x', 400],
   ])('%s', async (_, type, body, status) => {
     const { send, held } = await fileApp();
-    const answer = await send(FILES, { method: 'POST', body, headers: { 'content-type': type } });
-    expect(answer.status).toBe(status);
-    expect((await answer.json()).error).toMatchObject({ type: 'invalid_request_error' });
+    const response = await send(FILES, { method: 'POST', body, headers: { 'content-type': type } });
+    expect(response.status).toBe(status);
+    expect((await response.json()).error).toMatchObject({ type: 'invalid_request_error' });
     expect(await held()).toEqual([]);
   });
 
-  it('compressed bytes, which would not be what the client means', async () => {
+  it('rejects compressed bytes', async () => {
     const { upload, held } = await fileApp();
-    const answer = await upload([PURPOSE, ['file', lines(TEXT)]], { 'content-encoding': 'gzip' });
-    expect([answer.status, answer.headers.get('accept-encoding')]).toEqual([415, 'identity']);
-    expect((await answer.json()).error.param).toBe('Content-Encoding');
+    const response = await upload([PURPOSE, ['file', lines(TEXT)]], { 'content-encoding': 'gzip' });
+    expect([response.status, response.headers.get('accept-encoding')]).toEqual([415, 'identity']);
+    expect((await response.json()).error.param).toBe('Content-Encoding');
     expect(await held()).toEqual([]);
   });
 
-  it('one whose caller leaves half-way', async () => {
+  it('deletes the bytes when the client disconnects', async () => {
     const { app, held, files } = await fileApp();
     const left = new AbortController();
     const began = Promise.withResolvers<void>();
@@ -194,22 +204,22 @@ describe('an upload that is refused leaves nothing', () => {
     left.abort();
     await answered;
     expect(await held()).toEqual([]);
-    // Its place is free again.
+    // The upload slot is free again.
     await files.drain(AbortSignal.timeout(1000));
   });
 
-  it('one that the disk has no room for', async () => {
+  it('returns 503 when the disk is full', async () => {
     const full = Object.assign(new Error('ENOSPC'), { code: 'ENOSPC', syscall: 'write' });
     const { upload, held } = await fileApp({
-      blobs: (real) => withMethods(real, { write: () => Promise.reject(diskFailure(full)) }),
+      blobs: (real) => withMethods(real, { write: () => Promise.reject(toDiskError(full)) }),
     });
-    const answer = await upload([PURPOSE, file]);
-    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '30']);
-    expect(await answer.json()).toMatchObject({ error: { code: 'server_overloaded' } });
+    const response = await upload([PURPOSE, file]);
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '30']);
+    expect(await response.json()).toMatchObject({ error: { code: 'server_overloaded' } });
     expect(await held()).toEqual([]);
   });
 
-  it('one too many of an organization', async () => {
+  it('rejects an upload above the limit of the organization', async () => {
     const { send, upload, files } = await fileApp({ perOrganization: 1 });
     const open = files.upload(
       { organization: 'a', keyId: 'k', requestId: 'req_1' },
@@ -217,12 +227,12 @@ describe('an upload that is refused leaves nothing', () => {
     );
     expect((await upload([PURPOSE, file])).status).toBe(429);
     expect((await upload([PURPOSE, file], {}, KEY_B)).status).toBe(200);
-    await open.end();
+    await open.release();
     expect((await upload([PURPOSE, file])).status).toBe(200);
     expect((await send(FILES)).status).toBe(200);
   });
 
-  it('those that are open when the service stops', async () => {
+  it('aborts open uploads when the service stops', async () => {
     const { app, files, held } = await fileApp();
     const began = Promise.withResolvers<void>();
     const body = new ReadableStream({
@@ -251,7 +261,7 @@ describe('an upload that is refused leaves nothing', () => {
 
 describe('an idempotency key', () => {
   const key = { 'idempotency-key': 'k' };
-  it('gives the same file again, and its bytes are stored once', async () => {
+  it('returns the same file again and stores its bytes once', async () => {
     const { upload, held, send } = await fileApp();
     const entries: Entry[] = [PURPOSE, ['file', lines(TEXT)]];
     const first = await (await upload(entries, key)).json();
@@ -262,18 +272,18 @@ describe('an idempotency key', () => {
   });
 
   it.each([
-    ['another text', [PURPOSE, ['file', lines(`${TEXT} `)]]],
-    ['another name', [PURPOSE, ['file', lines(TEXT, 'other.jsonl')]]],
-  ] as [string, Entry[]][])('is refused for %s, once and for all', async (_, entries) => {
+    ['another content', [PURPOSE, ['file', lines(`${TEXT} `)]]],
+    ['another file name', [PURPOSE, ['file', lines(TEXT, 'other.jsonl')]]],
+  ] as [string, Entry[]][])('is rejected for %s, without retries', async (_, entries) => {
     const { upload, held } = await fileApp();
     await upload([PURPOSE, ['file', lines(TEXT)]], key);
-    const answer = await upload(entries, key);
-    expect([answer.status, answer.headers.get('x-should-retry')]).toEqual([409, 'false']);
-    expect(await answer.json()).toMatchObject({ error: { code: 'idempotency_conflict' } });
+    const response = await upload(entries, key);
+    expect([response.status, response.headers.get('x-should-retry')]).toEqual([409, 'false']);
+    expect(await response.json()).toMatchObject({ error: { code: 'idempotency_conflict' } });
     expect(await held()).toHaveLength(1);
   });
 
-  it('means nothing to another organization', async () => {
+  it('is independent per organization', async () => {
     const { upload } = await fileApp();
     const entries: Entry[] = [PURPOSE, ['file', lines(TEXT)]];
     const first = await (await upload(entries, key)).json();
@@ -283,28 +293,28 @@ describe('an idempotency key', () => {
 
   it('has 1 to 255 characters', async () => {
     const { upload, held } = await fileApp();
-    const answer = await upload([PURPOSE, ['file', lines()]], { 'idempotency-key': 'k'.repeat(256) });
-    expect([answer.status, (await answer.json()).error.param]).toEqual([400, 'Idempotency-Key']);
+    const response = await upload([PURPOSE, ['file', lines()]], { 'idempotency-key': 'k'.repeat(256) });
+    expect([response.status, (await response.json()).error.param]).toEqual([400, 'Idempotency-Key']);
     expect(await held()).toEqual([]);
   });
 });
 
-describe('an organization that may store no more', () => {
+describe('an organization that has used up its storage quota', () => {
   const full = { type: 'invalid_request_error', param: 'file', code: 'storage_limit_exceeded' };
   const entries: Entry[] = [PURPOSE, ['file', lines(TEXT)]];
 
-  it('is told so, nothing of the upload stays, and others may store', async () => {
+  it('receives an error, no data stays behind, and other organizations can upload', async () => {
     const { upload, held, send, add } = await fileApp({ storedBytes: TEXT.length + 5 });
     const { id } = await add(TEXT);
-    const answer = await upload(entries);
-    expect([answer.status, await answer.json()]).toMatchObject([400, { error: full }]);
+    const response = await upload(entries);
+    expect([response.status, await response.json()]).toMatchObject([400, { error: full }]);
     expect(await held()).toHaveLength(1);
     expect((await upload(entries, {}, KEY_B)).status).toBe(200);
     await send(`${FILES}/${id}`, { method: 'DELETE' });
     expect((await upload(entries)).status).toBe(200);
   });
 
-  it('is told so before it sends a file', async () => {
+  it('receives the error before it sends the file', async () => {
     let written = 0;
     const { upload } = await fileApp({
       storedBytes: TEXT.length,
@@ -321,7 +331,7 @@ describe('an organization that may store no more', () => {
     expect(written).toBe(1);
   });
 
-  it('gets the file that an earlier request with the key made', async () => {
+  it('receives the file of an earlier request with the same key', async () => {
     const { upload } = await fileApp({ storedBytes: TEXT.length });
     const key = { 'idempotency-key': 'k' };
     const first = await (await upload(entries, key)).json();
@@ -330,7 +340,7 @@ describe('an organization that may store no more', () => {
 });
 
 describe('bytes that may belong to a record', () => {
-  it('stay when nobody knows whether the record was stored', async () => {
+  it('are kept when the outcome of storing the record is unknown', async () => {
     const { upload, store, held, log } = await fileApp();
     const put = store.put.bind(store);
     store.put = async (...asked) => {
@@ -349,13 +359,13 @@ async function* failing(error: Error): AsyncGenerator<Uint8Array<ArrayBuffer>, v
 }
 
 describe('the list', () => {
-  const idsOf = async (answer: WireAnswer) => {
-    const { data, first_id, last_id, has_more, object } = await answer.json();
+  const idsOf = async (response: WireAnswer) => {
+    const { data, first_id, last_id, has_more, object } = await response.json();
     expect(object).toBe('list');
     expect([first_id, last_id]).toEqual([data[0]?.id ?? null, data.at(-1)?.id ?? null]);
     return [data.map(({ filename }: { filename: string }) => filename), has_more];
   };
-  it('has pages in both orders, of one organization', async () => {
+  it('is paged in both orders, per organization', async () => {
     const { add, send } = await fileApp();
     const files = [];
     for (const name of ['1', '2', '3']) files.push(await add(TEXT, name));
@@ -377,11 +387,11 @@ describe('the list', () => {
     ['before=x', 'before'],
   ])('refuses %s', async (query, param) => {
     const { send } = await fileApp();
-    const answer = await send(`${FILES}?${query}`);
-    expect([answer.status, (await answer.json()).error.param]).toEqual([400, param]);
+    const response = await send(`${FILES}?${query}`);
+    expect([response.status, (await response.json()).error.param]).toEqual([400, param]);
   });
 
-  it('refuses after with a file of another organization', async () => {
+  it('rejects `after` with a file of another organization', async () => {
     const { add, send } = await fileApp();
     const { id } = await add(TEXT, 'foreign', KEY_B);
     expect((await send(`${FILES}?after=${id}`)).status).toBe(400);
@@ -390,23 +400,23 @@ describe('the list', () => {
 
 describe('the content', () => {
   const digits = '0123456789';
-  it('comes back whole, with what a download needs', async () => {
+  it('is returned completely, with download headers', async () => {
     const { add, send } = await fileApp();
     const { id } = await add(digits, 'a\\b (ü).jsonl');
-    const answer = await send(`${FILES}/${id}/content`);
-    expect(answer.status).toBe(200);
-    expect(Object.fromEntries(answer.headers)).toMatchObject({
+    const response = await send(`${FILES}/${id}/content`);
+    expect(response.status).toBe(200);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
       'content-type': 'application/octet-stream',
       'content-length': '10',
       'accept-ranges': 'bytes',
       'content-disposition': `attachment; filename="b (_).jsonl"; filename*=UTF-8''b%20%28%C3%BC%29.jsonl`,
       etag: `"${sha256(digits)}"`,
     });
-    expect(answer.headers.has('content-range')).toBe(false);
-    expect(await answer.text()).toBe(digits);
+    expect(response.headers.has('content-range')).toBe(false);
+    expect(await response.text()).toBe(digits);
   });
 
-  it('is saved under the name that its client gave, encoded once', async () => {
+  it('is downloaded under the original file name, encoded once', async () => {
     const { add, send } = await fileApp();
     const { id } = await add(digits, '5% "of" %20.jsonl');
     expect((await send(`${FILES}/${id}/content`)).headers.get('content-disposition')).toBe(
@@ -419,20 +429,20 @@ describe('the content', () => {
     ['bytes=7-', '789', 'bytes 7-9/10'],
     ['bytes=-2', '89', 'bytes 8-9/10'],
     ['bytes=5-99', '56789', 'bytes 5-9/10'],
-  ])('has ranges: %s', async (range, text, shown) => {
+  ])('supports the range %s', async (range, text, shown) => {
     const { add, send } = await fileApp();
     const { id } = await add(digits);
-    const answer = await send(`${FILES}/${id}/content`, { headers: { range } });
-    expect([answer.status, answer.headers.get('content-range')]).toEqual([206, shown]);
-    expect(answer.headers.get('content-length')).toBe(String(text.length));
-    expect(await answer.text()).toBe(text);
+    const response = await send(`${FILES}/${id}/content`, { headers: { range } });
+    expect([response.status, response.headers.get('content-range')]).toEqual([206, shown]);
+    expect(response.headers.get('content-length')).toBe(String(text.length));
+    expect(await response.text()).toBe(text);
   });
 
-  it.each(['bytes=0-1,3-4', 'lines=1-2', 'bytes=x'])('is whole for %s', async (range) => {
+  it.each(['bytes=0-1,3-4', 'lines=1-2', 'bytes=x'])('ignores the range %s', async (range) => {
     const { add, send } = await fileApp();
     const { id } = await add(digits);
-    const answer = await send(`${FILES}/${id}/content`, { headers: { range } });
-    expect([answer.status, await answer.text()]).toEqual([200, digits]);
+    const response = await send(`${FILES}/${id}/content`, { headers: { range } });
+    expect([response.status, await response.text()]).toEqual([200, digits]);
   });
 
   it.each([
@@ -440,17 +450,17 @@ describe('the content', () => {
     ['bytes=-0', digits],
     ['bytes=99999999999999999999-', digits],
     ['bytes=0-', ''],
-  ])('has no range %s', async (range, text) => {
+  ])('rejects the range %s', async (range, text) => {
     const { add, send } = await fileApp();
     const { id } = await add(text);
-    const answer = await send(`${FILES}/${id}/content`, { headers: { range } });
-    expect([answer.status, answer.headers.get('content-range')]).toEqual([416, `bytes */${text.length}`]);
-    expect(await answer.json()).toMatchObject({
+    const response = await send(`${FILES}/${id}/content`, { headers: { range } });
+    expect([response.status, response.headers.get('content-range')]).toEqual([416, `bytes */${text.length}`]);
+    expect(await response.json()).toMatchObject({
       error: { param: 'Range', type: 'invalid_request_error', code: null },
     });
   });
 
-  it('is whole when the range was meant for another content', async () => {
+  it('ignores a range whose If-Range does not match', async () => {
     const { add, send } = await fileApp();
     const { id } = await add(digits);
     const ask = async (tag: string) => {
@@ -460,15 +470,19 @@ describe('the content', () => {
     expect([await ask('"other"'), await ask(`"${sha256(digits)}"`)]).toEqual([200, 206]);
   });
 
-  it('is not sent to who has it, whatever range is asked for', async () => {
+  it('returns 304 for a matching etag, also with a range', async () => {
     const { add, send } = await fileApp();
     const { id } = await add(digits);
     const tag = `"${sha256(digits)}"`;
     for (const method of ['GET', 'HEAD']) {
       for (const known of [tag, `W/${tag}`, `"other", ${tag}`, '*']) {
         const headers = { 'if-none-match': known, range: 'bytes=10-' };
-        const answer = await send(`${FILES}/${id}/content`, { method, headers });
-        expect([answer.status, answer.headers.get('etag'), await answer.text()]).toEqual([304, tag, '']);
+        const response = await send(`${FILES}/${id}/content`, { method, headers });
+        expect([response.status, response.headers.get('etag'), await response.text()]).toEqual([
+          304,
+          tag,
+          '',
+        ]);
       }
       const other = await send(`${FILES}/${id}/content`, { method, headers: { 'if-none-match': '"other"' } });
       expect([other.status, await other.text()]).toEqual([200, method === 'GET' ? digits : '']);
@@ -477,7 +491,7 @@ describe('the content', () => {
     }
   });
 
-  it('is told to HEAD without its bytes', async () => {
+  it('returns only the headers for HEAD', async () => {
     const { add, send } = await fileApp();
     const { id } = await add(digits);
     const whole = await send(`${FILES}/${id}/content`, { method: 'HEAD' });
@@ -487,18 +501,18 @@ describe('the content', () => {
     expect((await send(`${FILES}/file-x/content`, { method: 'HEAD' })).status).toBe(404);
   });
 
-  it.each([10, 2_000_000])('of %i bytes is a 503 when the store is away', async (length) => {
+  it.each([10, 2_000_000])('of %i bytes returns 503 when the store is unavailable', async (length) => {
     const away = new ServiceError('overloaded', 'Away.', { retryAfterS: 5 });
     const { add, send } = await fileApp({
       fileBytes: 4_000_000,
       blobs: (real) => withMethods(real, { read: async () => failing(away) }),
     });
     const { id } = await add('x'.repeat(length));
-    const answer = await send(`${FILES}/${id}/content`);
-    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
+    const response = await send(`${FILES}/${id}/content`);
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);
   });
 
-  it('that was lost is our fault, and one deleted meanwhile is gone', async () => {
+  it('returns 500 when the bytes are lost, and 404 when the file was deleted in the meantime', async () => {
     const { add, send, blobs, store } = await fileApp();
     const lost = await add(digits);
     await blobs.delete(`files/${lost.id}`);
@@ -515,17 +529,17 @@ describe('the content', () => {
 });
 
 describe('deleting', () => {
-  it('takes the record and the bytes', async () => {
+  it('deletes the record and the bytes', async () => {
     const { add, send, held } = await fileApp();
     const { id } = await add();
-    const answer = await send(`${FILES}/${id}`, { method: 'DELETE' });
-    expect([answer.status, await answer.json()]).toEqual([200, { id, object: 'file', deleted: true }]);
+    const response = await send(`${FILES}/${id}`, { method: 'DELETE' });
+    expect([response.status, await response.json()]).toEqual([200, { id, object: 'file', deleted: true }]);
     expect(await held()).toEqual([]);
     for (const path of ['', '/content']) expect((await send(`${FILES}/${id}${path}`)).status).toBe(404);
     expect((await send(`${FILES}/${id}`, { method: 'DELETE' })).status).toBe(404);
   });
 
-  it('is refused while a batch reads the file, and not tried again', async () => {
+  it('is rejected while a batch reads the file, without retries', async () => {
     const { add, send, records, held } = await fileApp();
     const { id } = await add();
     await records.db
@@ -536,23 +550,23 @@ describe('deleting', () => {
         ...{ total: 0, completed: 0, failed: 0, input_tokens: 0, output_tokens: 0, offset_bytes: 0 },
       })
       .execute();
-    const answer = await send(`${FILES}/${id}`, { method: 'DELETE' });
-    expect([answer.status, answer.headers.get('x-should-retry')]).toEqual([409, 'false']);
-    expect(await answer.json()).toMatchObject({ error: { param: 'id', code: 'file_in_use' } });
+    const response = await send(`${FILES}/${id}`, { method: 'DELETE' });
+    expect([response.status, response.headers.get('x-should-retry')]).toEqual([409, 'false']);
+    expect(await response.json()).toMatchObject({ error: { param: 'id', code: 'file_in_use' } });
     expect(await held()).toHaveLength(1);
   });
 
-  it('is done though the bytes cannot be deleted now: the sweep does that', async () => {
+  it('succeeds when the bytes cannot be deleted, which the cleanup does later', async () => {
     const { add, send, blobs, log } = await fileApp();
     const { id } = await add();
-    blobs.delete = () => Promise.reject(new Error('the store is away'));
+    blobs.delete = () => Promise.reject(new Error('blob store unavailable'));
     expect((await send(`${FILES}/${id}`, { method: 'DELETE' })).status).toBe(200);
     expect((await send(`${FILES}/${id}`)).status).toBe(404);
     expect(log.lines.some(({ level }) => level === 'error')).toBe(true);
   });
 });
 
-it('what belongs to another organization is not there', async () => {
+it('returns 404 for files of other organizations', async () => {
   const { add, send } = await fileApp();
   const { id } = await add(TEXT, 'x', KEY_B);
   for (const [method, path] of [
@@ -561,10 +575,10 @@ it('what belongs to another organization is not there', async () => {
     ['HEAD', '/content'],
     ['DELETE', ''],
   ]) {
-    const answer = await send(`${FILES}/${id}${path}`, { method: method ?? '' });
-    expect(answer.status).toBe(404);
+    const response = await send(`${FILES}/${id}${path}`, { method: method ?? '' });
+    expect(response.status).toBe(404);
     if (method === 'HEAD') continue;
-    expect(await answer.json()).toEqual({
+    expect(await response.json()).toEqual({
       error: {
         message: `No such File object: ${id}`,
         type: 'invalid_request_error',
@@ -575,10 +589,13 @@ it('what belongs to another organization is not there', async () => {
   }
 });
 
-it.each([`${FILES}/file-x?limit=1`, `${FILES}/file-x/content?x=1`])('%s has no parameters', async (path) => {
-  const { send } = await fileApp();
-  expect((await send(path)).status).toBe(400);
-});
+it.each([`${FILES}/file-x?limit=1`, `${FILES}/file-x/content?x=1`])(
+  'rejects query parameters: %s',
+  async (path) => {
+    const { send } = await fileApp();
+    expect((await send(path)).status).toBe(400);
+  },
+);
 
 it.each([
   ['/v1/files', 'post', [200, 400, 401, 409, 413, 415, 429, 503]],
@@ -586,13 +603,13 @@ it.each([
   ['/v1/files/{id}', 'get', [200, 400, 401, 404, 429, 503]],
   ['/v1/files/{id}', 'delete', [200, 400, 401, 404, 409, 429, 503]],
   ['/v1/files/{id}/content', 'get', [200, 206, 304, 400, 401, 404, 416, 429, 503]],
-])('the documentation of %s %s has every answer', async (path, method, statuses) => {
+])('the OpenAPI document lists every response of %s %s', async (path, method, statuses) => {
   const { send } = await fileApp();
   const { paths } = await (await send('/swagger/json')).json();
   expect(Object.keys(paths[path][method].responses).map(Number)).toEqual(statuses);
 });
 
-it('a name, a text and a key are in no line of the log', async () => {
+it('does not log file names, content or idempotency keys', async () => {
   const { app, log, upload } = await fileApp();
   await upload([PURPOSE, ['file', lines('secret text', 'secret name')]], { 'idempotency-key': 'secret key' });
   await upload([

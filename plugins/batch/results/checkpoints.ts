@@ -1,4 +1,4 @@
-/** Saves what a runner does: results into parts, then all else in one step of the store, guarded by the runner's name. */
+/** Saves the progress of a runner: result parts first, then everything else in one transaction, guarded by the runner id. */
 
 import type { LineCalls } from '../../../src/contract/accounts/calls.ts';
 import type { Logger } from '../../../src/contract/core/logger.ts';
@@ -11,24 +11,24 @@ import type {
 } from '../../../src/contract/stores/batch-store.ts';
 import type { BlobStore } from '../../../src/contract/stores/blob-store.ts';
 import { creditText } from '../../../src/usage/credit-amounts.ts';
-import type { LinePlace } from '../input/line-splitter.ts';
+import type { LinePosition } from '../input/line-splitter.ts';
 import { partBlob } from './blob-names.ts';
 import type { BatchMetrics } from './metrics.ts';
-import { type LineResult, UnsavedResults } from './pending-results.ts';
-import { type LineSpan, LineWindow } from './progress-window.ts';
+import { type LineResult, PendingResults } from './pending-results.ts';
+import { type LineSpan, ProgressWindow } from './progress-window.ts';
 
-/** Results that are worth a checkpoint of their own. */
+/** Number and size of results that trigger a checkpoint. */
 const DUE_LINES = 500;
 const DUE_BYTES = 4 * 1024 * 1024;
-/** So many may wait while a checkpoint is being written. */
+/** Maximum number and size of results that wait while a checkpoint is being written. */
 const MAX_LINES = 6 * DUE_LINES;
 const MAX_BYTES = 2 * DUE_BYTES;
-/** Rows of usage of one checkpoint, which SQLite writes while nobody else is served. */
+/** Maximum number of usage rows per checkpoint, because SQLite blocks the event loop while it writes them. */
 const MAX_BILLS = DUE_LINES;
-/** A store that has not taken a checkpoint by then hangs. */
-const SAVE_LIMIT_MS = 120_000;
+/** Timeout for writing the parts of a checkpoint. */
+const SAVE_TIMEOUT_MS = 120_000;
 
-export interface CheckpointParts {
+export interface CheckpointDeps {
   readonly batches: BatchStore;
   readonly blobs: BlobStore;
   readonly lineCalls: LineCalls;
@@ -36,79 +36,79 @@ export interface CheckpointParts {
   readonly log: Logger;
 }
 
-export class Checkpoints {
-  readonly #parts: CheckpointParts;
+export class CheckpointWriter {
+  readonly #deps: CheckpointDeps;
   readonly #batch: BatchRecord;
   readonly #runner: string;
-  readonly #leaving: AbortSignal;
-  #window: LineWindow;
-  #unsaved = new UnsavedResults();
+  readonly #abandoned: AbortSignal;
+  #window: ProgressWindow;
+  #pending = new PendingResults();
   #saving: Promise<BatchRecord | undefined> | undefined;
-  /** What a save threw: its results are gone, so nothing may be saved that says more is behind the batch. */
+  /** Error of a failed save. Its results are lost, so no later progress may be saved. */
   #failure: { readonly error: unknown } | undefined;
-  #saved = 0;
+  #savedCount = 0;
 
-  /** @param leaving fires when nothing is to be saved any more. */
+  /** @param abandoned fires when nothing must be saved any more. */
   constructor(
-    parts: CheckpointParts,
+    deps: CheckpointDeps,
     { batch, progress }: ClaimedBatch,
     runner: string,
-    leaving: AbortSignal,
+    abandoned: AbortSignal,
   ) {
-    this.#parts = parts;
-    this.#leaving = leaving;
+    this.#deps = deps;
+    this.#abandoned = abandoned;
     this.#batch = batch;
     this.#runner = runner;
-    this.#window = new LineWindow(progress);
+    this.#window = new ProgressWindow(progress);
   }
 
-  /** Where to read on. */
-  get next(): LinePlace {
-    return this.#window.next;
+  /** Position from which to continue reading. */
+  get nextPosition(): LinePosition {
+    return this.#window.nextPosition;
   }
 
-  /** Whether the next line may begin: neither too far ahead of others, nor with too many results that wait. */
-  hasRoomFor(line: LineSpan): boolean {
-    const { lines, lengthBytes, bills } = this.#unsaved;
-    const hasRoom = lines < MAX_LINES && lengthBytes < MAX_BYTES && bills.length < MAX_BILLS;
-    return hasRoom && this.#window.hasRoomFor(line);
+  /** Whether the next line may start: not too far ahead of unfinished lines, and not too many unsaved results. */
+  canStart(line: LineSpan): boolean {
+    const { lines, lengthBytes, bills } = this.#pending;
+    const hasCapacity = lines < MAX_LINES && lengthBytes < MAX_BYTES && bills.length < MAX_BILLS;
+    return hasCapacity && this.#window.canStart(line);
   }
 
-  /** Passes the next line; false when it has a result from before. */
-  begin(line: LineSpan): boolean {
-    return this.#window.begin(line);
+  /** Starts the next line. Returns false if it already has a result. */
+  startLine(line: LineSpan): boolean {
+    return this.#window.startLine(line);
   }
 
-  end(number: number, result: LineResult): void {
-    this.#window.end(number);
-    this.#unsaved.add(result);
+  finishLine(number: number, result: LineResult): void {
+    this.#window.finishLine(number);
+    this.#pending.add(result);
   }
 
   get isSaving(): boolean {
     return this.#saving !== undefined;
   }
 
-  /** Whether there is enough for a checkpoint, none is being written, and none has failed. */
+  /** Whether enough results for a checkpoint are pending, none is being written, and none has failed. */
   get isDue(): boolean {
-    const { lines, lengthBytes, bills } = this.#unsaved;
+    const { lines, lengthBytes, bills } = this.#pending;
     const isEnough = lines >= DUE_LINES || lengthBytes >= DUE_BYTES || bills.length >= MAX_BILLS;
     return isEnough && !this.isSaving && this.#failure === undefined;
   }
 
-  /** The batch as it is now; undefined when another runner has it. */
-  look(): Promise<BatchRecord | undefined> {
-    return this.#parts.batches.look(this.#batch.id, this.#runner);
+  /** The current batch; undefined if another runner has claimed it. */
+  poll(): Promise<BatchRecord | undefined> {
+    return this.#deps.batches.refresh(this.#batch.id, this.#runner);
   }
 
-  /** Whether results that are not saved yet hold credits, of which a checkpoint gives the rest back. */
-  get holdsCredits(): boolean {
-    return this.isSaving || this.#unsaved.bills.some(({ held }) => held);
+  /** Whether unsaved results have reserved credits. A checkpoint releases the unused part of a reservation. */
+  get hasReservedCredits(): boolean {
+    return this.isSaving || this.#pending.bills.some(({ hasReservation: held }) => held);
   }
 
   /**
-   * Saves every result so far; without any, looks. Checkpoints are written one after the other.
-   * @returns the batch as it is now; undefined when another runner has it, and then nothing was saved.
-   * @throws what the stores throw, and from then on always: what was to be saved is lost, so the run must end.
+   * Saves all results so far; without results, only polls the batch. Checkpoints are written one after the other.
+   * @returns the current batch; undefined if another runner has claimed it, in which case nothing was saved.
+   * @throws the errors of the stores. Every later call throws the same error: the results are lost, so the run must end.
    */
   async save(): Promise<BatchRecord | undefined> {
     while (this.#saving !== undefined) await this.#saving;
@@ -124,27 +124,27 @@ export class Checkpoints {
     return await this.#saving;
   }
 
-  /** Lines that have begun and did not end are to begin again. */
+  /** Lets started lines without a result start again. */
   rewind(): void {
-    this.#window = new LineWindow(this.#window.progress());
+    this.#window = new ProgressWindow(this.#window.progress());
   }
 
-  /** Lets go what is not saved. To be called at the end of a run, however it ends. Never rejects. */
+  /** Discards unsaved results. Must be called at the end of every run. Never rejects. */
   async close(): Promise<void> {
     await this.#saving?.catch(() => undefined);
-    const { bills } = this.#unsaved;
-    this.#unsaved = new UnsavedResults();
-    await this.#parts.lineCalls.discard(bills);
+    const { bills } = this.#pending;
+    this.#pending = new PendingResults();
+    await this.#deps.lineCalls.discard(bills);
   }
 
   async #save(): Promise<BatchRecord | undefined> {
-    const { batches, lineCalls } = this.#parts;
+    const { batches, lineCalls } = this.#deps;
     const { id } = this.#batch;
-    const results = this.#unsaved;
-    if (results.lines === 0) return await this.look();
-    // What ends from here on is the next checkpoint's.
+    const results = this.#pending;
+    if (results.lines === 0) return await this.poll();
+    // Results that arrive from here on belong to the next checkpoint.
     const progress = this.#window.progress();
-    this.#unsaved = new UnsavedResults();
+    this.#pending = new PendingResults();
     let saved: SavedCheckpoint | undefined;
     try {
       const { bills, tokens } = results;
@@ -152,41 +152,41 @@ export class Checkpoints {
       const [completed, failed] = [results.countOf('output'), results.countOf('error')];
       const checkpoint = { progress, parts, completed, failed, tokens, bills };
       saved = await batches.checkpoint(id, this.#runner, checkpoint);
-      if (saved === undefined) for (const { blob } of parts) await this.#parts.blobs.delete(blob);
+      if (saved === undefined) for (const { blob } of parts) await this.#deps.blobs.delete(blob);
     } finally {
-      // Those of a checkpoint whose fate is unknown too: a call that has its row is not open any more.
+      // Also if the outcome of the checkpoint is unknown: calls whose rows were stored are already closed.
       if (saved === undefined) await lineCalls.discard(results.bills);
     }
     if (saved === undefined) return undefined;
-    lineCalls.stored(results.bills);
+    lineCalls.recordStored(results.bills);
     this.#count(results);
-    if (saved.uncovered > 0) this.#tellUncovered(saved);
+    if (saved.uncovered > 0) this.#logUncovered(saved);
     return saved.batch;
   }
 
-  #tellUncovered({ batch, uncovered }: SavedCheckpoint): void {
+  #logUncovered({ batch, uncovered }: SavedCheckpoint): void {
     const { id, organization } = batch;
     const fields = { batch: id, organization, missing: creditText(uncovered) };
-    this.#parts.log.warn('lines of a batch cost more than their credits', fields);
+    this.#deps.log.warn('lines of a batch cost more than their reserved credits', fields);
   }
 
-  async #write(results: UnsavedResults): Promise<BatchPart[]> {
-    this.#saved += 1;
-    const place = this.#saved;
-    const signal = AbortSignal.any([this.#leaving, AbortSignal.timeout(SAVE_LIMIT_MS)]);
+  async #write(results: PendingResults): Promise<BatchPart[]> {
+    this.#savedCount += 1;
+    const sequence = this.#savedCount;
+    const signal = AbortSignal.any([this.#abandoned, AbortSignal.timeout(SAVE_TIMEOUT_MS)]);
     const kinds = (['output', 'error'] as const).filter((kind) => results.countOf(kind) > 0);
     return await Promise.all(
       kinds.map(async (kind) => {
-        const blob = partBlob(this.#batch.id, this.#runner, place, kind);
-        const { lengthBytes } = await this.#parts.blobs.write(blob, results.bytesOf(kind), signal);
+        const blob = partBlob(this.#batch.id, this.#runner, sequence, kind);
+        const { lengthBytes } = await this.#deps.blobs.write(blob, results.bytesOf(kind), signal);
         return { kind, blob, lengthBytes };
       }),
     );
   }
 
-  #count(results: UnsavedResults): void {
+  #count(results: PendingResults): void {
     const { endpoint } = this.#batch;
-    const { lines } = this.#parts.metrics;
+    const { lines } = this.#deps.metrics;
     for (const [result, kind] of [
       ['completed', 'output'],
       ['failed', 'error'],

@@ -1,4 +1,4 @@
-/** Result files of a batch: its parts, one after the other. */
+/** Builds the result files of a batch by concatenating its parts. */
 
 import type { Clock } from '../../../src/contract/core/clock.ts';
 import { newId } from '../../../src/contract/core/id.ts';
@@ -12,7 +12,7 @@ import type { BlobStore } from '../../../src/contract/stores/blob-store.ts';
 import { type FileRecord, fileBlob } from '../../../src/contract/stores/file-store.ts';
 import { unixSeconds } from '../../../src/kit/clock.ts';
 
-export interface ResultFilesParts {
+export interface ResultFilesDeps {
   readonly batches: BatchStore;
   readonly blobs: BlobStore;
   readonly clock: Clock;
@@ -20,20 +20,20 @@ export interface ResultFilesParts {
 
 export interface ResultFiles {
   readonly files: BatchFiles;
-  /** Parts that are not there any more, and are left out. */
+  /** Number of missing parts, which the files do not include. */
   readonly lostParts: number;
 }
 
 /**
- * Stores the bytes of both files. Their records are for {@link BatchStore.end} to note; until then nobody sees them.
- * @throws what the stores throw, the signal's reason: then nothing of them is left that can be deleted.
+ * Stores the bytes of both files. {@link BatchStore.finish} adds their records; until then they are not visible.
+ * @throws the errors of the stores, the reason of the signal. Blobs written so far are then deleted if possible.
  */
 export async function storeResultFiles(
-  { batches, blobs, clock }: ResultFilesParts,
+  { batches, blobs, clock }: ResultFilesDeps,
   batch: BatchRecord,
   signal: AbortSignal,
 ): Promise<ResultFiles> {
-  const parts = await batches.parts(batch.id);
+  const parts = await batches.listParts(batch.id);
   const files: { [Kind in BatchPart['kind']]?: FileRecord } = {};
   let lostParts = 0;
   const lost = () => {
@@ -59,15 +59,15 @@ export async function storeResultFiles(
       };
     }
   } catch (error) {
-    // A store that is away keeps them, until a sweep finds that nobody names them.
-    await dropResultFiles(blobs, files).catch(() => undefined);
+    // If the store is unavailable, the cleanup deletes the blobs later because they have no record.
+    await deleteResultFiles(blobs, files).catch(() => undefined);
     throw error;
   }
   return { files, lostParts };
 }
 
-/** Deletes files that no batch will have. */
-export async function dropResultFiles(blobs: BlobStore, { output, error }: BatchFiles): Promise<void> {
+/** Deletes the blobs of result files that no batch references. */
+export async function deleteResultFiles(blobs: BlobStore, { output, error }: BatchFiles): Promise<void> {
   for (const file of [output, error]) if (file !== undefined) await blobs.delete(fileBlob(file.id));
 }
 

@@ -1,4 +1,4 @@
-/** One attempt at a line: the operation's work, and what it is billed. */
+/** A single attempt to run a line: calls the operation and collects its bills. */
 
 import type { LineBill, LineCalls } from '../../../src/contract/accounts/calls.ts';
 import type { ServiceError } from '../../../src/contract/core/error.ts';
@@ -8,12 +8,12 @@ import type { BatchRecord } from '../../../src/contract/stores/batch-store.ts';
 import { toServiceError } from '../../../src/http/response/error-body.ts';
 
 export type AttemptResult = {
-  /** Of the calls that were closed: to be stored with the line's result, or discarded. */
+  /** Bills of the closed calls. They are stored with the result of the line or discarded. */
   readonly bills: readonly LineBill[];
 } & (
   | { readonly kind: 'succeeded'; readonly requestId: Id<'request'>; readonly body: string }
   | { readonly kind: 'failed'; readonly error: ServiceError }
-  /** The signal fired before there was a result. */
+  /** The signal fired before the call finished. */
   | { readonly kind: 'aborted' }
 );
 
@@ -33,7 +33,7 @@ export async function attemptLine(
   const requestId = newId('request');
   const caller = { organization: batch.organization, keyId: batch.keyId, requestId };
   try {
-    const response = await operation.call(body, { caller, priority: 'batch', calls }, signal);
+    const response = await operation.execute(body, { caller, priority: 'batch', calls }, signal);
     return { kind: 'succeeded', requestId, body: response, bills: bills() };
   } catch (thrown) {
     if (signal.aborted) return { kind: 'aborted', bills: bills() };

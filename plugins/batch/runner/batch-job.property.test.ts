@@ -1,4 +1,4 @@
-/** Runs of a batch that are broken off at any step of any store, until one comes through. */
+/** Runs of a batch that are interrupted at any step of any store, until one run succeeds. */
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -16,7 +16,7 @@ import {
 const LINES = 60;
 const never = new AbortController().signal;
 
-/** Rejects some calls of some methods: before they do anything, or after they have done it. */
+/** Rejects some calls of some methods, before or after they take effect. */
 function unsteady<Target extends object>(
   target: Target,
   names: readonly (keyof Target & string)[],
@@ -27,9 +27,9 @@ function unsteady<Target extends object>(
     const own = (target[name] as (...args: unknown[]) => Promise<unknown>).bind(target);
     const method = async (...args: unknown[]) => {
       const lot = random();
-      if (lot < share() / 2) throw new Error('broken off before');
+      if (lot < share() / 2) throw new Error('interrupted before');
       const result = await own(...args);
-      if (lot < share()) throw new Error('broken off after');
+      if (lot < share()) throw new Error('interrupted after');
       return result;
     };
     return [name, method] as const;
@@ -37,7 +37,7 @@ function unsteady<Target extends object>(
   return withMethods(target, Object.fromEntries(methods) as Partial<Target>);
 }
 
-it('every line is in one file once, with one row, wherever runs are broken off', async () => {
+it('every line is in exactly one file and billed once, wherever runs are interrupted', async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 0, max: 2 ** 31 }), async (seed) => {
       const random = seededRandom(seed);
@@ -46,11 +46,11 @@ it('every line is in one file once, with one row, wherever runs are broken off',
       let share = 0.3;
       const batches = unsteady(
         work.batches,
-        ['claim', 'look', 'begin', 'checkpoint', 'finalize', 'parts', 'end'],
+        ['claim', 'refresh', 'startProcessing', 'checkpoint', 'finalize', 'listParts', 'finish'],
         random,
         () => share,
       );
-      // Half of them in a store whose blobs are no files of this machine.
+      // Half of the runs use a store whose blobs are not local files.
       const store = random() < 0.5 ? work.blobs : withMethods(work.blobs, { openFile: undefined });
       const blobs = unsteady(store, ['read', 'write', 'delete', 'deleteAll'], random, () => share);
       let calls = 0;
@@ -64,26 +64,26 @@ it('every line is in one file once, with one row, wherever runs are broken off',
         signal.throwIfAborted();
         return await echo(body, order, signal);
       };
-      const input = Array.from({ length: LINES }, (_, place) =>
-        inputLine(`${place}`, { bad: place % 7 === 3 }),
+      const input = Array.from({ length: LINES }, (_, index) =>
+        inputLine(`${index}`, { bad: index % 7 === 3 }),
       );
       const batch = await work.create(input.join('\n'));
-      const times = { beatMs: 3, drainMs: 2, sliceMs: 30_000 };
+      const times = { pollIntervalMs: 3, drainMs: 2, timeSliceMs: 30_000 };
       for (let runs = 0; ; runs += 1) {
         if (runs === 30) share = 0;
         const stop = new AbortController();
         stops.add(stop);
-        const job = work.job(call, { batches, blobs, linesAtOnce: 8, times });
-        const one = job.run(batch.id, stop.signal).catch(() => undefined);
-        // Sometimes another node has it before this one is done.
-        const outcome = random() < 0.2 ? await work.job(call, { times }).run(batch.id, never) : await one;
+        const job = work.job(call, { batches, blobs, maxConcurrentLines: 8, times });
+        const one = job.runJob(batch.id, stop.signal).catch(() => undefined);
+        // Sometimes another node claims the batch before this run has finished.
+        const outcome = random() < 0.2 ? await work.job(call, { times }).runJob(batch.id, never) : await one;
         await one;
         stops.delete(stop);
         if (outcome?.kind === 'done') break;
       }
       const { output, error } = await work.results(batch);
-      const expected = Array.from({ length: LINES }, (_, place) => `${place}`);
-      const bad = expected.filter((_, place) => place % 7 === 3);
+      const expected = Array.from({ length: LINES }, (_, index) => `${index}`);
+      const bad = expected.filter((_, index) => index % 7 === 3);
       expect(error.map((line) => line.custom_id).sort()).toEqual(bad.sort());
       expect(output.map((line) => line.custom_id).sort()).toEqual(
         expected.filter((id) => !bad.includes(id)).sort(),

@@ -18,17 +18,17 @@ import { batchMetrics } from '../results/metrics.ts';
 const never = new AbortController().signal;
 const DONE = { kind: 'done' };
 const AGAIN = { kind: 'again', delayMs: 0 };
-/** As of a store whose blobs are no files of this machine. */
+/** A blob store whose blobs are not local files. */
 const NO_FILES = { openFile: undefined };
 
-function lines(count: number, body: (place: number) => object = () => ({})): string {
-  return Array.from({ length: count }, (_, place) => inputLine(`line ${place}`, body(place))).join('');
+function lines(count: number, body: (index: number) => object = () => ({})): string {
+  return Array.from({ length: count }, (_, index) => inputLine(`line ${index}`, body(index))).join('');
 }
 
 const ids = (results: readonly ResultLine[]) => results.map((line) => line.custom_id);
-const allIds = (count: number) => Array.from({ length: count }, (_, place) => `line ${place}`);
+const allIds = (count: number) => Array.from({ length: count }, (_, index) => `line ${index}`);
 
-/** An operation whose calls wait until a test lets them go on, or until they are aborted. */
+/** An operation whose calls wait until a test releases or aborts them. */
 function gated(inner: CallOperation = echo) {
   const gate = Promise.withResolvers<void>();
   const begun: string[] = [];
@@ -50,7 +50,7 @@ function gated(inner: CallOperation = echo) {
   return { call, begun, aborted, open: gate.resolve, someBegun: some.promise };
 }
 
-/** Fails the lines whose body says how, and echoes the others. */
+/** Fails the lines whose body contains an error, and echoes the others. */
 const failing: CallOperation = async (body, order, signal) => {
   const { fail } = body as { fail?: ConstructorParameters<typeof ServiceError> };
   if (fail !== undefined) throw new ServiceError(...fail);
@@ -58,14 +58,14 @@ const failing: CallOperation = async (body, order, signal) => {
 };
 
 describe('a batch', () => {
-  it('goes from its input to its result files', async () => {
+  it('runs from its input to its result files', async () => {
     const work = await batchWork();
     const input = `\ufeff${inputLine('line 0')}\r\n\n${lines(3).split('\n').slice(1, 3).join('\n')}`;
     const batch = await work.create(input, { metadata: { a: 'b' }, outputExpiresAfterS: 3600 });
-    expect(await work.job().run(batch.id, never)).toEqual(DONE);
-    const ended = await work.get(batch);
+    expect(await work.job().runJob(batch.id, never)).toEqual(DONE);
+    const finished = await work.get(batch);
     const at = work.clock.now() / 1000;
-    expect(ended).toMatchObject({
+    expect(finished).toMatchObject({
       status: 'completed',
       counts: { total: 3, completed: 3, failed: 0 },
       tokens: { input: 6, output: 9 },
@@ -85,7 +85,7 @@ describe('a batch', () => {
       },
       error: null,
     });
-    const file = ended.outputFile && (await work.files.get('a', ended.outputFile, at));
+    const file = finished.outputFile && (await work.files.get('a', finished.outputFile, at));
     expect(file).toMatchObject({
       purpose: 'batch_output',
       filename: `${batch.id}_output.jsonl`,
@@ -94,30 +94,30 @@ describe('a batch', () => {
     });
   });
 
-  it('leaves no parts behind', async () => {
+  it('deletes its parts', async () => {
     const work = await batchWork();
     const batch = await work.create(lines(5));
-    await work.job().run(batch.id, never);
+    await work.job().runJob(batch.id, never);
     expect(await Array.fromAsync(work.blobs.list('batches/', never))).toEqual([]);
-    expect(await work.batches.parts(batch.id)).toEqual([]);
+    expect(await work.batches.listParts(batch.id)).toEqual([]);
   });
 
-  it('leaves none behind either when whoever ended it died before they were gone', async () => {
+  it('deletes the parts of a batch whose runner crashed after finishing it', async () => {
     const work = await batchWork();
     const batch = await work.create(lines(5));
     const blobs = withMethods(work.blobs, { deleteAll: () => Promise.reject(new Error('killed')) });
-    await expect(work.job(echo, { blobs }).run(batch.id, never)).rejects.toThrow('killed');
+    await expect(work.job(echo, { blobs }).runJob(batch.id, never)).rejects.toThrow('killed');
     expect(await work.get(batch)).toMatchObject({ status: 'completed' });
     expect(await Array.fromAsync(work.blobs.list('batches/', never))).not.toEqual([]);
-    expect(await work.job().run(batch.id, never)).toEqual(DONE);
+    expect(await work.job().runJob(batch.id, never)).toEqual(DONE);
     expect(await Array.fromAsync(work.blobs.list('batches/', never))).toEqual([]);
   });
 
-  it('has a row of usage for each line, with its request and its charge', async () => {
+  it('has a usage row for each line, with its request id and charge', async () => {
     const work = await batchWork({ prices: [CHAT_PRICE] });
     await work.accounts.credits.grant('a', 1000, 0);
     const batch = await work.create(lines(20));
-    await work.job().run(batch.id, never);
+    await work.job().runJob(batch.id, never);
     const rows = await work.accounts.rows();
     const { output } = await work.results(batch);
     const requests = output.map((line) => line.response?.request_id);
@@ -129,23 +129,23 @@ describe('a batch', () => {
     });
   });
 
-  it('is nothing to do when there is none, or when it has ended', async () => {
+  it('needs no work if it does not exist or is finished', async () => {
     const work = await batchWork();
-    expect(await work.job().run('batch_none', never)).toEqual(DONE);
+    expect(await work.job().runJob('batch_none', never)).toEqual(DONE);
     const batch = await work.create(lines(1));
-    await work.job().run(batch.id, never);
-    const ended = await work.get(batch);
-    expect(await work.job().run(batch.id, never)).toEqual(DONE);
-    expect(await work.get(batch)).toEqual(ended);
+    await work.job().runJob(batch.id, never);
+    const finished = await work.get(batch);
+    expect(await work.job().runJob(batch.id, never)).toEqual(DONE);
+    expect(await work.get(batch)).toEqual(finished);
   });
 
-  it('whose input is faulty fails, and tells where', async () => {
+  it('fails with the errors of an invalid input', async () => {
     const work = await batchWork();
     const batch = await work.create(`${lines(1)}{}\n`);
     const untouched: CallOperation = () => {
       throw new Error('no line may run');
     };
-    expect(await work.job(untouched).run(batch.id, never)).toEqual(DONE);
+    expect(await work.job(untouched).runJob(batch.id, never)).toEqual(DONE);
     expect(await work.get(batch)).toMatchObject({
       status: 'failed',
       counts: { total: 0, completed: 0, failed: 0 },
@@ -160,7 +160,7 @@ describe('a batch', () => {
 });
 
 describe('a line that fails', () => {
-  it('has its error in the error file, and stops no other', async () => {
+  it('has its error in the error file and does not affect other lines', async () => {
     const work = await batchWork();
     const fails = [
       { fail: ['not_found', 'no such model', { code: 'model_not_found' }] },
@@ -168,8 +168,8 @@ describe('a line that fails', () => {
       { fail: ['invalid_request', 'too hot'] },
       { fail: ['insufficient_quota', 'no credits', { code: 'insufficient_quota' }] },
     ];
-    const batch = await work.create(lines(4, (place) => fails[place] ?? {}));
-    await work.job(failing).run(batch.id, never);
+    const batch = await work.create(lines(4, (index) => fails[index] ?? {}));
+    await work.job(failing).runJob(batch.id, never);
     const { output, error } = await work.results(batch);
     expect(ids(output)).toEqual(['line 1']);
     expect(error.map((line) => [line.custom_id, line.response, line.error]).sort()).toEqual([
@@ -184,33 +184,33 @@ describe('a line that fails', () => {
     });
   });
 
-  it('inside says nothing of what was thrown, and is logged once', async () => {
+  it('with an internal error does not expose it and is logged once', async () => {
     const work = await batchWork();
     const batch = await work.create(lines(3));
     await work
       .job(async () => {
         throw new TypeError('private text');
       })
-      .run(batch.id, never);
+      .runJob(batch.id, never);
     const { error } = await work.results(batch);
     expect(error.map((line) => line.error?.code)).toEqual(['server_error', 'server_error', 'server_error']);
     expect(JSON.stringify(error)).not.toContain('private');
     expect(work.log.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
   });
 
-  it('for a while is tried again, and is billed once', async () => {
+  it('with a transient error is retried and billed once', async () => {
     const work = await batchWork({ prices: [CHAT_PRICE] });
     await work.accounts.credits.grant('a', 1000, 0);
     const batch = await work.create(lines(10));
     const tries = new Map<string, number>();
     const unsure: CallOperation = async (body, order, signal) => {
-      const answer = await echo(body, order, signal);
+      const response = await echo(body, order, signal);
       const key = JSON.stringify(body) + order.caller.requestId;
       tries.set(key, 1);
       if (tries.size % 3 !== 0) throw new ServiceError('upstream', 'not now');
-      return answer;
+      return response;
     };
-    await work.job(unsure).run(batch.id, never);
+    await work.job(unsure).runJob(batch.id, never);
     expect(tries.size).toBeGreaterThanOrEqual(28);
     expect(await work.get(batch)).toMatchObject({
       status: 'completed',
@@ -224,7 +224,7 @@ describe('a line that fails', () => {
     });
   });
 
-  it('for long has failed, also when its batch gave way in between', async () => {
+  it('fails permanently after the retry deadline, also across runs', async () => {
     const work = await batchWork();
     const batch = await work.create(lines(1));
     const stop = new AbortController();
@@ -237,8 +237,8 @@ describe('a line that fails', () => {
       } else if (tries > 3) work.clock.advance(1000);
       throw new ServiceError('timeout', 'too slow');
     });
-    expect(await job.run(batch.id, stop.signal)).toEqual(AGAIN);
-    expect(await job.run(batch.id, never)).toEqual(DONE);
+    expect(await job.runJob(batch.id, stop.signal)).toEqual(AGAIN);
+    expect(await job.runJob(batch.id, never)).toEqual(DONE);
     expect(tries).toBe(4);
     const { error } = await work.results(batch);
     expect(error[0]?.error).toEqual({ code: 'server_error', message: 'too slow' });
@@ -252,12 +252,12 @@ describe('credits', () => {
     { granted: 50, completed: 9 },
     { granted: 5, completed: 0 },
   ])(
-    'of $granted are enough for $completed of 20 lines, however many of them run at once',
+    'of $granted are enough for $completed of 20 lines at any concurrency',
     async ({ granted, completed }) => {
       const work = await batchWork({ prices: [CHAT_PRICE] });
       await work.accounts.credits.grant('a', granted, 0);
       const batch = await work.create(lines(20));
-      await work.job().run(batch.id, never);
+      await work.job().runJob(batch.id, never);
       expect(await work.get(batch)).toMatchObject({
         status: 'completed',
         counts: { completed, failed: 20 - completed },
@@ -270,27 +270,27 @@ describe('credits', () => {
     },
   );
 
-  it('that do not cover what a line has cost are used up, and the log tells what is missing', async () => {
+  it('that do not cover the cost of a line are used up, and the difference is logged', async () => {
     const work = await batchWork({ prices: [CHAT_PRICE] });
     await work.accounts.credits.grant('a', 4, 0);
     const batch = await work.create(lines(1));
     const dear: CallOperation = async (_, { caller, calls }) => {
-      const most = { inputTokens: 1, outputTokens: 1 };
-      const call = await calls.open({
+      const maxUsage = { inputTokens: 1, outputTokens: 1 };
+      const call = await calls.openCall({
         endpoint: 'POST /v1/chat/completions',
         model: 'm',
         caller,
-        maxUsage: most,
+        maxUsage,
       });
       await call.close({ status: 'completed', inputTokens: 2, outputTokens: 3 });
       return '{}';
     };
-    expect(await work.job(dear).run(batch.id, never)).toEqual(DONE);
+    expect(await work.job(dear).runJob(batch.id, never)).toEqual(DONE);
     expect(await work.accounts.credits.balance('a')).toMatchObject({ available: 0, reserved: 0, revenue: 4 });
     expect(work.log.lines.filter(({ level }) => level === 'warn')).toEqual([
       {
         level: 'warn',
-        message: 'lines of a batch cost more than their credits',
+        message: 'lines of a batch cost more than their reserved credits',
         fields: { batch: batch.id, organization: 'a', missing: '0.000001' },
       },
     ]);
@@ -298,18 +298,18 @@ describe('credits', () => {
 });
 
 describe('a cancel', () => {
-  it('keeps what has ended, and fills the error file with the rest', async () => {
+  it('keeps finished results and writes the other lines to the error file', async () => {
     const work = await batchWork({ prices: [CHAT_PRICE] });
     await work.accounts.credits.grant('a', 1000, 0);
     const batch = await work.create(lines(60));
     const gates = gated();
-    let ended = 0;
+    let finished = 0;
     const job = work.job(async (body, order, signal) => {
-      if (ended === 20) return await gates.call(body, order, signal);
-      ended += 1;
+      if (finished === 20) return await gates.call(body, order, signal);
+      finished += 1;
       return await echo(body, order, signal);
     });
-    const running = job.run(batch.id, never);
+    const running = job.runJob(batch.id, never);
     await gates.someBegun;
     await work.batches.cancel('a', batch.id, 7);
     expect(await running).toEqual(DONE);
@@ -331,7 +331,7 @@ describe('a cancel', () => {
     });
   });
 
-  it('of a batch whose input is being checked ends it without files', async () => {
+  it('during validation ends the batch without files', async () => {
     const work = await batchWork();
     const batch = await work.create(lines(1));
     const read = Promise.withResolvers<void>();
@@ -339,7 +339,7 @@ describe('a cancel', () => {
       ...NO_FILES,
       read: async (_, signal) => stuck(signal, read.resolve),
     });
-    const running = work.job(echo, { blobs }).run(batch.id, never);
+    const running = work.job(echo, { blobs }).runJob(batch.id, never);
     await read.promise;
     await work.batches.cancel('a', batch.id, 7);
     expect(await running).toEqual(DONE);
@@ -351,33 +351,33 @@ describe('a cancel', () => {
     });
   });
 
-  it('before any runner has the batch ends it as well', async () => {
+  it('before any runner has claimed the batch ends it as well', async () => {
     const work = await batchWork();
     const batch = await work.create(lines(3));
     await work.batches.cancel('a', batch.id, 7);
-    expect(await work.job().run(batch.id, never)).toEqual(DONE);
+    expect(await work.job().runJob(batch.id, never)).toEqual(DONE);
     expect(await work.get(batch)).toMatchObject({ status: 'cancelled', counts: { total: 0 } });
   });
 });
 
-/** Bytes that never come. */
+/** A byte stream that never yields. */
 async function* stuck(signal: AbortSignal, asked: () => void): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   asked();
   await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
 }
 
-describe('the end of the 24 hours', () => {
-  it('keeps what has ended, and fills the error file with the rest', async () => {
+describe('expiry', () => {
+  it('keeps finished results and writes the other lines to the error file', async () => {
     const work = await batchWork();
     const batch = await work.create(lines(60));
     const gates = gated();
-    let ended = 0;
+    let finished = 0;
     const job = work.job(async (body, order, signal) => {
-      if (ended === 20) return await gates.call(body, order, signal);
-      ended += 1;
+      if (finished === 20) return await gates.call(body, order, signal);
+      finished += 1;
       return await echo(body, order, signal);
     });
-    const running = job.run(batch.id, never);
+    const running = job.runJob(batch.id, never);
     await gates.someBegun;
     work.clock.advance(86_400_000);
     expect(await running).toEqual(DONE);
@@ -393,28 +393,28 @@ describe('the end of the 24 hours', () => {
     });
   });
 
-  it('is heeded when no line could begin', async () => {
+  it('takes effect when no line has started', async () => {
     const work = await batchWork();
     const batch = await work.create(lines(3));
     const late: CallOperation = () => {
       throw new Error('no line may run');
     };
     const batches = withMethods(work.batches, {
-      begin: (...args) => {
+      startProcessing: (...args) => {
         work.clock.advance(86_400_000);
-        return work.batches.begin(...args);
+        return work.batches.startProcessing(...args);
       },
     });
-    expect(await work.job(late, { batches }).run(batch.id, never)).toEqual(DONE);
+    expect(await work.job(late, { batches }).runJob(batch.id, never)).toEqual(DONE);
     expect(await work.get(batch)).toMatchObject({ status: 'expired', counts: { total: 3, failed: 3 } });
     expect((await work.results(batch)).error).toHaveLength(3);
   });
 
-  it('fails a batch whose input was not checked by then', async () => {
+  it('fails a batch that was not validated in time', async () => {
     const work = await batchWork();
     const batch = await work.create(lines(3));
     work.clock.advance(86_400_000);
-    expect(await work.job().run(batch.id, never)).toEqual(DONE);
+    expect(await work.job().runJob(batch.id, never)).toEqual(DONE);
     expect(await work.get(batch)).toMatchObject({
       status: 'failed',
       counts: { total: 0 },
@@ -422,29 +422,29 @@ describe('the end of the 24 hours', () => {
     });
   });
 
-  it('does not take away what is only to be put into files', async () => {
+  it('does not affect a batch that is finalizing', async () => {
     const work = await batchWork();
     const batch = await work.create(lines(3));
     const blobs = withMethods(work.blobs, {
       write: (name, ...rest) =>
         name.startsWith('files/') ? Promise.reject(new Error('disk')) : work.blobs.write(name, ...rest),
     });
-    await expect(work.job(echo, { blobs }).run(batch.id, never)).rejects.toThrow('disk');
+    await expect(work.job(echo, { blobs }).runJob(batch.id, never)).rejects.toThrow('disk');
     expect(await work.get(batch)).toMatchObject({ status: 'finalizing' });
     work.clock.advance(86_400_000);
-    expect(await work.job().run(batch.id, never)).toEqual(DONE);
+    expect(await work.job().runJob(batch.id, never)).toEqual(DONE);
     expect(await work.get(batch)).toMatchObject({ status: 'completed', counts: { completed: 3 } });
   });
 });
 
 describe('a drain', () => {
-  it('lets lines end that are about to, and leaves the others to the next run', async () => {
+  it('lets lines finish for a short time and leaves the others to the next run', async () => {
     const work = await batchWork({ prices: [CHAT_PRICE] });
     await work.accounts.credits.grant('a', 1000, 0);
     const batch = await work.create(lines(40));
     const gates = gated();
     const stop = new AbortController();
-    const running = work.job(gates.call).run(batch.id, stop.signal);
+    const running = work.job(gates.call).runJob(batch.id, stop.signal);
     await gates.someBegun;
     stop.abort(new Error('drain'));
     gates.open();
@@ -455,20 +455,20 @@ describe('a drain', () => {
       counts: { total: 40, completed: begun.length },
     });
     expect(begun.length).toBeLessThan(40);
-    expect(await work.job().run(batch.id, never)).toEqual(DONE);
+    expect(await work.job().runJob(batch.id, never)).toEqual(DONE);
     expect(ids((await work.results(batch)).output).sort()).toEqual(allIds(40).sort());
     expect(await work.accounts.rows()).toHaveLength(40);
   });
 
-  it('does not wait long for lines, and nothing of those that it gives up is billed', async () => {
+  it('aborts lines after a short time and bills nothing for them', async () => {
     const work = await batchWork({ prices: [CHAT_PRICE] });
     await work.accounts.credits.grant('a', 1000, 0);
     const batch = await work.create(lines(5));
     const gates = gated();
     const billed: CallOperation = async (body, order, signal) => {
-      const most = { inputTokens: 5, outputTokens: 5 };
-      const call = await order.calls.open({
-        ...{ endpoint: 'POST /v1/chat/completions', model: 'm', caller: order.caller, maxUsage: most },
+      const maxUsage = { inputTokens: 5, outputTokens: 5 };
+      const call = await order.calls.openCall({
+        ...{ endpoint: 'POST /v1/chat/completions', model: 'm', caller: order.caller, maxUsage },
       });
       try {
         return await gates.call(body, order, signal);
@@ -477,7 +477,7 @@ describe('a drain', () => {
       }
     };
     const stop = new AbortController();
-    const running = work.job(billed, { times: { drainMs: 1 } }).run(batch.id, stop.signal);
+    const running = work.job(billed, { times: { drainMs: 1 } }).runJob(batch.id, stop.signal);
     await gates.someBegun;
     stop.abort(new Error('drain'));
     expect(await running).toEqual(AGAIN);
@@ -486,7 +486,7 @@ describe('a drain', () => {
     expect(await work.accounts.credits.balance('a')).toMatchObject({ available: 1000, reserved: 0 });
   });
 
-  it.each(['a file', 'bytes'])('ends the check of an input that is %s', async (kind) => {
+  it.each(['a file', 'bytes'])('aborts the validation of an input that is %s', async (kind) => {
     const work = await batchWork();
     const batch = await work.create(lines(1));
     const stop = new AbortController();
@@ -499,34 +499,34 @@ describe('a drain', () => {
       openFile: kind === 'a file' ? openFile : undefined,
       read: async (_, signal) => stuck(signal, leave),
     });
-    expect(await work.job(echo, { blobs }).run(batch.id, stop.signal)).toEqual(AGAIN);
+    expect(await work.job(echo, { blobs }).runJob(batch.id, stop.signal)).toEqual(AGAIN);
     expect(await work.get(batch)).toMatchObject({ status: 'validating' });
   });
 });
 
-describe('a batch that others wait for', () => {
-  it('gives way after its slice, and goes on from there', async () => {
+describe('a batch that other batches wait for', () => {
+  it('yields after its time slice and resumes', async () => {
     const work = await batchWork();
     const batch = await work.create(lines(30));
     let calls = 0;
     const call: CallOperation = async (...args) => {
       calls += 1;
       if (calls === 5) work.clock.advance(30_000);
-      // So that beats have their turn.
+      // Lets polls run.
       await new Promise((resolve) => setTimeout(resolve, 10));
       return await echo(...args);
     };
     const job = work.job(call, { maxConcurrentBatches: 1, maxConcurrentLines: 1 });
-    expect(await job.run(batch.id, never)).toEqual(AGAIN);
+    expect(await job.runJob(batch.id, never)).toEqual(AGAIN);
     const { completed } = (await work.get(batch)).counts;
     expect(completed).toBeGreaterThanOrEqual(5);
     expect(completed).toBeLessThan(30);
-    expect(await job.run(batch.id, never)).toEqual(DONE);
+    expect(await job.runJob(batch.id, never)).toEqual(DONE);
     expect(calls).toBe(30);
     expect(ids((await work.results(batch)).output)).toEqual(allIds(30));
   });
 
-  it('keeps its place when nobody can be waiting', async () => {
+  it('keeps its slot when no batch can be waiting', async () => {
     const work = await batchWork();
     const batch = await work.create(lines(10));
     const call: CallOperation = async (...args) => {
@@ -535,20 +535,20 @@ describe('a batch that others wait for', () => {
       return await echo(...args);
     };
     expect(
-      await work.job(call, { maxConcurrentBatches: 2, maxConcurrentLines: 1 }).run(batch.id, never),
+      await work.job(call, { maxConcurrentBatches: 2, maxConcurrentLines: 1 }).runJob(batch.id, never),
     ).toEqual(DONE);
   });
 });
 
-describe('a batch that another runner takes', () => {
-  it('is left to it, and nothing is saved or billed twice', async () => {
+describe('a batch that another runner claims', () => {
+  it('is left to that runner, and nothing is saved or billed twice', async () => {
     const work = await batchWork({ prices: [CHAT_PRICE] });
     await work.accounts.credits.grant('a', 1000, 0);
     const batch = await work.create(lines(30));
     const gates = gated();
-    const first = work.job(gates.call).run(batch.id, never);
+    const first = work.job(gates.call).runJob(batch.id, never);
     await gates.someBegun;
-    expect(await work.job().run(batch.id, never)).toEqual(DONE);
+    expect(await work.job().runJob(batch.id, never)).toEqual(DONE);
     gates.open();
     expect(await first).toEqual(AGAIN);
     expect(ids((await work.results(batch)).output).sort()).toEqual(allIds(30).sort());
@@ -563,7 +563,7 @@ describe('a batch that another runner takes', () => {
 });
 
 describe('a store that fails', () => {
-  it('fails no line: the run ends, and the next one goes on from the last checkpoint', async () => {
+  it('fails no line: the run ends, and the next one resumes from the last checkpoint', async () => {
     const work = await batchWork({ prices: [CHAT_PRICE] });
     await work.accounts.credits.grant('a', 100_000, 0);
     const batch = await work.create(lines(1500));
@@ -576,7 +576,7 @@ describe('a store that fails', () => {
         return await work.blobs.write(name, ...rest);
       },
     });
-    await expect(work.job(echo, { blobs }).run(batch.id, never)).rejects.toBe(full);
+    await expect(work.job(echo, { blobs }).runJob(batch.id, never)).rejects.toBe(full);
     const { counts, status } = await work.get(batch);
     expect(status).toBe('in_progress');
     expect(counts.completed).toBeGreaterThanOrEqual(500);
@@ -588,68 +588,65 @@ describe('a store that fails', () => {
       calls += 1;
       return await echo(...args);
     };
-    expect(await work.job(counting).run(batch.id, never)).toEqual(DONE);
+    expect(await work.job(counting).runJob(batch.id, never)).toEqual(DONE);
     expect(calls).toBe(1500 - counts.completed);
     expect(await work.get(batch)).toMatchObject({ status: 'completed', counts: { completed: 1500 } });
   });
 
-  it.each([1, 2, 3])(
-    'at checkpoint %d, while lines go on that heed no abort, takes none of them away',
-    async (broken) => {
-      const work = await batchWork();
-      const batch = await work.create(lines(3000));
-      const away = new ServiceError('overloaded', 'away');
-      let checkpoints = 0;
-      let calls = 0;
-      const batches = withMethods(work.batches, {
-        checkpoint: async (...args) => {
-          checkpoints += 1;
-          if (checkpoints !== broken) return await work.batches.checkpoint(...args);
-          // Until what ends meanwhile is worth a checkpoint of its own.
-          const enough = calls + 600;
-          while (calls < enough) await new Promise((resolve) => setTimeout(resolve, 5));
-          throw away;
-        },
-      });
-      const call: CallOperation = async () => {
-        calls += 1;
-        await new Promise((resolve) => setTimeout(resolve, 5));
-        return '{}';
-      };
-      const job = work.job(call, { batches });
-      await expect(job.run(batch.id, never)).rejects.toBe(away);
-      expect(checkpoints).toBe(broken);
-      expect(await job.run(batch.id, never)).toEqual(DONE);
-      expect(ids((await work.results(batch)).output).sort()).toEqual(allIds(3000).sort());
-    },
-  );
+  it.each([1, 2, 3])('at checkpoint %d loses no line that runs on and ignores the abort', async (broken) => {
+    const work = await batchWork();
+    const batch = await work.create(lines(3000));
+    const away = new ServiceError('overloaded', 'away');
+    let checkpoints = 0;
+    let calls = 0;
+    const batches = withMethods(work.batches, {
+      checkpoint: async (...args) => {
+        checkpoints += 1;
+        if (checkpoints !== broken) return await work.batches.checkpoint(...args);
+        // Until the lines that finish now are enough for a checkpoint.
+        const enough = calls + 600;
+        while (calls < enough) await new Promise((resolve) => setTimeout(resolve, 5));
+        throw away;
+      },
+    });
+    const call: CallOperation = async () => {
+      calls += 1;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      return '{}';
+    };
+    const job = work.job(call, { batches });
+    await expect(job.runJob(batch.id, never)).rejects.toBe(away);
+    expect(checkpoints).toBe(broken);
+    expect(await job.runJob(batch.id, never)).toEqual(DONE);
+    expect(ids((await work.results(batch)).output).sort()).toEqual(allIds(3000).sort());
+  });
 
-  it('while lines run ends them', async () => {
+  it('while lines run ends the run', async () => {
     const work = await batchWork();
     const batch = await work.create(lines(5));
     const gates = gated();
-    const gone = new Error('the database is gone');
+    const gone = new Error('database unavailable');
     const batches = withMethods(work.batches, {
-      look: async (...args) => {
+      refresh: async (...args) => {
         if (gates.begun.length === 5) throw gone;
-        return await work.batches.look(...args);
+        return await work.batches.refresh(...args);
       },
     });
-    await expect(work.job(gates.call, { batches }).run(batch.id, never)).rejects.toBe(gone);
+    await expect(work.job(gates.call, { batches }).runJob(batch.id, never)).rejects.toBe(gone);
     expect(gates.aborted).toHaveLength(5);
-    expect(await work.job().run(batch.id, never)).toEqual(DONE);
+    expect(await work.job().runJob(batch.id, never)).toEqual(DONE);
   });
 
-  it('whose counts do not add up is no reason to spin', async () => {
+  it('whose counts are inconsistent ends the run', async () => {
     const work = await batchWork();
     const batch = await work.create(lines(2));
     const batches = withMethods(work.batches, { finalize: async () => false });
-    await expect(work.job(echo, { batches }).run(batch.id, never)).rejects.toThrow('add up');
+    await expect(work.job(echo, { batches }).runJob(batch.id, never)).rejects.toThrow('add up');
   });
 });
 
-describe('what is lost', () => {
-  /** The word of a store that has the input no more. */
+describe('lost data', () => {
+  /** Error of a store that has lost the input. */
   const withoutInput = (work: BatchWork, batch: BatchRecord) => {
     const isInput = (name: string) => name === fileBlob(batch.inputFile);
     return withMethods(work.blobs, {
@@ -658,26 +655,23 @@ describe('what is lost', () => {
     });
   };
 
-  it.each(['files', 'bytes'])(
-    'before the check of an input, in a store of %s, fails the batch',
-    async (of) => {
-      const work = await batchWork();
-      const batch = await work.create(lines(3));
-      const without = withoutInput(work, batch);
-      const blobs = of === 'files' ? without : withMethods(without, NO_FILES);
-      expect(await work.job(echo, { blobs }).run(batch.id, never)).toEqual(DONE);
-      expect(await work.get(batch)).toMatchObject({
-        status: 'failed',
-        faults: [{ code: 'input_file_lost' }],
-      });
-      expect(work.log.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
-    },
-  );
+  it.each(['files', 'bytes'])('before validation, in a store of %s, fails the batch', async (of) => {
+    const work = await batchWork();
+    const batch = await work.create(lines(3));
+    const without = withoutInput(work, batch);
+    const blobs = of === 'files' ? without : withMethods(without, NO_FILES);
+    expect(await work.job(echo, { blobs }).runJob(batch.id, never)).toEqual(DONE);
+    expect(await work.get(batch)).toMatchObject({
+      status: 'failed',
+      faults: [{ code: 'input_file_lost' }],
+    });
+    expect(work.log.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
+  });
 
   it.each([
     { how: 'ends a batch', cancel: false, status: 'expired' },
     { how: 'ends a batch that is cancelled', cancel: true, status: 'cancelled' },
-  ])('of an input while lines run $how with the results that there are', async ({ cancel, status }) => {
+  ])('of an input while lines run $how with the results so far', async ({ cancel, status }) => {
     const work = await batchWork();
     const batch = await work.create(lines(40));
     const stop = new AbortController();
@@ -687,17 +681,17 @@ describe('what is lost', () => {
       if (calls === 10) stop.abort(new Error('drain'));
       return await echo(...args);
     };
-    expect(await work.job(call).run(batch.id, stop.signal)).toEqual(AGAIN);
+    expect(await work.job(call).runJob(batch.id, stop.signal)).toEqual(AGAIN);
     const { counts } = await work.get(batch);
     expect(counts.completed).toBeLessThan(40);
     if (cancel) await work.batches.cancel('a', batch.id, 7);
-    expect(await work.job(echo, { blobs: withoutInput(work, batch) }).run(batch.id, never)).toEqual(DONE);
+    expect(await work.job(echo, { blobs: withoutInput(work, batch) }).runJob(batch.id, never)).toEqual(DONE);
     expect(await work.get(batch)).toMatchObject({ status, counts, faults: [{ code: 'input_file_lost' }] });
     expect((await work.results(batch)).output).toHaveLength(counts.completed);
     expect(work.log.lines.filter(({ level }) => level === 'error')).toHaveLength(1);
   });
 
-  it('of saved results leaves a gap in the file, of which the batch tells', async () => {
+  it('of saved results leaves a gap in the file and adds an error to the batch', async () => {
     const work = await batchWork();
     const batch = await work.create(lines(1200));
     const lost: string[] = [];
@@ -707,7 +701,7 @@ describe('what is lost', () => {
         return lost.includes(args[0]) ? undefined : await work.blobs.read(...args);
       },
     });
-    expect(await work.job(async () => '{}', { blobs }).run(batch.id, never)).toEqual(DONE);
+    expect(await work.job(async () => '{}', { blobs }).runJob(batch.id, never)).toEqual(DONE);
     expect(await work.get(batch)).toMatchObject({
       status: 'completed',
       counts: { completed: 1200 },
@@ -718,23 +712,23 @@ describe('what is lost', () => {
     expect(length).toBeLessThan(1200);
   });
 
-  it('with all saved results leaves no file', async () => {
+  it('of all saved results leaves no file', async () => {
     const work = await batchWork();
     const batch = await work.create(lines(2));
     const blobs = withMethods(work.blobs, {
       read: async (...args) => (args[0].startsWith('batches/') ? undefined : await work.blobs.read(...args)),
     });
-    expect(await work.job(echo, { blobs }).run(batch.id, never)).toEqual(DONE);
+    expect(await work.job(echo, { blobs }).runJob(batch.id, never)).toEqual(DONE);
     expect(await work.get(batch)).toMatchObject({ status: 'completed', outputFile: undefined });
     expect(await Array.fromAsync(work.blobs.list('files/', never))).toHaveLength(1);
   });
 });
 
 describe('result files that cannot be stored', () => {
-  it('leave nothing behind, however often it is tried', async () => {
+  it('leave no blobs behind after any number of attempts', async () => {
     const work = await batchWork();
     const batch = await work.create(
-      lines(2, (place) => (place === 0 ? {} : { fail: ['not_found', 'none'] })),
+      lines(2, (index) => (place === 0 ? {} : { fail: ['not_found', 'none'] })),
     );
     let writes = 0;
     const blobs = withMethods(work.blobs, {
@@ -745,16 +739,16 @@ describe('result files that cannot be stored', () => {
       },
     });
     for (let run = 0; run < 3; run += 1) {
-      await expect(work.job(failing, { blobs }).run(batch.id, never)).rejects.toThrow('full');
+      await expect(work.job(failing, { blobs }).runJob(batch.id, never)).rejects.toThrow('full');
     }
     expect(await Array.fromAsync(work.blobs.list('files/', never))).toHaveLength(1);
-    expect(await work.job(failing).run(batch.id, never)).toEqual(DONE);
+    expect(await work.job(failing).runJob(batch.id, never)).toEqual(DONE);
     expect(await work.get(batch)).toMatchObject({ status: 'completed', counts: { completed: 1, failed: 1 } });
   });
 });
 
-describe('a process that leaves', () => {
-  it('gives up a checkpoint that hangs', async () => {
+describe('abandoning a job', () => {
+  it('aborts a hanging checkpoint', async () => {
     const work = await batchWork();
     const batch = await work.create(lines(2));
     const stop = new AbortController();
@@ -767,18 +761,18 @@ describe('a process that leaves', () => {
       },
     });
     const job = work.job(echo, { blobs });
-    const running = job.run(batch.id, stop.signal);
+    const running = job.runJob(batch.id, stop.signal);
     await saving.promise;
     stop.abort(new Error('drain'));
     job.abandon();
     expect(await running).toEqual(AGAIN);
-    expect(await work.job().run(batch.id, never)).toEqual(DONE);
+    expect(await work.job().runJob(batch.id, never)).toEqual(DONE);
     expect(ids((await work.results(batch)).output).sort()).toEqual(allIds(2));
   });
 });
 
-describe('a batch that is taken', () => {
-  it('is logged with its place, and counted as having waited once', async () => {
+describe('a claimed batch', () => {
+  it('is logged with its position, and its wait is observed once', async () => {
     const work = await batchWork();
     const batch = await work.create(lines(40));
     const waits: number[] = [];
@@ -792,11 +786,11 @@ describe('a batch that is taken', () => {
       stop.abort(new Error('drain'));
       return await echo(...args);
     };
-    await work.job(call, { metrics }).run(batch.id, stop.signal);
-    await work.job(echo, { metrics }).run(batch.id, never);
+    await work.job(call, { metrics }).runJob(batch.id, stop.signal);
+    await work.job(echo, { metrics }).runJob(batch.id, never);
     expect(waits).toEqual([5]);
-    const taken = work.log.lines.filter(({ message }) => message === 'batch taken');
-    expect(taken.map(({ fields }) => fields)).toEqual([
+    const claims = work.log.lines.filter(({ message }) => message === 'batch claimed');
+    expect(claims.map(({ fields }) => fields)).toEqual([
       { batch: batch.id, organization: 'a', status: 'validating', line: 1 },
       { batch: batch.id, organization: 'a', status: 'in_progress', line: expect.any(Number) },
     ]);
@@ -804,37 +798,37 @@ describe('a batch that is taken', () => {
 });
 
 describe('limits', () => {
-  it('are so many lines at once, of all batches', async () => {
+  it('cap the concurrent lines of all batches', async () => {
     const work = await batchWork();
     const [first, second] = [
       await work.create(lines(80)),
       await work.create(lines(80), { organization: 'b' }),
     ];
-    let [open, most] = [0, 0];
+    let [open, max] = [0, 0];
     const isFull = Promise.withResolvers<void>();
     const call: CallOperation = async (...args) => {
       open += 1;
-      most = Math.max(most, open);
+      max = Math.max(max, open);
       if (open === 16) isFull.resolve();
       await new Promise((resolve) => setTimeout(resolve, 1));
       open -= 1;
       return await echo(...args);
     };
     const job = work.job(call, { maxConcurrentLines: 16 });
-    const running = job.run(first.id, never);
+    const running = job.runJob(first.id, never);
     await isFull.promise;
-    // The one that comes when others have all gets a line at once, and its share as theirs end.
-    await Promise.all([running, job.run(second.id, never)]);
-    expect(most).toBeLessThanOrEqual(17);
+    // A batch that joins when all lines are in use gets one line immediately, and its share as lines finish.
+    await Promise.all([running, job.runJob(second.id, never)]);
+    expect(max).toBeLessThanOrEqual(17);
   });
 
-  it('are fewer lines at once when the engine is full', async () => {
+  it('reduce the concurrent lines when the engine is full', async () => {
     const work = await batchWork();
     const batch = await work.create(lines(200));
-    let [open, refused] = [0, 0];
+    let [open, rejections] = [0, 0];
     const call: CallOperation = async (...args) => {
       if (open >= 3) {
-        refused += 1;
+        rejections += 1;
         throw new ServiceError('overloaded', 'full');
       }
       open += 1;
@@ -842,15 +836,15 @@ describe('limits', () => {
       open -= 1;
       return await echo(...args);
     };
-    await work.job(call).run(batch.id, never);
+    await work.job(call).runJob(batch.id, never);
     expect(await work.get(batch)).toMatchObject({ counts: { completed: 200 } });
-    expect(refused).toBeLessThan(100);
+    expect(rejections).toBeLessThan(100);
   });
 
   it.each([
-    { kind: 'results', answer: async () => '{}', most: 3000 },
-    { kind: 'rows of usage', answer: echo, most: 500 },
-  ])('are so many $kind that wait for a store', async ({ answer, most }) => {
+    { kind: 'results', response: async () => '{}', max: 3000 },
+    { kind: 'rows of usage', response: echo, max: 500 },
+  ])('cap the number of $kind that wait for a store', async ({ response, max }) => {
     const work = await batchWork();
     const batch = await work.create(lines(10_000));
     const gate = Promise.withResolvers<void>();
@@ -863,37 +857,37 @@ describe('limits', () => {
     });
     const call: CallOperation = async (...args) => {
       calls += 1;
-      return await answer(...args);
+      return await response(...args);
     };
-    const running = work.job(call, { batches }).run(batch.id, never);
+    const running = work.job(call, { batches }).runJob(batch.id, never);
     let before = -1;
     while (calls === 0 || calls !== before) {
       before = calls;
       await new Promise((resolve) => setTimeout(resolve, 200));
     }
-    // Those that wait, those that are being saved, and those that ran when the limit was reached.
-    expect(calls).toBeGreaterThan(most);
-    expect(calls).toBeLessThanOrEqual(2 * most + 2 * 16);
+    // Waiting results, results being saved, and lines that ran when the limit was reached.
+    expect(calls).toBeGreaterThan(max);
+    expect(calls).toBeLessThanOrEqual(2 * max + 2 * 16);
     gate.resolve();
     expect(await running).toEqual(DONE);
     expect(calls).toBe(10_000);
     expect(await work.get(batch)).toMatchObject({ status: 'completed', counts: { completed: 10_000 } });
   });
 
-  it('are so many bytes of lines that are worked on', async () => {
+  it('cap the bytes of concurrent lines', async () => {
     const work = await batchWork();
     const mebibyte = 'x'.repeat(2 ** 20);
     const batch = await work.create(lines(40, () => ({ input: mebibyte })));
-    let [open, most] = [0, 0];
+    let [open, max] = [0, 0];
     const call: CallOperation = async () => {
       open += 1;
-      most = Math.max(most, open);
+      max = Math.max(max, open);
       await new Promise((resolve) => setTimeout(resolve, 5));
       open -= 1;
       return '{}';
     };
-    await work.job(call, { maxConcurrentLines: 64, maxLineBytes: 2 ** 21 }).run(batch.id, never);
-    expect(most).toBe(15);
+    await work.job(call, { maxConcurrentLines: 64, maxLineBytes: 2 ** 21 }).runJob(batch.id, never);
+    expect(max).toBe(15);
     expect(await work.get(batch)).toMatchObject({ counts: { completed: 40 } });
   });
 });

@@ -1,4 +1,4 @@
-/** What is done for a batch, from its input to its result files: by any process, and by another where one died. */
+/** Runs a batch from its input to its result files. If a process crashes, another process resumes its batches. */
 
 import type { LineCalls } from '../../../src/contract/accounts/calls.ts';
 import type { Clock } from '../../../src/contract/core/clock.ts';
@@ -8,31 +8,31 @@ import type { JobHandler, JobOutcome } from '../../../src/contract/core/jobs.ts'
 import type { Logger } from '../../../src/contract/core/logger.ts';
 import type { OperationTable } from '../../../src/contract/engines/operation.ts';
 import type {
-  BatchFault,
+  BatchError,
   BatchRecord,
   BatchStore,
-  BEFORE_BATCH_END,
+  STATUS_BEFORE_END,
 } from '../../../src/contract/stores/batch-store.ts';
 import type { BlobStore } from '../../../src/contract/stores/blob-store.ts';
 import type { FileStore } from '../../../src/contract/stores/file-store.ts';
 import { unixSeconds } from '../../../src/kit/clock.ts';
-import { InputLost, inputLines, openInput } from '../input/line-reader.ts';
-import { InputChecks } from '../input/validation/pool.ts';
-import { partsPrefix } from '../results/blob-names.ts';
-import { Checkpoints } from '../results/checkpoints.ts';
+import { InputLostError, openInput, readInputLines } from '../input/line-reader.ts';
+import { ValidationPool } from '../input/validation/pool.ts';
+import { partBlobPrefix } from '../results/blob-names.ts';
+import { CheckpointWriter } from '../results/checkpoints.ts';
 import type { BatchMetrics } from '../results/metrics.ts';
-import { dropResultFiles, storeResultFiles } from '../results/result-files.ts';
-import { LineShares } from './fair-share.ts';
-import { LineRunner, type LineTimes } from './line-runner.ts';
-import { RememberedRetries } from './retry-cache.ts';
+import { deleteResultFiles, storeResultFiles } from '../results/result-files.ts';
+import { FairShares } from './fair-share.ts';
+import { LineRunner, type LineRunnerTimes } from './line-runner.ts';
+import { RetryCache } from './retry-cache.ts';
 import { RETRY_TIMES, type RetryTimes } from './retry-policy.ts';
-import { WRITTEN_OFF, writeOff } from './skip-remaining.ts';
+import { SKIP_ERRORS, skipRemaining } from './skip-remaining.ts';
 import { type Effect, next } from './state-machine.ts';
-import { whileUnchanged } from './status-poller.ts';
-import { INPUT_LOST, REFUSALS, RESULTS_LOST } from './terminal-errors.ts';
-import { EventLoopTurns } from './yield.ts';
+import { runWhileStatusUnchanged } from './status-poller.ts';
+import { INPUT_LOST, RESULTS_LOST, VALIDATION_FAILURES } from './terminal-errors.ts';
+import { EventLoopYielder } from './yield.ts';
 
-export interface BatchJobParts {
+export interface BatchJobDeps {
   readonly batches: BatchStore;
   readonly files: FileStore;
   readonly blobs: BlobStore;
@@ -41,88 +41,95 @@ export interface BatchJobParts {
   readonly metrics: BatchMetrics;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Lines of all batches that may run at once in this process. */
-  readonly linesAtOnce: number;
-  /** Batches that run at once in this process. */
-  readonly batchesAtOnce: number;
-  /** A line may be as long as the body of a request. */
+  /** Maximum number of lines that run concurrently in this process, over all batches. */
+  readonly maxConcurrentLines: number;
+  /** Maximum number of batches that run concurrently in this process. */
+  readonly maxConcurrentBatches: number;
+  /** Maximum length of a line, in bytes: the maximum length of a request body. */
   readonly maxLineBytes: number;
   readonly times?: JobTimes;
-  /** In [0, 1), for the pauses between retries. */
+  /** Returns a number in [0, 1), for the jitter of retry delays. */
   readonly random?: () => number;
 }
 
-export interface JobTimes extends LineTimes {
+export interface JobTimes extends LineRunnerTimes {
   readonly retries: RetryTimes;
 }
 
-const TIMES: JobTimes = { beatMs: 1000, sliceMs: 30_000, drainMs: 2000, retries: RETRY_TIMES };
+const TIMES: JobTimes = { pollIntervalMs: 1000, timeSliceMs: 30_000, drainMs: 2000, retries: RETRY_TIMES };
 
 const DONE: JobOutcome = { kind: 'done' };
-/** For a batch that gives way, or that another runner has: then the queue knows better. */
-const AGAIN: JobOutcome = { kind: 'again', delayMs: 0 };
+/** For a batch that yields to others or that another runner has claimed. */
+const REQUEUE: JobOutcome = { kind: 'again', delayMs: 0 };
 
 export interface BatchJobHandler extends JobHandler {
-  /** Gives up what runs still try to save, for a process that ends at once: others do it again. Idempotent. */
-  leave(): void;
+  /** Aborts pending saves before the process exits. Other processes repeat the work. Idempotent. */
+  abandon(): void;
 }
 
-export function batchJob(parts: BatchJobParts): BatchJobHandler {
-  return new BatchJob(parts);
+export function batchJob(deps: BatchJobDeps): BatchJobHandler {
+  return new BatchJob(deps);
 }
 
-type EndWithFiles = keyof typeof BEFORE_BATCH_END;
+type EndWithFiles = keyof typeof STATUS_BEFORE_END;
 
-/** A batch in the hands of this process, for as long as one call of the queue lasts. */
-interface Held {
+/** A batch claimed by this process, for the duration of one job. */
+interface Claim {
   readonly runner: string;
-  readonly checkpoints: Checkpoints;
+  readonly checkpoints: CheckpointWriter;
   readonly signal: AbortSignal;
 }
 
 class BatchJob implements BatchJobHandler {
   readonly kind = 'batch';
   readonly concurrency: number;
-  readonly #parts: BatchJobParts;
+  readonly #deps: BatchJobDeps;
   readonly #times: JobTimes;
-  readonly #checks: InputChecks;
-  readonly #shares: LineShares;
-  readonly #retries: RememberedRetries;
-  readonly #leaving = new AbortController();
+  readonly #validation: ValidationPool;
+  readonly #shares: FairShares;
+  readonly #retries: RetryCache;
+  readonly #abandoned = new AbortController();
   #running = 0;
 
-  constructor(parts: BatchJobParts) {
-    const { clock, maxLineBytes, batchesAtOnce, linesAtOnce, random = Math.random, times = TIMES } = parts;
-    this.#parts = parts;
+  constructor(deps: BatchJobDeps) {
+    const {
+      clock,
+      maxLineBytes,
+      maxConcurrentBatches,
+      maxConcurrentLines,
+      random = Math.random,
+      times = TIMES,
+    } = deps;
+    this.#deps = deps;
     this.#times = times;
-    this.concurrency = batchesAtOnce;
-    this.#checks = new InputChecks({ maxLineBytes, waiting: batchesAtOnce });
-    this.#shares = new LineShares(linesAtOnce);
-    this.#retries = new RememberedRetries({ clock, random, times: times.retries });
+    this.concurrency = maxConcurrentBatches;
+    this.#validation = new ValidationPool({ maxLineBytes, waiting: maxConcurrentBatches });
+    this.#shares = new FairShares(maxConcurrentLines);
+    this.#retries = new RetryCache({ clock, random, times: times.retries });
   }
 
-  leave(): void {
-    this.#leaving.abort(shuttingDown());
+  abandon(): void {
+    this.#abandoned.abort(shuttingDown());
   }
 
-  async run(id: string, signal: AbortSignal): Promise<JobOutcome> {
-    const { batches, blobs } = this.#parts;
+  async runJob(id: string, signal: AbortSignal): Promise<JobOutcome> {
+    const { batches, blobs } = this.#deps;
     const runner = crypto.randomUUID();
     const claimed = await batches.claim(id as Id<'batch'>, runner);
     if (claimed === undefined) {
-      // Whoever ended it may have died before it had tidied up.
-      await blobs.deleteAll(partsPrefix(id as Id<'batch'>), signal);
+      // The process that finished the batch may have crashed before it deleted the parts.
+      await blobs.deleteAll(partBlobPrefix(id as Id<'batch'>), signal);
       return DONE;
     }
     const { batch, isFirst, progress } = claimed;
-    this.#taken(batch, isFirst, progress.line);
-    const checkpoints = new Checkpoints(this.#parts, claimed, runner, this.#leaving.signal);
+    this.#recordClaim(batch, isFirst, progress.line);
+    const checkpoints = new CheckpointWriter(this.#deps, claimed, runner, this.#abandoned.signal);
     this.#running += 1;
     try {
-      return await this.#work(batch, { runner, checkpoints, signal });
+      return await this.#runSteps(batch, { runner, checkpoints, signal });
     } catch (error) {
-      // What a stop has broken off is no failure.
-      if (signal.aborted) return AGAIN;
+      // An interruption by shutdown is not an error.
+      if (signal.aborted) return REQUEUE;
       throw error;
     } finally {
       this.#running -= 1;
@@ -130,153 +137,164 @@ class BatchJob implements BatchJobHandler {
     }
   }
 
-  /** One state after the other, until the batch has ended or has to wait. */
-  async #work(claimed: BatchRecord, held: Held): Promise<JobOutcome> {
-    const { batches, clock } = this.#parts;
+  /** Runs one state after the other, until the batch is finished or has to wait. */
+  async #runSteps(claimed: BatchRecord, claim: Claim): Promise<JobOutcome> {
+    const { batches, clock } = this.#deps;
     let batch: BatchRecord | undefined = claimed;
     while (batch !== undefined) {
       const late = unixSeconds(clock) >= batch.times.expires;
-      const [effect] = next(batch.status, { kind: 'taken', late }).effects;
+      const [effect] = next(batch.status, { kind: 'claimed', late }).effects;
       if (effect === undefined) return DONE;
       try {
-        if ((await this.#perform(effect, batch, held)) === 'waits') return AGAIN;
+        if ((await this.#perform(effect, batch, claim)) === 'waits') return REQUEUE;
       } catch (error) {
-        if (!(error instanceof InputLost)) throw error;
-        await this.#goOnWithoutInput(batch, error, held);
+        if (!(error instanceof InputLostError)) throw error;
+        await this.#continueWithoutInput(batch, error, claim);
       }
-      batch = await batches.look(batch.id, held.runner);
+      batch = await batches.refresh(batch.id, claim.runner);
     }
-    return AGAIN;
+    return REQUEUE;
   }
 
-  /** No later run would find it, so the batch ends with what it has. */
-  async #goOnWithoutInput(batch: BatchRecord, lost: InputLost, held: Held): Promise<void> {
-    const now = await held.checkpoints.look();
-    // Another runner may have ended it, after which the file may go; or it was cancelled, which ends otherwise.
+  /** Retrying cannot recover the input, so the batch ends with the results it has. */
+  async #continueWithoutInput(batch: BatchRecord, lost: InputLostError, claim: Claim): Promise<void> {
+    const now = await claim.checkpoints.poll();
+    // Another runner may have finished the batch, after which the file may be deleted; a cancel ends differently.
     if (now?.status !== batch.status) return;
     const { id, organization } = batch;
-    this.#parts.log.error('a batch cannot go on', lost, { batch: id, organization });
+    this.#deps.log.error('batch failed permanently', lost, { batch: id, organization });
     const [effect] = next(batch.status, { kind: 'input_lost' }).effects;
-    if (effect?.kind === 'store_files') await this.#end(batch, effect.as, held, [INPUT_LOST]);
-    else if (effect !== undefined) await this.#perform(effect, batch, held);
+    if (effect?.kind === 'store_files') await this.#end(batch, effect.as, claim, [INPUT_LOST]);
+    else if (effect !== undefined) await this.#perform(effect, batch, claim);
   }
 
-  async #perform(effect: Effect, batch: BatchRecord, held: Held): Promise<'waits' | 'goes on'> {
+  async #perform(effect: Effect, batch: BatchRecord, claim: Claim): Promise<'waits' | 'continues'> {
     switch (effect.kind) {
       case 'validate':
-        await this.#validate(batch, held);
-        return 'goes on';
-      case 'refuse':
-        await this.#fail(batch, [REFUSALS[effect.code]], held);
-        return 'goes on';
+        await this.#validate(batch, claim);
+        return 'continues';
+      case 'fail':
+        await this.#fail(batch, [VALIDATION_FAILURES[effect.code]], claim);
+        return 'continues';
       case 'run_lines':
-        return await this.#runLines(batch, held);
-      case 'write_off':
-        await this.#writeOff(batch, effect.as, held);
-        return 'goes on';
+        return await this.#runLines(batch, claim);
+      case 'skip_remaining':
+        await this.#skipRemaining(batch, effect.as, claim);
+        return 'continues';
       case 'store_files':
-        await this.#end(batch, effect.as, held);
-        return 'goes on';
+        await this.#end(batch, effect.as, claim);
+        return 'continues';
       default:
-        throw new Error(`nobody asks a runner to '${effect.kind}'`);
+        throw new Error(`a runner cannot perform the effect '${effect.kind}'`);
     }
   }
 
-  async #validate(batch: BatchRecord, held: Held): Promise<void> {
-    const { batches, clock } = this.#parts;
-    const { runner, checkpoints, signal } = held;
+  async #validate(batch: BatchRecord, claim: Claim): Promise<void> {
+    const { batches, clock } = this.#deps;
+    const { runner, checkpoints, signal } = claim;
     const { id, endpoint, organization } = batch;
-    const verdict = await whileUnchanged(
+    const result = await runWhileStatusUnchanged(
       batch,
-      { look: () => checkpoints.look(), everyMs: this.#times.beatMs },
+      { poll: () => checkpoints.poll(), everyMs: this.#times.pollIntervalMs },
       async (unchanged) => {
-        const open = () => openInput(this.#parts, batch, unchanged);
-        return await this.#checks.check({ open, endpoint, organization }, unchanged);
+        const open = () => openInput(this.#deps, batch, unchanged);
+        return await this.#validation.validateInput({ open, endpoint, organization }, unchanged);
       },
       signal,
     );
-    if (verdict?.kind === 'sound') await batches.begin(id, runner, { ...verdict, at: unixSeconds(clock) });
-    else if (verdict?.kind === 'faulty') await this.#fail(batch, verdict.faults, held);
+    if (result?.kind === 'valid')
+      await batches.startProcessing(id, runner, { ...result, at: unixSeconds(clock) });
+    else if (result?.kind === 'invalid') await this.#fail(batch, result.errors, claim);
   }
 
-  async #fail(batch: BatchRecord, faults: readonly BatchFault[], { runner }: Held): Promise<void> {
-    const { batches, clock } = this.#parts;
-    if (await batches.fail(batch.id, runner, faults, unixSeconds(clock))) this.#ended(batch, 'failed');
+  async #fail(batch: BatchRecord, errors: readonly BatchError[], { runner }: Claim): Promise<void> {
+    const { batches, clock } = this.#deps;
+    if (await batches.fail(batch.id, runner, errors, unixSeconds(clock))) this.#recordEnd(batch, 'failed');
   }
 
-  async #runLines(batch: BatchRecord, { runner, checkpoints, signal }: Held): Promise<'waits' | 'goes on'> {
-    const { batches, operations, lineCalls, clock, log, linesAtOnce, batchesAtOnce } = this.#parts;
-    const retries = this.#retries.take(batch.id);
+  async #runLines(
+    batch: BatchRecord,
+    { runner, checkpoints, signal }: Claim,
+  ): Promise<'waits' | 'continues'> {
+    const { batches, operations, lineCalls, clock, log, maxConcurrentLines, maxConcurrentBatches } =
+      this.#deps;
+    const retries = this.#retries.takePolicy(batch.id);
     const share = this.#shares.join(batch.organization);
-    let failuresInside = 0;
+    let internalErrors = 0;
     try {
       const lines = new LineRunner({
         ...{ batch, lineCalls, checkpoints, retries, share, clock },
         operation: operations.get(batch.endpoint),
-        atOnce: linesAtOnce,
-        read: (from, stopping) => inputLines(this.#parts, batch, stopping, from),
-        othersWait: () => this.#running >= batchesAtOnce,
-        failedInside: (error) => {
-          failuresInside += 1;
-          // Many lines may fail for the same reason.
-          if (failuresInside === 1) log.error('a line of a batch failed inside', error, { batch: batch.id });
+        maxLines: maxConcurrentLines,
+        read: (from, stopping) => readInputLines(this.#deps, batch, stopping, from),
+        hasWaitingBatches: () => this.#running >= maxConcurrentBatches,
+        onInternalError: (error) => {
+          internalErrors += 1;
+          // Logged once per run, because many lines may fail for the same reason.
+          if (internalErrors === 1)
+            log.error('a batch line failed with an internal error', error, { batch: batch.id });
         },
         times: this.#times,
       });
-      const end = await lines.run(signal);
-      if (end !== 'all') checkpoints.rewind();
+      const outcome = await lines.run(signal);
+      if (outcome !== 'completed') checkpoints.rewind();
       else if (!(await batches.finalize(batch.id, runner, unixSeconds(clock)))) {
-        const now = await batches.look(batch.id, runner);
-        if (now?.status === 'in_progress') throw new Error('the counts of a batch do not add up');
+        const now = await batches.refresh(batch.id, runner);
+        if (now?.status === 'in_progress') throw new Error('the line counts of a batch are inconsistent');
       }
-      return end === 'all' || end === 'stopped' ? 'goes on' : 'waits';
+      return outcome === 'completed' || outcome === 'stopped' ? 'continues' : 'waits';
     } finally {
       share.leave();
-      this.#retries.keep(batch.id, retries);
+      this.#retries.store(batch.id, retries);
     }
   }
 
-  /** A batch that was cancelled before its input was checked has no lines. */
-  async #writeOff(batch: BatchRecord, as: 'cancelled' | 'expired', held: Held): Promise<void> {
-    const { clock } = this.#parts;
-    const { checkpoints, signal } = held;
+  /** A batch that was cancelled during validation has no lines. */
+  async #skipRemaining(batch: BatchRecord, as: 'cancelled' | 'expired', claim: Claim): Promise<void> {
+    const { clock } = this.#deps;
+    const { checkpoints, signal } = claim;
     if (batch.times.inProgress !== undefined) {
-      const lines = inputLines(this.#parts, batch, signal, checkpoints.next);
-      const isOurs = await writeOff(lines, checkpoints, WRITTEN_OFF[as], new EventLoopTurns(clock));
+      const lines = readInputLines(this.#deps, batch, signal, checkpoints.nextPosition);
+      const isOurs = await skipRemaining(lines, checkpoints, SKIP_ERRORS[as], new EventLoopYielder(clock));
       if (!isOurs) return;
     }
-    await this.#end(batch, as, held);
+    await this.#end(batch, as, claim);
   }
 
   async #end(
     batch: BatchRecord,
     status: EndWithFiles,
-    { runner, signal }: Held,
-    faults: readonly BatchFault[] = [],
+    { runner, signal }: Claim,
+    errors: readonly BatchError[] = [],
   ): Promise<void> {
-    const { batches, blobs, clock, log } = this.#parts;
+    const { batches, blobs, clock, log } = this.#deps;
     const { id, organization } = batch;
-    const { files, lostParts } = await storeResultFiles(this.#parts, batch, signal);
-    const all = lostParts === 0 ? faults : [...faults, RESULTS_LOST];
-    if (await batches.end(id, runner, { status, files, faults: all, at: unixSeconds(clock) })) {
+    const { files, lostParts } = await storeResultFiles(this.#deps, batch, signal);
+    const all = lostParts === 0 ? errors : [...errors, RESULTS_LOST];
+    if (await batches.finish(id, runner, { status, files, faults: all, at: unixSeconds(clock) })) {
       if (lostParts > 0) {
-        const lost = new Error('parts of a batch are gone');
-        log.error('a batch has lost results', lost, { batch: id, organization, parts: lostParts });
+        const lost = new Error('result parts are missing');
+        log.error('a batch lost results', lost, { batch: id, organization, parts: lostParts });
       }
-      this.#ended(batch, status);
-      await blobs.deleteAll(partsPrefix(batch.id), signal);
-    } else await dropResultFiles(blobs, files);
+      this.#recordEnd(batch, status);
+      await blobs.deleteAll(partBlobPrefix(batch.id), signal);
+    } else await deleteResultFiles(blobs, files);
   }
 
-  #taken({ id, organization, status, times }: BatchRecord, isFirst: boolean, line: number): void {
-    const { metrics, log, clock } = this.#parts;
+  #recordClaim({ id, organization, status, times }: BatchRecord, isFirst: boolean, line: number): void {
+    const { metrics, log, clock } = this.#deps;
     if (isFirst) metrics.wait.observe({}, unixSeconds(clock) - times.created);
-    log.info('batch taken', { batch: id, organization, status, line });
+    log.info('batch claimed', { batch: id, organization, status, line });
   }
 
-  #ended({ id, organization, times }: BatchRecord, status: EndWithFiles | 'failed'): void {
-    const { metrics, log, clock } = this.#parts;
+  #recordEnd({ id, organization, times }: BatchRecord, status: EndWithFiles | 'failed'): void {
+    const { metrics, log, clock } = this.#deps;
     metrics.ended.add({ status });
-    log.info('batch ended', { batch: id, organization, status, seconds: unixSeconds(clock) - times.created });
+    log.info('batch finished', {
+      batch: id,
+      organization,
+      status,
+      seconds: unixSeconds(clock) - times.created,
+    });
   }
 }

@@ -1,28 +1,32 @@
 import { describe, expect, it } from 'vitest';
-import { BATCH_ENDS, BATCH_STATUSES, type BatchStatus } from '../../../src/contract/stores/batch-store.ts';
+import {
+  BATCH_STATUSES,
+  type BatchStatus,
+  FINAL_BATCH_STATUSES,
+} from '../../../src/contract/stores/batch-store.ts';
 import { documentedTable, machineTable } from '../../../test/harness/state-table.ts';
 import { type Effect, type Event, next } from './state-machine.ts';
 
 const STATES = Object.fromEntries(BATCH_STATUSES.map((status) => [status, status]));
 
 const EVENTS: Record<string, Event> = {
-  taken: { kind: 'taken', late: false },
-  'taken late': { kind: 'taken', late: true },
+  claimed: { kind: 'claimed', late: false },
+  'claimed late': { kind: 'claimed', late: true },
   'input accepted': { kind: 'input_accepted' },
-  'input refused': { kind: 'input_refused' },
+  'input rejected': { kind: 'input_rejected' },
   'input lost': { kind: 'input_lost' },
-  'lines ended': { kind: 'lines_ended' },
-  'last line ended': { kind: 'last_line_ended' },
+  'lines finished': { kind: 'lines_finished' },
+  'last line finished': { kind: 'last_line_finished' },
   'files stored, completed': { kind: 'files_stored', as: 'completed' },
   'files stored, cancelled': { kind: 'files_stored', as: 'cancelled' },
   'files stored, expired': { kind: 'files_stored', as: 'expired' },
-  'cancel asked': { kind: 'cancel_asked' },
+  'cancel requested': { kind: 'cancel_requested' },
 };
 
 function effectName(effect: Effect): string {
-  if (effect.kind === 'answer') return String(effect.status);
+  if (effect.kind === 'respond') return String(effect.status);
   const name = effect.kind.replace('_', ' ');
-  if (effect.kind === 'refuse') return `${name} (${effect.code})`;
+  if (effect.kind === 'fail') return `${name} (${effect.code})`;
   return 'as' in effect ? `${name} (${effect.as})` : name;
 }
 
@@ -33,16 +37,18 @@ function cell(status: BatchStatus, event: Event): string {
   return [effects, moved].filter((part) => part !== '').join(' ') || '–';
 }
 
-it('is the table of docs/states/batch.md, every cell', () => {
+it('equals the table of docs/states/batch.md', () => {
   expect(machineTable(STATES, EVENTS, cell)).toEqual(documentedTable('batch'));
 });
 
 describe('in every state', () => {
-  it.each(BATCH_STATUSES)('%s: a runner has one thing to do, or it has ended for good', (status) => {
+  it.each(BATCH_STATUSES)('%s: a runner has one effect to perform, or the batch is finished', (status) => {
     for (const late of [false, true]) {
-      expect(next(status, { kind: 'taken', late }).effects).toHaveLength(BATCH_ENDS.has(status) ? 0 : 1);
+      expect(next(status, { kind: 'claimed', late }).effects).toHaveLength(
+        FINAL_BATCH_STATUSES.has(status) ? 0 : 1,
+      );
     }
-    if (!BATCH_ENDS.has(status)) return;
+    if (!FINAL_BATCH_STATUSES.has(status)) return;
     for (const event of Object.values(EVENTS)) expect(next(status, event).status).toBe(status);
   });
 

@@ -1,80 +1,80 @@
 /**
- * The life of one batch, pure (spec 3.1; openai-wire 3.1): which moves there are, and what is to be done in each state.
- * The store makes the moves, each guarded by the statement that writes it. The table is docs/states/batch.md.
+ * The lifecycle of a batch (spec 3.1; openai-wire 3.1): its transitions and the effects of each state. Pure. The store
+ * performs the transitions, each guarded by the statement that writes it. The state table is docs/states/batch.md.
  */
 
-import { type BatchStatus, BEFORE_BATCH_END } from '../../../src/contract/stores/batch-store.ts';
+import { type BatchStatus, STATUS_BEFORE_END } from '../../../src/contract/stores/batch-store.ts';
 
 export type Event =
-  /** A runner has it. @param late whether its 24 hours are over. */
-  | { readonly kind: 'taken'; readonly late: boolean }
-  /** Every line of the input is well formed. */
+  /** A runner claimed the batch. @param late whether the completion window is over. */
+  | { readonly kind: 'claimed'; readonly late: boolean }
+  /** The input is valid. */
   | { readonly kind: 'input_accepted' }
-  | { readonly kind: 'input_refused' }
-  /** Its bytes are gone, for ever. */
+  | { readonly kind: 'input_rejected' }
+  /** The input file is permanently lost. */
   | { readonly kind: 'input_lost' }
-  /** Results of some lines are to be saved. */
-  | { readonly kind: 'lines_ended' }
+  /** Some lines have results to save. */
+  | { readonly kind: 'lines_finished' }
   /** Every line has a result. */
-  | { readonly kind: 'last_line_ended' }
-  /** Its result files are stored, of all that it will ever have. */
+  | { readonly kind: 'last_line_finished' }
+  /** The final result files are stored. */
   | { readonly kind: 'files_stored'; readonly as: 'completed' | 'cancelled' | 'expired' }
-  | { readonly kind: 'cancel_asked' };
+  | { readonly kind: 'cancel_requested' };
 
 export type Effect =
-  /** Read the whole input and look for faults. */
+  /** Validate the whole input. */
   | { readonly kind: 'validate' }
-  /** Let it fail, with the one fault of this code. */
-  | { readonly kind: 'refuse'; readonly code: 'batch_expired' | 'input_file_lost' }
+  /** Fail the batch with the error of this code. */
+  | { readonly kind: 'fail'; readonly code: 'batch_expired' | 'input_file_lost' }
   | { readonly kind: 'run_lines' }
-  /** Give every line that has no result an error, then store the result files. */
-  | { readonly kind: 'write_off'; readonly as: 'cancelled' | 'expired' }
-  | { readonly kind: 'store_files'; readonly as: keyof typeof BEFORE_BATCH_END }
-  /** Keep results, counts and bills. */
+  /** Give every line without a result an error, then store the result files. */
+  | { readonly kind: 'skip_remaining'; readonly as: 'cancelled' | 'expired' }
+  | { readonly kind: 'store_files'; readonly as: keyof typeof STATUS_BEFORE_END }
+  /** Save results, counts and bills. */
   | { readonly kind: 'save' }
-  /** Answer whoever asked for a cancel: with the batch, or 409. */
-  | { readonly kind: 'answer'; readonly status: 200 | 409 };
+  /** Respond to a cancel request with the batch or with 409. */
+  | { readonly kind: 'respond'; readonly status: 200 | 409 };
 
 export interface Step {
   readonly status: BatchStatus;
   readonly effects: readonly Effect[];
 }
 
-/** Total: what makes no sense in a state leaves it as it is. */
+/** Total: an event that does not apply to a state leaves it unchanged. */
 export function next(status: BatchStatus, event: Event): Step {
   switch (event.kind) {
-    case 'taken':
+    case 'claimed':
       return { status, effects: workOf(status, event.late) };
     case 'input_accepted':
       return status === 'validating' ? to('in_progress') : to(status);
-    case 'input_refused':
+    case 'input_rejected':
       return status === 'validating' ? to('failed') : to(status);
     case 'input_lost':
       return { status, effects: withoutInput(status) };
-    case 'lines_ended': {
+    case 'lines_finished': {
       const isSaved = status === 'in_progress' || status === 'cancelling';
       return { status, effects: isSaved ? [{ kind: 'save' }] : [] };
     }
-    case 'last_line_ended':
+    case 'last_line_finished':
       return status === 'in_progress' ? to('finalizing') : to(status);
     case 'files_stored':
-      return status === BEFORE_BATCH_END[event.as] ? to(event.as) : to(status);
-    case 'cancel_asked':
+      return status === STATUS_BEFORE_END[event.as] ? to(event.as) : to(status);
+    case 'cancel_requested':
       return cancel(status);
     default:
       return event satisfies never;
   }
 }
 
-/** What a runner does. */
+/** The work of a runner in a state. */
 function workOf(status: BatchStatus, late: boolean): readonly Effect[] {
   switch (status) {
     case 'validating':
-      return [late ? { kind: 'refuse', code: 'batch_expired' } : { kind: 'validate' }];
+      return [late ? { kind: 'fail', code: 'batch_expired' } : { kind: 'validate' }];
     case 'in_progress':
-      return [late ? { kind: 'write_off', as: 'expired' } : { kind: 'run_lines' }];
+      return [late ? { kind: 'skip_remaining', as: 'expired' } : { kind: 'run_lines' }];
     case 'cancelling':
-      return [{ kind: 'write_off', as: 'cancelled' }];
+      return [{ kind: 'skip_remaining', as: 'cancelled' }];
     case 'finalizing':
       return [{ kind: 'store_files', as: 'completed' }];
     default:
@@ -82,11 +82,11 @@ function workOf(status: BatchStatus, late: boolean): readonly Effect[] {
   }
 }
 
-/** Lines that have no result will have none, and nobody knows their names. */
+/** Remaining lines cannot get results: their ids are lost with the input. */
 function withoutInput(status: BatchStatus): readonly Effect[] {
   switch (status) {
     case 'validating':
-      return [{ kind: 'refuse', code: 'input_file_lost' }];
+      return [{ kind: 'fail', code: 'input_file_lost' }];
     case 'in_progress':
       return [{ kind: 'store_files', as: 'expired' }];
     case 'cancelling':
@@ -101,9 +101,9 @@ function cancel(status: BatchStatus): Step {
     case 'validating':
     case 'in_progress':
     case 'cancelling':
-      return { status: 'cancelling', effects: [{ kind: 'answer', status: 200 }] };
+      return { status: 'cancelling', effects: [{ kind: 'respond', status: 200 }] };
     default:
-      return { status, effects: [{ kind: 'answer', status: 409 }] };
+      return { status, effects: [{ kind: 'respond', status: 409 }] };
   }
 }
 

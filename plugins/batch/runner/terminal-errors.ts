@@ -1,28 +1,28 @@
-/** Faults of batches that no later run can mend. Those of lines are the input check's. */
+/** Errors of a whole batch that a later run cannot resolve. Errors of lines are in input/validation/validator.ts. */
 
-import type { BatchFault } from '../../../src/contract/stores/batch-store.ts';
+import type { BatchError } from '../../../src/contract/stores/batch-store.ts';
 
-/** Why a batch fails whose input was never checked. */
-export const REFUSALS = {
-  batch_expired: fault(
+/** Reasons why a batch fails before its input is validated. */
+export const VALIDATION_FAILURES = {
+  batch_expired: batchError(
     'batch_expired',
-    'The completion window was over before the input file could be checked.',
+    'The completion window ended before the input file was validated.',
   ),
-  input_file_lost: fault('input_file_lost', 'The service has lost the content of the input file.'),
+  input_file_lost: batchError('input_file_lost', 'The content of the input file is lost.'),
 } as const;
 
-/** Of a batch that ends before its time. */
-export const INPUT_LOST: BatchFault = fault(
+/** Error of a batch that ends early. */
+export const INPUT_LOST: BatchError = batchError(
   'input_file_lost',
-  'The service has lost the content of the input file. Requests that are in no result file were not run.',
+  'The content of the input file is lost. Requests that are missing in the result files did not run.',
 );
 
-/** Of a batch whose result files have gaps. */
-export const RESULTS_LOST: BatchFault = fault(
+/** Error of a batch whose result files are incomplete. */
+export const RESULTS_LOST: BatchError = batchError(
   'results_lost',
-  'The service has lost results of some requests: they ran and are counted, but are in no result file.',
+  'Results of some requests are lost: the requests ran and are counted, but are missing in the result files.',
 );
 
-function fault(code: string, message: string): BatchFault {
+function batchError(code: string, message: string): BatchError {
   return { code, message, param: null, line: null };
 }

@@ -20,7 +20,7 @@ export interface PartialsParts {
   /** ISO 639-1; undefined: the engine finds out. Asked for each time. */
   readonly language: () => string | undefined;
   /** API key for which the work is done. */
-  readonly owner: string;
+  readonly fairnessKey: string;
   /** New audio after which a turn is transcribed again; 0 is never. */
   readonly everyMs: number;
   readonly clock: Clock;
@@ -106,14 +106,14 @@ export class Partials {
   }
 
   async #transcribe(open: OpenTurn, bytes: Uint8Array, signal: AbortSignal): Promise<void> {
-    const { engine, language, owner, clock, report } = this.#parts;
+    const { engine, language, fairnessKey, clock, report } = this.#parts;
     const audio = TurnAudio.of(bytes, this.#run.format);
     const request = {
       task: 'transcribe',
       language: language(),
       timestamps: 'none',
       priority: 'batch',
-      owner,
+      fairnessKey,
     } as const;
     const beganMs = clock.monotonicMs();
     try {

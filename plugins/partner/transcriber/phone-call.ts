@@ -83,7 +83,7 @@ export class PhoneCall implements SocketListener, OpenConnection {
       {
         ...parts,
         everyMs: parts.partialMs,
-        owner: parts.caller.keyId,
+        fairnessKey: parts.caller.keyId,
         language: () => this.#language,
         report: (itemId, text) => this.#happenedTo({ kind: 'heard_so_far', itemId, text }),
       },

@@ -51,7 +51,7 @@ export class PhoneCalls {
       throw invalidRequest(`'language' must be one of ${allowed}.`, 'language', 'invalid_value');
     }
     const detection = { ...DEFAULT_VAD_SETTINGS, silenceDurationMs: this.#parts.silenceMs };
-    return this.#open.open(
+    return this.#open.openConnection(
       caller,
       (released) =>
         new PhoneCall({

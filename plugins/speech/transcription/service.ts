@@ -42,7 +42,7 @@ export class Transcriber {
    * @throws ServiceError `rate_limited` when the organization has too many requests open.
    */
   begin(caller: Caller, signal: AbortSignal): OpenRequest {
-    return this.#open.begin(caller, signal);
+    return this.#open.startRequest(caller, signal);
   }
 
   /**
@@ -58,7 +58,7 @@ export class Transcriber {
     const engine = this.#engine(ask);
     const end = await this.#files.acquire(caller.keyId, signal);
     try {
-      const file = await this.#parts.audioFiles.open(ask.file.path, LISTEN_RATE_HZ, 'file', signal);
+      const file = await this.#parts.audioFiles.openFile(ask.file.path, LISTEN_RATE_HZ, 'file', signal);
       yield* this.#events(engine, file, ask, caller, signal);
     } finally {
       end();
@@ -127,11 +127,11 @@ function requireLanguage({ languages }: SttEngine, language: string): void {
   throw invalidRequest(`'language' must be ${allowed}.`, 'language', 'invalid_value');
 }
 
-function requestOf(ask: TranscriptionAsk, owner: string) {
+function requestOf(ask: TranscriptionAsk, fairnessKey: string) {
   const { task, language, prompt, temperature, format, shown } = ask;
   const needsSegments = format === 'verbose_json' || format === 'srt' || format === 'vtt';
   const timestamps = shown.words ? 'word' : needsSegments ? 'segment' : 'none';
-  return { task, language, prompt, temperature, timestamps, priority: 'interactive', owner } as const;
+  return { task, language, prompt, temperature, timestamps, priority: 'interactive', fairnessKey } as const;
 }
 
 async function* counted(

@@ -17,7 +17,7 @@ async function watching(count: number, add: (id: string) => Promise<void>) {
   const metrics = createMetrics(new ManualClock());
   onTestFinished(() => metrics.close());
   const log = new RecordingLogger();
-  const watch = videoWatch({ videos, log, metrics, everyMs: 1, jobs: { add: (_, id) => add(id) } });
+  const watch = videoWatch({ videos, log, metrics, everyMs: 1, jobs: { enqueue: (_, id) => add(id) } });
   onTestFinished(() => watch.close());
   return { ids, watch, log, gauge: async () => /^videos_open (\d+)/m.exec(await metrics.render())?.[1] };
 }

@@ -10,8 +10,8 @@ const EVERY_MS = 30_000;
 const AT_ONCE = 100;
 
 export interface VideoWatchParts {
-  readonly videos: Pick<VideoStore, 'open'>;
-  readonly jobs: Pick<JobQueue, 'add'>;
+  readonly videos: Pick<VideoStore, 'listOpen'>;
+  readonly jobs: Pick<JobQueue, 'enqueue'>;
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly everyMs?: number;
@@ -34,10 +34,10 @@ export function videoWatch({
     let count = 0;
     let after: Id<'video'> | undefined;
     do {
-      const page: readonly Id<'video'>[] = await videos.open(AT_ONCE, after);
+      const page: readonly Id<'video'>[] = await videos.listOpen(AT_ONCE, after);
       for (const id of page) {
         if (signal.aborted) return;
-        await jobs.add('video', id);
+        await jobs.enqueue('video', id);
       }
       count += page.length;
       after = page.length < AT_ONCE ? undefined : page.at(-1);

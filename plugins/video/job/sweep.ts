@@ -6,14 +6,14 @@ import type { VideoStore } from '../../../src/contract/stores/video-store.ts';
 import { prepareUploadFolder } from '../../../src/http/request/multipart.ts';
 import type { IntervalTask } from '../../../src/kit/async/interval-task.ts';
 import { hourlySweep } from '../../../src/kit/storage/hourly-sweep.ts';
-import { oldBlobs } from '../../../src/kit/storage/old-blobs.ts';
+import { listOldBlobs } from '../../../src/kit/storage/old-blobs.ts';
 import { tidyBlobs } from './tidying.ts';
 import { removeAbandonedWork } from './work-folder.ts';
 
 const VIDEOS = 'videos/';
 
 export interface SweepParts {
-  readonly videos: Pick<VideoStore, 'states'>;
+  readonly videos: Pick<VideoStore, 'listStates'>;
   readonly blobs: BlobStore;
   readonly clock: Clock;
   readonly log: Logger;
@@ -42,9 +42,9 @@ export function videoSweep(parts: SweepParts): IntervalTask {
 async function removeUnneeded(parts: SweepParts, signal: AbortSignal): Promise<number> {
   const { videos, blobs } = parts;
   let count = 0;
-  for await (const names of oldBlobs(parts, VIDEOS, signal)) {
+  for await (const names of listOldBlobs(parts, VIDEOS, signal)) {
     const ids = [...new Set(names.map((name) => name.split('/')[1] as Id<'video'>))];
-    const states = new Map((await videos.states(ids)).map((state) => [state.id, state]));
+    const states = new Map((await videos.listStates(ids)).map((state) => [state.id, state]));
     for (const id of ids) {
       signal.throwIfAborted();
       // A job that is not there needs as much as one that failed.

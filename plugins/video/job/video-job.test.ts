@@ -172,7 +172,7 @@ describe('a run that fails', () => {
     const app = await queued();
     const stopping = new AbortController();
     app.engine.script.push(async (request, work, signal) => {
-      await work.remember('job 7 over there');
+      await work.saveState('job 7 over there');
       setImmediate(() => stopping.abort());
       return hang(request, work, signal);
     });
@@ -204,7 +204,7 @@ describe('a run that is stopped', () => {
     const app = await queued();
     const stopping = new AbortController();
     app.engine.script.push(async (request, work, signal) => {
-      await work.remember('job 7 over there');
+      await work.saveState('job 7 over there');
       setImmediate(() => stopping.abort(new Error('the process stops')));
       return hang(request, work, signal);
     });
@@ -221,7 +221,7 @@ describe('a run that is stopped', () => {
     const app = await queued();
     const stopping = new AbortController();
     app.engine.script.push(async (request, work, signal) => {
-      await work.remember('job 7 over there');
+      await work.saveState('job 7 over there');
       setImmediate(() => stopping.abort());
       return hang(request, work, signal);
     });
@@ -261,7 +261,7 @@ describe('a run that is stopped', () => {
 it('what was made elsewhere stays there until it is stored here', async () => {
   const app = await queued();
   app.engine.script.push(async (request, work, signal) => {
-    await work.remember('job 7 over there');
+    await work.saveState('job 7 over there');
     return makeIt(request, work, signal);
   });
   const { write } = app.blobs;
@@ -270,7 +270,7 @@ it('what was made elsewhere stays there until it is stored here', async () => {
   expect(app.engine.forgotten).toEqual([]);
   app.blobs.write = write;
   expect(await app.run(app.id)).toEqual({ kind: 'done' });
-  expect(app.engine.requests.map(({ remembered }) => remembered)).toEqual([undefined, 'job 7 over there']);
+  expect(app.engine.requests.map(({ savedState: remembered }) => remembered)).toEqual([undefined, 'job 7 over there']);
   expect(app.engine.forgotten).toEqual(['job 7 over there']);
 });
 
@@ -279,7 +279,7 @@ it.each(['completed', 'failed'])(
   async (status) => {
     const app = await queued();
     app.engine.script.push(async (request, work, signal) => {
-      await work.remember('job 7 over there');
+      await work.saveState('job 7 over there');
       if (status === 'failed') throw invalidRequest('It is too dark.');
       return makeIt(request, work, signal);
     });
@@ -317,7 +317,7 @@ describe('two runs of one video', () => {
     app.engine.script.push(async (request, work, signal) => {
       running.resolve();
       await release.promise;
-      await work.remember('too late');
+      await work.saveState('too late');
       return makeIt(request, work, signal);
     });
     const slow = app.run(app.id);

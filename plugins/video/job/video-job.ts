@@ -11,10 +11,10 @@ import type { ModelTable } from '../../../src/contract/model-table.ts';
 import type { BlobStore } from '../../../src/contract/stores/blob-store.ts';
 import {
   inputBlob,
-  type MadeVideo,
+  type GeneratedVideo,
   segmentBlob,
   thumbnailBlob,
-  type VideoEnd,
+  type VideoOutcome,
   type VideoError,
   type VideoRecord,
   type VideoStore,
@@ -98,7 +98,7 @@ class VideoJob implements VideoJobHandler {
     this.#leaving.abort(shuttingDown());
   }
 
-  async run(id: string, signal: AbortSignal): Promise<JobOutcome> {
+  async runJob(id: string, signal: AbortSignal): Promise<JobOutcome> {
     const { videos, clock } = this.#parts;
     const runner = crypto.randomUUID();
     const at = unixSeconds(clock);
@@ -147,11 +147,11 @@ class VideoJob implements VideoJobHandler {
     const staged = await folder.write('clip', input, signal);
     const to = folder.file('segment.mp4');
     const segment = await engine.extend(
-      { video: id, clip: staged.path, facts: clip, prompt, seconds, width, height, audio, remembered },
+      { video: id, clip: staged.path, facts: clip, prompt, seconds, width, height, audio, savedState: remembered },
       {
         to,
-        remember: async (state) => {
-          if (!(await videos.remember(id, runner, state))) throw new TakenAway();
+        saveState: async (state) => {
+          if (!(await videos.saveEngineState(id, runner, state))) throw new TakenAway();
           held.remembered = state;
         },
       },
@@ -166,7 +166,7 @@ class VideoJob implements VideoJobHandler {
   async #complete(held: Held, made: Made): Promise<JobOutcome> {
     const { video, runner } = held;
     const { id, clip } = video;
-    const stored: MadeVideo = {
+    const stored: GeneratedVideo = {
       segment: made.segment,
       video: await this.#write(segmentBlob(id, runner), made.video),
       thumbnail: await this.#write(thumbnailBlob(id, runner), made.thumbnail),
@@ -211,21 +211,21 @@ class VideoJob implements VideoJobHandler {
   /** @returns false when another runner has it. */
   async #end(
     { video, runner, remembered }: Ending,
-    end: VideoEnd,
+    end: VideoOutcome,
     consumed: { readonly inputTokens: number; readonly outputTokens: number },
   ): Promise<boolean> {
     const { videos, jobCalls, metrics } = this.#parts;
     const { call: id, organization, requestId, model } = video;
     const { status } = end;
-    const bill = jobCalls.bill(
+    const bill = jobCalls.createBill(
       { id, endpoint: ENDPOINT, organization, requestId, model },
       { status, ...consumed },
     );
-    if (!(await videos.end(video.id, runner, end, bill))) return false;
-    jobCalls.stored(bill.record);
+    if (!(await videos.finish(video.id, runner, end, bill))) return false;
+    jobCalls.recordStored(bill.record);
     metrics.ended.add({ status });
     // Not before: a segment that could not be stored is fetched again. What another runner goes on from is that one's.
-    if (remembered !== undefined) await this.#parts.video.get(model)?.forget(remembered);
+    if (remembered !== undefined) await this.#parts.video.get(model)?.deleteRemoteJob(remembered);
     return true;
   }
 
@@ -235,7 +235,7 @@ class VideoJob implements VideoJobHandler {
    */
   async #tidy(id: Id<'video'>, signal: AbortSignal): Promise<JobOutcome> {
     const { videos, blobs } = this.#parts;
-    const [state = { id, status: 'failed' as const, runner: undefined }] = await videos.states([id]);
+    const [state = { id, status: 'failed' as const, runner: undefined }] = await videos.listStates([id]);
     if (next(state.status, { kind: 'taken', late: false }).effect?.kind !== 'tidy') return AGAIN;
     await tidyBlobs(blobs, state, signal);
     return DONE;

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { untilAborted } from '../../../src/kit/async/until-aborted.ts';
 import type { ProcessIdentity } from '../../../src/kit/process/host-id.ts';
 import { isAbandoned, workFolderPrefix } from '../../../src/kit/process/work-folder.ts';
-import { diskFailure } from '../../../src/kit/storage/disk-errors.ts';
+import { toDiskError } from '../../../src/kit/storage/disk-errors.ts';
 
 const KIND = 'work';
 
@@ -48,7 +48,7 @@ export class WorkFolder {
     try {
       return new WorkFolder(await mkdtemp(join(parent, workPrefix())));
     } catch (error) {
-      throw diskFailure(error);
+      throw toDiskError(error);
     }
   }
 
@@ -69,7 +69,7 @@ export class WorkFolder {
       await pipeline(Readable.from(untilAborted(bytes, signal)), file, { signal });
     } catch (error) {
       signal.throwIfAborted();
-      throw diskFailure(error);
+      throw toDiskError(error);
     }
     return new StagedClip(path, file.bytesWritten);
   }

@@ -54,7 +54,7 @@ async function windowsOf(samples: Float32Samples) {
     run: (_: string, { request }: { request: unknown }) => speakers.open(request as never),
   } as never;
   const request = { samples: speech, rateHz: LISTEN_RATE_HZ };
-  const work = { priority: 'interactive', owner: 'test' } as const;
+  const work = { priority: 'interactive', fairnessKey: 'test' } as const;
   return (await voicePrint(pool, 'speakers', request, work, never)).partials;
 }
 

@@ -30,7 +30,7 @@ export async function speechSpans(
   samples: Float32Samples,
   signal: AbortSignal,
 ): Promise<readonly SpeechSpan[]> {
-  const stream = vad.open(SETTINGS, LISTEN_RATE_HZ);
+  const stream = vad.openStream(SETTINGS, LISTEN_RATE_HZ);
   const events: VadEvent[] = [];
   try {
     for (let at = 0; at < samples.length; at += PIECE_SAMPLES) {

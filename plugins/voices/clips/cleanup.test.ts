@@ -91,7 +91,7 @@ describe('a sweep', () => {
   it('that fails is told, and ends nothing', async () => {
     const all = await parts();
     await all.blob('voices/tts-vc-voice_lost', 2 * DAY_S);
-    all.voices.known = () => Promise.reject(new Error('the records are away'));
+    all.voices.filterExisting = () => Promise.reject(new Error('the records are away'));
     const running = clipSweep(all);
     await expect.poll(() => all.log.lines.length).toBe(1);
     await running.close();

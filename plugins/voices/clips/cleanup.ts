@@ -6,12 +6,12 @@ import type { VoiceStore } from '../../../src/contract/stores/voice-store.ts';
 import { prepareUploadFolder } from '../../../src/http/request/multipart.ts';
 import type { IntervalTask } from '../../../src/kit/async/interval-task.ts';
 import { hourlySweep } from '../../../src/kit/storage/hourly-sweep.ts';
-import { oldBlobs } from '../../../src/kit/storage/old-blobs.ts';
+import { listOldBlobs } from '../../../src/kit/storage/old-blobs.ts';
 
 const CLIPS = 'voices/';
 
 export interface ClipSweepParts {
-  readonly voices: Pick<VoiceStore, 'known'>;
+  readonly voices: Pick<VoiceStore, 'filterExisting'>;
   readonly blobs: Pick<BlobStore, 'list' | 'delete' | 'removeUnfinished'>;
   readonly clock: Clock;
   readonly log: Logger;
@@ -36,9 +36,9 @@ export function clipSweep(parts: ClipSweepParts): IntervalTask {
 async function removeOrphans(parts: ClipSweepParts, signal: AbortSignal): Promise<number> {
   const { voices, blobs } = parts;
   let count = 0;
-  for await (const names of oldBlobs(parts, CLIPS, signal)) {
+  for await (const names of listOldBlobs(parts, CLIPS, signal)) {
     const idOf = (name: string) => name.slice(CLIPS.length) as Id<'voice'>;
-    const known = await voices.known(names.map(idOf));
+    const known = await voices.filterExisting(names.map(idOf));
     for (const name of names) {
       if (known.has(idOf(name))) continue;
       signal.throwIfAborted();

@@ -8,7 +8,7 @@ import type {
   AudioFileReader,
   OpenAudioFile,
 } from '../../../src/contract/engines/audio-file.ts';
-import { MAX_CLIP_S, SHORTEST_CLIP_S } from '../../../src/contract/stores/voice-store.ts';
+import { MAX_CLIP_S, MIN_CLIP_S } from '../../../src/contract/stores/voice-store.ts';
 import type { ClipSamples } from './clip-wav.ts';
 import { atListenRate, inOne } from './listen-rate.ts';
 
@@ -16,7 +16,7 @@ import { atListenRate, inOne } from './listen-rate.ts';
 export const CLIP_FIELD = 'audio_sample';
 const FORMATS: AllowedFormats = {
   containers: new Set(['wav', 'mp3', 'mp4']),
-  words: 'WAV, MP3 and M4A or MP4',
+  label: 'WAV, MP3 and M4A or MP4',
 };
 /**
  * Encoders of MP3 and AAC put silence before the first frame and fill the last one: 0.12 s at 16 kHz, twice that at 8 kHz.
@@ -44,11 +44,11 @@ export async function uploadedClip(
   path: string,
   signal: AbortSignal,
 ): Promise<UploadedClip> {
-  const { info, rateHz, samples } = await audioFiles.open(path, 'own', CLIP_FIELD, signal, FORMATS);
+  const { info, rateHz, samples } = await audioFiles.openFile(path, 'own', CLIP_FIELD, signal, FORMATS);
   const padding = info.container === 'wav' ? 0 : PADDING_S;
   const own = await firstOf(samples, Math.round((MAX_CLIP_S + padding) * rateHz));
   const durationS = own.length / rateHz;
-  if (durationS < SHORTEST_CLIP_S) {
+  if (durationS < MIN_CLIP_S) {
     // Rounded down: 4.997 s are not 5.00.
     throw wrongLength(`${(Math.floor(durationS * 100) / 100).toFixed(2)} s long`);
   }
@@ -73,7 +73,7 @@ async function firstOf(samples: OpenAudioFile['samples'], most: number): Promise
 
 function wrongLength(found: string) {
   return invalidRequest(
-    `The audio in '${CLIP_FIELD}' is ${found}; it must be ${SHORTEST_CLIP_S} to ${MAX_CLIP_S} s long.`,
+    `The audio in '${CLIP_FIELD}' is ${found}; it must be ${MIN_CLIP_S} to ${MAX_CLIP_S} s long.`,
     CLIP_FIELD,
     'invalid_value',
   );

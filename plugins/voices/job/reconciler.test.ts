@@ -23,7 +23,7 @@ async function setUp(voices: readonly VoiceRecord[], fitting: FakeFitterOptions 
       const watch = voiceWatch({
         ...{ voices: store, voiceFitter: new FakeFitter(fitting), log },
         jobs: {
-          async add(kind, id) {
+          async enqueue(kind, id) {
             if (queue.isAway) {
               queue.refused += 1;
               throw new Error('the queue is away');
@@ -91,10 +91,10 @@ describe('the watch', () => {
   it('leaves an adaptation that another process saves after its look', async () => {
     const voice = voiceRecord({ adaptation: 'v0:1', isImproving: true });
     const { store, queued, watch } = await setUp([voice]);
-    const adaptations = store.adaptations.bind(store);
-    store.adaptations = async (...query) => {
+    const adaptations = store.listAdaptations.bind(store);
+    store.listAdaptations = async (...query) => {
       const page = await adaptations(...query);
-      await store.adapt(voice.id, 'v1:9', true);
+      await store.setAdaptation(voice.id, 'v1:9', true);
       return page;
     };
     watch();
@@ -104,9 +104,9 @@ describe('the watch', () => {
 
   it('judges adaptations once, when the store answers', async () => {
     const { store, queued, log, watch } = await setUp([voiceRecord({ adaptation: 'v0:1' })]);
-    const adaptations = store.adaptations.bind(store);
+    const adaptations = store.listAdaptations.bind(store);
     let asked = 0;
-    store.adaptations = async (...query) => {
+    store.listAdaptations = async (...query) => {
       asked += 1;
       if (asked === 1) throw new Error('the store is away');
       return adaptations(...query);

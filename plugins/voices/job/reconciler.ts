@@ -11,9 +11,9 @@ const EVERY_MS = 30_000;
 const AT_ONCE = 100;
 
 export interface VoiceWatchParts {
-  readonly voices: Pick<VoiceStore, 'adaptations' | 'outdate' | 'improving'>;
+  readonly voices: Pick<VoiceStore, 'listAdaptations' | 'invalidateAdaptation' | 'listImproving'>;
   readonly voiceFitter: Pick<VoiceFitter, 'isNeeded' | 'isCurrent'>;
-  readonly jobs: Pick<JobQueue, 'add'>;
+  readonly jobs: Pick<JobQueue, 'enqueue'>;
   readonly log: Logger;
   readonly everyMs?: number;
 }
@@ -32,9 +32,9 @@ export function voiceWatch(parts: VoiceWatchParts): IntervalTask {
         if (!hasSeenAll) await outdate(parts, signal);
         hasSeenAll = !signal.aborted;
         await queueAll(parts, signal);
-        failures.worked();
+        failures.recordSuccess();
       } catch (error) {
-        failures.failed(error);
+        failures.recordFailure(error);
       }
     },
   });
@@ -43,16 +43,16 @@ export function voiceWatch(parts: VoiceWatchParts): IntervalTask {
 /** Marks the voices that must be fitted anew, and forgets what cannot be used. */
 async function outdate({ voices, voiceFitter }: VoiceWatchParts, signal: AbortSignal): Promise<void> {
   if (!voiceFitter.isNeeded) return;
-  for await (const { id, adaptation } of pages((after) => voices.adaptations(AT_ONCE, after), signal)) {
+  for await (const { id, adaptation } of pages((after) => voices.listAdaptations(AT_ONCE, after), signal)) {
     if (adaptation !== undefined && voiceFitter.isCurrent(adaptation)) continue;
-    await voices.outdate(id, adaptation);
+    await voices.invalidateAdaptation(id, adaptation);
   }
 }
 
 async function queueAll({ voices, jobs }: VoiceWatchParts, signal: AbortSignal): Promise<void> {
   const next = async (after: Id<'voice'> | undefined) =>
-    (await voices.improving(AT_ONCE, after)).map((id) => ({ id }));
-  for await (const { id } of pages(next, signal)) await jobs.add('voice', id);
+    (await voices.listImproving(AT_ONCE, after)).map((id) => ({ id }));
+  for await (const { id } of pages(next, signal)) await jobs.enqueue('voice', id);
 }
 
 /** All of them, until the signal fires. */

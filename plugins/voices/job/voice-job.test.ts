@@ -48,7 +48,7 @@ async function setUp(fitting: FakeFitterOptions = {}, fitMs = 20_000) {
   });
   return {
     ...{ voices, blobs, log, metrics, speakers, voiceFitter, job },
-    run: (id: string, signal = never) => job.run(id, signal),
+    run: (id: string, signal = never) => job.runJob(id, signal),
     async stored(overrides: Partial<VoiceRecord> = {}): Promise<VoiceRecord> {
       const voice = voiceRecord({ isImproving: true, adaptation: 'v1:0', ...overrides });
       await voices.put(voice, ROOM);

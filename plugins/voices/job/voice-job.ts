@@ -29,7 +29,7 @@ const LOST: ReadonlySet<ErrorKind> = new Set(['not_found', 'internal']);
 /** Fits models to stored voices, one at a time: the work is to leave the machine to everybody else. */
 export function voiceJob(parts: VoiceJobParts): JobHandler {
   const stored = new StoredVoices(parts);
-  return { kind: 'voice', concurrency: 1, run };
+  return { kind: 'voice', concurrency: 1, runJob: run };
 
   async function run(id: string, signal: AbortSignal): Promise<JobOutcome> {
     const { voices, voiceFitter, vad, fitMs } = parts;
@@ -56,9 +56,9 @@ export function voiceJob(parts: VoiceJobParts): JobHandler {
 
   async function begin(voice: VoiceRecord, speech: Float32Samples, signal: AbortSignal): Promise<JobOutcome> {
     const { voices, speakers, voiceFitter, metrics, fitMs } = parts;
-    const work = { priority: 'batch', owner: voice.keyId } as const;
-    const first = voiceFitter.begin(await speakers.print(speech, work, signal));
-    const isThere = await voices.adapt(voice.id, first, fitMs > 0);
+    const work = { priority: 'batch', fairnessKey: voice.keyId } as const;
+    const first = voiceFitter.createInitial(await speakers.encodeSpeaker(speech, work, signal));
+    const isThere = await voices.setAdaptation(voice.id, first, fitMs > 0);
     if (isThere) metrics.adaptations.add({});
     return isThere && fitMs > 0 ? AGAIN : DONE;
   }
@@ -71,17 +71,17 @@ export function voiceJob(parts: VoiceJobParts): JobHandler {
   ): Promise<JobOutcome> {
     const { voices, voiceFitter, metrics, fitMs } = parts;
     let last = from;
-    for await (const better of voiceFitter.improve(speech, from, fitMs, voice.keyId, signal)) {
+    for await (const better of voiceFitter.improveAdaptation(speech, from, fitMs, voice.keyId, signal)) {
       last = better;
       // It was deleted meanwhile.
-      if (!(await voices.adapt(voice.id, better, true))) return DONE;
+      if (!(await voices.setAdaptation(voice.id, better, true))) return DONE;
       metrics.adaptations.add({});
     }
     return await ready(voice, last);
   }
 
   async function ready({ id }: VoiceRecord, adaptation: string | undefined): Promise<JobOutcome> {
-    await parts.voices.adapt(id, adaptation, false);
+    await parts.voices.setAdaptation(id, adaptation, false);
     return DONE;
   }
 

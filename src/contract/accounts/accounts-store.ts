@@ -43,7 +43,7 @@ export interface CallJournal {
    * nothing does not touch credits.
    * @returns what is available, when that is less than the call needs and nothing happened; else undefined.
    */
-  begin(call: JournalCall): Promise<{ readonly available: MicroCredits } | undefined>;
+  openCall(call: JournalCall): Promise<{ readonly available: MicroCredits } | undefined>;
   /**
    * Replaces an open call by its usage row. Of what the call held, `cost` becomes revenue and the rest is
    * available again; what it cost beyond that is taken from `available`, as far as it goes. A call that held
@@ -51,21 +51,21 @@ export interface CallJournal {
    * @param record whose id is the call's.
    * @returns what was charged; undefined when no such call is open and nothing happened.
    */
-  end(record: UsageRecord, cost: MicroCredits): Promise<{ readonly charged: MicroCredits } | undefined>;
+  closeCall(record: UsageRecord, cost: MicroCredits): Promise<{ readonly charged: MicroCredits } | undefined>;
   /**
    * Forgets an open call; what it held is available again.
    * @param at Unix seconds.
    * @returns false when no such call is open.
    */
-  discard(id: Id<'usage'>, at: number): Promise<boolean>;
+  discardCall(id: Id<'usage'>, at: number): Promise<boolean>;
   /** Open calls of one process, oldest first. */
-  openCalls(instance: string, limit: number): Promise<readonly JournalCall[]>;
+  listOpenCalls(instance: string, limit: number): Promise<readonly JournalCall[]>;
   /** Notes a process, or that it still lives. */
-  seen(instance: Instance): Promise<void>;
+  recordHeartbeat(instance: Instance): Promise<void>;
   /** Every process that was noted and not forgotten. */
-  instances(): Promise<readonly Instance[]>;
+  listInstances(): Promise<readonly Instance[]>;
   /** Forgets a process that has no open call. False when it has, or is not noted. */
-  forget(instance: string): Promise<boolean>;
+  removeInstance(instance: string): Promise<boolean>;
 }
 
 /**

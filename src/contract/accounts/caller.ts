@@ -10,7 +10,7 @@ export interface Caller {
 }
 
 /** Whose key a request carries, and what that key may do beside using the service. */
-export interface KeyHolder extends Omit<Caller, 'requestId'> {
+export interface Principal extends Omit<Caller, 'requestId'> {
   readonly role: KeyRole;
   /** Whether it may switch plugins of the whole service: an admin's key of an organization that runs it. */
   readonly operator: boolean;

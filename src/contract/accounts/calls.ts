@@ -6,7 +6,7 @@ import type { Caller } from './caller.ts';
 import type { EndpointLabel, UsageRecord, UsageStatus } from './usage.ts';
 
 /** What a call consumed, in the units of prices and of usage rows. What is absent was none of its business. */
-export interface Consumption {
+export interface UsageAmounts {
   readonly inputTokens: number;
   readonly outputTokens: number;
   /** Unicode code points that were accepted for synthesis. */
@@ -15,19 +15,19 @@ export interface Consumption {
 }
 
 /** What a usage row says beside the call itself. */
-export interface Consumed extends Consumption {
+export interface CallUsage extends UsageAmounts {
   /** Bytes of audio that were really made. */
   readonly audioBytes?: number;
   /** What was heard, for endpoints that transcribe. */
   readonly transcript?: string;
 }
 
-export interface CallOpening {
+export interface NewCall {
   readonly endpoint: EndpointLabel;
   readonly model: string;
   readonly caller: Caller;
   /** Upper bound of what the call may consume: credits for so much are reserved. */
-  readonly maxUsage: Consumption;
+  readonly maxUsage: UsageAmounts;
 }
 
 /** A call that will have exactly one usage row, whatever becomes of it or of this process. */
@@ -39,7 +39,7 @@ export interface OpenCall {
    * durable; never rejects: a store that fails is logged and tried again later. Only the first of `close` and
    * `discard` counts.
    */
-  close(end: { readonly status: UsageStatus } & Consumed): Promise<void>;
+  close(end: { readonly status: UsageStatus } & CallUsage): Promise<void>;
   /** Forgets the call, which was refused before anything was done: no row, nothing charged. Never rejects. */
   discard(): Promise<void>;
 }
@@ -50,7 +50,7 @@ export interface Calls {
    * @throws ServiceError `insufficient_quota` when the organization's credits do not cover `most`, `rate_limited`
    *   when the key or the organization has too many calls open.
    */
-  open(call: CallOpening): Promise<OpenCall>;
+  openCall(call: NewCall): Promise<OpenCall>;
 }
 
 /** A call of a batch line that has ended and is not stored yet: its checkpoint does that. */
@@ -59,7 +59,7 @@ export interface LineBill {
   /** What it costs. */
   readonly cost: MicroCredits;
   /** Whether the call is open in the journal: it holds credits. */
-  readonly held: boolean;
+  readonly hasReservation: boolean;
 }
 
 /**
@@ -77,7 +77,7 @@ export interface LineCalls {
     bills(): readonly LineBill[];
   };
   /** Takes note that a checkpoint has stored them. */
-  stored(bills: readonly LineBill[]): void;
+  recordStored(bills: readonly LineBill[]): void;
   /** Frees what calls hold whose results are thrown away. Never rejects. */
   discard(bills: readonly LineBill[]): Promise<void>;
 }
@@ -94,9 +94,9 @@ export interface JobBill {
 
 export interface JobCalls {
   /** The name of a call, and what is to be reserved for it: the most that it may cost. */
-  prepare(call: CallOpening): { readonly id: Id<'usage'>; readonly reserved: MicroCredits };
+  prepareCall(call: NewCall): { readonly id: Id<'usage'>; readonly reserved: MicroCredits };
   /** The row of a call that ends now, and what it costs. */
-  bill(call: JobCall, end: { readonly status: UsageStatus } & Consumed): JobBill;
+  createBill(call: JobCall, end: { readonly status: UsageStatus } & CallUsage): JobBill;
   /** Takes note that a row was stored. */
-  stored(record: UsageRecord): void;
+  recordStored(record: UsageRecord): void;
 }

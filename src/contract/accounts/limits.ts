@@ -23,7 +23,7 @@ export interface RequestLimits {
    * Counts a request.
    * @throws ServiceError `rate_limited` with the time to wait when the key or the organization has sent too many.
    */
-  count(user: LimitedUser): Promise<void>;
+  countRequest(user: LimitedUser): Promise<void>;
 }
 
 /** Billed calls at once. */

@@ -22,7 +22,7 @@ export interface JobHandler {
    *   save what there is and resolve with `again`.
    * @throws what makes the queue try again later, with growing delays up to a minute: a job is never lost.
    */
-  run(id: string, signal: AbortSignal): Promise<JobOutcome>;
+  runJob(id: string, signal: AbortSignal): Promise<JobOutcome>;
 }
 
 export interface JobRunner {
@@ -35,9 +35,9 @@ export interface JobQueue {
    * Makes a job known, durably; one that waits or runs already is left as it is.
    * @throws ServiceError `overloaded` when the queue cannot be reached.
    */
-  add(kind: JobKind, id: string): Promise<void>;
+  enqueue(kind: JobKind, id: string): Promise<void>;
   /** Begins to run jobs of a kind, those of earlier processes too. One runner of a kind at a time. */
-  work(handler: JobHandler): JobRunner;
+  startRunner(handler: JobHandler): JobRunner;
   /** Ends runners that are left. Idempotent. */
   close(): Promise<void>;
 }

@@ -135,7 +135,7 @@ export interface ConfiguredModels {
 /** How programs that models write are run. */
 export interface CodeInterpreterSettings {
   /** Interpreters in use at once, each by one response. */
-  readonly atOnce: number;
+  readonly maxConcurrent: number;
   /** Wall time of one program. */
   readonly timeMs: number;
   /** Memory of a program. */

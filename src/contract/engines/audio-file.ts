@@ -16,7 +16,7 @@ export interface AllowedFormats {
   /** As {@link AudioFileInfo.container} names them. */
   readonly containers: ReadonlySet<string>;
   /** For messages: `WAV and MP3`. */
-  readonly words: string;
+  readonly label: string;
 }
 
 export interface OpenAudioFile {
@@ -46,7 +46,7 @@ export interface AudioFileReader {
    *   longer than allowed, or takes the decoder too long or too much memory; `overloaded` when too many files are open; the signal's reason
    *   after an abort.
    */
-  open(
+  openFile(
     path: string,
     rateHz: number | 'own',
     field: string,

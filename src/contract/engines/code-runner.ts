@@ -1,6 +1,6 @@
 /** Running programs that a model wrote, apart from everything else. */
 
-export interface CodeRun {
+export interface ProgramResult {
   /**
    * `done`: it ran to its end; `raised`: an exception ended it, which `error` tells; `cut`: a limit ended it, or
    * the interpreter broke, which `error` tells.
@@ -23,7 +23,7 @@ export interface CodeContainer {
    * @throws ServiceError `overloaded` when too many wait for an interpreter, or none can be started; `rate_limited`
    *   when too many of the organization wait; the signal's reason after an abort, which ends the program.
    */
-  run(code: string, signal: AbortSignal): Promise<CodeRun>;
+  runProgram(code: string, signal: AbortSignal): Promise<ProgramResult>;
   /** Forgets everything. Idempotent. */
   close(): Promise<void>;
 }
@@ -33,5 +33,5 @@ export interface CodeRunner {
    * A container with nothing in it. It holds no interpreter before its first run, but one is made ready.
    * @param owner API key: turns for interpreters are fair between owners.
    */
-  open(owner: string): CodeContainer;
+  openContainer(owner: string): CodeContainer;
 }

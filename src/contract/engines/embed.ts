@@ -9,7 +9,7 @@ export interface EmbedRequest {
   readonly dimensions?: number | undefined;
   readonly priority: Priority;
   /** API key for which the work is done: owners take turns (docs/decisions/fairness.md). */
-  readonly owner: string;
+  readonly fairnessKey: string;
 }
 
 export interface Embeddings {

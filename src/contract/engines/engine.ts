@@ -57,7 +57,7 @@ export interface TtsEngine {
    * nothing away that is kept.
    * @throws ServiceError `upstream` or `overloaded` when the server did not do it.
    */
-  forget?(voice: Id<'voice'>): Promise<void>;
+  deleteVoice?(voice: Id<'voice'>): Promise<void>;
   ready(): ReadyReport;
   /** Idempotent; frees workers, sessions and sockets. */
   close(): Promise<void>;
@@ -207,7 +207,7 @@ export interface VadEngine {
    * @param rateHz {@link MIN_RATE_HZ} to {@link MAX_RATE_HZ}.
    * @throws RangeError for a setting or a rate that is out of its range; ServiceError `overloaded` once closed.
    */
-  open(settings: VadSettings, rateHz: number): VadStream;
+  openStream(settings: VadSettings, rateHz: number): VadStream;
   ready(): ReadyReport;
   /** Idempotent; open streams fail. */
   close(): Promise<void>;

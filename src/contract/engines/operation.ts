@@ -9,7 +9,7 @@ export const OPERATION_URLS = ['/v1/chat/completions', '/v1/embeddings', '/v1/re
 export type OperationUrl = (typeof OPERATION_URLS)[number];
 
 /** For whom something is done, how urgently, and where it is billed. */
-export interface WorkOrder {
+export interface OperationContext {
   readonly caller: Caller;
   readonly priority: Extract<Priority, 'interactive' | 'batch'>;
   readonly calls: Calls;
@@ -24,7 +24,7 @@ export interface Operation {
    * @returns the JSON text of the answer's body, byte for byte what the route sends.
    * @throws ServiceError what the route would answer; the signal's reason after an abort.
    */
-  call(body: unknown, order: WorkOrder, signal: AbortSignal): Promise<string>;
+  execute(body: unknown, order: OperationContext, signal: AbortSignal): Promise<string>;
 }
 
 export interface OperationTable {

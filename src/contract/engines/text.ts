@@ -24,7 +24,7 @@ export interface TextRequest {
   readonly reasoningEffort?: string | undefined;
   readonly priority: Priority;
   /** API key for which the work is done: owners take turns (docs/decisions/fairness.md). */
-  readonly owner: string;
+  readonly fairnessKey: string;
 }
 
 export type ChatMessage =
@@ -86,9 +86,9 @@ export interface Sampling {
 }
 
 /** Why an answer ended. */
-export type TextEnd = 'stop' | 'length' | 'tool_calls' | 'content_filter';
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
 
-export interface TextTokens {
+export interface TokenUsage {
   readonly input: number;
   readonly output: number;
   /** Of the input: those that did not have to be computed again. */
@@ -105,7 +105,7 @@ export type TextEvent =
   /** @property index counts the calls of the answer from 0. */
   | { readonly kind: 'tool_call'; readonly index: number; readonly id: string; readonly name: string }
   | { readonly kind: 'tool_arguments'; readonly index: number; readonly text: string }
-  | { readonly kind: 'end'; readonly reason: TextEnd; readonly tokens: TextTokens };
+  | { readonly kind: 'end'; readonly reason: FinishReason; readonly tokens: TokenUsage };
 
 /** A language model. */
 export interface TextEngine {

@@ -59,15 +59,15 @@ export interface ExtensionRequest {
   readonly height: number;
   /** Whether the model makes sound. */
   readonly audio: boolean;
-  /** What {@link ExtensionWork.remember} was told by an earlier run of this job that did not end. */
-  readonly remembered: string | undefined;
+  /** What {@link ExtensionWork.saveState} was told by an earlier run of this job that did not end. */
+  readonly savedState: string | undefined;
 }
 
 export interface ExtensionWork {
   /** Where to write the segment: MP4, its index first. */
   readonly to: string;
   /** Keeps something that a later run goes on from, e.g. an upstream's id of the job; durable when it resolves. */
-  remember(state: string): Promise<void>;
+  saveState(state: string): Promise<void>;
 }
 
 /** A segment that was made, measured. */
@@ -96,7 +96,7 @@ export interface VideoEngine {
   extend(request: ExtensionRequest, work: ExtensionWork, signal: AbortSignal): Promise<VideoSegment>;
   ready(): ReadyReport;
   /** Removes what a job that has ended has elsewhere, also what is still being made. Never rejects. */
-  forget(remembered: string): Promise<void>;
+  deleteRemoteJob(remembered: string): Promise<void>;
   /** Idempotent. */
   close(): Promise<void>;
 }

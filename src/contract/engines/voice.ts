@@ -18,7 +18,7 @@ export interface SpeakerPrint {
 export interface VoiceWork {
   readonly priority: Priority;
   /** API key for which the work is done: owners take turns (docs/decisions/fairness.md). */
-  readonly owner: string;
+  readonly fairnessKey: string;
 }
 
 /** Tells speakers apart by the sound of their voice. */
@@ -28,7 +28,7 @@ export interface SpeakerEncoder {
    * @throws ServiceError `overloaded` when the queue is full, `internal` when a worker died; the signal's reason
    *   after an abort.
    */
-  print(samples: Float32Samples, work: VoiceWork, signal: AbortSignal): Promise<SpeakerPrint>;
+  encodeSpeaker(samples: Float32Samples, work: VoiceWork, signal: AbortSignal): Promise<SpeakerPrint>;
 }
 
 /**
@@ -44,16 +44,16 @@ export interface VoiceFitter {
   /** Whether an adaptation can be used by this version; one that cannot is made anew. */
   isCurrent(adaptation: string): boolean;
   /** A first adaptation, at once: nothing is spoken for it. */
-  begin(speaker: SpeakerPrint): string;
+  createInitial(speaker: SpeakerPrint): string;
   /**
    * Better and better ones, each a step from the last, in the background: it takes only what others leave of the
    * machine.
-   * @param samples as for {@link SpeakerEncoder.print}.
+   * @param samples as for {@link SpeakerEncoder.encodeSpeaker}.
    * @param from of `begin`, or an earlier one of this.
    * @param budgetMs of time; a few steps are tried even when others left it nothing of that. Ends earlier when nothing
    *   more is gained.
    */
-  improve(
+  improveAdaptation(
     samples: Float32Samples,
     from: string,
     budgetMs: number,

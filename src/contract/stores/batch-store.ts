@@ -20,18 +20,18 @@ export const BATCH_STATUSES = [
 export type BatchStatus = (typeof BATCH_STATUSES)[number];
 
 /** Those after which nothing happens any more. */
-export const BATCH_ENDS: ReadonlySet<BatchStatus> = new Set(['completed', 'failed', 'expired', 'cancelled']);
+export const FINAL_BATCH_STATUSES: ReadonlySet<BatchStatus> = new Set(['completed', 'failed', 'expired', 'cancelled']);
 /** All others. */
-export const BATCH_OPEN: readonly BatchStatus[] = BATCH_STATUSES.filter((status) => !BATCH_ENDS.has(status));
+export const OPEN_BATCH_STATUSES: readonly BatchStatus[] = BATCH_STATUSES.filter((status) => !FINAL_BATCH_STATUSES.has(status));
 /** From where a batch comes to each end that has result files. */
-export const BEFORE_BATCH_END = {
+export const STATUS_BEFORE_END = {
   completed: 'finalizing',
   cancelled: 'cancelling',
   expired: 'in_progress',
 } as const;
 
 /** One fault of an input file (openai-wire 3.2). */
-export interface BatchFault {
+export interface BatchError {
   readonly code: string;
   readonly message: string;
   readonly param: string | null;
@@ -81,7 +81,7 @@ export interface BatchRecord {
   /** When all lines name the same. */
   readonly model?: string | undefined;
   /** At most 100, of a batch whose input was refused. */
-  readonly faults: readonly BatchFault[];
+  readonly faults: readonly BatchError[];
   readonly outputFile?: Id<'file'> | undefined;
   readonly errorFile?: Id<'file'> | undefined;
 }
@@ -188,15 +188,15 @@ export interface BatchStore {
    * The batch as it is now, for its runner.
    * @returns undefined when another runner has it.
    */
-  look(id: Id<'batch'>, runner: string): Promise<BatchRecord | undefined>;
+  refresh(id: Id<'batch'>, runner: string): Promise<BatchRecord | undefined>;
   /** `validating` to `in_progress`. False when another runner has it or it was cancelled meanwhile. */
-  begin(
+  startProcessing(
     id: Id<'batch'>,
     runner: string,
     facts: { readonly total: number; readonly model: string | undefined; readonly at: number },
   ): Promise<boolean>;
   /** `validating` to `failed`. False when another runner has it or it was cancelled meanwhile. */
-  fail(id: Id<'batch'>, runner: string, faults: readonly BatchFault[], at: number): Promise<boolean>;
+  fail(id: Id<'batch'>, runner: string, faults: readonly BatchError[], at: number): Promise<boolean>;
   /**
    * Saves results, progress, counts, usage rows and charges at once: all of it or nothing. Only while the batch is
    * `in_progress`, `cancelling` or on its way to expiry.
@@ -206,23 +206,23 @@ export interface BatchStore {
   /** `in_progress` to `finalizing`, when every line has a result. False when another runner has it or it was cancelled. */
   finalize(id: Id<'batch'>, runner: string, at: number): Promise<boolean>;
   /** Parts of every checkpoint, in their order. */
-  parts(id: Id<'batch'>): Promise<readonly BatchPart[]>;
+  listParts(id: Id<'batch'>): Promise<readonly BatchPart[]>;
   /**
    * Ends a batch with its result files, which are noted in the same step: `finalizing` to `completed`, `cancelling`
    * to `cancelled`, `in_progress` to `expired`. Its parts are forgotten.
    * @returns false when another runner has it.
    */
-  end(
+  finish(
     id: Id<'batch'>,
     runner: string,
     end: {
       readonly status: 'completed' | 'cancelled' | 'expired';
       readonly files: BatchFiles;
       /** What was lost; absent is nothing. */
-      readonly faults?: readonly BatchFault[] | undefined;
+      readonly faults?: readonly BatchError[] | undefined;
       readonly at: number;
     },
   ): Promise<boolean>;
   /** Ids of batches of every organization that have not ended, oldest first, for queues that have lost them. */
-  open(limit: number, after?: Id<'batch'>): Promise<readonly Id<'batch'>[]>;
+  listOpen(limit: number, after?: Id<'batch'>): Promise<readonly Id<'batch'>[]>;
 }

@@ -3,7 +3,7 @@
 import type { Id } from '../core/id.ts';
 
 /** Largest input of a batch, in bytes (spec 8: 200 MB). */
-export const INPUT_FILE_BYTES = 200 * 1024 * 1024;
+export const MAX_INPUT_FILE_BYTES = 200 * 1024 * 1024;
 
 export type FilePurpose = 'batch' | 'batch_output';
 
@@ -57,7 +57,7 @@ export interface FileStore {
    */
   put(file: FileRecord, maxBytes: number, idempotency?: IdempotencyKey): Promise<FileRecord>;
   /** @throws ServiceError `invalid_request` (code `storage_limit_exceeded`) when `put` would refuse a file of one byte. */
-  requireRoom(organization: string, maxBytes: number): Promise<void>;
+  requireCapacity(organization: string, maxBytes: number): Promise<void>;
   /** @param at Unix seconds, now: what has expired is not there. */
   get(organization: string, id: string, at: number): Promise<FileRecord | undefined>;
   /**
@@ -79,13 +79,13 @@ export interface FileStore {
    */
   delete(organization: string, id: string, at: number): Promise<boolean>;
   /** Files of every organization that expired before a time and that no batch reads; oldest first. */
-  expired(at: number, limit: number): Promise<readonly FileRecord[]>;
+  listExpired(at: number, limit: number): Promise<readonly FileRecord[]>;
   /** Which of these ids are files. */
-  known(ids: readonly Id<'file'>[]): Promise<ReadonlySet<Id<'file'>>>;
+  filterExisting(ids: readonly Id<'file'>[]): Promise<ReadonlySet<Id<'file'>>>;
   /**
    * Forgets idempotency keys, those of batches too.
    * @param before Unix seconds: those that were noted earlier.
    * @returns how many.
    */
-  forgetKeys(before: number): Promise<number>;
+  deleteIdempotencyKeys(before: number): Promise<number>;
 }

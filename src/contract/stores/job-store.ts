@@ -4,7 +4,7 @@ import type { JobKind } from '../core/jobs.ts';
 import type { Traceparent } from '../core/tracer.ts';
 
 /** A job in the hands of one run. */
-export interface TakenJob {
+export interface ClaimedJob {
   readonly id: string;
   /** Runs that failed since one did not. */
   readonly failures: number;
@@ -20,28 +20,28 @@ export interface JobLease {
 }
 
 /** No job waits longer: a later time was written by a clock that has been set back since. */
-export const MAX_AHEAD_MS = 600_000;
+export const MAX_SCHEDULE_AHEAD_MS = 600_000;
 
 /** Times are Unix milliseconds. What a lease that another one has replaced asks for is not done. */
 export interface JobStore {
   /** Stores a job that is free at once; one that is there is left as it is. */
-  add(kind: JobKind, id: string, at: number, cause?: Traceparent): Promise<void>;
+  addJob(kind: JobKind, id: string, at: number, cause?: Traceparent): Promise<void>;
   /**
    * Gives the job that has been free for longest to a lease; undefined when none is free. Of several who ask, one
-   * gets it. One that would be free after more than {@link MAX_AHEAD_MS} is free now.
+   * gets it. One that would be free after more than {@link MAX_SCHEDULE_AHEAD_MS} is free now.
    */
-  take(
+  claimJob(
     lease: JobLease,
     times: { readonly at: number; readonly until: number },
-  ): Promise<TakenJob | undefined>;
+  ): Promise<ClaimedJob | undefined>;
   /** Which of these leases still have their job; they have it until then. */
-  renew(leases: readonly string[], until: number): Promise<ReadonlySet<string>>;
+  renewLeases(listLeases: readonly string[], until: number): Promise<ReadonlySet<string>>;
   /** Frees the job of a lease from a time on. */
-  free(lease: string, at: number, failures: number): Promise<void>;
+  rescheduleJob(lease: string, at: number, failures: number): Promise<void>;
   /** Removes the job of a lease. */
-  remove(lease: string): Promise<void>;
+  removeJob(lease: string): Promise<void>;
   /** Leases of jobs of a kind, ended ones too. */
   leases(kind: JobKind): Promise<readonly string[]>;
   /** Frees the job of a run that died, as it was. */
-  release(lease: string, at: number): Promise<void>;
+  releaseJob(lease: string, at: number): Promise<void>;
 }

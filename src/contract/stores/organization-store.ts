@@ -11,7 +11,7 @@ export interface OrganizationRecord {
 
 export interface OrganizationStore {
   /** Makes those that there are not. */
-  note(ids: readonly string[]): Promise<void>;
+  ensure(ids: readonly string[]): Promise<void>;
   /** All, by name. */
   list(): Promise<readonly OrganizationRecord[]>;
 }

@@ -13,7 +13,7 @@ export interface PluginDesiredState {
 export type PluginDesiredStates = ReadonlyMap<string, PluginDesiredState>;
 
 export interface PluginSwitchStore {
-  all(): Promise<PluginDesiredStates>;
+  list(): Promise<PluginDesiredStates>;
   /** Stores a wish; the latest counts. */
-  set(plugin: string, enabled: boolean): Promise<void>;
+  setEnabled(plugin: string, enabled: boolean): Promise<void>;
 }

@@ -29,7 +29,7 @@ export interface ItemPage {
 }
 
 /** @throws ServiceError `invalid_request` (param `input`) when two input items have the same id. */
-export function refuseRepeatedItems(input: readonly StoredItem[]): void {
+export function rejectDuplicateItems(input: readonly StoredItem[]): void {
   const ids = new Set(input.map(({ id }) => id));
   if (ids.size === input.length) return;
   throw invalidRequest(
@@ -81,13 +81,13 @@ export interface ResponseStore {
    * Says that responses which are `in_progress` are being worked on.
    * @param at Unix seconds.
    */
-  keep(ids: readonly Id<'response'>[], at: number): Promise<void>;
+  recordHeartbeat(ids: readonly Id<'response'>[], at: number): Promise<void>;
   /**
-   * Responses of every organization that are `in_progress` and whose {@link keep}, or creation, is longer ago: their
+   * Responses of every organization that are `in_progress` and whose {@link recordHeartbeat}, or creation, is longer ago: their
    * process is gone. Oldest first.
    * @param before Unix seconds.
    */
-  unfinished(
+  listStale(
     before: number,
     limit: number,
   ): Promise<readonly { organization: string; response: StoredResponse }[]>;

@@ -12,9 +12,9 @@ export const VIDEO_STATUSES = ['queued', 'in_progress', 'completed', 'failed'] a
 export type VideoStatus = (typeof VIDEO_STATUSES)[number];
 
 /** Those after which nothing happens any more. */
-export const VIDEO_ENDS: ReadonlySet<VideoStatus> = new Set(['completed', 'failed']);
+export const FINAL_VIDEO_STATUSES: ReadonlySet<VideoStatus> = new Set(['completed', 'failed']);
 /** All others. */
-export const VIDEO_OPEN: readonly VideoStatus[] = VIDEO_STATUSES.filter((status) => !VIDEO_ENDS.has(status));
+export const OPEN_VIDEO_STATUSES: readonly VideoStatus[] = VIDEO_STATUSES.filter((status) => !FINAL_VIDEO_STATUSES.has(status));
 
 /** Why a job failed, for its owner (openai-wire 7). */
 export interface VideoError {
@@ -23,7 +23,7 @@ export interface VideoError {
 }
 
 /** What a job made, with the blobs that it lies in. */
-export interface MadeVideo {
+export interface GeneratedVideo {
   readonly segment: VideoSegment;
   readonly video: BlobFacts;
   readonly thumbnail: BlobFacts;
@@ -55,7 +55,7 @@ export interface VideoRecord {
   /** The job whose segment it is; undefined for an upload. */
   readonly source?: Id<'video'> | undefined;
   /** Of completed jobs only. */
-  readonly made?: MadeVideo | undefined;
+  readonly made?: GeneratedVideo | undefined;
   /** Of failed jobs only. */
   readonly error?: VideoError | undefined;
   /** What its engine said of how it makes segments (`VideoEngine.note`). */
@@ -88,7 +88,7 @@ export function thumbnailBlob(id: Id<'video'>, runner: string): string {
 export type VideoState = Pick<VideoRecord, 'id' | 'status' | 'runner'>;
 
 /** How much one organization may have. */
-export interface VideoRoom {
+export interface VideoQuota {
   /** Jobs that have not ended. */
   readonly maxOpen: number;
   /** Bytes of clips of open jobs and of segments, together. */
@@ -101,8 +101,8 @@ export interface VideoPage {
 }
 
 /** How a job ends. */
-export type VideoEnd =
-  | { readonly status: 'completed'; readonly made: MadeVideo; readonly at: number }
+export type VideoOutcome =
+  | { readonly status: 'completed'; readonly made: GeneratedVideo; readonly at: number }
   | { readonly status: 'failed'; readonly error: VideoError; readonly at: number };
 
 /**
@@ -122,11 +122,11 @@ export interface VideoStore {
   create(
     video: VideoRecord,
     reserved: MicroCredits,
-    room: VideoRoom,
+    room: VideoQuota,
     idempotency?: IdempotencyKey,
   ): Promise<{ readonly video: VideoRecord } | { readonly available: MicroCredits }>;
   /** @throws ServiceError as `create` would for a clip of one byte. */
-  requireRoom(organization: string, room: VideoRoom): Promise<void>;
+  requireCapacity(organization: string, room: VideoQuota): Promise<void>;
   get(organization: string, id: string): Promise<VideoRecord | undefined>;
   /**
    * @param query.after id of the last job of the previous page.
@@ -151,15 +151,15 @@ export interface VideoStore {
    */
   claim(id: Id<'video'>, runner: string, at: number): Promise<VideoRecord | undefined>;
   /** Keeps what the engine wants to go on from. False when another runner has the job. */
-  remember(id: Id<'video'>, runner: string, state: string): Promise<boolean>;
+  saveEngineState(id: Id<'video'>, runner: string, state: string): Promise<boolean>;
   /**
    * Ends a job that is `in_progress` and settles what it costs, with its usage row, in the same step.
    * @param bill of its call. What it costs beyond what is reserved is taken from what is available, as far as that goes.
    * @returns false when another runner has it: nothing was changed.
    */
-  end(id: Id<'video'>, runner: string, end: VideoEnd, bill: JobBill): Promise<boolean>;
+  finish(id: Id<'video'>, runner: string, end: VideoOutcome, bill: JobBill): Promise<boolean>;
   /** Ids of jobs of every organization that have not ended, oldest first, for queues that have lost them. */
-  open(limit: number, after?: Id<'video'>): Promise<readonly Id<'video'>[]>;
+  listOpen(limit: number, after?: Id<'video'>): Promise<readonly Id<'video'>[]>;
   /** Those of these ids that are jobs. */
-  states(ids: readonly Id<'video'>[]): Promise<readonly VideoState[]>;
+  listStates(ids: readonly Id<'video'>[]): Promise<readonly VideoState[]>;
 }

@@ -3,7 +3,7 @@
 import type { Id } from '../core/id.ts';
 
 /** Spec 8. */
-export const SHORTEST_CLIP_S = 5;
+export const MIN_CLIP_S = 5;
 export const MAX_CLIP_S = 15;
 
 export interface VoiceRecord {
@@ -48,7 +48,7 @@ export interface VoiceStore {
    */
   put(voice: VoiceRecord, most: number): Promise<void>;
   /** @throws ServiceError `invalid_request` (code `voice_limit_exceeded`) when `put` would refuse any voice. */
-  requireRoom(organization: string, most: number): Promise<void>;
+  requireCapacity(organization: string, most: number): Promise<void>;
   get(organization: string, id: string): Promise<VoiceRecord | undefined>;
   /**
    * @param query.after id of the last voice of the previous page.
@@ -68,20 +68,20 @@ export interface VoiceStore {
    * Notes what engines made of the clip by now, undefined for nothing that can be used. False when the voice was
    * deleted meanwhile.
    */
-  adapt(id: Id<'voice'>, adaptation: string | undefined, isImproving: boolean): Promise<boolean>;
+  setAdaptation(id: Id<'voice'>, adaptation: string | undefined, isImproving: boolean): Promise<boolean>;
   /**
    * Forgets an adaptation that cannot be used, and has the voice get better anew, unless another has replaced it
    * meanwhile.
    * @param adaptation as it was read; undefined for none.
    */
-  outdate(id: Id<'voice'>, adaptation: string | undefined): Promise<void>;
+  invalidateAdaptation(id: Id<'voice'>, adaptation: string | undefined): Promise<void>;
   /** What was made of the clips of every organization, in the order of ids, to see what can still be used. */
-  adaptations(
+  listAdaptations(
     limit: number,
     after?: Id<'voice'>,
   ): Promise<readonly Pick<VoiceRecord, 'id' | 'adaptation' | 'isImproving'>[]>;
   /** Voices of every organization that may still get better, in the order of ids, for queues that have lost them. */
-  improving(limit: number, after?: Id<'voice'>): Promise<readonly Id<'voice'>[]>;
+  listImproving(limit: number, after?: Id<'voice'>): Promise<readonly Id<'voice'>[]>;
   /** Which of these ids are voices. */
-  known(ids: readonly Id<'voice'>[]): Promise<ReadonlySet<Id<'voice'>>>;
+  filterExisting(ids: readonly Id<'voice'>[]): Promise<ReadonlySet<Id<'voice'>>>;
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { answerOf, textEngineCases, textRequest } from '../../../test/contract/text-engine.cases.ts';
 import { tempDir } from '../../../test/harness/temp-dir.ts';
+import { repetitions } from '../../../test/harness/tier.ts';
 import { generatedSchemas } from '../../../tools/harness/models/generated-schemas.ts';
 import { openSmallLlama } from '../../../tools/harness/models/real-llama.ts';
 import { schemaAnswer } from '../../../tools/harness/models/schema-answers.ts';
@@ -160,7 +161,7 @@ describe('the shipped model', () => {
 
   it('keeps to schemas that a library makes', { timeout: 300_000 }, async () => {
     // The first of the 200 of the bench.
-    for (const [index, schema] of generatedSchemas(10, 1).entries()) {
+    for (const [index, schema] of generatedSchemas(repetitions(3, 20), 1).entries()) {
       const { text, fault } = await schemaAnswer(engine, schema, index, 'org');
       if (fault !== undefined) throw new Error(`${text}: ${fault}: ${JSON.stringify(schema)}`);
     }
@@ -238,7 +239,7 @@ describe('the shipped model', () => {
     const controller = new AbortController();
     const request = textRequest({ messages: SHORT, maxTokens: 400, output: { kind: 'json' } });
     const long = Array.fromAsync(engine.generate(request, controller.signal));
-    const other = answerOf(engine, { messages: SHORT, maxTokens: 2, owner: 'org_a' });
+    const other = answerOf(engine, { messages: SHORT, maxTokens: 2, fairnessKey: 'org_a' });
     controller.abort(new Error('left'));
     await expect(long).rejects.toThrow('left');
     expect((await other).end.tokens.output).toBe(2);

@@ -7,9 +7,9 @@ import { describe, expect, it } from 'vitest';
 import { tempDir } from '../../../test/harness/temp-dir.ts';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
 import { ServiceError } from '../../contract/core/error.ts';
-import { aborted } from '../../kit/async/aborted.ts';
+import { waitForAbort } from '../../kit/async/aborted.ts';
 import { workFolderPrefix } from '../../kit/process/work-folder.ts';
-import { type ArrivingFile, prepareUploadFolder, readForm, receiveForm, StagedFile } from './multipart.ts';
+import { type IncomingFile, prepareUploadFolder, readForm, receiveForm, StagedFile } from './multipart.ts';
 
 const URL = 'http://service.test/v1/x';
 const TYPE = 'multipart/form-data; boundary=b';
@@ -31,14 +31,14 @@ const clip = (bytes: Uint8Array<ArrayBuffer>, name = 'clip.wav') => new File([by
 const filePart = (rest: string) =>
   `--b\r\ncontent-disposition: form-data; name="file"; filename="x"\r\n\r\n${rest}`;
 
-/** A file whose every write fails as the system would say it. */
+/** A file whose writes fail with a system error code. */
 const failing = (code: string) =>
   new Writable({
     write: (_chunk, _encoding, done) => done(Object.assign(new Error(code), { code, syscall: 'write' })),
   });
 
-/** Receives into a fresh folder; after a refusal the folder must be empty. */
-async function refusal(request: Request, signal = never): Promise<unknown> {
+/** Receives into a new folder, which must be empty after the form is rejected. */
+async function errorOf(request: Request, signal = never): Promise<unknown> {
   const folder = await tempDir();
   const outcome = await receiveForm(request, { folder, fileBytes: FILE_BYTES }, signal).catch(
     (error: unknown) => error,
@@ -48,7 +48,7 @@ async function refusal(request: Request, signal = never): Promise<unknown> {
 }
 
 describe('a form', () => {
-  it('has its fields in memory and its files on disk until it is released', async () => {
+  it('keeps its fields in memory and its files on disk until it is released', async () => {
     const folder = await tempDir();
     const bytes = crypto.getRandomValues(new Uint8Array(FILE_BYTES / 4));
     const received = await receiveForm(
@@ -73,7 +73,7 @@ describe('a form', () => {
     await received.release();
   });
 
-  it('is the same whatever its pieces', async () => {
+  it('is the same for every chunking', async () => {
     const folder = await tempDir();
     const tricky = '\r\n--b\r\n--bb--\r\n-';
     const body = Buffer.from(
@@ -98,7 +98,7 @@ describe('a form', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  it('has a list wherever one is expected, with brackets or without', async () => {
+  it('accepts list fields with and without brackets', async () => {
     const lists = new Set(['a', 'b', 'c']);
     const settings = { folder: await tempDir(), fileBytes: 1, lists };
     const entries: Entry[] = [
@@ -113,7 +113,7 @@ describe('a form', () => {
     await received.release();
   });
 
-  it('may be empty, and so may a file', async () => {
+  it('can be empty, and can contain an empty file', async () => {
     const folder = await tempDir();
     const nothing = await receiveForm(raw('--b--\r\n'), { folder, fileBytes: 1 }, never);
     expect(Object.keys(nothing.fields)).toEqual([]);
@@ -122,7 +122,7 @@ describe('a form', () => {
     await Promise.all([nothing.release(), empty.release()]);
   });
 
-  it('holds a file of exactly the limit', async () => {
+  it('accepts a file of exactly the max. size', async () => {
     const folder = await tempDir();
     const settings = { folder, fileBytes: FILE_BYTES };
     const received = await receiveForm(form(['file', clip(new Uint8Array(FILE_BYTES))]), settings, never);
@@ -131,19 +131,19 @@ describe('a form', () => {
   });
 });
 
-describe('what is refused, leaving nothing behind', () => {
+describe('rejects, without leaving files behind,', () => {
   it.each([
     ['JSON', 'application/json', '{"model":"x"}'],
     ['no type', '', 'x'],
     ['a urlencoded form', 'application/x-www-form-urlencoded', 'a=b'],
   ])('%s', async (_, type, body) => {
-    expect(await refusal(raw(body, type))).toMatchObject({ kind: 'unsupported_media_type' });
+    expect(await errorOf(raw(body, type))).toMatchObject({ kind: 'unsupported_media_type' });
   });
 
   it('a compressed form', async () => {
     const headers = { 'content-type': TYPE, 'content-encoding': 'gzip' };
     const body = Bun.gzipSync(filePart('RIFF\r\n--b--\r\n'));
-    expect(await refusal(new Request(URL, { method: 'POST', body, headers }))).toMatchObject({
+    expect(await errorOf(new Request(URL, { method: 'POST', body, headers }))).toMatchObject({
       kind: 'unsupported_media_type',
       param: 'Content-Encoding',
       message: expect.stringContaining("'identity'"),
@@ -155,12 +155,12 @@ describe('what is refused, leaving nothing behind', () => {
     ['another boundary', TYPE, '--c\r\ncontent-disposition: form-data; name="a"\r\n\r\n1\r\n--c--\r\n'],
     ['text', TYPE, 'hello'],
     ['nothing', TYPE, ''],
-    ['a field that breaks off', TYPE, '--b\r\ncontent-disposition: form-data; name="a"\r\n\r\n1'],
-    ['a file that breaks off', TYPE, filePart('RIFF')],
-    ['a head that breaks off', TYPE, '--b\r\ncontent-disposition: form-da'],
+    ['a truncated field', TYPE, '--b\r\ncontent-disposition: form-data; name="a"\r\n\r\n1'],
+    ['a truncated file', TYPE, filePart('RIFF')],
+    ['a truncated part header', TYPE, '--b\r\ncontent-disposition: form-da'],
     ['a missing last boundary', TYPE, filePart('RIFF\r\n--b\r\n')],
-  ])('a broken form: %s', async (_, type, body) => {
-    expect(await refusal(raw(body, type))).toMatchObject({
+  ])('a malformed form: %s', async (_, type, body) => {
+    expect(await errorOf(raw(body, type))).toMatchObject({
       kind: 'invalid_request',
       message: 'The request body is not a valid multipart form.',
     });
@@ -170,11 +170,11 @@ describe('what is refused, leaving nothing behind', () => {
     ['a field', ['a', '1'], ['a', '2'], 'a'],
     ['a file', ['file', clip(new Uint8Array(9))], ['file', clip(new Uint8Array(9))], 'file'],
     ['a file and a field', ['file', clip(new Uint8Array(9))], ['file', 'text'], 'file'],
-  ] as [string, Entry, Entry, string][])('%s given twice', async (_, first, second, param) => {
-    expect(await refusal(form(first, second))).toMatchObject({ kind: 'invalid_request', param });
+  ] as [string, Entry, Entry, string][])('duplicate names: %s', async (_, first, second, param) => {
+    expect(await errorOf(form(first, second))).toMatchObject({ kind: 'invalid_request', param });
   });
 
-  it('a file that is one byte too long, and it stops reading there', async () => {
+  it('a file that is one byte too long, and stops reading there', async () => {
     let pulls = 0;
     const head = Buffer.from(filePart(''));
     const endless = new ReadableStream({
@@ -183,19 +183,19 @@ describe('what is refused, leaving nothing behind', () => {
         controller.enqueue(pulls === 1 ? head : new Uint8Array(FILE_BYTES / 4));
       },
     });
-    expect(await refusal(raw(endless))).toMatchObject({
+    expect(await errorOf(raw(endless))).toMatchObject({
       kind: 'payload_too_large',
       param: 'file',
       message: `'file' must be a file of at most ${FILE_BYTES} bytes.`,
     });
     expect(pulls).toBeLessThan(20);
     const over = form(['file', clip(new Uint8Array(FILE_BYTES + 1))]);
-    expect(await refusal(over)).toMatchObject({ kind: 'payload_too_large' });
+    expect(await errorOf(over)).toMatchObject({ kind: 'payload_too_large' });
   });
 
-  it('a body whose rest is too long', async () => {
+  it('a body whose other parts are too long', async () => {
     const files = Array.from({ length: 8 }, (_, at): Entry => [`f${at}`, clip(new Uint8Array(FILE_BYTES))]);
-    expect(await refusal(form(...files))).toMatchObject({ kind: 'payload_too_large', param: undefined });
+    expect(await errorOf(form(...files))).toMatchObject({ kind: 'payload_too_large', param: undefined });
   });
 
   it.each([
@@ -204,17 +204,17 @@ describe('what is refused, leaving nothing behind', () => {
     ['too many files', Array.from({ length: 17 }, (_, at) => [`f${at}`, clip(new Uint8Array(1))]), undefined],
     ['a name that is nested too deep', [[`a${'[b]'.repeat(50)}`, '']], expect.stringContaining('a[b]')],
   ] as [string, Entry[], unknown][])('%s', async (_, entries, param) => {
-    const error = await refusal(form(...entries));
+    const error = await errorOf(form(...entries));
     expect(error).toBeInstanceOf(ServiceError);
     expect(error).toMatchObject({ kind: 'invalid_request', param });
   });
 
-  it('a crowd of parts without a name', async () => {
+  it('too many parts without a name', async () => {
     const parts = raw(`${'--b\r\n\r\n\r\n'.repeat(2000)}--b--\r\n`);
-    expect(await refusal(parts)).toMatchObject({ message: 'Too many form fields.' });
+    expect(await errorOf(parts)).toMatchObject({ message: 'Too many form fields.' });
   });
 
-  it('a request whose caller leaves', async () => {
+  it('a request whose client disconnects', async () => {
     const controller = new AbortController();
     const reason = new Error('hung up');
     const body = new ReadableStream({
@@ -224,10 +224,10 @@ describe('what is refused, leaving nothing behind', () => {
         return new Promise(() => undefined);
       },
     });
-    expect(await refusal(raw(body), controller.signal)).toBe(reason);
+    expect(await errorOf(raw(body), controller.signal)).toBe(reason);
   });
 
-  it('a request whose caller leaves in the middle of a file, of which nothing is left', async () => {
+  it('a request whose client disconnects in the middle of a file', async () => {
     const controller = new AbortController();
     const reason = new Error('hung up');
     const folder = await tempDir();
@@ -252,10 +252,10 @@ describe('what is refused, leaving nothing behind', () => {
   });
 
   it.each([
-    // A device that every write finds full (full(4)).
+    // Every write to this device fails with ENOSPC (full(4)).
     ['ENOSPC', () => createWriteStream('/dev/full')],
     ['EDQUOT', () => failing('EDQUOT')],
-  ])('a file that the disk has no room for: %s', async (code, create) => {
+  ])('a file that does not fit on the disk: %s', async (code, create) => {
     const folder = await tempDir();
     const over = form(['file', clip(new Uint8Array(FILE_BYTES))], ['model', 'm']);
     const received = receiveForm(over, { folder, fileBytes: FILE_BYTES, create }, never);
@@ -269,27 +269,27 @@ describe('what is refused, leaving nothing behind', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  it('and a disk that fails in another way is nobody’s fault but ours', async () => {
+  it('other write errors as internal errors', async () => {
     const settings = { folder: await tempDir(), fileBytes: 9, create: () => failing('EIO') };
     const received = receiveForm(form(['file', clip(new Uint8Array(9))]), settings, never);
     await expect(received).rejects.toMatchObject({ code: 'EIO' });
   });
 
-  it('and a folder that cannot be written is nobody’s fault but ours', async () => {
+  it('an unwritable folder as an internal error', async () => {
     const settings = { folder: join(await tempDir(), 'missing'), fileBytes: 9 };
     const received = receiveForm(form(['file', clip(new Uint8Array(9))]), settings, never);
     await expect(received).rejects.not.toBeInstanceOf(ServiceError);
   });
 });
 
-it('the folder is made at the start, and freed of what a killed process left here, or long ago', async () => {
+it('prepareUploadFolder creates the folder and removes abandoned form folders', async () => {
   const clock = new ManualClock();
   const folder = join(await tempDir(), 'deep', 'uploads');
   await prepareUploadFolder(folder, clock);
   const own = workFolderPrefix('form');
-  const [, place = ''] = own.split('-');
-  // Whoever has this number now is another.
-  const killed = workFolderPrefix('form', { hostId: place, pid: process.pid, instance: 'aaaa' });
+  const [, formFolder = ''] = own.split('-');
+  // The process id was reused by another process.
+  const killed = workFolderPrefix('form', { hostId: formFolder, pid: process.pid, instance: 'aaaa' });
   for (const [name, ageS] of [
     ['form-old', 7 * 3600],
     ['form-new', 60],
@@ -305,18 +305,20 @@ it('the folder is made at the start, and freed of what a killed process left her
   expect((await readdir(folder)).toSorted()).toEqual([`${own}b`, 'form-new'].toSorted());
 });
 
-describe('a file that somebody takes while it arrives', () => {
-  const settings = (take: (file: ArrivingFile, signal: AbortSignal) => Promise<{ length: number }>) => ({
+describe('readForm', () => {
+  const settings = (
+    receiveFile: (file: IncomingFile, signal: AbortSignal) => Promise<{ length: number }>,
+  ) => ({
     fileBytes: FILE_BYTES,
-    take,
+    receiveFile,
   });
-  const counted = async ({ bytes }: ArrivingFile) => {
+  const counted = async ({ bytes }: IncomingFile) => {
     let length = 0;
     for await (const chunk of bytes) length += chunk.length;
     return { length };
   };
 
-  it('is what its taker made of it, with the name that its client gave', async () => {
+  it('stores the result of receiveFile as the value of the field, and passes the file name of the client', async () => {
     const names: unknown[] = [];
     const fields = await readForm(
       form(
@@ -337,21 +339,21 @@ describe('a file that somebody takes while it arrives', () => {
     ]);
   });
 
-  it('is told with the fields that came before it', async () => {
-    const told: unknown[] = [];
+  it('passes the fields that precede the file', async () => {
+    const forwarded: unknown[] = [];
     const sent = form(['model', 'm'], ['file', clip(new Uint8Array(9))], ['purpose', 'batch']);
     await readForm(
       sent,
       settings((file) => {
-        told.push({ ...file.earlier });
+        forwarded.push({ ...file.precedingFields });
         return counted(file);
       }),
       never,
     );
-    expect(told).toEqual([{ model: 'm' }]);
+    expect(forwarded).toEqual([{ model: 'm' }]);
   });
 
-  it('has the three characters in its name that a form writes with a percent sign, and the rest as it is', async () => {
+  it('decodes only the three characters that forms percent-encode in file names', async () => {
     const names: unknown[] = [];
     const head = (name: string) => `--b\r\ncontent-disposition: form-data; name="${name}"; filename="a`;
     await readForm(
@@ -365,7 +367,7 @@ describe('a file that somebody takes while it arrives', () => {
     expect(names).toEqual(['a"\r\n%20%2f%25%0a%5C%', 'a%2522']);
   });
 
-  it('comes as fast as it is taken', async () => {
+  it('applies backpressure', async () => {
     const goOn = Promise.withResolvers<void>();
     let sent = 0;
     const body = new ReadableStream(
@@ -390,7 +392,7 @@ describe('a file that somebody takes while it arrives', () => {
       }),
       never,
     );
-    // Whatever is buffered on the way is full when nothing has moved for a while.
+    // All buffers are full when nothing was read for a while.
     for (let before = -1; before !== sent; ) {
       before = sent;
       await new Promise((resolve) => setTimeout(resolve, 20));
@@ -400,8 +402,8 @@ describe('a file that somebody takes while it arrives', () => {
     expect((await reading).file).toEqual({ length: Math.floor(FILE_BYTES / 20) * 19 });
   });
 
-  it('is refused by its taker, and nothing more is read', async () => {
-    const refusal = new ServiceError('invalid_request', 'No.');
+  it('stops reading when receiveFile rejects the file', async () => {
+    const errorOf = new ServiceError('invalid_request', 'No.');
     let pulls = 0;
     const endless = new ReadableStream({
       pull(controller) {
@@ -412,18 +414,18 @@ describe('a file that somebody takes while it arrives', () => {
     const reading = readForm(
       raw(endless),
       settings(async () => {
-        throw refusal;
+        throw errorOf;
       }),
       never,
     );
-    await expect(reading).rejects.toBe(refusal);
+    await expect(reading).rejects.toBe(errorOf);
     expect(pulls).toBeLessThan(200);
   });
 
   it.each([
-    ['is too long', raw(`${filePart('x'.repeat(FILE_BYTES + 1))}\r\n--b--\r\n`), 'payload_too_large'],
-    ['breaks off', raw(filePart('x'.repeat(1000))), 'invalid_request'],
-  ])('that %s never seems whole to its taker', async (_, request, kind) => {
+    ['too long', raw(`${filePart('x'.repeat(FILE_BYTES + 1))}\r\n--b--\r\n`), 'payload_too_large'],
+    ['truncated', raw(filePart('x'.repeat(1000))), 'invalid_request'],
+  ])('does not end the stream of a file normally if it is %s', async (_, request, kind) => {
     let isWhole = false;
     const reading = readForm(
       request,
@@ -438,14 +440,14 @@ describe('a file that somebody takes while it arrives', () => {
     expect(isWhole).toBe(false);
   });
 
-  it('is let go by its taker when another part of the form is refused', async () => {
+  it('aborts receiveFile when another part of the form is rejected', async () => {
     const letGo = Promise.withResolvers<unknown>();
     const reading = readForm(
       form(['a', clip(new Uint8Array(10))], ['b', '1'], ['b', '2']),
       settings(async ({ bytes }, signal) => {
         try {
           for await (const _ of bytes);
-          await aborted(signal);
+          await waitForAbort(signal);
           throw signal.reason;
         } catch (error) {
           letGo.resolve(error);

@@ -1,4 +1,4 @@
-/** Multipart forms whose files go elsewhere while they arrive, so that memory does not depend on their size. */
+/** Multipart forms whose files are streamed while they arrive, so that memory use does not depend on their size. */
 
 import { createWriteStream } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
@@ -10,30 +10,29 @@ import type { Clock } from '../../contract/core/clock.ts';
 import { invalidRequest, ServiceError } from '../../contract/core/error.ts';
 import { untilAborted } from '../../kit/async/until-aborted.ts';
 import { isAbandoned, workFolderPrefix } from '../../kit/process/work-folder.ts';
-import { diskFailure } from '../../kit/storage/disk-errors.ts';
-import { mediaTypeOf, notAForm, refuseEncoded, tooLarge } from './body.ts';
+import { toDiskError } from '../../kit/storage/disk-errors.ts';
+import { assertNotEncoded, mediaTypeOf, notAForm, tooLarge } from './body.ts';
 import { FormBuilder, type FormFields, MAX_FIELDS, shortened } from './form-fields.ts';
-import { pacedBody } from './upload-rate.ts';
+import { rateCheckedBody } from './upload-rate.ts';
 
-/** What a form may have beside the bytes of its file: other fields, names, boundaries. */
+/** Allowance for the parts of a form other than its file: other fields, names, boundaries. */
 const REST_BYTES = 1024 * 1024;
-/** The longest text that a form has: 32,000 characters of a prompt, of up to four bytes each. */
+/** Size limit of a text field: the longest is a prompt of 32,000 characters with up to four bytes each. */
 const FIELD_BYTES = 128 * 1024;
 const MAX_FILES = 16;
 /**
- * The parser goes on to the end of a portion when the form is refused. One that the runtime gives may be the whole body, and
- * a million parts would keep everybody else waiting for seconds.
+ * The parser processes a chunk completely even after the form is rejected. A chunk of the runtime can be the whole body, and
+ * a million parts would block the main thread for seconds, so chunks are split to this size.
  */
-const PORTION_BYTES = 16 * 1024;
-/** Of the folders of forms. */
+const MAX_CHUNK_BYTES = 16 * 1024;
+/** Name prefix of form folders. */
 const KIND = 'form';
 /**
- * A folder that is older belongs to nobody, wherever its process ran: no request waits so long for its next byte and its
- * answer.
+ * Older folders are abandoned, even if the process that created them ran on another host: no request takes this long.
  */
 const ABANDONED_MS = 6 * 3_600_000;
 
-/** A file of a form, on disk for as long as its form is held. */
+/** A file of a form, on disk until the form is released. */
 export class StagedFile {
   readonly path: string;
   readonly lengthBytes: number;
@@ -53,48 +52,48 @@ export interface ReceivedForm {
 export interface UploadSettings {
   /** An existing folder, see {@link prepareUploadFolder}. */
   readonly folder: string;
-  /** Largest file, in bytes. */
+  /** Max. file size in bytes. */
   readonly fileBytes: number;
-  /** Fields of the form that may be given more than once, with brackets or without. */
+  /** Fields that may be repeated, with or without brackets. */
   readonly lists?: ReadonlySet<string>;
-  /** Makes the file of an upload, for tests. */
+  /** Creates the file of an upload; replaced in tests. */
   readonly create?: (path: string) => Writable;
 }
 
-/** A file of a form while it arrives. */
-export interface ArrivingFile {
-  /** Of the field. */
+/** A file of a form that is being received. */
+export interface IncomingFile {
+  /** Field name. */
   readonly name: string;
-  /** As the client calls the file, without folders. */
+  /** File name from the client, without folders. */
   readonly filename: string | undefined;
-  /** What the form had before it. */
-  readonly earlier: FormFields<object>;
-  /** As fast as it is taken. Throws when the form is refused or broken. */
+  /** Fields that precede the file in the form. */
+  readonly precedingFields: FormFields<object>;
+  /** Content, with backpressure. Throws if the form is rejected or malformed. */
   readonly bytes: AsyncIterable<Uint8Array>;
 }
 
 export interface FormSettings<Upload extends object> {
-  /** Largest file, in bytes. */
+  /** Max. file size in bytes. */
   readonly fileBytes: number;
-  /** Fields of the form that may be given more than once, with brackets or without. */
+  /** Fields that may be repeated, with or without brackets. */
   readonly lists?: ReadonlySet<string> | undefined;
   /**
-   * Takes a file to its end; what it gives is the field's value. What it throws refuses the form. Another file may be
-   * refused after it, so who takes one is ready to give it up.
-   * @param signal fires when the form is refused.
+   * Consumes a file completely and returns the value of its field. An error rejects the form. The form can also be rejected
+   * later because of another field, so the caller must be able to discard the returned value.
+   * @param signal is aborted when the form is rejected.
    */
-  take(file: ArrivingFile, signal: AbortSignal): Promise<Upload>;
+  receiveFile(file: IncomingFile, signal: AbortSignal): Promise<Upload>;
 }
 
-/** Largest body of a form with one file, in bytes; what its route announces (see `UPLOAD_BYTES`). */
-export function largestForm(fileBytes: number): number {
+/** Max. body size in bytes of a form with one file, which its route declares as `UPLOAD_BYTES`. */
+export function maxFormBytes(fileBytes: number): number {
   return fileBytes + REST_BYTES;
 }
 
 /**
- * Makes the folder, for this user alone, and removes what processes that were killed left in it: at once where this one
- * can tell that they have ended.
- * @returns how many folders it removed.
+ * Creates the upload folder, accessible only to the current user, and removes the form folders that killed processes left
+ * in it: immediately if their process ran on this host, otherwise by age.
+ * @returns the number of removed folders.
  */
 export async function prepareUploadFolder(folder: string, clock: Clock): Promise<number> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -111,22 +110,23 @@ export async function prepareUploadFolder(folder: string, clock: Clock): Promise
 }
 
 /**
- * Reads a multipart form into a folder. The caller owns what it gets and releases it; after a failure nothing is left.
- * @throws ServiceError as {@link readForm}, and 503 when the disk is full; the signal's reason after an abort.
+ * Reads a multipart form and stores its files in a folder. The caller must release the returned form. After an error all
+ * files are removed.
+ * @throws ServiceError like {@link readForm}, and 503 when the disk is full; the signal's reason after an abort.
  */
 export async function receiveForm(
   request: Request,
   { folder, create = createPrivate, ...rest }: UploadSettings,
   signal: AbortSignal,
 ): Promise<ReceivedForm> {
-  refuseOtherTypes(request);
-  const place = await mkdtemp(join(folder, workFolderPrefix(KIND))).catch((error: unknown) => {
-    throw diskFailure(error);
+  requireMultipart(request);
+  const formFolder = await mkdtemp(join(folder, workFolderPrefix(KIND))).catch((error: unknown) => {
+    throw toDiskError(error);
   });
-  const release = () => rm(place, { recursive: true, force: true });
+  const release = () => rm(formFolder, { recursive: true, force: true });
   let files = 0;
-  const take = async ({ bytes }: ArrivingFile, ended: AbortSignal) => {
-    const path = join(place, String(files));
+  const receiveFile = async ({ bytes }: IncomingFile, aborted: AbortSignal) => {
+    const path = join(formFolder, String(files));
     files += 1;
     let lengthBytes = 0;
     const measured = async function* () {
@@ -135,30 +135,30 @@ export async function receiveForm(
         yield chunk;
       }
     };
-    await pipeline(measured(), create(path), { signal: ended });
+    await pipeline(measured(), create(path), { signal: aborted });
     return new StagedFile(path, lengthBytes);
   };
   try {
-    return { fields: await readForm(request, { ...rest, take }, signal), release };
+    return { fields: await readForm(request, { ...rest, receiveFile }, signal), release };
   } catch (error) {
     await release();
-    throw diskFailure(error);
+    throw toDiskError(error);
   }
 }
 
 /**
- * Reads a multipart form whose files somebody takes while they arrive.
- * @throws ServiceError 415 for another content type and for a compressed body, 413 for a file or a body over its limit, 408 for one that comes
- *   too slowly, 400 for a broken
- *   form and for fields that are too many, too long or given twice; what `take` throws; the signal's reason after an
- *   abort. Nothing is being taken any more then.
+ * Reads a multipart form and passes its files to `settings.receiveFile` while they arrive. When the promise settles, no
+ * call of `receiveFile` is running.
+ * @throws ServiceError 415 for other content types and compressed bodies, 413 for a file or body over its limit, 408 below
+ *   the minimum upload rate, 400 for a malformed form and for too many, too long or duplicate fields; errors of
+ *   `receiveFile`; the signal's reason after an abort.
  */
 export async function readForm<Upload extends object>(
   request: Request,
   settings: FormSettings<Upload>,
   signal: AbortSignal,
 ): Promise<FormFields<Upload>> {
-  const contentType = refuseOtherTypes(request);
+  const contentType = requireMultipart(request);
   try {
     return await new FormReader(contentType, settings).read(request, signal);
   } catch (error) {
@@ -168,22 +168,22 @@ export async function readForm<Upload extends object>(
 }
 
 /** @throws ServiceError 415. */
-function refuseOtherTypes(request: Request): string {
-  refuseEncoded(request.headers);
+function requireMultipart(request: Request): string {
+  assertNotEncoded(request.headers);
   const contentType = request.headers.get('content-type') ?? '';
   if (mediaTypeOf(contentType) === 'multipart/form-data') return contentType;
   const message = "The content type of the request body must be 'multipart/form-data'.";
   throw new ServiceError('unsupported_media_type', message);
 }
 
-/** Takes one form apart. */
+/** Parses one form. */
 class FormReader<Upload extends object> {
   readonly #settings: FormSettings<Upload>;
   readonly #parser: BusboyInstance;
   readonly #form: FormBuilder<Upload>;
-  readonly #taken: Promise<void>[] = [];
-  /** Fires with the first reason to read no further. */
-  readonly #refused = new AbortController();
+  readonly #fileTask: Promise<void>[] = [];
+  /** Aborted with the first error. */
+  readonly #rejected = new AbortController();
 
   constructor(contentType: string, settings: FormSettings<Upload>) {
     this.#settings = settings;
@@ -193,33 +193,35 @@ class FormReader<Upload extends object> {
 
   async read(request: Request, signal: AbortSignal): Promise<FormFields<Upload>> {
     const { fileBytes } = this.#settings;
-    const ended = AbortSignal.any([signal, this.#refused.signal]);
+    const aborted = AbortSignal.any([signal, this.#rejected.signal]);
     this.#parser.on('field', (name, value, _, isCut) =>
       this.#orRefuse(() => this.#field(name, value, isCut)),
     );
     this.#parser.on('file', (name = '', stream, filename) => {
-      stream.once('limit', () => this.#refused.abort(fileTooLarge(name, fileBytes)));
-      // Told by what reads it; without a listener a part that breaks off would end the process.
+      stream.once('limit', () => this.#rejected.abort(fileTooLarge(name, fileBytes)));
+      // The reader of the stream reports the error; without a listener a truncated part would crash the process.
       stream.once('error', () => undefined);
-      // A part whose rest never comes would be waited for, though the form is given up.
-      const bytes = untilAborted(bytesOf(stream, this.#refused.signal), ended);
-      const { fields: earlier } = this.#form;
-      const file = { name, filename: filenameOf(filename), earlier, bytes };
-      const taken = this.#settings.take(file, ended).then((upload) => this.#form.add(name, upload));
-      this.#taken.push(taken.catch((error: unknown) => this.#refused.abort(error)));
+      // Otherwise the reader would wait for the rest of the part after the form was rejected.
+      const bytes = untilAborted(bytesOf(stream, this.#rejected.signal), aborted);
+      const { fields: precedingFields } = this.#form;
+      const file = { name, filename: filenameOf(filename), precedingFields, bytes };
+      const fileTask = this.#settings
+        .receiveFile(file, aborted)
+        .then((upload) => this.#form.add(name, upload));
+      this.#fileTask.push(fileTask.catch((error: unknown) => this.#rejected.abort(error)));
     });
     for (const limit of ['filesLimit', 'fieldsLimit', 'partsLimit'] as const) {
-      this.#parser.once(limit, () => this.#refused.abort(invalidRequest('The form has too many fields.')));
+      this.#parser.once(limit, () => this.#rejected.abort(invalidRequest('Too many form fields.')));
     }
     try {
-      // A body that says nothing more would be waited for, though nobody wants it.
-      const bytes = untilAborted(counted(request, largestForm(fileBytes)), ended);
-      await pipeline(bytes, this.#parser, { signal: ended });
+      // Otherwise the pipeline would wait for a stalled body after the form was rejected.
+      const bytes = untilAborted(counted(request, maxFormBytes(fileBytes)), aborted);
+      await pipeline(bytes, this.#parser, { signal: aborted });
     } catch (error) {
-      this.#refused.abort(error instanceof ServiceError ? error : notAForm());
+      this.#rejected.abort(error instanceof ServiceError ? error : notAForm());
     }
-    await Promise.all(this.#taken);
-    this.#refused.signal.throwIfAborted();
+    await Promise.all(this.#fileTask);
+    this.#rejected.signal.throwIfAborted();
     return this.#form.fields;
   }
 
@@ -235,23 +237,23 @@ class FormReader<Upload extends object> {
     this.#form.add(name ?? '', value);
   }
 
-  /** What is thrown in a listener of the parser would reach nobody. */
+  /** Rejects the form with an error of a parser listener, which no caller could catch. */
   #orRefuse(step: () => void): void {
     try {
       step();
     } catch (error) {
-      this.#refused.abort(error);
+      this.#rejected.abort(error);
     }
   }
 }
 
-/** @throws ServiceError 400 when the content type names no boundary. */
+/** @throws ServiceError 400 if the content type has no boundary. */
 function parserFor(contentType: string, fileBytes: number): BusboyInstance {
-  // The parser ends a file that has its limit, so that one more byte is what tells.
+  // The parser emits `limit` only for a file that is longer than `fileSize`.
   const limits = {
     fieldSize: FIELD_BYTES,
     fields: MAX_FIELDS + 1,
-    // Those without a name too.
+    // Includes parts without a name.
     parts: MAX_FIELDS + MAX_FILES,
     fileSize: fileBytes,
     files: MAX_FILES,
@@ -265,37 +267,40 @@ function parserFor(contentType: string, fileBytes: number): BusboyInstance {
 }
 
 /**
- * The name as the client has it. Browsers, curl and SDKs write the three characters that would end it as `%22`, `%0D` and
- * `%0A`, and leave every other percent sign as it is (WHATWG HTML, multipart form data).
+ * Decodes a file name. Browsers, curl and SDKs escape only the quotation mark, CR and LF, as `%22`, `%0D` and `%0A`; every
+ * other percent sign is literal (WHATWG HTML, multipart form data).
  */
 function filenameOf(written: string | undefined): string | undefined {
   return written?.replace(/%22|%0D|%0A/g, decodeURIComponent);
 }
 
-/** A part's bytes, which are whole when they end. */
-async function* bytesOf(stream: Readable, refused: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
+/** The bytes of a part. Ends normally only if the part is complete. */
+async function* bytesOf(
+  stream: Readable,
+  rejected: AbortSignal,
+): AsyncGenerator<Uint8Array, void, undefined> {
   try {
     yield* stream;
   } catch {
-    refused.throwIfAborted();
+    rejected.throwIfAborted();
     throw notAForm();
   }
-  // A file that is too long ends at its limit.
-  refused.throwIfAborted();
+  // The parser ends the stream of a file that is too long at its limit.
+  rejected.throwIfAborted();
 }
 
-/** A new file for this user alone. */
+/** Creates a file that only the current user can access. */
 function createPrivate(path: string): Writable {
   return createWriteStream(path, { flags: 'wx', mode: 0o600 });
 }
 
-/** The body in portions, as long as it is no longer than it may be. */
+/** The body in small chunks. @throws ServiceError 413 over the limit. */
 async function* counted(request: Request, limitBytes: number) {
   let lengthBytes = 0;
-  for await (const chunk of pacedBody(request)) {
+  for await (const chunk of rateCheckedBody(request)) {
     lengthBytes += chunk.length;
     if (lengthBytes > limitBytes) throw tooLarge(limitBytes);
-    for (let at = 0; at < chunk.length; at += PORTION_BYTES) yield chunk.subarray(at, at + PORTION_BYTES);
+    for (let at = 0; at < chunk.length; at += MAX_CHUNK_BYTES) yield chunk.subarray(at, at + MAX_CHUNK_BYTES);
   }
 }
 

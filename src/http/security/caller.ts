@@ -1,73 +1,78 @@
-import type { Caller, KeyHolder } from '../../contract/accounts/caller.ts';
+import type { Caller, Principal } from '../../contract/accounts/caller.ts';
 import { ServiceError } from '../../contract/core/error.ts';
 import type { Id } from '../../contract/core/id.ts';
 
-interface Visit {
+/** State of a request between the first hook and the end of its response. */
+interface RequestContext {
   readonly requestId: Id<'request'>;
   readonly startedMs: number;
-  user?: KeyHolder;
+  keyHolder?: Principal;
 }
 
-/** What the core knows of each request while it is being answered; gone with the request. */
-const visits = new WeakMap<Request, Visit>();
+/** Contexts by request; an entry is garbage-collected with its request. */
+const contexts = new WeakMap<Request, RequestContext>();
 
-/** Notes the arrival of a request. Called once, by the core's first hook. */
-export function beginVisit(request: Request, requestId: Id<'request'>, startedMs: number): void {
-  visits.set(request, { requestId, startedMs });
+/** Creates the context of a request. Called once per request, by the first hook. */
+export function startRequestContext(request: Request, requestId: Id<'request'>, startedMs: number): void {
+  contexts.set(request, { requestId, startedMs });
 }
 
-/** The visit of a request, or undefined when the request never passed the core's first hook. */
-export function visitOf(request: Request): Readonly<Visit> | undefined {
-  return visits.get(request);
+/** The context of a request, or undefined if the request did not pass the first hook. */
+export function requestContextOf(request: Request): Readonly<RequestContext> | undefined {
+  return contexts.get(request);
 }
 
-/** Notes whose key came with this request. */
-export function identify(request: Request, user: KeyHolder): void {
-  const visit = visits.get(request);
-  if (visit === undefined) throw new Error('identify() before beginVisit()');
-  visit.user = user;
+/** Stores the holder of the request's API key in its context. */
+export function attachKeyHolder(request: Request, keyHolder: Principal): void {
+  const context = contexts.get(request);
+  if (context === undefined) throw new Error('attachKeyHolder() before startRequestContext()');
+  context.keyHolder = keyHolder;
 }
 
 /**
- * Who sent this request. For handlers of routes that need a key, which is all but the public ones:
- * on a route without a check there is no caller, and this throws.
+ * The caller of a request, for handlers of routes that need an API key. Throws on public routes, whose requests have no
+ * caller.
  */
 export function callerOf(request: Request): Caller {
-  const { user, requestId } = checkedVisit(request);
-  return { organization: user.organization, keyId: user.keyId, requestId };
+  const { keyHolder, requestId } = authenticatedContext(request);
+  return { organization: keyHolder.organization, keyId: keyHolder.keyId, requestId };
 }
 
-/** As {@link callerOf}, with what the key may do. */
-export function keyHolderOf(request: Request): KeyHolder {
-  return checkedVisit(request).user;
+/** Like {@link callerOf}, with the permissions of the key. */
+export function keyHolderOf(request: Request): Principal {
+  return authenticatedContext(request).keyHolder;
 }
 
 /**
- * For what changes the keys of an organization.
- * @throws ServiceError 403 `permission_denied` when the key is no admin's.
+ * Guards operations that change the API keys of an organization.
+ * @throws ServiceError 403 `permission_denied` if the key is not an admin key.
  */
-export function requireAdmin(request: Request): KeyHolder {
+export function requireAdmin(request: Request): Principal {
   const holder = keyHolderOf(request);
   if (holder.role === 'admin') return holder;
-  throw denied("This needs an admin's key of your organization; this key is a member's.");
+  throw permissionDenied(
+    'This operation requires an admin key of your organization; this key is a member key.',
+  );
 }
 
 /**
- * For what changes the service for everybody.
- * @throws ServiceError 403 `permission_denied` when the key is no operator's.
+ * Guards operations that affect the whole service.
+ * @throws ServiceError 403 `permission_denied` if the key is not an operator key.
  */
-export function requireOperator(request: Request): KeyHolder {
+export function requireOperator(request: Request): Principal {
   const holder = keyHolderOf(request);
   if (holder.operator) return holder;
-  throw denied("This needs an admin's key of an organization that CONFIG names among 'operators'.");
+  throw permissionDenied(
+    "This operation requires an admin key of an organization that CONFIG lists under 'operators'.",
+  );
 }
 
-function denied(message: string): ServiceError {
+function permissionDenied(message: string): ServiceError {
   return new ServiceError('forbidden', message, { code: 'permission_denied' });
 }
 
-function checkedVisit(request: Request): Visit & { readonly user: KeyHolder } {
-  const visit = visits.get(request);
-  if (visit?.user === undefined) throw new Error('the caller of a request without a checked key');
-  return { ...visit, user: visit.user };
+function authenticatedContext(request: Request): RequestContext & { readonly keyHolder: Principal } {
+  const context = contexts.get(request);
+  if (context?.keyHolder === undefined) throw new Error('the request has no authenticated caller');
+  return { ...context, keyHolder: context.keyHolder };
 }

@@ -1,9 +1,9 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { ApiKeyStore } from '../../contract/accounts/api-key.ts';
-import type { KeyHolder } from '../../contract/accounts/caller.ts';
+import type { Principal } from '../../contract/accounts/caller.ts';
 import { ServiceError } from '../../contract/core/error.ts';
 import { hashApiKey, MAX_KEY_CHARACTERS } from '../../kit/keys/api-key.ts';
-import { senderOf } from '../../kit/validation/network-address.ts';
+import { clientNetwork } from '../../kit/validation/network-address.ts';
 import { SWAGGER_FILES } from '../openapi/openapi.ts';
 import { CONSOLE_PREFIX } from '../routes/console.ts';
 import { DOCS_PATHS } from '../routes/docs.ts';
@@ -24,27 +24,26 @@ const PUBLIC_PATHS: ReadonlySet<string> = new Set([
   ...DOCS_PATHS,
 ]);
 
-/** Whether a path answers without a key (contract); everything else needs one. */
+/** Whether a path is served without an API key (contract). All other paths need one. */
 export function isPublic(path: string): boolean {
   return PUBLIC_PATHS.has(path) || path.startsWith(CONSOLE_PREFIX);
 }
 
-/** Headers that carry a key, interchangeable on every endpoint (spec 5, rule 3). */
+/** Headers that can carry an API key; every endpoint accepts all of them (spec 5, rule 3). */
 const KEY_HEADERS = ['authorization', 'x-api-key', 'x-partner-secret'] as const;
 
 /**
- * Beginnings of subprotocols that carry a key, since a browser cannot set headers on a WebSocket (spec 5,
- * rule 5; the first is what OpenAI's clients send).
+ * Prefixes of WebSocket subprotocols that carry an API key, because browsers cannot set headers on a WebSocket (spec 5,
+ * rule 5). OpenAI's clients use the first one.
  */
 const KEY_PROTOCOLS = ['openai-insecure-api-key.', 'ext-insecure-api-key.', 'bearer.'] as const;
 
-const HOW =
-  "Send it as 'Authorization: Bearer <API_KEY>', 'x-api-key: <API_KEY>' or 'x-partner-secret: <API_KEY>'; a browser that opens a WebSocket offers the subprotocols 'realtime' and 'ext-insecure-api-key.<API_KEY>'.";
+const AUTH_HINT =
+  "Pass it as 'Authorization: Bearer <API_KEY>', 'x-api-key: <API_KEY>' or 'x-partner-secret: <API_KEY>'. WebSockets in browsers: offer the subprotocols 'realtime' and 'ext-insecure-api-key.<API_KEY>'.";
 
 /**
- * The key that a request carries, in a header or, to open a WebSocket, in a subprotocol. Several may carry
- * it, as long as they agree: a request with two different keys is refused, because either choice could bill
- * the wrong organization.
+ * Reads the API key of a request from its headers or, for a WebSocket, from its subprotocols. The key may be present in
+ * several places. Different keys are rejected, because either choice could bill the wrong organization.
  * @throws ServiceError 401 `missing_api_key` when there is none, `invalid_api_key` when the headers
  *   or subprotocols disagree or `Authorization` is not a bearer token.
  */
@@ -58,12 +57,12 @@ export function keyFrom(headers: Headers): string {
   keys.delete('');
   const [key, ...others] = keys;
   if (key === undefined) {
-    throw new ServiceError('unauthenticated', `An API key is needed. ${HOW}`, { code: 'missing_api_key' });
+    throw new ServiceError('unauthenticated', `Missing API key. ${AUTH_HINT}`, { code: 'missing_api_key' });
   }
   if (others.length > 0) {
-    throw invalidKey(`The request carries different API keys. ${HOW}`);
+    throw invalidKey(`The request contains different API keys. ${AUTH_HINT}`);
   }
-  if (key.length > MAX_KEY_CHARACTERS) throw invalidKey(`This API key is not valid. ${HOW}`);
+  if (key.length > MAX_KEY_CHARACTERS) throw invalidKey(`Invalid API key. ${AUTH_HINT}`);
   return key;
 }
 
@@ -77,7 +76,8 @@ function protocolKeys(headers: Headers): readonly string[] {
 
 function bearerToken(value: string): string {
   const match = /^bearer(?:\s+(.*))?$/is.exec(value);
-  if (match === null) throw invalidKey(`The Authorization header must be a bearer token. ${HOW}`);
+  if (match === null)
+    throw invalidKey(`The 'Authorization' header must contain a bearer token. ${AUTH_HINT}`);
   return match[1]?.trim() ?? '';
 }
 
@@ -85,19 +85,19 @@ function invalidKey(message: string): ServiceError {
   return new ServiceError('unauthenticated', message, { code: 'invalid_api_key' });
 }
 
-/** Finds out whose key a request carries. */
-export type Authenticator = (request: Request) => Promise<KeyHolder>;
+/** Resolves the holder of a request's API key. */
+export type Authenticator = (request: Request) => Promise<Principal>;
 
-export interface AuthenticatorParts {
+export interface AuthenticatorDeps {
   readonly fixedKeys: readonly { readonly keyHash: string; readonly organization: string }[];
   readonly store: Pick<ApiKeyStore, 'findByHash'>;
-  /** Organizations whose admins run the service. */
+  /** Organizations whose admin keys are operator keys. */
   readonly operators: readonly string[];
   readonly invalidKeys: InvalidKeyThrottle;
   readonly addressOf: ClientAddress;
 }
 
-/** Characters of a key's hash that name it: enough to tell keys apart, and nothing of the key. */
+/** Length of a key id: enough hash characters to be unique, and no information about the key. */
 const KEY_ID_CHARACTERS = 16;
 
 /**
@@ -105,9 +105,9 @@ const KEY_ID_CHARACTERS = 16;
  * constant time, stored ones by an index. A caller cannot choose a prefix of the hash, so the time of the lookup reveals
  * nothing about a key. Every key is looked up; only invalid ones are throttled. Fixed keys are admin keys.
  */
-export function authenticator(parts: AuthenticatorParts): Authenticator {
-  const { fixedKeys, store, invalidKeys, addressOf } = parts;
-  const operators = new Set(parts.operators);
+export function authenticator(deps: AuthenticatorDeps): Authenticator {
+  const { fixedKeys, store, invalidKeys, addressOf } = deps;
+  const operators = new Set(deps.operators);
   const fixed = fixedKeys.map(({ keyHash, organization }) => ({
     hash: Buffer.from(keyHash, 'hex'),
     organization,
@@ -123,8 +123,8 @@ export function authenticator(parts: AuthenticatorParts): Authenticator {
     const stored = organization === undefined ? await store.findByHash(keyHash) : undefined;
     organization ??= stored?.organization;
     if (organization === undefined) {
-      invalidKeys.count(senderOf(addressOf(request) ?? ''));
-      throw invalidKey(`This API key is not valid. ${HOW}`);
+      invalidKeys.count(clientNetwork(addressOf(request) ?? ''));
+      throw invalidKey(`Invalid API key. ${AUTH_HINT}`);
     }
     const role = stored?.role ?? 'admin';
     return {

@@ -6,18 +6,18 @@ import { newId } from '../../contract/core/id.ts';
 import type { Logger } from '../../contract/core/logger.ts';
 import type { Metrics } from '../../contract/core/metrics.ts';
 import { isExpectedError } from '../../kit/logging/note-failure.ts';
-import { readBody, refuseDeclaredLength } from '../request/body.ts';
-import { errorBody, errorHeaders, nothingHere, toServiceError } from '../response/error-body.ts';
+import { assertDeclaredLength, readBody } from '../request/body.ts';
+import { errorBody, errorHeaders, routeNotFound, toServiceError } from '../response/error-body.ts';
 import type { ServingPhase } from '../routes/serving-phase.ts';
-import { beginVisit, identify, visitOf } from '../security/caller.ts';
-import { isPreflight, type OriginRules, preflightAnswer } from '../security/cors.ts';
+import { attachKeyHolder, requestContextOf, startRequestContext } from '../security/caller.ts';
+import { isPreflight, type OriginRules, preflightResponse } from '../security/cors.ts';
 import { SECURITY_HEADERS } from '../security/security-headers.ts';
 import { addressOf } from '../transport/address.ts';
 import { asksForSocket } from '../transport/socket.ts';
 import { type Authenticator, isPublic } from './auth.ts';
 import type { RouteTable } from './route-table.ts';
 
-export interface HookParts {
+export interface RequestHookDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -33,10 +33,10 @@ export interface HookParts {
 }
 
 /** Served in every phase, so that monitoring works during shutdown. */
-const WATCH_PATHS: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
+const MONITORING_PATHS: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 /** Status in logs and metrics when the client disconnects before the response, as in nginx. It is never sent. */
-const CLIENT_LEFT = 499;
+const CLIENT_CLOSED_REQUEST = 499;
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /**
@@ -44,8 +44,8 @@ const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
  * declared body length; after the response, count and log it. Every error is converted to the error body. The hooks are
  * global, so no route can bypass them.
  */
-export function requestHooks(parts: HookParts) {
-  const { clock, log, metrics } = parts;
+export function requestHooks(deps: RequestHookDeps) {
+  const { clock, log, metrics } = deps;
   const count = metrics.counter('http_requests_total', 'Completed requests.', ['method', 'route', 'status']);
   const duration = metrics.histogram(
     'http_request_seconds',
@@ -57,70 +57,72 @@ export function requestHooks(parts: HookParts) {
   return new Elysia({ name: 'request-hooks' })
     .onRequest(async ({ request, set }) => {
       const requestId = newId('request');
-      beginVisit(request, requestId, clock.monotonicMs());
-      const headers = { 'x-request-id': requestId, ...parts.origins.headersFor(request) };
+      startRequestContext(request, requestId, clock.monotonicMs());
+      const headers = { 'x-request-id': requestId, ...deps.origins.headersFor(request) };
       Object.assign(set.headers, SECURITY_HEADERS, headers);
-      if (isPreflight(request)) return preflightAnswer();
-      parts.origins.refuseSocket(request);
+      if (isPreflight(request)) return preflightResponse();
+      deps.origins.assertSocketOrigin(request);
 
       const path = pathOf(request);
-      const phase = parts.phase();
+      const phase = deps.phase();
       // Makes the client open a new connection, which the load balancer routes to another node.
       if (phase !== 'serving' && !asksForSocket(request.headers)) set.headers.connection = 'close';
-      if (phase === 'stopping' && !WATCH_PATHS.has(path)) throw shuttingDown();
+      if (phase === 'stopping' && !MONITORING_PATHS.has(path)) throw shuttingDown();
       // For parameters that it cannot decode, the framework would call the handler with null.
       if (!isReadable(path)) throw invalidRequest('The path must be percent-encoded UTF-8 without NUL.');
       if (!isPublic(path)) await checkKey(request, path);
-      const refusal = parts.refusal(path);
+      const refusal = deps.refusal(path);
       if (refusal !== undefined) throw refusal;
-      refuseDeclaredLength(request.headers, uploadBytes(request) ?? parts.requestBytes);
-      refuseMethod(request, path, set.headers);
+      assertDeclaredLength(request.headers, uploadBytes(request) ?? deps.requestBytes);
+      assertMethodAllowed(request, path, set.headers);
       return undefined;
     })
     .onParse({ as: 'global' }, ({ request }) =>
-      uploadBytes(request) === undefined ? readBody(request, parts.requestBytes) : null,
+      uploadBytes(request) === undefined ? readBody(request, deps.requestBytes) : null,
     )
     .onError({ as: 'global' }, ({ request, error, code, set }) => {
       // The client disconnected, so an error is expected: it is logged with the request, not as a failure.
       if (request.signal.aborted) {
-        set.status = CLIENT_LEFT;
+        set.status = CLIENT_CLOSED_REQUEST;
         return '';
       }
       // A known path with another method was already rejected with 405.
-      const failure = code === 'NOT_FOUND' ? nothingHere() : toServiceError(error);
+      const failure = code === 'NOT_FOUND' ? routeNotFound() : toServiceError(error);
       // Client errors only appear as the status of the request's log line.
       if (!isExpectedError(failure)) {
-        log.error('request failed', failure.cause ?? failure, { request_id: visitOf(request)?.requestId });
+        log.error('request failed', failure.cause ?? failure, {
+          request_id: requestContextOf(request)?.requestId,
+        });
       }
       set.status = failure.status;
       Object.assign(set.headers, errorHeaders(failure));
       return errorBody(failure);
     })
     .onAfterResponse({ as: 'global' }, ({ request, route, set, responseValue }) => {
-      const visit = visitOf(request);
-      if (visit === undefined) return;
+      const context = requestContextOf(request);
+      if (context === undefined) return;
       const status = responseValue instanceof Response ? responseValue.status : Number(set.status ?? 200);
       const method = METHODS.has(request.method) ? request.method : 'other';
       // Never the path itself: it may contain ids, and the cardinality of labels must stay low.
       const pattern = route || 'other';
-      const elapsedMs = clock.monotonicMs() - visit.startedMs;
+      const elapsedMs = clock.monotonicMs() - context.startedMs;
       count.add({ method, route: pattern, status: String(status) });
       duration.observe({ method, route: pattern }, elapsedMs / 1000);
       // Monitoring polls several times a second: successful polls are counted, but not logged.
-      if (status < 400 && WATCH_PATHS.has(route)) return;
+      if (status < 400 && MONITORING_PATHS.has(route)) return;
       log.info('request', {
         method,
         route: pattern,
         status,
         ms: Math.round(elapsedMs * 10) / 10,
-        request_id: visit.requestId,
-        organization: visit.user?.organization,
+        request_id: context.requestId,
+        organization: context.keyHolder?.organization,
       });
     });
 
   /** Max. body size of a route that reads its body itself; undefined for all others. */
   function uploadBytes(request: Request): number | undefined {
-    return parts.routes().uploadBytesOf(request.method, pathOf(request));
+    return deps.routes().uploadBytesOf(request.method, pathOf(request));
   }
 
   /**
@@ -128,8 +130,12 @@ export function requestHooks(parts: HookParts) {
    * pattern: GET /v1/videos/extensions would request the video with the id "extensions".
    * @throws ServiceError 405 with `Allow`.
    */
-  function refuseMethod(request: Request, path: string, headers: Record<string, string | number>): void {
-    const methods = parts.routes().methodsOf(path);
+  function assertMethodAllowed(
+    request: Request,
+    path: string,
+    headers: Record<string, string | number>,
+  ): void {
+    const methods = deps.routes().methodsOf(path);
     if (methods.length === 0 || methods.includes(request.method)) return;
     headers.allow = methods.join(', ');
     throw new ServiceError('method_not_allowed', `Method not allowed; allowed: ${methods.join(', ')}.`);
@@ -137,13 +143,13 @@ export function requestHooks(parts: HookParts) {
 
   async function checkKey(request: Request, path: string): Promise<void> {
     try {
-      const user = await parts.authenticate(request);
-      identify(request, user);
-      await parts.requestLimits.count(user);
+      const keyHolder = await deps.authenticate(request);
+      attachKeyHolder(request, keyHolder);
+      await deps.requestLimits.countRequest(keyHolder);
     } catch (error) {
       // An unknown path is reported before an invalid key, so that a misspelled URL does not look like an invalid key.
-      const isKnown = parts.routes().methodsOf(path).length > 0 || parts.refusal(path) !== undefined;
-      throw isKnown ? error : nothingHere();
+      const isKnown = deps.routes().methodsOf(path).length > 0 || deps.refusal(path) !== undefined;
+      throw isKnown ? error : routeNotFound();
     }
   }
 }

@@ -1,23 +1,23 @@
-/** WebSockets: what a feature sees of one, and what every one of them has in common. */
+/** WebSockets: the interface for features, and the settings that all WebSockets share. */
 
 import type { ServerWebSocket, WebSocketHandler } from 'bun';
 import { ServiceError } from '../../contract/core/error.ts';
-import { aborted } from '../../kit/async/aborted.ts';
+import { waitForAbort } from '../../kit/async/aborted.ts';
 import { serverOf } from './connection-server.ts';
 
 /**
- * Largest frame. An append that overflows the 25 MiB between commits (spec 8) is answered by an error, so it
- * must arrive: as base64 and JSON it has some 35 MB.
+ * Max. frame size. An append that exceeds the 25 MiB between commits (spec 8) must be received to be answered with an error;
+ * as base64 in JSON it has about 35 MB.
  */
 export const MAX_FRAME_BYTES = 36 * 1024 * 1024;
-/** Seconds without a byte, pongs included, after which a peer counts as gone. Pings are sent before. */
+/** Seconds without a byte, including pongs, after which the connection is closed. Pings are sent before that. */
 const IDLE_TIMEOUT_S = 120;
-/** Bytes that may wait for a slow reader while more is being made for it: one second of 24 kHz PCM as base64. */
-const COMFORTABLE_BYTES = 64 * 1024;
-/** Bytes that may wait in all. A peer that makes us answer and never reads is dropped. */
+/** Max. bytes buffered for a slow client while more audio is generated for it: one second of 24 kHz PCM as base64. */
+const MAX_READY_BYTES = 64 * 1024;
+/** Max. bytes buffered in total. The connection of a client that sends requests but does not read is closed. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
-/** Reasons to close (RFC 6455, 7.4.1, and the registry that it set up). */
+/** Close codes (RFC 6455, 7.4.1, and the IANA registry). */
 export const CLOSE = {
   normal: 1000,
   goingAway: 1001,
@@ -26,21 +26,21 @@ export const CLOSE = {
   tryAgainLater: 1013,
 } as const;
 
-/** Whoever a WebSocket belongs to. Calls come in the order of what happened, and must return at once. */
-export interface SocketOwner {
+/** Receives the events of a WebSocket, in order. The methods must not block. */
+export interface SocketListener {
   opened(socket: Socket): void;
-  /** A text frame as text, a binary one as bytes, which are only valid during the call. */
+  /** @param frame a text frame as a string, a binary frame as bytes that are valid only during the call. */
   received(frame: string | Uint8Array): void;
-  /** The peer has left, or it was closed. Nothing can be sent any more. */
+  /** The connection is closed; nothing can be sent any more. */
   closed(): void;
 }
 
 /** One open WebSocket. */
 export interface Socket {
-  /** Sends a text frame; nothing once closed. Whatever the peer has not read yet is kept for it. */
+  /** Sends a text frame, buffered until the peer reads it. Does nothing after the connection is closed. */
   send(text: string): void;
   /**
-   * Resolves when so little waits for the peer that more may be made for it.
+   * Resolves when the send buffer is small enough to generate more output.
    * @throws the signal's reason after an abort.
    */
   ready(signal: AbortSignal): Promise<void>;
@@ -49,13 +49,13 @@ export interface Socket {
 }
 
 class OpenSocket implements Socket {
-  readonly owner: SocketOwner;
-  /** Undefined before it is open and once it is closed. */
+  readonly listener: SocketListener;
+  /** Undefined before the connection is open and after it is closed. */
   #ws: ServerWebSocket<OpenSocket> | undefined;
   #drained: PromiseWithResolvers<void> | undefined;
 
-  constructor(owner: SocketOwner) {
-    this.owner = owner;
+  constructor(listener: SocketListener) {
+    this.listener = listener;
   }
 
   send(text: string): void {
@@ -64,9 +64,9 @@ class OpenSocket implements Socket {
 
   async ready(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    while ((this.#ws?.getBufferedAmount() ?? 0) > COMFORTABLE_BYTES) {
+    while ((this.#ws?.getBufferedAmount() ?? 0) > MAX_READY_BYTES) {
       this.#drained ??= Promise.withResolvers();
-      await Promise.race([this.#drained.promise, aborted(signal)]);
+      await Promise.race([this.#drained.promise, waitForAbort(signal)]);
       signal.throwIfAborted();
     }
   }
@@ -77,10 +77,10 @@ class OpenSocket implements Socket {
 
   opened(ws: ServerWebSocket<OpenSocket>): void {
     this.#ws = ws;
-    this.owner.opened(this);
+    this.listener.opened(this);
   }
 
-  /** Everything that waited has been read. */
+  /** The send buffer is empty. */
   drained(): void {
     this.#drained?.resolve();
     this.#drained = undefined;
@@ -89,62 +89,62 @@ class OpenSocket implements Socket {
   closed(): void {
     this.#ws = undefined;
     this.drained();
-    this.owner.closed();
+    this.listener.closed();
   }
 }
 
 /**
- * Makes a request's connection a WebSocket.
- * @param protocol the subprotocol that is spoken, told to the peer if it offered it. A peer's other offers may
- *   hold its key and are never sent back.
- * @throws ServiceError 426 when the request does not ask for a WebSocket, 400 when its handshake is malformed.
+ * Upgrades the connection of a request to a WebSocket.
+ * @param protocol the subprotocol of the endpoint, returned if the client offered it. Other offers may contain an API key
+ *   and are never returned.
+ * @throws ServiceError 426 if the request is not a WebSocket handshake, 400 if the handshake is malformed.
  */
 export function upgrade(
   request: Request,
-  owner: SocketOwner,
+  listener: SocketListener,
   { protocol, headers }: { readonly protocol: string; readonly headers: Record<string, string> },
 ): void {
   if (!asksForSocket(request.headers)) {
     throw new ServiceError(
       'upgrade_required',
-      "This address speaks WebSocket only: connect with ws:// or wss://, which sends 'Upgrade: websocket'.",
+      "This endpoint supports only WebSocket: connect with ws:// or wss://, which sends 'Upgrade: websocket'.",
     );
   }
-  // Without this header Bun would send the first offer back; an empty one is not sent.
-  const spoken = offeredProtocols(request.headers).includes(protocol) ? protocol : '';
+  // Without this header Bun would return the first offer. An empty value is not sent.
+  const subprotocol = offeredProtocols(request.headers).includes(protocol) ? protocol : '';
   const upgraded = serverOf(request)?.upgrade(request, {
-    headers: { ...headers, 'sec-websocket-protocol': spoken },
-    data: new OpenSocket(owner),
+    headers: { ...headers, 'sec-websocket-protocol': subprotocol },
+    data: new OpenSocket(listener),
   });
   if (upgraded === true) return;
   throw new ServiceError(
     'invalid_request',
-    "The WebSocket handshake is malformed: 'Sec-WebSocket-Key' and 'Sec-WebSocket-Version: 13' are needed (RFC 6455, 4.1).",
+    "The WebSocket handshake is malformed: 'Sec-WebSocket-Key' and 'Sec-WebSocket-Version: 13' are required (RFC 6455, 4.1).",
   );
 }
 
-/** Whether a request asks to become a WebSocket. */
+/** Whether a request is a WebSocket handshake. */
 export function asksForSocket(headers: Headers): boolean {
   return headers.get('upgrade')?.toLowerCase() === 'websocket';
 }
 
-/** The subprotocols that a request offers, in its order. */
+/** The subprotocols that a request offers, in order. */
 export function offeredProtocols(headers: Headers): readonly string[] {
   const offered = headers.get('sec-websocket-protocol')?.split(',') ?? [];
   return offered.map((each) => each.trim()).filter((each) => each !== '');
 }
 
-/** What a listening server does with every WebSocket, whoever owns it. */
+/** WebSocket settings and dispatch of a listening server. */
 export const socketHandler: WebSocketHandler<OpenSocket> = {
   maxPayloadLength: MAX_FRAME_BYTES,
   idleTimeout: IDLE_TIMEOUT_S,
   sendPings: true,
   backpressureLimit: MAX_WAITING_BYTES,
   closeOnBackpressureLimit: true,
-  // Base64 of speech hardly shrinks, and each socket would need memory for it.
+  // Base64 of speech compresses poorly, and compression needs memory per connection.
   perMessageDeflate: false,
   open: (ws) => ws.data.opened(ws),
-  message: (ws, frame) => ws.data.owner.received(frame),
+  message: (ws, frame) => ws.data.listener.received(frame),
   drain: (ws) => ws.data.drained(),
   close: (ws) => ws.data.closed(),
 };

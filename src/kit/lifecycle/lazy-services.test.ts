@@ -27,7 +27,7 @@ describe('slots that are opened one by one', () => {
     const events: string[] = [];
     const open = noting(events);
     const parts = new LazyServices({ tts: open('tts'), stt: open('stt'), vad: open('vad') });
-    expect([...parts.fills]).toEqual(['tts', 'stt', 'vad']);
+    expect([...parts.slotNames]).toEqual(['tts', 'stt', 'vad']);
     const first = await parts.provide(needs('stt', 'tts', 'log'));
     expect(Object.keys(first)).toEqual(['tts', 'stt']);
     const second = await parts.provide(needs('tts', 'vad'));
@@ -79,7 +79,7 @@ it('several are one', async () => {
     new LazyServices({ tts: open('tts'), stt: open('stt') }),
     new LazyServices({ stt: open('stt') }),
   ]);
-  expect([...parts.fills]).toEqual(['tts', 'stt']);
+  expect([...parts.slotNames]).toEqual(['tts', 'stt']);
   expect(Object.keys(await parts.provide(needs('tts')))).toEqual(['tts']);
   await parts.close();
   expect(events).toEqual(['open tts', 'close tts']);

@@ -21,19 +21,19 @@ export function serviceHandle<Value extends object>(value: Value & { close?(): P
 
 /** Slots that are opened one by one, each without the others. */
 export class LazyServices implements ServiceProvider {
-  readonly fills: ReadonlySet<SlotName>;
+  readonly slotNames: ReadonlySet<SlotName>;
   readonly #openers: ServiceFactories;
   /** In the order in which they were opened. */
   readonly #open = new Map<SlotName, ServiceHandle<unknown>>();
   #closed = false;
 
   constructor(openers: ServiceFactories) {
-    this.fills = new Set(Object.keys(openers) as SlotName[]);
+    this.slotNames = new Set(Object.keys(openers) as SlotName[]);
     this.#openers = openers;
   }
 
   async provide(needs: ReadonlySet<SlotName>): Promise<Partial<Slots>> {
-    await this.keepOnly(needs);
+    await this.closeExcept(needs);
     for (const [name, open] of Object.entries(this.#openers) as [SlotName, () => ServiceHandle<unknown>][]) {
       if (!needs.has(name) || this.#open.has(name)) continue;
       const opened = await open();
@@ -47,7 +47,7 @@ export class LazyServices implements ServiceProvider {
   }
 
   /** Closes what is not among these, the latest first, and opens nothing. */
-  async keepOnly(names: ReadonlySet<SlotName>): Promise<void> {
+  async closeExcept(names: ReadonlySet<SlotName>): Promise<void> {
     const closing = new AsyncDisposableStack();
     for (const [name, { close }] of this.#open) {
       if (names.has(name)) continue;
@@ -60,14 +60,14 @@ export class LazyServices implements ServiceProvider {
 
   async close(): Promise<void> {
     this.#closed = true;
-    await this.keepOnly(new Set());
+    await this.closeExcept(new Set());
   }
 }
 
 /** Several as one; a slot that two fill is the later one's. */
 export function combineProviders(all: readonly ServiceProvider[]): ServiceProvider {
   return {
-    fills: new Set(all.flatMap(({ fills }) => [...fills])),
+    slotNames: new Set(all.flatMap(({ slotNames: fills }) => [...fills])),
     async provide(needs) {
       const slots: Partial<Slots> = {};
       for (const each of all) Object.assign(slots, await each.provide(needs));

@@ -6,7 +6,7 @@ const USER: LimitedUser = { organization: 'a', keyId: 'key' };
 
 /** A connection that notes what it is told, and is released when the test says so. */
 function noting(connections: OpenConnections<Noting>, user = USER) {
-  return connections.open(user, (released) => new Noting(released));
+  return connections.openConnection(user, (released) => new Noting(released));
 }
 
 class Noting {
@@ -49,7 +49,7 @@ describe('open connections', () => {
     const make = () => {
       throw new Error('why');
     };
-    expect(() => connections.open(USER, make)).toThrow('why');
+    expect(() => connections.openConnection(USER, make)).toThrow('why');
     expect(connections.count).toBe(0);
     noting(connections);
   });

@@ -32,7 +32,7 @@ export class OpenConnections<Connection extends OpenConnection> {
    * @param make is given what the connection calls, once, when nothing of it runs any more.
    * @throws ServiceError `rate_limited` when the organization has too many open; what `make` throws.
    */
-  open(user: LimitedUser, make: (released: (connection: Connection) => void) => Connection): Connection {
+  openConnection(user: LimitedUser, make: (released: (connection: Connection) => void) => Connection): Connection {
     const leave = this.#places.acquire(user);
     try {
       const connection = make((each) => {

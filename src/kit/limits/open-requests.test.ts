@@ -7,38 +7,38 @@ const stopping = { kind: 'overloaded', code: 'server_overloaded' };
 
 it('gives each organization so many places, and one back at each end', () => {
   const requests = new OpenRequests('speech', 2);
-  const first = requests.begin(user('a'), never);
-  requests.begin(user('a'), never);
-  expect(() => requests.begin(user('a'), never)).toThrow('2 speech requests open, and may have 2');
-  requests.begin(user('b'), never);
+  const first = requests.startRequest(user('a'), never);
+  requests.startRequest(user('a'), never);
+  expect(() => requests.startRequest(user('a'), never)).toThrow('2 speech requests open, and may have 2');
+  requests.startRequest(user('b'), never);
   first.end();
   first.end();
-  requests.begin(user('a'), never);
-  expect(() => requests.begin(user('a'), never)).toThrow(expect.objectContaining({ kind: 'rate_limited' }));
+  requests.startRequest(user('a'), never);
+  expect(() => requests.startRequest(user('a'), never)).toThrow(expect.objectContaining({ kind: 'rate_limited' }));
 });
 
 it('leaves room for other keys of an organization', () => {
   const requests = new OpenRequests('speech', 16);
-  for (let open = 0; open < 14; open += 1) requests.begin(user('a', 'k1'), never);
-  expect(() => requests.begin(user('a', 'k1'), never)).toThrow('Your API key has 14 speech requests open');
-  for (let open = 0; open < 2; open += 1) requests.begin(user('a', 'k2'), never);
-  expect(() => requests.begin(user('a', 'k2'), never)).toThrow('Your organization has 16');
+  for (let open = 0; open < 14; open += 1) requests.startRequest(user('a', 'k1'), never);
+  expect(() => requests.startRequest(user('a', 'k1'), never)).toThrow('Your API key has 14 speech requests open');
+  for (let open = 0; open < 2; open += 1) requests.startRequest(user('a', 'k2'), never);
+  expect(() => requests.startRequest(user('a', 'k2'), never)).toThrow('Your organization has 16');
 });
 
 it("a request's signal fires with the reason of its caller, before or after the begin", () => {
   const requests = new OpenRequests('speech', 2);
   const caller = new AbortController();
-  const before = requests.begin(user('a'), caller.signal);
+  const before = requests.startRequest(user('a'), caller.signal);
   expect(before.signal.aborted).toBe(false);
   caller.abort('gone');
   expect(before.signal.reason).toBe('gone');
-  expect(requests.begin(user('a'), caller.signal).signal.reason).toBe('gone');
+  expect(requests.startRequest(user('a'), caller.signal).signal.reason).toBe('gone');
 });
 
 it('one without a place takes none, and is drained and stopped like the others', async () => {
   const requests = new OpenRequests('speech', 1);
-  const open = requests.beginWithoutPlace(never);
-  requests.begin(user('a'), never).end();
+  const open = requests.startUncounted(never);
+  requests.startRequest(user('a'), never).end();
   open.signal.addEventListener('abort', () => open.end(), { once: true });
   const until = new AbortController();
   const draining = requests.drain(until.signal);
@@ -50,7 +50,7 @@ it('one without a place takes none, and is drained and stopped like the others',
 
 it('stops what is still done for a request at its end, and that of no other', () => {
   const requests = new OpenRequests('speech', 2);
-  const [one, other] = [requests.begin(user('a'), never), requests.begin(user('a'), never)];
+  const [one, other] = [requests.startRequest(user('a'), never), requests.startRequest(user('a'), never)];
   one.end();
   expect([one.signal.aborted, other.signal.aborted]).toEqual([true, false]);
 });
@@ -58,7 +58,7 @@ it('stops what is still done for a request at its end, and that of no other', ()
 it('a drain waits for the last end', async () => {
   const requests = new OpenRequests('speech', 2);
   await requests.drain(never);
-  const [one, other] = [requests.begin(user('a'), never), requests.begin(user('b'), never)];
+  const [one, other] = [requests.startRequest(user('a'), never), requests.startRequest(user('b'), never)];
   let drained = false;
   const draining = requests.drain(never).then(() => {
     drained = true;
@@ -74,7 +74,7 @@ it('a drain waits for the last end', async () => {
 it('a drain that has waited long enough stops what is open', async () => {
   for (const isLate of [false, true]) {
     const requests = new OpenRequests('speech', 2);
-    const open = requests.begin(user('a'), never);
+    const open = requests.startRequest(user('a'), never);
     open.signal.addEventListener('abort', () => open.end(), { once: true });
     const until = new AbortController();
     if (isLate) until.abort();

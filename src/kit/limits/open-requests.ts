@@ -34,12 +34,12 @@ export class OpenRequests {
    * Takes a place.
    * @throws ServiceError `rate_limited` when the organization or the key has too many requests open.
    */
-  begin(user: LimitedUser, signal: AbortSignal): OpenRequest {
+  startRequest(user: LimitedUser, signal: AbortSignal): OpenRequest {
     return this.#begin(this.#places.acquire(user), signal);
   }
 
   /** Takes no place, for requests whose number something else bounds; they are drained and stopped with the others. */
-  beginWithoutPlace(signal: AbortSignal): OpenRequest {
+  startUncounted(signal: AbortSignal): OpenRequest {
     return this.#begin(() => undefined, signal);
   }
 

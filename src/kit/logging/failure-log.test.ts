@@ -5,17 +5,17 @@ import { FailureLog } from './failure-log.ts';
 it('tells of the first failure in a row, and how many there were when it is over', () => {
   const log = new RecordingLogger();
   const failures = new FailureLog(log, 'it could not be done', { kind: 'batch' });
-  failures.worked();
+  failures.recordSuccess();
   expect(log.lines).toEqual([]);
-  for (const job of ['a', 'b', 'c']) failures.failed(new Error(job), { job });
+  for (const job of ['a', 'b', 'c']) failures.recordFailure(new Error(job), { job });
   expect(log.lines).toMatchObject([
     { level: 'error', message: 'it could not be done', fields: { kind: 'batch', job: 'a' } },
   ]);
-  failures.worked();
-  failures.worked();
+  failures.recordSuccess();
+  failures.recordSuccess();
   expect(log.lines.slice(1)).toMatchObject([
     { level: 'info', fields: { kind: 'batch', failed: 'it could not be done', times: 3 } },
   ]);
-  failures.failed(new Error('again'));
+  failures.recordFailure(new Error('again'));
   expect(log.lines).toHaveLength(3);
 });

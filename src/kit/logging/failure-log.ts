@@ -17,12 +17,12 @@ export class FailureLog {
     this.#fields = fields;
   }
 
-  failed(error: unknown, fields: LogFields = {}): void {
+  recordFailure(error: unknown, fields: LogFields = {}): void {
     this.#failures += 1;
     if (this.#failures === 1) this.#log.error(this.#what, error, { ...this.#fields, ...fields });
   }
 
-  worked(): void {
+  recordSuccess(): void {
     if (this.#failures === 0) return;
     this.#log.info('works again', { ...this.#fields, failed: this.#what, times: this.#failures });
     this.#failures = 0;

@@ -6,7 +6,7 @@ const NO_ROOM: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT']);
 const NO_ROOM_RETRY_AFTER_S = 30;
 
 /** A full disk as the caller may know of it; anything else as it is. */
-export function diskFailure(error: unknown): unknown {
+export function toDiskError(error: unknown): unknown {
   if (!(error instanceof Error && 'code' in error && NO_ROOM.has(error.code))) return error;
   return new ServiceError('overloaded', 'The server has no room to store this now. Try again later.', {
     code: 'server_overloaded',

@@ -7,7 +7,7 @@ const ORPHAN_S = 86_400;
 const AT_ONCE = 500;
 
 /** Names of blobs that begin so and were written more than a day ago, at most 500 at once. */
-export async function* oldBlobs(
+export async function* listOldBlobs(
   { blobs, clock }: { readonly blobs: Pick<BlobStore, 'list'>; readonly clock: Clock },
   prefix: string,
   signal: AbortSignal,

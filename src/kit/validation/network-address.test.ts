@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isWithin, type NetworkRange, parseRange, senderOf } from './network-address.ts';
+import { isWithin, type NetworkRange, parseRange, clientNetwork } from './network-address.ts';
 
 const ranges = (...texts: string[]) => texts.map((text) => parseRange(text) as NetworkRange);
 
@@ -43,5 +43,5 @@ test.each([
   ['fe80::1%eth-0.7', 'fe80::'],
   ['::ffff:192.0.2.7%eth-0', '192.0.2.7'],
 ])('%s counts as %s', (address, sender) => {
-  expect(senderOf(address)).toBe(sender);
+  expect(clientNetwork(address)).toBe(sender);
 });

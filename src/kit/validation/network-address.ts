@@ -27,7 +27,7 @@ export function isWithin(address: string, ranges: readonly NetworkRange[]): bool
 }
 
 /** Who counts as one sender: an address of IPv4, the first 64 bits of one of IPv6. */
-export function senderOf(address: string): string {
+export function clientNetwork(address: string): string {
   const parsed = parseAddress(address);
   if (parsed === undefined || parsed.kind() === 'ipv4') return parsed?.toString() ?? address;
   const bytes = parsed.toByteArray().fill(0, SENDER_BITS / 8);

@@ -30,7 +30,7 @@ afterAll(async () => {
 });
 
 async function listen(path: string, rateHz = RATE_HZ, by = reader) {
-  const { info, samples } = await by.open(path, rateHz, 'file', never);
+  const { info, samples } = await by.openFile(path, rateHz, 'file', never);
   const blocks: Float32Samples[] = [];
   for await (const block of samples) blocks.push(block);
   return { info, blocks, samples: Float32Array.from(blocks.flatMap((block) => [...block])) };
@@ -203,22 +203,22 @@ describe('the rate of the file itself', () => {
     [96_000, 48_000],
   ])('of %i Hz gives %i', async (fileHz, rateHz) => {
     const wav = wavFile({ kind: 'int', bits: 16, rateHz: fileHz, channels: 1 }, sine(1, fileHz));
-    const file = await reader.open(await stored(wav), 'own', 'file', never);
+    const file = await reader.openFile(await stored(wav), 'own', 'file', never);
     expect([file.info.rateHz, file.rateHz]).toEqual([fileHz, rateHz]);
     const blocks = await Array.fromAsync(file.samples);
     expect(blocks.reduce((sum, { length }) => sum + length, 0)).toBe(rateHz);
   });
 
   test('is told of others, too', async () => {
-    const file = await reader.open(join(files.folder, 'tone.mp3'), 24_000, 'file', never);
+    const file = await reader.openFile(join(files.folder, 'tone.mp3'), 24_000, 'file', never);
     expect([file.info.rateHz, file.rateHz]).toEqual([48_000, 24_000]);
     await file.samples.return();
   });
 });
 
 describe('who takes some formats only', () => {
-  const formats = { containers: new Set(['wav', 'mp3']), words: 'WAV and MP3' };
-  const openFor = (path: string) => reader.open(path, RATE_HZ, 'file', never, formats);
+  const formats = { containers: new Set(['wav', 'mp3']), label: 'WAV and MP3' };
+  const openFor = (path: string) => reader.openFile(path, RATE_HZ, 'file', never, formats);
 
   test('gets those, and names them when it refuses others', async () => {
     await (await openFor(join(files.folder, 'tone.mp3'))).samples.return();
@@ -298,7 +298,7 @@ describe('limits', () => {
       const fits = await stored(wavFile(mono, sine(2, RATE_HZ)));
       expect((await listen(fits, RATE_HZ, own)).samples).toHaveLength(2 * RATE_HZ);
       const long = await stored(wavFile(mono, sine(2.6, RATE_HZ)));
-      const { samples } = await own.open(long, RATE_HZ, 'file', never);
+      const { samples } = await own.openFile(long, RATE_HZ, 'file', never);
       for (let block = 0; block < 4; block++) expect((await samples.next()).done).toBe(false);
       await expect(samples.next()).rejects.toMatchObject(badFile(/longer than the allowed 2 s/));
       expect(await samples.next()).toEqual({ value: undefined, done: true });
@@ -311,7 +311,7 @@ describe('limits', () => {
     const tooLong = badFile(/^The audio in 'file' is 3 s long by its header, .* allowed 1 s\.$/);
     await withReader({ maxS: 1 }, async (own) => {
       for (const [name] of ENCODED) {
-        const opened = own.open(join(long.folder, name), RATE_HZ, 'file', never);
+        const opened = own.openFile(join(long.folder, name), RATE_HZ, 'file', never);
         // A stream without a header, and one whose header was written before its end.
         if (/aac|fragmented/.test(name)) await (await opened).samples.return();
         else await expect(opened, name).rejects.toMatchObject(tooLong);
@@ -324,7 +324,7 @@ describe('limits', () => {
     const dataBytes = (4 * 3600 + 60) * 16_000;
     const path = await stored(wavFile({ ...mono, rateHz: 8000, claims: { dataBytes } }, sine(0, 8000)));
     await truncate(path, 44 + dataBytes);
-    await expect(reader.open(path, RATE_HZ, 'file', never)).rejects.toMatchObject(
+    await expect(reader.openFile(path, RATE_HZ, 'file', never)).rejects.toMatchObject(
       badFile(/is 14460 s long .* allowed 14400 s/),
     );
   });
@@ -340,7 +340,7 @@ describe('limits', () => {
     await withReader({ maxS: 10 }, async (own) => {
       const { samples } = await listen(await declaring(0xffff_ffff), RATE_HZ, own);
       expect(samples.length).toBeGreaterThanOrEqual(RATE_HZ);
-      const opened = own.open(await declaring(20 * 48_000), RATE_HZ, 'file', never);
+      const opened = own.openFile(await declaring(20 * 48_000), RATE_HZ, 'file', never);
       await expect(opened).rejects.toMatchObject(badFile(/is 20 s long/));
     });
     await withReader({ maxS: 0.5 }, async (own) => {
@@ -360,7 +360,7 @@ describe('limits', () => {
     file.write('none', name, 'latin1');
     const path = await stored(file);
     await withReader({ maxS: 1 }, async (own) => {
-      const { samples } = await own.open(path, RATE_HZ, 'file', never);
+      const { samples } = await own.openFile(path, RATE_HZ, 'file', never);
       expect((await samples.next()).value).toHaveLength(RATE_HZ / 2);
       await samples.return();
     });
@@ -369,7 +369,7 @@ describe('limits', () => {
   test('more files than allowed are refused until one is closed', async () => {
     await withReader({ maxOpen: 2 }, async (own) => {
       const path = await stored(wavFile(mono, sine(1, RATE_HZ)));
-      const open = () => own.open(path, RATE_HZ, 'file', never);
+      const open = () => own.openFile(path, RATE_HZ, 'file', never);
       const [one] = await Promise.all([open(), open()]);
       await expect(open()).rejects.toMatchObject({ kind: 'overloaded', retryAfterS: expect.any(Number) });
       // Never pulled, and closed all the same.
@@ -412,20 +412,20 @@ describe('ends', () => {
       wavFile({ kind: 'int', bits: 16, rateHz: 16_000, channels: 1 }, sine(5, RATE_HZ)),
     );
     const controller = new AbortController();
-    const { samples } = await reader.open(path, RATE_HZ, 'file', controller.signal);
+    const { samples } = await reader.openFile(path, RATE_HZ, 'file', controller.signal);
     await samples.next();
     const reason = new Error('client went away');
     const pending = samples.next();
     controller.abort(reason);
     await expect(pending).rejects.toBe(reason);
     await expect(samples.next()).rejects.toBe(reason);
-    await expect(reader.open(path, RATE_HZ, 'file', controller.signal)).rejects.toBe(reason);
+    await expect(reader.openFile(path, RATE_HZ, 'file', controller.signal)).rejects.toBe(reason);
   });
 
   test('a closed reader opens nothing', async () => {
     const own = audioFileReader({ environment: {} });
     await own.close();
     await own.close();
-    await expect(own.open('/nowhere', RATE_HZ, 'file', never)).rejects.toMatchObject({ kind: 'overloaded' });
+    await expect(own.openFile('/nowhere', RATE_HZ, 'file', never)).rejects.toMatchObject({ kind: 'overloaded' });
   });
 });

@@ -53,7 +53,7 @@ class ProcessAudioFileReader implements AudioFileReader {
     this.#processes = new MediaProcesses({ ...options, ...this.#limits });
   }
 
-  async open(
+  async openFile(
     path: string,
     rateHz: number | 'own',
     field: string,

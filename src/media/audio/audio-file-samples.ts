@@ -116,7 +116,7 @@ export class AudioFileSamples implements AsyncGenerator<Float32Samples, void, un
     try {
       const message = await process.next();
       signal.throwIfAborted();
-      if (message.kind === 'refused') throw faultError(message.fault, field, formats?.words);
+      if (message.kind === 'refused') throw faultError(message.fault, field, formats?.label);
       return message;
     } catch (error) {
       signal.throwIfAborted();

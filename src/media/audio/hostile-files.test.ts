@@ -34,7 +34,7 @@ async function stored(name: string, content: Uint8Array = Uint8Array.of(1)): Pro
 
 /** Seconds of audio that a file gave. */
 async function secondsOf(reader: AudioFileReader, path: string): Promise<number> {
-  const { samples } = await reader.open(path, RATE_HZ, 'file', never);
+  const { samples } = await reader.openFile(path, RATE_HZ, 'file', never);
   let total = 0;
   for await (const block of samples) {
     if (!block.every((value) => Math.abs(value) < 20)) throw new Error('a sample is out of bounds');
@@ -105,7 +105,7 @@ test('a killed decoder costs its request, a killed spare none, and closing leave
   const reader = audioFileReader({ environment: { MARK: mark } });
   const tone = sine(6, RATE_HZ);
   const path = await stored('long.wav', wavFile(MONO, tone));
-  const victim = await reader.open(path, RATE_HZ, 'file', never);
+  const victim = await reader.openFile(path, RATE_HZ, 'file', never);
   await victim.samples.next();
   const both = await marked(mark);
   expect(both).toHaveLength(2);

@@ -17,7 +17,7 @@ export function faultError(fault: MediaFault, field: string, formats = READABLE_
 }
 
 /** The 400 for a file that could be read, where others are asked for. */
-export function wrongFormat(container: string, { words }: AllowedFormats, field: string): ServiceError {
+export function wrongFormat(container: string, { label: words }: AllowedFormats, field: string): ServiceError {
   return invalidRequest(
     `The audio in '${field}' is a ${container} file. Allowed are ${words}.`,
     field,

@@ -36,7 +36,7 @@ export function callJournal({ db, engine }: Records): CallJournal {
   }
 
   return {
-    async begin(call) {
+    async openCall(call) {
       const row = toRow(call);
       if (call.reserved === 0) {
         await db.insertInto('open_calls').values(row).execute();
@@ -53,7 +53,7 @@ export function callJournal({ db, engine }: Records): CallJournal {
       });
     },
 
-    end: (record, cost) =>
+    closeCall: (record, cost) =>
       db.transaction().execute(async (transaction) => {
         const call = await take(transaction, record.id);
         if (call === undefined) return undefined;
@@ -63,7 +63,7 @@ export function callJournal({ db, engine }: Records): CallJournal {
         return { charged };
       }),
 
-    discard: (id, at) =>
+    discardCall: (id, at) =>
       db.transaction().execute(async (transaction) => {
         const call = await take(transaction, id);
         if (call === undefined) return false;
@@ -74,7 +74,7 @@ export function callJournal({ db, engine }: Records): CallJournal {
         return true;
       }),
 
-    async openCalls(instance, limit) {
+    async listOpenCalls(instance, limit) {
       const rows = await db
         .selectFrom('open_calls')
         .selectAll()
@@ -85,7 +85,7 @@ export function callJournal({ db, engine }: Records): CallJournal {
       return rows.map(toCall);
     },
 
-    async seen({ id, place, pid, seenAt }) {
+    async recordHeartbeat({ id, place, pid, seenAt }) {
       const facts = { place, pid, seen_at: seenAt };
       await db
         .insertInto('instances')
@@ -94,12 +94,12 @@ export function callJournal({ db, engine }: Records): CallJournal {
         .execute();
     },
 
-    async instances() {
+    async listInstances() {
       const rows = await db.selectFrom('instances').selectAll().orderBy('seen_at').orderBy('id').execute();
       return rows.map(({ id, place, pid, seen_at }) => ({ id, place, pid, seenAt: seen_at }));
     },
 
-    async forget(instance) {
+    async removeInstance(instance) {
       const { numDeletedRows } = await db
         .deleteFrom('instances')
         .where('id', '=', instance)

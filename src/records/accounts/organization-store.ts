@@ -8,7 +8,7 @@ import type { Tables } from '../schema/tables.ts';
 /** Organizations. The records belong to the caller. */
 export function organizationStore({ db }: Records, clock: Clock): OrganizationStore {
   return {
-    async note(ids) {
+    async ensure(ids) {
       if (ids.length > 0) await noteOrganizations(db, ids, unixSeconds(clock));
     },
 

@@ -22,7 +22,7 @@ test('a row waits for another process that holds the file; the thread does not, 
   const other = new Database(path);
   other.run('BEGIN IMMEDIATE');
   const started = performance.now();
-  const writing = organizationStore(records, new ManualClock()).note(['b']);
+  const writing = organizationStore(records, new ManualClock()).ensure(['b']);
   // A transaction waits as a single statement does.
   const keys = apiKeyStore(records, new ManualClock());
   const creating = keys.create({ organization: 'a', keyHash: 'h', hint: 'sk-…', role: 'member' });

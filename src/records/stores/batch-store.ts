@@ -2,14 +2,14 @@ import { type Kysely, type Selectable, sql } from 'kysely';
 import { invalidRequest, ServiceError } from '../../contract/core/error.ts';
 import type { Id } from '../../contract/core/id.ts';
 import {
-  BATCH_OPEN,
-  type BatchFault,
+  OPEN_BATCH_STATUSES,
+  type BatchError,
   type BatchPage,
   type BatchPart,
   type BatchRecord,
   type BatchStatus,
   type BatchStore,
-  BEFORE_BATCH_END,
+  STATUS_BEFORE_END,
   type ClaimedBatch,
   MAX_LINES_AHEAD,
 } from '../../contract/stores/batch-store.ts';
@@ -25,7 +25,7 @@ import { lineBills } from './line-bills.ts';
 type Batches = Tables['batches'];
 
 /** Words of the statement itself, not values: only so the index of open batches is used. */
-const OPEN = sql<boolean>`status IN (${sql.join(BATCH_OPEN.map((status) => sql.lit(status)))})`;
+const OPEN = sql<boolean>`status IN (${sql.join(OPEN_BATCH_STATUSES.map((status) => sql.lit(status)))})`;
 /** Parts of one statement. */
 const PARTS_AT_ONCE = 1000;
 const RETRY_AFTER_S = 10;
@@ -161,7 +161,7 @@ export function batchStore({ db, engine }: Records): BatchStore {
         return row && toClaimed(row, first !== undefined);
       }),
 
-    async look(id, runner) {
+    async refresh(id, runner) {
       const row = await db
         .selectFrom('batches')
         .selectAll()
@@ -171,7 +171,7 @@ export function batchStore({ db, engine }: Records): BatchStore {
       return row && toRecord(row);
     },
 
-    async begin(id, runner, { total, model, at }) {
+    async startProcessing(id, runner, { total, model, at }) {
       const { numUpdatedRows } = await inHands(db, id, runner)
         .set({ status: 'in_progress', in_progress_at: at, total, model: model ?? null })
         .where('status', '=', 'validating')
@@ -223,7 +223,7 @@ export function batchStore({ db, engine }: Records): BatchStore {
       return numUpdatedRows > 0n;
     },
 
-    async parts(id) {
+    async listParts(id) {
       const rows = await db
         .selectFrom('batch_parts')
         .select(['kind', 'blob', 'length_bytes'])
@@ -233,7 +233,7 @@ export function batchStore({ db, engine }: Records): BatchStore {
       return rows.map(({ kind, blob, length_bytes }) => ({ kind, blob, lengthBytes: length_bytes }));
     },
 
-    end: (id, runner, { status, files, faults = [], at }) =>
+    finish: (id, runner, { status, files, faults = [], at }) =>
       db.transaction().execute(async (transaction) => {
         const { numUpdatedRows } = await inHands(transaction, id, runner)
           .set({
@@ -243,7 +243,7 @@ export function batchStore({ db, engine }: Records): BatchStore {
             error_file: files.error?.id ?? null,
             faults: JSON.stringify(faults),
           })
-          .where('status', '=', BEFORE_BATCH_END[status])
+          .where('status', '=', STATUS_BEFORE_END[status])
           .executeTakeFirst();
         if (numUpdatedRows === 0n) return false;
         const made = [files.output, files.error].filter((file): file is FileRecord => file !== undefined);
@@ -252,7 +252,7 @@ export function batchStore({ db, engine }: Records): BatchStore {
         return true;
       }),
 
-    async open(limit, after) {
+    async listOpen(limit, after) {
       let page = db.selectFrom('batches').select('id').where(OPEN);
       if (after !== undefined) {
         page = page.where('sequence', '>', ({ selectFrom }) =>
@@ -310,7 +310,7 @@ function toClaimed(row: Selectable<Batches>, isFirst: boolean): ClaimedBatch {
 }
 
 function toRecord(row: Selectable<Batches>): BatchRecord {
-  const faults: BatchFault[] = JSON.parse(row.faults);
+  const faults: BatchError[] = JSON.parse(row.faults);
   return {
     id: row.id,
     organization: row.organization,

@@ -1,6 +1,6 @@
 import { type Insertable, type Kysely, type Selectable, sql } from 'kysely';
 import { invalidRequest, ServiceError } from '../../contract/core/error.ts';
-import { BATCH_OPEN } from '../../contract/stores/batch-store.ts';
+import { OPEN_BATCH_STATUSES } from '../../contract/stores/batch-store.ts';
 import type { FileRecord, FileStore, IdempotencyKey } from '../../contract/stores/file-store.ts';
 import { lockOrganization } from '../accounts/organization-lock.ts';
 import type { Records } from '../schema/records.ts';
@@ -54,7 +54,7 @@ export function fileStore({ db, engine }: Records): FileStore {
         return file;
       }),
 
-    requireRoom: (organization, maxBytes) => requireRoom(db, organization, 1, maxBytes),
+    requireCapacity: (organization, maxBytes) => requireRoom(db, organization, 1, maxBytes),
 
     get: (organization, id, at) => findFile(db, organization, id, at),
 
@@ -88,7 +88,7 @@ export function fileStore({ db, engine }: Records): FileStore {
           .selectFrom('batches')
           .select('id')
           .where('input_file', '=', file.id)
-          .where('status', 'in', BATCH_OPEN)
+          .where('status', 'in', OPEN_BATCH_STATUSES)
           .limit(1)
           .executeTakeFirst();
         if (reader !== undefined) {
@@ -102,7 +102,7 @@ export function fileStore({ db, engine }: Records): FileStore {
         return isPresent(file, at);
       }),
 
-    async expired(at, limit) {
+    async listExpired(at, limit) {
       const rows = await db
         .selectFrom('files')
         .selectAll()
@@ -113,7 +113,7 @@ export function fileStore({ db, engine }: Records): FileStore {
               selectFrom('batches')
                 .select('batches.id')
                 .whereRef('batches.input_file', '=', 'files.id')
-                .where('status', 'in', BATCH_OPEN),
+                .where('status', 'in', OPEN_BATCH_STATUSES),
             ),
           ),
         )
@@ -123,13 +123,13 @@ export function fileStore({ db, engine }: Records): FileStore {
       return rows.map(toRecord);
     },
 
-    async known(ids) {
+    async filterExisting(ids) {
       if (ids.length === 0) return new Set();
       const rows = await db.selectFrom('files').select('id').where('id', 'in', ids).execute();
       return new Set(rows.map(({ id }) => id));
     },
 
-    async forgetKeys(before) {
+    async deleteIdempotencyKeys(before) {
       const { numDeletedRows } = await db
         .deleteFrom('idempotency_keys')
         .where('created_at', '<', before)

@@ -1,10 +1,10 @@
-import { type JobStore, MAX_AHEAD_MS } from '../../contract/stores/job-store.ts';
+import { type JobStore, MAX_SCHEDULE_AHEAD_MS } from '../../contract/stores/job-store.ts';
 import type { Records } from '../schema/records.ts';
 
 /** Jobs in a table. The records belong to the caller. */
 export function jobStore({ db, engine }: Records): JobStore {
   return {
-    async add(kind, id, at, cause) {
+    async addJob(kind, id, at, cause) {
       await db
         .insertInto('jobs')
         .values({ kind, id, free_at_ms: at, lease: null, failures: 0, cause: cause ?? null })
@@ -12,7 +12,7 @@ export function jobStore({ db, engine }: Records): JobStore {
         .execute();
     },
 
-    async take({ kind, lease }, { at, until }) {
+    async claimJob({ kind, lease }, { at, until }) {
       const taken = await db
         .updateTable('jobs')
         .set({ lease, free_at_ms: until })
@@ -21,7 +21,7 @@ export function jobStore({ db, engine }: Records): JobStore {
           selectFrom('jobs')
             .select('id')
             .where('kind', '=', kind)
-            .where(({ eb, or }) => or([eb('free_at_ms', '<=', at), eb('free_at_ms', '>', at + MAX_AHEAD_MS)]))
+            .where(({ eb, or }) => or([eb('free_at_ms', '<=', at), eb('free_at_ms', '>', at + MAX_SCHEDULE_AHEAD_MS)]))
             .orderBy('free_at_ms')
             .orderBy('id')
             .limit(1)
@@ -33,7 +33,7 @@ export function jobStore({ db, engine }: Records): JobStore {
       return taken && { ...taken, cause: taken.cause ?? undefined };
     },
 
-    async renew(leases, until) {
+    async renewLeases(leases, until) {
       const rows = await db
         .updateTable('jobs')
         .set({ free_at_ms: until })
@@ -43,7 +43,7 @@ export function jobStore({ db, engine }: Records): JobStore {
       return new Set(rows.map(({ lease }) => lease ?? ''));
     },
 
-    async free(lease, at, failures) {
+    async rescheduleJob(lease, at, failures) {
       await db
         .updateTable('jobs')
         .set({ lease: null, free_at_ms: at, failures })
@@ -51,7 +51,7 @@ export function jobStore({ db, engine }: Records): JobStore {
         .execute();
     },
 
-    async remove(lease) {
+    async removeJob(lease) {
       await db.deleteFrom('jobs').where('lease', '=', lease).execute();
     },
 
@@ -65,7 +65,7 @@ export function jobStore({ db, engine }: Records): JobStore {
       return rows.map(({ lease }) => lease ?? '');
     },
 
-    async release(lease, at) {
+    async releaseJob(lease, at) {
       await db.updateTable('jobs').set({ lease: null, free_at_ms: at }).where('lease', '=', lease).execute();
     },
   };

@@ -63,7 +63,7 @@ async function takeHeld(
   transaction: Kysely<Tables>,
   bills: readonly LineBill[],
 ): Promise<ReadonlyMap<Id<'usage'>, MicroCredits>> {
-  const ids = bills.filter(({ held }) => held).map(({ record }) => record.id);
+  const ids = bills.filter(({ hasReservation: held }) => held).map(({ record }) => record.id);
   const taken = new Map<Id<'usage'>, MicroCredits>();
   for (const some of chunks(ids, MAX_CONCURRENT)) {
     const rows = await transaction

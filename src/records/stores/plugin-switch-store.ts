@@ -10,7 +10,7 @@ export function pluginSwitchStore({ db, read }: Records, clock: Clock): PluginSw
     .select(['name', 'enabled', 'revision', 'changed_at as changedAt'])
     .compile();
   return {
-    async all() {
+    async list() {
       const rows = await read(all);
       return new Map(
         rows.map(({ name, enabled, revision, changedAt }) => [
@@ -20,7 +20,7 @@ export function pluginSwitchStore({ db, read }: Records, clock: Clock): PluginSw
       );
     },
 
-    async set(name, isEnabled) {
+    async setEnabled(name, isEnabled) {
       const wish = { enabled: isEnabled ? 1 : 0, changed_at: unixSeconds(clock) };
       await db
         .insertInto('plugin_switches')

@@ -3,7 +3,7 @@ import { invalidRequest } from '../../contract/core/error.ts';
 import type { Id } from '../../contract/core/id.ts';
 import {
   type ResponseStore,
-  refuseRepeatedItems,
+  rejectDuplicateItems,
   type StoredItem,
   type StoredResponse,
 } from '../../contract/stores/response-store.ts';
@@ -52,7 +52,7 @@ export function responseStore({ db }: Records): ResponseStore {
   return {
     async put(organization, response, input) {
       const items = input.map((item) => JSON.stringify(item));
-      refuseRepeatedItems(input);
+      rejectDuplicateItems(input);
       const body = JSON.stringify(response);
       const rows = input.map(({ id }, position) => ({
         response_id: response.id,
@@ -178,7 +178,7 @@ export function responseStore({ db }: Records): ResponseStore {
         ]);
     },
 
-    async keep(ids, at) {
+    async recordHeartbeat(ids, at) {
       for (const some of chunks(ids, IDS_AT_ONCE)) {
         await db
           .updateTable('responses')
@@ -189,7 +189,7 @@ export function responseStore({ db }: Records): ResponseStore {
       }
     },
 
-    async unfinished(before, limit) {
+    async listStale(before, limit) {
       const rows = await db
         .selectFrom('responses')
         .select(['organization', 'body'])

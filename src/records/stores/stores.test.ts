@@ -147,8 +147,8 @@ function storeCases(fresh: () => Promise<Records>): void {
     await creditStore(records).grant('a', 100, 1);
     for (const organization of ['a', 'b']) {
       const call = journalCall({ organization, reserved: organization === 'a' ? 60 : 0 });
-      await calls.begin(call);
-      await calls.end({ ...rowOf(call, 'failed'), characters: 7, audioSeconds: 0.5 }, 25);
+      await calls.openCall(call);
+      await calls.closeCall({ ...rowOf(call, 'failed'), characters: 7, audioSeconds: 0.5 }, 25);
       await usage.insert(usageRecord({ organization }));
     }
     const read = async () => [

@@ -2,9 +2,9 @@ import { type Insertable, type Kysely, type Selectable, sql } from 'kysely';
 import { invalidRequest, ServiceError } from '../../contract/core/error.ts';
 import type { IdempotencyKey } from '../../contract/stores/file-store.ts';
 import {
-  VIDEO_OPEN,
+  OPEN_VIDEO_STATUSES,
   type VideoRecord,
-  type VideoRoom,
+  type VideoQuota,
   type VideoStore,
 } from '../../contract/stores/video-store.ts';
 import { CreditLedger, settlement } from '../accounts/credit-ledger.ts';
@@ -19,7 +19,7 @@ type Videos = Tables['videos'];
 type VideoId = Videos['id'];
 
 /** Words of the statement itself, not values: only so the index of open jobs is used. */
-const OPEN = sql<boolean>`status IN (${sql.join(VIDEO_OPEN.map((status) => sql.lit(status)))})`;
+const OPEN = sql<boolean>`status IN (${sql.join(OPEN_VIDEO_STATUSES.map((status) => sql.lit(status)))})`;
 const RETRY_AFTER_S = 30;
 
 /**
@@ -77,7 +77,7 @@ export function videoStore({ db, engine }: Records): VideoStore {
         return { video };
       }),
 
-    requireRoom: (organization, room) => requireRoom(db, organization, 1, room),
+    requireCapacity: (organization, room) => requireRoom(db, organization, 1, room),
 
     async get(organization, id) {
       const row = await ofOrganization(db, organization, id).executeTakeFirst();
@@ -105,7 +105,7 @@ export function videoStore({ db, engine }: Records): VideoStore {
       db.transaction().execute(async (transaction) => {
         const video = await hold(transaction, organization, id);
         if (video === undefined) return false;
-        if (VIDEO_OPEN.includes(video.status)) {
+        if (OPEN_VIDEO_STATUSES.includes(video.status)) {
           throw inUse(`The video is ${video.status}. Delete it when it has ended.`);
         }
         // After the row is held, so that a job that was being made of it is seen.
@@ -138,7 +138,7 @@ export function videoStore({ db, engine }: Records): VideoStore {
       return row && toRecord(row);
     },
 
-    async remember(id, runner, state) {
+    async saveEngineState(id, runner, state) {
       const { numUpdatedRows } = await db
         .updateTable('videos')
         .set({ remembered: state })
@@ -149,7 +149,7 @@ export function videoStore({ db, engine }: Records): VideoStore {
       return numUpdatedRows > 0n;
     },
 
-    end: (id, runner, end, { record, cost }) =>
+    finish: (id, runner, end, { record, cost }) =>
       db.transaction().execute(async (transaction) => {
         const ended = await transaction
           .updateTable('videos')
@@ -179,7 +179,7 @@ export function videoStore({ db, engine }: Records): VideoStore {
         return true;
       }),
 
-    async open(limit, after) {
+    async listOpen(limit, after) {
       let page = db.selectFrom('videos').select('id').where(OPEN);
       if (after !== undefined) {
         page = page.where('sequence', '>', ({ selectFrom }) =>
@@ -190,7 +190,7 @@ export function videoStore({ db, engine }: Records): VideoStore {
       return rows.map(({ id }) => id);
     },
 
-    async states(ids) {
+    async listStates(ids) {
       if (ids.length === 0) return [];
       const rows = await db
         .selectFrom('videos')
@@ -207,7 +207,7 @@ async function requireRoom(
   query: Kysely<Tables>,
   organization: string,
   bytes: number,
-  { maxOpen, maxBytes }: VideoRoom,
+  { maxOpen, maxBytes }: VideoQuota,
 ): Promise<void> {
   const { open, stored } = await query
     .selectFrom('videos')

@@ -46,7 +46,7 @@ export function voiceStore({ db, engine }: Records): VoiceStore {
         await transaction.insertInto('voices').values(toRow(voice)).execute();
       }),
 
-    requireRoom: (organization, most) => requireRoom(db, organization, most),
+    requireCapacity: (organization, most) => requireRoom(db, organization, most),
 
     async get(organization, id) {
       const row = await withId(organization, id).selectAll().executeTakeFirst();
@@ -84,7 +84,7 @@ export function voiceStore({ db, engine }: Records): VoiceStore {
       return row && toRecord(row);
     },
 
-    async adapt(id, adaptation, isImproving) {
+    async setAdaptation(id, adaptation, isImproving) {
       const { numUpdatedRows } = await db
         .updateTable('voices')
         .set({ adaptation: adaptation ?? null, is_improving: Number(isImproving) })
@@ -93,7 +93,7 @@ export function voiceStore({ db, engine }: Records): VoiceStore {
       return numUpdatedRows > 0n;
     },
 
-    async outdate(id, adaptation) {
+    async invalidateAdaptation(id, adaptation) {
       const read = adaptation === undefined ? null : adaptation;
       await db
         .updateTable('voices')
@@ -103,19 +103,19 @@ export function voiceStore({ db, engine }: Records): VoiceStore {
         .execute();
     },
 
-    async adaptations(limit, after) {
+    async listAdaptations(limit, after) {
       const rows = await page(limit, after).select(['id', 'adaptation', 'is_improving']).execute();
       return rows.map(({ id, adaptation, is_improving }) => ({
         ...{ id, adaptation: adaptation ?? undefined, isImproving: is_improving === 1 },
       }));
     },
 
-    async improving(limit, after) {
+    async listImproving(limit, after) {
       const rows = await page(limit, after).select('id').where(IMPROVING).execute();
       return rows.map(({ id }) => id);
     },
 
-    async known(ids) {
+    async filterExisting(ids) {
       if (ids.length === 0) return new Set();
       const rows = await db.selectFrom('voices').select('id').where('id', 'in', ids).execute();
       return new Set(rows.map(({ id }) => id));

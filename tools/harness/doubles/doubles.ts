@@ -21,5 +21,5 @@ export const noMetrics: Metrics = {
 };
 
 /** Everybody may do everything. */
-export const noRequestLimits: RequestLimits = { count: async () => undefined };
+export const noRequestLimits: RequestLimits = { countRequest: async () => undefined };
 export const noCallLimits: CallLimits = { acquire: async () => () => undefined };

@@ -1,5 +1,5 @@
 import type { Caller } from '../../../src/contract/accounts/caller.ts';
-import type { CallOpening } from '../../../src/contract/accounts/calls.ts';
+import type { NewCall } from '../../../src/contract/accounts/calls.ts';
 import type { Price } from '../../../src/contract/accounts/prices.ts';
 import { newId } from '../../../src/contract/core/id.ts';
 import type { Metrics } from '../../../src/contract/core/metrics.ts';
@@ -36,7 +36,7 @@ export function callerOf(organization: string): Caller {
 }
 
 /** A call of speech that may have so many characters. */
-export function speechCall(characters: number, overrides: Partial<CallOpening> = {}): CallOpening {
+export function speechCall(characters: number, overrides: Partial<NewCall> = {}): NewCall {
   return {
     endpoint: '/v1/audio/speech',
     model: 'svc-tts',

@@ -46,7 +46,7 @@ export async function schemaAnswer(
     output: { kind: 'json_schema', name: 'value', schema, strict: true },
     sampling: { temperature: 0.7, frequencyPenalty: 1, seed },
     maxTokens: undefined,
-    owner,
+    fairnessKey: owner,
   });
   const fault = faultOf(schema, text);
   const cut = end.reason === 'length';

@@ -1,8 +1,8 @@
-/** Checks of input files, each in a process of its own: 200 MB of JSON would hold up everybody who is served. */
+/** Validates input files, each in its own process: parsing 200 MB of JSON would block the serving process. */
 
 import { join } from 'node:path';
 import type { OperationUrl } from '../../../../src/contract/engines/operation.ts';
-import { aborted } from '../../../../src/kit/async/aborted.ts';
+import { waitForAbort } from '../../../../src/kit/async/aborted.ts';
 import { untilAborted } from '../../../../src/kit/async/until-aborted.ts';
 import { FairSemaphore } from '../../../../src/kit/limits/fair-semaphore.ts';
 import type { InputSource } from '../line-reader.ts';
@@ -11,23 +11,23 @@ import type { ValidationResult } from './validator.ts';
 
 const ENTRY = join(import.meta.dirname, 'worker.ts');
 const STALL_TIMEOUT_MS = 60_000;
-/** Checks that run at once: more would take the processor from those who are served. */
+/** Number of concurrent validations, limited to leave CPU time for requests. */
 const CONCURRENCY = 2;
 const CONCURRENCY_PER_ORGANIZATION = 1;
 
 export interface ValidationPoolOptions {
-  /** A line may be as long as the body of a request. */
+  /** Maximum length of a line, in bytes: the maximum length of a request body. */
   readonly maxLineBytes: number;
-  /** Checks that may wait for others. */
+  /** Maximum number of queued validations. */
   readonly waiting: number;
   readonly stallTimeoutMs?: number;
-  /** Path of the processes' entry file, for tests. */
+  /** Path of the worker's entry file, for tests. */
   readonly entry?: string;
 }
 
-/** An input file, and what it was sent for. */
+/** An input file and the endpoint of its batch. */
 export interface BatchInput {
-  /** Called once, when its turn has come. What it opens is closed here. */
+  /** Called once, when the validation starts. The pool closes an opened file. */
   open(): Promise<InputSource>;
   readonly endpoint: OperationUrl;
   readonly organization: string;
@@ -48,9 +48,9 @@ export class ValidationPool {
   }
 
   /**
-   * Reads a file as far as its verdict needs it, in the memory of a few pieces. Organizations take turns.
-   * @throws what opening and reading it throws; the signal's reason; Error when the process ends or hangs; ServiceError
-   *   `overloaded` when too many checks wait.
+   * Reads a file until the result is known, in constant memory. Organizations are scheduled fairly.
+   * @throws the errors of opening and reading the file; the reason of the signal; Error if the process exits or hangs;
+   *   ServiceError `overloaded` if too many validations are queued.
    */
   async validateInput(input: BatchInput, signal: AbortSignal): Promise<ValidationResult> {
     const release = await this.#semaphore.acquire(input.organization, signal);
@@ -77,7 +77,7 @@ export class ValidationPool {
     const finished = new AbortController();
     const stopping = AbortSignal.any([signal, finished.signal]);
     try {
-      const stopped = aborted(stopping).then(() => stopping.throwIfAborted());
+      const stopped = waitForAbort(stopping).then(() => stopping.throwIfAborted());
       if (source.kind === 'bytes') {
         await Promise.race([child.result, feed(child, source.bytes, stopping), stopped]);
       }

@@ -1,31 +1,31 @@
 import { describe, expect, it } from 'vitest';
-import { INPUT_FILE_BYTES } from '../../../../src/contract/stores/file-store.ts';
-import { LineCutter } from '../line-splitter.ts';
-import { InputCheck, type InputVerdict, MAX_FAULTS, MAX_REQUESTS } from './validator.ts';
+import { MAX_INPUT_FILE_BYTES } from '../../../../src/contract/stores/file-store.ts';
+import { LineSplitter } from '../line-splitter.ts';
+import { InputValidator, MAX_ERRORS, MAX_REQUESTS, type ValidationResult } from './validator.ts';
 
 const RULES = { endpoint: '/v1/embeddings', maxLineBytes: 4096 } as const;
 const BODY = { model: 'm', input: 'x' };
 
-function verdictOf(input: string | Uint8Array<ArrayBuffer>): InputVerdict {
-  const check = new InputCheck(RULES);
-  const cutter = new LineCutter(RULES.maxLineBytes);
+function resultOf(input: string | Uint8Array<ArrayBuffer>): ValidationResult {
+  const validator = new InputValidator(RULES);
+  const splitter = new LineSplitter(RULES.maxLineBytes);
   const bytes = typeof input === 'string' ? new TextEncoder().encode(input) : input;
-  check.count(bytes.length);
-  for (const line of cutter.cut(bytes)) check.take(line);
-  for (const line of cutter.end()) check.take(line);
-  return check.verdict();
+  validator.addBytes(bytes.length);
+  for (const line of splitter.split(bytes)) validator.addLine(line);
+  for (const line of splitter.flush()) validator.addLine(line);
+  return validator.result();
 }
 
-/** Code, param and line of each fault of one line after a sound one and a blank one. */
-function faultsOf(line: unknown): (readonly [string, string | null, number | null])[] {
+/** Code, param and line of each error of one line after a valid and a blank line. */
+function errorsOf(line: unknown): (readonly [string, string | null, number | null])[] {
   const first = JSON.stringify({ custom_id: 'first', body: BODY });
-  const verdict = verdictOf(`${first}\n\n${typeof line === 'string' ? line : JSON.stringify(line)}\n`);
-  if (verdict.kind === 'sound') return [];
-  return verdict.faults.map(({ code, param, line: number }) => [code, param, number] as const);
+  const result = resultOf(`${first}\n\n${typeof line === 'string' ? line : JSON.stringify(line)}\n`);
+  if (result.kind === 'valid') return [];
+  return result.errors.map(({ code, param, line: number }) => [code, param, number] as const);
 }
 
-describe('a sound file', () => {
-  it('tells how many requests there are and their model', () => {
+describe('a valid file', () => {
+  it('has a number of requests and a model', () => {
     const lines = [
       { custom_id: 'a', body: BODY },
       { custom_id: 'b', method: 'POST', url: '/v1/embeddings', body: BODY, more: 1 },
@@ -33,17 +33,17 @@ describe('a sound file', () => {
       { custom_id: '😀'.repeat(512), body: BODY },
     ];
     const text = lines.map((line) => JSON.stringify(line)).join('\r\n');
-    expect(verdictOf(`\ufeff${text}`)).toEqual({ kind: 'sound', total: 4, model: 'm' });
+    expect(resultOf(`\ufeff${text}`)).toEqual({ kind: 'valid', total: 4, model: 'm' });
   });
 
-  it('has no model of its own when lines name different ones', () => {
+  it('has no model when lines name different ones', () => {
     const line = (id: string, model: string) => JSON.stringify({ custom_id: id, body: { model } });
-    const verdict = verdictOf(`${line('a', 'm')}\n${line('b', 'n')}\n${line('c', 'm')}`);
-    expect(verdict).toEqual({ kind: 'sound', total: 3, model: undefined });
+    const result = resultOf(`${line('a', 'm')}\n${line('b', 'n')}\n${line('c', 'm')}`);
+    expect(result).toEqual({ kind: 'valid', total: 3, model: undefined });
   });
 });
 
-describe('a fault', () => {
+describe('an error', () => {
   it.each([
     ['{"custom_id":', [['invalid_json_line', null, 3]]],
     ['[]', [['invalid_json_line', null, 3]]],
@@ -81,60 +81,65 @@ describe('a fault', () => {
         ['invalid_type', 'body', 3],
       ],
     ],
-  ])('of %j is named with its field and line', (line, faults) => {
-    expect(faultsOf(line)).toEqual(faults);
+  ])('of %j has its field and line', (line, errors) => {
+    expect(errorsOf(line)).toEqual(errors);
   });
 
-  it('names both endpoints of a line for another one', () => {
-    const verdict = verdictOf(JSON.stringify({ custom_id: 'a', url: '/v1/responses', body: BODY }));
-    expect(verdict).toMatchObject({
-      faults: [{ message: expect.stringMatching(/\/v1\/responses.*\/v1\/embeddings/) }],
+  it('names both endpoints if a line has another one', () => {
+    const result = resultOf(JSON.stringify({ custom_id: 'a', url: '/v1/responses', body: BODY }));
+    expect(result).toMatchObject({
+      errors: [{ message: expect.stringMatching(/\/v1\/responses.*\/v1\/embeddings/) }],
     });
   });
 
-  it('is text that is not UTF-8', () => {
+  it('is reported for text that is not UTF-8', () => {
     const bytes = new TextEncoder().encode(`${JSON.stringify({ custom_id: '?', body: BODY })}\n`);
     bytes[bytes.indexOf(63)] = 0xff;
-    expect(verdictOf(bytes)).toMatchObject({
-      kind: 'faulty',
-      faults: [{ code: 'invalid_json_line', line: 1 }],
+    expect(resultOf(bytes)).toMatchObject({
+      kind: 'invalid',
+      errors: [{ code: 'invalid_json_line', line: 1 }],
     });
   });
 
-  it.each(['', '\n', ' \r\n\t\n', '\ufeff', '\ufeff\n'])('is a file without a request: %j', (text) => {
-    const fault = { code: 'empty_file', message: expect.any(String), param: null, line: null };
-    expect(verdictOf(text)).toEqual({ kind: 'faulty', faults: [fault] });
-  });
+  it.each(['', '\n', ' \r\n\t\n', '\ufeff', '\ufeff\n'])(
+    'is reported for a file without requests: %j',
+    (text) => {
+      const fault = { code: 'empty_file', message: expect.any(String), param: null, line: null };
+      expect(resultOf(text)).toEqual({ kind: 'invalid', errors: [fault] });
+    },
+  );
 });
 
 describe('limits', () => {
   const lines = (count: number) =>
     Array.from({ length: count }, (_, at) => JSON.stringify({ custom_id: `${at}`, body: BODY })).join('\n');
 
-  it(`are ${MAX_REQUESTS} requests`, () => {
-    expect(verdictOf(lines(MAX_REQUESTS))).toMatchObject({ kind: 'sound', total: MAX_REQUESTS });
-    expect(verdictOf(`\n${lines(MAX_REQUESTS + 5)}`)).toMatchObject({
-      kind: 'faulty',
-      faults: [{ code: 'too_many_requests', param: null, line: MAX_REQUESTS + 2 }],
+  it(`allow ${MAX_REQUESTS} requests`, () => {
+    expect(resultOf(lines(MAX_REQUESTS))).toMatchObject({ kind: 'valid', total: MAX_REQUESTS });
+    expect(resultOf(`\n${lines(MAX_REQUESTS + 5)}`)).toMatchObject({
+      kind: 'invalid',
+      errors: [{ code: 'too_many_requests', param: null, line: MAX_REQUESTS + 2 }],
     });
   });
 
-  it('are 200 MB', () => {
-    const check = new InputCheck(RULES);
-    check.count(INPUT_FILE_BYTES);
-    expect(check.isOver).toBe(false);
-    check.count(1);
-    expect(check.isOver).toBe(true);
-    expect(check.verdict()).toMatchObject({ faults: [{ code: 'file_too_large', param: null, line: null }] });
+  it('allow 200 MB', () => {
+    const validator = new InputValidator(RULES);
+    validator.addBytes(MAX_INPUT_FILE_BYTES);
+    expect(validator.isDecided).toBe(false);
+    validator.addBytes(1);
+    expect(validator.isDecided).toBe(true);
+    expect(validator.result()).toMatchObject({
+      errors: [{ code: 'file_too_large', param: null, line: null }],
+    });
   });
 
-  it(`are ${MAX_FAULTS} faults, after which nothing is read`, () => {
-    const check = new InputCheck(RULES);
-    for (let number = 1; !check.isOver; number += 1) {
-      check.take({ number, startBytes: 0, endBytes: 0, bytes: new Uint8Array([120]) });
+  it(`allow ${MAX_ERRORS} errors, after which validation stops`, () => {
+    const validator = new InputValidator(RULES);
+    for (let number = 1; !validator.isDecided; number += 1) {
+      validator.addLine({ number, startBytes: 0, endBytes: 0, bytes: new Uint8Array([120]) });
     }
-    const verdict = check.verdict();
-    expect(verdict.kind === 'faulty' && verdict.faults.at(-1)).toMatchObject({ line: MAX_FAULTS });
-    expect(verdict.kind === 'faulty' && verdict.faults).toHaveLength(MAX_FAULTS);
+    const result = validator.result();
+    expect(result.kind === 'invalid' && result.errors.at(-1)).toMatchObject({ line: MAX_ERRORS });
+    expect(result.kind === 'invalid' && result.errors).toHaveLength(MAX_ERRORS);
   });
 });

@@ -36,7 +36,7 @@ const requestOf = (clip: string, fields: Partial<ExtensionRequest> = {}): Extens
   width: 320,
   height: 320,
   audio: true,
-  remembered: undefined,
+  savedState: undefined,
   ...fields,
 });
 
@@ -44,7 +44,7 @@ const requestOf = (clip: string, fields: Partial<ExtensionRequest> = {}): Extens
 async function ordered(order: string, options: Partial<ContinuationOptions> = {}, signal = never) {
   const { engine, log } = open({ entry, ...options });
   const to = join(await tempDir(), 'segment');
-  const made = engine.extend(requestOf(order), { to, remember: async () => {} }, signal);
+  const made = engine.extend(requestOf(order), { to, saveState: async () => {} }, signal);
   // Who waits for it comes later.
   made.catch(() => undefined);
   const begun = async () => {
@@ -76,7 +76,7 @@ describe('a process that makes a segment', () => {
     await engine.close();
     expect(isRunning(pid)).toBe(false);
     await expect(made).rejects.toMatchObject({ kind: 'overloaded' });
-    const late = engine.extend(requestOf('done'), { to: '/none', remember: async () => {} }, never);
+    const late = engine.extend(requestOf('done'), { to: '/none', saveState: async () => {} }, never);
     await expect(late).rejects.toMatchObject({ kind: 'overloaded' });
   });
 
@@ -111,7 +111,7 @@ describe('a process that makes a segment', () => {
   it('is not begun for who has left', async () => {
     const { engine } = open({ entry });
     const left = AbortSignal.abort(new Error('left'));
-    const work = { to: join(await tempDir(), 'segment'), remember: async () => {} };
+    const work = { to: join(await tempDir(), 'segment'), saveState: async () => {} };
     await expect(engine.extend(requestOf('done'), work, left)).rejects.toThrow('left');
     await expect(access(work.to)).rejects.toThrow();
   });
@@ -131,7 +131,7 @@ describe('a real segment', () => {
     const { engine, log } = open();
     for (const [index, clip] of (await makeClips(folder, CLIPS)).entries()) {
       const facts = await clips.measure(clip, 'video', never);
-      const work = { to: join(folder, `segment-${index}`), remember: async () => {} };
+      const work = { to: join(folder, `segment-${index}`), saveState: async () => {} };
       const size = { width: 400, height: 400 };
       const segment = await engine.extend(requestOf(clip, { facts, ...size }), work, never);
       expect(segment).toEqual({ ...size, seconds: 4, audio: true });
@@ -148,7 +148,7 @@ describe('a real segment', () => {
 
   it('is none of what is no clip', { timeout: 60_000 }, async () => {
     const { engine, log } = open();
-    const work = { to: join(await tempDir(), 'segment'), remember: async () => {} };
+    const work = { to: join(await tempDir(), 'segment'), saveState: async () => {} };
     const made = engine.extend(requestOf(import.meta.filename), work, never);
     await expect(made).rejects.toMatchObject({ kind: 'internal', code: 'generation_failed' });
     expect(log.lines).toMatchObject([{ error: { name: 'ClipFaultError' } }]);

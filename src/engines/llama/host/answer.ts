@@ -1,4 +1,4 @@
-import type { TextEnd, TextEvent, TextTokens } from '../../../contract/engines/text.ts';
+import type { FinishReason, TextEvent, TokenUsage } from '../../../contract/engines/text.ts';
 import type { LlamaQuestion } from '../shared/prompt.ts';
 import { StopText } from './stop-text.ts';
 import { CallReader } from './tool-call-reader.ts';
@@ -36,8 +36,8 @@ export class LlamaAnswer {
   }
 
   /** @param complete whether the model had nothing more to say. */
-  end(complete: boolean, tokens: TextTokens): TextEvent[] {
-    const reason: TextEnd = !complete ? 'length' : this.#calls.calls > 0 ? 'tool_calls' : 'stop';
+  end(complete: boolean, tokens: TokenUsage): TextEvent[] {
+    const reason: FinishReason = !complete ? 'length' : this.#calls.calls > 0 ? 'tool_calls' : 'stop';
     return [...textEvents(this.#text.end()), { kind: 'end', reason, tokens }];
   }
 }

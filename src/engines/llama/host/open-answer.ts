@@ -3,7 +3,7 @@ import type { Priority } from '../../../contract/engines/engine.ts';
 /** Messages of the process for one answer, for whoever waits for them. */
 export class OpenAnswer<Message> {
   readonly id: number;
-  readonly owner: string;
+  readonly fairnessKey: string;
   readonly priority: Priority;
   /** Tokens of its question; 0 until it is measured. */
   inputTokens = 0;
@@ -15,9 +15,9 @@ export class OpenAnswer<Message> {
   #failure: { readonly error: unknown } | undefined;
   #came = Promise.withResolvers<void>();
 
-  constructor(id: number, owner: string, priority: Priority) {
+  constructor(id: number, fairnessKey: string, priority: Priority) {
     this.id = id;
-    this.owner = owner;
+    this.fairnessKey = fairnessKey;
     this.priority = priority;
   }
 

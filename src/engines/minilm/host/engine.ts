@@ -20,10 +20,10 @@ export function minilmEngine(
   backgroundPool: Pick<InferencePool, 'runJob'> = pool,
 ): EmbedEngine {
   const description = pool.description<MinilmDescription>(model);
-  const batches = new InputBatches(workers, queueLimit, (inputs, { priority, owner }, signal) =>
+  const batches = new InputBatches(workers, queueLimit, (inputs, { priority, fairnessKey }, signal) =>
     (priority === 'batch' ? backgroundPool : pool).runJob<MinilmRequest, MinilmResult>(
       model,
-      { request: { inputs }, priority, owner, delivery: 'text' },
+      { request: { inputs }, priority, fairnessKey, delivery: 'text' },
       signal,
     ),
   );

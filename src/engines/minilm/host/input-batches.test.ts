@@ -14,17 +14,17 @@ const never = new AbortController().signal;
 function batches(atOnce = 1) {
   const begun: {
     inputs: readonly unknown[];
-    owner: string;
+    fairnessKey: string;
     end: (error?: unknown) => void;
     signal: AbortSignal;
     /** Where it is run. */
     place: (tracer: Tracer) => Traceparent | undefined;
   }[] = [];
-  const run: RunBatch = async function* (inputs, { owner }, signal) {
+  const run: RunBatch = async function* (inputs, { fairnessKey }, signal) {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const end = (error?: unknown) => (error === undefined ? resolve() : reject(error));
     const inContext = AsyncLocalStorage.snapshot();
-    begun.push({ inputs, owner, end, signal, place: (tracer) => inContext(() => tracer.currentTraceparent()) });
+    begun.push({ inputs, fairnessKey, end, signal, place: (tracer) => inContext(() => tracer.currentTraceparent()) });
     await promise;
     const places = inputs.map((_, place) => place).reverse();
     const texts = places.map((place) => String(inputs[place]));
@@ -129,9 +129,9 @@ describe('a batch', () => {
 
   it('serves owners in turn, so that who asks for much does not delay the others', async () => {
     const { embed, batch } = batches();
-    const much = embed(new Array(500).fill('much'), { owner: 'a' });
+    const much = embed(new Array(500).fill('much'), { fairnessKey: 'a' });
     (await batch(0)).end();
-    const little = embed(['little'], { owner: 'b' });
+    const little = embed(['little'], { fairnessKey: 'b' });
     const second = await batch(1);
     // It was waiting when the first batch ended, or arrived just after.
     second.end();
@@ -177,13 +177,13 @@ describe('what fails', () => {
 
   it('is an owner who gets no place, and not those who share the batch', async () => {
     const { embed, batch } = batches();
-    const refused = [embed(['a'], { owner: 'a' }), embed(['aa'], { owner: 'a' })];
-    const others = [embed(['bbb'], { owner: 'b' }), embed(['cccc'], { owner: 'c' })];
+    const refused = [embed(['a'], { fairnessKey: 'a' }), embed(['aa'], { fairnessKey: 'a' })];
+    const others = [embed(['bbb'], { fairnessKey: 'b' }), embed(['cccc'], { fairnessKey: 'c' })];
     const outcomes = refused.map((each) => expect(each).rejects.toMatchObject({ kind: 'rate_limited' }));
     (await batch(0)).end(new ServiceError('rate_limited', 'Your share is used.'));
     await Promise.all(outcomes);
     const again = await batch(1);
-    expect(again).toMatchObject({ inputs: ['bbb', 'cccc'], owner: 'b' });
+    expect(again).toMatchObject({ inputs: ['bbb', 'cccc'], fairnessKey: 'b' });
     again.end();
     expect(await Promise.all(others)).toMatchObject([[{ tokens: 3 }], [{ tokens: 4 }]]);
   });
@@ -207,15 +207,15 @@ describe('what fails', () => {
   it('is one request too many', async () => {
     const { embed, batch, subject } = batches();
     const some = (owner: string) =>
-      Array.from({ length: 4 }, () => embed(['x'], { owner }).catch((error: unknown) => error));
+      Array.from({ length: 4 }, () => embed(['x'], { fairnessKey: owner }).catch((error: unknown) => error));
     const open = some('a');
     // Half of the places are the most of one owner.
-    await expect(embed(['x'], { owner: 'a' })).rejects.toMatchObject({
+    await expect(embed(['x'], { fairnessKey: 'a' })).rejects.toMatchObject({
       kind: 'rate_limited',
       retryAfterS: 2,
     });
     open.push(...some('b'));
-    await expect(embed(['x'], { owner: 'c' })).rejects.toMatchObject({ kind: 'overloaded', retryAfterS: 2 });
+    await expect(embed(['x'], { fairnessKey: 'c' })).rejects.toMatchObject({ kind: 'overloaded', retryAfterS: 2 });
     const lower = embed(['x'], { priority: 'batch' }).catch((error: unknown) => error);
     await batch(0);
     subject.close();

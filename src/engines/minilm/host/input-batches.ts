@@ -28,7 +28,7 @@ export class InputTooLong extends Error {
 /** Runs one batch; its results come in any order. */
 export type RunBatch = (
   inputs: readonly Input[],
-  of: { readonly priority: Priority; readonly owner: string },
+  of: { readonly priority: Priority; readonly fairnessKey: string },
   signal: AbortSignal,
 ) => AsyncIterable<MinilmResult>;
 
@@ -85,10 +85,10 @@ export class InputBatches {
    */
   async embed(request: EmbedRequest, signal: AbortSignal): Promise<readonly Embedded[]> {
     this.#admit(request);
-    const { inputs, priority, fairnessKey: owner } = request;
+    const { inputs, priority, fairnessKey } = request;
     const { promise, resolve, reject } = Promise.withResolvers<readonly Embedded[]>();
     const asItsPart = AsyncLocalStorage.snapshot();
-    const open = { inputs, priority, owner, asItsPart, embedded: [], taken: 0, done: 0, resolve, reject };
+    const open = { inputs, priority, fairnessKey, asItsPart, embedded: [], taken: 0, done: 0, resolve, reject };
     const leave = () => reject(signal.reason);
     signal.addEventListener('abort', leave, { once: true });
     this.#open.add(open);
@@ -107,10 +107,10 @@ export class InputBatches {
     for (const request of this.#open) request.reject(this.#closed.signal.reason);
   }
 
-  #admit({ priority, fairnessKey: owner }: EmbedRequest): void {
+  #admit({ priority, fairnessKey }: EmbedRequest): void {
     this.#closed.signal.throwIfAborted();
     const open = this.#open.values().filter((request) => request.priority === priority);
-    requireQueueSlot(open, owner, this.#places);
+    requireQueueSlot(open, fairnessKey, this.#places);
   }
 
   /** What arrives in one tick of the event loop is looked at together. */
@@ -151,7 +151,7 @@ export class InputBatches {
     );
     const batch: Taken[] = [];
     let characters = 0;
-    let owners = [...Map.groupBy(waiting, ({ fairnessKey: owner }) => owner).values()];
+    let owners = [...Map.groupBy(waiting, ({ fairnessKey }) => fairnessKey).values()];
     while (owners.length > 0) {
       for (const requests of owners) {
         const request = requests.find(({ taken, inputs }) => taken < inputs.length);

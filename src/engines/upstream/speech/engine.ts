@@ -10,13 +10,13 @@ import type { UpstreamTtsSettings } from '../../../contract/core/settings.ts';
 import type { Float32Samples } from '../../../contract/engines/audio.ts';
 import type { ReadyReport, SynthesisRequest, TtsEngine } from '../../../contract/engines/engine.ts';
 import type { SpokenVoice } from '../../../contract/engines/spoken-voice.ts';
-import { ownVoiceOnly } from '../../../contract/voice-errors.ts';
-import { mediaTypeOf } from '../client/body.ts';
-import { upstreamFault, upstreamRefusal } from '../client/errors.ts';
+import { storedVoicesUnsupported } from '../../../contract/voice-errors.ts';
+import { mediaTypeOf } from '../client/response-body.ts';
+import { upstreamError, upstreamStatusError } from '../client/upstream-error.ts';
 import type { UpstreamMeter } from '../client/metrics.ts';
 import { type UpstreamCall, UpstreamServer } from '../client/server.ts';
 import { PcmStream } from './pcm-stream.ts';
-import { RegisteredVoices, untilUploaded } from './registered-voices.ts';
+import { RegisteredVoices, waitForUpload } from './registered-voices.ts';
 
 const JSON_BODY = { 'content-type': 'application/json' };
 /** A server only deletes a file, while somebody waits. */
@@ -30,7 +30,7 @@ export interface UpstreamTtsOptions {
   readonly log: Logger;
   readonly meter?: UpstreamMeter;
   /**
-   * How long the upstream may take until its first byte of audio, and then between two portions. Slow speech
+   * How long the upstream may take until its first byte of audio, and then between two chunks. Slow speech
    * is more audio and gets as much more time.
    */
   readonly firstByteMs?: number;
@@ -60,7 +60,7 @@ class UpstreamTtsEngine implements TtsEngine {
   readonly #firstByteMs: number;
   readonly #idleMs: number;
   readonly #forgetMs: number;
-  readonly #registered: RegisteredVoices;
+  readonly #registeredVoices: RegisteredVoices;
   /** Clips that requests carry, each read once for all sentences of its request. */
   readonly #carried = new WeakMap<SpokenVoice, Promise<VoiceFields>>();
   readonly #closed = new AbortController();
@@ -72,7 +72,7 @@ class UpstreamTtsEngine implements TtsEngine {
     this.#firstByteMs = options.firstByteMs ?? 60_000;
     this.#idleMs = options.idleMs ?? 20_000;
     this.#forgetMs = options.forgetMs ?? FORGET_MS;
-    this.#registered = new RegisteredVoices((voice, signal) => this.#register(voice, signal));
+    this.#registeredVoices = new RegisteredVoices((voice, signal) => this.#register(voice, signal));
   }
 
   async *synthesize(
@@ -83,24 +83,24 @@ class UpstreamTtsEngine implements TtsEngine {
     const { voice } = request;
     const { voices, voice: own } = this.#settings;
     if (voice === undefined) yield* this.#speak(request, own === undefined ? {} : { voice: own }, signal);
-    else if (voices === 'none') throw ownVoiceOnly();
+    else if (voices === 'none') throw storedVoicesUnsupported();
     else if (voices === 'inline') yield* this.#speak(request, await this.#carrying(voice, signal), signal);
     else yield* this.#speakAs(voice, request, signal);
   }
 
-  async forget(voice: Id<'voice'>): Promise<void> {
+  async deleteVoice(voice: Id<'voice'>): Promise<void> {
     if (this.#settings.voices !== 'register') return;
     // What arrives after the deletion would stay.
-    await this.#registered.forget(voice, AbortSignal.timeout(this.#forgetMs));
-    const limits = { firstByteMs: this.#forgetMs, idleMs: this.#forgetMs };
+    await this.#registeredVoices.forget(voice, AbortSignal.timeout(this.#forgetMs));
+    const timeouts = { firstByteMs: this.#forgetMs, idleMs: this.#forgetMs };
     const talk = async function* ({ ask }: UpstreamCall) {
       const response = await ask('DELETE', `/audio/voices/${voice}`);
       await response.body?.cancel();
       // It may never have had the voice, or have lost it.
-      if (!response.ok && response.status !== 404) throw upstreamRefusal(response.status, response.headers);
+      if (!response.ok && response.status !== 404) throw upstreamStatusError(response.status, response.headers);
       yield;
     };
-    await Array.fromAsync(this.#server.call(limits, this.#closed.signal, talk));
+    await Array.fromAsync(this.#server.call(timeouts, this.#closed.signal, talk));
   }
 
   ready(): ReadyReport {
@@ -119,13 +119,13 @@ class UpstreamTtsEngine implements TtsEngine {
     signal: AbortSignal,
   ): AsyncGenerator<Float32Samples, void, undefined> {
     const fields = { voice: voice.id };
-    const registration = this.#registered.of(voice);
+    const registration = this.#registeredVoices.of(voice);
     const mayBeLost = registration.isOver;
-    await untilUploaded(registration, signal);
+    await waitForUpload(registration, signal);
     const isSpoken = yield* this.#speak(request, fields, signal, mayBeLost ? UNKNOWN_VOICE : NONE);
     if (isSpoken) return;
-    this.#registered.lost(voice, registration);
-    await untilUploaded(this.#registered.of(voice), signal);
+    this.#registeredVoices.lost(voice, registration);
+    await waitForUpload(this.#registeredVoices.of(voice), signal);
     yield* this.#speak(request, fields, signal);
   }
 
@@ -140,24 +140,24 @@ class UpstreamTtsEngine implements TtsEngine {
     tolerated = NONE,
   ): AsyncGenerator<Float32Samples, boolean, undefined> {
     const stretch = Math.max(1, 1 / request.speed);
-    const limits = { firstByteMs: this.#firstByteMs * stretch, idleMs: this.#idleMs * stretch };
+    const timeouts = { firstByteMs: this.#firstByteMs * stretch, idleMs: this.#idleMs * stretch };
     const body = JSON.stringify(this.#body(request, voice));
-    const samplesOf = (portions: AsyncIterable<Uint8Array>) => this.#samples(portions, stretch);
-    return yield* this.#server.call(limits, signal, async function* ({ post, portionsOf }) {
+    const samplesOf = (chunks: AsyncIterable<Uint8Array>) => this.#samples(chunks, stretch);
+    return yield* this.#server.call(timeouts, signal, async function* ({ post, readChunks }) {
       const response = await post('/audio/speech', body, JSON_BODY, tolerated);
       if (!response.ok) {
         await response.body?.cancel();
         return false;
       }
       requirePcm(response);
-      yield* samplesOf(portionsOf(response));
+      yield* samplesOf(readChunks(response));
       return true;
     });
   }
 
   /** Uploads the clip under the id of the voice, which is lower-case as the names of vLLM-Omni are. */
   async #register(voice: SpokenVoice, forgotten: AbortSignal): Promise<void> {
-    const limits = { firstByteMs: this.#firstByteMs, idleMs: this.#idleMs };
+    const timeouts = { firstByteMs: this.#firstByteMs, idleMs: this.#idleMs };
     const signal = AbortSignal.any([this.#closed.signal, forgotten]);
     const clip = await voice.clip(signal);
     const talk = async function* ({ post }: UpstreamCall) {
@@ -171,7 +171,7 @@ class UpstreamTtsEngine implements TtsEngine {
       await response.body?.cancel();
       yield;
     };
-    await Array.fromAsync(this.#server.call(limits, signal, talk));
+    await Array.fromAsync(this.#server.call(timeouts, signal, talk));
   }
 
   #carrying(voice: SpokenVoice, signal: AbortSignal): Promise<VoiceFields> {
@@ -200,24 +200,24 @@ class UpstreamTtsEngine implements TtsEngine {
   }
 
   async *#samples(
-    portions: AsyncIterable<Uint8Array>,
+    chunks: AsyncIterable<Uint8Array>,
     stretch: number,
   ): AsyncGenerator<Float32Samples, void, undefined> {
     const maxS = MAX_AUDIO_S * stretch;
     const pcm = new PcmStream();
     let audioS = 0;
-    for await (const portion of portions) {
-      const samples = pcm.push(portion);
+    for await (const chunk of chunks) {
+      const samples = pcm.push(chunk);
       audioS += samples.length / this.rateHz;
-      if (audioS > maxS) throw upstreamFault(`it sent more than ${maxS} s of audio`);
+      if (audioS > maxS) throw upstreamError(`it sent more than ${maxS} s of audio`);
       if (samples.length > 0) yield samples;
     }
-    if (pcm.torn) throw upstreamFault('its audio ended in the middle of a sample');
+    if (pcm.torn) throw upstreamError('its audio ended in the middle of a sample');
   }
 }
 
 function requirePcm(response: Response): void {
   if (!PCM_TYPES.has(mediaTypeOf(response))) {
-    throw upstreamFault('it answered with something else than raw PCM');
+    throw upstreamError('it answered with something else than raw PCM');
   }
 }

@@ -10,7 +10,7 @@ import { wavHeader } from '../../../audio/wav.ts';
 import { ServiceError } from '../../../contract/core/error.ts';
 import type { SynthesisRequest, TtsEngine } from '../../../contract/engines/engine.ts';
 import type { SpokenVoice } from '../../../contract/engines/spoken-voice.ts';
-import { aborted } from '../../../kit/async/aborted.ts';
+import { waitForAbort } from '../../../kit/async/aborted.ts';
 import { upstreamTtsEngine } from './engine.ts';
 import { RegisteredVoices } from './registered-voices.ts';
 
@@ -174,9 +174,9 @@ describe('a server that voices are registered with', () => {
     const [anna, bert] = [voiceOf(5), voiceOf(7)];
     for (const voice of [anna, bert]) await said(engine, voice);
     // Another process may have given it away.
-    await open('register').forget?.(anna.id);
+    await open('register').deleteVoice?.(anna.id);
     expect([...upstream.voices.keys()]).toEqual([bert.id]);
-    for (const voice of [anna, spokenVoice(), bert]) await engine.forget?.(voice.id);
+    for (const voice of [anna, spokenVoice(), bert]) await engine.deleteVoice?.(voice.id);
     expect(upstream.voices.size).toBe(0);
     expect(log.lines).toEqual([]);
   });
@@ -187,7 +187,7 @@ describe('a server that voices are registered with', () => {
     const { begun, goOn } = heldUpload();
     const speaking = said(engine, anna).catch(() => undefined);
     await begun;
-    const forgotten = engine.forget?.(anna.id);
+    const forgotten = engine.deleteVoice?.(anna.id);
     goOn();
     await Promise.all([forgotten, speaking]);
     expect([upstream.uploads, upstream.deletions]).toEqual([1, 1]);
@@ -200,7 +200,7 @@ describe('a server that voices are registered with', () => {
     const { begun, goOn } = heldUpload();
     const speaking = expect(said(engine, anna)).rejects.toMatchObject({ code: 'voice_not_found' });
     await begun;
-    await engine.forget?.(anna.id);
+    await engine.deleteVoice?.(anna.id);
     await speaking;
     expect(upstream.deletions).toBe(1);
     goOn();
@@ -211,7 +211,7 @@ describe('a server that voices are registered with', () => {
     const anna = voiceOf(5);
     await said(engine, anna);
     upstream.isStuck = true;
-    await expect(engine.forget?.(anna.id)).rejects.toMatchObject({
+    await expect(engine.deleteVoice?.(anna.id)).rejects.toMatchObject({
       kind: 'upstream',
       message: /HTTP status 500/,
     });
@@ -242,7 +242,7 @@ describe('a server that is sent the clip with each request', () => {
       response_format: 'pcm',
       stream_format: 'audio',
     });
-    await engine.forget?.(anna.id);
+    await engine.deleteVoice?.(anna.id);
     expect([upstream.uploads, upstream.deletions, anna.reads()]).toEqual([0, 0, 1]);
   });
 });
@@ -256,45 +256,45 @@ it('a server that clones nothing is sent nothing of a stored voice', async () =>
 describe('what is remembered of uploads', () => {
   it('is bounded: whoever was not used for the longest time is uploaded again', async () => {
     const uploaded: string[] = [];
-    const registered = new RegisteredVoices(async ({ id }) => void uploaded.push(id), 2);
+    const registeredVoices = new RegisteredVoices(async ({ id }) => void uploaded.push(id), 2);
     const [a, b, c] = [spokenVoice(), spokenVoice(), spokenVoice()];
-    for (const voice of [a, b, a, c, a, b]) await registered.of(voice).uploaded;
+    for (const voice of [a, b, a, c, a, b]) await registeredVoices.of(voice).uploaded;
     expect(uploaded).toEqual([a.id, b.id, c.id, b.id]);
   });
 
   it('is given up after an upload that is under way, which patience ends', async () => {
     const steps: string[] = [];
     const { promise: held, resolve: goOn } = Promise.withResolvers<void>();
-    const registered = new RegisteredVoices(async (_, signal) => {
-      await Promise.race([held, aborted(signal)]);
+    const registeredVoices = new RegisteredVoices(async (_, signal) => {
+      await Promise.race([held, waitForAbort(signal)]);
       steps.push(signal.aborted ? 'broken off' : 'uploaded');
       signal.throwIfAborted();
     });
     const [anna, bert] = [spokenVoice(), spokenVoice()];
-    const refused = expect(registered.of(bert).uploaded).rejects.toMatchObject({ code: 'voice_not_found' });
-    await registered.forget(bert.id, AbortSignal.abort());
+    const refused = expect(registeredVoices.of(bert).uploaded).rejects.toMatchObject({ code: 'voice_not_found' });
+    await registeredVoices.forget(bert.id, AbortSignal.abort());
     await refused;
-    void registered.of(anna);
-    const forgotten = registered.forget(anna.id, never).then(() => steps.push('forgotten'));
+    void registeredVoices.of(anna);
+    const forgotten = registeredVoices.forget(anna.id, never).then(() => steps.push('forgotten'));
     await new Promise((resolve) => setImmediate(resolve));
     steps.push('go on');
     goOn();
     await forgotten;
     expect(steps).toEqual(['broken off', 'go on', 'uploaded', 'forgotten']);
-    await registered.forget(spokenVoice().id, never);
+    await registeredVoices.forget(spokenVoice().id, never);
   });
 
   it('that was lost before stays when another one has replaced it since', () => {
     let uploads = 0;
-    const registered = new RegisteredVoices(async () => {
+    const registeredVoices = new RegisteredVoices(async () => {
       uploads += 1;
     });
     const voice = spokenVoice();
-    const first = registered.of(voice);
-    registered.lost(voice, first);
-    const second = registered.of(voice);
-    registered.lost(voice, first);
-    expect(registered.of(voice)).toBe(second);
+    const first = registeredVoices.of(voice);
+    registeredVoices.lost(voice, first);
+    const second = registeredVoices.of(voice);
+    registeredVoices.lost(voice, first);
+    expect(registeredVoices.of(voice)).toBe(second);
     expect(uploads).toBe(2);
   });
 });

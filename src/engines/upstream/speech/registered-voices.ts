@@ -2,7 +2,7 @@
 
 import type { Id } from '../../../contract/core/id.ts';
 import { type SpokenVoice, voiceDeleted } from '../../../contract/engines/spoken-voice.ts';
-import { aborted } from '../../../kit/async/aborted.ts';
+import { waitForAbort } from '../../../kit/async/aborted.ts';
 
 /** As many as vLLM-Omni keeps unless told otherwise. A voice that is forgotten here is uploaded once more. */
 const MAX_REMEMBERED = 1000;
@@ -57,7 +57,7 @@ export class RegisteredVoices {
     const registration = this.#registrations.get(id);
     if (registration === undefined) return;
     const over = registration.uploaded.catch(() => undefined);
-    await Promise.race([over, aborted(patience)]);
+    await Promise.race([over, waitForAbort(patience)]);
     registration.stop.abort(voiceDeleted());
     await over;
     this.#registrations.delete(id);
@@ -78,7 +78,7 @@ export class RegisteredVoices {
 }
 
 /** @throws what the upload throws, or the signal's reason after an abort. */
-export async function untilUploaded({ uploaded }: Registration, signal: AbortSignal): Promise<void> {
-  await Promise.race([uploaded, aborted(signal)]);
+export async function waitForUpload({ uploaded }: Registration, signal: AbortSignal): Promise<void> {
+  await Promise.race([uploaded, waitForAbort(signal)]);
   signal.throwIfAborted();
 }

@@ -5,14 +5,14 @@
 
 import type { ServiceError } from '../../../contract/core/error.ts';
 import { newId } from '../../../contract/core/id.ts';
-import type { TextEnd, TextEvent, TextTokens } from '../../../contract/engines/text.ts';
+import type { FinishReason, TextEvent, TokenUsage } from '../../../contract/engines/text.ts';
 import { characterTokens } from '../../../kit/text/token-estimate.ts';
 import { codePoints } from '../../../kit/validation/code-points.ts';
-import { upstreamFault } from '../client/errors.ts';
-import { explainRefusal } from '../client/rejection.ts';
+import { upstreamError } from '../client/upstream-error.ts';
+import { explainRejection } from '../client/explain-rejection.ts';
 import { type Fields, fieldsOf, listOf, textOf } from '../client/wire-values.ts';
 
-const ENDS: Readonly<Record<string, TextEnd>> = {
+const ENDS: Readonly<Record<string, FinishReason>> = {
   length: 'length',
   max_tokens: 'length',
   tool_calls: 'tool_calls',
@@ -20,7 +20,7 @@ const ENDS: Readonly<Record<string, TextEnd>> = {
   content_filter: 'content_filter',
 };
 /** Most characters of one answer with all its thoughts and calls: who made it keeps it, until it is sent or stored. */
-export const MAX_ANSWER = 4 * 1024 * 1024;
+export const MAX_RESPONSE_LENGTH = 4 * 1024 * 1024;
 export const MAX_CALLS = 1000;
 /** Words for an answer that was given up. */
 const FAULTS: ReadonlySet<string> = new Set(['abort', 'error']);
@@ -40,12 +40,12 @@ interface OpenCall {
 }
 
 /** Puts one answer together. */
-export class ChatAnswer {
+export class ChatResponseReader {
   readonly #estimatedInput: () => number;
   readonly #calls: OpenCall[] = [];
   readonly #ids = new Set<string>();
   #usage: Fields | undefined;
-  #reason: TextEnd | undefined;
+  #reason: FinishReason | undefined;
   #done = false;
   #length = 0;
   /** Code points, for servers that do not count tokens. */
@@ -63,7 +63,7 @@ export class ChatAnswer {
 
   /**
    * What one event of a stream says, or a whole answer.
-   * @throws ServiceError `upstream` for what tells of a failure or is no answer, and beyond {@link MAX_ANSWER}
+   * @throws ServiceError `upstream` for what tells of a failure or is no answer, and beyond {@link MAX_RESPONSE_LENGTH}
    *   and {@link MAX_CALLS}.
    */
   read(data: string): TextEvent[] {
@@ -87,7 +87,7 @@ export class ChatAnswer {
    */
   end(): TextEvent {
     const said = this.#calls.length > 0 || this.#length > 0;
-    if (this.#reason === undefined && !(this.#done && said)) throw upstreamFault('its answer broke off');
+    if (this.#reason === undefined && !(this.#done && said)) throw upstreamError('its answer broke off');
     const reason = this.#reason ?? 'stop';
     // A call that the server forced ends with `stop` at some, and so does every call at others.
     const called = this.#calls.length > 0 && reason === 'stop';
@@ -95,7 +95,7 @@ export class ChatAnswer {
   }
 
   #finish(word: string): void {
-    if (FAULTS.has(word)) throw upstreamFault('it gave its answer up');
+    if (FAULTS.has(word)) throw upstreamError('it gave its answer up');
     this.#reason = ENDS[word] ?? 'stop';
   }
 
@@ -157,7 +157,7 @@ export class ChatAnswer {
         (place === undefined || call.place === place) && (id === '' || call.id === '' || call.id === id),
     );
     if (known !== undefined) return known;
-    if (this.#calls.length === MAX_CALLS) throw upstreamFault('its answer has too many calls');
+    if (this.#calls.length === MAX_CALLS) throw upstreamError('its answer has too many calls');
     const call = { place, id, index: this.#calls.length, named: false, held: '' };
     this.#calls.push(call);
     return call;
@@ -172,11 +172,11 @@ export class ChatAnswer {
 
   #count(kind: 'text' | 'thoughts' | 'calls', text: string): void {
     this.#length += text.length;
-    if (this.#length > MAX_ANSWER) throw upstreamFault('its answer is too long');
+    if (this.#length > MAX_RESPONSE_LENGTH) throw upstreamError('its answer is too long');
     this.#characters[kind] += codePoints(text);
   }
 
-  #tokens(): TextTokens {
+  #tokens(): TokenUsage {
     const usage = this.#usage ?? {};
     const input = countOf(usage.prompt_tokens) ?? this.#estimatedInput();
     const { text, thoughts, calls } = this.#characters;
@@ -192,8 +192,8 @@ export class ChatAnswer {
 /** Servers that have sent their status tell a refusal in the stream, with the status that it would have had. */
 function failureOf(error: unknown, data: string): ServiceError {
   const { code } = fieldsOf(error);
-  const refusal = typeof code === 'number' ? explainRefusal(code, data) : undefined;
-  return refusal ?? upstreamFault('it failed in the middle of its answer');
+  const refusal = typeof code === 'number' ? explainRejection(code, data) : undefined;
+  return refusal ?? upstreamError('it failed in the middle of its answer');
 }
 
 function parsed(data: string): Fields {
@@ -201,7 +201,7 @@ function parsed(data: string): Fields {
   try {
     value = JSON.parse(data);
   } catch {
-    throw upstreamFault('it answered with something else than a chat completion');
+    throw upstreamError('it answered with something else than a chat completion');
   }
   return fieldsOf(value);
 }

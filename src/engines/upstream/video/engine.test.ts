@@ -107,9 +107,9 @@ function extend(
     width: 320,
     height: 320,
     audio: true,
-    remembered,
+    savedState: remembered,
   };
-  return engine.extend(request, { to: join(place, 'segment'), remember }, signal);
+  return engine.extend(request, { to: join(place, 'segment'), saveState: remember }, signal);
 }
 
 const asked = (method: string) => upstream.seen.filter((seen) => seen.method === method);
@@ -186,10 +186,10 @@ describe('a job that was remembered', () => {
   it('is ended when it is forgotten, by a cancel where it cannot be deleted', async () => {
     for (const id of ['video_gen_1', 'video_gen_2']) upstream.jobs.set(id, { id, looks: 0, deleted: false });
     const engine = open();
-    await engine.forget('video_gen_1');
+    await engine.deleteRemoteJob('video_gen_1');
     expect(upstream.jobs.get('video_gen_1')?.deleted).toBe(true);
     upstream.deleteStatus = 409;
-    await engine.forget('video_gen_2');
+    await engine.deleteRemoteJob('video_gen_2');
     expect(upstream.jobs.get('video_gen_2')?.deleted).toBe(true);
     expect(asked('POST').map(({ path }) => path)).toEqual(['/v1/videos/video_gen_2/cancel']);
   });
@@ -230,10 +230,10 @@ describe('a job that was remembered', () => {
   });
 
   it('that nobody knows is forgotten without a word', async () => {
-    await open().forget('../models');
+    await open().deleteRemoteJob('../models');
     expect(upstream.seen[0]?.path).toBe('/v1/videos/..%2Fmodels');
     await upstream.close();
-    await open().forget('video_gen_1');
+    await open().deleteRemoteJob('video_gen_1');
   });
 });
 

@@ -16,13 +16,13 @@ import type {
   VideoEngine,
   VideoSegment,
 } from '../../../contract/engines/video.ts';
-import { diskFailure } from '../../../kit/storage/disk-errors.ts';
+import { toDiskError } from '../../../kit/storage/disk-errors.ts';
 import type { ClipCutter } from '../../../media/clips/clip-cutter.ts';
-import { bodyText } from '../client/body.ts';
-import { upstreamFault } from '../client/errors.ts';
+import { readBodyText } from '../client/response-body.ts';
+import { upstreamError } from '../client/upstream-error.ts';
 import type { UpstreamMeter } from '../client/metrics.ts';
 import { type UpstreamCall, UpstreamServer } from '../client/server.ts';
-import { explainVideoRefusal, jobIdOf, readVideoJob } from './job.ts';
+import { explainVideoRejection, jobIdOf, readVideoJob } from './job-status.ts';
 
 /** Longest segment that is fetched: 30 s at 130 Mbit/s. */
 const SEGMENT_BYTES = 512 * 1024 * 1024;
@@ -30,7 +30,7 @@ const FIRST_POLL_MS = 1000;
 const MAX_POLL_MS = 15_000;
 const POLL_GROWTH = 1.5;
 /** Answers in a row that may fail. */
-const MAX_FAILED_ANSWERS = 8;
+const MAX_FAILED_REQUESTS = 8;
 const TIME_LIMIT_MS = 3_600_000;
 /** Whoever ends a job on the server does not wait longer for it. */
 const FORGET_MS = 10_000;
@@ -51,8 +51,8 @@ export interface UpstreamVideoOptions {
   readonly pollMs?: number;
   /** How long a job may take, from the request on. */
   readonly timeLimitMs?: number;
-  /** How long the server may take until the first byte of an answer, and between two portions. */
-  readonly answerMs?: number;
+  /** How long the server may take until the first byte of an answer, and between two chunks. */
+  readonly responseTimeoutMs?: number;
   /** Pause between two looks at a server that failed. */
   readonly probeMs?: number;
 }
@@ -74,40 +74,40 @@ class UpstreamVideoEngine implements VideoEngine {
   readonly note = undefined;
   readonly #options: UpstreamVideoOptions;
   readonly #server: UpstreamServer;
-  readonly #limits: { readonly firstByteMs: number; readonly idleMs: number };
+  readonly #timeouts: { readonly firstByteMs: number; readonly idleMs: number };
   readonly #closed = new AbortController();
 
   constructor(options: UpstreamVideoOptions) {
     this.audio = options.settings.audio;
     this.#options = options;
-    this.#server = new UpstreamServer({ ...options, explain: explainVideoRefusal });
-    const answerMs = options.answerMs ?? 60_000;
-    this.#limits = { firstByteMs: answerMs, idleMs: answerMs };
+    this.#server = new UpstreamServer({ ...options, explain: explainVideoRejection });
+    const responseTimeoutMs = options.responseTimeoutMs ?? 60_000;
+    this.#timeouts = { firstByteMs: responseTimeoutMs, idleMs: responseTimeoutMs };
   }
 
   async extend(request: ExtensionRequest, work: ExtensionWork, signal: AbortSignal): Promise<VideoSegment> {
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(tookTooLong()), this.#options.timeLimitMs ?? TIME_LIMIT_MS);
     const ended = AbortSignal.any([signal, this.#closed.signal, late.signal]);
-    const job = { id: request.remembered, remembered: request.remembered !== undefined };
+    const job = { id: request.savedState, remembered: request.savedState !== undefined };
     const files = { tail: `${work.to}.tail`, picture: `${work.to}.picture`, made: `${work.to}.made` };
     try {
       ended.throwIfAborted();
       if (job.id === undefined || !(await this.#finished(job.id, ended))) {
         job.remembered = false;
         job.id = await this.#submit(request, files, ended);
-        await work.remember(job.id);
+        await work.saveState(job.id);
         job.remembered = true;
-        if (!(await this.#finished(job.id, ended))) throw upstreamFault('it has lost the job');
+        if (!(await this.#finished(job.id, ended))) throw upstreamError('it has lost the job');
       }
       const { id } = job;
       const isWhole = await this.#patiently(() => this.#fetch(id, files.made, ended), ended);
-      if (!isWhole) throw upstreamFault('its answer is too long');
+      if (!isWhole) throw upstreamError('its answer is too long');
       return await this.#trim(files.made, request, work.to, ended);
     } catch (error) {
-      if (job.id !== undefined && !job.remembered) await this.forget(job.id);
+      if (job.id !== undefined && !job.remembered) await this.deleteRemoteJob(job.id);
       ended.throwIfAborted();
-      throw diskFailure(error);
+      throw toDiskError(error);
     } finally {
       clearTimeout(timer);
       await Promise.all(Object.values(files).map((path) => rm(path, { force: true })));
@@ -118,7 +118,7 @@ class UpstreamVideoEngine implements VideoEngine {
     return this.#server.ready();
   }
 
-  async forget(remembered: string): Promise<void> {
+  async deleteRemoteJob(remembered: string): Promise<void> {
     const signal = AbortSignal.timeout(FORGET_MS);
     const path = `/videos/${encodeURIComponent(remembered)}`;
     try {
@@ -190,7 +190,7 @@ class UpstreamVideoEngine implements VideoEngine {
       } catch (error) {
         signal.throwIfAborted();
         const mayPass = error instanceof ServiceError && !isHindrance(error);
-        if (!mayPass || failures >= MAX_FAILED_ANSWERS) throw error;
+        if (!mayPass || failures >= MAX_FAILED_REQUESTS) throw error;
       }
       await this.#pause(failures, signal);
     }
@@ -214,17 +214,17 @@ class UpstreamVideoEngine implements VideoEngine {
   async #fetch(id: string, path: string, signal: AbortSignal): Promise<boolean> {
     const file = await open(path, 'w');
     try {
-      const portions = this.#server.call(this.#limits, signal, async function* ({ ask, portionsOf }) {
+      const chunks = this.#server.call(this.#timeouts, signal, async function* ({ ask, readChunks }) {
         const response = await ask('GET', `/videos/${encodeURIComponent(id)}/content`);
-        if (!response.ok) throw upstreamFault(`it answered with HTTP status ${response.status}`);
-        yield* portionsOf(response);
+        if (!response.ok) throw upstreamError(`it answered with HTTP status ${response.status}`);
+        yield* readChunks(response);
       });
       let lengthBytes = 0;
-      for await (const portion of portions) {
-        lengthBytes += portion.length;
+      for await (const chunk of chunks) {
+        lengthBytes += chunk.length;
         if (lengthBytes > SEGMENT_BYTES) return false;
         // All of it, which one `write` need not be.
-        await file.writeFile(portion);
+        await file.writeFile(chunk);
       }
       return true;
     } finally {
@@ -248,7 +248,7 @@ class UpstreamVideoEngine implements VideoEngine {
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof ServiceError && error.kind !== 'invalid_request') throw error;
-      throw upstreamFault('what it made is no video that can be used', error);
+      throw upstreamError('what it made is no video that can be used', error);
     }
   }
 
@@ -257,12 +257,12 @@ class UpstreamVideoEngine implements VideoEngine {
     asked: (call: UpstreamCall) => Promise<Response>,
     signal: AbortSignal,
   ): Promise<{ readonly status: number; readonly body: string }> {
-    const answers = this.#server.call(this.#limits, signal, async function* (call) {
+    const answers = this.#server.call(this.#timeouts, signal, async function* (call) {
       const response = await asked(call);
-      yield { status: response.status, body: await bodyText(call.portionsOf(response)) };
+      yield { status: response.status, body: await readBodyText(call.readChunks(response)) };
     });
     const [answer] = await Array.fromAsync(answers);
-    if (answer === undefined) throw upstreamFault('its answer broke off');
+    if (answer === undefined) throw upstreamError('its answer broke off');
     return answer;
   }
 }
