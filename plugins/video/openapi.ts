@@ -3,7 +3,7 @@
 import { Type } from '@sinclair/typebox';
 import {
   CONTENT_HEADERS,
-  contentAnswers,
+  contentResponses,
   deleted,
   failure,
   idempotencyKey,
@@ -141,7 +141,7 @@ export const CONTENT = {
     ...CONTENT_HEADERS,
   ],
   responses: {
-    ...contentAnswers('video/mp4', 'image/webp'),
+    ...contentResponses('video/mp4', 'image/webp'),
     400: failure('The video has not completed (`video_not_ready`), or a parameter is not allowed'),
     404: NOT_FOUND,
     503: BUSY,

@@ -2,7 +2,7 @@
 
 import {
   CONTENT_HEADERS,
-  contentAnswers,
+  contentResponses,
   deleted,
   failure,
   json,
@@ -78,7 +78,7 @@ export const AUDIO = {
     'The clip as it is kept, all or a range of its bytes: WAV, 16-bit mono, at the rate of the upload.',
   parameters: [VOICE_ID, ...CONTENT_HEADERS],
   responses: {
-    ...contentAnswers('audio/wav'),
+    ...contentResponses('audio/wav'),
     400: NO_PARAMETERS,
     404: NOT_FOUND,
     503: BUSY,

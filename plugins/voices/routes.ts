@@ -1,8 +1,8 @@
 import { Elysia } from 'elysia';
 import type { ByteRange } from '../../src/contract/stores/blob-store.ts';
-import { largestForm, receiveForm, type UploadSettings } from '../../src/http/request/multipart.ts';
+import { maxFormBytes, receiveForm, type UploadSettings } from '../../src/http/request/multipart.ts';
 import { readQuery } from '../../src/http/request/query.ts';
-import { contentAnswer } from '../../src/http/response/blob-response.ts';
+import { contentResponse } from '../../src/http/response/content-response.ts';
 import { idleTimeoutOf } from '../../src/http/response/streamed-body.ts';
 import { callerOf } from '../../src/http/security/caller.ts';
 import { UPLOAD_BYTES } from '../../src/http/server/route-table.ts';
@@ -16,7 +16,7 @@ import type { Voices } from './service.ts';
 export function voiceRoutes(voices: Voices, enrollments: Enrollments, uploads: UploadSettings) {
   const enrollDetail = {
     ...docs.enrollmentDocumentation(uploads.fileBytes),
-    [UPLOAD_BYTES]: largestForm(uploads.fileBytes),
+    [UPLOAD_BYTES]: maxFormBytes(uploads.fileBytes),
   };
   return new Elysia({ name: 'voices', tags: ['audio'] })
     .post('/v1/audio/voices', ({ request }) => enroll(request), { detail: enrollDetail })
@@ -86,6 +86,6 @@ export function voiceRoutes(voices: Voices, enrollments: Enrollments, uploads: U
       etag: `"${id}"`,
       read: async (_: AbortSignal, range?: ByteRange) => inOnePiece(wav.subarray(range?.start, range?.end)),
     };
-    return contentAnswer(stored, request, refusal);
+    return contentResponse(stored, request, refusal);
   }
 }

@@ -1,11 +1,11 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { Files } from '../../plugins/batch/files/file-service.ts';
+import { FileService } from '../../plugins/batch/files/file-service.ts';
 import { fileRoutes } from '../../plugins/batch/files/routes.ts';
 import { openDiskBlobs } from '../../src/blobs/disk-blobs.ts';
 import type { BlobStore } from '../../src/contract/stores/blob-store.ts';
-import { type ConnectionServer, cameTo } from '../../src/http/transport/connection-server.ts';
+import { type ConnectionServer, setServerOf } from '../../src/http/transport/connection-server.ts';
 import { openSqlite } from '../../src/records/dialects/sqlite-records.ts';
 import { fileStore } from '../../src/records/stores/file-store.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
@@ -53,7 +53,7 @@ export async function fileApp({
   onTestFinished(() => records.close());
   const store = fileStore(records);
   const blobs = changed(await openDiskBlobs(folder, clock));
-  const files = new Files({
+  const files = new FileService({
     ...{ files: store, blobs, clock, log },
     uploadsPerOrganization: perOrganization,
     storedBytesPerOrganization,
@@ -98,7 +98,7 @@ export async function fileServer(options: FileAppOptions = {}) {
     development: false,
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch(request, self) {
-      cameTo(self as ConnectionServer, request);
+      setServerOf(self as ConnectionServer, request);
       return parts.app.app.fetch(request);
     },
   });

@@ -4,7 +4,7 @@ import { realtimeRoutes } from '../../plugins/realtime/routes.ts';
 import type { Id } from '../../src/contract/core/id.ts';
 import type { SttEngine, TtsEngine, VadEngine } from '../../src/contract/engines/engine.ts';
 import type { ModelTable } from '../../src/contract/model-table.ts';
-import { type ConnectionServer, cameTo } from '../../src/http/transport/connection-server.ts';
+import { type ConnectionServer, setServerOf } from '../../src/http/transport/connection-server.ts';
 import { socketHandler } from '../../src/http/transport/socket.ts';
 import { noopTracer } from '../../src/kit/logging/spans.ts';
 import type { StoredVoices } from '../../src/speak/stored-voices.ts';
@@ -70,7 +70,7 @@ export function realtimeApp({
     port: 0,
     hostname: '127.0.0.1',
     fetch(request, listener) {
-      cameTo(listener as unknown as ConnectionServer, request);
+      setServerOf(listener as unknown as ConnectionServer, request);
       return app.fetch(request);
     },
     websocket: socketHandler,

@@ -24,7 +24,7 @@ import { creditStore } from '../../src/records/accounts/credit-store.ts';
 import { usageStore } from '../../src/records/accounts/usage-store.ts';
 import { openSqlite } from '../../src/records/dialects/sqlite-records.ts';
 import { Accounts } from '../../src/usage/accounts.ts';
-import { CallLedger } from '../../src/usage/call-books.ts';
+import { CallLedger } from '../../src/usage/call-ledger.ts';
 import { areFree, priceList } from '../../src/usage/prices.ts';
 import { rowMetrics } from '../../src/usage/row-metrics.ts';
 import { noCallLimits, noRequestLimits } from '../../tools/harness/doubles/doubles.ts';

@@ -16,7 +16,7 @@ import { callJournal } from '../../src/records/accounts/call-journal.ts';
 import { creditStore } from '../../src/records/accounts/credit-store.ts';
 import { openSqlite } from '../../src/records/dialects/sqlite-records.ts';
 import { videoStore } from '../../src/records/stores/video-store.ts';
-import { CallLedger } from '../../src/usage/call-books.ts';
+import { CallLedger } from '../../src/usage/call-ledger.ts';
 import { JobAccounts } from '../../src/usage/job-accounts.ts';
 import { priceList } from '../../src/usage/prices.ts';
 import { rowMetrics } from '../../src/usage/row-metrics.ts';

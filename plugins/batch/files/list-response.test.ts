@@ -1,30 +1,30 @@
 import { expect, it } from 'vitest';
 import { fileRecord } from '../../../test/contract/file-store.cases.ts';
-import { fileList } from './list-response.ts';
-import { fileObject } from './schema.ts';
+import { fileListJson } from './list-response.ts';
+import { toFileObject } from './schema.ts';
 
-it.each([0, 1, 999, 1000, 1001, 2500])('of %i files is one list of them', async (count) => {
+it.each([0, 1, 999, 1000, 1001, 2500])('serializes %i files as one list', async (count) => {
   const files = Array.from({ length: count }, (_, at) => fileRecord({ filename: `"${at}"\n` }));
-  expect(JSON.parse(await fileList({ files, hasMore: count > 1 }))).toEqual({
+  expect(JSON.parse(await fileListJson({ files, hasMore: count > 1 }))).toEqual({
     object: 'list',
-    data: files.map(fileObject),
+    data: files.map(toFileObject),
     first_id: files[0]?.id ?? null,
     last_id: files.at(-1)?.id ?? null,
     has_more: count > 1,
   });
 });
 
-it('that is long lets others have their turns', async () => {
+it('yields to the event loop during a long list', async () => {
   const files = Array.from({ length: 10_000 }, () => fileRecord());
-  let [turns, ended] = [0, false];
+  let [turns, finished] = [0, false];
   const others = (async () => {
-    while (!ended) {
+    while (!finished) {
       await new Promise((resolve) => setImmediate(resolve));
       turns += 1;
     }
   })();
-  await fileList({ files, hasMore: false });
-  ended = true;
+  await fileListJson({ files, hasMore: false });
+  finished = true;
   await others;
   expect(turns).toBeGreaterThanOrEqual(10);
 });

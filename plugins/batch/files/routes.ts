@@ -1,26 +1,26 @@
 import { Elysia } from 'elysia';
 import type { ByteRange } from '../../../src/contract/stores/blob-store.ts';
 import { idempotencyKeyOf } from '../../../src/http/request/idempotency-key.ts';
-import { largestForm, readForm } from '../../../src/http/request/multipart.ts';
+import { maxFormBytes, readForm } from '../../../src/http/request/multipart.ts';
 import { readQuery } from '../../../src/http/request/query.ts';
 import { attachment } from '../../../src/http/response/attachment.ts';
-import { contentAnswer } from '../../../src/http/response/blob-response.ts';
+import { contentResponse } from '../../../src/http/response/content-response.ts';
 import { callerOf } from '../../../src/http/security/caller.ts';
 import { UPLOAD_BYTES } from '../../../src/http/server/route-table.ts';
-import type { Files } from './file-service.ts';
-import { fileList } from './list-response.ts';
+import type { FileService } from './file-service.ts';
+import { fileListJson } from './list-response.ts';
 import * as docs from './openapi.ts';
-import { fileObject, parseFileQuery, parseUpload } from './schema.ts';
+import { parseFileQuery, parseUpload, toFileObject } from './schema.ts';
 import type { StoredFile } from './stored-file.ts';
 
 /**
- * Files, as in OpenAI's SDK (spec 4.1, openai-wire 2).
- * @param fileBytes largest file, in bytes.
+ * File routes, compatible with OpenAI's SDK (spec 4.1, openai-wire 2).
+ * @param fileBytes maximum size of a file, in bytes.
  */
-export function fileRoutes(files: Files, fileBytes: number) {
+export function fileRoutes(files: FileService, fileBytes: number) {
   const uploadDetail = {
     ...docs.uploadDocumentation(fileBytes),
-    [UPLOAD_BYTES]: largestForm(fileBytes),
+    [UPLOAD_BYTES]: maxFormBytes(fileBytes),
   };
   return new Elysia({ name: 'files', tags: ['files'] })
     .post(
@@ -29,16 +29,16 @@ export function fileRoutes(files: Files, fileBytes: number) {
         const key = idempotencyKeyOf(request);
         const upload = files.upload(callerOf(request), request.signal);
         try {
-          // One that may be sent again is looked up first: it may get a file that is there.
-          if (key === undefined) await upload.requireRoom();
+          // With an idempotency key the file may exist already, which needs no quota: the key is checked first.
+          if (key === undefined) await upload.requireStorageQuota();
           const form = await readForm<StoredFile>(
             request,
-            { fileBytes, take: (file, signal) => upload.take(file, signal) },
+            { fileBytes, receiveFile: (file, signal) => upload.storeFile(file, signal) },
             upload.signal,
           );
-          return fileObject(await upload.finish(parseUpload(form), key));
+          return toFileObject(await upload.finish(parseUpload(form), key));
         } finally {
-          await upload.end();
+          await upload.release();
         }
       },
       { detail: uploadDetail },
@@ -47,7 +47,7 @@ export function fileRoutes(files: Files, fileBytes: number) {
       '/v1/files',
       async ({ request }) => {
         const page = await files.list(callerOf(request), parseFileQuery(request));
-        return new Response(await fileList(page), { headers: { 'content-type': 'application/json' } });
+        return new Response(await fileListJson(page), { headers: { 'content-type': 'application/json' } });
       },
       { detail: docs.LIST },
     )
@@ -55,7 +55,7 @@ export function fileRoutes(files: Files, fileBytes: number) {
       '/v1/files/:id',
       async ({ params, request }) => {
         readQuery(request, []);
-        return fileObject(await files.get(callerOf(request), params.id));
+        return toFileObject(await files.get(callerOf(request), params.id));
       },
       { detail: docs.RETRIEVE },
     )
@@ -72,7 +72,7 @@ export function fileRoutes(files: Files, fileBytes: number) {
       detail: docs.CONTENT,
     });
 
-  /** @param refusal headers that a refusal will have. */
+  /** @param refusal headers that are added to an error response. */
   async function content(id: string, request: Request, refusal: Record<string, string | number>) {
     readQuery(request, []);
     const file = await files.get(callerOf(request), id);
@@ -83,6 +83,6 @@ export function fileRoutes(files: Files, fileBytes: number) {
     };
     const read = (signal: AbortSignal, range?: ByteRange) => files.read(file, signal, range);
     const stored = { noun: 'file', lengthBytes, etag: `"${sha256}"`, headers, read };
-    return contentAnswer(stored, request, refusal);
+    return contentResponse(stored, request, refusal);
   }
 }

@@ -1,4 +1,4 @@
-/** Files in wire names (openai-wire 2): the form of an upload, the query of a list, the object of a file. */
+/** Wire formats of files (openai-wire 2): the upload form, the list query and the file object. */
 
 import { type Static, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
@@ -17,11 +17,11 @@ const LIMIT = { minimum: 1, maximum: 10_000, fallback: 10_000 };
 
 const ExpiresAfter = Type.Object(
   {
-    anchor: oneOf(['created_at'], { description: 'From when on seconds count.' }),
+    anchor: oneOf(['created_at'], { description: 'Start of the expiry time.' }),
     seconds: Type.Integer({
       minimum: 3600,
       maximum: 2_592_000,
-      description: 'After which the file is deleted.',
+      description: 'Seconds after which the file is deleted.',
       examples: [86_400],
     }),
   },
@@ -30,28 +30,28 @@ const ExpiresAfter = Type.Object(
 
 const UploadForm = Type.Object(
   {
-    // Checked by hand: a file is no JSON. This is what documentation calls one.
+    // Validated separately, because a file is not a JSON value. The schema is its OpenAPI documentation.
     file: Type.Any({
       type: 'string',
       format: 'binary',
-      description: 'JSONL: one request of a batch in each line. Any name is taken.',
+      description: 'JSONL, one batch request per line. Any file name is accepted.',
     }),
-    purpose: oneOf(['batch'], { description: 'What the file is for.' }),
+    purpose: oneOf(['batch'], { description: 'Purpose of the file.' }),
     expires_after: Type.Optional(ExpiresAfter),
   },
   { additionalProperties: false },
 );
 const checker = TypeCompiler.Compile(UploadForm);
 
-/** A checked upload. */
-export interface UploadAsk {
+/** The validated parameters of an upload. */
+export interface UploadParams {
   readonly file: StoredFile;
   readonly purpose: 'batch';
-  /** Undefined is never. */
+  /** Undefined: the file does not expire. */
   readonly expiresAfterS: number | undefined;
 }
 
-/** What Swagger shows of the form: a group of fields is named with brackets. */
+/** The OpenAPI schema of the form: nested fields are named with brackets. */
 export function uploadFormSchema(fileBytes: number) {
   const { file, purpose } = UploadForm.properties;
   const { anchor, seconds } = ExpiresAfter.properties;
@@ -60,7 +60,7 @@ export function uploadFormSchema(fileBytes: number) {
     required: ['file', 'purpose'],
     additionalProperties: false,
     properties: {
-      file: { ...file, description: `${file.description} At most ${fileBytes} bytes.` },
+      file: { ...file, description: `${file.description} Maximum size: ${fileBytes} bytes.` },
       purpose,
       'expires_after[anchor]': anchor,
       'expires_after[seconds]': seconds,
@@ -72,13 +72,13 @@ export function uploadFormSchema(fileBytes: number) {
   };
 }
 
-/** @throws ServiceError `invalid_request` that names the field. */
-export function parseUpload(form: FormFields<StoredFile>): UploadAsk {
+/** @throws ServiceError `invalid_request` with the name of the field. */
+export function parseUpload(form: FormFields<StoredFile>): UploadParams {
   const { file } = form;
   if (!(file instanceof StoredFile)) {
     const code = file === undefined ? 'missing_required_parameter' : 'invalid_type';
-    const wanted = 'one uploaded file, a part of the form with a file name';
-    throw invalidRequest(`'file' is required and must be ${wanted}.`, 'file', code);
+    const expected = 'a single uploaded file (a form part with a file name)';
+    throw invalidRequest(`'file' is required and must be ${expected}.`, 'file', code);
   }
   const fields = withNumbers({ ...form, file: null });
   const fault = firstIssue(checker, fields);
@@ -91,14 +91,14 @@ export function parseUpload(form: FormFields<StoredFile>): UploadAsk {
   return { file, purpose, expiresAfterS: expires_after?.seconds };
 }
 
-/** A form has texts only: what says how many seconds becomes a number. */
+/** Converts `expires_after[seconds]` to a number, because form fields are strings. */
 function withNumbers(form: Record<string, unknown>): Record<string, unknown> {
   const { expires_after: group } = form;
   if (!isRecord(group) || typeof group.seconds !== 'string' || !/^\d{1,15}$/.test(group.seconds)) return form;
   return { ...form, expires_after: { ...group, seconds: Number(group.seconds) } };
 }
 
-/** @throws ServiceError `invalid_request` that names the parameter. */
+/** @throws ServiceError `invalid_request` with the name of the parameter. */
 export function parseFileQuery(request: Request) {
   const query = readQuery(request, ['limit', 'order', 'after', 'purpose']);
   return { ...pageIn(query, LIMIT), purpose: choiceIn('purpose', query.purpose, PURPOSES) };
@@ -111,17 +111,17 @@ export const FileObject = Type.Object(
     object: Type.Literal('file'),
     bytes: Type.Integer({ minimum: 0, examples: [1024] }),
     created_at: UnixSeconds,
-    expires_at: Type.Union([Type.Integer(), orNull], { description: 'Null: never.' }),
+    expires_at: Type.Union([Type.Integer(), orNull], { description: 'Null if the file does not expire.' }),
     filename: Type.String({ examples: ['lines.jsonl'] }),
-    purpose: oneOf(PURPOSES, { description: 'batch_output: made by a batch.' }),
-    status: Type.Literal('processed', { description: 'There is nothing to wait for.' }),
+    purpose: oneOf(PURPOSES, { description: '`batch_output`: result of a batch.' }),
+    status: Type.Literal('processed', { description: 'Files need no processing.' }),
     status_details: orNull,
   },
   { title: 'File' },
 );
 
-/** A file as clients see it. */
-export function fileObject(file: FileRecord): Static<typeof FileObject> {
+/** The wire object of a file. */
+export function toFileObject(file: FileRecord): Static<typeof FileObject> {
   return {
     id: file.id,
     object: 'file',

@@ -1,7 +1,7 @@
 import type { Id } from '../../../src/contract/core/id.ts';
 import type { BlobFacts } from '../../../src/contract/stores/blob-store.ts';
 
-/** The file of a form, stored as a blob that nobody knows yet. */
+/** The file of an upload form, stored as a blob that has no record yet. */
 export class StoredFile {
   readonly id: Id<'file'>;
   readonly filename: string;

@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia';
 import { ServiceError } from '../../../src/contract/core/error.ts';
 import type { TranscriptionEvent, TranscriptionTask } from '../../../src/contract/engines/engine.ts';
-import { largestForm, receiveForm, type UploadSettings } from '../../../src/http/request/multipart.ts';
+import { maxFormBytes, receiveForm, type UploadSettings } from '../../../src/http/request/multipart.ts';
 import { SSE_HEADERS, sseError, sseEvent } from '../../../src/http/response/sse.ts';
 import { idleTimeoutOf, streamedBody } from '../../../src/http/response/streamed-body.ts';
 import { callerOf } from '../../../src/http/security/caller.ts';
@@ -16,7 +16,7 @@ import type { Transcriber } from './service.ts';
 export function transcriptionRoutes(transcriber: Transcriber, uploads: UploadSettings) {
   const detail = (task: TranscriptionTask) => ({
     ...transcriptionDocumentation(task, uploads.fileBytes),
-    [UPLOAD_BYTES]: largestForm(uploads.fileBytes),
+    [UPLOAD_BYTES]: maxFormBytes(uploads.fileBytes),
   });
   const settings = { ...uploads, lists: LIST_FIELDS };
   const answer =

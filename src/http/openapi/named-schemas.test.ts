@@ -3,7 +3,7 @@ import { namedSchemas } from './named-schemas.ts';
 
 const text = { type: 'string' };
 
-test('a schema with a title is named, wherever it stands, and what is in it too', () => {
+test('moves schemas with a title to components at every level, including nested ones', () => {
   const error = { title: 'Error', type: 'object', properties: { message: text } };
   const page = { title: 'New voice page', type: 'array', items: { title: 'Voice', ...text } };
   const { value, schemas } = namedSchemas({
@@ -23,7 +23,7 @@ test('a schema with a title is named, wherever it stands, and what is in it too'
   });
 });
 
-test('of two that differ and have one title, the second stays where it is', () => {
+test('keeps the second of two different schemas with the same title inline', () => {
   const [one, other] = [
     { title: 'Thing', type: 'string' },
     { title: 'Thing', type: 'number' },
@@ -34,7 +34,7 @@ test('of two that differ and have one title, the second stays where it is', () =
   expect(schemas).toEqual({ Thing: one });
 });
 
-test('the order of fields is no difference, nor is what a schema says of itself', () => {
+test('ignores the order of fields and descriptions when comparing schemas', () => {
   const one = { title: 'Thing', type: 'string', description: 'Some thing.', maxLength: 3 };
   const { value, schemas } = namedSchemas([one, { maxLength: 3, type: 'string', title: 'Thing' }]);
   const reference = { $ref: '#/components/schemas/Thing' };
@@ -42,13 +42,13 @@ test('the order of fields is no difference, nor is what a schema says of itself'
   expect(schemas).toEqual({ Thing: one });
 });
 
-test('a field that is called title is a field, and an example with one an example', () => {
+test('does not treat a field named title, or an example with a title, as a schema title', () => {
   const schema = { type: 'object', properties: { title: text } };
   const part = { schema, example: { title: 'A page' }, examples: [{ title: 'A page' }] };
   expect(namedSchemas(part)).toEqual({ value: part, schemas: {} });
 });
 
-test('objects of any fields say so in the way that generators know', () => {
+test('declares free-form objects with additionalProperties', () => {
   const open = { type: 'object', additionalProperties: true };
   const empty = { type: 'object', properties: {} };
   expect(namedSchemas([empty, { ...empty, additionalProperties: false }]).value).toEqual([

@@ -1,39 +1,39 @@
-/** Schemas of an OpenAPI document as those who generate clients from it want them: under names, and open where they are open. */
+/** Moves schemas of an OpenAPI document to named components and declares free-form objects, for client generators. */
 
 import { isRecord } from '../../kit/validation/is-record.ts';
 
-/** What holds values and not schemas. */
+/** Keywords whose content is a value rather than a schema. */
 const VALUES: ReadonlySet<string> = new Set(['example', 'examples', 'default', 'const', 'enum']);
 
 /**
- * Takes every schema with a `title` out of a part of the document.
- * @returns the part with references in their place, and the schemas by their names: `New voice` is `NewVoice`. Of two that
- *   differ and have the same title, the second stays where it is. The argument is left as it was.
+ * Extracts every schema with a `title` from a part of the document.
+ * @returns a copy of the part with references, and the schemas by name (`New voice` becomes `NewVoice`). If two different
+ *   schemas have the same title, the second one stays inline.
  */
 export function namedSchemas<Part>(part: Part): { value: Part; schemas: Record<string, unknown> } {
   const schemas: Record<string, unknown> = {};
   const texts = new Map<string, string>();
-  const without = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(without);
+  const extract = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(extract);
     if (!isRecord(value)) return value;
-    const schema = opened(
+    const schema = withOpenProperties(
       Object.fromEntries(
-        Object.entries(value).map(([key, inner]) => [key, VALUES.has(key) ? inner : without(inner)]),
+        Object.entries(value).map(([key, inner]) => [key, VALUES.has(key) ? inner : extract(inner)]),
       ),
     );
     if (typeof value.title !== 'string') return schema;
     const name = nameOf(value.title);
-    // The framework writes fields in another order, and says of an answer what its schema says of itself.
-    const text = JSON.stringify({ ...schema, description: undefined }, inOrder);
+    // The framework changes the order of fields and copies the description of a response into its schema.
+    const text = JSON.stringify({ ...schema, description: undefined }, sortedKeys);
     if ((texts.get(name) ?? text) !== text) return schema;
     texts.set(name, text);
     schemas[name] ??= schema;
     return { $ref: `#/components/schemas/${name}` };
   };
-  return { value: without(part) as Part, schemas };
+  return { value: extract(part) as Part, schemas };
 }
 
-function inOrder(_: string, value: unknown): unknown {
+function sortedKeys(_: string, value: unknown): unknown {
   return isRecord(value) ? Object.fromEntries(Object.entries(value).sort()) : value;
 }
 
@@ -41,8 +41,8 @@ function nameOf(title: string): string {
   return title.replace(/(?:^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, first: string) => first.toUpperCase());
 }
 
-/** Generators take an object without named fields for one that has none at all, and do not know patterns of names. */
-function opened(schema: Record<string, unknown>): Record<string, unknown> {
+/** Client generators treat an object without `properties` as empty and do not support `patternProperties`. */
+function withOpenProperties(schema: Record<string, unknown>): Record<string, unknown> {
   const { properties, patternProperties, ...rest } = schema;
   if (isRecord(patternProperties) && properties === undefined) {
     const { '^(.*)$': every, ...more } = patternProperties;

@@ -5,7 +5,7 @@ import { plain } from './route-docs.ts';
 
 const fieldsOf = (schema: object) => nullableFields(plain(schema)).properties;
 
-test('optional fields are nullable, required ones are not', () => {
+test('makes optional fields nullable, but not required fields', () => {
   const schema = Type.Object({
     model: Type.String(),
     dimensions: Type.Optional(Type.Integer({ minimum: 1, description: 'Length.', default: 2 })),
@@ -20,7 +20,7 @@ test('optional fields are nullable, required ones are not', () => {
   });
 });
 
-test('a union has one more branch', () => {
+test('adds a null branch to a union', () => {
   const stop = Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())], { examples: ['.'] }));
   expect(fieldsOf(Type.Object({ stop }))).toEqual({
     stop: {
@@ -30,7 +30,7 @@ test('a union has one more branch', () => {
   });
 });
 
-test('what allows null already is unchanged', () => {
+test('does not change fields that already allow null', () => {
   const schema = Type.Object({
     name: Type.Optional(Type.Union([Type.String(), Type.Null()])),
     removed: Type.Optional(Type.Null({ deprecated: true })),
@@ -39,7 +39,7 @@ test('what allows null already is unchanged', () => {
   expect(fieldsOf(schema)).toEqual(plain(schema).properties);
 });
 
-test('nested objects are unchanged', () => {
+test('does not change nested objects', () => {
   const text = Type.Object({ format: Type.Optional(Type.String()) });
   expect(fieldsOf(Type.Object({ text }))).toEqual({ text: plain(text) });
 });

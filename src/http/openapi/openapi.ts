@@ -10,7 +10,7 @@ import { type SampledSchema, sampleOf } from './schema-sample.ts';
 
 const swaggerUi = (name: string) => fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`));
 
-/** Files that the page loads, by their path here. */
+/** Static files of the page, by path. */
 const FILES: Readonly<Record<string, string>> = {
   '/swagger/swagger-ui.css': swaggerUi('swagger-ui.css'),
   '/swagger/swagger-ui-bundle.js': swaggerUi('swagger-ui-bundle.js'),
@@ -18,14 +18,14 @@ const FILES: Readonly<Record<string, string>> = {
 };
 export const SWAGGER_FILES: readonly string[] = Object.keys(FILES);
 
-/** Its own files run and nothing else; answers that are heard or seen are played from memory. */
+/** Only its own scripts run; audio and video responses are played from `blob:` URLs. */
 const PAGE_HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 };
 
-/** The page: relative addresses, so that it works behind a prefix too, and nothing from another host. */
+/** The page. URLs are relative, so that it also works behind a path prefix; nothing is loaded from other hosts. */
 const PAGE = `<!doctype html>
 <html lang="en">
 <head>
@@ -43,7 +43,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** Swagger UI at /swagger and the OpenAPI document at /swagger/json, made from the routes' own schemas. */
+/** Swagger UI at /swagger and the OpenAPI document at /swagger/json, generated from the schemas of the routes. */
 export function openapiRoutes(version: string) {
   const routes = new Elysia({ name: 'openapi' });
   for (const [path, name] of Object.entries(FILES)) {
@@ -51,30 +51,30 @@ export function openapiRoutes(version: string) {
     const headers = { 'content-type': file.type, 'cache-control': 'public, max-age=3600' };
     routes.get(path, () => new Response(file, { headers }), { detail: { hide: true } });
   }
-  // Made once: other routes are another app's.
+  // Cached: the routes of an app do not change.
   let document: OpenApiDocument | undefined;
   routes.onBeforeHandle(({ route }) => {
-    // The plugin's own page would load its script from the internet.
+    // The page of the Swagger plugin would load its script from the internet.
     if (route === '/swagger') return new Response(PAGE, { headers: PAGE_HEADERS });
     return route === '/swagger/json' ? document : undefined;
   });
   routes.onAfterHandle(({ route, response }) => {
     if (route !== '/swagger/json' || document !== undefined) return;
     document = response as OpenApiDocument;
-    tidy(document);
+    normalizeDocument(document);
   });
   return routes.use(
     swagger({
       provider: 'swagger-ui',
       path: '/swagger',
       documentation: {
-        // Schemas are JSON Schema as it is (const, null, examples), which 3.0 does not know.
+        // The schemas use JSON Schema keywords that OpenAPI 3.0 does not support (const, null, examples).
         openapi: '3.1.0',
         info: {
           title: 'Voice service',
           version,
           description:
-            'A company’s own voice-AI back end over the OpenAI wire. [The guide](docs) has code for curl, TypeScript and Python. To try a route here: Authorize, with the key as `bearer`, then “Try it out”; the examples work as they are.',
+            'A self-hosted voice-AI back end, compatible with the OpenAI API. [The guide](docs) has examples for curl, TypeScript and Python. To try an endpoint, select “Authorize”, enter your API key as `bearer`, then select “Try it out”; the examples work without changes.',
         },
         components: {
           securitySchemes: {
@@ -86,26 +86,26 @@ export function openapiRoutes(version: string) {
         security: [{ bearer: [] }, { apiKey: [] }, { partnerSecret: [] }],
         tags: [
           { name: 'audio', description: 'Text to speech, speech to text, and stored voices' },
-          { name: 'realtime', description: 'Audio both ways over one WebSocket: [its events](docs/sockets)' },
+          { name: 'realtime', description: 'Bidirectional audio over one WebSocket: [events](docs/sockets)' },
           {
             name: 'partner',
-            description: 'What a voice-agent platform calls: [how to set it up](docs/partner)',
+            description: 'Endpoints for voice-agent platforms: [setup](docs/partner)',
           },
           { name: 'text', description: 'Language models: chat, responses, embeddings' },
           { name: 'files', description: 'Input and results of batches' },
-          { name: 'batch', description: 'Many requests in one file, done within a day' },
-          { name: 'video', description: 'Clips, continued' },
-          { name: 'models', description: 'What can be asked for' },
-          { name: 'usage', description: 'What was consumed, and what may still be' },
-          { name: 'organization', description: 'Whose key it is, and its other keys' },
-          { name: 'service', description: 'The process: its features, its state, its pages' },
+          { name: 'batch', description: 'Many requests in one file, processed within 24 hours' },
+          { name: 'video', description: 'Video extension' },
+          { name: 'models', description: 'Available models' },
+          { name: 'usage', description: 'Usage records, daily totals and credits' },
+          { name: 'organization', description: 'Your organization and its API keys' },
+          { name: 'service', description: 'Plugins, health checks, metrics and pages' },
         ],
         paths: {
           '/swagger': page('Swagger UI', 'text/html', 'This page.'),
           '/swagger/json': page(
             'The OpenAPI document',
             'application/json',
-            'OpenAPI 3.1, of the features that are on.',
+            'OpenAPI 3.1 document of the enabled plugins.',
           ),
         },
       },
@@ -113,7 +113,7 @@ export function openapiRoutes(version: string) {
   );
 }
 
-/** The part of an OpenAPI document that {@link tidy} changes. */
+/** The part of an OpenAPI document that {@link normalizeDocument} modifies. */
 interface OpenApiDocument {
   tags: readonly { readonly name: string }[];
   paths: Record<string, Record<string, OpenApiOperation>>;
@@ -122,7 +122,7 @@ interface OpenApiDocument {
 
 interface OpenApiOperation {
   readonly tags?: readonly string[];
-  /** Empty: no key is needed. */
+  /** Empty for public endpoints. */
   readonly security?: readonly object[];
   readonly requestBody?: OpenApiBody;
   responses?: Record<string, OpenApiBody>;
@@ -130,7 +130,7 @@ interface OpenApiOperation {
 
 /** The body of a request or of a response. */
 interface OpenApiBody {
-  /** Of a request. */
+  /** Request bodies only. */
   required?: boolean;
   description?: string;
   title?: string;
@@ -144,10 +144,10 @@ interface OpenApiContent {
 }
 
 /**
- * Makes the framework's document a valid one. What needs a key may be refused for it, whatever the route says, and a heading
- * without routes, whose feature is off, is left out.
+ * Corrects and completes the framework's document: adds the responses that all operations share (401 and 429 where a key is
+ * required, 400, 413 and 415 where there is a body), and removes the tags of disabled plugins.
  */
-function tidy(document: OpenApiDocument): void {
+function normalizeDocument(document: OpenApiDocument): void {
   const operations = Object.values(document.paths).flatMap((item) => Object.values(item));
   const headings = new Set(operations.flatMap(({ tags = [] }) => tags));
   document.tags = document.tags.filter(({ name }) => headings.has(name));
@@ -155,27 +155,27 @@ function tidy(document: OpenApiDocument): void {
     operation.responses ??= {};
     const { requestBody, responses, security } = operation;
     if (security?.length !== 0) {
-      responses[401] ??= failure('No key, or a wrong one');
-      responses[429] ??= failure('Too many requests; `retry-after` says when to try again');
+      responses[401] ??= failure('Missing or invalid API key');
+      responses[429] ??= failure('Rate limit exceeded; retry after `retry-after` seconds');
     }
     if (requestBody !== undefined) {
-      responses[400] ??= failure('The body is not allowed; `param` names the field');
-      responses[413] ??= failure('The body is too large');
-      responses[415] ??= failure('The content type of the body is not allowed');
+      responses[400] ??= failure('Invalid request body; `param` is the field');
+      responses[413] ??= failure('Request body too large');
+      responses[415] ??= failure('Unsupported content type');
     }
     for (const [status, response] of Object.entries(responses)) {
-      response.description ??= status.startsWith('2') ? 'The answer' : 'A refusal';
+      response.description ??= status.startsWith('2') ? 'Success' : 'Error';
       const json = response.content?.['application/json'];
-      // The framework says of the answer what its schema says of itself.
+      // The framework moves the title of the schema to the response.
       if (response.title !== undefined && json?.schema !== undefined) json.schema.title = response.title;
       delete response.title;
       if (json?.schema?.properties?.error !== undefined)
-        json.example = refusalExample(status, response.description);
-      tidyBody(response);
+        json.example = errorExample(status, response.description);
+      normalizeBody(response);
     }
     if (requestBody !== undefined) {
-      tidyBody(requestBody);
-      // The framework documents each body as required, and accepts a request without one when no field is required.
+      normalizeBody(requestBody);
+      // The framework documents every body as required, but accepts no body if no field is required.
       if (isOptional(requestBody)) requestBody.required = false;
     }
   }
@@ -184,8 +184,8 @@ function tidy(document: OpenApiDocument): void {
   document.components.schemas = schemas;
 }
 
-/** Codes that refusals of a status mostly have. */
-const USUAL_CODES: Readonly<Record<string, ErrorCode>> = {
+/** The most common error code of each status. */
+const COMMON_CODES: Readonly<Record<string, ErrorCode>> = {
   400: 'missing_required_parameter',
   401: 'invalid_api_key',
   403: 'permission_denied',
@@ -196,15 +196,15 @@ const USUAL_CODES: Readonly<Record<string, ErrorCode>> = {
   503: 'server_overloaded',
 };
 
-/** What a refusal looks like, in the words that the document has for it. */
-function refusalExample(status: string, description: string): ErrorBody | undefined {
+/** Example of an error response, with the description of the response as its message. */
+function errorExample(status: string, description: string): ErrorBody | undefined {
   const kinds = Object.keys(ERROR_KINDS) as ErrorKind[];
   const kind = kinds.findLast((each) => ERROR_KINDS[each].status === Number(status));
   if (kind === undefined) return undefined;
   const param = status === '400' ? 'model' : undefined;
   const message =
     status === '400' ? "'model' is required and must be a string." : `${description.replaceAll('`', '')}.`;
-  return errorBody(new ServiceError(kind, message, { param, code: USUAL_CODES[status] }));
+  return errorBody(new ServiceError(kind, message, { param, code: COMMON_CODES[status] }));
 }
 
 function isOptional({ content = {} }: OpenApiBody): boolean {
@@ -212,8 +212,8 @@ function isOptional({ content = {} }: OpenApiBody): boolean {
   return schemas.every((schema) => schema?.type === 'object' && (schema.required ?? []).length === 0);
 }
 
-/** The framework says of a schema that it comes as JSON, as a form and as text: it is JSON. That has an example. */
-function tidyBody(body: OpenApiBody): void {
+/** The framework documents every schema as JSON, form and text; this keeps only JSON, and adds an example. */
+function normalizeBody(body: OpenApiBody): void {
   const { 'application/json': json, 'multipart/form-data': form, 'text/plain': text } = body.content ?? {};
   if (json === undefined) return;
   if (form !== undefined && text !== undefined) body.content = { 'application/json': json };
@@ -224,9 +224,9 @@ function page(summary: string, contentType: string, about: string) {
   return { get: { tags: ['service'], ...publicPage(summary, contentType, about) } };
 }
 
-/** Documentation of a route that needs no key and answers with other than JSON. */
+/** Documentation of a public route whose response is not JSON. */
 export function publicPage(summary: string, contentType: string, about = '') {
   const content = { [contentType]: { schema: { type: 'string' as const } } };
-  const description = `${about} No key is needed.`.trim();
+  const description = `${about} No API key is needed.`.trim();
   return { summary, description, security: [], responses: { 200: { description: summary, content } } };
 }

@@ -1,36 +1,36 @@
-/** What the documentation of hand-checked routes is made of. */
+/** Building blocks for the OpenAPI documentation of routes that validate their input themselves. */
 
 import { type TSchema, Type } from '@sinclair/typebox';
 import { nullableFields } from './nullable-fields.ts';
 import { ErrorSchema } from './schemas.ts';
 
-/** The JSON of a schema, without the symbols that TypeBox keeps in it. */
+/** A schema as plain JSON, without TypeBox's symbols. */
 export function plain(schema: object) {
   return JSON.parse(JSON.stringify(schema));
 }
 
-/** A JSON request body in which null means absent. */
+/** Schema of a JSON request body in which null means absent. */
 export function jsonBody(schema: object) {
   return nullableFields(plain(schema));
 }
 
-/** An answer in JSON. */
+/** A JSON response. */
 export function json(description: string, schema: object) {
   return { description, content: { 'application/json': { schema: plain(schema) } } };
 }
 
-/** The answer of a failed request. */
+/** An error response. */
 export function failure(description: string) {
   return json(description, ErrorSchema);
 }
 
-/** Of what is downloaded: one that names its type. */
+/** A binary response with one of these content types. */
 export function binary(...types: readonly string[]) {
   const schema = { type: 'string' as const, format: 'binary' };
   return { content: Object.fromEntries(types.map((type) => [type, { schema }])) };
 }
 
-/** An id in the path. Swagger fills an example in, so this only tells what such an id looks like. */
+/** An id in the path. Swagger UI would prefill an `example`, so the example is only part of the description. */
 export function pathId(name: string, example: string) {
   const description = `An id such as \`${example}\`.`;
   return { name, in: 'path' as const, required: true, schema: { type: 'string' as const }, description };
@@ -44,26 +44,34 @@ export function header(name: string, description: string, more: { schema?: objec
   return { name, in: 'header' as const, required: false, schema: { type: 'string' }, description, ...more };
 }
 
-/** @param effect what the same key with the same request does. */
+/** @param effect the effect of repeating a request with the same key. */
 export function idempotencyKey(effect: string) {
   const schema = { type: 'string', minLength: 1, maxLength: 255 };
   return header('Idempotency-Key', effect, { schema });
 }
 
-/** What tells how a list is cut into pages; `of` is the plural of what is listed. */
+/** Pagination parameters of a list. @param of plural noun of the list's entries. */
 export function pageQuery(of: string, [minimum, maximum, byDefault]: readonly [number, number, number]) {
   return [
-    query('limit', { type: 'integer', minimum, maximum, default: byDefault }, `Most ${of} of a page.`),
-    query('order', { type: 'string', enum: ['asc', 'desc'], default: 'desc' }, 'By the time of creation.'),
+    query(
+      'limit',
+      { type: 'integer', minimum, maximum, default: byDefault },
+      `Max. number of ${of} per page.`,
+    ),
+    query(
+      'order',
+      { type: 'string', enum: ['asc', 'desc'], default: 'desc' },
+      'Sort order by creation time.',
+    ),
     query(
       'after',
       { type: 'string' },
-      `Id of the last of the ${of} of the previous page; empty: the first page.`,
+      `Id of the last entry of the previous page. If empty, the first page of ${of} is returned.`,
     ),
   ];
 }
 
-/** A page of a list. @param example an id. */
+/** Schema of a page of a list. @param example an example id. */
 export function pageOf(Item: TSchema, example: string) {
   const id = Type.Union([Type.String(), Type.Null()], { examples: [example] });
   return Type.Object(
@@ -78,7 +86,7 @@ export function pageOf(Item: TSchema, example: string) {
   );
 }
 
-/** What a deletion answers. */
+/** Schema of the response to a deletion. */
 export function deleted(object: string, example: string) {
   return Type.Object({
     id: Type.String({ examples: [example] }),
@@ -87,28 +95,33 @@ export function deleted(object: string, example: string) {
   });
 }
 
-/** Headers that ask for a part of a content, or for none. */
+/** Request headers for ranges and revalidation. */
 export const CONTENT_HEADERS = [
-  header('Range', 'One range of bytes. Several are answered with all bytes.', { example: 'bytes=0-1023' }),
-  header('If-None-Match', 'Entity tags of what the client has, or `*`. The tag of a content is in `etag`.'),
+  header('Range', 'One byte range. With several ranges, all bytes are returned.', {
+    example: 'bytes=0-1023',
+  }),
+  header(
+    'If-None-Match',
+    'Entity tags of cached content, or `*`. The response header `etag` contains the tag.',
+  ),
 ];
 
-/** Answers of a content of such types, to the headers above too. */
-export function contentAnswers(...types: readonly string[]) {
+/** Responses of a content route with these content types, including those to {@link CONTENT_HEADERS}. */
+export function contentResponses(...types: readonly string[]) {
   const bytes = binary(...types);
   return {
     200: { description: 'All bytes', ...bytes },
-    206: { description: 'The bytes of the range; `content-range` says which', ...bytes },
-    304: { description: 'The client has it: `If-None-Match` names its tag' },
-    416: failure('The range begins behind the last byte; `content-range` says how many there are'),
+    206: { description: 'The requested range; `content-range` contains its position', ...bytes },
+    304: { description: 'Not modified: `If-None-Match` contains the current tag' },
+    416: failure('The range starts after the last byte; `content-range` contains the length'),
   };
 }
 
-/** Failures of every route that does work by a form. */
+/** Error responses of every route that processes a form. */
 export const WORK_FAILURES = {
-  400: failure('A field is missing or not allowed; `param` names it'),
-  401: failure('No key, or a wrong one'),
-  413: failure('The body is too large'),
-  429: failure('The organization has too many requests open; `retry-after` says when to try again'),
-  503: failure('Too much work at once; `retry-after` says when to try again'),
+  400: failure('Missing or invalid field; `param` is its name'),
+  401: failure('Missing or invalid API key'),
+  413: failure('Request body too large'),
+  429: failure('Concurrency limit of the organization reached; retry after `retry-after` seconds'),
+  503: failure('Server overloaded; retry after `retry-after` seconds'),
 } as const;

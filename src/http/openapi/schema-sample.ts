@@ -1,4 +1,4 @@
-/** The part of JSON Schema that our routes use. */
+/** The JSON Schema keywords that the routes use. */
 export interface SampledSchema {
   readonly examples?: readonly unknown[];
   readonly const?: unknown;
@@ -13,8 +13,8 @@ export interface SampledSchema {
 }
 
 /**
- * A value that a schema allows, made of what the schema says of itself: its example, else its fixed value or default, else
- * the least of its type. Objects have the fields that must be there; what may be null is null.
+ * Generates an example value for a schema: its first example, else its constant or default, else the smallest value of its
+ * type. Objects contain only the required fields; nullable values are null.
  */
 export function sampleOf(schema: SampledSchema): unknown {
   if (schema.examples !== undefined) return schema.examples[0];

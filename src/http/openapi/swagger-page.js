@@ -1,16 +1,16 @@
-/** What runs in the page at /swagger: Swagger UI over the document beside it, with a player for answers that are heard or seen. */
+/** Script of the page at /swagger: Swagger UI with a player for audio and video responses. */
 
-/** Addresses of answers that are played, as long as the answers are kept. */
+/** Object URLs of played responses, by response body. */
 const addresses = new WeakMap();
 
-function addressOf(answer) {
-  if (!addresses.has(answer)) addresses.set(answer, URL.createObjectURL(answer));
-  return addresses.get(answer);
+function addressOf(response) {
+  if (!addresses.has(response)) addresses.set(response, URL.createObjectURL(response));
+  return addresses.get(response);
 }
 
 /**
- * Swagger UI hands the address of the request to <audio>, which a browser would GET, without the key. This plays the
- * bytes of the answer.
+ * Swagger UI passes the request URL to <audio>, which the browser would GET without the API key. This plugin plays the bytes
+ * of the response instead.
  */
 function playAnswers({ React: { createElement } }) {
   const player = (kind, src) =>
@@ -29,7 +29,7 @@ function playAnswers({ React: { createElement } }) {
     wrapComponents: {
       responseBody: (Original) => (props) => {
         const { contentType = '', content } = props;
-        // Raw samples say nothing of their rate, so no browser plays them.
+        // Browsers cannot play raw PCM, which has no header with the sample rate.
         const [, kind] = /^(audio|video)\/(?!pcm)/.exec(contentType) ?? [];
         const isPlayed = kind !== undefined && content instanceof Blob;
         return isPlayed ? player(kind, addressOf(content)) : createElement(Original, props);
@@ -38,7 +38,7 @@ function playAnswers({ React: { createElement } }) {
   };
 }
 
-/** A field of a form that is left empty is left out, also where Swagger UI begins with an empty list. */
+/** Removes empty form fields, including the empty lists that Swagger UI sends by default. */
 function withoutEmptyFields(request) {
   if (request.body instanceof FormData) {
     for (const [name, value] of [...request.body]) if (value === '') request.body.delete(name);
@@ -46,13 +46,13 @@ function withoutEmptyFields(request) {
   return request;
 }
 
-// The style sheet has both schemes and chooses by a class.
+// Swagger UI's style sheet selects the dark scheme by a class.
 const dark = matchMedia('(prefers-color-scheme: dark)');
 const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
 dark.addEventListener('change', follow);
 follow();
 
-// Never kept: persistAuthorization would leave the key in the browser.
+// Without persistAuthorization, so that the API key is not stored in the browser.
 SwaggerUIBundle({
   url: 'swagger/json',
   dom_id: '#ui',

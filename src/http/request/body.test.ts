@@ -16,7 +16,7 @@ function json(body: string, type = 'application/json'): Request {
   return new Request(URL, { method: 'POST', body, headers: { 'content-type': type } });
 }
 
-/** A body without a length, in pieces. */
+/** A body without content-length, sent in chunks. */
 function chunked(pieces: readonly Uint8Array[], type: string): Request {
   const body = new ReadableStream({
     start(controller) {
@@ -27,7 +27,7 @@ function chunked(pieces: readonly Uint8Array[], type: string): Request {
   return new Request(URL, { method: 'POST', body, headers: { 'content-type': type } });
 }
 
-async function refusal(request: Request, limit = LIMIT): Promise<ServiceError> {
+async function errorOf(request: Request, limit = LIMIT): Promise<ServiceError> {
   const outcome = await readBody(request, limit).catch((error: unknown) => error);
   expect(outcome).toBeInstanceOf(ServiceError);
   return outcome as ServiceError;
@@ -35,13 +35,13 @@ async function refusal(request: Request, limit = LIMIT): Promise<ServiceError> {
 
 describe('JSON', () => {
   test.each(['application/json', 'APPLICATION/JSON; charset=utf-8', 'application/vnd.api+json'])(
-    'is read as %s',
+    'is read with content type %s',
     async (type) => {
       expect(await readBody(json('{"a":[1,{"b":null}]}', type), LIMIT)).toEqual({ a: [1, { b: null }] });
     },
   );
 
-  test('comes out whole whatever its pieces', async () => {
+  test('is the same for every chunking', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.dictionary(fc.string(), fc.string({ unit: 'grapheme' })),
@@ -64,20 +64,20 @@ describe('JSON', () => {
     ['levels', `{"a":${'['.repeat(101)}${']'.repeat(101)}}`, '100 lists and objects within one another'],
     ['parts', `{"a":[${'{},'.repeat(60_000)}1]}`, '50000 lists, objects and fields'],
     ['values', `{"a":[${'1,'.repeat(1_100_000)}1]}`, '1000000 values'],
-  ])('with too many %s is refused before it is parsed', async (_, text, allowed) => {
-    const { kind, code, message } = await refusal(json(text), 8 * 2 ** 20);
+  ])('with too many %s is rejected before parsing', async (_, text, allowed) => {
+    const { kind, code, message } = await errorOf(json(text), 8 * 2 ** 20);
     expect([kind, code]).toEqual(['invalid_request', 'invalid_value']);
     expect(message).toContain(allowed);
   });
 
-  test('a key called __proto__ changes no prototype', async () => {
+  test('a key named __proto__ does not change the prototype', async () => {
     const body = await readBody(json('{"__proto__":{"admin":true}}'), LIMIT);
     expect('admin' in (body ?? {})).toBe(false);
   });
 });
 
 describe('no body', () => {
-  test('is null, with and without a content type', async () => {
+  test('returns null with and without a content type', async () => {
     expect(await readBody(new Request(URL, { method: 'POST' }), LIMIT)).toBeNull();
     expect(await readBody(json(''), LIMIT)).toBeNull();
     expect(await readBody(chunked([], 'application/json'), LIMIT)).toBeNull();
@@ -101,7 +101,7 @@ describe('multipart', () => {
     expect([read.name, await read.text()]).toEqual(['clip.wav', 'RIFF']);
   });
 
-  test('brackets nest and repeat', async () => {
+  test('brackets denote nesting and lists', async () => {
     const request = form(
       ['video[id]', 'v1'],
       ['video[size][width]', '9'],
@@ -116,12 +116,12 @@ describe('multipart', () => {
     });
   });
 
-  test('text in any script survives', async () => {
+  test('preserves text in all scripts', async () => {
     const text = 'Grüße, 你好 👩‍👩‍👧‍👦 \r\n "quoted"';
     expect(await readBody(form(['input', text]), LIMIT)).toMatchObject({ input: text });
   });
 
-  test('names of prototypes are plain names', async () => {
+  test('property names of Object.prototype are ordinary field names', async () => {
     const body = (await readBody(
       form(['__proto__[admin]', '1'], ['constructor', 'x'], ['toString', 'y']),
       LIMIT,
@@ -174,30 +174,30 @@ describe('multipart', () => {
         ['a[b]', '2'],
       ],
     ],
-  ] as [string, string][][][])('a field given twice is refused: %j', async (entries) => {
-    const error = await refusal(form(...entries));
+  ] as [string, string][][][])('rejects a duplicate field: %j', async (entries) => {
+    const error = await errorOf(form(...entries));
     expect(error).toMatchObject({ kind: 'invalid_request', code: 'invalid_value', param: entries[1]?.[0] });
   });
 
   test.each(['boundary=b', 'boundary="b"', 'charset=utf-8; BOUNDARY=b'])(
-    'a crowd of parts is refused before it is parsed: %s',
+    'rejects too many parts before parsing: %s',
     async (type) => {
-      // The parser would find the first of them to be none.
+      // The parser would fail at the first part, since these parts have no header.
       const body = Buffer.from('--b\r\n\r\n'.repeat(1002));
-      const { message } = await refusal(chunked([body], `multipart/form-data; ${type}`), 1e6);
+      const { message } = await errorOf(chunked([body], `multipart/form-data; ${type}`), 1e6);
       expect(message).toContain('at most 1000 fields');
     },
   );
 
-  test('the most parts that are allowed are read', async () => {
-    const most = Array.from({ length: 1000 }, (_, at): [string, string] => [`f${at}`, '']);
-    expect(Object.keys((await readBody(form(...most), 1e6)) ?? {})).toHaveLength(1000);
+  test('accepts the maximum number of parts', async () => {
+    const entries = Array.from({ length: 1000 }, (_, at): [string, string] => [`f${at}`, '']);
+    expect(Object.keys((await readBody(form(...entries), 1e6)) ?? {})).toHaveLength(1000);
   });
 
-  test('too many fields and too deep names are refused', async () => {
+  test('rejects too many fields and too many levels of nesting', async () => {
     const many = Array.from({ length: 1001 }, (_, at): [string, string] => [`f${at}`, '']);
-    expect((await refusal(form(...many), 1e6)).message).toContain('at most 1000 fields');
-    expect((await refusal(form([`a${'[b]'.repeat(5000)}`, '']))).message).toContain('at most 8 deep');
+    expect((await errorOf(form(...many), 1e6)).message).toContain('at most 1000 fields');
+    expect((await errorOf(form([`a${'[b]'.repeat(5000)}`, '']))).message).toContain('at most 8 levels');
   });
 
   test.each([
@@ -208,13 +208,13 @@ describe('multipart', () => {
       '--c\r\ncontent-disposition: form-data; name="a"\r\n\r\n1\r\n--c--\r\n',
     ],
     [
-      'cut off',
+      'truncated',
       'multipart/form-data; boundary=b',
       '--b\r\ncontent-disposition: form-data; name="a"\r\n\r\n1',
     ],
     ['text', 'multipart/form-data; boundary=b', 'hello'],
-  ])('a broken form is refused: %s', async (_, type, text) => {
-    expect((await refusal(json(text, type))).message).toBe('The request body is not a valid multipart form.');
+  ])('rejects a malformed form: %s', async (_, type, text) => {
+    expect((await errorOf(json(text, type))).message).toBe('The request body is not a valid multipart form.');
   });
 });
 
@@ -223,17 +223,17 @@ describe('a content coding', () => {
     new Request(URL, { method: 'POST', body, headers: { 'content-type': type, 'content-encoding': coding } });
 
   test.each(['identity', 'Identity', '', 'identity, identity'])(
-    'that leaves the body as it is: %j',
+    'is accepted if it does not encode the body: %j',
     async (coding) => {
       expect(await readBody(coded(coding, '{"a":1}'), LIMIT)).toEqual({ a: 1 });
     },
   );
 
   test.each(['gzip', 'GZIP', 'br', 'deflate', 'zstd', 'x-unknown', 'identity, gzip'])(
-    'is not undone: %s',
+    'is rejected if it encodes the body: %s',
     async (coding) => {
       for (const body of [Bun.gzipSync('{"a":1}'), '{"a":1}']) {
-        const error = await refusal(coded(coding, body));
+        const error = await errorOf(coded(coding, body));
         expect(error).toMatchObject({ kind: 'unsupported_media_type', param: 'Content-Encoding' });
         expect(error.message).toContain("'identity'");
       }
@@ -242,7 +242,7 @@ describe('a content coding', () => {
 });
 
 describe('limit', () => {
-  test('holds at its very byte, announced or not', async () => {
+  test('applies exactly, with and without content-length', async () => {
     const body = `{"a":"${'x'.repeat(92)}"}`;
     const bytes = new TextEncoder().encode(body);
     expect(bytes.length).toBe(100);
@@ -251,14 +251,14 @@ describe('limit', () => {
       () => chunked([bytes.slice(0, 50), bytes.slice(50)], 'application/json'),
     ]) {
       expect(await readBody(make(), 100)).toEqual({ a: 'x'.repeat(92) });
-      expect(await refusal(make(), 99)).toMatchObject({
+      expect(await errorOf(make(), 99)).toMatchObject({
         kind: 'payload_too_large',
         code: 'payload_too_large',
       });
     }
   });
 
-  test('reading stops where the limit is passed', async () => {
+  test('stops reading at the limit', async () => {
     let pulls = 0;
     const body = new ReadableStream({
       pull(controller) {
@@ -271,7 +271,7 @@ describe('limit', () => {
       body,
       headers: { 'content-type': 'application/json' },
     });
-    await refusal(request, 100);
+    await errorOf(request, 100);
     expect(pulls).toBeLessThan(20);
   });
 });

@@ -1,7 +1,7 @@
 import { invalidRequest, ServiceError } from '../../contract/core/error.ts';
 import { jsonLimitViolation } from '../../kit/validation/json-limits.ts';
 import { FormBuilder, MAX_FIELDS, tooManyFields } from './form-fields.ts';
-import { type BodyPace, pacedBody } from './upload-rate.ts';
+import { rateCheckedBody, type UploadRate } from './upload-rate.ts';
 
 /**
  * Reads a request body into memory by its content type: the object of a JSON body, the fields of a multipart form (see
@@ -15,11 +15,11 @@ import { type BodyPace, pacedBody } from './upload-rate.ts';
 export async function readBody(
   request: Request,
   limitBytes: number,
-  pace?: BodyPace,
+  pace?: UploadRate,
 ): Promise<object | null> {
-  refuseDeclaredLength(request.headers, limitBytes);
-  refuseEncoded(request.headers);
-  const bytes = await readLimited(pacedBody(request, pace), limitBytes);
+  assertDeclaredLength(request.headers, limitBytes);
+  assertNotEncoded(request.headers);
+  const bytes = await readLimited(rateCheckedBody(request, pace), limitBytes);
   if (bytes.length === 0) return null;
   const contentType = request.headers.get('content-type') ?? '';
   const mediaType = mediaTypeOf(contentType);
@@ -37,7 +37,7 @@ export function mediaTypeOf(contentType: string): string {
 }
 
 /** @throws ServiceError 413 if `content-length` is greater than `limitBytes`. */
-export function refuseDeclaredLength(headers: Headers, limitBytes: number): void {
+export function assertDeclaredLength(headers: Headers, limitBytes: number): void {
   if (Number(headers.get('content-length') ?? 0) > limitBytes) throw tooLarge(limitBytes);
 }
 
@@ -45,11 +45,10 @@ export function refuseDeclaredLength(headers: Headers, limitBytes: number): void
  * Compressed bodies are not accepted, because their length does not limit their decompressed size.
  * @throws ServiceError 415 for a content coding other than `identity`.
  */
-export function refuseEncoded(headers: Headers): void {
+export function assertNotEncoded(headers: Headers): void {
   const codings = headers.get('content-encoding')?.toLowerCase().split(',') ?? [];
   if (codings.every((coding) => ['', 'identity'].includes(coding.trim()))) return;
-  const message =
-    "'Content-Encoding' must be 'identity': compressed request bodies are not supported.";
+  const message = "'Content-Encoding' must be 'identity': compressed request bodies are not supported.";
   throw new ServiceError('unsupported_media_type', message, { param: 'Content-Encoding' });
 }
 
@@ -98,7 +97,7 @@ async function formEntries(
   bytes: Uint8Array<ArrayBuffer>,
   contentType: string,
 ): Promise<Iterable<[string, string | File]>> {
-  refuseManyParts(bytes, contentType);
+  assertPartCount(bytes, contentType);
   try {
     const form = await new Response(bytes, { headers: { 'content-type': contentType } }).formData();
     return form.entries();
@@ -111,7 +110,7 @@ async function formEntries(
  * Counts the parts before parsing, because the parser blocks the main thread for two microseconds per part.
  * @throws ServiceError 400 for too many parts.
  */
-function refuseManyParts(bytes: Uint8Array, contentType: string): void {
+function assertPartCount(bytes: Uint8Array, contentType: string): void {
   const [, quoted, plain] = /;\s*boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType) ?? [];
   const boundary = `--${quoted ?? plain}`;
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);

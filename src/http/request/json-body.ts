@@ -8,10 +8,11 @@ import { firstIssue } from '../../kit/validation/value-errors.ts';
 import { isForm } from './form-fields.ts';
 
 /**
- * The fields of a JSON body that have a value: null means absent.
- * @param shown how a dotted field is named to the caller.
- * @throws ServiceError 415 for a form, 400 for a body that is no JSON object or goes too deep, and for the first field
- *   that breaks a rule.
+ * Validates a JSON body. Null fields are treated as absent.
+ * @param shown maps a dotted field name to the name in error messages.
+ * @returns the fields that are not null.
+ * @throws ServiceError 415 for a form; 400 for a body that is not a JSON object or is nested too deeply, and for the first
+ *   invalid field.
  */
 export function checkedBody<T>(
   body: unknown,
@@ -25,9 +26,9 @@ export function checkedBody<T>(
     const message = "The content type of the request body must be 'application/json'.";
     throw new ServiceError('unsupported_media_type', message);
   }
-  // What goes deeper would break what writes it as JSON again.
+  // Deeper values would overflow the stack when they are serialized again.
   if (!isNestedWithin(body, MAX_JSON_LEVELS)) {
-    const message = `The request body may have at most ${MAX_JSON_LEVELS} lists and objects within one another.`;
+    const message = `The request body can have at most ${MAX_JSON_LEVELS} levels of nesting.`;
     throw invalidRequest(message, undefined, 'invalid_value');
   }
   const fields = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));

@@ -1,4 +1,4 @@
-/** What clients attach to what they make (openai-wire 1.8). */
+/** `metadata` that clients attach to objects (openai-wire 1.8). */
 
 import { Type } from '@sinclair/typebox';
 import { invalidRequest } from '../../contract/core/error.ts';
@@ -7,13 +7,13 @@ const PAIRS = 16;
 const KEY_CHARACTERS = 64;
 const VALUE_CHARACTERS = 512;
 
-/** The field `metadata` of a body, less the rules that JSON Schema says badly: {@link checkMetadata} has them. */
+/** Schema of `metadata`. {@link checkMetadata} checks the limits that JSON Schema cannot express well. */
 export const MetadataSchema = Type.Record(Type.String(), Type.String({ maxLength: VALUE_CHARACTERS }), {
   description: `At most ${PAIRS} pairs; keys of at most ${KEY_CHARACTERS} characters.`,
   examples: [{ topic: 'birds' }],
 });
 
-/** @throws ServiceError 400 for too many pairs and for a key that is too long. */
+/** @throws ServiceError 400 for too many pairs and for keys that are too long. */
 export function checkMetadata(metadata: Readonly<Record<string, string>>): void {
   const keys = Object.keys(metadata);
   if (keys.length > PAIRS) {

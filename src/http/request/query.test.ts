@@ -11,13 +11,13 @@ function rejection(read: () => unknown): unknown {
   }
 }
 
-describe('a choice', () => {
-  test('is one of the allowed values, or absent', () => {
+describe('choiceIn', () => {
+  test('returns an allowed value, or undefined if the parameter is absent', () => {
     expect(choiceIn('events', 'ga', ['spec', 'ga'])).toBe('ga');
     expect(choiceIn('events', undefined, ['spec', 'ga'])).toBeUndefined();
   });
 
-  test.each(['AAA', '', 'GA', 'spec,ga'])('is rejected when it is "%s"', (text) => {
+  test.each(['AAA', '', 'GA', 'spec,ga'])('rejects "%s"', (text) => {
     const message = "'events' must be one of spec, ga.";
     expect(rejection(() => choiceIn('events', text, ['spec', 'ga']))).toEqual([
       ...['invalid_request', 'events', message],
@@ -25,32 +25,32 @@ describe('a choice', () => {
   });
 });
 
-describe('a boolean', () => {
-  test('is true or false, or absent', () => {
+describe('booleanIn', () => {
+  test('returns a boolean, or undefined if the parameter is absent', () => {
     expect(['true', 'false', undefined].map((text) => booleanIn('stream', text))).toEqual([
       ...[true, false, undefined],
     ]);
   });
 
-  test.each(['AAA', '', '1', 'True', 'null'])('is rejected when it is "%s"', (text) => {
+  test.each(['AAA', '', '1', 'True', 'null'])('rejects "%s"', (text) => {
     const message = "'stream' must be one of true, false.";
     expect(rejection(() => booleanIn('stream', text))).toEqual(['invalid_request', 'stream', message]);
   });
 });
 
-describe('a page', () => {
+describe('pageIn', () => {
   const limits = { minimum: 1, maximum: 100, fallback: 20 };
 
-  test('has defaults', () => {
+  test('returns the defaults', () => {
     expect(pageIn({}, limits)).toEqual({ limit: 20, order: 'desc', after: undefined });
   });
 
-  test('is what the query asks for', () => {
+  test('returns the parameters of the query', () => {
     const page = { limit: 5, order: 'asc', after: 'file-1' };
     expect(pageIn({ limit: '5', order: 'asc', after: 'file-1' }, limits)).toEqual(page);
   });
 
-  test('with an empty `after` is the first page', () => {
+  test('an empty `after` is the first page', () => {
     expect(pageIn({ after: '' }, limits).after).toBeUndefined();
   });
 
@@ -60,19 +60,19 @@ describe('a page', () => {
     ['limit', { limit: '101' }],
     ['order', { order: '' }],
     ['order', { order: 'up' }],
-  ])('with an invalid %s is rejected: %j', (param, query) => {
+  ])('rejects an invalid %s: %j', (param, query) => {
     expect(rejection(() => pageIn(query, limits))).toEqual([
       ...['invalid_request', param, expect.stringMatching(`^'${param}' must be `)],
     ]);
   });
 });
 
-test('a parameter among unknown ones may be given once', () => {
+test('parameterOf rejects a duplicate parameter and ignores unknown ones', () => {
   expect(parameterOf(new URLSearchParams('model=x&events=ga'), 'events')).toBe('ga');
   expect(parameterOf(new URLSearchParams('model=x'), 'events')).toBeUndefined();
   const twice = new URLSearchParams('events=ga&events=ga');
-  const message = "The query parameter 'events' is given more than once.";
-  const refused = ['invalid_request', 'events', message];
-  expect(rejection(() => parameterOf(twice, 'events'))).toEqual(refused);
-  expect(rejection(() => readQuery(twice, ['events']))).toEqual(refused);
+  const message = "Duplicate query parameter 'events'.";
+  const rejected = ['invalid_request', 'events', message];
+  expect(rejection(() => parameterOf(twice, 'events'))).toEqual(rejected);
+  expect(rejection(() => readQuery(twice, ['events']))).toEqual(rejected);
 });

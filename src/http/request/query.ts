@@ -2,11 +2,11 @@ import { type ErrorCode, invalidRequest, type ServiceError } from '../../contrac
 import { addressOf } from '../transport/address.ts';
 
 /**
- * The query of a request. The framework would use the last of two values and drop unknown names, so that a typing error
- * would have no effect and no message.
- * @param from a request, or what is left of its query.
- * @param names the parameters that are allowed here.
- * @throws ServiceError 400 for a name that is not allowed or given twice.
+ * Parses a query string strictly. The framework would ignore unknown parameters and use the last of several values, which
+ * would hide misspelled names.
+ * @param from a request, or the query parameters that remain to be checked.
+ * @param names the allowed parameters.
+ * @throws ServiceError 400 for unknown and duplicate parameters.
  */
 export function readQuery<Name extends string>(
   from: Request | URLSearchParams,
@@ -19,7 +19,7 @@ export function readQuery<Name extends string>(
     if (name === undefined) {
       const shown = key.slice(0, 100);
       const allowed = names.length === 0 ? 'none' : names.join(', ');
-      const message = `The query parameter '${shown}' is not known; allowed here: ${allowed}.`;
+      const message = `Unknown query parameter '${shown}'; allowed: ${allowed}.`;
       throw invalidRequest(message, shown, 'unknown_parameter');
     }
     if (query[name] !== undefined) throw givenTwice(name);
@@ -29,8 +29,8 @@ export function readQuery<Name extends string>(
 }
 
 /**
- * One parameter of a query in which other parameters are ignored.
- * @throws ServiceError 400 when it is given more than once.
+ * One parameter of a query; other parameters are ignored.
+ * @throws ServiceError 400 if it is present more than once.
  */
 export function parameterOf(query: URLSearchParams, name: string): string | undefined {
   const [value, ...more] = query.getAll(name);
@@ -39,14 +39,14 @@ export function parameterOf(query: URLSearchParams, name: string): string | unde
 }
 
 function givenTwice(name: string): ServiceError {
-  return invalidRequest(`The query parameter '${name}' is given more than once.`, name, 'invalid_value');
+  return invalidRequest(`Duplicate query parameter '${name}'.`, name, 'invalid_value');
 }
 
-/** The allowed integers of a query parameter. */
+/** Range and default of an integer query parameter. */
 export interface IntegerRule {
   readonly minimum: number;
   readonly maximum: number;
-  /** The value when the parameter is absent. */
+  /** Default value. */
   readonly fallback: number;
 }
 
@@ -80,7 +80,7 @@ export function booleanIn(name: string, text: string | undefined): boolean | und
   return choice === undefined ? undefined : choice === 'true';
 }
 
-/** Which page of a list a query asks for. */
+/** Pagination parameters of a list. */
 export interface PageQuery {
   readonly limit: number;
   readonly order: 'asc' | 'desc';
@@ -89,8 +89,8 @@ export interface PageQuery {
 }
 
 /**
- * The page that a query of a list asks for. Every list uses this function. An empty `after` means the first page.
- * @throws ServiceError 400 that names the parameter.
+ * Parses the pagination parameters of a list; all lists use this function. An empty `after` selects the first page.
+ * @throws ServiceError 400 with the name of the invalid parameter.
  */
 export function pageIn(
   { limit, order, after }: { readonly limit?: string; readonly order?: string; readonly after?: string },

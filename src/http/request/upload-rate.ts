@@ -3,45 +3,44 @@ import { ServiceError } from '../../contract/core/error.ts';
 import { systemClock } from '../../kit/clock.ts';
 import { idleTimeoutOf } from '../response/streamed-body.ts';
 
-/** How slowly a body may come. */
-export interface BodyPace {
-  /** How long its sender may let us wait, in all. */
-  readonly patienceMs: number;
-  /** Bytes that win back a second of it. */
+/** Minimum upload rate of a request body. */
+export interface UploadRate {
+  /** Time that the sender may spend without sending data (ms). */
+  readonly graceMs: number;
+  /** Number of received bytes that restore one second of that time. */
   readonly bytesPerSecond: number;
 }
 
-/** Slower than any line that still carries a telephone call. */
-export const BODY_PACE: BodyPace = { patienceMs: 30_000, bytesPerSecond: 1024 };
+/** Below the data rate of any connection that can carry a telephone call. */
+export const MIN_UPLOAD_RATE: UploadRate = { graceMs: 30_000, bytesPerSecond: 1024 };
 
 /**
- * The bytes of a request's body as they come, as long as they come at a least pace: a place of whoever reads it must not be
- * held by a byte now and then. Time in which nobody asks for more does not count. Meanwhile the server does not watch the
- * connection by itself: it would break off, without a word, every body that takes longer than the idle timeout and
- * comes at less than 16 KiB a second.
- * @throws ServiceError 408 `request_timeout` when the sender was waited for too long.
+ * Reads a request body and enforces a minimum upload rate, so that a slow sender cannot occupy a request slot. Time in which
+ * the consumer does not read is not counted. The idle timeout of the connection is suspended: it would close, without an
+ * error response, every upload that takes longer than the timeout at less than 16 KiB/s.
+ * @throws ServiceError 408 `request_timeout` if the sender is too slow.
  */
-export async function* pacedBody(
+export async function* rateCheckedBody(
   request: Request,
-  { patienceMs, bytesPerSecond }: BodyPace = BODY_PACE,
+  { graceMs, bytesPerSecond }: UploadRate = MIN_UPLOAD_RATE,
   clock: Clock = systemClock,
 ): AsyncGenerator<Uint8Array, void, undefined> {
   const reader = request.body?.getReader();
   const idleTimeout = idleTimeoutOf(request);
-  let leftMs = patienceMs;
+  let leftMs = graceMs;
   try {
     idleTimeout.suspend();
     while (reader !== undefined) {
       const fromMs = clock.monotonicMs();
       const { done, value } = await withinTime(reader.read(), leftMs);
       if (done) return;
-      const wonMs = (value.length / bytesPerSecond) * 1000;
-      leftMs = Math.min(patienceMs, leftMs - (clock.monotonicMs() - fromMs) + wonMs);
+      const earnedMs = (value.length / bytesPerSecond) * 1000;
+      leftMs = Math.min(graceMs, leftMs - (clock.monotonicMs() - fromMs) + earnedMs);
       yield value;
     }
   } finally {
     idleTimeout.resume();
-    // What is not wanted any more, or does not come.
+    // The consumer stopped early, or the sender was too slow.
     reader?.cancel().catch(() => undefined);
   }
 }
@@ -57,7 +56,7 @@ async function withinTime<Value>(promise: Promise<Value>, ms: number): Promise<V
 }
 
 function tooSlow(): ServiceError {
-  return new ServiceError('request_timeout', 'The request body came too slowly. Send it again, faster.', {
+  return new ServiceError('request_timeout', 'Request timeout: upload rate below the minimum.', {
     code: 'request_timeout',
   });
 }

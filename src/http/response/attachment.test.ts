@@ -14,7 +14,7 @@ it.each([
   expect(attachment(filename)).toBe(header);
 });
 
-it('is a header whatever the name, and gives the name back', () => {
+it('is a valid header for every name, and decodes to the name', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (filename) => {
       const header = attachment(filename);

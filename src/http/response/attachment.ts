@@ -1,6 +1,6 @@
 /**
- * `content-disposition` of an answer that is to be saved under a name (RFC 6266): the name as it is for whoever reads
- * RFC 8187, and without what is not plain ASCII for the others.
+ * Returns the `content-disposition` header value for a download (RFC 6266). `filename*` carries the exact name (RFC 8187);
+ * `filename` is the fallback for older clients, with every character outside printable ASCII replaced by `_`.
  */
 export function attachment(filename: string): string {
   const plain = filename.replace(/[^\x20-\x7e]|["\\%]/g, '_');

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { byteRangeOf } from './byte-range.ts';
 
-describe('a range of 10 bytes', () => {
+describe('byteRangeOf with 10 bytes', () => {
   it.each([
     ['bytes=0-0', 0, 1],
     ['bytes=0-9', 0, 10],
@@ -25,7 +25,7 @@ describe('a range of 10 bytes', () => {
   it.each([
     ...['bytes=10-', 'bytes=10-10', 'bytes=99-100', 'bytes=-0', 'bytes=99999999999999999999-'],
     ...[`bytes=${'9'.repeat(400)}-`, `bytes=9007199254740992-${'9'.repeat(400)}`],
-  ])('%s is none of them', (header) => {
+  ])('%s is not satisfiable', (header) => {
     expect(byteRangeOf(header, 10)).toBe('none');
   });
 
@@ -33,16 +33,16 @@ describe('a range of 10 bytes', () => {
     ...[null, '', 'bytes', 'bytes=', 'bytes=-', 'bytes=a-b', 'bytes=5-3', 'bytes=0-1,3-4', 'items=0-1'],
     ...['bytes=0x1-2', 'bytes=1.5-2', 'bytes=--1', 'bytes=0-1 2'],
     ...['bytes=9007199254740993-9007199254740992'],
-  ])('%j asks for all', (header) => {
+  ])('%j selects all bytes', (header) => {
     expect(byteRangeOf(header, 10)).toBeUndefined();
   });
 });
 
-it('of nothing there is no range', () => {
+it('empty content has no ranges', () => {
   for (const header of ['bytes=0-', 'bytes=0-0', 'bytes=-1']) expect(byteRangeOf(header, 0)).toBe('none');
 });
 
-/** What RFC 9110, 14.1.2 says of a range, in numbers without an end. */
+/** RFC 9110, 14.1.2, with arbitrary-precision numbers. */
 function reference(first: bigint | undefined, last: bigint | undefined, length: bigint) {
   if (first === undefined && last === undefined) return undefined;
   if (first !== undefined && last !== undefined && last < first) return undefined;
@@ -52,7 +52,7 @@ function reference(first: bigint | undefined, last: bigint | undefined, length: 
   return start < length ? { start: Number(start), end: Number(end) } : 'none';
 }
 
-it('is what the RFC says, whatever numbers are asked for', () => {
+it('agrees with the RFC for all positions', () => {
   const bound = 2n ** 53n;
   const position = fc.option(
     fc.oneof(
@@ -77,7 +77,7 @@ it('is what the RFC says, whatever numbers are asked for', () => {
   );
 });
 
-it('is none of what cannot be read', () => {
+it('ignores malformed headers', () => {
   fc.assert(
     fc.property(fc.string(), fc.nat(200), (asked, length) => {
       fc.pre(!/^bytes=\s*\d*-\d*\s*$/i.test(asked));

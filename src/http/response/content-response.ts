@@ -4,8 +4,8 @@ import { ServiceError } from '../../contract/core/error.ts';
 import type { ByteRange } from '../../contract/stores/blob-store.ts';
 import { prepend } from '../../kit/async/prepend.ts';
 import { byteRangeOf } from './byte-range.ts';
-import { isKnownTo } from './entity-tag.ts';
-import { headAnswer } from './head-answer.ts';
+import { matchesEntityTag } from './entity-tag.ts';
+import { headResponse } from './head-response.ts';
 import { streamedBody } from './streamed-body.ts';
 
 /**
@@ -36,19 +36,19 @@ export interface StoredContent {
  * @param refusal receives the headers that belong to an error response (`content-range` for 416).
  * @throws ServiceError `range_not_satisfiable`; errors of `read` before the first byte.
  */
-export async function contentAnswer(
+export async function contentResponse(
   content: StoredContent,
   request: Request,
-  refusal: Record<string, string | number>,
+  errorHeaders: Record<string, string | number>,
 ): Promise<Response> {
   const { noun, lengthBytes, etag } = content;
   // Preconditions are evaluated before the range (RFC 9110, 13.2.2).
-  if (isKnownTo(request.headers.get('if-none-match'), etag)) {
+  if (matchesEntityTag(request.headers.get('if-none-match'), etag)) {
     return new Response(null, { status: 304, headers: { etag, 'cache-control': CACHING } });
   }
   const range = rangeOf(request, lengthBytes, etag);
   if (range === 'none') {
-    refusal['content-range'] = `bytes */${lengthBytes}`;
+    errorHeaders['content-range'] = `bytes */${lengthBytes}`;
     throw new ServiceError(
       'range_not_satisfiable',
       `'Range' must begin within the ${lengthBytes} bytes of the ${noun}.`,
@@ -56,7 +56,7 @@ export async function contentAnswer(
     );
   }
   const { start, end } = range ?? { start: 0, end: lengthBytes };
-  const answer = {
+  const response = {
     status: range === undefined ? 200 : 206,
     headers: {
       ...content.headers,
@@ -67,14 +67,14 @@ export async function contentAnswer(
       ...(range && { 'content-range': `bytes ${start}-${end - 1}/${lengthBytes}` }),
     },
   };
-  if (request.method === 'HEAD') return headAnswer(end - start, answer);
-  const left = new AbortController();
-  const bytes = await content.read(AbortSignal.any([request.signal, left.signal]), range);
-  if (end - start <= WHOLE_BYTES) return new Response(Buffer.concat(await Array.fromAsync(bytes)), answer);
+  if (request.method === 'HEAD') return headResponse(end - start, response);
+  const disconnected = new AbortController();
+  const bytes = await content.read(AbortSignal.any([request.signal, disconnected.signal]), range);
+  if (end - start <= WHOLE_BYTES) return new Response(Buffer.concat(await Array.fromAsync(bytes)), response);
   // An error before the first byte can still be returned with an HTTP status.
   const first = await bytes.next();
   const chunks = first.done ? bytes : prepend(first.value, bytes);
-  return new Response(streamedBody(chunks, left, request), answer);
+  return new Response(streamedBody(chunks, disconnected, request), response);
 }
 
 /** The requested range. `Range` is ignored if `If-Range` names other content (RFC 9110, 13.1.5). */

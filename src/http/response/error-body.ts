@@ -44,12 +44,12 @@ export function errorHeaders(error: ServiceError): Record<string, string> {
 }
 
 /** The error for a path without a route. */
-export function nothingHere(): ServiceError {
+export function routeNotFound(): ServiceError {
   return new ServiceError('not_found', 'Not found: no route matches this path.');
 }
 
 /** A complete error response, for code that runs outside the app. */
-export function errorAnswer(error: ServiceError): Response {
+export function errorResponse(error: ServiceError): Response {
   const headers = { ...SECURITY_HEADERS, 'x-request-id': newId('request'), ...errorHeaders(error) };
   return Response.json(errorBody(error), { status: error.status, headers });
 }
@@ -89,9 +89,12 @@ function fromValidation(thrown: ValidationError): ServiceError {
 function fromStatus(status: number | string): ServiceError {
   switch (status) {
     case 404:
-      return nothingHere();
+      return routeNotFound();
     case 415:
-      return new ServiceError('unsupported_media_type', 'The content type is not supported by this endpoint.');
+      return new ServiceError(
+        'unsupported_media_type',
+        'The content type is not supported by this endpoint.',
+      );
     default:
       return new ServiceError('internal', 'Internal server error.', {
         code: 'server_error',

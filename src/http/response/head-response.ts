@@ -1,8 +1,8 @@
 /**
- * The answer to HEAD of what would be a long body. The framework answers HEAD with what GET gives and reads the whole
- * body to count it; this is a body that says how long it is and has no bytes.
+ * Creates the response to HEAD for long content. For HEAD the framework reads the whole body of the GET response to compute
+ * `content-length`; the body of this response reports its length without having any bytes.
  */
-export function headAnswer(lengthBytes: number, init: ResponseInit): Response {
+export function headResponse(lengthBytes: number, init: ResponseInit): Response {
   const counted = new ReadableStream({
     start(controller) {
       controller.enqueue({ byteLength: lengthBytes });

@@ -1,19 +1,19 @@
-/** Answers that are sent while they are being made. */
+/** Streamed response bodies. */
 
 import { serverOf } from '../transport/connection-server.ts';
 
-/** Seconds without a byte after which a reader that does not take what is there is dropped. */
+/** Seconds without a byte after which the connection of a client that does not read is closed. */
 const BODY_IDLE_S = 120;
 
-/** When a silent connection is closed: it counts against a reader that does not read, not against our work. */
+/** Idle timeout of a connection. It applies to clients that do not read, not to the time that the server computes. */
 export interface IdleTimeout {
-  /** While we work. */
+  /** Call while the server computes the next chunk. */
   suspend(): void;
-  /** While the other side is to read. */
+  /** Call while the client is expected to read. */
   resume(): void;
 }
 
-/** The idle timeout of the connection that a request came by. */
+/** The idle timeout of the connection of a request. */
 export function idleTimeoutOf(request: Request): IdleTimeout {
   const server = serverOf(request);
   return {
@@ -22,33 +22,33 @@ export function idleTimeoutOf(request: Request): IdleTimeout {
   };
 }
 
-/** Ends of bodies, by the requests that they answer. */
-const ends = new WeakMap<Request, Promise<'sent' | 'left'>>();
+/** Outcomes of streamed bodies, by request. */
+const outcomes = new WeakMap<Request, Promise<'sent' | 'left'>>();
 
 /**
- * How the body that answers a request ends: all of it was handed over, or its reader left. Rejects with what its maker threw.
- * Undefined for an answer that was made before it was sent.
+ * The outcome of the streamed body of a request: `sent` when all of it was written, `left` when the client disconnected.
+ * Rejects with the error of the body's source. Undefined if the response is not streamed.
  */
-export function bodyEndOf(request: Request): Promise<'sent' | 'left'> | undefined {
-  return ends.get(request);
+export function bodyOutcomeOf(request: Request): Promise<'sent' | 'left'> | undefined {
+  return outcomes.get(request);
 }
 
 /**
- * A body that pulls one chunk at a time, each in the context in which the body was made.
- * @param left aborted when the reader leaves, because a pull may be waiting for the next chunk; then `chunks`
- *   is returned.
+ * Creates a body that pulls one chunk at a time, in the async context of this call.
+ * @param left is aborted when the client disconnects, since a pull may be waiting for the next chunk. Then `return()` of
+ *   `chunks` is called.
  */
 export function streamedBody(
   chunks: AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined>,
-  left: AbortController,
+  disconnected: AbortController,
   request: Request,
 ): ReadableStream {
   const idleTimeout = idleTimeoutOf(request);
   const end = Promise.withResolvers<'sent' | 'left'>();
-  // Where nobody asks for it.
+  // Not every caller reads the outcome; an unhandled rejection would crash the process.
   end.promise.catch(() => undefined);
-  ends.set(request, end.promise);
-  // One that is never read is not cancelled either.
+  outcomes.set(request, end.promise);
+  // The runtime does not cancel a body that was never read.
   request.signal.addEventListener('abort', () => end.resolve('left'), { once: true });
   return new ReadableStream({
     async pull(controller) {
@@ -68,7 +68,7 @@ export function streamedBody(
     },
     async cancel() {
       end.resolve('left');
-      left.abort();
+      disconnected.abort();
       await chunks.return();
     },
   });

@@ -10,7 +10,7 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
 });
 
-/** Routes over a folder with these files. */
+/** Console routes for a folder with these files. */
 function routes(files: Readonly<Record<string, string | Uint8Array>>) {
   const folder = mkdtempSync(join(tmpdir(), 'console-test-'));
   folders.push(folder);
@@ -22,7 +22,7 @@ const at = (path: string, headers: Record<string, string> = {}) =>
 
 const PAGE = '<meta name="style-nonce" content="{{style-nonce}}">';
 
-test('the page has a new nonce each time, which its policy names', async () => {
+test('each response of the page has a new nonce, which is part of its policy', async () => {
   const app = routes({ 'index.html': PAGE });
   const nonces = new Set<string>();
   for (let count = 0; count < 5; count += 1) {
@@ -39,7 +39,7 @@ test('the page has a new nonce each time, which its policy names', async () => {
   expect(nonces.size).toBe(5);
 });
 
-test('its files may be kept for ever, and come small to who takes them so', async () => {
+test('files are immutable for caches, and compressed for clients that accept gzip', async () => {
   const script = 'export const a = 1;'.repeat(50);
   const app = routes({
     'main-0a1b2c3d.js': script,
@@ -69,7 +69,7 @@ test.each([
   '..%2F..%2Fpackage.json',
   'main-x.js',
   '.js',
-])('there is nothing at /console/%s', async (name) => {
+])('returns 404 for /console/%s', async (name) => {
   const service = testApp();
   try {
     const response = await service.send(`/console/${name}`, { headers: {} });
@@ -80,7 +80,7 @@ test.each([
   }
 });
 
-test('a console that was not built says how to build it', async () => {
+test('the error for a missing build contains the build command', async () => {
   const service = testApp({ consoleFolder: '/nowhere' });
   try {
     const response = await service.send('/', { headers: {} });

@@ -4,10 +4,10 @@ import { Elysia } from 'elysia';
 import { ServiceError } from '../../contract/core/error.ts';
 import { publicPage } from '../openapi/openapi.ts';
 
-/** Where scripts/build-console.ts leaves the console. */
+/** Output folder of scripts/build-console.ts. */
 export const CONSOLE_FOLDER = join(import.meta.dirname, '../../../.cache/console');
 
-/** Of every file of the console but its page; such a path needs no key. */
+/** Path prefix of the console's static files, which need no API key. */
 export const CONSOLE_PREFIX = '/console/';
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -16,11 +16,11 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 };
 const FILE_NAME = /^[\w-]+(?:\.[\w-]+)*\.(css|js|svg)$/;
-const NONCE_PLACE = '{{style-nonce}}';
+const NONCE_PLACEHOLDER = '{{style-nonce}}';
 
 /**
- * Nothing but the console's own files runs, and it talks to this server only. Style elements need the page's nonce;
- * sound and pictures that were fetched with the key are shown from memory.
+ * Content security policy of the console: only its own scripts run, and they connect only to this server. Style elements
+ * need the nonce. Audio and images are fetched with the API key and displayed from `blob:` URLs.
  */
 const policy = (nonce: string) =>
   [
@@ -37,8 +37,8 @@ const policy = (nonce: string) =>
   ].join('; ');
 
 /**
- * `GET /`: the console page. `GET /console/…`: the files that it loads, whose names change with what is in them.
- * @param folder what the build made; where that is missing, the page's answer says how to make it.
+ * `GET /`: the console page. `GET /console/…`: its static files, whose names contain a hash of the content.
+ * @param folder build output; if it is missing, the page returns an error with build instructions.
  */
 export function consoleRoutes(folder: string) {
   return new Elysia({ name: 'console', tags: ['service'] })
@@ -53,12 +53,12 @@ async function page(folder: string): Promise<Response> {
   if (!(await built.exists())) {
     throw new ServiceError(
       'overloaded',
-      "The console was not built. Run 'bun scripts/setup.ts', which 'bun run start' does by itself.",
+      "The console is not built. Run 'bun scripts/setup.ts' ('bun run start' does so automatically).",
       { code: 'server_error' },
     );
   }
   const nonce = randomBytes(16).toString('base64url');
-  const html = (await built.text()).replace(NONCE_PLACE, nonce);
+  const html = (await built.text()).replace(NONCE_PLACEHOLDER, nonce);
   return new Response(html, {
     headers: {
       'content-type': 'text/html; charset=utf-8',
@@ -76,7 +76,7 @@ async function file(folder: string, name: string, request: Request): Promise<Res
   if (type === '' || !(await plain.exists())) {
     throw new ServiceError(
       'not_found',
-      'The console has no such file. It may have been updated: load it again.',
+      'Console file not found. The console may have been updated: reload the page.',
     );
   }
   const headers = {

@@ -7,27 +7,27 @@ import { addressOf } from '../transport/address.ts';
 
 const HTML = 'text/html; charset=utf-8';
 
-const FIRST_PAGE = publicPage(
+const GUIDE_DETAIL = publicPage(
   'The guide',
   'text/html',
-  'Pages for who uses or runs the service; `/docs/sockets` has the events of the WebSockets.',
+  'Documentation for API users and operators; `/docs/sockets` documents the WebSocket events.',
 );
 
 const HEADERS = {
   'cache-control': 'no-cache',
-  // Pages to read: nothing in them runs, and they load their style sheet and pictures only.
+  // The pages contain no scripts; they load only their style sheet and images.
   'content-security-policy':
     "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
 };
 
-/** Paths of the guide, none of which needs a key. */
+/** Paths of the guide; none of them needs an API key. */
 export const DOCS_PATHS: readonly string[] = [
   ...PAGE_ADDRESSES,
   ...GUIDE_FILES.map(({ address }) => address),
 ].map((address) => `/${address}`);
 
-/** `GET /docs` and what is below it: the guide, for who uses or runs the service. */
+/** `GET /docs` and `GET /docs/…`: the guide for API users and operators. */
 export function docsRoutes() {
   const routes = new Elysia({ name: 'docs', tags: ['service'] });
   for (const address of PAGE_ADDRESSES) {
@@ -38,18 +38,18 @@ export function docsRoutes() {
         if (pathname.endsWith('/')) return withoutSlash(pathname);
         return new Response(await pageHtml(address), { headers: { ...HEADERS, 'content-type': HTML } });
       },
-      { detail: address === 'docs' ? FIRST_PAGE : { hide: true } },
+      { detail: address === 'docs' ? GUIDE_DETAIL : { hide: true } },
     );
   }
   for (const { address, file } of GUIDE_FILES) {
     const content = Bun.file(pathOf(file));
-    const answer = () => new Response(content, { headers: { ...HEADERS, 'content-type': content.type } });
-    routes.get(`/${address}`, answer, { detail: { hide: true } });
+    const response = () => new Response(content, { headers: { ...HEADERS, 'content-type': content.type } });
+    routes.get(`/${address}`, response, { detail: { hide: true } });
   }
   return routes;
 }
 
-/** The router ignores a slash at the end, but the links of a page are relative to the path without it. */
+/** The router ignores a trailing slash, but the relative links of a page need the path without it. */
 function withoutSlash(pathname: string): Response {
   return new Response(null, { status: 308, headers: { location: `../${posix.basename(pathname)}` } });
 }

@@ -25,7 +25,7 @@ const Readiness = t.Object({
 });
 
 /**
- * `GET /healthz`: liveness. `GET /readyz`: readiness, with a state for each plugin and model. Neither needs a key.
+ * `GET /healthz`: liveness. `GET /readyz`: readiness, with a state for each plugin and model. Neither needs an API key.
  * @param input is called for each request to `/readyz`.
  */
 export function healthRoutes(input: () => ReadinessInput) {
@@ -34,7 +34,7 @@ export function healthRoutes(input: () => ReadinessInput) {
       response: t.Object({ status: t.String({ examples: ['ok'] }) }),
       detail: {
         summary: 'Liveness',
-        description: 'Returns 200 as long as the process serves requests. No key is needed.',
+        description: 'Returns 200 as long as the process serves requests. No API key is needed.',
         security: [],
       },
     })
@@ -55,7 +55,7 @@ export function healthRoutes(input: () => ReadinessInput) {
         detail: {
           summary: 'Readiness',
           description:
-            'For load balancers. Returns 503 during startup and shutdown, while all models are unavailable, and while a model with `required = true` is unavailable. No key is needed.',
+            'For load balancers. Returns 503 during startup and shutdown, while all models are unavailable, and while a model with `required = true` is unavailable. No API key is needed.',
           security: [],
         },
       },

@@ -9,49 +9,55 @@ import { UnixSeconds } from '../openapi/schemas.ts';
 import { pageIn, readQuery } from '../request/query.ts';
 import { callerOf, requireAdmin } from '../security/caller.ts';
 
-/** Good keys that an organization may have by this way. */
+/** Max. number of active keys that an organization can create through the API. */
 export const MAX_KEYS = 1000;
 
 const LIMIT = { minimum: 1, maximum: 100, fallback: 20 };
-const EXAMPLE = 'key_5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f';
+const EXAMPLE_ID = 'key_5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f';
 
 const key = {
   object: Type.Literal('api_key'),
-  id: Type.String({ examples: [EXAMPLE] }),
+  id: Type.String({ examples: [EXAMPLE_ID] }),
   name: Type.Union([Type.String(), Type.Null()], { examples: ['Reception'] }),
-  hint: Type.String({ description: 'How the key begins.', examples: ['sk-4fJa…'] }),
-  role: oneOf(KEY_ROLES, { description: "An admin's key makes and ends keys." }),
+  hint: Type.String({ description: 'First characters of the key.', examples: ['sk-4fJa…'] }),
+  role: oneOf(KEY_ROLES, { description: 'Admin keys can create and revoke keys.' }),
   created_at: UnixSeconds,
-  revoked_at: Type.Union([UnixSeconds, Type.Null()], { description: 'Null while the key is good.' }),
+  revoked_at: Type.Union([UnixSeconds, Type.Null()], { description: 'Null while the key is active.' }),
 };
 const Key = Type.Object(key, { title: 'Api key' });
 const NewKey = Type.Object(
   {
     ...key,
-    key: Type.String({ description: 'The key itself, shown this once.', examples: ['sk-4fJa…'] }),
+    key: Type.String({
+      description: 'The key. It is returned only in this response.',
+      examples: ['sk-4fJa…'],
+    }),
   },
   { title: 'New api key' },
 );
 
-/** Of a text without control characters, in the notation that every JSON Schema validator reads. */
-const NO_CONTROLS = '^[^\\u0000-\\u001f\\u007f-\\u009f]*$';
+/** Matches text without control characters, in syntax that every JSON Schema validator supports. */
+const NO_CONTROL_CHARACTERS = '^[^\\u0000-\\u001f\\u007f-\\u009f]*$';
 
-const Wish = t.Object(
+const CreateKeyBody = t.Object(
   {
     name: Type.Optional(
-      Type.Union([Type.String({ minLength: 1, maxLength: 64, pattern: NO_CONTROLS }), Type.Null()], {
-        description: 'What you call it; without control characters.',
-        examples: ['Reception'],
-      }),
+      Type.Union(
+        [Type.String({ minLength: 1, maxLength: 64, pattern: NO_CONTROL_CHARACTERS }), Type.Null()],
+        {
+          description: 'Display name, without control characters.',
+          examples: ['Reception'],
+        },
+      ),
     ),
     role: Type.Optional(oneOf(KEY_ROLES, { default: 'member' })),
   },
   { additionalProperties: false, examples: [{ name: 'Reception', role: 'member' }] },
 );
 
-const FORBIDDEN = failure("The key is a member's: `permission_denied`");
+const FORBIDDEN = failure('The key is a member key: `permission_denied`');
 
-/** Keys of the caller's organization: GET, POST and DELETE of /v1/keys. Those of API_KEYS are not among them. */
+/** GET, POST and DELETE of /v1/keys: API keys of the caller's organization, without the fixed keys of API_KEYS. */
 export function keyRoutes(keys: Pick<ApiKeyStore, 'create' | 'listOf' | 'revoke'>) {
   return new Elysia({ name: 'keys', tags: ['organization'] })
     .get(
@@ -70,14 +76,18 @@ export function keyRoutes(keys: Pick<ApiKeyStore, 'create' | 'listOf' | 'revoke'
       },
       {
         detail: {
-          summary: 'Keys of your organization, newest first',
+          summary: 'List API keys',
           description:
-            'Revoked ones too; fixed keys of `API_KEYS` are not among them. The service keeps no key, only its hash.',
+            'Lists the keys of your organization, newest first, including revoked keys. Fixed keys of `API_KEYS` are not listed. The service stores only a hash of each key.',
           parameters: [
-            query('limit', { type: 'integer', minimum: 1, maximum: 100, default: 20 }, 'Keys of a page.'),
-            query('after', { type: 'string' }, 'Id of the last key of the page before.'),
+            query(
+              'limit',
+              { type: 'integer', minimum: 1, maximum: 100, default: 20 },
+              'Max. number of keys per page.',
+            ),
+            query('after', { type: 'string' }, 'Id of the last key of the previous page.'),
           ],
-          responses: { 200: json('A page', pageOf(Key, EXAMPLE)), 400: failure('The query is not allowed') },
+          responses: { 200: json('A page of keys', pageOf(Key, EXAMPLE_ID)), 400: failure('Invalid query') },
         },
       },
     )
@@ -91,13 +101,13 @@ export function keyRoutes(keys: Pick<ApiKeyStore, 'create' | 'listOf' | 'revoke'
         return { ...keyObject(issued.record), key: issued.key };
       },
       {
-        body: Wish,
+        body: CreateKeyBody,
         detail: {
-          summary: 'Make a key',
-          description: `For admins' keys. An organization may have ${MAX_KEYS} good keys.`,
+          summary: 'Create an API key',
+          description: `Requires an admin key. An organization can have at most ${MAX_KEYS} active keys.`,
           responses: {
-            200: json('The key, which is shown only now', NewKey),
-            400: failure('A field is not allowed, or there are too many keys: `key_limit_exceeded`'),
+            200: json('The new key. The key itself is returned only once', NewKey),
+            400: failure('Invalid field, or too many keys: `key_limit_exceeded`'),
             403: FORBIDDEN,
           },
         },
@@ -115,7 +125,7 @@ export function keyRoutes(keys: Pick<ApiKeyStore, 'create' | 'listOf' | 'revoke'
             'invalid_value',
           );
         }
-        // A fixed key stays an admin key, so only a stored one must leave another.
+        // A fixed key cannot be revoked, so only a stored key must leave another admin key.
         const keepAdmin = storedKey !== undefined;
         if (!(await keys.revoke(id, { organization, keepAdmin }))) {
           throw new ServiceError('not_found', 'Your organization has no active key with this id.');
@@ -124,13 +134,13 @@ export function keyRoutes(keys: Pick<ApiKeyStore, 'create' | 'listOf' | 'revoke'
       },
       {
         detail: {
-          summary: 'Revoke a key',
+          summary: 'Revoke an API key',
           description:
-            'For admin keys. The key is invalid immediately, on other nodes within five seconds. Work that it started continues.',
-          parameters: [pathId('key_id', EXAMPLE)],
+            'Requires an admin key. The key becomes invalid immediately, on other nodes within five seconds. Work that was started with it continues.',
+          parameters: [pathId('key_id', EXAMPLE_ID)],
           responses: {
-            200: json('The key is revoked', deleted('api_key.deleted', EXAMPLE)),
-            400: failure('It is the key of this request'),
+            200: json('The key is revoked', deleted('api_key.deleted', EXAMPLE_ID)),
+            400: failure('The key to revoke is the key of this request'),
             403: FORBIDDEN,
             404: failure('Your organization has no active key with this id'),
             409: failure(

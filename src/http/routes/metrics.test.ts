@@ -7,7 +7,7 @@ const clock = new ManualClock();
 let metrics: MetricsRegistry;
 afterEach(() => metrics.close());
 
-function ask(url: string, init?: RequestInit): Promise<Response> {
+function send(url: string, init?: RequestInit): Promise<Response> {
   metrics = createMetrics(clock);
   metrics.gauge('depth', 'Depth.', () => {
     if (url.includes('broken')) throw new Error('a private text');
@@ -21,10 +21,10 @@ test.each([
   'http://m:9100/metrics',
   'http://[::1]/metrics',
   'http://service.test/metrics/',
-])('of its own has the page at %s', async (url) => {
-  const answer = await ask(url);
-  expect(answer.status).toBe(200);
-  expect(await answer.text()).toContain('\ndepth 3\n');
+])('a separate port serves the page at %s', async (url) => {
+  const response = await send(url);
+  expect(response.status).toBe(200);
+  expect(await response.text()).toContain('\ndepth 3\n');
 });
 
 test.each([
@@ -32,11 +32,11 @@ test.each([
   ['http://m/v1/models', {}, 404, null],
   ['http://m/metrics', { method: 'POST', body: '{' }, 404, null],
   ['http://broken/metrics', {}, 500, 'server_error'],
-])('of its own refuses %s %j as the service does', async (url, init, status, code) => {
-  const answer = await ask(url, init);
-  expect(answer.status).toBe(status);
-  expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
-  const { error } = (await answer.json()) as { error: Record<string, unknown> };
+])('a separate port returns the error body for %s %j', async (url, init, status, code) => {
+  const response = await send(url, init);
+  expect(response.status).toBe(status);
+  expect(response.headers.get('x-content-type-options')).toBe('nosniff');
+  const { error } = (await response.json()) as { error: Record<string, unknown> };
   expect(Object.keys(error)).toEqual(['message', 'type', 'param', 'code']);
   expect(error).toMatchObject({ param: null, code, message: expect.not.stringContaining('private') });
 });

@@ -2,13 +2,13 @@ import { Elysia } from 'elysia';
 import type { Clock } from '../../contract/core/clock.ts';
 import type { MetricsRegistry } from '../../metrics/registry.ts';
 import { publicPage } from '../openapi/openapi.ts';
-import { errorAnswer, nothingHere, toServiceError } from '../response/error-body.ts';
+import { errorResponse, routeNotFound, toServiceError } from '../response/error-body.ts';
 import { SECURITY_HEADERS } from '../security/security-headers.ts';
 
-/** How long a page serves everybody who asks: whoever floods it has it made so often and no more. */
+/** How long a rendered page is cached, so that frequent scrapes cause at most ten renderings per second. */
 const FRESH_MS = 100;
 
-/** `/metrics` in Prometheus text, without a key. */
+/** `GET /metrics` in the Prometheus text format, without an API key. */
 export function metricsRoutes(metrics: MetricsRegistry, clock: Clock) {
   let page: { readonly text: Promise<string>; readonly madeMs: number } | undefined;
   return new Elysia({ name: 'metrics', tags: ['service'] }).get(
@@ -23,18 +23,20 @@ export function metricsRoutes(metrics: MetricsRegistry, clock: Clock) {
     },
     {
       detail: publicPage(
-        'Numbers for Prometheus',
+        'Prometheus metrics',
         'text/plain',
-        'The setting METRICS_PORT moves them to a port of their own.',
+        'With METRICS_PORT set, the metrics are served on that port instead.',
       ),
     },
   );
 }
 
-/** A port that has `/metrics` alone, for whatever host name it is asked; its errors are those of the service. */
+/** App of the metrics port: serves only `/metrics`, for every host name. Errors have the same body as those of the API. */
 export function metricsPort(metrics: MetricsRegistry, clock: Clock) {
-  // As in src/app.ts, the framework would find no path behind a short host name.
+  // As in src/app.ts: the framework would not find the path after a short host name.
   return new Elysia({ name: 'metrics-port', handler: { standardHostname: false } })
-    .onError(({ code, error }) => errorAnswer(code === 'NOT_FOUND' ? nothingHere() : toServiceError(error)))
+    .onError(({ code, error }) =>
+      errorResponse(code === 'NOT_FOUND' ? routeNotFound() : toServiceError(error)),
+    )
     .use(metricsRoutes(metrics, clock));
 }

@@ -22,9 +22,9 @@ async function madeBy(key: string, role: string): Promise<{ key: string; id: str
   return (await response.json()) as { key: string; id: string };
 }
 
-test('GET /v1/organization tells whose key it is and what it may do', async () => {
+test('GET /v1/organization returns the organization and the permissions of the key', async () => {
   const object = 'organization';
-  // CONFIG's operators are those of organization a.
+  // CONFIG lists organization a under `operators`.
   expect(await organization(KEY_A)).toEqual({ object, id: 'a', role: 'admin', operator: true });
   expect(await organization(KEY_B)).toEqual({ object, id: 'b', role: 'admin', operator: false });
   for (const [of, id, role, operator] of [

@@ -10,11 +10,11 @@ const Organization = Type.Object(
   {
     object: Type.Literal('organization'),
     id: Type.String({ examples: ['default'] }),
-    role: oneOf(KEY_ROLES, { description: "An admin's key makes and ends keys." }),
-    operator: Type.Boolean({ description: 'Whether the key may switch plugins of the whole service.' }),
+    role: oneOf(KEY_ROLES, { description: 'Admin keys can create and revoke keys.' }),
+    operator: Type.Boolean({ description: 'Whether the key can enable and disable plugins of the service.' }),
     key_id: Type.Optional(
       Type.String({
-        description: 'Of the key, when it is a stored one.',
+        description: 'Id of the key; absent for fixed keys of `API_KEYS`.',
         examples: ['key_5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f'],
       }),
     ),
@@ -22,7 +22,7 @@ const Organization = Type.Object(
   { title: 'Organization' },
 );
 
-/** GET /v1/organization: whose key this is, and what it may do. */
+/** GET /v1/organization: the organization of the API key, and its permissions. */
 export function organizationRoutes() {
   return new Elysia({ name: 'organization', tags: ['organization'] }).get(
     '/v1/organization',
@@ -33,8 +33,9 @@ export function organizationRoutes() {
     },
     {
       detail: {
-        summary: 'Whose key this is, and what it may do',
-        description: 'An organization is its name.',
+        summary: 'Retrieve your organization',
+        description:
+          'Returns the organization of the API key and the permissions of the key. The id is the name of the organization.',
         responses: { 200: json('The organization', Organization) },
       },
     },

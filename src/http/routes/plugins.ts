@@ -2,54 +2,55 @@ import { Elysia, t } from 'elysia';
 import { ErrorSchema } from '../openapi/schemas.ts';
 import { requireOperator } from '../security/caller.ts';
 
-/** A plugin of the build, and how it is. */
-export interface PluginStanding {
+/** A plugin of the build and its state. */
+export interface PluginStatus {
   readonly name: string;
-  /** What is wished; its state follows. */
+  /** Desired state; `state` follows it. */
   readonly enabled: boolean;
   readonly state: 'off' | 'starting' | 'on' | 'stopping' | 'failed';
   readonly detail?: string;
-  /** False when the process does not load it, whatever is wished. */
+  /** False when PLUGINS excludes the plugin from this process, regardless of the desired state. */
   readonly switchable: boolean;
-  /** As they are mounted. */
+  /** Route patterns as they are mounted. */
   readonly paths: readonly string[];
-  /** Names of plugins without which it cannot be on, and of those that cannot without it. */
+  /** Names of the plugins that it depends on, and of the plugins that depend on it. */
   readonly needs: readonly string[];
   readonly neededBy: readonly string[];
 }
 
 export interface PluginSwitches {
   /** Every plugin of the build. */
-  list(): Promise<readonly PluginStanding[]>;
+  list(): Promise<readonly PluginStatus[]>;
   /**
-   * Switches a plugin in every process of the deployment, and resolves when that is stored and begun here.
-   * @throws ServiceError `not_found` for a name that no plugin has; `conflict`: `plugin_needed` when another plugin
-   *   stands against it, `plugin_not_loaded` when this process does not load it.
+   * Enables or disables a plugin in every process of the deployment. Resolves when the desired state is stored and this
+   * process has started to apply it.
+   * @throws ServiceError `not_found` for an unknown name; `conflict`: `plugin_needed` when a dependency between plugins
+   *   forbids the change, `plugin_not_loaded` when this process does not load the plugin.
    */
-  set(name: string, enabled: boolean): Promise<PluginStanding>;
+  set(name: string, enabled: boolean): Promise<PluginStatus>;
 }
 
 const Plugin = t.Object(
   {
     object: t.Literal('plugin'),
     name: t.String({ examples: ['speech'] }),
-    enabled: t.Boolean({ description: 'Whether it is wished on; `state` follows' }),
+    enabled: t.Boolean({ description: 'Desired state; `state` follows it' }),
     state: t.Union(
       [t.Literal('on'), t.Literal('starting'), t.Literal('stopping'), t.Literal('off'), t.Literal('failed')],
       {
-        description: 'How it is in the process that answers',
+        description: 'State in the process that handles the request',
       },
     ),
-    detail: t.Optional(t.String({ description: 'What it runs on, or why it is as it is' })),
-    switchable: t.Boolean({ description: 'False when the setting PLUGINS leaves it out' }),
+    detail: t.Optional(t.String({ description: 'Backend of the plugin, or the reason for its state' })),
+    switchable: t.Boolean({ description: 'False when the setting PLUGINS excludes it' }),
     routes: t.Array(t.String({ examples: ['/v1/audio/speech'] })),
-    needs: t.Array(t.String(), { description: 'Plugins without which it cannot be on' }),
-    needed_by: t.Array(t.String(), { description: 'Plugins that cannot be on without it' }),
+    needs: t.Array(t.String(), { description: 'Plugins that it depends on' }),
+    needed_by: t.Array(t.String(), { description: 'Plugins that depend on it' }),
   },
   { title: 'Plugin' },
 );
 
-/** GET /v1/plugins and POST /v1/plugins/{name}: what the service can do, and switches for it while it runs. */
+/** GET /v1/plugins and POST /v1/plugins/{name}: lists plugins, and enables or disables them at runtime. */
 export function pluginRoutes(plugins: PluginSwitches) {
   return new Elysia({ name: 'plugins', tags: ['service'] })
     .get(
@@ -58,8 +59,9 @@ export function pluginRoutes(plugins: PluginSwitches) {
       {
         response: { 200: t.Object({ object: t.Literal('list'), data: t.Array(Plugin) }) },
         detail: {
-          summary: 'All plugins and their states',
-          description: 'Those of this process; another one that follows a switch may be a moment behind.',
+          summary: 'List plugins',
+          description:
+            'Returns the states in this process. Other processes apply a change within two seconds.',
         },
       },
     )
@@ -77,21 +79,21 @@ export function pluginRoutes(plugins: PluginSwitches) {
         ),
         response: { 200: Plugin, 403: ErrorSchema, 404: ErrorSchema, 409: ErrorSchema },
         detail: {
-          summary: 'Switch a plugin on or off',
+          summary: 'Enable or disable a plugin',
           description:
-            'For every process of the deployment, until it is switched again. Other processes follow within two ' +
-            'seconds. Work that runs is finished, as at a stop of the service; new requests get 503 `plugin_stopping`, then ' +
-            '404 `plugin_disabled`. Asked again, a plugin that failed is tried again. Operators only.',
+            'Applies to every process of the deployment; other processes follow within two seconds. Work in progress ' +
+            'finishes, as in a shutdown of the service; new requests get 503 `plugin_stopping`, then 404 ' +
+            '`plugin_disabled`. Enabling a failed plugin starts it again. Requires an operator key.',
         },
       },
     );
 }
 
-function wirePlugin({ name, enabled, state, detail, switchable, paths, needs, neededBy }: PluginStanding) {
+function wirePlugin({ name, enabled, state, detail, switchable, paths, needs, neededBy }: PluginStatus) {
   return {
     ...{ object: 'plugin' as const, name, enabled, state, ...(detail !== undefined && { detail }) },
     switchable,
-    // As OpenAPI writes them.
+    // In OpenAPI notation.
     routes: paths.map((path) => path.replace(/:(\w+)/g, '{$1}')),
     needs: [...needs],
     needed_by: [...neededBy],

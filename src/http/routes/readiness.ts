@@ -1,11 +1,11 @@
 import type { ReadyReport } from '../../contract/engines/engine.ts';
 import type { ListedModel } from './models.ts';
-import type { PluginStanding } from './plugins.ts';
+import type { PluginStatus } from './plugins.ts';
 import type { ServingPhase } from './serving-phase.ts';
 
 /** Whether a plugin accepts work. */
 export interface PluginReadiness extends ReadyReport {
-  readonly state: PluginStanding['state'];
+  readonly state: PluginStatus['state'];
 }
 
 /** Whether a model accepts work. */

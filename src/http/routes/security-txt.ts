@@ -4,12 +4,12 @@ import { publicPage } from '../openapi/openapi.ts';
 
 export const SECURITY_TXT_PATH = '/.well-known/security.txt';
 
-/** Within a year, so that nobody trusts a copy that nobody looks after (RFC 9116, 2.5.5). */
+/** RFC 9116 (2.5.5) recommends less than a year, so that stale copies are not trusted. */
 const GOOD_FOR_MS = 30 * 86_400_000;
 
 /**
- * `/.well-known/security.txt` (RFC 9116): whom to tell of a weakness of this service.
- * @param contact a URI in one line.
+ * `/.well-known/security.txt` (RFC 9116): where to report vulnerabilities.
+ * @param contact a URI without line breaks.
  */
 export function securityTxtRoutes(contact: string, clock: Clock) {
   return new Elysia({ name: 'security-txt', tags: ['service'] }).get(
@@ -19,6 +19,6 @@ export function securityTxtRoutes(contact: string, clock: Clock) {
       const expires = new Date(clock.now() + GOOD_FOR_MS).toISOString();
       return `Contact: ${contact}\nExpires: ${expires}\n`;
     },
-    { detail: publicPage('Whom to tell of a weakness', 'text/plain', 'As RFC 9116 has it.') },
+    { detail: publicPage('Security contact', 'text/plain', 'Where to report vulnerabilities (RFC 9116).') },
   );
 }

@@ -1,12 +1,12 @@
 /**
- * Pages of other origins: all may call the service unless CONFIG names those that may. What protects it is the key in a
- * header, never a cookie, so another site gains nothing from a visitor's browser (docs/decisions/browsers-of-any-origin.md).
+ * CORS. All origins are allowed unless CONFIG lists the allowed ones. Requests are authenticated by a key in a header, never
+ * by a cookie, so a foreign site cannot use a visitor's credentials (docs/decisions/browsers-of-any-origin.md).
  */
 
 import { ServiceError } from '../../contract/core/error.ts';
 import { asksForSocket } from '../transport/socket.ts';
 
-/** Headers that OpenAI's SDK sends from a browser (openai-wire 1.1), and our own. */
+/** Request headers that OpenAI's SDK sends from a browser (openai-wire 1.1), and those of this service. */
 const ALLOWED_HEADERS = [
   'authorization',
   'x-api-key',
@@ -31,7 +31,7 @@ const ALLOWED_HEADERS = [
   'if-none-match',
 ];
 
-/** What a page may read of an answer, beside what every page may. */
+/** Response headers that pages may read in addition to the CORS-safelisted ones. */
 const EXPOSED_HEADERS = [
   ...['x-request-id', 'retry-after', 'x-should-retry'],
   ...['accept-ranges', 'content-disposition', 'content-range', 'etag'],
@@ -39,41 +39,41 @@ const EXPOSED_HEADERS = [
 ].join(', ');
 const MAX_AGE_S = 86_400;
 
-/** Which pages may call. */
+/** Decides which origins may use the service. */
 export interface OriginRules {
-  /** Headers of the answer to a request; with them a browser lets the page read it. */
+  /** CORS headers of the response to a request. */
   headersFor(request: Request): Record<string, string>;
   /**
-   * Browsers let any page open a WebSocket, so that is for the server to refuse.
-   * @throws ServiceError `forbidden`.
+   * Browsers do not apply CORS to WebSockets, so the server checks their origin.
+   * @throws ServiceError `forbidden` if the origin is not allowed.
    */
-  refuseSocket(request: Request): void;
+  assertSocketOrigin(request: Request): void;
 }
 
-/** @param allowed origins as browsers write them (`https://host:port`); undefined is all. */
+/** @param allowed origins in the notation of browsers (`https://host:port`); undefined allows all. */
 export function originRules(allowed: readonly string[] | undefined): OriginRules {
-  if (allowed === undefined) return { headersFor: anyOrigin, refuseSocket: () => undefined };
+  if (allowed === undefined) return { headersFor: anyOrigin, assertSocketOrigin: () => undefined };
   const listed = new Set(allowed);
   return {
     headersFor(request) {
       const origin = request.headers.get('origin');
-      // A cache must not hand the answer for one page to another.
+      // A cache must not serve the response for one origin to another.
       const vary = { vary: 'origin' };
       return origin !== null && listed.has(origin) ? { ...vary, ...readableBy(origin) } : vary;
     },
-    refuseSocket({ headers }) {
+    assertSocketOrigin({ headers }) {
       const origin = headers.get('origin');
       if (!asksForSocket(headers) || origin === null || listed.has(origin)) return;
-      // The service's own pages.
+      // Same origin: the service's own pages.
       if (URL.parse(origin)?.host === headers.get('host')) return;
-      throw new ServiceError('forbidden', "Pages of this 'Origin' may not connect here.", {
+      throw new ServiceError('forbidden', 'Origin not allowed.', {
         param: 'Origin',
       });
     },
   };
 }
 
-/** None for clients that are no pages. */
+/** Requests without an `Origin` header do not come from a page and get no CORS headers. */
 function anyOrigin(request: Request): Record<string, string> {
   return request.headers.has('origin') ? readableBy('*') : {};
 }
@@ -82,12 +82,13 @@ function readableBy(origin: string): Record<string, string> {
   return { 'access-control-allow-origin': origin, 'access-control-expose-headers': EXPOSED_HEADERS };
 }
 
-/** Whether this is a browser's question before the real request. It carries no key. */
+/** Whether this is a CORS preflight request. It carries no API key. */
 export function isPreflight(request: Request): boolean {
   return request.method === 'OPTIONS' && request.headers.has('access-control-request-method');
 }
 
-export function preflightAnswer(): Response {
+/** The response to a CORS preflight request. */
+export function preflightResponse(): Response {
   return new Response(null, {
     status: 204,
     headers: {

@@ -2,12 +2,12 @@ import type { Clock } from '../../contract/core/clock.ts';
 import { ServiceError } from '../../contract/core/error.ts';
 
 const WINDOW_MS = 60_000;
-/** Senders that are counted. A further one replaces the first of the current minute. */
+/** Max. number of senders that are counted. Another sender replaces the first one of the current minute. */
 export const MAX_SENDERS = 10_000;
 
 /**
- * Limits how many invalid keys per minute one sender gets 401 for; further ones get 429. Only requests whose key was looked
- * up and not found are counted here, so no sender can block a valid key (docs/decisions/one-key-per-request.md).
+ * Limits the number of invalid keys per minute and sender: requests over the limit get 429 instead of 401. Only keys that
+ * were looked up and not found are counted, so a sender cannot block a valid key (docs/decisions/one-key-per-request.md).
  */
 export class InvalidKeyThrottle {
   readonly #perMinute: number;
@@ -15,7 +15,7 @@ export class InvalidKeyThrottle {
   #windowStartMs: number;
   readonly #counts = new Map<string, number>();
 
-  /** @param perMinute invalid keys of one sender that are not throttled. */
+  /** @param perMinute max. number of invalid keys per sender that are not throttled. */
   constructor(perMinute: number, clock: Clock) {
     this.#perMinute = perMinute;
     this.#clock = clock;
@@ -42,7 +42,7 @@ export class InvalidKeyThrottle {
     const retryAfterS = Math.ceil((this.#windowStartMs + WINDOW_MS - nowMs) / 1000);
     throw new ServiceError(
       'rate_limited',
-      `This API key is not valid, and your address has sent more than ${this.#perMinute} invalid keys within a minute. Retry in ${retryAfterS} s with a valid key.`,
+      `Invalid API key, and your address exceeded ${this.#perMinute} invalid keys per minute. Retry in ${retryAfterS} s with a valid key.`,
       { code: 'rate_limit_exceeded', retryAfterS },
     );
   }

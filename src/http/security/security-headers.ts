@@ -1,6 +1,6 @@
 /**
- * Headers of every answer: it is what its type says, and nothing else than data, so a browser that shows it loads nothing,
- * frames it nowhere, and keeps no copy. Pages and files that may be kept say so themselves.
+ * Default security headers of every response: no content sniffing, no scripts or other resources, no framing, no caching.
+ * Routes that serve pages or cacheable files override them.
  */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
@@ -11,10 +11,10 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
 };
 
 /**
- * An answer over TLS that tells browsers to come by TLS alone from now on (RFC 6797).
- * @param seconds how long; 0 tells nothing.
+ * Adds HTTP Strict Transport Security (RFC 6797) to a response over TLS.
+ * @param seconds `max-age`; with 0 the header is not set.
  */
-export function overTlsOnly(answer: Response, seconds: number): Response {
-  if (seconds > 0) answer.headers.set('strict-transport-security', `max-age=${seconds}`);
-  return answer;
+export function withHsts(response: Response, seconds: number): Response {
+  if (seconds > 0) response.headers.set('strict-transport-security', `max-age=${seconds}`);
+  return response;
 }

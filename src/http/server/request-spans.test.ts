@@ -42,13 +42,13 @@ function traced() {
   return { tracer, app };
 }
 
-/** The span of the one request, once it has ended. */
+/** The span of the only request, after it ended. */
 async function requestSpan(tracer: RecordingTracer) {
   await expect.poll(() => tracer.spans[0]?.ended).toBe(true);
   return tracer.spans[0];
 }
 
-it('a request is a span, named by its route, with its status and id', async () => {
+it('a request has a span with its route as name, its status and its id', async () => {
   const { tracer, app } = traced();
   const response = await app.send('/v1/things/7');
   expect(await requestSpan(tracer)).toMatchObject({
@@ -63,15 +63,15 @@ it('a request is a span, named by its route, with its status and id', async () =
   expect(tracer.tree()).toEqual(['GET /v1/things/:id', '  work']);
 });
 
-it('is a part of the trace of its caller', async () => {
+it('continues the trace of the caller', async () => {
   const { tracer, app } = traced();
   const headers = { authorization: `Bearer ${KEY_A}`, traceparent: 'theirs' };
   await app.send('/v1/things/7', { headers });
   expect(await requestSpan(tracer)).toMatchObject({ parent: 'theirs' });
 });
 
-describe('with a body that is made while it is sent', () => {
-  /** Its span, when the head is out. */
+describe('the span of a streamed response', () => {
+  /** The span and the response after the response headers were sent. */
   async function begun(path: string, init?: RequestInit) {
     const { tracer, app } = traced();
     const response = await app.send(path, init);
@@ -80,7 +80,7 @@ describe('with a body that is made while it is sent', () => {
     return { tracer, response };
   }
 
-  it('lasts until all of it is sent, and what is made for it is its part', async () => {
+  it('lasts until the complete body is sent, and is the parent of its work', async () => {
     const { tracer, response } = await begun('/v1/stream');
     expect(await response.text()).toBe('firstsecondthird');
     const span = await requestSpan(tracer);
@@ -89,13 +89,16 @@ describe('with a body that is made while it is sent', () => {
     expect(tracer.tree()).toEqual(['GET /v1/stream', '  first', '  second', '  third']);
   });
 
-  it('ends when the reader leaves, and says so', async () => {
+  it('ends when the client disconnects, with an attribute', async () => {
     const { tracer, response } = await begun('/v1/stream');
     await response.body?.cancel();
-    expect(await requestSpan(tracer)).toMatchObject({ failure: undefined, attributes: { client_disconnected: true } });
+    expect(await requestSpan(tracer)).toMatchObject({
+      failure: undefined,
+      attributes: { client_disconnected: true },
+    });
   });
 
-  it('ends when the caller has gone before anything was read', async () => {
+  it('ends when the client disconnects before it reads the body', async () => {
     const caller = new AbortController();
     const { tracer } = await begun('/v1/stream', {
       headers: { authorization: `Bearer ${KEY_A}` },
@@ -105,7 +108,7 @@ describe('with a body that is made while it is sent', () => {
     expect(await requestSpan(tracer)).toMatchObject({ attributes: { client_disconnected: true } });
   });
 
-  it('ends with what broke it', async () => {
+  it('ends with the error of the body', async () => {
     const { tracer, response } = await begun('/v1/cut');
     await expect(response.text()).rejects.toThrow();
     expect((await requestSpan(tracer))?.failure).toBeInstanceOf(TypeError);
@@ -115,7 +118,7 @@ describe('with a body that is made while it is sent', () => {
 it.each([
   ['/v1/nothing', 404, undefined],
   ['/v1/broken', 500, '500'],
-])('%s has ended with %d', async (path, status, failure) => {
+])('the span of %s ends with status %d', async (path, status, failure) => {
   const { tracer, app } = traced();
   await app.send(path);
   expect(await requestSpan(tracer)).toMatchObject({

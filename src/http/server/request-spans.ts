@@ -1,11 +1,11 @@
 import { Elysia } from 'elysia';
 import type { Span, Tracer } from '../../contract/core/tracer.ts';
 import { noopTracer } from '../../kit/logging/spans.ts';
-import { bodyEndOf } from '../response/streamed-body.ts';
-import { visitOf } from '../security/caller.ts';
+import { bodyOutcomeOf } from '../response/streamed-body.ts';
+import { requestContextOf } from '../security/caller.ts';
 
 /** Lowest status of a server error. */
-const SERVER_FAULT = 500;
+const MIN_SERVER_ERROR_STATUS = 500;
 
 /**
  * Creates a server span for each request. It continues the trace of the caller's `traceparent` header, if there is one, and
@@ -35,10 +35,10 @@ export function requestSpans(tracer: Tracer) {
       span.set({
         'http.route': pattern,
         'http.response.status_code': status,
-        request_id: visitOf(request)?.requestId ?? '',
+        request_id: requestContextOf(request)?.requestId ?? '',
       });
-      const failure = status >= SERVER_FAULT ? String(status) : undefined;
-      const bodyEnd = bodyEndOf(request);
+      const failure = status >= MIN_SERVER_ERROR_STATUS ? String(status) : undefined;
+      const bodyEnd = bodyOutcomeOf(request);
       if (bodyEnd === undefined) {
         span.end(failure);
         return;

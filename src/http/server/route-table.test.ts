@@ -16,7 +16,7 @@ const PATTERNS = [
   '/docs/index',
 ];
 
-/** Each pattern has its own name as a method, so that the methods of a path name its pattern. */
+/** Each pattern has its own path as a method, so that the methods of a path attachKeyHolder its pattern. */
 const named = routeTable(PATTERNS.map((path) => ({ method: path, path })));
 
 describe('of several patterns, the most specific one counts', () => {
@@ -35,8 +35,8 @@ describe('of several patterns, the most specific one counts', () => {
     expect(named.methodsOf(path)).toEqual([pattern]);
     const app = new Elysia();
     for (const each of PATTERNS) app.get(each, ({ route }) => route);
-    const answer = await app.handle(new Request(`http://127.0.0.1${path}`));
-    expect(await answer.text()).toBe(pattern);
+    const response = await app.handle(new Request(`http://127.0.0.1${path}`));
+    expect(await response.text()).toBe(pattern);
   });
 
   test('in any order of the routes', () => {

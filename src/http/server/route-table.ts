@@ -1,10 +1,10 @@
 /**
- * Marks, in a route's `detail`, that it reads its body by itself with `receiveForm`, up to so many bytes. The
- * API's documentation shows the number.
+ * Key in a route's `detail`: the route reads its body itself with `receiveForm`, up to this number of bytes. The number is
+ * part of the OpenAPI document.
  */
 export const UPLOAD_BYTES = 'x-upload-max-bytes';
 
-/** What the core knows of a mounted route. */
+/** A mounted route. */
 export interface MountedRoute {
   readonly method: string;
   /** A pattern: `/v1/models/:id`, `/files/*`. */

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { startingAnswer } from './starting.ts';
+import { startingResponse } from './starting.ts';
 
-const ask = (path: string, init?: RequestInit) =>
-  startingAnswer(new Request(`http://service.test${path}`, init), ['speech']);
+const send = (path: string, init?: RequestInit) =>
+  startingResponse(new Request(`http://service.test${path}`, init), ['speech']);
 
-describe('before the app is there', () => {
-  test('/healthz is fine and /readyz names what is awaited', async () => {
-    expect(ask('/healthz').status).toBe(200);
-    const readyz = ask('/readyz');
+describe('during startup', () => {
+  test('/healthz returns 200 and /readyz returns the starting plugins', async () => {
+    expect(send('/healthz').status).toBe(200);
+    const readyz = send('/readyz');
     expect(readyz.status).toBe(503);
     expect(await readyz.json()).toEqual({
       status: 'starting',
@@ -16,12 +16,12 @@ describe('before the app is there', () => {
     });
   });
 
-  test('everything else is asked to come again, in the one error body', async () => {
-    const answer = ask('/v1/audio/speech', { method: 'POST', body: '{}' });
-    expect(answer.status).toBe(503);
-    expect(answer.headers.get('retry-after')).toBe('1');
-    expect(answer.headers.get('x-request-id')).toMatch(/^req_/);
-    expect(await answer.json()).toEqual({
+  test('every other path returns 503 with the error body', async () => {
+    const response = send('/v1/audio/speech', { method: 'POST', body: '{}' });
+    expect(response.status).toBe(503);
+    expect(response.headers.get('retry-after')).toBe('1');
+    expect(response.headers.get('x-request-id')).toMatch(/^req_/);
+    expect(await response.json()).toEqual({
       error: { message: expect.any(String), type: 'server_error', param: null, code: 'server_overloaded' },
     });
   });

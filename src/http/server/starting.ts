@@ -1,13 +1,13 @@
 import { ServiceError } from '../../contract/core/error.ts';
 import { newId } from '../../contract/core/id.ts';
-import { errorAnswer } from '../response/error-body.ts';
+import { errorResponse } from '../response/error-body.ts';
 import { SECURITY_HEADERS } from '../security/security-headers.ts';
 
 /**
- * Answers while plugins and models are being started, before there is an app: `/healthz` is fine,
- * `/readyz` names the plugins that are awaited, everything else is asked to come again.
+ * Handles requests while plugins and models start, before the app exists: `/healthz` returns 200, `/readyz` returns 503
+ * with the starting plugins, every other path returns 503 with `retry-after`.
  */
-export function startingAnswer(request: Request, plugins: readonly string[]): Response {
+export function startingResponse(request: Request, plugins: readonly string[]): Response {
   const headers = { ...SECURITY_HEADERS, 'x-request-id': newId('request') };
   switch (URL.parse(request.url)?.pathname) {
     case '/healthz':
@@ -18,8 +18,8 @@ export function startingAnswer(request: Request, plugins: readonly string[]): Re
       return Response.json({ status: 'starting', plugins: states, models: {} }, { status: 503, headers });
     }
     default:
-      return errorAnswer(
-        new ServiceError('overloaded', 'This server is starting. Send the request again.', {
+      return errorResponse(
+        new ServiceError('overloaded', 'Server is starting, retry later.', {
           code: 'server_overloaded',
           retryAfterS: 1,
         }),

@@ -1,9 +1,9 @@
 import { invalidRequest } from '../../contract/core/error.ts';
 
 /**
- * Gives a request an absolute `http:` URL.
- * - HTTP/1.0 has no Host header (load balancers send such health checks); Bun's URL is then only the path.
- * - The router looks for the path after `http://`, so an `https:` URL would lose a character of it.
+ * Makes the URL of a request an absolute `http:` URL.
+ * - HTTP/1.0 requests, such as health checks of load balancers, have no Host header; then Bun's URL is only the path.
+ * - The router skips the length of `http://`, so the path of an `https:` URL would lose a character.
  */
 export function withAbsoluteUrl(request: Request): Request {
   const { url } = request;
@@ -13,14 +13,14 @@ export function withAbsoluteUrl(request: Request): Request {
 }
 
 /**
- * The URL that a request was sent to. Bun puts the Host header in front of the path. If the header is empty or malformed,
- * only the path is left; if there are several, Bun takes one, and a proxy in front of it may have taken another.
+ * The URL of a request. Bun builds it from the Host header and the path. With an empty or malformed header it is only the
+ * path; with several headers Bun uses one of them, and a proxy in front of it may have used another.
  * @throws ServiceError 400, as RFC 9112 (3.2) requires for an invalid Host header and for more than one.
  */
 export function addressOf(request: Request): URL {
   const address = URL.parse(request.url);
   if (address === null || request.headers.get('host')?.includes(',')) {
-    throw invalidRequest("The 'Host' header must be a host name, with a port if needed.");
+    throw invalidRequest("The 'Host' header must be a host name with an optional port.");
   }
   return address;
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type NetworkRange, parseRange } from '../../kit/validation/network-address.ts';
 import { clientAddress } from './client-address.ts';
-import { cameTo } from './connection-server.ts';
+import { setServerOf } from './connection-server.ts';
 
 const TRUSTED = ['10.0.0.0/8', 'fd00::/8'].map((text) => parseRange(text) as NetworkRange);
 
@@ -10,13 +10,13 @@ function from(peer: string | null, forwarded?: string): Request {
     headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded },
   });
   const requestIP = () => (peer === null ? null : { address: peer });
-  cameTo({ timeout: () => undefined, upgrade: () => false, requestIP }, request);
+  setServerOf({ timeout: () => undefined, upgrade: () => false, requestIP }, request);
   return request;
 }
 
 test.each([
   ['203.0.113.1', undefined, '203.0.113.1'],
-  // Nobody vouches for what a client says of itself.
+  // The header is ignored if the peer is not a trusted proxy.
   ['203.0.113.1', '198.51.100.1', '203.0.113.1'],
   ['10.0.0.1', undefined, '10.0.0.1'],
   ['10.0.0.1', '198.51.100.1', '198.51.100.1'],
@@ -27,10 +27,10 @@ test.each([
   ['10.0.0.1', 'unknown', '10.0.0.1'],
   ['10.0.0.1', '198.51.100.1, ', '10.0.0.1'],
   [null, '198.51.100.1', undefined],
-])('of %s, forwarded for %s, is %s', (peer, forwarded, address) => {
+])('peer %s, x-forwarded-for %s: %s', (peer, forwarded, address) => {
   expect(clientAddress(TRUSTED)(from(peer, forwarded))).toBe(address);
 });
 
-test('of a request that came to no server is not known', () => {
+test('is undefined for a request without a server', () => {
   expect(clientAddress(TRUSTED)(new Request('http://service.test/'))).toBeUndefined();
 });

@@ -1,25 +1,25 @@
-/** The part of a listening server that answers may ask for something about their own connection. */
+/** The operations of a listening server on the connection of a request. */
 export interface ConnectionServer {
-  /** Seconds without a byte after which the connection is closed; 0 is never. */
+  /** Sets the idle timeout of the connection in seconds; 0 disables it. */
   timeout(request: Request, seconds: number): void;
-  /** The other end of the connection; null when it has gone. */
+  /** The peer of the connection; null if the connection is closed. */
   requestIP(request: Request): { readonly address: string } | null;
-  /** Makes the connection a WebSocket; false when the request does not ask for one. */
+  /** Upgrades the connection to a WebSocket; returns false if the request is not a valid handshake. */
   upgrade(
     request: Request,
     options: { readonly headers: Record<string, string>; readonly data: unknown },
   ): boolean;
 }
 
-/** The server that each request came to: a process listens on more than one port. */
+/** Servers by request; a process can listen on several ports. */
 const servers = new WeakMap<Request, ConnectionServer>();
 
-/** Notes which server a request came to. Called where the server hands it over. */
-export function cameTo(server: ConnectionServer, request: Request): void {
+/** Stores the server that received a request. Called by the server's fetch handler. */
+export function setServerOf(server: ConnectionServer, request: Request): void {
   servers.set(request, server);
 }
 
-/** The server that a request came to; undefined in tests, which call the app without one. */
+/** The server that received a request; undefined in tests, which call the app directly. */
 export function serverOf(request: Request): ConnectionServer | undefined {
   return servers.get(request);
 }

@@ -1,17 +1,17 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { connect, type Socket as TcpSocket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { errorAnswer, toServiceError } from '../response/error-body.ts';
-import { type ConnectionServer, cameTo } from './connection-server.ts';
-import { CLOSE, type Socket, type SocketOwner, socketHandler, upgrade } from './socket.ts';
+import { errorResponse, toServiceError } from '../response/error-body.ts';
+import { type ConnectionServer, setServerOf } from './connection-server.ts';
+import { CLOSE, type Socket, type SocketListener, socketHandler, upgrade } from './socket.ts';
 
 const cleanUps: (() => unknown)[] = [];
 afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).toReversed()) await cleanUp();
 });
 
-/** Remembers what happens to its socket. */
-class Recorder implements SocketOwner {
+/** Records the events of its socket. */
+class Recorder implements SocketListener {
   readonly opening = Promise.withResolvers<Socket>();
   readonly closing = Promise.withResolvers<void>();
   readonly frames: (string | number[])[] = [];
@@ -29,27 +29,27 @@ class Recorder implements SocketOwner {
   }
 }
 
-/** A server that makes every request a WebSocket of the recorder. */
+/** A server that upgrades every request to a WebSocket with this recorder. */
 function serve() {
-  const owner = new Recorder();
+  const listener = new Recorder();
   const server = Bun.serve({
     port: 0,
     websocket: socketHandler,
     fetch(request: Request, self: ConnectionServer) {
-      cameTo(self, request);
+      setServerOf(self, request);
       try {
-        upgrade(request, owner, { protocol: 'realtime', headers: { 'x-request-id': 'req_1' } });
+        upgrade(request, listener, { protocol: 'realtime', headers: { 'x-request-id': 'req_1' } });
         return undefined;
       } catch (error) {
-        return errorAnswer(toServiceError(error));
+        return errorResponse(toServiceError(error));
       }
     },
   });
   cleanUps.push(() => server.stop(true));
-  return { owner, port: server.port ?? 0 };
+  return { listener, port: server.port ?? 0 };
 }
 
-/** The head of the answer to a handshake with these headers; the connection stays open, and reads nothing more. */
+/** Performs a handshake and returns the response headers. The connection stays open, but is not read any more. */
 async function shakeHands(port: number, headers: Record<string, string> = {}) {
   const tcp = connect(port, '127.0.0.1');
   cleanUps.push(() => tcp.destroy());
@@ -76,7 +76,7 @@ function writeFrame(tcp: TcpSocket, opcode: number, payload: Buffer): void {
 }
 
 describe('the upgrade', () => {
-  it('answers with 101, the request id and no subprotocol when none was offered', async () => {
+  it('returns 101 with the request id, and without a subprotocol if none was offered', async () => {
     const { head } = await shakeHands(serve().port);
     expect(head).toMatch(/^HTTP\/1\.1 101 /);
     expect(head).toContain('x-request-id: req_1');
@@ -88,7 +88,7 @@ describe('the upgrade', () => {
   });
 
   it.each(['realtime', 'bearer.KEY, realtime', 'realtime, bearer.KEY'])(
-    'tells the spoken subprotocol when it is among those offered: %s',
+    'returns the subprotocol of the endpoint if it was offered: %s',
     async (offered) => {
       const { head } = await shakeHands(serve().port, { 'Sec-WebSocket-Protocol': offered });
       expect(head).toContain('Sec-WebSocket-Protocol: realtime\r\n');
@@ -96,17 +96,17 @@ describe('the upgrade', () => {
     },
   );
 
-  it('never sends a key back', async () => {
+  it('never returns an API key', async () => {
     const { head } = await shakeHands(serve().port, { 'Sec-WebSocket-Protocol': 'bearer.KEY' });
     expect(head).toMatch(/^HTTP\/1\.1 101 /);
     expect(head.toLowerCase()).not.toContain('sec-websocket-protocol');
   });
 
   it.each([
-    [426, { Upgrade: '' }, 'speaks WebSocket only'],
-    [426, { Upgrade: 'h2c' }, 'speaks WebSocket only'],
+    [426, { Upgrade: '' }, 'supports only WebSocket'],
+    [426, { Upgrade: 'h2c' }, 'supports only WebSocket'],
     [400, { 'Sec-WebSocket-Key': '' }, 'handshake is malformed'],
-  ])('is refused with %i for %o', async (status, headers, message) => {
+  ])('returns %i for %o', async (status, headers, message) => {
     const { head } = await shakeHands(serve().port, headers as unknown as Record<string, string>);
     expect(head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
     expect(head).toContain(message);
@@ -114,7 +114,7 @@ describe('the upgrade', () => {
   });
 });
 
-/** Sends as much as the kernel takes in, and then so much that some of it waits here; gives back how much. */
+/** Sends until the kernel buffers are full and data is buffered in the process. Returns the number of bytes sent. */
 async function fillUp(socket: Socket): Promise<number> {
   const frame = 'x'.repeat(32 * 1024);
   let sent = 0;
@@ -125,7 +125,7 @@ async function fillUp(socket: Socket): Promise<number> {
       () => true,
       () => false,
     );
-    // Ready is known at once; so is not being ready.
+    // `ready` resolves in the same tick if the buffer is small enough.
     setImmediate(() => giveUp.abort());
     isReady = await ready;
   }
@@ -134,25 +134,25 @@ async function fillUp(socket: Socket): Promise<number> {
 }
 
 describe('an open socket', () => {
-  it('gives its owner text as text, bytes as bytes, and its end', async () => {
-    const { owner, port } = serve();
+  it('passes text frames, binary frames and the close event to its listener', async () => {
+    const { listener, port } = serve();
     const { tcp } = await shakeHands(port);
     writeFrame(tcp, 1, Buffer.from('grüße'));
     writeFrame(tcp, 2, Buffer.from([1, 2]));
-    await expect.poll(() => owner.frames).toEqual(['grüße', [1, 2]]);
+    await expect.poll(() => listener.frames).toEqual(['grüße', [1, 2]]);
     tcp.destroy();
-    await owner.closing.promise;
-    // Nothing can be sent any more, and nothing fails.
-    const socket = await owner.opening.promise;
+    await listener.closing.promise;
+    // Sending after close does nothing.
+    const socket = await listener.opening.promise;
     socket.send('late');
     socket.close(CLOSE.normal, '');
     await socket.ready(new AbortController().signal);
   });
 
-  it('holds back who makes more for a reader that does not read, until it reads', async () => {
-    const { owner, port } = serve();
+  it('ready() waits until a slow client reads', async () => {
+    const { listener, port } = serve();
     const { tcp } = await shakeHands(port);
-    const socket = await owner.opening.promise;
+    const socket = await listener.opening.promise;
     const sent = await fillUp(socket);
     const held = socket.ready(new AbortController().signal);
     let read = 0;
@@ -164,10 +164,10 @@ describe('an open socket', () => {
     await expect.poll(() => read).toBeGreaterThanOrEqual(sent);
   });
 
-  it('stops waiting for the reader at the signal', async () => {
-    const { owner, port } = serve();
+  it('ready() rejects when the signal is aborted', async () => {
+    const { listener, port } = serve();
     await shakeHands(port);
-    const socket = await owner.opening.promise;
+    const socket = await listener.opening.promise;
     const leaving = new AbortController();
     await fillUp(socket);
     const held = socket.ready(leaving.signal);
@@ -175,18 +175,18 @@ describe('an open socket', () => {
     await expect(held).rejects.toThrow('left');
   });
 
-  it('is dropped when 4 MiB wait for a reader that does not read', async () => {
-    const { owner, port } = serve();
+  it('is closed when 4 MiB are buffered for a client that does not read', async () => {
+    const { listener, port } = serve();
     await shakeHands(port);
-    const socket = await owner.opening.promise;
+    const socket = await listener.opening.promise;
     let closed = false;
-    void owner.closing.promise.then(() => {
+    void listener.closing.promise.then(() => {
       closed = true;
     });
     for (let at = 0; at < 200 && !closed; at++) {
       socket.send('x'.repeat(1024 * 1024));
       await new Promise((resolve) => setImmediate(resolve));
     }
-    await owner.closing.promise;
+    await listener.closing.promise;
   });
 });
