@@ -13,7 +13,7 @@ import { callJournal } from '../../src/records/accounts/call-journal.ts';
 import { openRecords } from '../../src/records/open-records.ts';
 import { batchStore } from '../../src/records/stores/batch-store.ts';
 import { fileStore } from '../../src/records/stores/file-store.ts';
-import { CallLedger } from '../../src/usage/call-books.ts';
+import { CallLedger } from '../../src/usage/call-ledger.ts';
 import { LineAccounts } from '../../src/usage/line-accounts.ts';
 import { rowMetrics } from '../../src/usage/row-metrics.ts';
 import { noMetrics, silentLog } from '../../tools/harness/doubles/doubles.ts';

@@ -10,7 +10,7 @@ import { creditStore } from '../../src/records/accounts/credit-store.ts';
 import { openRecords } from '../../src/records/open-records.ts';
 import type { Records } from '../../src/records/schema/records.ts';
 import { Accounts } from '../../src/usage/accounts.ts';
-import { CallLedger } from '../../src/usage/call-books.ts';
+import { CallLedger } from '../../src/usage/call-ledger.ts';
 import { priceList } from '../../src/usage/prices.ts';
 import { rowMetrics } from '../../src/usage/row-metrics.ts';
 import { noCallLimits, noMetrics, silentLog } from '../../tools/harness/doubles/doubles.ts';

@@ -11,13 +11,13 @@ import type { SpokenVoice } from '../../src/contract/engines/spoken-voice.ts';
 import { requireModel } from '../../src/contract/model-table.ts';
 import type { Slots } from '../../src/contract/plugin.ts';
 import { TaskGroup } from '../../src/kit/async/task-group.ts';
-import { logFailure } from '../../src/kit/logging/note-failure.ts';
+import { logFailure } from '../../src/kit/logging/log-failure.ts';
 import { withSpan } from '../../src/kit/logging/spans.ts';
 import { codePoints } from '../../src/kit/validation/code-points.ts';
 import { type AudioFormat, sampleBytes } from '../../src/listen/audio-format.ts';
 import type { StoredVoices } from '../../src/speak/stored-voices.ts';
 import { synthesizeText } from '../../src/speak/synthesize-text.ts';
-import { SpeechUsageMeter } from '../../src/usage/call-tally.ts';
+import { SpeechUsageMeter } from '../../src/usage/usage-meters.ts';
 import { type Failure, failureOf } from './protocol/errors.ts';
 import type { SpeakingFact } from './state/response-machine.ts';
 

@@ -26,7 +26,7 @@ import {
 import { unixSeconds } from '../../src/kit/clock.ts';
 import { type OpenRequest, OpenRequests } from '../../src/kit/limits/open-requests.ts';
 import type { GuardedFetch } from '../../src/outbound/guarded-fetch.ts';
-import { insufficientQuota } from '../../src/usage/call-books.ts';
+import { insufficientQuota } from '../../src/usage/call-ledger.ts';
 import { clipFault, segmentSize } from './clips/clip-rules.ts';
 import type { ClipTurns } from './clips/clip-turns.ts';
 import { windowOf } from './clips/model-windows.ts';

@@ -9,7 +9,7 @@ import type { AudioChunk, Priority, SttEngine, TtsEngine } from '../contract/eng
 import type { TextEngine } from '../contract/engines/text.ts';
 import type { VideoEngine } from '../contract/engines/video.ts';
 import { withSpan, iterateInSpan } from '../kit/logging/spans.ts';
-import { PlaybackClock } from '../kit/playback.ts';
+import { PlaybackClock } from '../kit/playback-clock.ts';
 
 const LATENCY_SECONDS_BUCKETS = [0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.3, 2.1, 3.4, 6.4, 12.8, 30];
 const REAL_TIME_FACTOR_BUCKETS = [0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 4];

@@ -5,8 +5,8 @@ import type { JobHandler, JobKind, JobOutcome, JobRunner } from '../contract/cor
 import type { Logger } from '../contract/core/logger.ts';
 import type { Traceparent, Tracer } from '../contract/core/tracer.ts';
 import type { Redis } from '../redis/open-redis.ts';
-import { JobFailureLog } from './failed-runs.ts';
-import { LeasedJob } from './held-job.ts';
+import { JobFailureLog } from './job-failure-log.ts';
+import { LeasedJob } from './leased-job.ts';
 import { type TracedJob, runJobInSpan } from './job-span.ts';
 import { type JobTiming, retryDelayMs } from './job-timing.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PlaybackClock } from './playback.ts';
+import { PlaybackClock } from './playback-clock.ts';
 
 describe('a playback', () => {
   it('begins with the first audio, however late that is', () => {

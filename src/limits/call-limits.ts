@@ -3,7 +3,7 @@
 import type { CallLimits, LimitedUser, PerUser } from '../contract/accounts/limits.ts';
 import type { Clock } from '../contract/core/clock.ts';
 import { ServiceError } from '../contract/core/error.ts';
-import type { RedisCircuitBreaker } from './redis-watch.ts';
+import type { RedisCircuitBreaker } from './redis-circuit-breaker.ts';
 
 const RETRY_AFTER_S = 2;
 /** A place in Redis that is not renewed for so long belongs to a machine that died. */

@@ -9,7 +9,7 @@ import { newId } from '../contract/core/id.ts';
 import { Secret } from '../contract/core/secret.ts';
 import { openRedis } from '../redis/open-redis.ts';
 import { callLimits, type OpenCallLimits } from './call-limits.ts';
-import { PROBE_INTERVAL_MS, RedisCircuitBreaker } from './redis-watch.ts';
+import { PROBE_INTERVAL_MS, RedisCircuitBreaker } from './redis-circuit-breaker.ts';
 import { requestLimits } from './request-limits.ts';
 
 let server: RedisServer | undefined;

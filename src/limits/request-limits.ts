@@ -3,7 +3,7 @@
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import type { LimitedUser, PerUser, RequestLimits } from '../contract/accounts/limits.ts';
 import { ServiceError } from '../contract/core/error.ts';
-import type { RedisCircuitBreaker } from './redis-watch.ts';
+import type { RedisCircuitBreaker } from './redis-circuit-breaker.ts';
 
 const WINDOW_S = 60;
 

@@ -1,5 +1,5 @@
 import type { Calls } from '../contract/accounts/calls.ts';
-import type { TranscriptionUsageMeter } from '../usage/call-tally.ts';
+import type { TranscriptionUsageMeter } from '../usage/usage-meters.ts';
 
 /**
  * The billed call of one turn. The call is opened when the turn is confirmed: possibly long before the

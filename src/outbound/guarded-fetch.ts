@@ -6,7 +6,7 @@ import { request as httpsRequest } from 'node:https';
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { invalidRequest, ServiceError } from '../contract/core/error.ts';
-import { waitForAbort } from '../kit/async/aborted.ts';
+import { waitForAbort } from '../kit/async/wait-for-abort.ts';
 import { untilAborted } from '../kit/async/until-aborted.ts';
 
 const MAX_REDIRECTS = 3;

@@ -9,7 +9,7 @@ import type { PluginDesiredState, PluginDesiredStates } from '../contract/stores
 import type { ListedModel } from '../http/routes/models.ts';
 import type { ModelReadiness, PluginReadiness } from '../http/routes/readiness.ts';
 import { type RouteTable, routeTable } from '../http/server/route-table.ts';
-import { waitForAbort } from '../kit/async/aborted.ts';
+import { waitForAbort } from '../kit/async/wait-for-abort.ts';
 import { type ScopedMetrics, scopedMetrics } from '../kit/logging/scoped-metrics.ts';
 import {
   enabledPlugins,

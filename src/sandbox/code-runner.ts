@@ -3,7 +3,7 @@
 import { ServiceError, shuttingDown } from '../contract/core/error.ts';
 import type { Logger } from '../contract/core/logger.ts';
 import type { CodeContainer, ProgramResult, CodeRunner } from '../contract/engines/code-runner.ts';
-import { waitForAbort } from '../kit/async/aborted.ts';
+import { waitForAbort } from '../kit/async/wait-for-abort.ts';
 import { FairSemaphore } from '../kit/limits/fair-semaphore.ts';
 import type { EndReason, ProgramEnd, PythonLimits, PythonProcess } from './python-process.ts';
 import { PythonReserve } from './python-reserve.ts';

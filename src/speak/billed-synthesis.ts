@@ -10,7 +10,7 @@ import type { SpokenVoice } from '../contract/engines/spoken-voice.ts';
 import { requireModel } from '../contract/model-table.ts';
 import type { Slots } from '../contract/plugin.ts';
 import { type OpenRequest, OpenRequests } from '../kit/limits/open-requests.ts';
-import { SpeechUsageMeter } from '../usage/call-tally.ts';
+import { SpeechUsageMeter } from '../usage/usage-meters.ts';
 import type { StoredVoices } from './stored-voices.ts';
 import { type SynthesizeTextRequest, synthesizeText } from './synthesize-text.ts';
 

@@ -6,7 +6,7 @@ import { splitSentences } from '../audio/sentences.ts';
 import type { Clock } from '../contract/core/clock.ts';
 import { type Float32Samples, type Int16Samples, SPEECH_RATE_HZ } from '../contract/engines/audio.ts';
 import type { SynthesisRequest, TtsEngine } from '../contract/engines/engine.ts';
-import { PlaybackClock } from '../kit/playback.ts';
+import { PlaybackClock } from '../kit/playback-clock.ts';
 
 /** A synthesis request. `text` may have any length. */
 export type SynthesizeTextRequest = Omit<SynthesisRequest, 'aheadMs'>;

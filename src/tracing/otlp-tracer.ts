@@ -14,8 +14,8 @@ import type { Clock } from '../contract/core/clock.ts';
 import { ServiceError } from '../contract/core/error.ts';
 import type { TracingSettings } from '../contract/core/settings.ts';
 import type { Span, SpanStart, Tracer } from '../contract/core/tracer.ts';
-import { parseTraceparent, formatTraceparent } from './trace-place.ts';
-import { ReportingExporter, type ReportingExporterDeps } from './watched-exporter.ts';
+import { parseTraceparent, formatTraceparent } from './traceparent.ts';
+import { ReportingExporter, type ReportingExporterDeps } from './reporting-exporter.ts';
 
 /** Ended spans that wait to be sent; those beyond are dropped. */
 const MAX_WAITING = 4096;

@@ -6,7 +6,7 @@ import type { CallJournal } from '../contract/accounts/accounts-store.ts';
 import { ServiceError } from '../contract/core/error.ts';
 import { createMetrics } from '../metrics/registry.ts';
 import { Accounts } from './accounts.ts';
-import { CallLedger } from './call-books.ts';
+import { CallLedger } from './call-ledger.ts';
 import { creditNumber } from './credit-amounts.ts';
 import { priceList } from './prices.ts';
 import { rowMetrics } from './row-metrics.ts';

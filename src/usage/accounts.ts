@@ -6,7 +6,7 @@ import type { Clock } from '../contract/core/clock.ts';
 import type { Logger } from '../contract/core/logger.ts';
 import type { Metrics } from '../contract/core/metrics.ts';
 import { unixSeconds } from '../kit/clock.ts';
-import { type CallLedger, rowOf } from './call-books.ts';
+import { type CallLedger, rowOf } from './call-ledger.ts';
 import { creditNumber, creditText } from './credit-amounts.ts';
 import type { RowMetrics } from './row-metrics.ts';
 

@@ -4,7 +4,7 @@ import type { Logger } from '../contract/core/logger.ts';
 import { unixSeconds } from '../kit/clock.ts';
 import { FailureLog } from '../kit/logging/failure-log.ts';
 import type { Accounts } from './accounts.ts';
-import type { CallLedger } from './call-books.ts';
+import type { CallLedger } from './call-ledger.ts';
 
 /** How often a process says that it lives. */
 const BEAT_MS = 10_000;

@@ -1,6 +1,6 @@
 import type { NewCall, JobBill, JobCall, JobCalls } from '../contract/accounts/calls.ts';
 import type { UsageRecord } from '../contract/accounts/usage.ts';
-import type { CallLedger } from './call-books.ts';
+import type { CallLedger } from './call-ledger.ts';
 import type { RowMetrics } from './row-metrics.ts';
 
 /** Calls of jobs: what they cost is known here, what they hold is kept with the job. */

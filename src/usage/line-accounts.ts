@@ -1,5 +1,5 @@
 import type { NewCall, LineBill, LineCalls, OpenCall } from '../contract/accounts/calls.ts';
-import type { CallLedger } from './call-books.ts';
+import type { CallLedger } from './call-ledger.ts';
 import type { RowMetrics } from './row-metrics.ts';
 
 /** Calls of batch lines: they hold credits while they run, and their rows are the checkpoint's. */

@@ -12,7 +12,7 @@ import type {
   VadSettings,
   VadStream,
 } from '../../src/contract/engines/engine.ts';
-import { waitForAbort } from '../../src/kit/async/aborted.ts';
+import { waitForAbort } from '../../src/kit/async/wait-for-abort.ts';
 
 /** What a test tells an engine to do next. */
 export type SttOrder =

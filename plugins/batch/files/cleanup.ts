@@ -8,7 +8,7 @@ import { type FileStore, fileBlob, IDEMPOTENCY_KEY_S } from '../../../src/contra
 import type { IntervalTask } from '../../../src/kit/async/interval-task.ts';
 import { unixSeconds } from '../../../src/kit/clock.ts';
 import { hourlySweep } from '../../../src/kit/storage/hourly-sweep.ts';
-import { listOldBlobs } from '../../../src/kit/storage/old-blobs.ts';
+import { listOldBlobs } from '../../../src/kit/storage/list-old-blobs.ts';
 import { openBatches } from '../batches/open-batches.ts';
 
 /** Number of expired files per store query. */

@@ -10,7 +10,7 @@ import { type ModelTable, requireModel } from '../../../src/contract/model-table
 import { prepend } from '../../../src/kit/async/prepend.ts';
 import { unixSeconds } from '../../../src/kit/clock.ts';
 import type { OpenRequests } from '../../../src/kit/limits/open-requests.ts';
-import { logFailure } from '../../../src/kit/logging/note-failure.ts';
+import { logFailure } from '../../../src/kit/logging/log-failure.ts';
 import { codePoints } from '../../../src/kit/validation/code-points.ts';
 import { beginWork, isRefusal, TextCall } from '../shared/text-call.ts';
 import { heldLimit, mostTokens } from '../shared/token-limits.ts';

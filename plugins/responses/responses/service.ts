@@ -11,7 +11,7 @@ import { toServiceError } from '../../../src/http/response/error-body.ts';
 import { prepend } from '../../../src/kit/async/prepend.ts';
 import { unixSeconds } from '../../../src/kit/clock.ts';
 import type { OpenRequest, OpenRequests } from '../../../src/kit/limits/open-requests.ts';
-import { logFailure } from '../../../src/kit/logging/note-failure.ts';
+import { logFailure } from '../../../src/kit/logging/log-failure.ts';
 import { beginWork, isRefusal, TextCall } from '../shared/text-call.ts';
 import { conversationOf } from './history.ts';
 import type { BuiltInTools } from './items/built-in-tools.ts';

@@ -9,9 +9,9 @@ import { requireModel } from '../../../src/contract/model-table.ts';
 import type { Slots } from '../../../src/contract/plugin.ts';
 import { FairSemaphore } from '../../../src/kit/limits/fair-semaphore.ts';
 import { type OpenRequest, OpenRequests } from '../../../src/kit/limits/open-requests.ts';
-import { logFailure } from '../../../src/kit/logging/note-failure.ts';
+import { logFailure } from '../../../src/kit/logging/log-failure.ts';
 import { languageName } from '../../../src/kit/validation/languages.ts';
-import { TranscriptionUsageMeter } from '../../../src/usage/call-tally.ts';
+import { TranscriptionUsageMeter } from '../../../src/usage/usage-meters.ts';
 import type { TranscriptionAsk } from './schema.ts';
 
 /** Turns to have a file read that no key has to itself. */

@@ -6,7 +6,7 @@ import type { VoiceStore } from '../../../src/contract/stores/voice-store.ts';
 import { prepareUploadFolder } from '../../../src/http/request/multipart.ts';
 import type { IntervalTask } from '../../../src/kit/async/interval-task.ts';
 import { hourlySweep } from '../../../src/kit/storage/hourly-sweep.ts';
-import { listOldBlobs } from '../../../src/kit/storage/old-blobs.ts';
+import { listOldBlobs } from '../../../src/kit/storage/list-old-blobs.ts';
 
 const CLIPS = 'voices/';
 

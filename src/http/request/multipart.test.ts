@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { tempDir } from '../../../test/harness/temp-dir.ts';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
 import { ServiceError } from '../../contract/core/error.ts';
-import { waitForAbort } from '../../kit/async/aborted.ts';
+import { waitForAbort } from '../../kit/async/wait-for-abort.ts';
 import { workFolderPrefix } from '../../kit/process/work-folder.ts';
 import { type IncomingFile, prepareUploadFolder, readForm, receiveForm, StagedFile } from './multipart.ts';
 

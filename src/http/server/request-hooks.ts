@@ -5,7 +5,7 @@ import { invalidRequest, ServiceError, shuttingDown } from '../../contract/core/
 import { newId } from '../../contract/core/id.ts';
 import type { Logger } from '../../contract/core/logger.ts';
 import type { Metrics } from '../../contract/core/metrics.ts';
-import { isExpectedError } from '../../kit/logging/note-failure.ts';
+import { isExpectedError } from '../../kit/logging/log-failure.ts';
 import { assertDeclaredLength, readBody } from '../request/body.ts';
 import { errorBody, errorHeaders, routeNotFound, toServiceError } from '../response/error-body.ts';
 import type { ServingPhase } from '../routes/serving-phase.ts';

@@ -2,7 +2,7 @@
 
 import type { ServerWebSocket, WebSocketHandler } from 'bun';
 import { ServiceError } from '../../contract/core/error.ts';
-import { waitForAbort } from '../../kit/async/aborted.ts';
+import { waitForAbort } from '../../kit/async/wait-for-abort.ts';
 import { serverOf } from './connection-server.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { RecordingLogger } from '../../../tools/harness/doubles/recording-logger.ts';
 import { ServiceError } from '../../contract/core/error.ts';
-import { logFailure } from './note-failure.ts';
+import { logFailure } from './log-failure.ts';
 
 it.each([
   [new ServiceError('not_found', 'No such voice.'), 'info'],

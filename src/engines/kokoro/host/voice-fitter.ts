@@ -7,7 +7,7 @@ import type { Clock } from '../../../contract/core/clock.ts';
 import type { Logger } from '../../../contract/core/logger.ts';
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../../contract/engines/audio.ts';
 import type { SpeakerPrint, VoiceFitter, VoiceWork } from '../../../contract/engines/voice.ts';
-import { waitForAbort } from '../../../kit/async/aborted.ts';
+import { waitForAbort } from '../../../kit/async/wait-for-abort.ts';
 import type { InferencePool } from '../../pool/inference-pool.ts';
 import type { ModelVoice, SpeechDescription, SpeechRequest } from '../../pool/model.ts';
 import { voicePrint } from '../../speakers/host/voice-print.ts';

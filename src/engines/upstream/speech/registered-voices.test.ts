@@ -10,7 +10,7 @@ import { wavHeader } from '../../../audio/wav.ts';
 import { ServiceError } from '../../../contract/core/error.ts';
 import type { SynthesisRequest, TtsEngine } from '../../../contract/engines/engine.ts';
 import type { SpokenVoice } from '../../../contract/engines/spoken-voice.ts';
-import { waitForAbort } from '../../../kit/async/aborted.ts';
+import { waitForAbort } from '../../../kit/async/wait-for-abort.ts';
 import { upstreamTtsEngine } from './engine.ts';
 import { RegisteredVoices } from './registered-voices.ts';
 

@@ -2,7 +2,7 @@
 
 import type { Id } from '../../../contract/core/id.ts';
 import { type SpokenVoice, voiceDeleted } from '../../../contract/engines/spoken-voice.ts';
-import { waitForAbort } from '../../../kit/async/aborted.ts';
+import { waitForAbort } from '../../../kit/async/wait-for-abort.ts';
 
 /** As many as vLLM-Omni keeps unless told otherwise. A voice that is forgotten here is uploaded once more. */
 const MAX_REMEMBERED = 1000;
