@@ -1,16 +1,43 @@
 import { defineConfig } from 'vitest/config';
 
-/** Unit tests beside the code and everything under test/ except test/deep; run under Bun with `--pool=threads`. */
+const SOURCES = ['src', 'plugins', 'models', 'tools', 'web'].map((folder) => `${folder}/**/*.test.ts`);
+/** Tests beside the code that load models, or start processes and servers. */
+const SLOW_SOURCES = SOURCES.map((pattern) => pattern.replace('*.test.ts', '*.{models,process}.test.ts'));
+
+/**
+ * Three tiers, run under Bun with `--pool=threads`:
+ * - `unit` (`bun run test unit`): tests beside the code that need neither a model nor another process;
+ * - `integration`: all other tests, except test/deep;
+ * - test/deep and the heavier repetitions: vitest.deep.config.ts.
+ */
 export default defineConfig({
   test: {
-    include: ['src', 'plugins', 'models', 'tools', 'web', 'test'].map((folder) => `${folder}/**/*.test.ts`),
-    exclude: ['test/deep/**'],
     pool: 'threads',
     maxWorkers: 2,
-    // Of tests of one file that are marked as concurrent.
+    // Tests of one file that are marked as concurrent.
     maxConcurrency: 2,
-    // Real models on two busy cores take their time; a hanging test is still told.
+    // Real models are slow on two busy cores; a test that hangs still fails.
     testTimeout: 120_000,
     hookTimeout: 180_000,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: [...SOURCES, 'test/reference/**/*.test.ts'],
+          exclude: SLOW_SOURCES,
+          // Most of the time of a small file is the import of its modules.
+          isolate: false,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'integration',
+          include: [...SLOW_SOURCES, 'test/**/*.test.ts'],
+          exclude: ['test/deep/**', 'test/reference/**'],
+        },
+      },
+    ],
   },
 });

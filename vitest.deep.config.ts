@@ -1,11 +1,18 @@
+import { readFileSync } from 'node:fs';
+import { Glob } from 'bun';
 import { defineConfig } from 'vitest/config';
 
-/** Tests that take minutes, one file at a time; run by `bun run test:deep`. */
+/** Tests of the default tier that repeat their assertions more often here. */
+const repeating = [...new Glob('{src,plugins,test}/**/*.test.ts').scanSync(import.meta.dirname)].filter(
+  (path) => readFileSync(path, 'utf8').includes('harness/tier.ts'),
+);
+
+/** `bun run test:deep`: tests that take minutes, one file at a time, because they load the whole machine. */
 export default defineConfig({
   test: {
-    include: ['test/deep/**/*.test.ts'],
+    include: ['test/deep/**/*.test.ts', ...repeating],
+    env: { TEST_TIER: 'deep' },
     pool: 'threads',
-    // They measure or load the whole machine.
     maxWorkers: 1,
     testTimeout: 600_000,
     hookTimeout: 1_200_000,

@@ -3,10 +3,12 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 
 /**
- * `bun run test`: the test suite under Bun. Other arguments go to vitest (`bun run test src/kit`). The last
- * line is always `N passed, N failed, N skipped`; the exit code is 0 only when nothing failed and
- * something passed. `--deep` runs the files of test/deep instead (`bun run test:deep`): container images,
- * rolling restarts and other checks that take minutes.
+ * Runs the tests with vitest under Bun. Other arguments go to vitest (`bun run test src/kit`).
+ * - `bun run test`: everything but the deep tier;
+ * - `bun run test unit`: tests that need neither a model nor another process, in less than a minute;
+ * - `bun run test:deep` (`--deep`): container images, rolling restarts, more repetitions.
+ *
+ * The last line is always `N passed, N failed, N skipped`. The exit code is 0 only if nothing failed and something passed.
  */
 
 const ROOT = resolve(import.meta.dir, '..');
@@ -22,8 +24,13 @@ interface Report {
   }[];
 }
 
-const args = process.argv.slice(2);
-const isDeep = args.includes('--deep');
+const TIERS: Readonly<Record<string, readonly string[]>> = {
+  unit: ['--project=unit'],
+  '--deep': [`--config=${join(ROOT, 'vitest.deep.config.ts')}`],
+};
+const [first = '', ...rest] = process.argv.slice(2);
+const tier = TIERS[first];
+const args = tier ? [...tier, ...rest] : process.argv.slice(2);
 
 const scratch = mkdtempSync(join(tmpdir(), 'voice-service-test-'));
 const reportPath = join(scratch, 'report.json');
@@ -32,12 +39,11 @@ const vitest = Bun.spawn(
     process.execPath,
     join(ROOT, 'node_modules/vitest/vitest.mjs'),
     'run',
-    ...(isDeep ? [`--config=${join(ROOT, 'vitest.deep.config.ts')}`] : []),
     '--pool=threads',
     '--reporter=default',
     '--reporter=json',
     `--outputFile.json=${reportPath}`,
-    ...args.filter((arg) => arg !== '--deep'),
+    ...args,
   ],
   { cwd: ROOT, stdio: ['ignore', 'inherit', 'inherit'] },
 );

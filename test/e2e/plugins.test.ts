@@ -18,6 +18,7 @@ import {
 } from '../../tools/harness/services/plugin-service.ts';
 import { needs } from '../harness/needs.ts';
 import { tempDir } from '../harness/temp-dir.ts';
+import { repetitions } from '../harness/tier.ts';
 
 /** Plugins of the real process are switched off and on while it serves. Loads take minutes where others keep the cores busy. */
 
@@ -38,6 +39,8 @@ model = "none"
 [inference]
 workers = 1
 `;
+/** How often speech is switched on and off. */
+const ROUNDS = repetitions(2, 5);
 const TEXT =
   'The harbour was quiet that morning. Two boats lay at the pier, and a gull walked between them. ';
 
@@ -82,7 +85,7 @@ async function speakOver(client: RealtimeClient, text: string): Promise<void> {
 }
 
 describe('speech beside embeddings, which share the inference processes', () => {
-  test('goes and comes five times: no request of the others fails, and memory is given back', async () => {
+  test('is switched on and off repeatedly: no other request fails, and its memory is released', async () => {
     const dataDir = await tempDir();
     const options = { config: SMALL_MODELS, dataDir, env: { PLUGINS: 'speech,responses' } };
     const without = await launch(options);
@@ -94,7 +97,7 @@ describe('speech beside embeddings, which share the inference processes', () => 
     const neverOn = familyMemoryKb(service.pid);
 
     const embeddings = load(() => embed(service));
-    for (let round = 0; round < 5; round += 1) {
+    for (let round = 0; round < ROUNDS; round += 1) {
       await service.switch('speech', true);
       const whole = await (await speakStreamed(service, TEXT.repeat(2))).bytes();
       const answer = await speakStreamed(service, TEXT.repeat(2));
@@ -127,14 +130,14 @@ describe('speech beside embeddings, which share the inference processes', () => 
   });
 });
 
-test('speech goes and comes five times while conversations that use its models go on', async () => {
+test('speech is switched on and off repeatedly while conversations that use its models continue', async () => {
   const service = await launch({ config: SMALL_MODELS, env: { PLUGINS: 'speech,realtime,responses' } });
   const processes = childrenOf(service.pid, INFERENCE);
   const client = await openRealtime(service);
   await client.next('session.created');
   const conversation = load(() => speakOver(client, 'All is well here.'));
   const embeddings = load(() => embed(service));
-  for (let round = 0; round < 5; round += 1) {
+  for (let round = 0; round < ROUNDS; round += 1) {
     await service.switch('speech', false);
     expect(await errorOf(await speakStreamed(service, TEXT))).toEqual(DISABLED);
     await service.switch('speech', true);

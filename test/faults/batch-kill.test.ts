@@ -19,6 +19,7 @@ import { HAS_S3 } from '../../tools/harness/servers/s3.ts';
 import { retrieveBatch } from '../../tools/harness/services/batch-service.ts';
 import type { LaunchedService } from '../../tools/harness/services/launcher.ts';
 import { needs } from '../harness/needs.ts';
+import { repetitions } from '../harness/tier.ts';
 
 /**
  * Batches of real processes that are killed again and again: nothing is lost, nothing is there twice. The bench
@@ -53,7 +54,7 @@ async function faultsOf(site: BatchSite, plan: { kills: number; seed: number; no
 test('one machine that is killed at random moments', async () => {
   const site = await openMachineSite({ config: upstream.config, granted: GRANTED });
   try {
-    expect(await faultsOf(site, { kills: 10, seed: 1, nodes: 1 })).toEqual([]);
+    expect(await faultsOf(site, { kills: repetitions(5, 20), seed: 1, nodes: 1 })).toEqual([]);
   } finally {
     await site.close();
   }
@@ -92,7 +93,7 @@ test('two machines of which one or the other is killed at random moments', async
   const servers = await startSharedServers();
   const site = await openSharedSite(servers, { config: upstream.config, granted: GRANTED });
   try {
-    expect(await faultsOf(site, { kills: 10, seed: 2, nodes: 2 })).toEqual([]);
+    expect(await faultsOf(site, { kills: repetitions(5, 20), seed: 2, nodes: 2 })).toEqual([]);
   } finally {
     await site.close();
     await servers.close();

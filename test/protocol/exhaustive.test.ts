@@ -12,6 +12,7 @@ import {
   spoke,
   transcribed,
 } from '../doubles/simulated-connection.ts';
+import { repetitions } from '../harness/tier.ts';
 
 /**
  * Every sequence of client events and engine facts to a depth, over the pure machines of a connection: the frames
@@ -66,13 +67,18 @@ const IN_THE_MIDDLE = [
   ...['detect turns', 'append', 'speech starts', 'create response'],
 ];
 const WALKS: readonly Walk[] = [
-  { from: 'a connection that may speak', begin: configured, depth: 6, sequences: 300_647 },
+  {
+    from: 'a connection that may speak',
+    begin: configured,
+    depth: repetitions(5, 6),
+    sequences: repetitions(34_198, 300_647),
+  },
   {
     from: 'an open turn, two commits and a response in flight',
     begin: (dialect) =>
       IN_THE_MIDDLE.reduce((now, name) => ALPHABET[name]?.(now) ?? now, configured(dialect)),
-    depth: 5,
-    sequences: 460_091,
+    depth: repetitions(4, 5),
+    sequences: repetitions(35_708, 460_091),
   },
 ];
 
