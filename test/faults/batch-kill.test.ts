@@ -54,7 +54,7 @@ async function faultsOf(site: BatchSite, plan: { kills: number; seed: number; no
 test('one machine that is killed at random moments', async () => {
   const site = await openMachineSite({ config: upstream.config, granted: GRANTED });
   try {
-    expect(await faultsOf(site, { kills: repetitions(5, 20), seed: 1, nodes: 1 })).toEqual([]);
+    expect(await faultsOf(site, { kills: repetitions(5, 10), seed: 1, nodes: 1 })).toEqual([]);
   } finally {
     await site.close();
   }
@@ -93,7 +93,7 @@ test('two machines of which one or the other is killed at random moments', async
   const servers = await startSharedServers();
   const site = await openSharedSite(servers, { config: upstream.config, granted: GRANTED });
   try {
-    expect(await faultsOf(site, { kills: repetitions(5, 20), seed: 2, nodes: 2 })).toEqual([]);
+    expect(await faultsOf(site, { kills: repetitions(5, 10), seed: 2, nodes: 2 })).toEqual([]);
   } finally {
     await site.close();
     await servers.close();

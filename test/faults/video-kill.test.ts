@@ -146,7 +146,7 @@ beforeAll(async () => {
 test('one machine that is killed at random moments', async () => {
   const site = await openMachineSite({ config: CONFIG, granted: GRANTED, env: { PLUGINS: 'video' } });
   try {
-    await expectAllMadeOnce(site, await throughKills(site, { kills: repetitions(6, 24), nodes: 1, seed: 1 }));
+    await expectAllMadeOnce(site, await throughKills(site, { kills: repetitions(6, 12), nodes: 1, seed: 1 }));
   } finally {
     await site.close();
   }
@@ -161,7 +161,7 @@ test('two machines of which one or the other is killed at random moments', async
     ...{ config: CONFIG, granted: GRANTED, env: { PLUGINS: 'video' } },
   });
   try {
-    await expectAllMadeOnce(site, await throughKills(site, { kills: repetitions(4, 16), nodes: 2, seed: 2 }));
+    await expectAllMadeOnce(site, await throughKills(site, { kills: repetitions(4, 8), nodes: 2, seed: 2 }));
   } finally {
     await site.close();
     await servers.close();

@@ -337,7 +337,7 @@ const DAMAGES: readonly (readonly [name: string, damage: Damage])[] = [
 test.each(DAMAGES)('a clip is measured or refused after damage: %s', async (_, damage) => {
   const random = seededRandom(20_261_122);
   for (const { name } of RECIPES) {
-    for (let round = 0; round < repetitions(1, 6); round++) {
+    for (let round = 0; round < repetitions(1, 3); round++) {
       const verdict = await measured(damage(clips[name], random)).catch((error: unknown) => error);
       if (verdict instanceof Error)
         expect(verdict, name).toMatchObject({ kind: 'invalid_request', param: 'video' });
