@@ -72,7 +72,7 @@ describe.each(PAIRS)('%i to %i Hz', (fromHz, toHz) => {
       const output = join([resampler.push(input), resampler.flush()]);
       expect(output.length).toBe(expected.length);
       const worst = output.reduce(
-        (most, sample, n) => Math.max(most, Math.abs(sample - (expected[n] ?? 0))),
+        (max, sample, n) => Math.max(max, Math.abs(sample - (expected[n] ?? 0))),
         0,
       );
       expect(worst).toBeLessThan(2e-6);

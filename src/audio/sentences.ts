@@ -4,7 +4,7 @@ import { type ChunkerHandle, native } from './native.ts';
 
 /**
  * Splits streamed text into sentences, and sentences of more than 400 characters (Unicode code points) into
- * clauses. A chunk has at most 600 characters, not counting surrounding white space. White space belongs to
+ * clauses. A chunk has at max 600 characters, not counting surrounding white space. White space belongs to
  * the preceding chunk, so the chunks join to the text. The chunks do not depend on how the text is split into
  * pushes.
  */

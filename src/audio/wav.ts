@@ -8,7 +8,7 @@ export const MAX_WAV_DATA_BYTES = 0xffff_ffff - (WAV_HEADER_BYTES - 8) - 1;
 /**
  * Returns the header of a mono 16-bit PCM WAV file (RIFF, a 16-byte fmt chunk with format tag 1, then the
  * data chunk). The little-endian samples follow it.
- * @param dataBytes size of the samples in bytes: even, at most {@link MAX_WAV_DATA_BYTES}.
+ * @param dataBytes size of the samples in bytes: even, at max {@link MAX_WAV_DATA_BYTES}.
  * @throws RangeError if a size or rate does not fit the header.
  */
 export function wavHeader(dataBytes: number, rateHz: number): Uint8Array<ArrayBuffer> {

@@ -19,8 +19,8 @@ const random = seededRandom(4);
 const noise = (samples: number) => Float32Array.from({ length: samples }, () => random() - 0.5);
 const bytesOf = (samples: number, { encoding }: AudioFormat) => encodeAudio(noise(samples), encoding);
 
-/** What a reader must hear of audio with silence around it. */
-function heardOf(bytes: Uint8Array, { encoding, rateHz }: AudioFormat): Float32Samples {
+/** Returns the samples that a reader must receive for audio surrounded by silence. */
+function expectedSamples(bytes: Uint8Array, { encoding, rateHz }: AudioFormat): Float32Samples {
   const resampler = new Resampler({ fromHz: rateHz, toHz: 16_000, format: 'float32' });
   return joined([resampler.push(decodeToFloat32(bytes, encoding)), resampler.flush()]);
 }
@@ -31,7 +31,7 @@ async function read(audio: AsyncIterable<AudioChunk>): Promise<Float32Samples[]>
   return pieces;
 }
 
-/** Audio that arrives in pieces of a run. */
+/** A turn whose audio arrives in chunks. */
 function arriving(format: AudioFormat) {
   const audio = new TurnAudio();
   const run = new AudioQueue(format);
@@ -53,54 +53,54 @@ describe('complete audio', () => {
     { encoding: 'pcm16', rateHz: 8000 },
     { encoding: 'mulaw', rateHz: 8000 },
     { encoding: 'alaw', rateHz: 8000 },
-  ] as const)('of %o is read in pieces of at most a second, and freed', async (format) => {
+  ] as const)('in %o is read in chunks of at most one second and freed', async (format) => {
     const bytes = bytesOf(Math.round(3.3 * format.rateHz), format);
     const audio = TurnAudio.of(bytes, format);
     expect(audio.unreadBytes).toBe(bytes.length);
     const pieces: Float32Samples[] = [];
-    let held = audio.unreadBytes;
+    let unread = audio.unreadBytes;
     for await (const piece of audio) {
-      if (piece === 'pause') throw new Error('nobody paused');
+      if (piece === 'pause') throw new Error('unexpected pause');
       expect(piece.length).toBeGreaterThan(0);
       expect(piece.length).toBeLessThanOrEqual(16_000);
       pieces.push(piece);
-      expect(audio.unreadBytes).toBeLessThan(held + 1);
-      held = audio.unreadBytes;
+      expect(audio.unreadBytes).toBeLessThan(unread + 1);
+      unread = audio.unreadBytes;
     }
-    expect(held).toBe(0);
-    expect(joined(pieces)).toEqual(heardOf(bytes, format));
+    expect(unread).toBe(0);
+    expect(joined(pieces)).toEqual(expectedSamples(bytes, format));
     expect(audio.readSamples).toBe(joined(pieces).length);
   });
 
-  it('of several formats is one after the other', async () => {
+  it('in several formats is read in sequence', async () => {
     const formats: AudioFormat[] = [PCM_24K, { encoding: 'mulaw', rateHz: 8000 }, PCM_16K, PCM_24K];
     const parts = formats.map((format) => ({ format, bytes: bytesOf(5000, format) }));
-    const runs = parts.map(({ format, bytes }) => {
+    const queues = parts.map(({ format, bytes }) => {
       const run = new AudioQueue(format, 77);
       run.push(bytes);
       return run;
     });
-    const heard = joined(await read(TurnAudio.fromQueues(runs)));
-    expect(heard).toEqual(joined(parts.map(({ bytes, format }) => heardOf(bytes, format))));
+    const received = joined(await read(TurnAudio.fromQueues(queues)));
+    expect(received).toEqual(joined(parts.map(({ bytes, format }) => expectedSamples(bytes, format))));
   });
 
-  it('of nothing, or half a sample, ends at once', async () => {
+  it('that is empty or has less than one sample ends immediately', async () => {
     expect(await read(TurnAudio.of(new Uint8Array(0), PCM_24K))).toEqual([]);
     expect(await read(TurnAudio.of(new Uint8Array(1), PCM_24K))).toEqual([]);
     expect(await read(TurnAudio.fromQueues([]))).toEqual([]);
   });
 
-  it('is read by one reader only', async () => {
+  it('rejects a second reader', async () => {
     const audio = TurnAudio.of(bytesOf(100, PCM_16K), PCM_16K);
     await read(audio);
     expect(() => audio[Symbol.asyncIterator]()).toThrow('only once');
   });
 });
 
-describe('audio that is still arriving', () => {
-  it('gives the same samples however it comes and whenever it is read', async () => {
+describe('arriving audio', () => {
+  it('yields the same samples for any arrival and read times', async () => {
     const bytes = bytesOf(40_000, PCM_24K);
-    const expected = heardOf(bytes, PCM_24K);
+    const expected = expectedSamples(bytes, PCM_24K);
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.nat(bytes.length), { maxLength: 30 }),
@@ -125,7 +125,7 @@ describe('audio that is still arriving', () => {
     );
   });
 
-  it('without its edge lacks what would come of silence after it', async () => {
+  it('omits the samples that depend on the following audio if the edge is open', async () => {
     const bytes = bytesOf(24_000, PCM_24K);
     const { audio, add } = arriving(PCM_24K);
     add(bytes);
@@ -134,7 +134,7 @@ describe('audio that is still arriving', () => {
     expect(joined(await read(audio))).toEqual(resampler.push(decodeToFloat32(bytes, 'pcm16')));
   });
 
-  it('waits for a quarter of a second, unless a pause or the end comes', async () => {
+  it('is delivered in chunks of 0.25 s, or earlier at a pause or the end', async () => {
     const { audio, add } = arriving(PCM_16K);
     const given: (number | 'pause')[] = [];
     const reading = (async () => {
@@ -159,7 +159,7 @@ describe('audio that is still arriving', () => {
     expect(given).toEqual([4000, 10, 'pause', 'pause', 20]);
   });
 
-  it('a pause that more audio has overtaken is not told', async () => {
+  it('does not report a pause after which more audio has arrived', async () => {
     const { audio, add } = arriving(PCM_16K);
     add(bytesOf(10, PCM_16K));
     audio.pause();
@@ -175,7 +175,7 @@ describe('audio that is still arriving', () => {
     expect(given.map((piece) => piece.length)).toEqual([20]);
   });
 
-  it('that is all but empty ends its reader', async () => {
+  it('that has almost no samples ends its reader', async () => {
     const audio = new TurnAudio();
     const reading = read(audio);
     await settled();
@@ -185,7 +185,7 @@ describe('audio that is still arriving', () => {
 });
 
 describe('a reader', () => {
-  it('that leaves frees all, even what still comes, and ends its own wait at once', async () => {
+  it('that returns frees the audio, ignores further audio, and immediately ends its own wait', async () => {
     const { audio, add } = arriving(PCM_24K);
     const iterator = audio[Symbol.asyncIterator]();
     add(bytesOf(24_000, PCM_24K));
@@ -200,7 +200,7 @@ describe('a reader', () => {
     expect(await iterator.next()).toEqual({ done: true, value: undefined });
   });
 
-  it('that is aborted leaves too', async () => {
+  it('that is aborted returns as well', async () => {
     const { audio, add } = arriving(PCM_16K);
     const stop = new AbortController();
     const reading = read(untilAborted(audio, stop.signal));
@@ -212,7 +212,7 @@ describe('a reader', () => {
     expect(audio.unreadBytes).toBe(0);
   });
 
-  it('reads piece by piece', async () => {
+  it('can have only one pending read', async () => {
     const { audio } = arriving(PCM_16K);
     const iterator = audio[Symbol.asyncIterator]();
     const first = iterator.next();
@@ -221,7 +221,7 @@ describe('a reader', () => {
     expect((await first).done).toBe(true);
   });
 
-  it('of a turn that is dropped throws, now or later; a turn that is complete is not dropped', async () => {
+  it('throws if the turn is dropped before it is complete', async () => {
     const now = arriving(PCM_16K);
     const reading = expect(read(now.audio)).rejects.toThrow(TurnDroppedError);
     now.audio.drop();
@@ -236,10 +236,10 @@ describe('a reader', () => {
     const bytes = bytesOf(100, PCM_16K);
     const complete = TurnAudio.of(bytes, PCM_16K);
     complete.drop();
-    expect(joined(await read(complete))).toEqual(heardOf(bytes, PCM_16K));
+    expect(joined(await read(complete))).toEqual(expectedSamples(bytes, PCM_16K));
   });
 
-  it('never comes: discarding frees as well', async () => {
+  it('is not required: discard frees the audio as well', async () => {
     const audio = TurnAudio.of(bytesOf(100, PCM_16K), PCM_16K);
     audio.discard();
     audio.discard();

@@ -108,7 +108,7 @@ export class TurnAudio implements AsyncIterable<AudioChunk> {
   }
 
   /**
-   * Frees the unread audio and ignores further audio. Called when there is no reader (any more). Idempotent.
+   * Frees the unread audio and ignores further audio. Called when nothing reads the turn any more. Idempotent.
    */
   discard(): void {
     if (this.#state === 'dropped') return;

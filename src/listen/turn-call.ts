@@ -7,15 +7,15 @@ import type { TranscriptionUsageMeter } from '../usage/usage-meters.ts';
  * call is open.
  */
 export class TurnCall {
-  readonly tally: TranscriptionUsageMeter;
+  readonly usageMeter: TranscriptionUsageMeter;
   readonly #settled = Promise.withResolvers<void>();
   readonly #rejected = new AbortController();
   #state: 'early' | 'opening' | 'open' | 'refused' = 'early';
   #bufferedText = '';
   #onText: (text: string) => void = () => undefined;
 
-  constructor(tally: TranscriptionUsageMeter) {
-    this.tally = tally;
+  constructor(usageMeter: TranscriptionUsageMeter) {
+    this.usageMeter = usageMeter;
   }
 
   get isConfirmed(): boolean {
@@ -40,7 +40,7 @@ export class TurnCall {
     if (this.isConfirmed) return await this.settled;
     this.#state = 'opening';
     try {
-      await this.tally.open(calls, maxS);
+      await this.usageMeter.open(calls, maxS);
       this.#state = 'open';
       this.#deliverText();
     } catch (error) {
@@ -63,7 +63,7 @@ export class TurnCall {
   /** Closes a call whose transcription will never start. */
   async abandon(): Promise<void> {
     await this.settled;
-    await this.tally.abandon();
+    await this.usageMeter.abandon();
   }
 
   #deliverText(): void {

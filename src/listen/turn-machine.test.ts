@@ -11,7 +11,7 @@ const STATES: readonly TurnState[] = [
   { kind: 'paused' },
 ];
 
-/** Each with its column in the table. */
+/** Events with their columns in the table. */
 const EVENTS: readonly (readonly [string, TurnEvent])[] = [
   ['started', { kind: 'started', onsetSample: 9, startSample: 7 }],
   ['paused', { kind: 'paused', endSample: 21 }],
@@ -30,7 +30,7 @@ const EVENTS: readonly (readonly [string, TurnEvent])[] = [
 const inTurn = (state: TurnState) => state.kind === 'speaking' || state.kind === 'paused';
 
 /** Cells of the first table of the document, by state and column. */
-function documented(): Map<string, string> {
+function documentedCells(): Map<string, string> {
   const text = readFileSync(join(import.meta.dirname, '../../docs/states/turn.md'), 'utf8');
   const table = (text.split('\n\n').find((part) => part.startsWith('| state')) ?? '').split('\n');
   const rows = table.map((line) =>
@@ -46,24 +46,24 @@ function documented(): Map<string, string> {
 }
 
 describe('the table in docs/states/turn.md', () => {
-  const table = documented();
+  const table = documentedCells();
 
-  it('has a cell for each state and event, and no other', () => {
+  it('has one cell per state and event', () => {
     const names = STATES.flatMap(({ kind }) => EVENTS.map(([column]) => `${kind}/${column}`));
     expect([...table.keys()].sort()).toEqual(names.sort());
   });
 
   for (const state of STATES) {
-    it.each(EVENTS)(`says what ${state.kind} makes of %s`, (column, event) => {
+    it.each(EVENTS)(`specifies the transition from ${state.kind} on %s`, (column, event) => {
       const after = next(state, event);
-      const orders = after.effects.map(({ kind }) => kind).join(', ');
+      const effectKinds = after.effects.map(({ kind }) => kind).join(', ');
       const to = after.state.kind === state.kind ? '' : `→ ${after.state.kind}`;
-      expect(`${orders} ${to}`.trim() || '–').toBe(table.get(`${state.kind}/${column}`));
+      expect(`${effectKinds} ${to}`.trim() || '–').toBe(table.get(`${state.kind}/${column}`));
     });
   }
 });
 
-describe('orders carry what the facts said', () => {
+describe('effects carry the data of the events', () => {
   it.each([
     ['quiet', 'started', { kind: 'start_turn', startSample: 7 }],
     ['speaking', 'paused', { kind: 'pause_turn', endSample: 21 }],
@@ -76,90 +76,91 @@ describe('orders carry what the facts said', () => {
   });
 });
 
-/** What the orders so far have made of the turn. */
-interface Followed {
-  readonly isOpen: boolean;
+/** State of the turn according to the effects so far. */
+interface TurnProgress {
+  readonly isActive: boolean;
   readonly isPaused: boolean;
 }
 
-/** @throws Error that says which rule an order breaks. */
-function follow(order: TurnEffect['kind'], { isOpen, isPaused }: Followed): Followed {
+/** @throws Error that names the rule that an effect violates. */
+function follow(effectKind: TurnEffect['kind'], { isActive, isPaused }: TurnProgress): TurnProgress {
   const must = (holds: boolean) => {
-    if (!holds) throw new Error(`${order} while open is ${isOpen} and paused is ${isPaused}`);
+    if (!holds) throw new Error(`${effectKind} while open is ${isActive} and paused is ${isPaused}`);
   };
-  switch (order) {
+  switch (effectKind) {
     case 'start_turn':
-      must(!isOpen);
-      return { isOpen: true, isPaused: false };
+      must(!isActive);
+      return { isActive: true, isPaused: false };
     case 'pause_turn':
-      must(isOpen && !isPaused);
-      return { isOpen, isPaused: true };
+      must(isActive && !isPaused);
+      return { isActive, isPaused: true };
     case 'resume_turn':
-      must(isOpen && isPaused);
-      return { isOpen, isPaused: false };
+      must(isActive && isPaused);
+      return { isActive, isPaused: false };
     case 'stop_turn':
     case 'cut_turn':
     case 'end_turn':
     case 'drop_turn':
-      must(isOpen);
-      return { isOpen: false, isPaused: false };
+      must(isActive);
+      return { isActive: false, isPaused: false };
     case 'commit_buffered':
     case 'reject_commit':
     case 'clear_buffer':
-      // An open turn would lose what it has not been given.
-      must(!isOpen);
-      return { isOpen, isPaused };
+      // An active turn would lose its undelivered audio.
+      must(!isActive);
+      return { isActive, isPaused };
     case 'restart_detector':
     case 'report_failure':
-      return { isOpen, isPaused };
+      return { isActive, isPaused };
   }
 }
 
-const ANSWERS: readonly string[] = ['end_turn', 'commit_buffered', 'reject_commit'];
+const COMMIT_RESULTS: readonly string[] = ['end_turn', 'commit_buffered', 'reject_commit'];
 const CUTS: readonly string[] = ['cut_turn', 'end_turn', 'drop_turn', 'commit_buffered', 'clear_buffer'];
 
-/** One event of a walk. @throws Error that says which rule is broken. */
-function walkOn(before: TurnState, event: TurnEvent, followed: Followed) {
+/** Applies one event of a walk. @throws Error that names the violated rule. */
+function applyEvent(before: TurnState, event: TurnEvent, progress: TurnProgress) {
   const { state: after, effects } = next(before, event);
-  const orders = effects.map(({ kind }) => kind);
+  const effectKinds = effects.map(({ kind }) => kind);
   const must = (rule: string, holds: boolean) => {
     if (!holds)
-      throw new Error(`${rule}: ${before.kind}, ${event.kind}, ${orders.join(', ')}, ${after.kind}`);
+      throw new Error(`${rule}: ${before.kind}, ${event.kind}, ${effectKinds.join(', ')}, ${after.kind}`);
   };
-  const now = orders.reduce((sofar, order) => follow(order, sofar), followed);
-  must('the state knows the turn', now.isOpen === inTurn(after));
-  must('the state knows the pause', now.isPaused === (after.kind === 'paused'));
-  must('an order is given once', new Set(orders).size === orders.length);
-  if (before.kind === 'manual') must('there is no detector', !orders.includes('restart_detector'));
-  else if (orders.some((order) => CUTS.includes(order))) {
-    must('the detector begins anew behind a cut, last', orders.at(-1) === 'restart_detector');
+  const now = effectKinds.reduce((progressSoFar, effectKind) => follow(effectKind, progressSoFar), progress);
+  must('the state matches the turn', now.isActive === inTurn(after));
+  must('the state matches the pause', now.isPaused === (after.kind === 'paused'));
+  must('an effect occurs once per event', new Set(effectKinds).size === effectKinds.length);
+  if (before.kind === 'manual') must('no detector is running', !effectKinds.includes('restart_detector'));
+  else if (effectKinds.some((effectKind) => CUTS.includes(effectKind))) {
+    must('a cut ends with a restart of the detector', effectKinds.at(-1) === 'restart_detector');
   }
-  const answers = orders.filter((order) => ANSWERS.includes(order)).length;
-  if (event.kind === 'commit_requested') must('a commit has one answer', answers === 1 && !now.isOpen);
+  const commitResults = effectKinds.filter((effectKind) => COMMIT_RESULTS.includes(effectKind)).length;
+  if (event.kind === 'commit_requested')
+    must('a commit has one result', commitResults === 1 && !now.isActive);
   if (event.kind === 'clear_requested')
-    must('a clear clears', orders.includes('clear_buffer') && !now.isOpen);
+    must('a clear discards the buffer', effectKinds.includes('clear_buffer') && !now.isActive);
   const isManual = event.kind === 'configured' ? event.by === 'client' : before.kind === 'manual';
   must('only configuring changes who ends turns', (after.kind === 'manual') === isManual);
-  return { state: after, followed: now };
+  return { state: after, progress: now };
 }
 
-const nothing: Followed = { isOpen: false, isPaused: false };
+const nothing: TurnProgress = { isActive: false, isPaused: false };
 
-describe('every walk keeps the rules: a turn opens once and ends once, what cuts it restarts the detector', () => {
+describe('every walk keeps the rules: a turn starts once and ends once, and cutting it restarts the detector', () => {
   it('all sequences of up to 6 events', () => {
-    let walked = 0;
+    let visited = 0;
     const reached = new Set<string>();
-    const extend = (state: TurnState, followed: Followed, depth: number): void => {
-      walked += 1;
+    const extend = (state: TurnState, progress: TurnProgress, depth: number): void => {
+      visited += 1;
       reached.add(state.kind);
       if (depth === 0) return;
       for (const [, event] of EVENTS) {
-        const step = walkOn(state, event, followed);
-        extend(step.state, step.followed, depth - 1);
+        const step = applyEvent(state, event, progress);
+        extend(step.state, step.progress, depth - 1);
       }
     };
     extend(initial, nothing, 6);
-    expect(walked).toBe(3_257_437);
+    expect(visited).toBe(3_257_437);
     expect(reached.size).toBe(4);
   });
 
@@ -167,8 +168,8 @@ describe('every walk keeps the rules: a turn opens once and ends once, what cuts
     const event = fc.constantFrom(...EVENTS.map(([, each]) => each));
     fc.assert(
       fc.property(fc.array(event, { maxLength: 1000 }), (events) => {
-        let step = { state: initial, followed: nothing };
-        for (const each of events) step = walkOn(step.state, each, step.followed);
+        let step = { state: initial, progress: nothing };
+        for (const each of events) step = applyEvent(step.state, each, step.progress);
       }),
       { seed: 5, numRuns: 200 },
     );

@@ -37,7 +37,7 @@ export type TurnEffect =
   | { readonly kind: 'resume_turn' }
   /** End the turn at this end of speech; report that it stopped and is committed. */
   | { readonly kind: 'stop_turn'; readonly endSample: number }
-  /** End the turn in this pause, whatever its length; report that it stopped and is committed. */
+  /** End the turn in this pause of any length; report that it stopped and is committed. */
   | { readonly kind: 'cut_turn'; readonly endSample: number }
   /** End the turn with all buffered audio; report that it stopped and is committed. */
   | { readonly kind: 'end_turn' }

@@ -1,6 +1,6 @@
 /**
- * Random walks through everything that can happen to a segmenter, at random moments of the detector's work. Each
- * sample tells its number, so that it is known whose it became.
+ * Random walks through all calls and detector events, at random times. Each sample encodes its index, so that
+ * the test knows which turn received it.
  */
 
 import fc from 'fast-check';
@@ -12,11 +12,11 @@ import type { AudioFormat } from './audio-format.ts';
 import { TurnDroppedError } from './turn-audio.ts';
 import { type SegmenterEvent, type Turn, TurnSegmenter } from './turn-segmenter.ts';
 
-/** Equal rates, so that numbers come out as they went in; the other codes them. */
+/** The rate equals that of the reader, so samples pass through unchanged. The other format is converted. */
 const NUMBERED: AudioFormat = { encoding: 'pcm16', rateHz: 16_000 };
 const OTHER: AudioFormat = { encoding: 'mulaw', rateHz: 16_000 };
 const PER_MS = 16;
-/** Samples count modulo this. */
+/** Sample values are indices modulo this number. */
 const NUMBERS = 1 << 16;
 const LIMIT_BYTES = 400_000;
 
@@ -29,7 +29,7 @@ const DETECTIONS: readonly (VadSettings | undefined)[] = [
 const command = fc.oneof(
   { weight: 12, arbitrary: fc.record({ kind: fc.constant('append' as const), length: fc.nat(20_000) }) },
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('append' as const), length: fc.nat(100) }) },
-  { weight: 12, arbitrary: fc.record({ kind: fc.constant('answer' as const) }) },
+  { weight: 12, arbitrary: fc.record({ kind: fc.constant('write' as const) }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('commit' as const) }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('clear' as const) }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('configure' as const), which: fc.nat(2) }) },
@@ -37,7 +37,7 @@ const command = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('fail' as const) }) },
 );
 
-/** Samples as numbers, or what stopped the reading. */
+/** Returns the samples as numbers, or the reason why reading stopped. */
 async function read({ audio }: Turn): Promise<number[] | 'dropped'> {
   const numbers: number[] = [];
   try {
@@ -55,18 +55,18 @@ async function read({ audio }: Turn): Promise<number[] | 'dropped'> {
 interface SeenTurn {
   readonly turn: Turn;
   readonly startMs: number | undefined;
-  /** Before the first number, in ms. */
+  /** Audio in the other format before the first number, in ms. */
   readonly otherMs: number;
   endMs: number | undefined;
   isDropped: boolean;
-  readonly heard: Promise<number[] | 'dropped'>;
+  readonly received: Promise<number[] | 'dropped'>;
 }
 
-/** The events of one segmenter, whose order and positions it checks as they come. */
-class Watch {
+/** Records the events of a segmenter and checks their order and positions. */
+class EventRecorder {
   readonly seen: SeenTurn[] = [];
   readonly events: SegmenterEvent[] = [];
-  /** What came in the other format so far. */
+  /** Audio in the other format so far, in ms. */
   otherMs = 0;
   #open: SeenTurn | undefined;
   #latestEndMs = 0;
@@ -80,7 +80,7 @@ class Watch {
 
   readonly report = (event: SegmenterEvent): void => {
     this.events.push(event);
-    met[event.kind] += 1;
+    occurrences[event.kind] += 1;
     switch (event.kind) {
       case 'speech_started':
         expect(this.#open).toBeUndefined();
@@ -117,19 +117,26 @@ class Watch {
   }
 
   #see(turn: Turn, startMs: number | undefined): SeenTurn {
-    const heard = this.#random() < 0.5 ? read(turn) : this.#readLate.then(() => read(turn));
+    const received = this.#random() < 0.5 ? read(turn) : this.#readLate.then(() => read(turn));
     const { otherMs } = this;
-    const seen = { turn, startMs, otherMs, endMs: undefined, isDropped: false, heard };
+    const seen = { turn, startMs, otherMs, endMs: undefined, isDropped: false, received };
     this.seen.push(seen);
     return seen;
   }
 }
 
-/** How often each event was seen, and turns that the client cut. */
-const met = { speech_started: 0, speech_stopped: 0, committed: 0, dropped: 0, detector_failed: 0, cut: 0 };
+/** Number of occurrences of each event, and of turns cut by the client. */
+const occurrences = {
+  speech_started: 0,
+  speech_stopped: 0,
+  committed: 0,
+  dropped: 0,
+  detector_failed: 0,
+  cut: 0,
+};
 
-describe('whatever happens, in whatever order', () => {
-  it('turns come in order, hold what they say, and nothing else', async () => {
+describe('for any sequence of calls and events', () => {
+  it('turns are in order and contain exactly the audio that their events describe', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(command, { minLength: 1, maxLength: 150, size: 'max' }),
@@ -142,33 +149,37 @@ describe('whatever happens, in whatever order', () => {
             before: gate.wait,
           });
           const late = Promise.withResolvers<void>();
-          const watch = new Watch(random, late.promise);
-          const segmenter = new TurnSegmenter({ vad, maxBufferedBytes: LIMIT_BYTES, report: watch.report });
+          const recorder = new EventRecorder(random, late.promise);
+          const segmenter = new TurnSegmenter({
+            vad,
+            maxBufferedBytes: LIMIT_BYTES,
+            report: recorder.report,
+          });
           let detection: VadSettings | undefined;
           let number = 0;
           let isHalf = false;
-          /** First number that no turn may have any more: behind it all was committed or cleared. */
+          /** First number that no later turn may contain: all audio before it was committed or cleared. */
           let cut = 0;
-          /** Whether commits were by hand since the cut, and so all since then is held. */
-          let isByHand = true;
-          /** First and last number and kind of cut, for turns that were cut by the client. */
+          /** Whether detection was off since the cut, so that all audio since then is buffered. */
+          let isManual = true;
+          /** First and last number and kind of cut, for turns that the client cut. */
           const cutTurns = new Map<Turn, { from: number | undefined; to: number }>();
           segmenter.configure(NUMBERED, undefined);
 
           const isCutAt = (before: number) => {
-            for (const { turn } of watch.events
+            for (const { turn } of recorder.events
               .slice(before)
               .flatMap((e) => (e.kind === 'committed' ? e : []))) {
-              const started = watch.seen.find((seen) => seen.turn === turn)?.startMs !== undefined;
-              cutTurns.set(turn, { from: isByHand && !started ? cut : undefined, to: number });
+              const started = recorder.seen.find((seen) => seen.turn === turn)?.startMs !== undefined;
+              cutTurns.set(turn, { from: isManual && !started ? cut : undefined, to: number });
             }
           };
           for (const each of commands) {
-            const before = watch.events.length;
-            const wasOpen = watch.isOpen;
+            const before = recorder.events.length;
+            const wasOpen = recorder.isOpen;
             switch (each.kind) {
               case 'append': {
-                // A byte that waits for its other half goes first.
+                // A buffered partial sample is completed first.
                 const samples = Int16Array.from({ length: each.length }, (_, i) => number + i);
                 const bytes = new Uint8Array(samples.buffer);
                 const rest = isHalf ? bytes.slice(1) : bytes;
@@ -176,9 +187,9 @@ describe('whatever happens, in whatever order', () => {
                 if (rest.length === 0) break;
                 const isOdd = each.length > 1 && random() < 0.3;
                 const sent = isOdd ? rest.slice(0, -1) : rest;
-                const isTaken = segmenter.append(sent);
-                expect(isTaken).toBe(bufferedBytes + sent.length <= LIMIT_BYTES);
-                if (!isTaken) {
+                const isAccepted = segmenter.append(sent);
+                expect(isAccepted).toBe(bufferedBytes + sent.length <= LIMIT_BYTES);
+                if (!isAccepted) {
                   expect(segmenter.bufferedBytes).toBe(bufferedBytes);
                   break;
                 }
@@ -186,7 +197,7 @@ describe('whatever happens, in whatever order', () => {
                 isHalf = isOdd;
                 break;
               }
-              case 'answer':
+              case 'write':
                 await gate.next();
                 break;
               case 'fail':
@@ -194,52 +205,52 @@ describe('whatever happens, in whatever order', () => {
                 break;
               case 'commit': {
                 const isAccepted = segmenter.commit();
-                const committed = watch.events.slice(before).filter(({ kind }) => kind === 'committed');
+                const committed = recorder.events.slice(before).filter(({ kind }) => kind === 'committed');
                 expect(committed.length).toBe(isAccepted ? 1 : 0);
                 if (!isAccepted) break;
                 expect(segmenter.bufferedBytes).toBe(0);
                 isCutAt(before);
-                [cut, isByHand, isHalf] = [number, detection === undefined, false];
+                [cut, isManual, isHalf] = [number, detection === undefined, false];
                 break;
               }
               case 'clear':
                 segmenter.clear();
-                expect(watch.events.slice(before).map(({ kind }) => kind)).toEqual(
+                expect(recorder.events.slice(before).map(({ kind }) => kind)).toEqual(
                   wasOpen ? ['dropped'] : [],
                 );
                 expect(segmenter.bufferedBytes).toBe(0);
-                [cut, isByHand, isHalf] = [number, detection === undefined, false];
+                [cut, isManual, isHalf] = [number, detection === undefined, false];
                 break;
               case 'configure': {
                 const wanted = DETECTIONS[each.which];
                 if (wanted === detection) break;
                 segmenter.configure(NUMBERED, wanted);
-                expect(watch.isOpen).toBe(false);
+                expect(recorder.isOpen).toBe(false);
                 isCutAt(before);
-                if (wasOpen) [cut, isByHand] = [number, true];
+                if (wasOpen) [cut, isManual] = [number, true];
                 detection = wanted;
-                if (wanted) isByHand = false;
+                if (wanted) isManual = false;
                 break;
               }
               case 'other_format':
-                // Numbers go on after a stretch of the other format, all of which is cleared.
+                // Numbers continue after audio in the other format, all of which is cleared.
                 segmenter.configure(OTHER, detection);
                 isCutAt(before);
                 segmenter.append(new Uint8Array(160));
-                watch.otherMs += 160 / PER_MS;
+                recorder.otherMs += 160 / PER_MS;
                 segmenter.clear();
                 segmenter.configure(NUMBERED, detection);
-                [cut, isByHand, isHalf] = [number, detection === undefined, false];
+                [cut, isManual, isHalf] = [number, detection === undefined, false];
                 break;
             }
-            // One stream at a time, which judges one piece at a time of at most a second.
+            // One stream is open at a time, and it processes one write of at most one second.
             expect(vad.streams.filter(({ isClosed }) => !isClosed).length).toBeLessThanOrEqual(1);
           }
           while (gate.waiting > 0) await gate.next();
-          const end = watch.events.length;
+          const end = recorder.events.length;
           segmenter.close();
           await gate.next();
-          expect(watch.events.length).toBe(end);
+          expect(recorder.events.length).toBe(end);
           for (const stream of vad.streams) {
             expect(stream.isClosed).toBe(true);
             expect(stream.maxUnderWay).toBeLessThanOrEqual(1);
@@ -248,14 +259,14 @@ describe('whatever happens, in whatever order', () => {
           late.resolve();
           await settled();
 
-          for (const { turn, heard, isDropped, endMs, startMs, otherMs } of watch.seen) {
-            const numbers = await heard;
+          for (const { turn, received, isDropped, endMs, startMs, otherMs } of recorder.seen) {
+            const numbers = await received;
             const isComplete = !isDropped && (startMs === undefined || endMs !== undefined);
             if (!isComplete || numbers === 'dropped') {
               expect([isComplete, numbers]).toEqual([false, 'dropped']);
               continue;
             }
-            // One stretch, in order.
+            // A contiguous range in order.
             const [first = 0] = numbers;
             expect(numbers.every((each, i) => each === ((first + i) & (NUMBERS - 1)))).toBe(true);
             if (startMs !== undefined) {
@@ -263,7 +274,7 @@ describe('whatever happens, in whatever order', () => {
               expect(Math.min(off, NUMBERS - off)).toBeLessThanOrEqual(PER_MS / 2);
             }
             const cutAt = cutTurns.get(turn);
-            if (cutAt && startMs !== undefined) met.cut += 1;
+            if (cutAt && startMs !== undefined) occurrences.cut += 1;
             if (cutAt) {
               expect(((numbers.at(-1) ?? -1) + 1) & (NUMBERS - 1)).toBe(cutAt.to & (NUMBERS - 1));
               if (cutAt.from !== undefined) expect(numbers.length).toBe(cutAt.to - cutAt.from);
@@ -276,7 +287,7 @@ describe('whatever happens, in whatever order', () => {
       ),
       { seed: 13, numRuns: 150 },
     );
-    // The walks lead everywhere.
-    expect(Math.min(...Object.values(met))).toBeGreaterThan(30);
+    // The walks cover all events.
+    expect(Math.min(...Object.values(occurrences))).toBeGreaterThan(30);
   });
 });

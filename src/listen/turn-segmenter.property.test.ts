@@ -1,4 +1,4 @@
-/** Whatever a client sends and whenever the detector answers. */
+/** Properties that hold for any client input and any timing of the detector. */
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -21,9 +21,9 @@ import { type SegmenterEvent, type Turn, TurnSegmenter } from './turn-segmenter.
 const PCM_16K: AudioFormat = { encoding: 'pcm16', rateHz: 16_000 };
 
 async function read({ audio }: Turn): Promise<Float32Samples> {
-  const runs: Float32Samples[] = [];
-  for await (const piece of audio) if (piece !== 'pause') runs.push(piece);
-  return joined(runs);
+  const queues: Float32Samples[] = [];
+  for await (const piece of audio) if (piece !== 'pause') queues.push(piece);
+  return joined(queues);
 }
 
 /** @param edge whether silence follows. */
@@ -31,11 +31,11 @@ function resampled(bytes: Uint8Array, { encoding, rateHz }: AudioFormat, edge = 
   const resampler = new Resampler({ fromHz: rateHz, toHz: 16_000, format: 'float32' });
   const width = encoding === 'pcm16' ? 2 : 1;
   const whole = bytes.subarray(0, bytes.length - (bytes.length % width));
-  const heard = resampler.push(decodeToFloat32(whole, encoding));
-  return edge ? joined([heard, resampler.flush()]) : heard;
+  const received = resampler.push(decodeToFloat32(whole, encoding));
+  return edge ? joined([received, resampler.flush()]) : received;
 }
 
-/** Length and bits, which are compared faster than samples. */
+/** Length and bit pattern, which compare faster than sample arrays. */
 function bits(samples: Float32Samples): string {
   return `${samples.length} ${Bun.hash(new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength))}`;
 }
@@ -48,7 +48,7 @@ function noiseBytes(length: number, random: () => number): Uint8Array {
   return NOISE.slice(from, from + length);
 }
 
-describe('under detection, the same audio and events', () => {
+describe('with detection, the audio and the events are the same', () => {
   const settings = fc.record<VadSettings>({
     threshold: fc.constant(0.5),
     prefixPaddingMs: fc.constantFrom(0, 300, 1000),
@@ -56,8 +56,13 @@ describe('under detection, the same audio and events', () => {
     minSpeechDurationMs: fc.constantFrom(0, 100),
   });
 
-  /** What the script means for a client and a reader, without any time in it. */
-  function meant(script: readonly ScriptedVadEvent[], bytes: Uint8Array, rateHz: number, given: VadSettings) {
+  /** The expected events and audio of the script, independent of timing. */
+  function expectedOutcome(
+    script: readonly ScriptedVadEvent[],
+    bytes: Uint8Array,
+    rateHz: number,
+    given: VadSettings,
+  ) {
     const format: AudioFormat = { encoding: 'pcm16', rateHz };
     const lines: string[] = [];
     const audio: Float32Samples[] = [];
@@ -78,61 +83,64 @@ describe('under detection, the same audio and events', () => {
     return { lines, audio };
   }
 
-  it.each([16_000, 24_000, 8000, 44_100])('however it is cut and answered, at %i Hz', async (rateHz) => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.nat(),
-        settings,
-        fc.array(fc.nat(20_000), { minLength: 1, maxLength: 30 }),
-        fc.array(fc.nat(3), { minLength: 1, maxLength: 20 }),
-        async (seed, given, lengths, answers) => {
-          const random = seededRandom(seed);
-          const bytes = noiseBytes(2 * rateHz * 8, random);
-          const script = randomScript(random, given, rateHz, 8000);
-          const gate = new Gate();
-          const vad = new FakeVadEngine({ script: () => script, before: gate.wait });
-          const lines: string[] = [];
-          const reads: Promise<Float32Samples>[] = [];
-          const end = Promise.withResolvers<void>();
-          const report = (event: SegmenterEvent) => {
-            if (event.kind === 'speech_started') {
-              lines.push(`started ${event.audioStartMs}`);
-              // Some readers come early, some late.
-              reads.push(random() < 0.5 ? read(event.turn) : end.promise.then(() => read(event.turn)));
-            } else if (event.kind === 'speech_stopped') lines.push(`stopped ${event.audioEndMs}`);
-            else lines.push(event.kind);
-          };
-          const segmenter = new TurnSegmenter({ vad, maxBufferedBytes: bytes.length, report });
-          segmenter.configure({ encoding: 'pcm16', rateHz }, given);
-          for (let at = 0, i = 0; at < bytes.length; i++) {
-            const piece = bytes.slice(at, at + 1 + (lengths[i % lengths.length] ?? 0));
-            if (!segmenter.append(piece)) throw new Error('the limit is not reached');
-            at += piece.length;
-            for (let n = answers[i % answers.length] ?? 0; n > 0; n--) await gate.next();
-          }
-          while (gate.waiting > 0) await gate.next();
-          expect(vad.streams.map(({ maxUnderWay }) => maxUnderWay)).toEqual([1]);
-          expect(vad.streams.map(({ samples }) => bits(samples))).toEqual([
-            bits(decodeToFloat32(bytes, 'pcm16')),
-          ]);
-          expect(Math.max(...(vad.streams[0]?.pieces ?? []))).toBeLessThanOrEqual(rateHz);
-          const { lines: expected, audio } = meant(script, bytes, rateHz, given);
-          expect(lines).toEqual(expected);
-          end.resolve();
-          const [open, ...others] = reads.splice(audio.length);
-          expect((await Promise.all(reads)).map(bits)).toEqual(audio.map(bits));
-          expect(others).toEqual([]);
-          const dropped = open && expect(open).rejects.toThrow(TurnDroppedError);
-          segmenter.close();
-          await dropped;
-        },
-      ),
-      { seed: 11, numRuns: 80 },
-    );
-  });
+  it.each([16_000, 24_000, 8000, 44_100])(
+    'for any split of the input and any detector timing, at %i Hz',
+    async (rateHz) => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.nat(),
+          settings,
+          fc.array(fc.nat(20_000), { minLength: 1, maxLength: 30 }),
+          fc.array(fc.nat(3), { minLength: 1, maxLength: 20 }),
+          async (seed, given, lengths, writes) => {
+            const random = seededRandom(seed);
+            const bytes = noiseBytes(2 * rateHz * 8, random);
+            const script = randomScript(random, given, rateHz, 8000);
+            const gate = new Gate();
+            const vad = new FakeVadEngine({ script: () => script, before: gate.wait });
+            const lines: string[] = [];
+            const reads: Promise<Float32Samples>[] = [];
+            const end = Promise.withResolvers<void>();
+            const report = (event: SegmenterEvent) => {
+              if (event.kind === 'speech_started') {
+                lines.push(`started ${event.audioStartMs}`);
+                // Some readers start early, some late.
+                reads.push(random() < 0.5 ? read(event.turn) : end.promise.then(() => read(event.turn)));
+              } else if (event.kind === 'speech_stopped') lines.push(`stopped ${event.audioEndMs}`);
+              else lines.push(event.kind);
+            };
+            const segmenter = new TurnSegmenter({ vad, maxBufferedBytes: bytes.length, report });
+            segmenter.configure({ encoding: 'pcm16', rateHz }, given);
+            for (let at = 0, i = 0; at < bytes.length; i++) {
+              const piece = bytes.slice(at, at + 1 + (lengths[i % lengths.length] ?? 0));
+              if (!segmenter.append(piece)) throw new Error('the limit was reached');
+              at += piece.length;
+              for (let n = writes[i % writes.length] ?? 0; n > 0; n--) await gate.next();
+            }
+            while (gate.waiting > 0) await gate.next();
+            expect(vad.streams.map(({ maxUnderWay }) => maxUnderWay)).toEqual([1]);
+            expect(vad.streams.map(({ samples }) => bits(samples))).toEqual([
+              bits(decodeToFloat32(bytes, 'pcm16')),
+            ]);
+            expect(Math.max(...(vad.streams[0]?.pieces ?? []))).toBeLessThanOrEqual(rateHz);
+            const { lines: expected, audio } = expectedOutcome(script, bytes, rateHz, given);
+            expect(lines).toEqual(expected);
+            end.resolve();
+            const [open, ...others] = reads.splice(audio.length);
+            expect((await Promise.all(reads)).map(bits)).toEqual(audio.map(bits));
+            expect(others).toEqual([]);
+            const dropped = open && expect(open).rejects.toThrow(TurnDroppedError);
+            segmenter.close();
+            await dropped;
+          },
+        ),
+        { seed: 11, numRuns: 80 },
+      );
+    },
+  );
 });
 
-describe('by hand, no sample is lost and none is heard twice', () => {
+describe('with manual commits, every sample is in exactly one turn', () => {
   const format = fc.constantFrom<AudioFormat>(
     PCM_16K,
     { encoding: 'pcm16', rateHz: 24_000 },
@@ -148,7 +156,7 @@ describe('by hand, no sample is lost and none is heard twice', () => {
     { weight: 2, arbitrary: fc.record({ kind: fc.constant('configure' as const), format }) },
   );
 
-  it('at any cuts, formats, commits and clears, up to the limit', async () => {
+  it('for any split, formats, commits and clears, up to the limit', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(command, { maxLength: 60 }), fc.nat(), async (commands, seed) => {
         const random = seededRandom(seed);
@@ -163,12 +171,12 @@ describe('by hand, no sample is lost and none is heard twice', () => {
           },
         });
         segmenter.configure(PCM_16K, undefined);
-        // What is held, a run for each format.
-        let held: { format: AudioFormat; bytes: number[] }[] = [{ format: PCM_16K, bytes: [] }];
+        // The buffered audio, one entry per format.
+        let buffered: { format: AudioFormat; bytes: number[] }[] = [{ format: PCM_16K, bytes: [] }];
         const expected: Float32Samples[] = [];
-        const last = () => held.at(-1) ?? { format: PCM_16K, bytes: [] };
+        const last = () => buffered.at(-1) ?? { format: PCM_16K, bytes: [] };
         for (const each of commands) {
-          const bufferedBytes = held.reduce((sum, { bytes }) => sum + bytes.length, 0);
+          const bufferedBytes = buffered.reduce((sum, { bytes }) => sum + bytes.length, 0);
           if (each.kind === 'append') {
             const bytes = noiseBytes(each.length, random);
             const fits = bufferedBytes + bytes.length <= LIMIT;
@@ -178,23 +186,23 @@ describe('by hand, no sample is lost and none is heard twice', () => {
             segmenter.configure(each.format, undefined);
             const { format: before, bytes } = last();
             if (before.encoding !== each.format.encoding || before.rateHz !== each.format.rateHz) {
-              if (bytes.length < sampleBytes(before)) held.pop();
-              held.push({ format: each.format, bytes: [] });
+              if (bytes.length < sampleBytes(before)) buffered.pop();
+              buffered.push({ format: each.format, bytes: [] });
             }
           } else if (each.kind === 'commit') {
-            const holds = held.some(({ format: { encoding }, bytes }) =>
+            const holds = buffered.some(({ format: { encoding }, bytes }) =>
               encoding === 'pcm16' ? bytes.length > 1 : bytes.length > 0,
             );
             expect(segmenter.commit()).toBe(holds);
             if (holds) {
-              expected.push(joined(held.map((run) => resampled(Uint8Array.from(run.bytes), run.format))));
-              held = [{ format: last().format, bytes: [] }];
+              expected.push(joined(buffered.map((run) => resampled(Uint8Array.from(run.bytes), run.format))));
+              buffered = [{ format: last().format, bytes: [] }];
             }
           } else {
             segmenter.clear();
-            held = [{ format: last().format, bytes: [] }];
+            buffered = [{ format: last().format, bytes: [] }];
           }
-          expect(segmenter.bufferedBytes).toBe(held.reduce((sum, { bytes }) => sum + bytes.length, 0));
+          expect(segmenter.bufferedBytes).toBe(buffered.reduce((sum, { bytes }) => sum + bytes.length, 0));
         }
         expect((await Promise.all(turns.map(read))).map(bits)).toEqual(expected.map(bits));
         expect(new Set(turns.map(({ itemId }) => itemId)).size).toBe(turns.length);

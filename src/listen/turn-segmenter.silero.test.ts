@@ -54,15 +54,15 @@ beforeAll(async () => {
 afterAll(() => vad?.close());
 
 /** The recording as a client sends it. */
-function sent(rateHz: number): Uint8Array {
+function sentBytes(rateHz: number): Uint8Array {
   const resampler = new Resampler({ fromHz: SPOKEN_RATE_HZ, toHz: rateHz, format: 'float32' });
   return encodeAudio(joined([resampler.push(talk), resampler.flush()]), 'pcm16');
 }
 
 /** Detects when the detector has processed all writes. */
-class WatchedVad implements VadEngine {
+class ObservedVad implements VadEngine {
   readonly #vad: VadEngine;
-  #answer: Promise<unknown> | undefined;
+  #write: Promise<unknown> | undefined;
 
   constructor(engine: VadEngine) {
     this.#vad = engine;
@@ -72,9 +72,9 @@ class WatchedVad implements VadEngine {
     const stream = this.#vad.openStream(settings, rateHz);
     return {
       write: (samples) => {
-        const answer = stream.write(samples);
-        this.#answer = answer;
-        return answer;
+        const write = stream.write(samples);
+        this.#write = write;
+        return write;
       },
       end: () => stream.end(),
       close: () => stream.close(),
@@ -82,8 +82,8 @@ class WatchedVad implements VadEngine {
   }
 
   async idle(): Promise<void> {
-    for (let last: unknown; last !== this.#answer; ) {
-      last = this.#answer;
+    for (let last: unknown; last !== this.#write; ) {
+      last = this.#write;
       await last;
       await settled();
     }
@@ -97,7 +97,7 @@ class WatchedVad implements VadEngine {
 }
 
 /** Returns the events of the segmenter as lines, and the audio that the reader of each turn received. */
-async function listened(
+async function segment(
   bytes: Uint8Array,
   rateHz: number,
   settings: VadSettings,
@@ -105,13 +105,13 @@ async function listened(
   isLive: boolean,
 ) {
   const lines: string[] = [];
-  const turns: ReturnType<typeof heard>[] = [];
-  const detector = new WatchedVad(vad);
+  const turns: ReturnType<typeof received>[] = [];
+  const detector = new ObservedVad(vad);
   const report = (event: SegmenterEvent) => {
     switch (event.kind) {
       case 'speech_started':
         lines.push(`started ${event.audioStartMs}`);
-        turns.push(heard(event.turn));
+        turns.push(received(event.turn));
         break;
       case 'speech_stopped':
         lines.push(`stopped ${event.audioEndMs}`);
@@ -133,17 +133,17 @@ async function listened(
   }
   await detector.idle();
   segmenter.close();
-  return { lines, heard: await Promise.all(turns) };
+  return { lines, received: await Promise.all(turns) };
 }
 
-async function heard({ audio }: Turn) {
-  const runs: Float32Samples[] = [];
+async function received({ audio }: Turn) {
+  const queues: Float32Samples[] = [];
   let pauses = 0;
   for await (const piece of audio) {
     if (piece === 'pause') pauses += 1;
-    else runs.push(piece);
+    else queues.push(piece);
   }
-  return { samples: joined(runs), pauses };
+  return { samples: joined(queues), pauses };
 }
 
 /** Returns the expected result according to the events of the engine. */
@@ -184,7 +184,7 @@ describe('edges and audio equal those of the detector', () => {
   ])('at %i Hz with %o', async (rateHz, some) => {
     const settings = { ...DEFAULT_VAD_SETTINGS, ...some };
     const silenceMs = settings.silenceDurationMs;
-    const bytes = sent(rateHz);
+    const bytes = sentBytes(rateHz);
     const samples = decodeToFloat32(bytes, 'pcm16');
     const events = await eventsOf(vad, samples, { rateHz, settings });
     const { lines, turns } = expected(samples, rateHz, settings, events);
@@ -192,15 +192,15 @@ describe('edges and audio equal those of the detector', () => {
     if (silenceMs >= 500) expect(events.some(({ kind }) => kind === 'resumed')).toBe(true);
     const random = seededRandom(rateHz);
     const pieceBytes = () => 1 + Math.floor(random() * 0.12 * rateHz);
-    const live = await listened(bytes, rateHz, settings, pieceBytes, true);
+    const live = await segment(bytes, rateHz, settings, pieceBytes, true);
     expect(live.lines).toEqual(lines);
     for (const [i, turn] of turns.entries()) {
-      expect(live.heard[i]?.samples).toEqual(turn);
-      if (silenceMs >= 500) expect(live.heard[i]?.pauses).toBeGreaterThanOrEqual(1);
+      expect(live.received[i]?.samples).toEqual(turn);
+      if (silenceMs >= 500) expect(live.received[i]?.pauses).toBeGreaterThanOrEqual(1);
     }
-    const atOnce = await listened(bytes, rateHz, settings, () => bytes.length, false);
-    expect(atOnce.lines).toEqual(lines);
-    expect(atOnce.heard.map((turn) => turn.samples)).toEqual(turns);
+    const inOneAppend = await segment(bytes, rateHz, settings, () => bytes.length, false);
+    expect(inOneAppend.lines).toEqual(lines);
+    expect(inOneAppend.received.map((turn) => turn.samples)).toEqual(turns);
   });
 });
 
@@ -214,7 +214,7 @@ it('an edge is never further back than the audio that the segmenter retains', ()
   };
   let state: VadState = initial;
   let furthestMs = 0;
-  let judgedMs = 0;
+  let processedMs = 0;
   let [probability, energy] = [0, 0];
   for (let frame = 0; frame < 200_000; frame++) {
     // Segments of any length and probability, including ones that real audio would not produce.
@@ -223,12 +223,12 @@ it('an edge is never further back than the audio that the segmenter retains', ()
     const energies = [0, 1, 2, 3].map(() => energy * (random() < 0.1 ? random() : 1));
     const step = next(state, { probability, energies }, settings);
     state = step.state;
-    judgedMs += 32;
+    processedMs += 32;
     for (const event of step.events) {
       if (event.kind === 'resumed') continue;
       const edge = event.kind === 'started' ? event.startSample : event.endSample;
-      const asked = event.kind === 'started' ? settings.minSpeechDurationMs : 0;
-      furthestMs = Math.max(furthestMs, judgedMs - edge / LISTEN_PER_MS - asked);
+      const minDurationMs = event.kind === 'started' ? settings.minSpeechDurationMs : 0;
+      furthestMs = Math.max(furthestMs, processedMs - edge / LISTEN_PER_MS - minDurationMs);
     }
   }
   const FILTER_MS = 9;

@@ -53,7 +53,7 @@ const oneTurn: readonly ScriptedVadEvent[] = [
 ];
 
 /** Events as text, with turns as letters in order of appearance. */
-function told(events: readonly SegmenterEvent[]): string[] {
+function describeEvents(events: readonly SegmenterEvent[]): string[] {
   const names = new Map<string, string>();
   const nameOf = (id: string) => {
     const name = names.get(id) ?? 'abcdefgh'[names.size] ?? '?';
@@ -103,7 +103,7 @@ describe('with manual commits, the segmenter', () => {
     expect(segmenter.bufferedBytes).toBe(0);
     segmenter.append(counting(80, 90));
     expect(segmenter.commit()).toBe(true);
-    expect(told(events)).toEqual(['a committed', 'b committed']);
+    expect(describeEvents(events)).toEqual(['a committed', 'b committed']);
     const [first, second] = turnsOf(events);
     expect(first?.audio.unreadBytes).toBe(2 * ms(80));
     expect((await read(first)).samples).toEqual(countingFloat(0, 80));
@@ -122,7 +122,7 @@ describe('with manual commits, the segmenter', () => {
     expect(segmenter.commit()).toBe(true);
     segmenter.clear();
     expect(segmenter.commit()).toBe(false);
-    expect(told(events)).toEqual(['a committed']);
+    expect(describeEvents(events)).toEqual(['a committed']);
   });
 
   it('joins a sample split across appends, and discards a partial sample with its buffer', async () => {
@@ -190,10 +190,10 @@ describe('a detected turn', () => {
       }
     }
     expect(seen).toEqual(['speech_started at 700', 'speech_stopped at 2000', 'committed at 2000']);
-    expect(told(events)).toEqual(['a started 200', 'a stopped 2000', 'a committed']);
-    const heard = await readings[0];
-    expect(heard?.samples).toEqual(countingFloat(200, 1600));
-    expect(heard?.pauses).toEqual([ms(1400)]);
+    expect(describeEvents(events)).toEqual(['a started 200', 'a stopped 2000', 'a committed']);
+    const received = await readings[0];
+    expect(received?.samples).toEqual(countingFloat(200, 1600));
+    expect(received?.pauses).toEqual([ms(1400)]);
     expect(vad.streams.map(({ settings, rateHz, maxUnderWay }) => [settings, rateHz, maxUnderWay])).toEqual([
       [VAD, RATE_HZ, 1],
     ]);
@@ -206,7 +206,7 @@ describe('a detected turn', () => {
     segmenter.append(counting(0, 3500));
     expect(events).toEqual([]);
     await settled();
-    expect(told(events)).toEqual(['a started 200', 'a stopped 2000', 'a committed']);
+    expect(describeEvents(events)).toEqual(['a started 200', 'a stopped 2000', 'a committed']);
     expect((await read(turnsOf(events)[0])).samples).toEqual(countingFloat(200, 1600));
     expect(vad.streams[0]?.pieces).toEqual([RATE_HZ, RATE_HZ, RATE_HZ, RATE_HZ / 2]);
   });
@@ -220,15 +220,15 @@ describe('a detected turn', () => {
     ];
     const { segmenter, events } = listening({ script: () => script });
     segmenter.configure(PCM_16K, VAD);
-    let heard: ReturnType<typeof read> | undefined;
+    let received: ReturnType<typeof read> | undefined;
     for (let at = 0; at < 4000; at += 50) {
       segmenter.append(counting(at, at + 50));
       await settled();
       const [first] = events;
-      if (first?.kind === 'speech_started') heard ??= read(first.turn);
+      if (first?.kind === 'speech_started') received ??= read(first.turn);
     }
-    expect(told(events)).toEqual(['a started 200', 'a stopped 3500', 'a committed']);
-    expect(await heard).toEqual({ samples: countingFloat(200, 3100), pauses: [ms(1400), ms(2900)] });
+    expect(describeEvents(events)).toEqual(['a started 200', 'a stopped 3500', 'a committed']);
+    expect(await received).toEqual({ samples: countingFloat(200, 3100), pauses: [ms(1400), ms(2900)] });
   });
 
   it('ends with its speech if the silence duration is 0', async () => {
@@ -241,7 +241,7 @@ describe('a detected turn', () => {
     segmenter.configure(PCM_16K, { ...VAD, silenceDurationMs: 0 });
     segmenter.append(counting(0, 2000));
     await settled();
-    expect(told(events)).toEqual(['a started 200', 'a stopped 1500', 'a committed']);
+    expect(describeEvents(events)).toEqual(['a started 200', 'a stopped 1500', 'a committed']);
     expect((await read(turnsOf(events)[0])).samples).toEqual(countingFloat(200, 1500));
   });
 
@@ -290,7 +290,7 @@ describe('a detected turn', () => {
         segmenter.append(counting(at, at + stepMs));
         await settled();
       }
-      expect(told(events)).toEqual(['a started 200', 'a stopped 1900', 'a committed']);
+      expect(describeEvents(events)).toEqual(['a started 200', 'a stopped 1900', 'a committed']);
       expect((await read(turnsOf(events)[0])).samples).toEqual(countingFloat(200, 1600));
     }
   });
@@ -315,7 +315,7 @@ describe('a detected turn', () => {
     segmenter.append(bytes);
     await settled();
     segmenter.commit();
-    expect(told(events)).toEqual(['a started 200', 'a stopped 1000', 'a committed']);
+    expect(describeEvents(events)).toEqual(['a started 200', 'a stopped 1000', 'a committed']);
     expect((await read(turnsOf(events)[0])).samples).toEqual(
       (await read({ itemId: 'item_', audio: TurnAudio.of(bytes.slice(2 * 200 * 24), PCM_24K) })).samples,
     );
@@ -330,7 +330,7 @@ describe('a detected turn', () => {
     segmenter.append(counting(700, 800));
     segmenter.append(counting(800, 900));
     expect(segmenter.commit()).toBe(true);
-    expect(told(events)).toEqual(['a started 200', 'a stopped 900', 'a committed']);
+    expect(describeEvents(events)).toEqual(['a started 200', 'a stopped 900', 'a committed']);
     expect((await read(turnsOf(events)[0])).samples).toEqual(countingFloat(200, 900));
     expect([segmenter.bufferedBytes, vad.streams[0]?.isClosed]).toEqual([0, true]);
     expect(segmenter.commit()).toBe(false);
@@ -338,7 +338,7 @@ describe('a detected turn', () => {
     segmenter.append(counting(900, 1600));
     await gate.next();
     await gate.next();
-    expect(told(events).slice(3)).toEqual(['b started 1100']);
+    expect(describeEvents(events).slice(3)).toEqual(['b started 1100']);
     expect(vad.streams[1]?.samples).toEqual(countingFloat(900, 1600));
   });
 
@@ -355,7 +355,7 @@ describe('a detected turn', () => {
     segmenter.clear();
     segmenter.append(counting(1000, 3200));
     await settled();
-    expect(told(events)).toEqual([
+    expect(describeEvents(events)).toEqual([
       'a started 200',
       'a dropped',
       'b started 1200',
@@ -368,15 +368,15 @@ describe('a detected turn', () => {
   it('ends at the limit without a pause, and the following audio is transcribed', async () => {
     const { segmenter, events } = listening({ script: () => oneTurn.slice(0, 1) }, 2 * ms(10_000));
     segmenter.configure(PCM_16K, VAD);
-    let heard: ReturnType<typeof read> | undefined;
+    let received: ReturnType<typeof read> | undefined;
     for (let atMs = 0; atMs < 12_000; atMs += 100) {
       expect(segmenter.append(counting(atMs, atMs + 100))).toBe(true);
       await settled();
       const [first] = events;
-      if (first?.kind === 'speech_started') heard ??= read(first.turn);
+      if (first?.kind === 'speech_started') received ??= read(first.turn);
     }
     // Audio before the turn no longer counts.
-    expect((await heard)?.samples).toEqual(countingFloat(200, 10_200));
+    expect((await received)?.samples).toEqual(countingFloat(200, 10_200));
     expect(events.map(({ kind }) => kind)).toEqual([
       'speech_started',
       'speech_stopped',
@@ -435,7 +435,7 @@ describe('with detection and without speech, the segmenter', () => {
       await settled();
     }
     expect(segmenter.commit()).toBe(true);
-    expect(told(events)).toEqual(['a committed']);
+    expect(describeEvents(events)).toEqual(['a committed']);
     expect((await read(turnsOf(events)[0])).samples).toEqual(countingFloat(4000 - 1440, 4000));
     expect(vad.streams[0]?.isClosed).toBe(true);
     segmenter.append(counting(4000, 4100));
@@ -453,7 +453,7 @@ describe('with detection and without speech, the segmenter', () => {
       segmenter.append(counting(at, at + 1000));
       await settled();
     }
-    expect(told(events)).toEqual([`a started ${5000 - 1440}`]);
+    expect(describeEvents(events)).toEqual([`a started ${5000 - 1440}`]);
   });
 
   it('opens no detector stream before there is audio', () => {
@@ -474,7 +474,7 @@ describe('configure', () => {
     segmenter.configure({ ...PCM_16K }, { ...VAD });
     segmenter.append(counting(1000, 2100));
     await settled();
-    expect(told(events)).toEqual(['a started 200', 'a stopped 2000', 'a committed']);
+    expect(describeEvents(events)).toEqual(['a started 200', 'a stopped 2000', 'a committed']);
     expect(vad.streams.length).toBe(1);
   });
 
@@ -489,7 +489,7 @@ describe('configure', () => {
     await settled();
     segmenter.append(counting(1000, 1100));
     segmenter.configure(format, detection);
-    expect(told(events)).toEqual(['a started 200', 'a stopped 1100', 'a committed']);
+    expect(describeEvents(events)).toEqual(['a started 200', 'a stopped 1100', 'a committed']);
     expect((await read(turnsOf(events)[0])).samples).toEqual(countingFloat(200, 1100));
     expect([segmenter.bufferedBytes, vad.streams[0]?.isClosed]).toEqual([0, true]);
   });
@@ -503,7 +503,7 @@ describe('configure', () => {
     segmenter.configure(PCM_16K, VAD);
     await settled();
     expect(vad.streams[0]?.samples).toEqual(countingFloat(100, 1100));
-    expect(told(events)).toEqual(['a committed', 'b started 300']);
+    expect(describeEvents(events)).toEqual(['a committed', 'b started 300']);
   });
 
   it('keeps a partial sample when a turn ends, but not when the format changes', async () => {
@@ -555,7 +555,12 @@ describe('configure', () => {
     segmenter.configure(PCM_16K, VAD);
     segmenter.append(counting(0, 2100));
     await settled();
-    expect(told(events)).toEqual(['a committed', 'b started 1700', 'b stopped 3500', 'b committed']);
+    expect(describeEvents(events)).toEqual([
+      'a committed',
+      'b started 1700',
+      'b stopped 3500',
+      'b committed',
+    ]);
   });
 });
 
@@ -569,23 +574,28 @@ describe('a failing detector', () => {
     segmenter.append(counting(1000, 1100));
     segmenter.append(counting(1100, 1200));
     await gate.next(new Error('died'));
-    expect(told(events)).toEqual(['a started 200', 'failed: died', 'a stopped 1200', 'a committed']);
+    expect(describeEvents(events)).toEqual([
+      'a started 200',
+      'failed: died',
+      'a stopped 1200',
+      'a committed',
+    ]);
     expect((await read(turnsOf(events)[0])).samples).toEqual(countingFloat(200, 1200));
     segmenter.append(counting(1200, 2200));
     await gate.next();
-    expect(told(events).slice(4)).toEqual(['b started 1400']);
+    expect(describeEvents(events).slice(4)).toEqual(['b started 1400']);
     expect(vad.streams.length).toBe(2);
   });
 
-  it.each(['answers', 'fails'])('that %s after it was closed causes no event', async (how) => {
-    const answers: PromiseWithResolvers<readonly VadEvent[]>[] = [];
+  it.each(['completes a write', 'fails'])('that %s after it was closed causes no event', async (how) => {
+    const writes: PromiseWithResolvers<readonly VadEvent[]>[] = [];
     const vad = new FakeVadEngine();
     const late: VadEngine = {
       openStream: () => ({
         write: () => {
-          const answer = Promise.withResolvers<readonly VadEvent[]>();
-          answers.push(answer);
-          return answer.promise;
+          const write = Promise.withResolvers<readonly VadEvent[]>();
+          writes.push(write);
+          return write.promise;
         },
         end: async () => [],
         close: () => undefined,
@@ -603,12 +613,12 @@ describe('a failing detector', () => {
     segmenter.append(counting(0, 1000));
     segmenter.clear();
     segmenter.append(counting(1000, 4000));
-    if (how === 'answers') answers[0]?.resolve([oneTurn[0]?.event ?? { kind: 'resumed' }]);
-    else answers[0]?.reject(new Error('closed'));
+    if (how === 'completes a write') writes[0]?.resolve([oneTurn[0]?.event ?? { kind: 'resumed' }]);
+    else writes[0]?.reject(new Error('closed'));
     await settled();
     expect(events).toEqual([]);
     // The first second of the second stream is still being processed.
-    expect(answers.length).toBe(2);
+    expect(writes.length).toBe(2);
     expect(segmenter.bufferedBytes).toBe(2 * ms(3000));
     segmenter.close();
   });
@@ -631,7 +641,7 @@ describe('a failing detector', () => {
     await gate.next();
     segmenter.append(counting(1000, 1100));
     await gate.next(new Error('died again'));
-    expect(told(events)).toEqual([
+    expect(describeEvents(events)).toEqual([
       'failed: closed',
       'a started 200',
       'failed: died again',
@@ -664,7 +674,7 @@ describe('close', () => {
     expect([segmenter.commit(), segmenter.bufferedBytes]).toEqual([false, 0]);
     segmenter.clear();
     segmenter.configure(PCM_24K, undefined);
-    expect(told(events)).toEqual(['a started 200']);
+    expect(describeEvents(events)).toEqual(['a started 200']);
     expect([vad.streams.length, vad.streams[0]?.isClosed]).toEqual([1, true]);
   });
 
@@ -694,7 +704,7 @@ it('the report callback may call the segmenter, and events stay in order', () =>
   });
   segmenter.append(counting(0, 10));
   segmenter.commit();
-  expect(told(events)).toEqual(['a committed', 'b committed', 'c committed']);
+  expect(describeEvents(events)).toEqual(['a committed', 'b committed', 'c committed']);
   segmenter.close();
 });
 
@@ -721,7 +731,7 @@ describe('a turn longer than the soft limit', () => {
       segmenter.append(counting(at, at + 20));
       await settled();
     }
-    expect(told(events)).toEqual([
+    expect(describeEvents(events)).toEqual([
       'a started 200',
       'a stopped 2500',
       'a committed',
@@ -741,10 +751,10 @@ describe('a turn longer than the soft limit', () => {
     segmenter.configure(PCM_16K, VAD);
     segmenter.append(counting(0, 1700));
     await settled();
-    expect(told(events)).toEqual(['a started 200']);
+    expect(describeEvents(events)).toEqual(['a started 200']);
     segmenter.append(counting(1700, 2600));
     await settled();
-    expect(told(events)).toEqual(['a started 200', 'a stopped 2500', 'a committed']);
+    expect(describeEvents(events)).toEqual(['a started 200', 'a stopped 2500', 'a committed']);
   });
 
   it('is not cut if no soft limit is set', async () => {
@@ -752,7 +762,7 @@ describe('a turn longer than the soft limit', () => {
     segmenter.configure(PCM_16K, VAD);
     for (let at = 0; at < 4000; at += 20) segmenter.append(counting(at, at + 20));
     await settled();
-    expect(told(events)).toEqual(['a started 200']);
+    expect(describeEvents(events)).toEqual(['a started 200']);
   });
 });
 
@@ -766,7 +776,7 @@ it('an append of less than one sample does not block the stream', async () => {
       await settled();
     }
   }
-  expect(told(events)).toEqual(['a started 200', 'a stopped 2000', 'a committed']);
+  expect(describeEvents(events)).toEqual(['a started 200', 'a stopped 2000', 'a committed']);
 });
 
 describe('end', () => {
@@ -776,7 +786,7 @@ describe('end', () => {
     segmenter.append(counting(0, 1000));
     await settled();
     await segmenter.end();
-    expect(told(events)).toEqual(['a started 200', 'a stopped 1000', 'a committed']);
+    expect(describeEvents(events)).toEqual(['a started 200', 'a stopped 1000', 'a committed']);
     expect((await read(turnsOf(events)[0])).samples).toEqual(countingFloat(200, 1000));
     expect(segmenter.append(counting(1000, 1100))).toBe(true);
     expect(segmenter.bufferedBytes).toBe(0);
@@ -792,10 +802,10 @@ describe('end', () => {
       ended = true;
     });
     await gate.next();
-    expect([ended, told(events)]).toEqual([false, ['a started 200']]);
+    expect([ended, describeEvents(events)]).toEqual([false, ['a started 200']]);
     await gate.next();
     await ending;
-    expect(told(events)).toEqual(['a started 200', 'a stopped 1800', 'a committed']);
+    expect(describeEvents(events)).toEqual(['a started 200', 'a stopped 1800', 'a committed']);
   });
 
   it('finds the turn that follows a cut', async () => {
@@ -811,7 +821,7 @@ describe('end', () => {
     segmenter.configure(PCM_16K, VAD);
     segmenter.append(counting(0, 1500));
     await segmenter.end();
-    expect(told(events)).toEqual([
+    expect(describeEvents(events)).toEqual([
       'a started 0',
       'a stopped 900',
       'a committed',
@@ -822,7 +832,7 @@ describe('end', () => {
   });
 
   it.each<[string, FakeVadOptions, string[]]>([
-    ['there was no speech', {}, []],
+    ['it contains only silence', {}, []],
     ['the detector fails', { refusal: () => new Error('gone') }, ['failed: gone']],
   ])('creates no turn when %s', async (_, options, lines) => {
     const { segmenter, events } = listening(options);
@@ -830,7 +840,7 @@ describe('end', () => {
     segmenter.append(counting(0, 300));
     await segmenter.end();
     await segmenter.end();
-    expect(told(events)).toEqual(lines);
+    expect(describeEvents(events)).toEqual(lines);
   });
 
   it('resolves immediately when the segmenter is closed', async () => {
@@ -842,6 +852,6 @@ describe('end', () => {
     segmenter.close();
     await gate.next();
     await ending;
-    expect(told(events)).toEqual([]);
+    expect(describeEvents(events)).toEqual([]);
   });
 });

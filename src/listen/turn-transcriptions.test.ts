@@ -17,7 +17,12 @@ import {
   TurnTranscriptions,
 } from './turn-transcriptions.ts';
 
-const ASK: TranscriptionParams = { model: 'svc-stt', task: 'transcribe', language: 'en', prompt: 'Weather.' };
+const PARAMS: TranscriptionParams = {
+  model: 'svc-stt',
+  task: 'transcribe',
+  language: 'en',
+  prompt: 'Weather.',
+};
 const FORMAT = { encoding: 'pcm16', rateHz: 16_000 } as const;
 const CALLER = { organization: 'a', keyId: 'key', requestId: 'req_1' } as const;
 
@@ -26,7 +31,7 @@ interface Options extends FakeSttOptions, RecordedCallsOptions {
   readonly tracer?: Tracer;
 }
 
-/** What happened, in its order: facts and rows. */
+/** Records events and usage rows in order. */
 function driver(options: Options = {}) {
   const fake = new FakeSttEngine(options);
   const engine = options.engine ?? fake;
@@ -42,18 +47,18 @@ function driver(options: Options = {}) {
     log,
     tracer: options.tracer ?? noopTracer,
     caller: CALLER,
-    report: (fact) => void happened.push(fact),
+    report: (event) => void happened.push(event),
   });
-  const commit = (turn: Turn, ask: TranscriptionParams) => {
-    void transcriptions.confirm(turn, ask);
-    transcriptions.start(turn, ask);
+  const commit = (turn: Turn, params: TranscriptionParams) => {
+    void transcriptions.confirm(turn, params);
+    transcriptions.start(turn, params);
   };
   const kinds = () => happened.map(({ kind }) => kind);
   const rows = () => happened.filter((each) => each.kind === 'row');
   return { transcriptions, commit, fake, happened, kinds, rows, calls, log };
 }
 
-/** Credits that cover nothing. */
+/** Insufficient credits. */
 function quota(): never {
   throw new ServiceError('insufficient_quota', 'This may cost 2 credits.', { code: 'insufficient_quota' });
 }
@@ -63,8 +68,8 @@ const NO_CREDITS = {
   error: expect.objectContaining({ kind: 'insufficient_quota', message: 'This may cost 2 credits.' }),
 };
 
-/** A turn of 100 ms whose audio is complete. */
-function spoken(itemId: Turn['itemId'] = 'item_1'): Turn {
+/** A complete turn of 100 ms. */
+function completeTurn(itemId: Turn['itemId'] = 'item_1'): Turn {
   return { itemId, audio: TurnAudio.of(new Uint8Array(3200), FORMAT) };
 }
 
@@ -73,12 +78,12 @@ function arriving(itemId: Turn['itemId'] = 'item_1'): Turn {
   return { itemId, audio: new TurnAudio() };
 }
 
-/** Resolves when nothing can happen any more without the test: nothing here waits for anything but promises. */
+/** Resolves after all pending promises; the code under test waits for nothing else. */
 function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** A step that a test lets happen. */
+/** A step that the test releases. */
 function gate() {
   const { promise: open, resolve: pass } = Promise.withResolvers<void>();
   const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
@@ -90,9 +95,9 @@ function gate() {
 }
 
 describe('a committed turn', () => {
-  it('is transcribed as the session says, and its row comes before its end', async () => {
+  it('is transcribed with the session settings, and its row is stored before its result is reported', async () => {
     const { commit, fake, happened } = driver();
-    commit(spoken(), ASK);
+    commit(completeTurn(), PARAMS);
     expect(happened).toEqual([]);
     await settled();
     expect(happened).toEqual([
@@ -129,9 +134,9 @@ describe('a committed turn', () => {
     ]);
   });
 
-  it('in which nothing was said completes without text', async () => {
+  it('without speech completes with an empty transcript', async () => {
     const { commit, happened } = driver({ deltas: [] });
-    commit(spoken(), ASK);
+    commit(completeTurn(), PARAMS);
     await settled();
     expect(happened).toMatchObject([
       { kind: 'row', status: 'completed' },
@@ -140,33 +145,33 @@ describe('a committed turn', () => {
     expect(happened[0]).not.toHaveProperty('transcript');
   });
 
-  it('that is translated is a call of its own kind', async () => {
+  it('that is translated is billed as a translation', async () => {
     const { commit, fake, rows } = driver();
-    commit(spoken(), { ...ASK, task: 'translate' });
+    commit(completeTurn(), { ...PARAMS, task: 'translate' });
     await settled();
     expect(fake.requests).toMatchObject([{ task: 'translate' }]);
     expect(rows()).toMatchObject([{ endpoint: '/v1/audio/translations' }]);
   });
 
   it.each<[string, FakeSttOptions, Partial<TranscriptionParams>, string]>([
-    ['of a model that is not there', {}, { model: 'other' }, 'Unknown model; available models: svc-stt.'],
+    ['for an unknown model', {}, { model: 'other' }, 'Unknown model; available models: svc-stt.'],
     [
-      'for which the engine has no time',
+      'for an overloaded engine',
       { refusal: () => new ServiceError('overloaded', 'Too much to do.') },
       {},
       'Too much to do.',
     ],
     [
-      'that the model cannot translate',
+      'for a model that cannot translate',
       { refusal: () => new ServiceError('invalid_request', 'This model cannot translate.') },
       { task: 'translate' },
       'This model cannot translate.',
     ],
-    ['that broke something', { refusal: () => new Error('What it is.') }, {}, 'What it is.'],
-  ])('%s fails with what was thrown, and has its row', async (_, options, ask, message) => {
+    ['for an internal error', { refusal: () => new Error('What it is.') }, {}, 'What it is.'],
+  ])('%s fails with the error and has a row', async (_, options, params, message) => {
     const { commit, happened } = driver(options);
-    const turn = spoken();
-    commit(turn, { ...ASK, ...ask });
+    const turn = completeTurn();
+    commit(turn, { ...PARAMS, ...params });
     await settled();
     expect(happened).toMatchObject([
       { kind: 'row', status: 'failed', audioSeconds: 0, outputTokens: 0 },
@@ -175,10 +180,10 @@ describe('a committed turn', () => {
     expect(turn.audio.unreadBytes).toBe(0);
   });
 
-  it('that fails on its way has a row of what was heard and said', async () => {
+  it('that fails midway has a row with the usage so far', async () => {
     const failure = () => new ServiceError('upstream', 'The other server hung up.');
     const { commit, happened, log } = driver({ failure });
-    commit(spoken(), ASK);
+    commit(completeTurn(), PARAMS);
     await settled();
     expect(happened.slice(2)).toMatchObject([
       { kind: 'row', status: 'failed', audioSeconds: 0.1, outputTokens: 2, transcript: 'Ask not.' },
@@ -187,57 +192,57 @@ describe('a committed turn', () => {
     expect(log.lines).toMatchObject([{ message: 'transcription failed', fields: { request_id: 'req_1' } }]);
   });
 
-  it('of which the engine says no end fails', async () => {
+  it('fails if the engine ends without a transcript', async () => {
     const engine = { ...new FakeSttEngine(), async *transcribe() {} } as unknown as SttEngine;
     const { commit, kinds } = driver({ engine });
-    commit(spoken(), ASK);
+    commit(completeTurn(), PARAMS);
     await settled();
     expect(kinds()).toEqual(['row', 'failed']);
   });
 });
 
-describe('a turn in which nothing was said', () => {
-  it('has no row where silence has none', async () => {
+describe('a turn without speech', () => {
+  it('has no row if `silence` is `no_row`', async () => {
     const { commit, happened, calls } = driver({ deltas: [] });
-    commit(spoken(), { ...ASK, silence: 'no_row' });
+    commit(completeTurn(), { ...PARAMS, silence: 'no_row' });
     await settled();
     expect(happened).toMatchObject([{ kind: 'completed', transcript: '' }]);
     expect([calls.openings.length, calls.unended]).toEqual([1, 0]);
   });
 
-  it('that fails there has its row', async () => {
+  it('has a row if it fails', async () => {
     const failure = () => new ServiceError('upstream', 'The other server hung up.');
     const { commit, rows } = driver({ deltas: [], failure });
-    commit(spoken(), { ...ASK, silence: 'no_row' });
+    commit(completeTurn(), { ...PARAMS, silence: 'no_row' });
     await settled();
     expect(rows()).toMatchObject([{ status: 'failed' }]);
   });
 });
 
 describe('the call of a committed turn', () => {
-  it('has the label and the bound that are asked for, and tells when it is open', async () => {
+  it('has the given label and audio limit, and confirm resolves when it is open', async () => {
     const { transcriptions, calls, rows } = driver();
-    const turn = spoken();
-    const ask = { ...ASK, endpoint: 'POST /v1/transcribers/partner' } as const;
-    transcriptions.start(turn, ask);
-    expect(await transcriptions.confirm(turn, ask, 60)).toBe(true);
-    expect(await transcriptions.confirm(turn, ask, 90)).toBe(true);
-    expect(calls.openings).toMatchObject([{ endpoint: ask.endpoint, maxUsage: { audioSeconds: 60 } }]);
+    const turn = completeTurn();
+    const params = { ...PARAMS, endpoint: 'POST /v1/transcribers/partner' } as const;
+    transcriptions.start(turn, params);
+    expect(await transcriptions.confirm(turn, params, 60)).toBe(true);
+    expect(await transcriptions.confirm(turn, params, 90)).toBe(true);
+    expect(calls.openings).toMatchObject([{ endpoint: params.endpoint, maxUsage: { audioSeconds: 60 } }]);
     await settled();
-    expect(rows()).toMatchObject([{ endpoint: ask.endpoint, audioSeconds: 0.1 }]);
+    expect(rows()).toMatchObject([{ endpoint: params.endpoint, audioSeconds: 0.1 }]);
   });
 
-  it('tells whoever confirms that it is refused', async () => {
+  it('that is rejected makes confirm resolve to false', async () => {
     const { transcriptions } = driver({ opening: quota });
-    const turn = spoken();
-    transcriptions.start(turn, ASK);
-    expect(await transcriptions.confirm(turn, ASK)).toBe(false);
+    const turn = completeTurn();
+    transcriptions.start(turn, PARAMS);
+    expect(await transcriptions.confirm(turn, PARAMS)).toBe(false);
   });
 
-  it('is opened while the turn waits, for as long as it may be', async () => {
+  it('is opened while the turn waits, for its length', async () => {
     const { transcriptions, calls, kinds } = driver();
-    const turn = spoken();
-    void transcriptions.confirm(turn, ASK);
+    const turn = completeTurn();
+    void transcriptions.confirm(turn, PARAMS);
     await settled();
     expect(calls.openings).toEqual([
       {
@@ -248,16 +253,16 @@ describe('the call of a committed turn', () => {
       },
     ]);
     expect(kinds()).toEqual([]);
-    transcriptions.start(turn, ASK);
+    transcriptions.start(turn, PARAMS);
     await settled();
     expect(kinds()).toEqual(['delta', 'delta', 'row', 'completed']);
     expect([calls.openings.length, calls.unended]).toEqual([1, 0]);
   });
 
-  it('is open before the engine begins', async () => {
+  it('is open before the engine starts', async () => {
     const step = gate();
     const { commit, fake, kinds } = driver({ opening: step.wait });
-    commit(spoken(), ASK);
+    commit(completeTurn(), PARAMS);
     await settled();
     expect(fake.requests).toEqual([]);
     step.pass();
@@ -265,16 +270,16 @@ describe('the call of a committed turn', () => {
     expect(kinds()).toEqual(['delta', 'delta', 'row', 'completed']);
   });
 
-  it('that is refused is told, and no engine begins', async () => {
+  it('that is rejected is reported, and no engine starts', async () => {
     const { commit, fake, happened } = driver({ opening: quota });
-    const turn = spoken();
-    commit(turn, ASK);
+    const turn = completeTurn();
+    commit(turn, PARAMS);
     await settled();
     expect(happened).toEqual([NO_CREDITS]);
     expect([fake.requests, turn.audio.unreadBytes]).toEqual([[], 0]);
   });
 
-  it('that is refused after the connection ended is nothing', async () => {
+  it('that is rejected after the connection closed reports nothing', async () => {
     const step = gate();
     const { transcriptions, commit, happened } = driver({
       opening: async () => {
@@ -282,8 +287,8 @@ describe('the call of a committed turn', () => {
         quota();
       },
     });
-    commit(spoken(), ASK);
-    void transcriptions.confirm(spoken('item_2'), ASK);
+    commit(completeTurn(), PARAMS);
+    void transcriptions.confirm(completeTurn('item_2'), PARAMS);
     transcriptions.abandon('item_2');
     const closing = transcriptions.close();
     step.pass();
@@ -292,15 +297,15 @@ describe('the call of a committed turn', () => {
   });
 });
 
-describe('a turn that is begun early', () => {
-  it('reports nothing before it is committed and its call is open', async () => {
+describe('a turn that starts before it is committed', () => {
+  it('reports nothing until it is committed and its call is open', async () => {
     const step = gate();
     const { transcriptions, fake, kinds, happened, calls } = driver({ opening: step.wait });
-    const turn = spoken();
-    transcriptions.start(turn, ASK);
+    const turn = completeTurn();
+    transcriptions.start(turn, PARAMS);
     await settled();
     expect(fake.requests).toHaveLength(1);
-    void transcriptions.confirm(turn, ASK);
+    void transcriptions.confirm(turn, PARAMS);
     await settled();
     expect([kinds(), calls.openings]).toEqual([[], []]);
     step.pass();
@@ -309,24 +314,24 @@ describe('a turn that is begun early', () => {
     expect(happened[0]).toMatchObject({ text: 'Ask not.' });
   });
 
-  it('whose call is refused says so, and none of its words', async () => {
+  it('reports the rejection of its call and no text', async () => {
     const { transcriptions, happened, calls } = driver({ opening: quota });
-    const turn = spoken();
-    transcriptions.start(turn, ASK);
+    const turn = completeTurn();
+    transcriptions.start(turn, PARAMS);
     await settled();
-    void transcriptions.confirm(turn, ASK);
+    void transcriptions.confirm(turn, PARAMS);
     await settled();
     expect(happened).toEqual([NO_CREDITS]);
     expect(calls.openings).toEqual([]);
   });
 
-  it('and still at work when its call is refused stops', async () => {
+  it('stops the engine when its call is rejected', async () => {
     const step = gate();
     const { transcriptions, fake, happened, log } = driver({ opening: quota, before: step.wait });
-    const turn = spoken();
-    transcriptions.start(turn, ASK);
+    const turn = completeTurn();
+    transcriptions.start(turn, PARAMS);
     await step.reached;
-    void transcriptions.confirm(turn, ASK);
+    void transcriptions.confirm(turn, PARAMS);
     await settled();
     step.pass();
     await settled();
@@ -335,10 +340,10 @@ describe('a turn that is begun early', () => {
     expect(log.lines).toMatchObject([{ level: 'info' }]);
   });
 
-  it('is heard while its audio arrives', async () => {
+  it('is transcribed while its audio arrives', async () => {
     const { transcriptions, fake, kinds, rows } = driver();
     const turn = arriving();
-    transcriptions.start(turn, ASK);
+    transcriptions.start(turn, PARAMS);
     const run = new AudioQueue(FORMAT);
     run.push(new Uint8Array(16_000));
     turn.audio.add(run, 0, 6000);
@@ -347,37 +352,37 @@ describe('a turn that is begun early', () => {
     expect(fake.heard).toEqual([expect.closeTo(6000, -3)]);
     turn.audio.add(run, 6000, 8000);
     turn.audio.end('silence');
-    void transcriptions.confirm(turn, ASK);
+    void transcriptions.confirm(turn, PARAMS);
     await settled();
     expect(fake.heard).toEqual([8000]);
     expect(rows()).toMatchObject([{ status: 'completed', audioSeconds: 0.5 }]);
     expect(kinds().at(-1)).toBe('completed');
   });
 
-  it('that fails holds no audio, and tells it when it is committed', async () => {
+  it('that fails frees its audio and reports the failure when it is committed', async () => {
     const refusal = () => new ServiceError('overloaded', 'Too much to do.');
     const { transcriptions, happened } = driver({ refusal });
     const turn = arriving();
-    transcriptions.start(turn, ASK);
+    transcriptions.start(turn, PARAMS);
     await settled();
     const run = new AudioQueue(FORMAT);
     run.push(new Uint8Array(16_000));
     turn.audio.add(run, 0, 8000);
     expect(turn.audio.unreadBytes).toBe(0);
     expect(happened).toEqual([]);
-    void transcriptions.confirm(turn, ASK);
+    void transcriptions.confirm(turn, PARAMS);
     await settled();
     expect(happened).toMatchObject([{ kind: 'row', status: 'failed' }, { kind: 'failed' }]);
   });
 
   it.each<[string, (turn: Turn) => void]>([
     ['while its audio arrives', () => undefined],
-    ['when its audio was dropped first', (turn) => turn.audio.drop()],
-    ['when it has ended', (turn) => turn.audio.end('silence')],
-  ])('and dropped %s leaves no trace', async (_, before) => {
+    ['after its audio was dropped', (turn) => turn.audio.drop()],
+    ['after it finished', (turn) => turn.audio.end('silence')],
+  ])('and is dropped %s leaves no usage row and no event', async (_, before) => {
     const { transcriptions, fake, kinds, log } = driver();
     const turn = arriving();
-    transcriptions.start(turn, ASK);
+    transcriptions.start(turn, PARAMS);
     before(turn);
     if (kinds().length === 0) await settled();
     transcriptions.stop('item_1');
@@ -389,9 +394,9 @@ describe('a turn that is begun early', () => {
 });
 
 describe('a committed turn that is stopped', () => {
-  it('while its audio arrives frees the engine at once', async () => {
+  it('while its audio arrives frees the engine immediately', async () => {
     const { transcriptions, commit, fake, happened, log } = driver();
-    commit(arriving(), ASK);
+    commit(arriving(), PARAMS);
     await settled();
     transcriptions.stop('item_1');
     await transcriptions.close();
@@ -400,12 +405,12 @@ describe('a committed turn that is stopped', () => {
     expect(happened).toMatchObject([{ kind: 'row', status: 'cancelled', audioSeconds: 0, inputTokens: 2 }]);
   });
 
-  it.each([0, 1])('before delta %d has a row of what was consumed, and reports nothing more', async (at) => {
+  it.each([0, 1])('before delta %d has a row with the usage so far and reports nothing more', async (at) => {
     const step = gate();
     const { transcriptions, commit, fake, happened } = driver({
       before: (delta) => (delta === at ? step.wait() : undefined),
     });
-    commit(spoken(), ASK);
+    commit(completeTurn(), PARAMS);
     await step.reached;
     transcriptions.stop('item_1');
     step.pass();
@@ -416,7 +421,7 @@ describe('a committed turn that is stopped', () => {
     ]);
   });
 
-  it('reports nothing even of an engine that does not notice', async () => {
+  it('reports nothing even if the engine ignores the abort', async () => {
     const step = gate();
     const engine = {
       ...new FakeSttEngine(),
@@ -426,7 +431,7 @@ describe('a committed turn that is stopped', () => {
       },
     } as unknown as SttEngine;
     const { transcriptions, commit, happened } = driver({ engine });
-    commit(spoken(), ASK);
+    commit(completeTurn(), PARAMS);
     await step.reached;
     transcriptions.stop('item_1');
     step.pass();
@@ -434,10 +439,10 @@ describe('a committed turn that is stopped', () => {
     expect(happened).toMatchObject([{ kind: 'row', status: 'cancelled', outputTokens: 0 }]);
   });
 
-  it('while its row is stored has one row, and no end', async () => {
+  it('while its row is being stored has one row and no result', async () => {
     const step = gate();
     const { transcriptions, commit, kinds, rows } = driver({ storing: step.wait });
-    commit(spoken(), ASK);
+    commit(completeTurn(), PARAMS);
     await step.reached;
     transcriptions.stop('item_1');
     step.pass();
@@ -446,9 +451,9 @@ describe('a committed turn that is stopped', () => {
     expect(rows()).toMatchObject([{ status: 'completed' }]);
   });
 
-  it('after its end has one row', async () => {
+  it('after its result has one row', async () => {
     const { transcriptions, commit, kinds } = driver();
-    commit(spoken(), ASK);
+    commit(completeTurn(), PARAMS);
     await settled();
     transcriptions.stop('item_1');
     await transcriptions.close();
@@ -456,16 +461,16 @@ describe('a committed turn that is stopped', () => {
   });
 });
 
-describe('the end of a connection', () => {
-  it('gives every committed turn one row, and waits for the engines', async () => {
+describe('close', () => {
+  it('writes one row per committed turn and waits for the engines', async () => {
     const step = gate();
     const { transcriptions, commit, fake, kinds, rows } = driver({ before: step.wait });
-    commit(spoken('item_1'), ASK);
-    transcriptions.start(spoken('item_2'), ASK);
-    const third = spoken('item_3');
-    transcriptions.start(third, ASK);
-    void transcriptions.confirm(third, ASK);
-    void transcriptions.confirm(spoken('item_4'), { ...ASK, task: 'translate' });
+    commit(completeTurn('item_1'), PARAMS);
+    transcriptions.start(completeTurn('item_2'), PARAMS);
+    const third = completeTurn('item_3');
+    transcriptions.start(third, PARAMS);
+    void transcriptions.confirm(third, PARAMS);
+    void transcriptions.confirm(completeTurn('item_4'), { ...PARAMS, task: 'translate' });
     transcriptions.abandon('item_4');
     await step.reached;
     let closed = false;
@@ -485,7 +490,7 @@ describe('the end of a connection', () => {
     ]);
   });
 
-  it('is there at once when nothing runs, and may come twice', async () => {
+  it('resolves immediately if nothing runs, and is idempotent', async () => {
     const { transcriptions, kinds } = driver();
     await transcriptions.close();
     await transcriptions.close();
@@ -495,7 +500,7 @@ describe('the end of a connection', () => {
   it('waits for rows that are being stored', async () => {
     const step = gate();
     const { transcriptions, rows } = driver({ storing: step.wait });
-    void transcriptions.confirm(spoken(), ASK);
+    void transcriptions.confirm(completeTurn(), PARAMS);
     transcriptions.abandon('item_1');
     const closing = transcriptions.close();
     await step.reached;
@@ -505,11 +510,11 @@ describe('the end of a connection', () => {
   });
 });
 
-it('a turn is a trace of its own, linked to the request that made the connection', async () => {
+it('a turn has its own trace, linked to the request that opened the connection', async () => {
   const tracer = new RecordingTracer();
   const request = tracer.startSpan('request');
   const { transcriptions } = request.runInContext(() => driver({ tracer }));
-  request.runInContext(() => transcriptions.start(spoken(), ASK));
+  request.runInContext(() => transcriptions.start(completeTurn(), PARAMS));
   await transcriptions.close();
   expect(tracer.spans[1]).toMatchObject({
     ...{ name: 'turn', parent: undefined, cause: request.traceparent, ended: true },

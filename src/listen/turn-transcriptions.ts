@@ -139,8 +139,8 @@ export class TurnTranscriptions {
     this.#calls.delete(itemId);
     if (!call.isConfirmed) return;
     await call.settled;
-    if (isEmpty(result) && params.silence === 'no_row') await call.tally.discard();
-    else await call.tally.close(result?.kind ?? 'cancelled');
+    if (isEmpty(result) && params.silence === 'no_row') await call.usageMeter.discard();
+    else await call.usageMeter.close(result?.kind ?? 'cancelled');
     const rejected = { kind: 'failed', itemId, error: call.rejected.reason } as const;
     const lastEvent = call.rejected.aborted ? rejected : result;
     if (lastEvent !== undefined && !signal.aborted) this.#deps.report(lastEvent);
@@ -153,7 +153,7 @@ export class TurnTranscriptions {
     call: TurnCall,
     stopped: AbortSignal,
   ): Promise<TurnTranscriptionResult | undefined> {
-    const { tally } = call;
+    const { usageMeter } = call;
     const signal = AbortSignal.any([stopped, call.rejected]);
     try {
       signal.throwIfAborted();
@@ -162,12 +162,12 @@ export class TurnTranscriptions {
       const params = { task, language, prompt } as const;
       const request = { ...params, timestamps: 'none', priority: 'realtime', fairnessKey } as const;
       for await (const event of requireModel(this.#deps.stt, model).transcribe(
-        countedAudio(audio, tally, signal),
+        countedAudio(audio, usageMeter, signal),
         request,
         signal,
       )) {
         signal.throwIfAborted();
-        tally.addEvent(event);
+        usageMeter.addEvent(event);
         if (event.kind === 'final') final = event.transcript;
         else call.pushText(event.text);
       }
@@ -194,11 +194,11 @@ function isEmpty(result: TurnTranscriptionResult | undefined): boolean {
 /** Passes the audio through and counts the samples. */
 async function* countedAudio(
   audio: AsyncIterable<AudioChunk>,
-  tally: TranscriptionUsageMeter,
+  usageMeter: TranscriptionUsageMeter,
   signal: AbortSignal,
 ): AsyncGenerator<AudioChunk, void, undefined> {
   for await (const piece of untilAborted(audio, signal)) {
-    if (piece !== 'pause') tally.addAudio(piece.length);
+    if (piece !== 'pause') usageMeter.addAudio(piece.length);
     yield piece;
   }
 }
