@@ -4,10 +4,11 @@ import { openSqlite } from './dialects/sqlite-records.ts';
 import type { Records } from './schema/records.ts';
 
 /**
- * Opens the database that DATABASE_URL or DATA_DIR names and brings its tables up to date.
- * @param onLost told when an idle connection to a server breaks; the next query makes a new one.
- * @param failed told of each statement that fails.
- * @throws DatabaseError (a StartError) when it cannot be reached, is not ours, or is of a later build.
+ * Opens the database of DATABASE_URL or DATA_DIR and migrates its tables.
+ * @param onLost is called when an idle connection to a server breaks; the next query opens a new one.
+ * @param failed is called for each statement that fails.
+ * @throws DatabaseError (a StartError) if the database is unreachable, is not a database of this service, or has the schema
+ *   of a newer build.
  */
 export async function openRecords(
   settings: DatabaseSettings,

@@ -180,7 +180,7 @@ export function fileStoreCases(open: () => Promise<FileStoreParts>): void {
       await put(store, 60);
       await store.requireCapacity('a', 100);
       const refused = await put(store, 41).catch((error: Error) => error.message);
-      expect(refused).toMatch(/have 60 bytes.+more than 100\. Delete/);
+      expect(refused).toMatch(/use 60 of at most 100 bytes.+Delete/);
       await put(store, 40);
       await expect(store.requireCapacity('a', 100)).rejects.toMatchObject(full);
       await expect(put(store, 1)).rejects.toMatchObject(full);

@@ -265,7 +265,7 @@ export function responseStoreCases(open: () => Promise<ResponseStore>): void {
           kind: 'invalid_request',
           param: 'previous_response_id',
           code: 'previous_response_not_found',
-          message: `Response '${last}' cannot be continued: response '${turns[lost]}', on which it builds, was deleted.`,
+          message: `Response '${last}' cannot be continued, because its predecessor '${turns[lost]}' was deleted.`,
         });
         expect(await store.get('a', last)).toMatchObject({ output: [storedMessage('out_2')] });
         expect((await store.inputItems('a', last, { limit: 1, order: 'asc' }))?.items).toEqual([

@@ -120,7 +120,7 @@ export function voiceStoreCases(open: () => Promise<VoiceStore>): void {
       await store.requireCapacity('a', 2);
       await put(store);
       const refused = await store.requireCapacity('a', 2).catch((error: Error) => error.message);
-      expect(refused).toMatch(/has 2 stored voices; at most 2/);
+      expect(refused).toMatch(/has 2 of at most 2 stored voices/);
       await expect(put(store)).rejects.toMatchObject(FULL);
       await put(store, 'b');
       await store.delete('a', voice.id);

@@ -269,7 +269,7 @@ describe('credits', () => {
     [['grant', '--org', 'a', '0'], 'AMOUNT must be'],
     [['grant', '--org', 'a', '-1'], 'AMOUNT must be'],
     [['grant', '--org', 'a b', '1'], 'An organization is 1 to 64'],
-    [['grant', '--org', 'a', '1000000001'], 'may be given 1000000000 credits'],
+    [['grant', '--org', 'a', '1000000001'], 'can be granted at most 1000000000 credits'],
     [['balance', 'a'], 'Usage:'],
     [['take', '--org', 'a'], 'Usage:'],
   ])('%j is refused', async (args, words) => {

@@ -6,7 +6,7 @@ import { newId } from '../../contract/core/id.ts';
 import type { Records } from '../schema/records.ts';
 import type { Tables } from '../schema/tables.ts';
 import { lockOrganization } from './organization-lock.ts';
-import { noteOrganizations } from './organization-store.ts';
+import { ensureOrganizations } from './organization-store.ts';
 
 const COLUMNS = ['id', 'organization', 'name', 'hint', 'role', 'created_at', 'revoked_at'] as const;
 type Row = Pick<Selectable<Tables['api_keys']>, (typeof COLUMNS)[number]>;
@@ -17,10 +17,10 @@ export interface ApiKeyLookup {
   findByHashes(keyHashes: readonly string[]): Promise<ReadonlyMap<string, ApiKeyRecord>>;
 }
 
-/** API keys. The first key of an organization creates the organization. The records belong to the caller. */
+/** API keys. The first key of an organization creates the organization. The caller closes `records`. */
 export function apiKeyStore({ db, engine, read }: Records, clock: Clock): ApiKeyStore & ApiKeyLookup {
   const nowSeconds = () => Math.floor(clock.now() / 1000);
-  // Compiled once, because every request runs it. Its one parameter is the hash.
+  // Compiled once, because every request runs it. Its only parameter is the hash.
   const byHash = db
     .selectFrom('api_keys')
     .select(COLUMNS)
@@ -29,13 +29,13 @@ export function apiKeyStore({ db, engine, read }: Records, clock: Clock): ApiKey
     .compile();
 
   return {
-    create: ({ organization, keyHash, hint, role, name = null }, most) =>
+    create: ({ organization, keyHash, hint, role, name = null }, maxKeys) =>
       db.transaction().execute(async (transaction) => {
         const now = nowSeconds();
-        await noteOrganizations(transaction, [organization], now);
-        if (most !== undefined) {
+        await ensureOrganizations(transaction, [organization], now);
+        if (maxKeys !== undefined) {
           await lockOrganization(engine, transaction, organization, 'keys');
-          await requireRoom(transaction, organization, most);
+          await checkKeyQuota(transaction, organization, maxKeys);
         }
         const row = await transaction
           .insertInto('api_keys')
@@ -64,7 +64,7 @@ export function apiKeyStore({ db, engine, read }: Records, clock: Clock): ApiKey
         }
         page = page.where('sequence', '<', found.sequence);
       }
-      // One row more than asked for tells whether there is another page.
+      // One row more than the limit shows whether there is another page.
       const rows = await page
         .orderBy('sequence', 'desc')
         .limit(limit + 1)
@@ -107,17 +107,21 @@ export function apiKeyStore({ db, engine, read }: Records, clock: Clock): ApiKey
   };
 }
 
-/** @throws ServiceError `key_limit_exceeded` when an organization has as many good keys as it may. */
-async function requireRoom(transaction: Kysely<Tables>, organization: string, most: number): Promise<void> {
-  const { good } = await transaction
+/** @throws ServiceError `key_limit_exceeded` when the organization has reached its max. number of active keys. */
+async function checkKeyQuota(
+  transaction: Kysely<Tables>,
+  organization: string,
+  maxKeys: number,
+): Promise<void> {
+  const { active } = await transaction
     .selectFrom('api_keys')
-    .select(({ fn }) => fn.countAll<number>().as('good'))
+    .select(({ fn }) => fn.countAll<number>().as('active'))
     .where('organization', '=', organization)
     .where('revoked_at', 'is', null)
     .executeTakeFirstOrThrow();
-  if (good < most) return;
+  if (active < maxKeys) return;
   throw invalidRequest(
-    `Your organization has ${good} keys, and may have ${most}. End one first.`,
+    `Your organization has ${active} of at most ${maxKeys} active keys. Revoke a key first.`,
     undefined,
     'key_limit_exceeded',
   );

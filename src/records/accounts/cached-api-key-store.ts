@@ -39,9 +39,9 @@ export function cachedApiKeyStore(store: ApiKeyStore & ApiKeyLookup, clock: Cloc
   return {
     list: () => store.list(),
     listOf: (query) => store.listOf(query),
-    async create(key, most) {
+    async create(key, maxKeys) {
       try {
-        return await store.create(key, most);
+        return await store.create(key, maxKeys);
       } finally {
         lookups = new Map();
         unknown.delete(key.keyHash);

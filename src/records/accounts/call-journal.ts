@@ -10,17 +10,17 @@ import { toRow as toUsageRow } from './usage-store.ts';
 
 type OpenCall = Tables['open_calls'];
 
-/** Open calls and what they hold. Each step is one transaction. The records belong to the caller. */
+/** Open calls and their credit reservations. Each method runs one transaction. The caller closes `records`. */
 export function callJournal({ db, engine }: Records): CallJournal {
-  /** Takes an open call out; of several who try, one gets it. */
-  const take = (transaction: Kysely<Tables>, id: Id<'usage'>) =>
+  /** Deletes an open call and returns it. Only one of several concurrent transactions gets it. */
+  const removeOpenCall = (transaction: Kysely<Tables>, id: Id<'usage'>) =>
     transaction
       .deleteFrom('open_calls')
       .where('id', '=', id)
       .returning(['organization', 'reserved'])
       .executeTakeFirst();
 
-  /** Ends what a call held and takes what it cost, as far as that goes. */
+  /** Releases the reservation of a call and charges its cost, up to the available credits. */
   async function charge(
     transaction: Kysely<Tables>,
     record: UsageRecord,
@@ -55,7 +55,7 @@ export function callJournal({ db, engine }: Records): CallJournal {
 
     closeCall: (record, cost) =>
       db.transaction().execute(async (transaction) => {
-        const call = await take(transaction, record.id);
+        const call = await removeOpenCall(transaction, record.id);
         if (call === undefined) return undefined;
         await transaction.insertInto('usage').values(toUsageRow(record)).execute();
         const charged = await charge(transaction, record, call, cost);
@@ -65,7 +65,7 @@ export function callJournal({ db, engine }: Records): CallJournal {
 
     discardCall: (id, at) =>
       db.transaction().execute(async (transaction) => {
-        const call = await take(transaction, id);
+        const call = await removeOpenCall(transaction, id);
         if (call === undefined) return false;
         if (call.reserved > 0) {
           const ledger = await CreditLedger.lock(engine, transaction, call.organization);
@@ -86,11 +86,11 @@ export function callJournal({ db, engine }: Records): CallJournal {
     },
 
     async recordHeartbeat({ id, place, pid, seenAt }) {
-      const facts = { place, pid, seen_at: seenAt };
+      const heartbeat = { place, pid, seen_at: seenAt };
       await db
         .insertInto('instances')
-        .values({ id, ...facts })
-        .onConflict((conflict) => conflict.column('id').doUpdateSet(facts))
+        .values({ id, ...heartbeat })
+        .onConflict((conflict) => conflict.column('id').doUpdateSet(heartbeat))
         .execute();
     },
 

@@ -10,10 +10,10 @@ import { chunks } from '../lib/chunks.ts';
 import type { Records } from '../schema/records.ts';
 import type { Tables } from '../schema/tables.ts';
 
-/** Changes of accounts that add up to 0. */
+/** Changes of accounts; they add up to 0. */
 export type Amounts = Partial<CreditBalance>;
 
-/** A transfer that is still to be written. */
+/** A transfer that is not yet stored. */
 export interface NewTransfer {
   readonly kind: TransferKind;
   /** Unix seconds. */
@@ -22,12 +22,12 @@ export interface NewTransfer {
   readonly call: Id<'usage'> | null;
 }
 
-/** Transfers of one statement, which has five values for each and its entries up to twelve. */
-const MAX_CONCURRENT = 64;
+/** Transfers per statement. The number of values per statement is limited; each transfer has 5, and its entries up to 12. */
+const TRANSFERS_PER_STATEMENT = 64;
 
 export const NO_CREDITS: CreditBalance = { available: 0, reserved: 0, revenue: 0, granted: 0 };
 
-/** An organization's accounts inside a transaction that nobody else can change before its end. */
+/** The accounts of an organization, locked until the end of a transaction. */
 export class CreditLedger {
   readonly #transaction: Kysely<Tables>;
   readonly #organization: string;
@@ -39,7 +39,7 @@ export class CreditLedger {
     this.#balance = balance;
   }
 
-  /** Locks an organization's accounts; undefined when it was given nothing yet. */
+  /** Locks the accounts of an organization. Returns undefined if it was never granted credits. */
   static async lock(
     engine: Records['engine'],
     transaction: Kysely<Tables>,
@@ -49,7 +49,7 @@ export class CreditLedger {
       .selectFrom('credit_accounts')
       .select(CREDIT_ACCOUNTS)
       .where('organization', '=', organization);
-    // A transaction of SQLite has the whole file to itself, and no word for this.
+    // SQLite has no row locks; its transactions lock the whole file.
     const found = await (engine === 'postgres' ? row.forUpdate() : row).executeTakeFirst();
     return found && new CreditLedger(transaction, organization, found);
   }
@@ -58,16 +58,16 @@ export class CreditLedger {
     return this.#balance;
   }
 
-  /** Writes one transfer with its entries and changes the balance by them; no amounts write nothing. */
+  /** Stores one transfer with its entries and updates the balance. Does nothing if all amounts are 0. */
   transfer(kind: TransferKind, at: number, amounts: Amounts, call: Id<'usage'> | null = null): Promise<void> {
     return this.transferAll([{ kind, at, amounts, call }]);
   }
 
-  /** As {@link transfer} for each, in few statements. @param transfers no two of the same call. */
+  /** Like {@link transfer} for each, in few statements. @param transfers at most one per call. */
   async transferAll(transfers: readonly NewTransfer[]): Promise<void> {
     const changing = transfers.filter(({ amounts }) => entriesOf(amounts).length > 0);
     if (changing.length === 0) return;
-    for (const some of chunks(changing, MAX_CONCURRENT)) await this.#write(some);
+    for (const chunk of chunks(changing, TRANSFERS_PER_STATEMENT)) await this.#write(chunk);
     this.#balance = changing.reduce((balance, { amounts }) => sum(balance, amounts), this.#balance);
     await this.#transaction
       .updateTable('credit_accounts')
@@ -89,7 +89,7 @@ export class CreditLedger {
       )
       .returning(['sequence', 'call_id'])
       .execute();
-    // Rows that come back have no promised order.
+    // The order of returned rows is not defined, so they are matched by call.
     const amounts = new Map(transfers.map((transfer) => [transfer.call, transfer.amounts]));
     await this.#transaction
       .insertInto('credit_entries')
@@ -102,9 +102,9 @@ export class CreditLedger {
   }
 }
 
-/** What a call held goes: so much to revenue, the rest back; what was charged beyond it comes from what is available. */
-export function settlement(held: MicroCredits, charged: MicroCredits): Amounts {
-  return { available: held - charged, reserved: -held, revenue: charged };
+/** Amounts that release a reservation and move `charged` to revenue. A charge over the reservation uses available credits. */
+export function settlement(reserved: MicroCredits, charged: MicroCredits): Amounts {
+  return { available: reserved - charged, reserved: -reserved, revenue: charged };
 }
 
 function entriesOf(amounts: Amounts) {

@@ -7,24 +7,24 @@ import {
 import { invalidRequest } from '../../contract/core/error.ts';
 import type { Records } from '../schema/records.ts';
 import { CreditLedger, NO_CREDITS } from './credit-ledger.ts';
-import { noteOrganizations } from './organization-store.ts';
+import { ensureOrganizations } from './organization-store.ts';
 
-/** Credits of organizations. The records belong to the caller. */
+/** Credits of organizations. The caller closes `records`. */
 export function creditStore({ db, engine }: Records): CreditStore {
   return {
     grant: (organization, amount, at) =>
       db.transaction().execute(async (transaction) => {
-        await noteOrganizations(transaction, [organization], at);
+        await ensureOrganizations(transaction, [organization], at);
         await transaction
           .insertInto('credit_accounts')
           .values({ organization, ...NO_CREDITS })
           .onConflict((conflict) => conflict.doNothing())
           .execute();
         const ledger = await CreditLedger.lock(engine, transaction, organization);
-        if (ledger === undefined) throw new Error('accounts that were just made are not there');
+        if (ledger === undefined) throw new Error('the accounts that were just created are missing');
         if (amount - ledger.balance.granted > MAX_GRANTED) {
           throw invalidRequest(
-            `An organization may be given ${MAX_GRANTED / 1_000_000} credits in all; this would be more.`,
+            `An organization can be granted at most ${MAX_GRANTED / 1_000_000} credits in total; this grant exceeds the limit.`,
             'amount',
             'invalid_value',
           );

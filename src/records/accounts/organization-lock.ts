@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import type { Records } from '../schema/records.ts';
 import type { Tables } from '../schema/tables.ts';
 
-/** Records of an organization that are changed under a lock. Arbitrary numbers that no other advisory lock uses. */
+/** Advisory lock keys by kind of record. The numbers are arbitrary; no other advisory lock uses them. */
 const LOCKS = {
   batches: 1_734_509,
   files: 1_734_510,
@@ -21,7 +21,7 @@ export async function lockOrganization(
   organization: string,
   subject: keyof typeof LOCKS,
 ): Promise<void> {
-  // A transaction of SQLite has the whole file to itself.
+  // Transactions of SQLite lock the whole file.
   if (engine === 'sqlite') return;
   await sql`SELECT pg_advisory_xact_lock(${sql.lit(LOCKS[subject])}, hashtext(${organization}))`.execute(
     transaction,

@@ -5,11 +5,11 @@ import { unixSeconds } from '../../kit/clock.ts';
 import type { Records } from '../schema/records.ts';
 import type { Tables } from '../schema/tables.ts';
 
-/** Organizations. The records belong to the caller. */
+/** Organizations. The caller closes `records`. */
 export function organizationStore({ db }: Records, clock: Clock): OrganizationStore {
   return {
     async ensure(ids) {
-      if (ids.length > 0) await noteOrganizations(db, ids, unixSeconds(clock));
+      if (ids.length > 0) await ensureOrganizations(db, ids, unixSeconds(clock));
     },
 
     list: () =>
@@ -27,10 +27,10 @@ export function organizationStore({ db }: Records, clock: Clock): OrganizationSt
 }
 
 /**
- * Makes organizations that there are not, for stores whose rows bring them.
+ * Creates the organizations that do not exist yet, for stores whose rows refer to them.
  * @param at Unix seconds.
  */
-export async function noteOrganizations(
+export async function ensureOrganizations(
   transaction: Kysely<Tables>,
   ids: readonly string[],
   at: number,

@@ -7,7 +7,7 @@ import type { Tables } from '../schema/tables.ts';
 type Day = Tables['usage_days'];
 type DayRow = Insertable<Day>;
 
-/** What a call used and what was charged for it. */
+/** Usage of a call and the credits that were charged for it. */
 export interface ChargedUsage {
   readonly record: UsageRecord;
   readonly charged: MicroCredits;
@@ -15,8 +15,8 @@ export interface ChargedUsage {
 
 export const DAY_S = 86_400;
 
-/** Rows of one statement. */
-const MAX_CONCURRENT = 64;
+/** Rows per statement. */
+const ROWS_PER_STATEMENT = 64;
 
 const SUMS = [
   'requests',
@@ -29,8 +29,8 @@ const SUMS = [
 ] as const satisfies readonly (keyof Day)[];
 
 /**
- * Adds usage rows to the sums of their days, so that nobody has to read all rows to know them. Inside the transaction
- * that writes the rows, as its last step: whoever holds a day waits for nothing else.
+ * Adds usage rows to the daily totals, so that totals can be read without reading all rows. Call it as the last step of the
+ * transaction that stores the rows: a transaction that has locked daily totals must not wait for other locks.
  */
 export async function addToDays(transaction: Kysely<Tables>, used: readonly ChargedUsage[]): Promise<void> {
   const rows = new Map<string, DayRow>();
@@ -41,12 +41,12 @@ export async function addToDays(transaction: Kysely<Tables>, used: readonly Char
     if (sums === undefined) rows.set(key, row);
     else for (const name of SUMS) sums[name] += row[name];
   }
-  // In the same order everywhere, so that two transactions never wait for each other.
+  // Transactions lock the rows in the same order, so that they cannot deadlock.
   const sorted = [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
-  for (const some of chunks(sorted, MAX_CONCURRENT)) {
+  for (const chunk of chunks(sorted, ROWS_PER_STATEMENT)) {
     await transaction
       .insertInto('usage_days')
-      .values(some)
+      .values(chunk)
       .onConflict((conflict) =>
         conflict
           .columns(['organization', 'day', 'endpoint', 'model'])
@@ -60,7 +60,7 @@ export async function addToDays(transaction: Kysely<Tables>, used: readonly Char
   }
 }
 
-/** The sums of one organization's days, in order. */
+/** The daily totals of an organization, in ascending order. @param query first and last day, inclusive. */
 export async function readDays(
   db: Kysely<Tables>,
   query: { organization: string; from: number; to: number },

@@ -7,7 +7,7 @@ import { readDays } from './usage-days.ts';
 
 type Usage = Tables['usage'];
 
-/** Usage rows, which calls write (call-journal.ts). The records belong to the caller. */
+/** Reads usage rows, which call-journal.ts stores. The caller closes `records`. */
 export function usageStore({ db }: Records): UsageReader {
   return {
     async list({ organization, limit, after, endpoint }) {
@@ -25,7 +25,7 @@ export function usageStore({ db }: Records): UsageReader {
         }
         page = page.where('sequence', '<', found.sequence);
       }
-      // One row more than asked for tells whether there is another page.
+      // One row more than the limit shows whether there is another page.
       const rows = await page
         .orderBy('sequence', 'desc')
         .limit(limit + 1)
@@ -37,7 +37,7 @@ export function usageStore({ db }: Records): UsageReader {
   };
 }
 
-/** A record as a row, for every store that writes one. */
+/** Converts a record to a row, for every store that writes usage rows. */
 export function toRow(record: UsageRecord): Insertable<Usage> {
   return {
     id: record.id,

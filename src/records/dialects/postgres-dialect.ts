@@ -10,16 +10,16 @@ import {
 } from 'kysely';
 import pg from 'pg';
 import { ServiceError } from '../../contract/core/error.ts';
-import { type FailureOf, recordsFailure } from './failures.ts';
+import { type ErrorConverter, toRecordsError } from './query-errors.ts';
 
-/** Queries that may wait for a connection; one more is refused. */
+/** Max. number of queries that wait for a connection; further ones are rejected. */
 export const MAX_WAITING = 5000;
 
-/** Kysely over a pool of `pg`, which the driver ends. Failures are `ServiceError`s. */
-export function postgresDialect(pool: pg.Pool, failureOf: FailureOf = recordsFailure): Dialect {
+/** Kysely dialect for a `pg` pool, which the driver closes. Errors are `ServiceError`s. */
+export function postgresDialect(pool: pg.Pool, convertError: ErrorConverter = toRecordsError): Dialect {
   return {
     createAdapter: () => new PostgresAdapter(),
-    createDriver: () => new PostgresDriver(pool, failureOf),
+    createDriver: () => new PostgresDriver(pool, convertError),
     createIntrospector: (db) => new PostgresIntrospector(db),
     createQueryCompiler: () => new PostgresQueryCompiler(),
   };
@@ -27,26 +27,26 @@ export function postgresDialect(pool: pg.Pool, failureOf: FailureOf = recordsFai
 
 class PostgresDriver implements Driver {
   readonly #pool: pg.Pool;
-  readonly #failureOf: FailureOf;
+  readonly #convertError: ErrorConverter;
 
-  constructor(pool: pg.Pool, failureOf: FailureOf) {
+  constructor(pool: pg.Pool, convertError: ErrorConverter) {
     this.#pool = pool;
-    this.#failureOf = failureOf;
+    this.#convertError = convertError;
   }
 
   async init(): Promise<void> {}
 
   async acquireConnection(): Promise<PostgresConnection> {
     if (this.#pool.waitingCount >= MAX_WAITING) {
-      throw new ServiceError('overloaded', 'Too many requests wait for the records. Try again later.', {
+      throw new ServiceError('overloaded', 'Database overloaded, retry later.', {
         code: 'server_overloaded',
         retryAfterS: 2,
       });
     }
     try {
-      return new PostgresConnection(await this.#pool.connect(), this.#failureOf);
+      return new PostgresConnection(await this.#pool.connect(), this.#convertError);
     } catch (error) {
-      throw this.#failureOf(error);
+      throw this.#convertError(error);
     }
   }
 
@@ -55,9 +55,10 @@ class PostgresDriver implements Driver {
   }
 
   async commitTransaction(connection: PostgresConnection): Promise<void> {
-    // The server answers ROLLBACK when a statement had failed and nobody minded.
+    // PostgreSQL answers COMMIT with ROLLBACK if an earlier error in the transaction was ignored.
     const done = await connection.command('COMMIT');
-    if (done === 'ROLLBACK') throw this.#failureOf(new Error('the transaction had failed before its end'));
+    if (done === 'ROLLBACK')
+      throw this.#convertError(new Error('the transaction was rolled back because of an earlier error'));
   }
 
   async rollbackTransaction(connection: PostgresConnection): Promise<void> {
@@ -75,13 +76,13 @@ class PostgresDriver implements Driver {
 
 class PostgresConnection implements DatabaseConnection {
   readonly #client: pg.PoolClient;
-  /** Why this connection cannot be used again. */
+  /** The error after which this connection cannot be reused. */
   #broken: Error | undefined;
-  readonly #failureOf: FailureOf;
+  readonly #convertError: ErrorConverter;
 
-  constructor(client: pg.PoolClient, failureOf: FailureOf) {
+  constructor(client: pg.PoolClient, convertError: ErrorConverter) {
     this.#client = client;
-    this.#failureOf = failureOf;
+    this.#convertError = convertError;
   }
 
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
@@ -89,14 +90,14 @@ class PostgresConnection implements DatabaseConnection {
     return { rows: rows as Row[], numAffectedRows: BigInt(rowCount ?? 0) };
   }
 
-  /** Runs a statement without a value and says what the server did. */
+  /** Runs a statement without parameters and returns the server's command tag. */
   async command(statement: string): Promise<string> {
     return (await this.#query(CompiledQuery.raw(statement))).command;
   }
 
-  // biome-ignore lint/correctness/useYield: part of the interface, for what no store needs
+  // biome-ignore lint/correctness/useYield: required by the interface, but no store streams rows
   async *streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
-    throw new Error('Rows are not streamed: read a page.');
+    throw new Error('Streaming of rows is not supported: read a page.');
   }
 
   release(): void {
@@ -107,14 +108,14 @@ class PostgresConnection implements DatabaseConnection {
     try {
       return await this.#client.query(sql, parameters.map(storable));
     } catch (error) {
-      // Anything but an answer of the server leaves it open what the connection still has to say.
+      // After any other error than an error response, the protocol state of the connection is unknown.
       if (error instanceof Error && !(error instanceof pg.DatabaseError)) this.#broken = error;
-      throw this.#failureOf(error);
+      throw this.#convertError(error);
     }
   }
 }
 
-/** PostgreSQL's text has every character but U+0000; in its place stands the one for what cannot be shown. */
+/** PostgreSQL cannot store U+0000 in text; it is replaced by U+FFFD. */
 function storable(value: unknown): unknown {
   return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value;
 }

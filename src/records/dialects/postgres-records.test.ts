@@ -35,7 +35,7 @@ const failure = (work: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-/** The message of a start that fails, which never holds the password. */
+/** The message of a failed start, which never contains the password. */
 async function refusal(url: string): Promise<string> {
   const error = await failure(openRecords(parsePostgresUrl(url)));
   expect(error).toBeInstanceOf(DatabaseError);
@@ -45,7 +45,7 @@ async function refusal(url: string): Promise<string> {
   return message;
 }
 
-test('statements that fail are told', async () => {
+test('calls `failed` for each statement that fails', async () => {
   let failures = 0;
   const failed = () => {
     failures += 1;
@@ -62,7 +62,7 @@ test('statements that fail are told', async () => {
 
 const asleep = (seconds: number) => sql`SELECT pg_sleep(${sql.lit(seconds)})`;
 
-/** A way to the server on which nothing more arrives once it is silenced. */
+/** A proxy to the server that can stop forwarding data. */
 async function silencedWire(port: number) {
   let silent = false;
   const sockets: Socket[] = [];
@@ -94,31 +94,31 @@ function listening(listener: Server): Promise<number> {
   return promise;
 }
 
-describe('a start', () => {
-  test('says when nobody listens', async () => {
+describe('opening a database', () => {
+  test('fails if no server listens', async () => {
     const message = await refusal('postgres://svc:p@127.0.0.1:9/records');
     expect(message).toMatch(
       /^The database records of svc at 127\.0\.0\.1:9 cannot be used: connect ECONNREFUSED 127\.0\.0\.1:9\.$/,
     );
   });
 
-  test('says when the name of the server is unknown', async () => {
+  test('fails if the host name is unknown', async () => {
     expect(await refusal('postgres://svc:p@no-such-host.invalid/records')).toMatch(/ENOTFOUND|EAI_AGAIN/);
   });
 
-  test('says when the password is wrong', async () => {
+  test('fails if the password is wrong', async () => {
     const url = new URL(await server.freshDatabase());
     url.password = 'wrong';
     expect(await refusal(url.href)).toMatch(/password authentication failed for user "service"/);
   });
 
-  test('says when there is no such database', async () => {
+  test('fails if the database does not exist', async () => {
     const url = new URL(await server.freshDatabase());
     url.pathname = '/elsewhere';
     expect(await refusal(url.href)).toMatch(/database "elsewhere" does not exist/);
   });
 
-  test('gives up on a server that accepts and never answers', async () => {
+  test('fails if the server accepts the connection but never responds', async () => {
     const sockets: Socket[] = [];
     const silent = createServer((socket) => sockets.push(socket));
     const port = await listening(silent);
@@ -127,16 +127,18 @@ describe('a start', () => {
     silent.close();
   });
 
-  test('refuses tables of a later build, and leaves them alone', async () => {
+  test('fails for the schema of a newer build, and does not change it', async () => {
     const url = await server.freshDatabase();
     const { db } = await open(url);
     await sql`UPDATE schema_version SET version = 99`.execute(db);
-    expect(await refusal(url)).toMatch(/is of version 99, this build knows \d+\. Run the newer build/);
+    expect(await refusal(url)).toMatch(
+      /has schema version 99; this build supports up to \d+\. Use the newer build/,
+    );
     const { rows } = await sql`SELECT version FROM schema_version`.execute(db);
     expect(rows).toEqual([{ version: 99 }]);
   });
 
-  test('may be that of several processes at once', async () => {
+  test('works in several processes concurrently', async () => {
     const url = await server.freshDatabase();
     const all = await Promise.all(Array.from({ length: 4 }, () => open(url)));
     const row = usageRecord();
@@ -144,7 +146,7 @@ describe('a start', () => {
     expect((await usageRows(all[3] as Records).list({ organization: 'a', limit: 1 })).records).toEqual([row]);
   });
 
-  test('needs no right to make tables when they are there', async () => {
+  test('does not need the privilege to create tables if they exist', async () => {
     const url = new URL(await server.freshDatabase());
     const { db } = await open(url.href);
     await sql`CREATE ROLE ${sql.ref(url.pathname.slice(1))} LOGIN PASSWORD 'plain'`.execute(db);
@@ -172,25 +174,25 @@ describe('TLS', () => {
     expect(await encrypted(records)).toEqual([{ ssl }]);
   });
 
-  test('verify-full refuses an authority that nobody knows', async () => {
+  test('verify-full rejects a certificate of an unknown authority', async () => {
     expect(await refusal(`${await server.freshDatabase()}?sslmode=verify-full`)).toMatch(/self.signed/i);
   });
 
-  test('a file that cannot be read is named', async () => {
+  test('the error for an unreadable file contains its path', async () => {
     const url = `${await server.freshDatabase()}?sslmode=verify-ca&sslrootcert=/no/such.pem`;
-    expect(await refusal(url)).toContain('sslrootcert names a file that cannot be read: /no/such.pem');
+    expect(await refusal(url)).toContain('cannot read the file of sslrootcert: /no/such.pem');
   });
 });
 
 describe('queries', () => {
-  test('fail as overloaded while the server is away, and go on when it is back', async () => {
+  test('fail as overloaded while the server is unavailable, and work after it recovers', async () => {
     const lost: Error[] = [];
     const records = await open(await server.freshDatabase(), (error) => lost.push(error));
     const usage = usageRows(records);
     const row = usageRecord();
     await usage.insert(row);
     const running = failure(asleep(60).execute(records.db));
-    // Another connection than the one that sleeps; then it is idle.
+    // Uses another connection than the sleeping query, and leaves it idle.
     expect((await usage.list({ organization: 'a', limit: 1 })).records).toEqual([row]);
     await server.stop();
     const overloaded = { kind: 'overloaded', retryAfterS: 1, code: 'server_overloaded' };
@@ -202,13 +204,13 @@ describe('queries', () => {
     expect((await usage.list({ organization: 'a', limit: 1 })).records).toEqual([row]);
   });
 
-  test('end after statement_timeout, and the connection serves the next', async () => {
+  test('are cancelled after statement_timeout, and the connection is reused', async () => {
     const { db } = await open(`${await server.freshDatabase()}?statement_timeout=100&pool_size=1`);
     expect(await failure(asleep(60).execute(db))).toMatchObject({ kind: 'overloaded' });
     expect((await sql`SELECT 1 AS one`.execute(db)).rows).toEqual([{ one: 1 }]);
   });
 
-  test('have pool_size connections, wait connect_timeout for one, and only so many wait', async () => {
+  test('use at most pool_size connections, wait at most connect_timeout, and are rejected if too many wait', async () => {
     const { db } = await open(`${await server.freshDatabase()}?pool_size=1&connect_timeout=1`);
     const begun = Promise.withResolvers<void>();
     const held = Promise.withResolvers<void>();
@@ -222,7 +224,7 @@ describe('queries', () => {
     const waiting = Array.from({ length: MAX_WAITING }, () => failure(sql`SELECT 1`.execute(db)));
     expect(await failure(sql`SELECT 1`.execute(db))).toMatchObject({
       kind: 'overloaded',
-      message: 'Too many requests wait for the records. Try again later.',
+      message: 'Database overloaded, retry later.',
     });
     const outcomes = await Promise.all(waiting);
     for (const outcome of outcomes) expect(outcome).toMatchObject({ kind: 'overloaded' });
@@ -231,19 +233,19 @@ describe('queries', () => {
     expect((await sql`SELECT 1 AS one`.execute(db)).rows).toEqual([{ one: 1 }]);
   });
 
-  test('give up on a server that falls silent, and so does the end', async () => {
+  test('time out if the server stops responding, and so does closing', async () => {
     const url = new URL(await server.freshDatabase());
     const wire = await silencedWire(server.port);
     url.port = String(wire.port);
     const records = await open(`${url.href}?statement_timeout=100`);
-    // Two connections, so that one is idle when the other breaks.
+    // Two connections, so that one is idle while the other breaks.
     await Promise.all([asleep(0.05).execute(records.db), asleep(0.05).execute(records.db)]);
     wire.silence();
     expect(await failure(sql`SELECT 1`.execute(records.db))).toMatchObject({ kind: 'overloaded' });
     await records.close();
   });
 
-  test('survive a connection that breaks between two statements of a transaction', async () => {
+  test('recover from a connection that breaks between two statements of a transaction', async () => {
     const { db } = await open(await server.freshDatabase());
     const work = db.transaction().execute(async (transaction) => {
       const { rows } = await sql<{ pid: number }>`SELECT pg_backend_pid() AS pid`.execute(transaction);
@@ -254,16 +256,16 @@ describe('queries', () => {
     expect((await sql`SELECT 1 AS one`.execute(db)).rows).toEqual([{ one: 1 }]);
   });
 
-  test('that the server refuses are internal, with its code as the cause', async () => {
+  test('that the server rejects are internal errors with its code as the cause', async () => {
     const { db } = await open(await server.freshDatabase());
     expect(await failure(sql`SELECT * FROM nothing_here`.execute(db))).toMatchObject({
       kind: 'internal',
-      message: 'The server failed to keep its records. It is not your fault.',
+      message: 'Internal server error: database operation failed.',
       cause: { code: '42P01' },
     });
   });
 
-  test('of a failed transaction leave nothing, also when its failure was overlooked', async () => {
+  test('of a failed transaction change nothing, even if the error was ignored', async () => {
     const { db } = await open(await server.freshDatabase());
     const work = db.transaction().execute(async (transaction) => {
       await transaction.insertInto('organizations').values({ id: 'a', created_at: 1 }).execute();
@@ -273,14 +275,14 @@ describe('queries', () => {
     expect(await db.selectFrom('organizations').selectAll().execute()).toEqual([]);
   });
 
-  test('store what PostgreSQL cannot hold as what cannot be shown', async () => {
+  test('store NUL as U+FFFD', async () => {
     const usage = usageRows(await open(await server.freshDatabase()));
     await usage.insert(usageRecord({ transcript: 'a\0b' }));
     const { records } = await usage.list({ organization: 'a', limit: 1 });
     expect(records[0]?.transcript).toBe('a\uFFFDb');
   });
 
-  test('refuse integers that are no exact numbers here', async () => {
+  test('fail for integers with more than 53 bits', async () => {
     const { db } = await open(await server.freshDatabase());
     const { rows } = await sql`SELECT 9007199254740991::bigint AS most`.execute(db);
     expect(rows).toEqual([{ most: Number.MAX_SAFE_INTEGER }]);

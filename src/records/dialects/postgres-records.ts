@@ -4,30 +4,30 @@ import type { ConnectionOptions } from 'node:tls';
 import { Kysely, type SchemaModule, sql } from 'kysely';
 import pg from 'pg';
 import type { PostgresSettings, PostgresTls } from '../../contract/core/settings.ts';
-import { type MigrationWords, migrationSql } from '../schema/migrations.ts';
+import { type MigrationDialect, migrationSql } from '../schema/migrations.ts';
 import type { Records } from '../schema/records.ts';
 import type { Tables } from '../schema/tables.ts';
-import { DatabaseError, laterVersion } from './database-error.ts';
-import { toldFailures } from './failures.ts';
+import { DatabaseError, newerSchemaError } from './database-error.ts';
 import { postgresDialect } from './postgres-dialect.ts';
+import { withErrorCallback } from './query-errors.ts';
 
-/** Names us in `pg_stat_activity`. */
+/** Name of this service in `pg_stat_activity`. */
 const APPLICATION = 'voice-service';
 const INT8 = pg.types.builtins.INT8;
-/** Two processes that start at once must not both migrate; any number that nobody else takes. */
+/** Advisory lock key that prevents concurrent migrations. The number is arbitrary. */
 const MIGRATION_LOCK = 7_237_120_563;
-/** A step may rewrite a large table. */
+/** A migration may rewrite a large table. */
 const MIGRATION_TIMEOUT_MS = 600_000;
-/** How much longer than the server we wait for its own time-out, in case that it is gone. */
+/** How much longer than the server's statement timeout the client waits, in case the server is unreachable. */
 const SILENCE_MS = 5000;
-/** How long connections may take to say goodbye. */
+/** Time limit for closing connections gracefully. */
 const CLOSING_MS = 2000;
 
 /**
- * Opens a database of a PostgreSQL server and brings its tables up to date. The caller closes it.
- * @param onLost told when an idle connection breaks.
- * @param failed told of each statement that fails.
- * @throws DatabaseError when the server or the database cannot be used, or the tables are of a later build.
+ * Opens a PostgreSQL database and migrates its tables. The caller closes it.
+ * @param onLost is called when an idle connection breaks.
+ * @param failed is called for each statement that fails.
+ * @throws DatabaseError if the server or the database cannot be used, or the schema is of a newer build.
  */
 export async function openPostgres(
   settings: PostgresSettings,
@@ -44,10 +44,10 @@ export async function openPostgres(
   }
   const pool = poolOf(settings, tls, settings.poolSize, settings.statementTimeoutMs);
   pool.on('error', onLost);
-  const db = new Kysely<Tables>({ dialect: postgresDialect(pool, toldFailures(failed)) });
+  const db = new Kysely<Tables>({ dialect: postgresDialect(pool, withErrorCallback(failed)) });
   let closed: Promise<void> | undefined;
   const close = () => {
-    closed ??= end(pool);
+    closed ??= closePool(pool);
     return closed;
   };
   return {
@@ -58,17 +58,20 @@ export async function openPostgres(
   };
 }
 
-/** A server that does not answer must not hold up the end of the process. Kysely would not end an unused pool. */
-async function end(pool: pg.Pool): Promise<void> {
-  const patience = new AbortController();
+/**
+ * Closes a pool within {@link CLOSING_MS}, so that an unresponsive server cannot delay the exit of the process. Kysely would
+ * not close an unused pool.
+ */
+async function closePool(pool: pg.Pool): Promise<void> {
+  const timeout = new AbortController();
   await Promise.race([
     pool.end(),
-    sleep(CLOSING_MS, undefined, { signal: patience.signal }).catch(() => undefined),
+    sleep(CLOSING_MS, undefined, { signal: timeout.signal }).catch(() => undefined),
   ]);
-  patience.abort();
+  timeout.abort();
 }
 
-/** With a connection of its own, whose statements may take longer than those of requests. */
+/** Migrates the tables over a separate connection, whose statement timeout is longer than that of requests. */
 async function migrate(name: string, settings: PostgresSettings, tls: pg.ClientConfig['ssl']): Promise<void> {
   const pool = poolOf(settings, tls, 1, MIGRATION_TIMEOUT_MS);
   pool.on('error', () => undefined);
@@ -76,25 +79,25 @@ async function migrate(name: string, settings: PostgresSettings, tls: pg.ClientC
   try {
     await db.transaction().execute(async (transaction) => {
       await sql`SELECT pg_advisory_xact_lock(${sql.lit(MIGRATION_LOCK)})`.execute(transaction);
-      // Asked first, because even IF NOT EXISTS needs the right to make tables.
+      // Queried first, because even CREATE TABLE IF NOT EXISTS needs the privilege to create tables.
       const { rows } = await sql<{ found: string | null }>`
         SELECT to_regclass('schema_version') AS found`.execute(transaction);
       if (rows[0]?.found === null) {
         await transaction.schema.createTable('schema_version').addColumn('version', 'integer').execute();
         await transaction.insertInto('schema_version').values({ version: 0 }).execute();
       }
-      const { version: done } = await transaction
+      const { version: applied } = await transaction
         .selectFrom('schema_version')
         .select('version')
         .executeTakeFirstOrThrow();
-      const steps = migrationSql(postgresWords(transaction.schema));
-      if (done > steps.length) throw laterVersion(name, done, steps.length);
-      if (done === steps.length) return;
-      for (const statement of steps.slice(done).flat()) await sql.raw(statement).execute(transaction);
+      const steps = migrationSql(postgresMigrationDialect(transaction.schema));
+      if (applied > steps.length) throw newerSchemaError(name, applied, steps.length);
+      if (applied === steps.length) return;
+      for (const statement of steps.slice(applied).flat()) await sql.raw(statement).execute(transaction);
       await transaction.updateTable('schema_version').set({ version: steps.length }).execute();
     });
   } finally {
-    await end(pool);
+    await closePool(pool);
   }
 }
 
@@ -120,12 +123,12 @@ function poolOf(
     application_name: APPLICATION,
     types: { getTypeParser: typeParser },
   });
-  // One that is lent out and breaks between two statements tells nobody else: its next statement fails.
+  // Without a listener, a connection that breaks between two statements would crash the process. Its next statement fails.
   pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 }
 
-/** Counts and amounts are numbers here as in SQLite; the library would give 64 bits as text. */
+/** Parses 64-bit integers as numbers, as in SQLite; the library would return strings. */
 const typeParser: typeof pg.types.getTypeParser = (type, format) =>
   type === INT8 ? safeInteger : pg.types.getTypeParser(type, format);
 
@@ -135,7 +138,7 @@ function safeInteger(text: string): number {
   return value;
 }
 
-/** As libpq reads sslmode. */
+/** TLS options with the meaning of libpq's `sslmode`. */
 function tlsOptions({ mode, rootCertFile, certFile, keyFile }: PostgresTls): ConnectionOptions {
   const files = {
     ...(rootCertFile === undefined ? {} : { ca: readPem('sslrootcert', rootCertFile) }),
@@ -143,7 +146,7 @@ function tlsOptions({ mode, rootCertFile, certFile, keyFile }: PostgresTls): Con
     ...(keyFile === undefined ? {} : { key: readPem('sslkey', keyFile) }),
   };
   if (mode === 'verify-full') return files;
-  // libpq: require with a root certificate verifies as verify-ca does.
+  // In libpq, `require` with a root certificate behaves like `verify-ca`.
   if (mode === 'require' && rootCertFile === undefined) return { ...files, rejectUnauthorized: false };
   return { ...files, checkServerIdentity: () => undefined };
 }
@@ -152,11 +155,11 @@ function readPem(parameter: string, path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch {
-    throw new DatabaseError(`DATABASE_URL: ${parameter} names a file that cannot be read: ${path}`);
+    throw new DatabaseError(`DATABASE_URL: cannot read the file of ${parameter}: ${path}`);
   }
 }
 
-function postgresWords(schema: SchemaModule): MigrationWords {
+function postgresMigrationDialect(schema: SchemaModule): MigrationDialect {
   const table = (name: string) => schema.createTable(name);
   return {
     schema,
@@ -170,7 +173,7 @@ function postgresWords(schema: SchemaModule): MigrationWords {
   };
 }
 
-/** What went wrong, in the server's words or the system's; neither holds the password. */
+/** The message of the server or the operating system, which does not contain the password. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   const first = cause instanceof AggregateError ? cause.errors[0] : cause;

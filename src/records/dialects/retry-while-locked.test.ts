@@ -6,8 +6,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { ManualClock } from '../../../tools/harness/doubles/manual-clock.ts';
 import { apiKeyStore } from '../accounts/api-key-store.ts';
 import { organizationStore } from '../accounts/organization-store.ts';
+import { retryWhileLocked } from './retry-while-locked.ts';
 import { openSqlite } from './sqlite-records.ts';
-import { whenFree } from './when-free.ts';
 
 let folder: string;
 let path: string;
@@ -17,18 +17,18 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-test('a row waits for another process that holds the file; the thread does not, nor does who only reads', async () => {
+test('writes wait while another process locks the file, without blocking the thread or reads', async () => {
   const records = openSqlite(path);
   const other = new Database(path);
   other.run('BEGIN IMMEDIATE');
   const started = performance.now();
   const writing = organizationStore(records, new ManualClock()).ensure(['b']);
-  // A transaction waits as a single statement does.
+  // A transaction waits like a single statement.
   const keys = apiKeyStore(records, new ManualClock());
   const creating = keys.create({ organization: 'a', keyHash: 'h', hint: 'sk-…', role: 'member' });
   expect(await keys.findByHash('h')).toBeUndefined();
   expect(await keys.list()).toEqual([]);
-  // The statements were tried and have given the thread back.
+  // The statements were tried and did not block the thread.
   expect(performance.now() - started).toBeLessThan(500);
   const first = await Promise.race([writing, creating, Bun.sleep(0).then(() => 'both wait')]);
   expect(first).toBe('both wait');
@@ -41,12 +41,12 @@ test('a row waits for another process that holds the file; the thread does not, 
   await records.close();
 });
 
-test('other failures are not tried again', async () => {
+test('other errors are not retried', async () => {
   let tries = 0;
   const statement = () => {
     tries += 1;
     throw new Error('no such table');
   };
-  await expect(whenFree(statement)).rejects.toThrow('no such table');
+  await expect(retryWhileLocked(statement)).rejects.toThrow('no such table');
   expect(tries).toBe(1);
 });

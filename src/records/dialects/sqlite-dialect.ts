@@ -9,13 +9,13 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
-import { type FailureOf, recordsFailure } from './failures.ts';
-import { whenFree } from './when-free.ts';
+import { type ErrorConverter, toRecordsError } from './query-errors.ts';
+import { retryWhileLocked } from './retry-while-locked.ts';
 
-/** Prepared statements that are kept; stores have a few dozen. */
+/** Max. number of cached prepared statements; the stores use a few dozen. */
 const MAX_STATEMENTS = 200;
 
-/** Kysely over a driver of `bun:sqlite`. */
+/** Kysely dialect for `bun:sqlite`. */
 export function sqliteDialect(driver: SqliteDriver): Dialect {
   return {
     createAdapter: () => new SharedAdapter(),
@@ -25,7 +25,7 @@ export function sqliteDialect(driver: SqliteDriver): Dialect {
   };
 }
 
-/** The driver lets its connections take turns, so Kysely need not. */
+/** The driver serializes its connections itself, so Kysely does not need to. */
 class SharedAdapter extends SqliteAdapter {
   override get supportsMultipleConnections(): boolean {
     return true;
@@ -33,34 +33,33 @@ class SharedAdapter extends SqliteAdapter {
 }
 
 /**
- * Connections that share one database, which belongs to the caller. Whoever has the turn has it for one statement
- * or one transaction, first come first served, and gives it up while it waits for another process: readers go on
- * meanwhile. Every transaction is immediate: it has the right to write from its beginning, so that nothing in it
- * can find the file taken.
+ * Connections that share one database, which the caller closes. A mutex serializes statements and transactions in order of
+ * arrival. It is released while a connection waits for another process to unlock the file, so that other statements can
+ * run. Every transaction starts with BEGIN IMMEDIATE, so that none of its statements can fail because the file is locked.
  */
 export class SqliteDriver implements Driver {
   readonly #statements: Statements;
-  readonly #turn = new Turn();
-  readonly #failureOf: FailureOf;
+  readonly #mutex = new Mutex();
+  readonly #convertError: ErrorConverter;
 
-  constructor(database: Database, failureOf = recordsFailure) {
+  constructor(database: Database, convertError = toRecordsError) {
     this.#statements = new Statements(database);
-    this.#failureOf = failureOf;
+    this.#convertError = convertError;
   }
 
-  /** Runs one statement outside of transactions: at once when nobody has the turn. */
+  /** Runs one statement outside transactions, synchronously if the mutex is free. */
   async run<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
     try {
-      return await whenFree(() => this.#inTurn<Row>(query));
+      return await retryWhileLocked(() => this.#withMutex<Row>(query));
     } catch (error) {
-      throw this.#failureOf(error);
+      throw this.#convertError(error);
     }
   }
 
   async init(): Promise<void> {}
 
   async acquireConnection(): Promise<SqliteConnection> {
-    return new SqliteConnection(this, this.#statements, this.#turn, this.#failureOf);
+    return new SqliteConnection(this, this.#statements, this.#mutex, this.#convertError);
   }
 
   beginTransaction(connection: SqliteConnection): Promise<void> {
@@ -81,31 +80,31 @@ export class SqliteDriver implements Driver {
     this.#statements.close();
   }
 
-  #inTurn<Row>(query: CompiledQuery): QueryResult<Row> | Promise<QueryResult<Row>> {
-    const turn = this.#turn.take();
+  #withMutex<Row>(query: CompiledQuery): QueryResult<Row> | Promise<QueryResult<Row>> {
+    const acquired = this.#mutex.acquire();
     const run = () => {
       try {
         return this.#statements.run<Row>(query);
       } finally {
-        this.#turn.give();
+        this.#mutex.release();
       }
     };
-    return turn === undefined ? run() : turn.then(run);
+    return acquired === undefined ? run() : acquired.then(run);
   }
 }
 
 class SqliteConnection implements DatabaseConnection {
   readonly #driver: SqliteDriver;
   readonly #statements: Statements;
-  readonly #turn: Turn;
-  readonly #failureOf: FailureOf;
+  readonly #mutex: Mutex;
+  readonly #convertError: ErrorConverter;
   #inTransaction = false;
 
-  constructor(driver: SqliteDriver, statements: Statements, turn: Turn, failureOf: FailureOf) {
+  constructor(driver: SqliteDriver, statements: Statements, mutex: Mutex, convertError: ErrorConverter) {
     this.#driver = driver;
     this.#statements = statements;
-    this.#turn = turn;
-    this.#failureOf = failureOf;
+    this.#mutex = mutex;
+    this.#convertError = convertError;
   }
 
   async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
@@ -113,73 +112,73 @@ class SqliteConnection implements DatabaseConnection {
     try {
       return this.#statements.run(query);
     } catch (error) {
-      throw this.#failureOf(error);
+      throw this.#convertError(error);
     }
   }
 
-  // biome-ignore lint/correctness/useYield: part of the interface, for what no store needs
+  // biome-ignore lint/correctness/useYield: required by the interface, but no store streams rows
   async *streamQuery<Row>(): AsyncIterableIterator<QueryResult<Row>> {
-    throw new Error('Rows of SQLite are not streamed: read a page.');
+    throw new Error('Streaming of rows is not supported: read a page.');
   }
 
-  /** Takes the turn until {@link end}. */
+  /** Starts a transaction and holds the mutex until {@link end}. */
   async begin(): Promise<void> {
     try {
-      await whenFree(async () => {
-        await this.#turn.take();
+      await retryWhileLocked(async () => {
+        await this.#mutex.acquire();
         try {
           this.#statements.run(CompiledQuery.raw('BEGIN IMMEDIATE'));
           this.#inTransaction = true;
         } finally {
-          if (!this.#inTransaction) this.#turn.give();
+          if (!this.#inTransaction) this.#mutex.release();
         }
       });
     } catch (error) {
-      throw this.#failureOf(error);
+      throw this.#convertError(error);
     }
   }
 
   async end(how: 'COMMIT' | 'ROLLBACK'): Promise<void> {
     try {
-      // A full disk has rolled it back already (sqlite.org, lang_transaction.html): to ask again would be another error, which
-      // would hide the first.
+      // SQLite rolls back automatically when the disk is full (sqlite.org, lang_transaction.html). Another ROLLBACK would
+      // fail and hide the original error.
       if (how === 'COMMIT' || this.#statements.inTransaction) this.#statements.run(CompiledQuery.raw(how));
-      this.#leave();
+      this.#finishTransaction();
     } catch (error) {
-      // Kysely answers a failed COMMIT with a ROLLBACK, and after that nothing is left to hold on to.
-      if (how === 'ROLLBACK') this.#leave();
-      throw this.#failureOf(error);
+      // Kysely sends ROLLBACK after a failed COMMIT, so the mutex is released only here.
+      if (how === 'ROLLBACK') this.#finishTransaction();
+      throw this.#convertError(error);
     }
   }
 
-  #leave(): void {
+  #finishTransaction(): void {
     this.#inTransaction = false;
-    this.#turn.give();
+    this.#mutex.release();
   }
 }
 
-/** One at a time, in the order of asking. */
-class Turn {
-  #taken = false;
+/** A mutex that is acquired in order of arrival. */
+class Mutex {
+  #isLocked = false;
   readonly #waiting: (() => void)[] = [];
 
-  take(): Promise<void> | undefined {
-    if (this.#taken) return new Promise((resolve) => this.#waiting.push(resolve));
-    this.#taken = true;
+  acquire(): Promise<void> | undefined {
+    if (this.#isLocked) return new Promise((resolve) => this.#waiting.push(resolve));
+    this.#isLocked = true;
     return undefined;
   }
 
-  give(): void {
+  release(): void {
     const next = this.#waiting.shift();
-    if (next === undefined) this.#taken = false;
+    if (next === undefined) this.#isLocked = false;
     else next();
   }
 }
 
-/** Statements by their SQL, prepared once. */
+/** A cache of prepared statements by their SQL. */
 class Statements {
   readonly #database: Database;
-  readonly #prepared = new Map<string, { statement: Statement; givesRows: boolean }>();
+  readonly #prepared = new Map<string, { statement: Statement; returnsRows: boolean }>();
 
   constructor(database: Database) {
     this.#database = database;
@@ -190,9 +189,9 @@ class Statements {
   }
 
   run<Row>({ sql, parameters }: CompiledQuery): QueryResult<Row> {
-    const { statement, givesRows } = this.#prepared.get(sql) ?? this.#prepare(sql);
+    const { statement, returnsRows } = this.#prepared.get(sql) ?? this.#prepare(sql);
     const values = parameters as SQLQueryBindings[];
-    if (givesRows) return { rows: statement.all(...values) as Row[] };
+    if (returnsRows) return { rows: statement.all(...values) as Row[] };
     const { changes } = statement.run(...values);
     return { rows: [], numAffectedRows: BigInt(changes) };
   }
@@ -204,7 +203,7 @@ class Statements {
 
   #prepare(sql: string) {
     const statement = this.#database.prepare(sql);
-    const prepared = { statement, givesRows: statement.columnNames.length > 0 };
+    const prepared = { statement, returnsRows: statement.columnNames.length > 0 };
     this.#prepared.set(sql, prepared);
     const [oldest] = this.#prepared.keys();
     if (this.#prepared.size > MAX_STATEMENTS && oldest !== undefined) {

@@ -33,7 +33,7 @@ function open(path: string): Records {
   return records;
 }
 
-/** Another process at the same file. */
+/** Another process that uses the same file. */
 function raw<T>(path: string, work: (database: Database) => T): T {
   const database = new Database(path);
   try {
@@ -44,7 +44,7 @@ function raw<T>(path: string, work: (database: Database) => T): T {
 }
 
 describe('a file', () => {
-  test('rows outlive the process that wrote them, and two may share the file', async () => {
+  test('rows survive the process that wrote them, and two processes can share the file', async () => {
     const path = freshPath();
     const first = usageRows(open(path));
     const second = usageRows(open(path));
@@ -54,14 +54,14 @@ describe('a file', () => {
     expect((await usageRows(open(path)).list({ organization: 'a', limit: 1 })).records).toEqual([row]);
   });
 
-  test('may be closed twice', async () => {
+  test('can be closed twice', async () => {
     const records = open(freshPath());
     await records.close();
     await records.close();
     await expect(usageRows(records).insert(usageRecord())).rejects.toMatchObject({ kind: 'overloaded' });
   });
 
-  test('statements come in between transactions, never into one', async () => {
+  test('statements run between transactions, never within them', async () => {
     const records = open(freshPath());
     const usage = usageRows(records);
     const row = usageRecord();
@@ -80,7 +80,7 @@ describe('a file', () => {
     expect(await seen()).toBe(1);
   });
 
-  test('has room for many kinds of statements', async () => {
+  test('can prepare more statements than are cached', async () => {
     const { db } = open(freshPath());
     for (let kind = 0; kind < 500; kind += 1) {
       const { rows } = await sql`SELECT ${sql.lit(kind)} AS kind`.execute(db);
@@ -88,13 +88,13 @@ describe('a file', () => {
     }
   });
 
-  test('its folder is for the owner only', () => {
+  test('only the owner can access its folder', () => {
     const path = freshPath();
     open(path);
     expect(statSync(join(path, '..')).mode & 0o077).toBe(0);
   });
 
-  test('it and those beside it are for the owner only, also where an earlier build made them', async () => {
+  test('only the owner can access it and its WAL files, even if an earlier build created them', async () => {
     const path = freshPath();
     const all = [path, `${path}-wal`, `${path}-shm`];
     const modes = () => all.map((each) => statSync(each).mode & 0o777);
@@ -105,7 +105,7 @@ describe('a file', () => {
     expect(modes()).toEqual([0o600, 0o600, 0o600]);
   });
 
-  test('writes ahead, syncs at checkpoints and holds foreign keys', async () => {
+  test('uses WAL with synchronous NORMAL and foreign keys', async () => {
     const { db } = open(freshPath());
     const pragma = async (name: string) => (await sql.raw(`PRAGMA ${name}`).execute(db)).rows;
     expect(await pragma('journal_mode')).toEqual([{ journal_mode: 'wal' }]);
@@ -114,7 +114,7 @@ describe('a file', () => {
     expect(await pragma('foreign_keys')).toEqual([{ foreign_keys: 1 }]);
   });
 
-  test('statements that fail are told', async () => {
+  test('calls `failed` for each statement that fails', async () => {
     let failures = 0;
     const records = openSqlite(':memory:', () => {
       failures += 1;
@@ -129,16 +129,18 @@ describe('a file', () => {
     await records.close();
   });
 
-  test('a file of a later version is refused and left alone', () => {
+  test('a file with a newer schema is rejected and not changed', () => {
     const path = freshPath();
     open(path);
     raw(path, (database) => database.run('PRAGMA user_version = 99'));
-    expect(() => openSqlite(path)).toThrow(/is of version 99, this build knows \d+\. Run the newer build/);
+    expect(() => openSqlite(path)).toThrow(
+      /has schema version 99; this build supports up to \d+\. Use the newer build/,
+    );
     const version = raw(path, (database) => database.query('PRAGMA user_version').get());
     expect(version).toEqual({ user_version: 99 });
   });
 
-  test('a file of version 2 is brought up to date with its rows, which may be written on', async () => {
+  test('a file of version 2 is migrated with its rows, and can be written', async () => {
     const path = freshPath();
     mkdirSync(dirname(path), { recursive: true });
     raw(path, (database) => database.run(VERSION_2));
@@ -172,7 +174,7 @@ describe('a file', () => {
     ]);
   });
 
-  test('a file of version 1 is, too', async () => {
+  test('a file of version 1 is migrated', async () => {
     const path = freshPath();
     mkdirSync(dirname(path), { recursive: true });
     raw(path, (database) => {
@@ -184,7 +186,7 @@ describe('a file', () => {
     expect(records.map(({ id }) => id)).toEqual(['usage_2', 'usage_1']);
   });
 
-  test('a file that is no database is refused by name', () => {
+  test('the error for a file that is not a database contains its path', () => {
     const path = join(folder, 'not-a-database');
     writeFileSync(path, 'these are not the rows that you are looking for'.repeat(100));
     expect(() => openSqlite(path)).toThrow(DatabaseError);
@@ -193,7 +195,7 @@ describe('a file', () => {
   });
 });
 
-/** What builds of version 2 made, with rows of theirs: `.dump` of such a file. */
+/** The `.dump` of a file of version 2 with rows. */
 const VERSION_2 = `
 PRAGMA journal_mode = WAL;
 CREATE TABLE usage (
@@ -230,7 +232,7 @@ CREATE INDEX usage_by_endpoint ON usage (organization, endpoint, sequence);
 PRAGMA user_version = 2;
 `;
 
-test('a transaction for which there is no room says so, and the next one is its own', async () => {
+test('a transaction fails as overloaded if the disk is full, and does not affect the next one', async () => {
   const { db } = open(freshPath());
   const write = (bytes: number) =>
     db.transaction().execute(async (transaction) => {

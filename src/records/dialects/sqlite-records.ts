@@ -2,25 +2,25 @@ import { Database } from 'bun:sqlite';
 import { chmodSync, closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { type CompiledQuery, Kysely, type SchemaModule, sql } from 'kysely';
-import { type MigrationWords, migrationSql } from '../schema/migrations.ts';
+import { type MigrationDialect, migrationSql } from '../schema/migrations.ts';
 import type { Records } from '../schema/records.ts';
 import type { Tables } from '../schema/tables.ts';
-import { DatabaseError, laterVersion } from './database-error.ts';
-import { toldFailures } from './failures.ts';
+import { DatabaseError, newerSchemaError } from './database-error.ts';
+import { withErrorCallback } from './query-errors.ts';
 import { SqliteDriver, sqliteDialect } from './sqlite-dialect.ts';
 
-/** Of the files of a database, which hold what organizations store: for this user alone. */
+/** Mode of the database files: only the current user can access them. */
 const PRIVATE = 0o600;
 /** How long the start waits for another process, such as `keys`, to release the file. */
 const OPENING_TIMEOUT_MS = 1000;
-/** How long a statement may hold the serving thread for the same reason; see when-free.ts for the rest. */
+/** How long a statement may block the main thread for the same reason; retry-while-locked.ts retries after that. */
 const BUSY_TIMEOUT_MS = 5;
 
 /**
- * Opens a database of SQLite and brings its tables up to date. The caller closes it.
- * @param path a file, made with its folder when absent, or `:memory:`.
- * @param failed told of each statement that fails.
- * @throws DatabaseError when the file is not a database of ours or of a later version.
+ * Opens a SQLite database and migrates its tables. The caller closes it.
+ * @param path a file, which is created with its folder if it does not exist, or `:memory:`.
+ * @param failed is called for each statement that fails.
+ * @throws DatabaseError if the file is not a database of this service or its schema is of a newer build.
  */
 export function openSqlite(path: string, failed: () => void = () => undefined): Records {
   try {
@@ -29,12 +29,12 @@ export function openSqlite(path: string, failed: () => void = () => undefined): 
     try {
       database.run(`PRAGMA busy_timeout = ${OPENING_TIMEOUT_MS}`);
       database.run('PRAGMA journal_mode = WAL');
-      // WAL with NORMAL: a row survives the death of the process at once, and a power cut may take the last
-      // moments but never tears the file. FULL would sync the disk under every request, on the serving
-      // thread (docs/decisions/sqlite-with-normal-sync.md).
+      // WAL with NORMAL: committed rows survive a crash of the process. A power failure can lose the last transactions, but
+      // cannot corrupt the file. FULL would sync the disk in every request, on the main thread
+      // (docs/decisions/sqlite-with-normal-sync.md).
       database.run('PRAGMA synchronous = NORMAL');
       database.run('PRAGMA foreign_keys = ON');
-      const driver = new SqliteDriver(database, toldFailures(failed));
+      const driver = new SqliteDriver(database, withErrorCallback(failed));
       const db = new Kysely<Tables>({ dialect: sqliteDialect(driver) });
       migrate(database, db);
       database.run(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`);
@@ -58,7 +58,7 @@ export function openSqlite(path: string, failed: () => void = () => undefined): 
   }
 }
 
-/** Makes the file, if it is not there, and all for this user alone: SQLite gives those beside it the rights of the file. */
+/** Creates the file if necessary, and restricts it and its `-wal` and `-shm` files to the current user. */
 function makePrivate(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   closeSync(openSync(path, 'a', PRIVATE));
@@ -66,21 +66,21 @@ function makePrivate(path: string): void {
     try {
       chmodSync(each, PRIVATE);
     } catch {
-      // It is not there, or is another user's, who decides who reads it: whether it can be written shows at once.
+      // The file does not exist, or another user owns it and controls its permissions.
     }
   }
 }
 
-/** The file's `user_version` counts the steps that are done. */
+/** Applies the migrations that are missing. The file's `user_version` is the number of applied migrations. */
 function migrate(database: Database, db: Kysely<Tables>): void {
-  const steps = migrationSql(sqliteWords(db.schema));
+  const steps = migrationSql(sqliteMigrationDialect(db.schema));
   const apply = database.transaction(() => {
-    const done = version(database);
-    if (done > steps.length) throw laterVersion(database.filename, done, steps.length);
-    for (const statement of steps.slice(done).flat()) database.run(statement);
+    const applied = version(database);
+    if (applied > steps.length) throw newerSchemaError(database.filename, applied, steps.length);
+    for (const statement of steps.slice(applied).flat()) database.run(statement);
     database.run(`PRAGMA user_version = ${steps.length}`);
   });
-  // Immediate: two processes that start at once must not both migrate.
+  // An immediate transaction prevents concurrent migrations by two processes.
   apply.immediate();
 }
 
@@ -88,7 +88,7 @@ function version(database: Database): number {
   return database.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version ?? 0;
 }
 
-function sqliteWords(schema: SchemaModule): MigrationWords {
+function sqliteMigrationDialect(schema: SchemaModule): MigrationDialect {
   const table = (name: string) => schema.createTable(name).modifyEnd(sql`strict`);
   return {
     schema,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { batchedLookup, MAX_BATCH, MAX_QUERIES } from './batched-lookup.ts';
 
-/** A lookup whose queries end when the test says so. A key that starts with `k` has itself as its value. */
+/** A lookup whose queries are completed by the test. The value of a key that starts with `k` is the key. */
 function setUp() {
   const queries: { readonly keys: readonly string[]; end(error?: Error): void }[] = [];
   const find = batchedLookup<string>((keys) => {

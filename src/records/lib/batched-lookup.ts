@@ -11,7 +11,7 @@ interface Lookup<Value> {
 
 /**
  * Combines concurrent lookups into few queries: lookups that arrive while {@link MAX_QUERIES} queries run share the next one.
- * However many keys are looked up, they use two connections, and a lookup waits for two short queries, not for the others.
+ * All lookups together use at most two connections.
  * @param findMany values by key; a key without a value is left out.
  * @returns the value of one key, or the error of its query.
  */

@@ -4,13 +4,13 @@ import { toRow, usageStore } from '../accounts/usage-store.ts';
 import { openSqlite } from '../dialects/sqlite-records.ts';
 import { RowInserts } from './row-inserts.ts';
 
-it('inserts rows in their order, however many and however often', async () => {
+it('inserts any number of rows in order, repeatedly', async () => {
   const records = openSqlite(':memory:');
   onTestFinished(() => records.close());
   const usage = new RowInserts('usage');
   const all = [0, 3, 200, 3, 200].map((count) => Array.from({ length: count }, () => usageRecord()));
-  for (const some of all) {
-    await records.db.transaction().execute((transaction) => usage.insert(transaction, some.map(toRow)));
+  for (const chunk of all) {
+    await records.db.transaction().execute((transaction) => usage.insert(transaction, chunk.map(toRow)));
   }
   const { records: stored } = await usageStore(records).list({ organization: 'a', limit: 1000 });
   expect(stored.toReversed()).toEqual(all.flat());

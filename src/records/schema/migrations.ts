@@ -1,28 +1,31 @@
 import { type Compilable, type CreateTableBuilder, type SchemaModule, sql } from 'kysely';
 
-/** What a step writes with: the engine's builder, and the few words in which engines differ. */
-export interface MigrationWords {
+/** The schema builder of an engine, and the parts of SQL in which the engines differ. */
+export interface MigrationDialect {
   readonly schema: SchemaModule;
-  /** 64 bits. */
+  /** 64-bit integer. */
   readonly integer: 'integer' | 'bigint';
-  /** A double. */
+  /** Double precision. */
   readonly real: 'real' | 'double precision';
-  /** A new table whose rows are numbered in the order of their insertion. */
+  /** A new table whose rows are numbered in insertion order. */
   numberedTable(name: string): CreateTableBuilder<string, 'sequence'>;
   table(name: string): CreateTableBuilder<string, never>;
 }
 
-/** Statements: built, or as text that both engines understand. */
-export type Migration = (words: MigrationWords) => readonly (Compilable | string)[];
+/** A migration: statements of the schema builder, or SQL text that is valid in both engines. */
+export type Migration = (dialect: MigrationDialect) => readonly (Compilable | string)[];
 
-/** As it was when its step was written. The statements of src/records/stores/batch-store.ts say the same, so its indexes serve them. */
+/**
+ * Condition of the partial indexes of open batches. The queries of src/records/stores/batch-store.ts must contain the same
+ * condition to use the indexes.
+ */
 const OPEN_BATCH = sql<boolean>`status IN ('validating', 'in_progress', 'finalizing', 'cancelling')`;
 
-/** As above, of src/records/stores/video-store.ts. */
+/** Condition of the partial indexes of open video jobs; used in the same way by src/records/stores/video-store.ts. */
 const OPEN_VIDEO = sql<boolean>`status IN ('queued', 'in_progress')`;
 
-/** Days of all rows that there are, with what was charged for them. */
-export const USAGE_OF_BEFORE = `INSERT INTO usage_days
+/** Computes the daily totals of all existing usage rows, including the charged credits. */
+export const BACKFILL_USAGE_DAYS = `INSERT INTO usage_days
   SELECT usage.organization, usage.created_at / 86400, usage.endpoint, usage.model,
     COUNT(*), SUM(CASE WHEN usage.status = 'failed' THEN 1 ELSE 0 END),
     SUM(usage.input_tokens), SUM(usage.output_tokens), SUM(COALESCE(usage.characters, 0)),
@@ -35,8 +38,8 @@ export const USAGE_OF_BEFORE = `INSERT INTO usage_days
   GROUP BY usage.organization, usage.created_at / 86400, usage.endpoint, usage.model`;
 
 /**
- * Steps from nothing to today's tables, for both engines. The database counts those done. A step is never
- * changed once it was in use: add another.
+ * Migrations from an empty database to the current schema, for both engines. The database stores the number of applied
+ * migrations. Never change a released migration; add another one.
  */
 const MIGRATIONS: readonly Migration[] = [
   ({ schema, integer, real, numberedTable }) => [
@@ -205,7 +208,7 @@ const MIGRATIONS: readonly Migration[] = [
     table('jobs')
       .addColumn('kind', 'text', (column) => column.notNull())
       .addColumn('id', 'text', (column) => column.notNull())
-      // Unix milliseconds from which it may be taken: the end of a delay, or of the lease of who has it.
+      // Unix time in ms from which the job can be claimed: the end of its delay or of its current lease.
       .addColumn('free_at_ms', integer, (column) => column.notNull())
       .addColumn('lease', 'text')
       .addColumn('failures', integer, (column) => column.notNull())
@@ -280,7 +283,7 @@ const MIGRATIONS: readonly Migration[] = [
   ],
 
   ({ schema, integer, real, table }) => [
-    // Keys of before there were roles were made by who runs the service, and could do everything.
+    // Keys from before the introduction of roles were created by operators and had all permissions.
     schema.alterTable('api_keys').addColumn('role', 'text', (column) => column.notNull().defaultTo('admin')),
     schema.alterTable('api_keys').addColumn('name', 'text'),
     schema.createIndex('api_keys_by_organization').on('api_keys').columns(['organization', 'sequence']),
@@ -297,7 +300,7 @@ const MIGRATIONS: readonly Migration[] = [
       .addColumn('audio_seconds', real, (column) => column.notNull())
       .addColumn('charged', integer, (column) => column.notNull())
       .addPrimaryKeyConstraint('usage_days_key', ['organization', 'day', 'endpoint', 'model']),
-    USAGE_OF_BEFORE,
+    BACKFILL_USAGE_DAYS,
   ],
 
   ({ schema }) => [schema.alterTable('videos').addColumn('note', 'text')],
@@ -310,13 +313,15 @@ const MIGRATIONS: readonly Migration[] = [
       .addColumn('changed_at', integer, (column) => column.notNull()),
   ],
 
-  // What asked for a job, for its trace.
+  // Trace context of the request that created the job.
   ({ schema }) => [schema.alterTable('jobs').addColumn('cause', 'text')],
 ];
 
-/** The SQL of every step. */
-export function migrationSql(words: MigrationWords): readonly (readonly string[])[] {
-  return MIGRATIONS.map((step) =>
-    step(words).map((statement) => (typeof statement === 'string' ? statement : statement.compile().sql)),
+/** The SQL statements of every migration. */
+export function migrationSql(dialect: MigrationDialect): readonly (readonly string[])[] {
+  return MIGRATIONS.map((migration) =>
+    migration(dialect).map((statement) =>
+      typeof statement === 'string' ? statement : statement.compile().sql,
+    ),
   );
 }

@@ -12,8 +12,8 @@ import type { ResponseStatus } from '../../contract/stores/response-store.ts';
 import type { VideoStatus } from '../../contract/stores/video-store.ts';
 
 /**
- * The tables of both engines as Kysely types them; migrations.ts makes them. Times are Unix seconds, `sequence`
- * counts rows in the order of their insertion.
+ * Kysely's types of the tables, which migrations.ts creates in both engines. Times are Unix seconds; `sequence` numbers rows
+ * in insertion order.
  */
 export interface Tables {
   usage: UsageTable;
@@ -54,7 +54,7 @@ interface UsageTable {
   request_id: Id<'request'>;
 }
 
-/** Sums of usage rows, which every row is added to in its own transaction. */
+/** Daily totals of usage. Each usage row is added in the transaction that stores it. */
 interface UsageDayTable {
   organization: string;
   /** Days since 1970-01-01, in UTC. */
@@ -83,9 +83,9 @@ interface ApiKeyTable {
   revoked_at: number | null;
 }
 
-/** Made with the first key or grant of an organization. */
+/** A row is created with the first key or grant of an organization. */
 interface OrganizationTable {
-  /** Its name. */
+  /** Name of the organization. */
   id: string;
   created_at: number;
 }
@@ -95,7 +95,7 @@ interface ResponseTable {
   organization: string;
   created_at: number;
   status: ResponseStatus;
-  /** Kept when that response is deleted: it tells that the chain has lost a link. */
+  /** Remains when that response is deleted, so that the gap in the chain is detected. */
   previous_id: string | null;
   /** Length of the body's JSON. */
   body_characters: number;
@@ -103,11 +103,11 @@ interface ResponseTable {
   input_characters: number;
   /** The response object as JSON. */
   body: string;
-  /** When its process last said that it is working on it. */
+  /** Last heartbeat of the process that generates the response. */
   seen_at: number;
 }
 
-/** Input items; they vanish with their response. */
+/** Input items; they are deleted with their response. */
 interface ResponseItemTable {
   response_id: Id<'response'>;
   /** From 0, in the order of the input. */
@@ -117,7 +117,7 @@ interface ResponseItemTable {
   item: string;
 }
 
-/** Processes of the service that may have open calls. */
+/** Processes of the service that can have open calls. */
 interface InstanceTable {
   id: string;
   place: string;
@@ -127,7 +127,7 @@ interface InstanceTable {
 
 interface OpenCallTable {
   sequence: Generated<number>;
-  /** Of the usage row that it becomes. */
+  /** Id of the usage row that is stored when the call closes. */
   id: Id<'usage'>;
   instance: string;
   opened_at: number;
@@ -136,11 +136,11 @@ interface OpenCallTable {
   request_id: Id<'request'>;
   model: string;
   reserved: MicroCredits;
-  /** 1 when its work is done again if its process dies. */
+  /** 1 if the work is repeated after a crash of the process. */
   repeated: Generated<number>;
 }
 
-/** The sums of an organization's entries; `available` and `reserved` cannot become negative. */
+/** The balance of an organization: the sums of its entries. `available` and `reserved` cannot become negative. */
 interface CreditAccountTable extends Record<CreditAccount, MicroCredits> {
   organization: string;
 }
@@ -153,7 +153,7 @@ interface CreditTransferTable {
   call_id: Id<'usage'> | null;
 }
 
-/** Amounts of one transfer add up to 0. */
+/** The amounts of a transfer add up to 0. */
 interface CreditEntryTable {
   transfer: number;
   account: CreditAccount;
@@ -167,7 +167,7 @@ interface FileTable {
   purpose: FilePurpose;
   filename: string;
   length_bytes: number;
-  /** In hex. */
+  /** Hexadecimal. */
   sha256: string;
   created_at: number;
   expires_at: number | null;
@@ -193,7 +193,7 @@ interface BatchTable {
   metadata: string | null;
   output_expires_after_s: number | null;
   status: BatchStatus;
-  /** Who has it: only that one may write. */
+  /** Id of the runner that has claimed the batch. Only this runner may update it. */
   runner: string | null;
   created_at: number;
   expires_at: number;
@@ -261,14 +261,14 @@ interface VideoTable {
   sequence: Generated<number>;
   id: Id<'video'>;
   organization: string;
-  /** Of the usage row that it becomes. */
+  /** Id of the usage row that is stored when the job finishes. */
   call_id: Id<'usage'>;
   request_id: Id<'request'>;
   model: string;
   /** JSON. */
   prompt: string;
   status: VideoStatus;
-  /** Who has it, or had it last: only that one may write. */
+  /** Id of the runner that claimed the job last. Only this runner may update it. */
   runner: string | null;
   created_at: number;
   started_at: number | null;
@@ -285,11 +285,11 @@ interface VideoTable {
   /** JSON. */
   error: string | null;
   remembered: string | null;
-  /** What there is to know of how it is made. */
+  /** Note about how the segment is generated. */
   note: string | null;
-  /** Of the clip while the job is open, of the segment then. */
+  /** Length of the input clip while the job is open, then of the segment. */
   length_bytes: number;
-  /** Credits that it held before its end. */
+  /** Credits that were reserved for the job. */
   reserved: MicroCredits;
 }
 
@@ -297,7 +297,7 @@ interface PluginSwitchTable {
   name: string;
   /** 0 or 1. */
   enabled: number;
-  /** Of the latest wish. */
+  /** Incremented with each change of `enabled`. */
   revision: number;
   changed_at: number;
 }

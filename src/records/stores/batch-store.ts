@@ -2,37 +2,37 @@ import { type Kysely, type Selectable, sql } from 'kysely';
 import { invalidRequest, ServiceError } from '../../contract/core/error.ts';
 import type { Id } from '../../contract/core/id.ts';
 import {
-  OPEN_BATCH_STATUSES,
   type BatchError,
   type BatchPage,
   type BatchPart,
   type BatchRecord,
   type BatchStatus,
   type BatchStore,
-  STATUS_BEFORE_END,
   type ClaimedBatch,
   MAX_LINES_AHEAD,
+  OPEN_BATCH_STATUSES,
+  STATUS_BEFORE_END,
 } from '../../contract/stores/batch-store.ts';
 import type { FileRecord, IdempotencyKey } from '../../contract/stores/file-store.ts';
 import { lockOrganization } from '../accounts/organization-lock.ts';
 import { chunks } from '../lib/chunks.ts';
 import type { Records } from '../schema/records.ts';
 import type { Tables } from '../schema/tables.ts';
-import { holdFile, isPresent, toRow as toFileRow } from './file-store.ts';
-import { madeBefore } from './idempotency.ts';
+import { isPresent, lockFile, toRow as toFileRow } from './file-store.ts';
+import { claimIdempotencyKey } from './idempotency.ts';
 import { lineBills } from './line-bills.ts';
 
 type Batches = Tables['batches'];
 
-/** Words of the statement itself, not values: only so the index of open batches is used. */
+/** Literals instead of parameters, because otherwise the partial index of open batches is not used. */
 const OPEN = sql<boolean>`status IN (${sql.join(OPEN_BATCH_STATUSES.map((status) => sql.lit(status)))})`;
-/** Parts of one statement. */
-const PARTS_AT_ONCE = 1000;
+/** Batch parts per statement. */
+const PARTS_PER_STATEMENT = 1000;
 const RETRY_AFTER_S = 10;
 
 /**
- * Batches and how far each came. Moves are guarded by the statement that makes them: a status and a runner that are
- * no longer so change no row. The records belong to the caller.
+ * Batches and their progress. Each state transition is one statement that matches only the expected status and runner, so a
+ * stale transition changes no row. The caller closes `records`.
  */
 export function batchStore({ db, engine }: Records): BatchStore {
   const storeBills = lineBills(engine);
@@ -42,10 +42,14 @@ export function batchStore({ db, engine }: Records): BatchStore {
       .where('organization', '=', organization)
       .where('id', '=', id as Id<'batch'>);
 
-  const inHands = (query: Kysely<Tables>, id: Id<'batch'>, runner: string) =>
+  const claimedBatch = (query: Kysely<Tables>, id: Id<'batch'>, runner: string) =>
     query.updateTable('batches').where('id', '=', id).where('runner', '=', runner);
 
-  async function requireRoom(transaction: Kysely<Tables>, batch: BatchRecord, most: number): Promise<void> {
+  async function checkBatchQuota(
+    transaction: Kysely<Tables>,
+    batch: BatchRecord,
+    maxOpen: number,
+  ): Promise<void> {
     const { organization } = batch;
     await lockOrganization(engine, transaction, organization, 'batches');
     const { open } = await transaction
@@ -54,16 +58,16 @@ export function batchStore({ db, engine }: Records): BatchStore {
       .where('organization', '=', organization)
       .where(OPEN)
       .executeTakeFirstOrThrow();
-    if (open < most) return;
+    if (open < maxOpen) return;
     throw new ServiceError(
       'rate_limited',
-      `Your organization has ${open} batches that have not ended; at most ${most} are allowed. Create this one when another has ended.`,
+      `Your organization has ${open} of at most ${maxOpen} unfinished batches. Retry when a batch has finished.`,
       { code: 'rate_limit_exceeded', retryAfterS: RETRY_AFTER_S },
     );
   }
 
   async function requireInput(transaction: Kysely<Tables>, batch: BatchRecord): Promise<void> {
-    const file = await holdFile(engine, transaction, batch.organization, batch.inputFile);
+    const file = await lockFile(engine, transaction, batch.organization, batch.inputFile);
     if (file === undefined || !isPresent(file, batch.times.created)) {
       throw invalidRequest(
         "'input_file_id' must be the id of a file of your organization.",
@@ -73,14 +77,14 @@ export function batchStore({ db, engine }: Records): BatchStore {
     }
     if (file.purpose !== 'batch') {
       throw invalidRequest(
-        `'input_file_id' must be a file of purpose 'batch'; this one is of '${file.purpose}'.`,
+        `'input_file_id' must be a file with purpose 'batch'; this file has purpose '${file.purpose}'.`,
         'input_file_id',
         'invalid_value',
       );
     }
   }
 
-  async function make(
+  async function createBatch(
     transaction: Kysely<Tables>,
     batch: BatchRecord,
     maxOpen: number,
@@ -88,7 +92,7 @@ export function batchStore({ db, engine }: Records): BatchStore {
   ): Promise<BatchRecord> {
     const { organization, id } = batch;
     if (idempotency !== undefined) {
-      const making = {
+      const creation = {
         engine,
         transaction,
         organization,
@@ -96,22 +100,22 @@ export function batchStore({ db, engine }: Records): BatchStore {
         id,
         at: batch.times.created,
       } as const;
-      // A batch is never deleted.
-      const made = await madeBefore(making, idempotency, async () => true);
-      if (made !== undefined) {
-        const row = ofOrganization(transaction, organization, made).selectAll();
+      // Batches are never deleted.
+      const existing = await claimIdempotencyKey(creation, idempotency, async () => true);
+      if (existing !== undefined) {
+        const row = ofOrganization(transaction, organization, existing).selectAll();
         return toRecord(await row.executeTakeFirstOrThrow());
       }
     }
     await requireInput(transaction, batch);
-    await requireRoom(transaction, batch, maxOpen);
+    await checkBatchQuota(transaction, batch, maxOpen);
     await transaction.insertInto('batches').values(toRow(batch)).execute();
     return batch;
   }
 
   return {
     create: (batch, maxOpen, idempotency) =>
-      db.transaction().execute((transaction) => make(transaction, batch, maxOpen, idempotency)),
+      db.transaction().execute((transaction) => createBatch(transaction, batch, maxOpen, idempotency)),
 
     async get(organization, id) {
       const row = await ofOrganization(db, organization, id).selectAll().executeTakeFirst();
@@ -127,7 +131,7 @@ export function batchStore({ db, engine }: Records): BatchStore {
         }
         page = page.where('sequence', '<', last.sequence);
       }
-      // One row more than asked for tells whether there is another page.
+      // One row more than the limit shows whether there is another page.
       const rows = await page
         .orderBy('sequence', 'desc')
         .limit(limit + 1)
@@ -150,14 +154,14 @@ export function batchStore({ db, engine }: Records): BatchStore {
 
     claim: (id, runner) =>
       db.transaction().execute(async (transaction) => {
-        const taken = transaction
+        const claimed = transaction
           .updateTable('batches')
           .set({ runner })
           .where('id', '=', id)
           .where(OPEN)
           .returningAll();
-        const first = await taken.where('runner', 'is', null).executeTakeFirst();
-        const row = first ?? (await taken.executeTakeFirst());
+        const first = await claimed.where('runner', 'is', null).executeTakeFirst();
+        const row = first ?? (await claimed.executeTakeFirst());
         return row && toClaimed(row, first !== undefined);
       }),
 
@@ -172,7 +176,7 @@ export function batchStore({ db, engine }: Records): BatchStore {
     },
 
     async startProcessing(id, runner, { total, model, at }) {
-      const { numUpdatedRows } = await inHands(db, id, runner)
+      const { numUpdatedRows } = await claimedBatch(db, id, runner)
         .set({ status: 'in_progress', in_progress_at: at, total, model: model ?? null })
         .where('status', '=', 'validating')
         .executeTakeFirst();
@@ -180,7 +184,7 @@ export function batchStore({ db, engine }: Records): BatchStore {
     },
 
     async fail(id, runner, faults, at) {
-      const { numUpdatedRows } = await inHands(db, id, runner)
+      const { numUpdatedRows } = await claimedBatch(db, id, runner)
         .set({ status: 'failed', failed_at: at, faults: JSON.stringify(faults) })
         .where('status', '=', 'validating')
         .executeTakeFirst();
@@ -191,7 +195,7 @@ export function batchStore({ db, engine }: Records): BatchStore {
       if (progress.ahead.length > MAX_LINES_AHEAD)
         throw new Error('too many lines are ahead of a checkpoint');
       return db.transaction().execute(async (transaction) => {
-        const row = await inHands(transaction, id, runner)
+        const row = await claimedBatch(transaction, id, runner)
           .set(({ eb }) => ({
             offset_bytes: progress.offsetBytes,
             line: progress.line,
@@ -205,8 +209,8 @@ export function batchStore({ db, engine }: Records): BatchStore {
           .returningAll()
           .executeTakeFirst();
         if (row === undefined) return undefined;
-        for (const some of chunks(parts, PARTS_AT_ONCE)) {
-          const rows = some.map((part) => ({ ...toPartRow(part), batch: id }));
+        for (const chunk of chunks(parts, PARTS_PER_STATEMENT)) {
+          const rows = chunk.map((part) => ({ ...toPartRow(part), batch: id }));
           await transaction.insertInto('batch_parts').values(rows).execute();
         }
         const uncovered = await storeBills(transaction, bills);
@@ -215,7 +219,7 @@ export function batchStore({ db, engine }: Records): BatchStore {
     },
 
     async finalize(id, runner, at) {
-      const { numUpdatedRows } = await inHands(db, id, runner)
+      const { numUpdatedRows } = await claimedBatch(db, id, runner)
         .set({ status: 'finalizing', finalizing_at: at })
         .where('status', '=', 'in_progress')
         .where(({ eb }) => eb('total', '=', eb('completed', '+', eb.ref('failed'))))
@@ -235,7 +239,7 @@ export function batchStore({ db, engine }: Records): BatchStore {
 
     finish: (id, runner, { status, files, faults = [], at }) =>
       db.transaction().execute(async (transaction) => {
-        const { numUpdatedRows } = await inHands(transaction, id, runner)
+        const { numUpdatedRows } = await claimedBatch(transaction, id, runner)
           .set({
             status,
             [`${status}_at`]: at,
@@ -246,8 +250,9 @@ export function batchStore({ db, engine }: Records): BatchStore {
           .where('status', '=', STATUS_BEFORE_END[status])
           .executeTakeFirst();
         if (numUpdatedRows === 0n) return false;
-        const made = [files.output, files.error].filter((file): file is FileRecord => file !== undefined);
-        if (made.length > 0) await transaction.insertInto('files').values(made.map(toFileRow)).execute();
+        const results = [files.output, files.error].filter((file): file is FileRecord => file !== undefined);
+        if (results.length > 0)
+          await transaction.insertInto('files').values(results.map(toFileRow)).execute();
         await transaction.deleteFrom('batch_parts').where('batch', '=', id).execute();
         return true;
       }),

@@ -5,30 +5,39 @@ import type { FileRecord, FileStore, IdempotencyKey } from '../../contract/store
 import { lockOrganization } from '../accounts/organization-lock.ts';
 import type { Records } from '../schema/records.ts';
 import type { Tables } from '../schema/tables.ts';
-import { madeBefore } from './idempotency.ts';
+import { claimIdempotencyKey } from './idempotency.ts';
 
 type File = Tables['files'];
 
-/** Files of organizations. The records belong to the caller. */
+/** Files of organizations. The caller closes `records`. */
 export function fileStore({ db, engine }: Records): FileStore {
-  /** Files of an organization that are there at a time. */
+  /** Files of an organization that have not expired at a time (Unix seconds). */
   const present = (organization: string, at: number) =>
     db
       .selectFrom('files')
       .where('organization', '=', organization)
       .where(({ eb, or }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', at)]));
 
-  /** The file that an earlier request with the key made. */
+  /** The file that an earlier request with the same idempotency key created. */
   async function earlierFile(transaction: Kysely<Tables>, file: FileRecord, idempotency: IdempotencyKey) {
     const { organization, id, createdAt: at } = file;
-    const there = (earlier: string) => findFile(transaction, organization, earlier, at);
-    const making = { engine, transaction, organization, kind: 'file', id, at } as const;
-    const before = await madeBefore(making, idempotency, async (it) => (await there(it)) !== undefined);
-    return before === undefined ? undefined : there(before);
+    const findExisting = (earlier: string) => findFile(transaction, organization, earlier, at);
+    const creation = { engine, transaction, organization, kind: 'file', id, at } as const;
+    const before = await claimIdempotencyKey(
+      creation,
+      idempotency,
+      async (it) => (await findExisting(it)) !== undefined,
+    );
+    return before === undefined ? undefined : findExisting(before);
   }
 
-  /** @throws ServiceError when so many bytes more are too many. */
-  async function requireRoom(query: Kysely<Tables>, organization: string, bytes: number, maxBytes: number) {
+  /** @throws ServiceError `storage_limit_exceeded` if the files with these additional bytes exceed the limit. */
+  async function checkStorageQuota(
+    query: Kysely<Tables>,
+    organization: string,
+    bytes: number,
+    maxBytes: number,
+  ) {
     const { stored } = await query
       .selectFrom('files')
       .select(sql<number>`CAST(COALESCE(SUM(length_bytes), 0) AS BIGINT)`.as('stored'))
@@ -36,7 +45,7 @@ export function fileStore({ db, engine }: Records): FileStore {
       .executeTakeFirstOrThrow();
     if (stored + bytes <= maxBytes) return;
     throw invalidRequest(
-      `The files of your organization have ${stored} bytes, and this one would make them more than ${maxBytes}. Delete some that you no longer need: inputs of batches that have ended, and results that you have read.`,
+      `The files of your organization use ${stored} of at most ${maxBytes} bytes, so this file does not fit. Delete files that you no longer need, such as inputs and results of finished batches.`,
       'file',
       'storage_limit_exceeded',
     );
@@ -49,12 +58,12 @@ export function fileStore({ db, engine }: Records): FileStore {
         const earlier = idempotency && (await earlierFile(transaction, file, idempotency));
         if (earlier !== undefined) return earlier;
         await lockOrganization(engine, transaction, organization, 'files');
-        await requireRoom(transaction, organization, lengthBytes, maxBytes);
+        await checkStorageQuota(transaction, organization, lengthBytes, maxBytes);
         await transaction.insertInto('files').values(toRow(file)).execute();
         return file;
       }),
 
-    requireCapacity: (organization, maxBytes) => requireRoom(db, organization, 1, maxBytes),
+    requireCapacity: (organization, maxBytes) => checkStorageQuota(db, organization, 1, maxBytes),
 
     get: (organization, id, at) => findFile(db, organization, id, at),
 
@@ -71,7 +80,7 @@ export function fileStore({ db, engine }: Records): FileStore {
         }
         page = page.where('sequence', order === 'asc' ? '>' : '<', last.sequence);
       }
-      // One row more than asked for tells whether there is another page.
+      // One row more than the limit shows whether there is another page.
       const rows = await page
         .orderBy('sequence', order)
         .limit(limit + 1)
@@ -81,9 +90,9 @@ export function fileStore({ db, engine }: Records): FileStore {
 
     delete: (organization, id, at) =>
       db.transaction().execute(async (transaction) => {
-        const file = await holdFile(engine, transaction, organization, id);
+        const file = await lockFile(engine, transaction, organization, id);
         if (file === undefined) return false;
-        // After the row is held, so that a batch that was being made with it is seen.
+        // Queried after the file is locked, so that a batch that is created concurrently is found.
         const reader = await transaction
           .selectFrom('batches')
           .select('id')
@@ -94,7 +103,7 @@ export function fileStore({ db, engine }: Records): FileStore {
         if (reader !== undefined) {
           throw new ServiceError(
             'conflict',
-            `The file is the input of batch '${reader.id}', which has not ended. Cancel the batch or wait for its end.`,
+            `The file is the input of batch '${reader.id}', which has not finished. Cancel the batch or wait until it has finished.`,
             { param: 'id', code: 'file_in_use' },
           );
         }
@@ -139,7 +148,7 @@ export function fileStore({ db, engine }: Records): FileStore {
   };
 }
 
-/** @param at Unix seconds: what has expired by then is not there. */
+/** @param at Unix seconds; files that have expired by then are not returned. */
 async function findFile(
   db: Kysely<Tables>,
   organization: string,
@@ -157,10 +166,10 @@ async function findFile(
 }
 
 /**
- * The file, which nobody can delete before the end of the transaction; an expired one too. A batch is made with it
- * held, so that `delete` sees the batch.
+ * Returns a file, even if it has expired, and locks it until the end of the transaction. A batch is created while its input
+ * file is locked, so that a concurrent `delete` finds the batch.
  */
-export async function holdFile(
+export async function lockFile(
   engine: Records['engine'],
   transaction: Kysely<Tables>,
   organization: string,
@@ -171,17 +180,17 @@ export async function holdFile(
     .selectAll()
     .where('organization', '=', organization)
     .where('id', '=', id as File['id']);
-  // A transaction of SQLite has the whole file to itself, and no word for this.
+  // SQLite has no row locks; its transactions lock the whole file.
   const found = await (engine === 'postgres' ? row.forUpdate() : row).executeTakeFirst();
   return found && toRecord(found);
 }
 
-/** Whether a file has not expired at a time, in Unix seconds. */
+/** Whether a file has not expired. @param at Unix seconds. */
 export function isPresent(file: FileRecord, at: number): boolean {
   return file.expiresAt === undefined || file.expiresAt > at;
 }
 
-/** A record as a row, for every store that writes one. */
+/** Converts a record to a row, for every store that writes files. */
 export function toRow(file: FileRecord): Insertable<File> {
   return {
     id: file.id,

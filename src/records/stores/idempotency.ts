@@ -6,26 +6,27 @@ import type { Tables } from '../schema/tables.ts';
 
 type Made = Tables['idempotency_keys']['made_kind'];
 
-/** Where and when something is made. */
-export interface Making {
+/** The creation of an object in a transaction. */
+export interface ObjectCreation {
   readonly engine: Records['engine'];
   readonly transaction: Kysely<Tables>;
   readonly organization: string;
   readonly kind: Made;
-  /** Of what would be made. */
+  /** Id of the new object. */
   readonly id: string;
   /** Unix seconds. */
   readonly at: number;
 }
 
 /**
- * Takes a key for what this transaction makes. Of several transactions with one key, the others wait for the first.
- * @returns undefined when the caller is to make it; the id of what an earlier request made, when `exists` says that
- *   it is still there.
- * @throws ServiceError `conflict` (code `idempotency_conflict`) when the key came with another fingerprint.
+ * Claims an idempotency key for the object that this transaction creates. Concurrent transactions with the same key wait for
+ * the first one.
+ * @param exists returns whether the object with an id still exists.
+ * @returns undefined if the caller must create the object; otherwise the id of the object that an earlier request created.
+ * @throws ServiceError `conflict` (code `idempotency_conflict`) if the key was used with another fingerprint.
  */
-export async function madeBefore(
-  { engine, transaction, organization, kind, id, at }: Making,
+export async function claimIdempotencyKey(
+  { engine, transaction, organization, kind, id, at }: ObjectCreation,
   { key, fingerprint }: IdempotencyKey,
   exists: (id: string) => Promise<boolean>,
 ): Promise<string | undefined> {
@@ -50,17 +51,17 @@ export async function madeBefore(
     .where('organization', '=', organization)
     .where('made_kind', '=', kind)
     .where('idempotency_key', '=', key);
-  // A transaction of SQLite has the whole file to itself, and no word for this.
+  // SQLite has no row locks; its transactions lock the whole file.
   const found = await (engine === 'postgres' ? earlier.forUpdate() : earlier).executeTakeFirst();
   if (found !== undefined && found.created_at > at - IDEMPOTENCY_KEY_S && (await exists(found.made_id))) {
     if (found.fingerprint === fingerprint) return found.made_id;
     throw new ServiceError(
       'conflict',
-      "This 'Idempotency-Key' was sent with another request. Send a new key with a new request.",
+      "This 'Idempotency-Key' was used with a different request. Use a new key for a new request.",
       { code: 'idempotency_conflict' },
     );
   }
-  // Forgotten, or what it made is gone: the key is free.
+  // The key has expired, or its object was deleted: the key can be reused.
   await transaction
     .insertInto('idempotency_keys')
     .values(row)
@@ -73,8 +74,13 @@ export async function madeBefore(
   return undefined;
 }
 
-/** Frees the key of what was not made after all, in a transaction that goes on. */
-export async function forgetMade({ transaction, organization, kind, id }: Making): Promise<void> {
+/** Releases the idempotency key of an object that was not created, in a transaction that is committed anyway. */
+export async function releaseIdempotencyKey({
+  transaction,
+  organization,
+  kind,
+  id,
+}: ObjectCreation): Promise<void> {
   await transaction
     .deleteFrom('idempotency_keys')
     .where('organization', '=', organization)

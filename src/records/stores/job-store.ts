@@ -1,7 +1,7 @@
 import { type JobStore, MAX_SCHEDULE_AHEAD_MS } from '../../contract/stores/job-store.ts';
 import type { Records } from '../schema/records.ts';
 
-/** Jobs in a table. The records belong to the caller. */
+/** Jobs of the embedded queue. The caller closes `records`. */
 export function jobStore({ db, engine }: Records): JobStore {
   return {
     async addJob(kind, id, at, cause) {
@@ -13,7 +13,7 @@ export function jobStore({ db, engine }: Records): JobStore {
     },
 
     async claimJob({ kind, lease }, { at, until }) {
-      const taken = await db
+      const claimed = await db
         .updateTable('jobs')
         .set({ lease, free_at_ms: until })
         .where('kind', '=', kind)
@@ -21,16 +21,18 @@ export function jobStore({ db, engine }: Records): JobStore {
           selectFrom('jobs')
             .select('id')
             .where('kind', '=', kind)
-            .where(({ eb, or }) => or([eb('free_at_ms', '<=', at), eb('free_at_ms', '>', at + MAX_SCHEDULE_AHEAD_MS)]))
+            .where(({ eb, or }) =>
+              or([eb('free_at_ms', '<=', at), eb('free_at_ms', '>', at + MAX_SCHEDULE_AHEAD_MS)]),
+            )
             .orderBy('free_at_ms')
             .orderBy('id')
             .limit(1)
-            // Others who ask at once get the next one instead of waiting for this one, to lose it.
+            // Concurrent claims get the next job instead of waiting for the row lock of this one.
             .$if(engine === 'postgres', (query) => query.forUpdate().skipLocked()),
         )
         .returning(['id', 'failures', 'cause'])
         .executeTakeFirst();
-      return taken && { ...taken, cause: taken.cause ?? undefined };
+      return claimed && { ...claimed, cause: claimed.cause ?? undefined };
     },
 
     async renewLeases(leases, until) {

@@ -10,21 +10,20 @@ import { RowInserts } from '../lib/row-inserts.ts';
 import type { Records } from '../schema/records.ts';
 import type { Tables } from '../schema/tables.ts';
 
-/** Calls of one statement. */
-const MAX_CONCURRENT = 64;
+/** Calls per statement. */
+const CALLS_PER_STATEMENT = 64;
 
 /**
- * Writes the usage rows of calls of batch lines, charges for them and ends what they hold, inside a transaction of
- * the caller: all of it happens with the rest of that or not at all. A call that another process ended meanwhile,
- * because it took this one for dead, is charged from what is available. One that holds nothing and costs nothing
- * touches no credits.
- * @param transaction holds no organization's ledger yet: calls are taken before ledgers everywhere.
- * @returns what they cost beyond what there was for them, which is not charged.
- * @throws what the engine throws when a call has its row already.
+ * Stores the usage rows of batch lines, charges their costs and releases their reservations, in the caller's transaction.
+ * If another process has closed a call in the meantime because it considered this process crashed, its cost is charged to
+ * the available credits. Calls without a reservation and without a cost do not change any credits.
+ * @param transaction must not have locked a ledger yet: all transactions lock calls before ledgers.
+ * @returns the part of the costs that exceeds the credits and is not charged.
+ * @throws the database's error if a call already has a usage row.
  */
 export type StoreBills = (transaction: Kysely<Tables>, bills: readonly LineBill[]) => Promise<MicroCredits>;
 
-/** What writes bills of lines into the tables of an engine. */
+/** Creates the function that stores the bills of batch lines. */
 export function lineBills(engine: Records['engine']): StoreBills {
   const usage = new RowInserts('usage');
   return async (transaction, bills) => {
@@ -41,15 +40,15 @@ async function charge(
   transaction: Kysely<Tables>,
   bills: readonly LineBill[],
 ): Promise<MicroCredits> {
-  const held = await takeHeld(transaction, bills);
+  const reservations = await claimReservations(transaction, bills);
   const byOrganization = Map.groupBy(bills, ({ record }) => record.organization);
   const paid = new Map<Id<'usage'>, MicroCredits>();
-  // In the same order everywhere, so that two transactions never wait for each other.
-  for (const [organization, theirs] of [...byOrganization].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    const charged = theirs.filter(({ record, cost }) => cost > 0 || held.has(record.id));
+  // Transactions lock ledgers in the same order, so that they cannot deadlock.
+  for (const [organization, organizationBills] of [...byOrganization].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    const charged = organizationBills.filter(({ record, cost }) => cost > 0 || reservations.has(record.id));
     if (charged.length === 0) continue;
     const ledger = await CreditLedger.lock(engine, transaction, organization);
-    const transfers = settlements(charged, held, ledger?.balance.available ?? 0);
+    const transfers = settlements(charged, reservations, ledger?.balance.available ?? 0);
     await ledger?.transferAll(transfers);
     for (const { call, amounts } of transfers) if (call !== null) paid.set(call, amounts.revenue ?? 0);
   }
@@ -58,35 +57,35 @@ async function charge(
   return charged.reduce((sum, bill) => sum + bill.cost - bill.charged, 0);
 }
 
-/** Takes calls out of the journal that hold credits, and tells how many each held. */
-async function takeHeld(
+/** Deletes the open calls with reservations and returns the reserved credits by call. */
+async function claimReservations(
   transaction: Kysely<Tables>,
   bills: readonly LineBill[],
 ): Promise<ReadonlyMap<Id<'usage'>, MicroCredits>> {
-  const ids = bills.filter(({ hasReservation: held }) => held).map(({ record }) => record.id);
-  const taken = new Map<Id<'usage'>, MicroCredits>();
-  for (const some of chunks(ids, MAX_CONCURRENT)) {
+  const ids = bills.filter(({ hasReservation }) => hasReservation).map(({ record }) => record.id);
+  const claimed = new Map<Id<'usage'>, MicroCredits>();
+  for (const chunk of chunks(ids, CALLS_PER_STATEMENT)) {
     const rows = await transaction
       .deleteFrom('open_calls')
-      .where('id', 'in', some)
+      .where('id', 'in', chunk)
       .returning(['id', 'reserved'])
       .execute();
-    for (const { id, reserved } of rows) taken.set(id, reserved);
+    for (const { id, reserved } of rows) claimed.set(id, reserved);
   }
-  return taken;
+  return claimed;
 }
 
-/** One transfer a bill; what costs more than it held takes from what those before it left. */
+/** One transfer per bill. Costs over the reservation are charged to the credits that the previous bills left. */
 function settlements(
   bills: readonly LineBill[],
-  held: ReadonlyMap<Id<'usage'>, MicroCredits>,
+  reservations: ReadonlyMap<Id<'usage'>, MicroCredits>,
   available: MicroCredits,
 ): readonly NewTransfer[] {
-  let left = available;
+  let remaining = available;
   return bills.map(({ record, cost }) => {
-    const reserved = held.get(record.id) ?? 0;
-    const charged = Math.min(cost, reserved + left);
-    left += reserved - charged;
+    const reserved = reservations.get(record.id) ?? 0;
+    const charged = Math.min(cost, reserved + remaining);
+    remaining += reserved - charged;
     const kind = cost === 0 ? 'release' : 'settle';
     return { kind, at: record.createdAt, amounts: settlement(reserved, charged), call: record.id };
   });

@@ -3,7 +3,7 @@ import type { PluginSwitchStore } from '../../contract/stores/plugin-switch-stor
 import { unixSeconds } from '../../kit/clock.ts';
 import type { Records } from '../schema/records.ts';
 
-/** Wishes of plugins in a table. The records belong to the caller. */
+/** Desired states of plugins. The caller closes `records`. */
 export function pluginSwitchStore({ db, read }: Records, clock: Clock): PluginSwitchStore {
   const all = db
     .selectFrom('plugin_switches')
@@ -21,13 +21,13 @@ export function pluginSwitchStore({ db, read }: Records, clock: Clock): PluginSw
     },
 
     async setEnabled(name, isEnabled) {
-      const wish = { enabled: isEnabled ? 1 : 0, changed_at: unixSeconds(clock) };
+      const desired = { enabled: isEnabled ? 1 : 0, changed_at: unixSeconds(clock) };
       await db
         .insertInto('plugin_switches')
-        .values({ name, revision: 1, ...wish })
+        .values({ name, revision: 1, ...desired })
         .onConflict((conflict) =>
           conflict.column('name').doUpdateSet(({ eb, ref }) => ({
-            ...wish,
+            ...desired,
             revision: eb(ref('plugin_switches.revision'), '+', 1),
           })),
         )

@@ -10,15 +10,15 @@ import {
 import { chunks } from '../lib/chunks.ts';
 import type { Records } from '../schema/records.ts';
 
-/** Most responses of a chain, and most characters of their JSON: it is read into memory as a whole. */
+/** Max. number of responses in a chain, and max. length of their JSON, since a chain is read into memory completely. */
 const MAX_CHAIN_LINKS = 1000;
 const MAX_CHAIN_CHARACTERS = 16_000_000;
-/** Items of one INSERT: engines bound the values of a statement (PostgreSQL 65 535, SQLite 32 766). */
-const ITEMS_AT_ONCE = 5000;
-const IDS_AT_ONCE = 5000;
+/** Rows and ids per statement; engines limit the number of values (PostgreSQL 65,535, SQLite 32,766). */
+const ITEMS_PER_STATEMENT = 5000;
+const IDS_PER_STATEMENT = 5000;
 
-/** Characters of an id that a message repeats: it comes from a caller. */
-const SHOWN_CHARACTERS = 100;
+/** Max. number of characters of a caller's id in an error message. */
+const MAX_SHOWN_CHARACTERS = 100;
 
 interface Link {
   readonly id: Id<'response'>;
@@ -26,7 +26,7 @@ interface Link {
   readonly characters: number;
 }
 
-/** Stored responses with their items. The records belong to the caller. */
+/** Stored responses with their items. The caller closes `records`. */
 export function responseStore({ db }: Records): ResponseStore {
   const ofOrganization = (organization: string, id: string) =>
     db
@@ -34,7 +34,7 @@ export function responseStore({ db }: Records): ResponseStore {
       .where('organization', '=', organization)
       .where('responses.id', '=', id as Id<'response'>);
 
-  /** The response and those before it, newest first, one more than a chain may have. */
+  /** The response and its predecessors, newest first; at most one more than a chain can have. */
   async function linksOf(organization: string, id: string): Promise<readonly Link[]> {
     const { rows } = await sql<Link>`
       WITH RECURSIVE links (depth, id, previous_id, characters) AS (
@@ -75,8 +75,8 @@ export function responseStore({ db }: Records): ResponseStore {
             seen_at: response.created_at,
           })
           .execute();
-        for (const some of chunks(rows, ITEMS_AT_ONCE)) {
-          await transaction.insertInto('response_items').values(some).execute();
+        for (const chunk of chunks(rows, ITEMS_PER_STATEMENT)) {
+          await transaction.insertInto('response_items').values(chunk).execute();
         }
       });
     },
@@ -144,7 +144,7 @@ export function responseStore({ db }: Records): ResponseStore {
 
     async chain(organization, id) {
       const links = await linksOf(organization, id);
-      refuseLongChain(links);
+      assertChainLength(links);
       const ids = links.map((link) => link.id);
       const [bodies, items] =
         ids.length === 0
@@ -159,14 +159,14 @@ export function responseStore({ db }: Records): ResponseStore {
                 .execute(),
             ]);
       const outputs = new Map(bodies.map((row) => [row.id, parseResponse(row.body).output]));
-      // The oldest link still names one before it when that one was deleted; so does one deleted just now.
+      // The oldest link refers to a deleted predecessor, or a link was deleted between the queries.
       const lost = links.find((link) => !outputs.has(link.id))?.id ?? links.at(-1)?.previous_id;
       if (links.length === 0 || lost === id) {
-        throw notFound(`Previous response with id '${id.slice(0, SHOWN_CHARACTERS)}' not found.`);
+        throw notFound(`Previous response with id '${id.slice(0, MAX_SHOWN_CHARACTERS)}' not found.`);
       }
       if (lost) {
         throw notFound(
-          `Response '${id}' cannot be continued: response '${lost}', on which it builds, was deleted.`,
+          `Response '${id}' cannot be continued, because its predecessor '${lost}' was deleted.`,
         );
       }
       const inputs = Map.groupBy(items, (row) => row.response_id);
@@ -179,11 +179,11 @@ export function responseStore({ db }: Records): ResponseStore {
     },
 
     async recordHeartbeat(ids, at) {
-      for (const some of chunks(ids, IDS_AT_ONCE)) {
+      for (const chunk of chunks(ids, IDS_PER_STATEMENT)) {
         await db
           .updateTable('responses')
           .set({ seen_at: at })
-          .where('id', 'in', some)
+          .where('id', 'in', chunk)
           .where('status', '=', sql.lit('in_progress'))
           .execute();
       }
@@ -203,11 +203,11 @@ export function responseStore({ db }: Records): ResponseStore {
   };
 }
 
-function refuseLongChain(links: readonly Link[]): void {
+function assertChainLength(links: readonly Link[]): void {
   const characters = links.reduce((sum, link) => sum + link.characters, 0);
   if (links.length <= MAX_CHAIN_LINKS && characters <= MAX_CHAIN_CHARACTERS) return;
   throw invalidRequest(
-    `The conversation that ends with this response is too long to be continued: at most ${MAX_CHAIN_LINKS} responses and ${MAX_CHAIN_CHARACTERS} characters of JSON.`,
+    `The conversation of this response is too long to be continued: at most ${MAX_CHAIN_LINKS} responses and ${MAX_CHAIN_CHARACTERS} characters of JSON are allowed.`,
     'previous_response_id',
     'context_length_exceeded',
   );

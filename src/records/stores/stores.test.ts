@@ -32,7 +32,7 @@ import { creditStore } from '../accounts/credit-store.ts';
 import { organizationStore } from '../accounts/organization-store.ts';
 import { MAX_BATCH } from '../lib/batched-lookup.ts';
 import { openRecords } from '../open-records.ts';
-import { USAGE_OF_BEFORE } from '../schema/migrations.ts';
+import { BACKFILL_USAGE_DAYS } from '../schema/migrations.ts';
 import type { Records } from '../schema/records.ts';
 import type { Tables } from '../schema/tables.ts';
 import { batchStore } from './batch-store.ts';
@@ -43,9 +43,9 @@ import { responseStore } from './response-store.ts';
 import { videoStore } from './video-store.ts';
 import { voiceStore } from './voice-store.ts';
 
-/** Every store over every engine: one suite of cases (test/contract). */
+/** Runs the contract cases of every store (test/contract) with every engine. */
 
-/** All that hold something. */
+/** All tables with data. */
 const TABLES: readonly (keyof Tables)[] = [
   ...(['usage', 'usage_days', 'api_keys', 'organizations', 'responses', 'response_items'] as const),
   ...(['instances', 'open_calls', 'credit_accounts', 'credit_transfers', 'credit_entries'] as const),
@@ -90,7 +90,7 @@ function storeCases(fresh: () => Promise<Records>): void {
     const clock = new ManualClock();
     apiKeyStoreCases(async () => cachedApiKeyStore(apiKeyStore(await open(), clock), clock), clock);
   });
-  describe('switches of plugins', () => {
+  describe('plugin switches', () => {
     const clock = new ManualClock();
     pluginSwitchStoreCases(async () => pluginSwitchStore(await open(), clock), clock);
   });
@@ -132,7 +132,7 @@ function storeCases(fresh: () => Promise<Records>): void {
         },
       };
     }));
-  test('a deleted response leaves nothing of its input', async () => {
+  test('deleting a response deletes its input items', async () => {
     const records = await open();
     const store = responseStore(records);
     const response = storedResponse();
@@ -140,7 +140,7 @@ function storeCases(fresh: () => Promise<Records>): void {
     await store.delete('a', response.id);
     expect(await records.db.selectFrom('response_items').selectAll().execute()).toEqual([]);
   });
-  test('days of a database of before have the sums that they would have been given', async () => {
+  test('the migration computes the same daily totals as the usage store', async () => {
     const records = await open();
     const usage = usageRows(records);
     const calls = callJournal(records);
@@ -158,7 +158,7 @@ function storeCases(fresh: () => Promise<Records>): void {
     const added = await read();
     expect(added[0]).toMatchObject([{ requests: 2, failed: 1, charged: 25 }]);
     await records.db.deleteFrom('usage_days').execute();
-    await sql.raw(USAGE_OF_BEFORE).execute(records.db);
+    await sql.raw(BACKFILL_USAGE_DAYS).execute(records.db);
     expect(await read()).toEqual(added);
   });
   describe('organizations', () => {
@@ -173,7 +173,7 @@ function storeCases(fresh: () => Promise<Records>): void {
   });
 }
 
-/** A row with a status and an input; the rest does not matter to files. */
+/** A batch row with a status and an input file; the other columns are irrelevant for files. */
 function batchRow(input: FileRecord, status: BatchStatus): Insertable<Tables['batches']> {
   const { organization, id: input_file, createdAt: created_at } = input;
   return {
@@ -210,7 +210,7 @@ describe('PostgreSQL', () => {
     await server?.close();
   });
   beforeEach((context) => needs(context, HAS_POSTGRES, 'PostgreSQL'));
-  // Emptied for every case, because a database of its own takes a second to make.
+  // The tables are emptied for every case, because creating a database takes a second.
   storeCases(async () => {
     if (records === undefined) throw new Error('the server was not started');
     await sql`TRUNCATE ${sql.join(TABLES.map((name) => sql.table(name)))} RESTART IDENTITY`.execute(

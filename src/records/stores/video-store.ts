@@ -3,8 +3,8 @@ import { invalidRequest, ServiceError } from '../../contract/core/error.ts';
 import type { IdempotencyKey } from '../../contract/stores/file-store.ts';
 import {
   OPEN_VIDEO_STATUSES,
-  type VideoRecord,
   type VideoQuota,
+  type VideoRecord,
   type VideoStore,
 } from '../../contract/stores/video-store.ts';
 import { CreditLedger, settlement } from '../accounts/credit-ledger.ts';
@@ -13,18 +13,18 @@ import { addToDays } from '../accounts/usage-days.ts';
 import { toRow as toUsageRow } from '../accounts/usage-store.ts';
 import type { Records } from '../schema/records.ts';
 import type { Tables } from '../schema/tables.ts';
-import { forgetMade, type Making, madeBefore } from './idempotency.ts';
+import { claimIdempotencyKey, type ObjectCreation, releaseIdempotencyKey } from './idempotency.ts';
 
 type Videos = Tables['videos'];
 type VideoId = Videos['id'];
 
-/** Words of the statement itself, not values: only so the index of open jobs is used. */
+/** Literals instead of parameters, because otherwise the partial index of open jobs is not used. */
 const OPEN = sql<boolean>`status IN (${sql.join(OPEN_VIDEO_STATUSES.map((status) => sql.lit(status)))})`;
 const RETRY_AFTER_S = 30;
 
 /**
- * Video jobs. Moves are guarded by the statement that makes them: a status and a runner that are no longer so change no
- * row. The records belong to the caller.
+ * Video jobs. Each state transition is one statement that matches only the expected status and runner, so a stale
+ * transition changes no row. The caller closes `records`.
  */
 export function videoStore({ db, engine }: Records): VideoStore {
   const ofOrganization = (query: Kysely<Tables>, organization: string, id: string) =>
@@ -34,41 +34,45 @@ export function videoStore({ db, engine }: Records): VideoStore {
       .where('organization', '=', organization)
       .where('id', '=', id as VideoId);
 
-  /** A job that nobody can delete before the end of the transaction. */
-  const hold = (transaction: Kysely<Tables>, organization: string, id: string) => {
+  /** Returns a job and locks it until the end of the transaction. */
+  const lockVideo = (transaction: Kysely<Tables>, organization: string, id: string) => {
     const row = ofOrganization(transaction, organization, id);
-    // A transaction of SQLite has the whole file to itself, and no word for this.
+    // SQLite has no row locks; its transactions lock the whole file.
     return (engine === 'postgres' ? row.forUpdate() : row).executeTakeFirst();
   };
 
-  /** The job that an earlier request with the key made. */
-  async function earlierVideo(making: Making, idempotency: IdempotencyKey) {
-    const there = (id: string) =>
-      ofOrganization(making.transaction, making.organization, id).executeTakeFirst();
-    const made = await madeBefore(making, idempotency, async (it) => (await there(it)) !== undefined);
-    const row = made === undefined ? undefined : await there(made);
+  /** The job that an earlier request with the same idempotency key created. */
+  async function earlierVideo(creation: ObjectCreation, idempotency: IdempotencyKey) {
+    const findExisting = (id: string) =>
+      ofOrganization(creation.transaction, creation.organization, id).executeTakeFirst();
+    const made = await claimIdempotencyKey(
+      creation,
+      idempotency,
+      async (it) => (await findExisting(it)) !== undefined,
+    );
+    const row = made === undefined ? undefined : await findExisting(made);
     return row && toRecord(row);
   }
 
   return {
-    create: (video, reserved, room, idempotency) =>
+    create: (video, reserved, quota, idempotency) =>
       db.transaction().execute(async (transaction) => {
         const { id, organization, source, createdAt, call, clip } = video;
-        const making = { engine, transaction, organization, kind: 'video', id, at: createdAt } as const;
-        const earlier = idempotency && (await earlierVideo(making, idempotency));
+        const creation = { engine, transaction, organization, kind: 'video', id, at: createdAt } as const;
+        const earlier = idempotency && (await earlierVideo(creation, idempotency));
         if (earlier !== undefined) return { video: earlier };
         await lockOrganization(engine, transaction, organization, 'videos');
-        await requireRoom(transaction, organization, clip.lengthBytes, room);
-        // Held, so that `delete` sees the job that is being made.
-        if (source !== undefined && (await hold(transaction, organization, source)) === undefined) {
+        await checkVideoQuota(transaction, organization, clip.lengthBytes, quota);
+        // The source is locked, so that a concurrent `delete` finds this job.
+        if (source !== undefined && (await lockVideo(transaction, organization, source)) === undefined) {
           throw new ServiceError('not_found', `Video with id '${source}' not found.`, { param: 'video' });
         }
         if (reserved > 0) {
           const ledger = await CreditLedger.lock(engine, transaction, organization);
           const available = ledger?.balance.available ?? 0;
           if (ledger === undefined || available < reserved) {
-            // The key is free again, as after every other refusal.
-            if (idempotency !== undefined) await forgetMade(making);
+            // The idempotency key can be reused, as after every other rejection.
+            if (idempotency !== undefined) await releaseIdempotencyKey(creation);
             return { available };
           }
           await ledger.transfer('reserve', createdAt, { available: -reserved, reserved }, call);
@@ -77,7 +81,7 @@ export function videoStore({ db, engine }: Records): VideoStore {
         return { video };
       }),
 
-    requireCapacity: (organization, room) => requireRoom(db, organization, 1, room),
+    requireCapacity: (organization, quota) => checkVideoQuota(db, organization, 1, quota),
 
     async get(organization, id) {
       const row = await ofOrganization(db, organization, id).executeTakeFirst();
@@ -93,7 +97,7 @@ export function videoStore({ db, engine }: Records): VideoStore {
         }
         page = page.where('sequence', order === 'asc' ? '>' : '<', last.sequence);
       }
-      // One row more than asked for tells whether there is another page.
+      // One row more than the limit shows whether there is another page.
       const rows = await page
         .orderBy('sequence', order)
         .limit(limit + 1)
@@ -103,12 +107,12 @@ export function videoStore({ db, engine }: Records): VideoStore {
 
     delete: (organization, id) =>
       db.transaction().execute(async (transaction) => {
-        const video = await hold(transaction, organization, id);
+        const video = await lockVideo(transaction, organization, id);
         if (video === undefined) return false;
         if (OPEN_VIDEO_STATUSES.includes(video.status)) {
-          throw inUse(`The video is ${video.status}. Delete it when it has ended.`);
+          throw inUse(`The video is ${video.status}. Delete it after it has finished.`);
         }
-        // After the row is held, so that a job that was being made of it is seen.
+        // Queried after the row is locked, so that a job that is created concurrently is found.
         const reader = await transaction
           .selectFrom('videos')
           .select('id')
@@ -117,7 +121,9 @@ export function videoStore({ db, engine }: Records): VideoStore {
           .limit(1)
           .executeTakeFirst();
         if (reader !== undefined) {
-          throw inUse(`The video is continued by '${reader.id}', which has not ended. Wait for its end.`);
+          throw inUse(
+            `The video is the input of job '${reader.id}', which has not finished. Wait until it has finished.`,
+          );
         }
         await transaction.deleteFrom('videos').where('id', '=', video.id).execute();
         return true;
@@ -151,7 +157,7 @@ export function videoStore({ db, engine }: Records): VideoStore {
 
     finish: (id, runner, end, { record, cost }) =>
       db.transaction().execute(async (transaction) => {
-        const ended = await transaction
+        const finished = await transaction
           .updateTable('videos')
           .set({
             status: end.status,
@@ -165,9 +171,9 @@ export function videoStore({ db, engine }: Records): VideoStore {
           .where('status', '=', 'in_progress')
           .returning(['organization', 'reserved'])
           .executeTakeFirst();
-        if (ended === undefined) return false;
+        if (finished === undefined) return false;
         await transaction.insertInto('usage').values(toUsageRow(record)).execute();
-        const { organization, reserved } = ended;
+        const { organization, reserved } = finished;
         let charged = 0;
         if (reserved > 0 || cost > 0) {
           const ledger = await CreditLedger.lock(engine, transaction, organization);
@@ -203,7 +209,7 @@ export function videoStore({ db, engine }: Records): VideoStore {
 }
 
 /** @throws ServiceError when the organization has reached the limit of unfinished jobs or of stored bytes. */
-async function requireRoom(
+async function checkVideoQuota(
   query: Kysely<Tables>,
   organization: string,
   bytes: number,
@@ -244,7 +250,7 @@ function toRow(video: VideoRecord, reserved: number): Insertable<Videos> {
     call_id: video.call,
     request_id: video.requestId,
     model: video.model,
-    // Databases keep no NUL in a text.
+    // As JSON, because databases cannot store NUL in text.
     prompt: JSON.stringify(video.prompt),
     status: video.status,
     runner: video.runner ?? null,

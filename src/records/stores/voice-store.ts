@@ -8,10 +8,10 @@ import type { Tables } from '../schema/tables.ts';
 
 type Voice = Tables['voices'];
 
-/** Words of the statement itself, not values: only so the index of improving voices is used. */
+/** A literal instead of a parameter, because otherwise the partial index of improving voices is not used. */
 const IMPROVING = sql<boolean>`is_improving = 1`;
 
-/** Stored voices of organizations. The records belong to the caller. */
+/** Stored voices of organizations. The caller closes `records`. */
 export function voiceStore({ db, engine }: Records): VoiceStore {
   const ofOrganization = (organization: string, query: Kysely<Tables> = db) =>
     query.selectFrom('voices').where('organization', '=', organization);
@@ -19,34 +19,38 @@ export function voiceStore({ db, engine }: Records): VoiceStore {
   const withId = (organization: string, id: string) =>
     ofOrganization(organization).where('id', '=', id as Voice['id']);
 
-  /** Voices of every organization. By id, so that a page follows one whose last voice was deleted meanwhile. */
+  /** Voices of all organizations, ordered by id, so that paging works even if the last voice of a page was deleted. */
   const page = (limit: number, after: Id<'voice'> | undefined) => {
     const first = db.selectFrom('voices').orderBy('id').limit(limit);
     return after === undefined ? first : first.where('id', '>', after);
   };
 
-  /** @throws ServiceError when one more would be too many. */
-  async function requireRoom(query: Kysely<Tables>, organization: string, most: number): Promise<void> {
+  /** @throws ServiceError `voice_limit_exceeded` if the organization has reached its max. number of voices. */
+  async function checkVoiceQuota(
+    query: Kysely<Tables>,
+    organization: string,
+    maxVoices: number,
+  ): Promise<void> {
     const { stored } = await ofOrganization(organization, query)
       .select(({ fn }) => fn.countAll<number>().as('stored'))
       .executeTakeFirstOrThrow();
-    if (stored < most) return;
+    if (stored < maxVoices) return;
     throw invalidRequest(
-      `Your organization has ${stored} stored voices; at most ${most} are allowed. Delete one that you no longer need.`,
+      `Your organization has ${stored} of at most ${maxVoices} stored voices. Delete a voice that you no longer need.`,
       undefined,
       'voice_limit_exceeded',
     );
   }
 
   return {
-    put: (voice, most) =>
+    put: (voice, maxVoices) =>
       db.transaction().execute(async (transaction) => {
         await lockOrganization(engine, transaction, voice.organization, 'voices');
-        await requireRoom(transaction, voice.organization, most);
+        await checkVoiceQuota(transaction, voice.organization, maxVoices);
         await transaction.insertInto('voices').values(toRow(voice)).execute();
       }),
 
-    requireCapacity: (organization, most) => requireRoom(db, organization, most),
+    requireCapacity: (organization, maxVoices) => checkVoiceQuota(db, organization, maxVoices),
 
     async get(organization, id) {
       const row = await withId(organization, id).selectAll().executeTakeFirst();
@@ -62,7 +66,7 @@ export function voiceStore({ db, engine }: Records): VoiceStore {
         }
         found = found.where('sequence', order === 'asc' ? '>' : '<', last.sequence);
       }
-      // One row more than asked for tells whether there is another page.
+      // One row more than the limit shows whether there is another page.
       const rows = await found
         .orderBy('sequence', order)
         .limit(limit + 1)
