@@ -5,7 +5,7 @@
 
 import { join } from 'node:path';
 import { openInput } from '../../plugins/batch/input/line-reader.ts';
-import { InputChecks } from '../../plugins/batch/input/validation/pool.ts';
+import { ValidationPool } from '../../plugins/batch/input/validation/pool.ts';
 import { median } from '../statistics.ts';
 import { parseLoop, rewriteLoop } from './bare-loops.ts';
 import { openStubPlace } from './stub-place.ts';
@@ -40,14 +40,14 @@ async function measured(run: () => Promise<void>): Promise<Measured> {
 
 async function check(input: string, small: string, folder: string): Promise<Measured> {
   const place = await openStubPlace(folder, { billed: false });
-  const checks = new InputChecks({ maxLineBytes: MAX_LINE_BYTES, waiting: 1 });
+  const checks = new ValidationPool({ maxLineBytes: MAX_LINE_BYTES, waiting: 1 });
   const checkOf = async (path: string) => {
     const batch = await place.create(await place.upload(path));
     const { endpoint, organization } = batch;
     return async () => {
       const open = () => openInput(place, batch, never);
-      const verdict = await checks.check({ open, endpoint, organization }, never);
-      if (verdict.kind === 'faulty') throw new Error(JSON.stringify(verdict.faults[0]));
+      const verdict = await checks.validateInput({ open, endpoint, organization }, never);
+      if (verdict.kind === 'invalid') throw new Error(JSON.stringify(verdict.errors[0]));
     };
   };
   await (await checkOf(small))();

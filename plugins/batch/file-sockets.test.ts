@@ -1,4 +1,4 @@
-/** Files over real sockets: OpenAI's own client, unmodified, and clients that leave or say little of themselves. */
+/** Files over real sockets: OpenAI's unmodified client, and raw clients that disconnect or send incomplete requests. */
 
 import { createReadStream } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -28,7 +28,7 @@ async function clientOf(fileBytes = MIB) {
   return { ...server, client, answers: () => answers };
 }
 
-/** Path of a file with so many lines. */
+/** Path of a new file with the given number of lines. */
 async function linesOnDisk(count: number): Promise<string> {
   const path = join(await tempDir(), 'lines of mine.jsonl');
   await writeFile(path, LINE.repeat(count));
@@ -52,7 +52,7 @@ describe('OpenAI’s client', () => {
     expect(file.expires_at).toBe(file.created_at + 3600);
   });
 
-  it('uploads a stream without a length, and downloads it again', async () => {
+  it('uploads a stream of unknown length and downloads it', async () => {
     const { client } = await clientOf(8 * MIB);
     const path = await linesOnDisk(100_000);
     const file = await client.files.create({ file: createReadStream(path), purpose: 'batch' });
@@ -61,7 +61,7 @@ describe('OpenAI’s client', () => {
     expect(await content.text()).toBe(LINE.repeat(100_000));
   });
 
-  it('waits for nothing, retrieves, and deletes', async () => {
+  it('waits for processing, retrieves and deletes a file', async () => {
     const { client } = await clientOf();
     const { id } = await client.files.create({
       file: await toFile(Buffer.from(LINE), 'a'),
@@ -75,7 +75,7 @@ describe('OpenAI’s client', () => {
     await expect(client.files.retrieve(id)).rejects.toMatchObject({ status: 404, param: 'id' });
   });
 
-  it('turns pages until there are no more', async () => {
+  it('pages through all files', async () => {
     const { client, add } = await clientOf();
     const made: string[] = [];
     for (let at = 0; at < 7; at += 1) made.push((await add(LINE, String(at))).id);
@@ -85,7 +85,7 @@ describe('OpenAI’s client', () => {
     expect(await idsOf({ limit: 3, order: 'asc', purpose: 'batch' })).toEqual(made);
   });
 
-  it('asks once where trying again is of no use', async () => {
+  it('does not retry errors that are not retryable', async () => {
     const { client, answers, records } = await clientOf();
     const { id } = await client.files.create({
       file: await toFile(Buffer.from(LINE), 'a'),
@@ -110,14 +110,14 @@ describe('OpenAI’s client', () => {
     expect(answers() - before).toBe(1);
   });
 
-  it('is told of a file that is too long', async () => {
-    const { client, held } = await clientOf(1000);
+  it('receives an error for a file that is too large', async () => {
+    const { client, storedBlobs } = await clientOf(1000);
     const file = await toFile(Buffer.alloc(1001, 'x'), 'a');
     await expect(client.files.create({ file, purpose: 'batch' })).rejects.toMatchObject({
       status: 413,
       code: 'payload_too_large',
     });
-    expect(await held()).toEqual([]);
+    expect(await storedBlobs()).toEqual([]);
   });
 });
 
@@ -125,44 +125,44 @@ describe('a socket', () => {
   const head = (path: string, ...more: string[]) =>
     [`${path} HTTP/1.1`, 'host: service.test', `x-api-key: ${KEY_A}`, ...more, '', ''].join('\r\n');
 
-  it('is told the length of a file by HEAD, and no bytes', async () => {
+  it('receives the length of a file but no bytes for HEAD', async () => {
     const { origin, add } = await clientOf();
     const { id } = await add(LINE);
-    const answer = await rawAnswer(origin, head(`HEAD ${FILES}/${id}/content`, 'connection: close'));
-    expect(answer).toMatch(/^HTTP\/1\.1 200 /);
-    expect(answer).toMatch(new RegExp(`\r\ncontent-length: ${LINE.length}\r\n`, 'i'));
-    expect(answer.endsWith('\r\n\r\n')).toBe(true);
+    const response = await rawAnswer(origin, head(`HEAD ${FILES}/${id}/content`, 'connection: close'));
+    expect(response).toMatch(/^HTTP\/1\.1 200 /);
+    expect(response).toMatch(new RegExp(`\r\ncontent-length: ${LINE.length}\r\n`, 'i'));
+    expect(response.endsWith('\r\n\r\n')).toBe(true);
   });
 
-  it.each([LINE.length, MIB])('gets content of %i bytes whole, with its length', async (length) => {
+  it.each([LINE.length, MIB])('receives content of %i bytes completely, with its length', async (length) => {
     const { origin, add } = await clientOf(8 * MIB);
     const { id } = await add('x'.repeat(length));
-    const answer = await rawAnswer(origin, head(`GET ${FILES}/${id}/content`, 'connection: close'));
-    const [headers = '', body = ''] = answer.split('\r\n\r\n');
+    const response = await rawAnswer(origin, head(`GET ${FILES}/${id}/content`, 'connection: close'));
+    const [headers = '', body = ''] = response.split('\r\n\r\n');
     expect(headers).toMatch(new RegExp(`\r\ncontent-length: ${length}(\r\n|$)`, 'i'));
     expect(body).toBe('x'.repeat(length));
   });
 
-  it('that reads slowly gets all of a long content', async () => {
+  it('that reads slowly receives long content completely', async () => {
     const { origin, add } = await clientOf(32 * MIB);
     const { id, bytes } = await add(`${'0123456789'.repeat(2_500_000)}.`);
-    const answer = await fetch(`${origin}${FILES}/${id}/content`, {
+    const response = await fetch(`${origin}${FILES}/${id}/content`, {
       headers: { 'x-api-key': KEY_A, range: 'bytes=10-' },
     });
-    expect([answer.status, answer.headers.get('content-range')]).toEqual([
+    expect([response.status, response.headers.get('content-range')]).toEqual([
       206,
       `bytes 10-${bytes - 1}/${bytes}`,
     ]);
     let text = '';
-    for await (const chunk of answer.body ?? []) {
+    for await (const chunk of response.body ?? []) {
       text += Buffer.from(chunk).toString('latin1');
       if (text.length < MIB) await Bun.sleep(1);
     }
     expect(text).toBe(`${'0123456789'.repeat(2_499_999)}.`);
   });
 
-  it('that closes in the middle of an upload leaves nothing', async () => {
-    const { origin, held, files } = await clientOf(64 * MIB);
+  it('that closes during an upload leaves no data behind', async () => {
+    const { origin, storedBlobs, files } = await clientOf(64 * MIB);
     const { hostname, port } = new URL(origin);
     const sending = request({
       ...{ hostname, port, path: FILES, method: 'POST' },
@@ -171,26 +171,26 @@ describe('a socket', () => {
     sending.on('error', () => undefined);
     sending.write('--b\r\ncontent-disposition: form-data; name="file"; filename="x"\r\n\r\n');
     sending.write('x'.repeat(MIB));
-    await until(async () => (await held()).length === 1);
+    await until(async () => (await storedBlobs()).length === 1);
     sending.destroy();
-    await until(async () => (await held()).length === 0);
+    await until(async () => (await storedBlobs()).length === 0);
     await files.drain(AbortSignal.timeout(1000));
   });
 
-  it('that announces more than there may be is answered at once', async () => {
-    const { origin, held } = await clientOf(MIB);
+  it('that announces a body above the limit receives the error immediately', async () => {
+    const { origin, storedBlobs } = await clientOf(MIB);
     const length = 300 * MIB;
-    const answer = await rawAnswer(
+    const response = await rawAnswer(
       origin,
       head(`POST ${FILES}`, 'content-type: multipart/form-data; boundary=b', `content-length: ${length}`),
     );
-    expect(answer).toMatch(/^HTTP\/1\.1 413 /);
-    expect(answer).toContain('"code":"payload_too_large"');
-    expect(await held()).toEqual([]);
+    expect(response).toMatch(/^HTTP\/1\.1 413 /);
+    expect(response).toContain('"code":"payload_too_large"');
+    expect(await storedBlobs()).toEqual([]);
   });
 });
 
-/** What a server sends until it closes the connection, or until its answer is whole. */
+/** Everything that a server sends until it closes the connection or its response is complete. */
 async function rawAnswer(origin: string, asked: string): Promise<string> {
   const { hostname, port } = new URL(origin);
   const socket = connect(Number(port), hostname);

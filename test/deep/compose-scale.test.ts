@@ -86,7 +86,7 @@ test('a batch and a video are done by a node that works', async (context) => {
   const nodes = runningProject(context);
   await PLUGIN_CALLS.batch?.(service);
   await PLUGIN_CALLS.video?.(service);
-  const taken = await Promise.all(NODES.map((node) => logged(nodes, node, 'batch taken')));
+  const taken = await Promise.all(NODES.map((node) => logged(nodes, node, 'batch claimed')));
   expect(taken.map((lines) => lines.length).slice(0, 2)).toEqual([0, 0]);
   expect(taken.flat()).toHaveLength(1);
 });

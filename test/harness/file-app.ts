@@ -82,7 +82,7 @@ export async function fileApp({
       return answer.json();
     },
     /** Names of all that lies on the disk, finished or not. */
-    async held(): Promise<string[]> {
+    async storedBlobs(): Promise<string[]> {
       const entries = await readdir(folder, { recursive: true, withFileTypes: true });
       return entries.filter((it) => it.isFile()).map(({ parentPath, name }) => join(parentPath, name));
     },

@@ -1,4 +1,4 @@
-/** What Swagger shows of batches. */
+/** OpenAPI documentation of /v1/batches. */
 
 import { type TSchema, Type } from '@sinclair/typebox';
 import { OPERATION_URLS } from '../../../src/contract/engines/operation.ts';
@@ -36,13 +36,13 @@ const BatchSchema = Type.Object(
     id: Type.String({ examples: [ID] }),
     object: Type.Literal('batch'),
     endpoint: oneOf(OPERATION_URLS),
-    model: orNull(Type.String({ description: 'When all lines name the same.' })),
+    model: orNull(Type.String({ description: 'The model, if all lines name the same one.' })),
     errors: orNull(Type.Object({ object: Type.Literal('list'), data: Type.Array(BatchError) })),
     input_file_id: Type.String(),
     completion_window: Type.Literal(WINDOW),
     status: oneOf(BATCH_STATUSES),
-    output_file_id: orNull(Type.String({ description: 'Results; null when no line succeeded.' })),
-    error_file_id: orNull(Type.String({ description: 'Failed lines; null when none did.' })),
+    output_file_id: orNull(Type.String({ description: 'Results; null if no line succeeded.' })),
+    error_file_id: orNull(Type.String({ description: 'Errors; null if no line failed.' })),
     created_at: UnixSeconds,
     in_progress_at: Time,
     expires_at: Time,
@@ -67,20 +67,20 @@ const BatchSchema = Type.Object(
   { title: 'Batch' },
 );
 
-const AWAY = failure('The records cannot be reached');
-const FAILURES = { 401: WORK_FAILURES[401], 429: failure('Too many requests'), 503: AWAY };
-const NOT_FOUND = failure('There is no such batch, or it belongs to another organization');
+const UNAVAILABLE = failure('The database is unavailable');
+const FAILURES = { 401: WORK_FAILURES[401], 429: failure('Too many requests'), 503: UNAVAILABLE };
+const NOT_FOUND = failure('The batch does not exist or belongs to another organization');
 
 const BATCH_ID = pathId('id', ID);
 
 export const CREATE = {
   summary: 'Batch',
   description:
-    'Runs every line of a file against one endpoint, within 24 hours. Upload the file first, and put its id in the ' +
-    'place of the one of the example. Poll the batch until its status is ' +
+    'Runs every line of a file against one endpoint within 24 hours. Upload the file first and replace the id in ' +
+    'the example with its id. Poll the batch until its status is ' +
     '`completed`, `failed`, `expired` or `cancelled`, then download its result files.',
   parameters: [
-    idempotencyKey('A request with the key of an earlier one gives the batch that was made then, for a day.'),
+    idempotencyKey('For one day, a request with the same key returns the batch of the first request.'),
   ],
   requestBody: {
     required: true,
@@ -89,7 +89,7 @@ export const CREATE = {
         schema: jsonBody({ ...BatchBody, title: 'Batch request' }),
         examples: {
           embeddings: {
-            summary: 'Lines of embeddings',
+            summary: 'Embedding requests',
             value: { input_file_id: FILE_ID, endpoint: '/v1/embeddings', completion_window: WINDOW },
           },
         },
@@ -97,20 +97,20 @@ export const CREATE = {
     },
   },
   responses: {
-    200: json('The batch, which is `validating`', BatchSchema),
+    200: json('The batch, with status `validating`', BatchSchema),
     400: WORK_FAILURES[400],
     401: WORK_FAILURES[401],
-    409: failure('The `Idempotency-Key` came with another request before'),
+    409: failure('The `Idempotency-Key` was already used for a different request'),
     413: WORK_FAILURES[413],
-    415: failure('The body is no JSON'),
-    429: failure('The organization has too many batches that have not ended'),
-    503: AWAY,
+    415: failure('The body is not JSON'),
+    429: failure('The organization has too many unfinished batches'),
+    503: UNAVAILABLE,
   },
 };
 
 export const RETRIEVE = {
-  summary: 'State of a batch',
-  description: 'With every time, count and file that there is; what there is not yet is null.',
+  summary: 'Retrieve a batch',
+  description: 'Returns all fields; values that do not exist yet are null.',
   parameters: [BATCH_ID],
   responses: {
     200: json('The batch', BatchSchema),
@@ -123,26 +123,26 @@ export const RETRIEVE = {
 export const CANCEL = {
   summary: 'Cancel a batch',
   description:
-    'Lines that have ended stay in the output file; the others are in the error file with the code ' +
+    'Results of finished lines stay in the output file; all other lines are listed in the error file with the code ' +
     '`batch_cancelled`.',
   parameters: [BATCH_ID],
   responses: {
-    200: json('The batch, which is `cancelling`', BatchSchema),
-    400: failure('There is a body, and it is no JSON'),
+    200: json('The batch, with status `cancelling`', BatchSchema),
+    400: failure('The body is not valid JSON'),
     404: NOT_FOUND,
-    409: failure('It is `finalizing` or has ended'),
+    409: failure('The batch is `finalizing` or finished'),
     413: WORK_FAILURES[413],
-    415: failure('There is a body of another type'),
+    415: failure('The body has another content type'),
     ...FAILURES,
   },
 };
 
 export const LIST = {
-  summary: 'Batches of your organization, newest first',
-  description: 'Those that have ended too. The next page begins after `last_id`.',
+  summary: 'List the batches of your organization, newest first',
+  description: 'Includes finished batches. Pass `last_id` as `after` to get the next page.',
   parameters: [
-    query('limit', { type: 'integer', minimum: 1, maximum: 100, default: 20 }, 'Batches of a page.'),
-    query('after', { type: 'string' }, 'Id of the last batch of the page before.'),
+    query('limit', { type: 'integer', minimum: 1, maximum: 100, default: 20 }, 'Batches per page.'),
+    query('after', { type: 'string' }, 'Id of the last batch of the previous page.'),
   ],
   responses: {
     200: json('A page of batches', pageOf(BatchSchema, ID)),

@@ -11,7 +11,7 @@ import { RecordingLogger } from '../../../tools/harness/doubles/recording-logger
 import { BatchReconciler } from './reconciler.ts';
 
 /** A reconciler over stored batches with a short interval. `add` replaces the job queue. */
-async function watching(count: number, add: (id: string) => Promise<void>) {
+async function startReconciler(count: number, add: (id: string) => Promise<void>) {
   const records = openSqlite(':memory:');
   onTestFinished(() => records.close());
   const [batches, files] = [batchStore(records), fileStore(records)];
@@ -24,15 +24,15 @@ async function watching(count: number, add: (id: string) => Promise<void>) {
   const metrics = createMetrics(new ManualClock());
   onTestFinished(() => metrics.close());
   const log = new RecordingLogger();
-  const watch = new BatchReconciler({
+  const reconciler = new BatchReconciler({
     ...{ batches, log, metrics, everyMs: 1 },
     jobs: { enqueue: (_, id) => add(id) },
   });
-  onTestFinished(() => watch.close());
+  onTestFinished(() => reconciler.close());
   return {
     ids,
     batches,
-    watch,
+    reconciler,
     log,
     gauge: async () => /^batches_open (\d+)/m.exec(await metrics.render())?.[1],
   };
@@ -40,7 +40,7 @@ async function watching(count: number, add: (id: string) => Promise<void>) {
 
 it('queues all unfinished batches page by page and counts them', async () => {
   const queued = new Set<string>();
-  const { ids, batches, gauge } = await watching(230, async (id) => {
+  const { ids, batches, gauge } = await startReconciler(230, async (id) => {
     queued.add(id);
   });
   await expect.poll(() => queued).toEqual(new Set(ids));
@@ -56,33 +56,35 @@ it('queues all unfinished batches page by page and counts them', async () => {
 });
 
 it('retries after the queue was unavailable', async () => {
-  let isAway = true;
-  const refused = 0;
+  let isUnavailable = true;
+  let rejections = 0;
   const queued = new Set<string>();
-  const { ids, log } = await watching(2, async (id) => {
-    if (isAway) {
+  const { ids, log } = await startReconciler(2, async (id) => {
+    if (isUnavailable) {
       rejections += 1;
       throw new Error('queue unavailable');
     }
     queued.add(id);
   });
-  await expect.poll(() => refused).toBeGreaterThan(2);
+  await expect.poll(() => rejections).toBeGreaterThan(2);
   expect(log.lines).toMatchObject([{ level: 'error', message: 'open batches could not be queued' }]);
-  isAway = false;
+  isUnavailable = false;
   await expect.poll(() => queued).toEqual(new Set(ids));
-  await expect.poll(() => log.lines.slice(1)).toMatchObject([{ level: 'info', fields: { times: refused } }]);
+  await expect
+    .poll(() => log.lines.slice(1))
+    .toMatchObject([{ level: 'info', fields: { times: rejections } }]);
 });
 
 it('stops in the middle of a check when it is closed', async () => {
   const response = Promise.withResolvers<void>();
-  let asked = 0;
-  const { watch } = await watching(5, () => {
-    asked += 1;
+  let calls = 0;
+  const { reconciler } = await startReconciler(5, () => {
+    calls += 1;
     return response.promise;
   });
-  await expect.poll(() => asked).toBe(1);
-  const closed = watch.close();
+  await expect.poll(() => calls).toBe(1);
+  const closed = reconciler.close();
   response.resolve();
   await closed;
-  expect(asked).toBe(1);
+  expect(calls).toBe(1);
 });

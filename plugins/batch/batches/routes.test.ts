@@ -55,7 +55,7 @@ describe('a batch', () => {
 
   it('shows counts, tokens, model and errors after it ran', async () => {
     const { create, send, store } = await batchApp();
-    const [ran, refused] = [await create(), await create()];
+    const [ran, rejected] = [await create(), await create()];
     await store.claim(ran.id, 'r');
     await store.startProcessing(ran.id, 'r', { total: 3, model: 'm', at: NOW + 1 });
     const progress = { offsetBytes: 9, line: 3, ahead: [] };
@@ -74,10 +74,10 @@ describe('a batch', () => {
         total_tokens: 12,
       },
     });
-    await store.claim(refused.id, 'r');
+    await store.claim(rejected.id, 'r');
     const errors = [{ code: 'empty_file', message: 'It has no line.', param: null, line: null }];
-    await store.fail(refused.id, 'r', errors, NOW + 2);
-    expect(await (await send(`${BATCHES}/${refused.id}`)).json()).toMatchObject({
+    await store.fail(rejected.id, 'r', errors, NOW + 2);
+    expect(await (await send(`${BATCHES}/${rejected.id}`)).json()).toMatchObject({
       status: 'failed',
       failed_at: NOW + 2,
       errors: { object: 'list', data: errors },
@@ -153,28 +153,28 @@ describe('create', () => {
   it('returns the earlier batch for a repeated idempotency key', async () => {
     const { post, putFile, queued } = await batchApp();
     const { id } = await putFile();
-    const ask = { input_file_id: id, endpoint: '/v1/embeddings', metadata: { a: '1', b: '2' } };
+    const params = { input_file_id: id, endpoint: '/v1/embeddings', metadata: { a: '1', b: '2' } };
     const again = (body: object, key = 'k1') => post(body, { headers: { 'idempotency-key': key } });
-    const first = await (await again(ask)).json();
+    const first = await (await again(params)).json();
     // The same request with another field order and an explicit default.
-    const same = { completion_window: '24h', ...ask, metadata: { b: '2', a: '1' } };
+    const same = { completion_window: '24h', ...params, metadata: { b: '2', a: '1' } };
     expect(await (await again(same)).json()).toEqual(first);
     expect(new Set(queued)).toEqual(new Set([first.id]));
     for (const other of [
-      { ...ask, metadata: null },
-      { ...ask, endpoint: '/v1/responses' },
-      { ...ask, ...expiring() },
+      { ...params, metadata: null },
+      { ...params, endpoint: '/v1/responses' },
+      { ...params, ...expiring() },
     ]) {
       const conflict = await again(other);
       expect(conflict.status).toBe(409);
       expect(conflict.headers.get('x-should-retry')).toBe('false');
       expect((await conflict.json()).error.code).toBe('idempotency_conflict');
     }
-    expect((await (await again(ask, 'k2')).json()).id).not.toBe(first.id);
+    expect((await (await again(params, 'k2')).json()).id).not.toBe(first.id);
     for (const key of ['', 'k'.repeat(256)]) {
-      const refused = await again(ask, key);
-      expect(refused.status).toBe(400);
-      expect((await refused.json()).error.param).toBe('Idempotency-Key');
+      const rejected = await again(params, key);
+      expect(rejected.status).toBe(400);
+      expect((await rejected.json()).error.param).toBe('Idempotency-Key');
     }
   });
 

@@ -3,21 +3,21 @@ import type { BatchStore } from '../../../src/contract/stores/batch-store.ts';
 import { idempotencyKeyOf } from '../../../src/http/request/idempotency-key.ts';
 import { pageIn, readQuery } from '../../../src/http/request/query.ts';
 import { callerOf } from '../../../src/http/security/caller.ts';
-import type { Batches } from './batch-service.ts';
+import type { BatchService } from './batch-service.ts';
 import * as docs from './openapi.ts';
-import { shownBatch } from './response.ts';
-import { parseBatch } from './schema.ts';
+import { toBatchObject } from './response.ts';
+import { parseBatchParams } from './schema.ts';
 
 const PAGE = { minimum: 1, maximum: 100, fallback: 20 };
 
-/** Batches, as in OpenAI's SDK (spec 4.2; openai-wire 3). */
-export function batchRoutes(batches: Batches, store: Pick<BatchStore, 'list'>) {
+/** Batch routes, compatible with OpenAI's SDK (spec 4.2; openai-wire 3). */
+export function batchRoutes(batches: BatchService, store: Pick<BatchStore, 'list'>) {
   return new Elysia({ name: 'batches', tags: ['batch'] })
     .post(
       '/v1/batches',
       async ({ body, request }) => {
         const key = idempotencyKeyOf(request);
-        return shownBatch(await batches.create(parseBatch(body), callerOf(request), key));
+        return toBatchObject(await batches.create(parseBatchParams(body), callerOf(request), key));
       },
       { detail: docs.CREATE },
     )
@@ -27,7 +27,7 @@ export function batchRoutes(batches: Batches, store: Pick<BatchStore, 'list'>) {
         const { limit, after } = pageIn(readQuery(request, ['limit', 'after']), PAGE);
         const { organization } = callerOf(request);
         const page = await store.list({ organization, limit, after });
-        const data = page.batches.map(shownBatch);
+        const data = page.batches.map(toBatchObject);
         return {
           object: 'list',
           data,
@@ -42,14 +42,14 @@ export function batchRoutes(batches: Batches, store: Pick<BatchStore, 'list'>) {
       '/v1/batches/:id',
       async ({ params: { id }, request }) => {
         readQuery(request, []);
-        return shownBatch(await batches.get(callerOf(request).organization, id));
+        return toBatchObject(await batches.get(callerOf(request).organization, id));
       },
       { detail: docs.RETRIEVE },
     )
     .post(
       '/v1/batches/:id/cancel',
       async ({ params: { id }, request }) =>
-        shownBatch(await batches.cancel(callerOf(request).organization, id)),
+        toBatchObject(await batches.cancel(callerOf(request).organization, id)),
       { detail: docs.CANCEL },
     );
 }

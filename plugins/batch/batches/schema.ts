@@ -1,4 +1,4 @@
-/** The body of POST /v1/batches in wire names, and how it becomes a request (spec 4.2; openai-wire 3). */
+/** The body of POST /v1/batches in wire names, and its conversion to parameters (spec 4.2; openai-wire 3). */
 
 import { type Static, Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
@@ -8,22 +8,22 @@ import { checkedBody } from '../../../src/http/request/json-body.ts';
 import { checkMetadata, MetadataSchema } from '../../../src/http/request/metadata.ts';
 import { oneOf } from '../../../src/kit/validation/type-errors.ts';
 
-/** How long a batch may take (spec 8). */
+/** Completion window of a batch (spec 8). */
 export const WINDOW = '24h';
 export const WINDOW_S = 86_400;
 
 const optional = Type.Optional;
 
-/** The rules, and what Swagger shows. Null is as good as absent. */
+/** Validates the body and documents it in OpenAPI. Null is treated as absent. */
 export const BatchBody = Type.Object(
   {
     input_file_id: Type.String({
-      description: 'A file that was uploaded with the purpose `batch`: one JSON object a line.',
+      description: 'Id of a file uploaded with purpose `batch`: JSONL, one request per line.',
       examples: ['file-5f0c2f1e6b0d4f3c8f4f9a3d2b1c0e9f'],
     }),
-    endpoint: oneOf(OPERATION_URLS, { description: 'What every line asks.' }),
+    endpoint: oneOf(OPERATION_URLS, { description: 'Endpoint that every line calls.' }),
     completion_window: optional(
-      Type.Literal(WINDOW, { default: WINDOW, description: 'How long it may take.' }),
+      Type.Literal(WINDOW, { default: WINDOW, description: 'Maximum duration of the batch.' }),
     ),
     metadata: optional(MetadataSchema),
     output_expires_after: optional(
@@ -34,7 +34,7 @@ export const BatchBody = Type.Object(
         },
         {
           additionalProperties: false,
-          description: 'When the result files are deleted, counted from their creation; without it, never.',
+          description: 'Time after creation at which the result files are deleted. Default: never.',
         },
       ),
     ),
@@ -44,8 +44,8 @@ export const BatchBody = Type.Object(
 
 const checker = TypeCompiler.Compile(BatchBody);
 
-/** A checked request. */
-export interface BatchAsk {
+/** The validated parameters of a new batch. */
+export interface BatchParams {
   readonly inputFile: Id<'file'>;
   readonly endpoint: OperationUrl;
   readonly metadata: Readonly<Record<string, string>> | null;
@@ -53,14 +53,14 @@ export interface BatchAsk {
 }
 
 /**
- * Checks a body against every rule that needs no look at stored files.
- * @throws ServiceError `invalid_request` that names the field.
+ * Validates a body. Does not check whether the input file exists.
+ * @throws ServiceError `invalid_request` with the name of the field.
  */
-export function parseBatch(body: unknown): BatchAsk {
+export function parseBatchParams(body: unknown): BatchParams {
   const fields = checkedBody<Static<typeof BatchBody>>(body, checker);
   checkMetadata(fields.metadata ?? {});
   return {
-    // Whether there is such a file, the store says.
+    // The store checks whether the file exists.
     inputFile: fields.input_file_id as Id<'file'>,
     endpoint: fields.endpoint,
     metadata: fields.metadata ?? null,

@@ -40,7 +40,7 @@ async function parts() {
       await all.blobs.write(name, chunks('x'), never);
       await utimes(join(folder, name), now - ageS, now - ageS);
     },
-    async held(): Promise<string[]> {
+    async storedBlobs(): Promise<string[]> {
       const entries = await readdir(folder, { recursive: true, withFileTypes: true });
       const files = entries.filter((entry) => entry.isFile());
       return files.map(({ parentPath, name }) => join(parentPath, name).slice(folder.length + 1)).sort();
@@ -91,7 +91,7 @@ describe('the cleanup', () => {
       await all.blob(fileBlob(file.id), 2 * DAY_S);
     }
     await sweep(all);
-    expect(await all.held()).toEqual(kept.map(({ id }) => fileBlob(id)).sort());
+    expect(await all.storedBlobs()).toEqual(kept.map(({ id }) => fileBlob(id)).sort());
     expect(await files.listExpired(now, 10)).toEqual([]);
     expect(all.log.lines).toEqual([
       {
@@ -110,7 +110,7 @@ describe('the cleanup', () => {
     await all.batches.create(batch(file, 'validating', all.now), 10);
     all.clock.advance(10_000);
     await sweep(all);
-    expect(await all.held()).toEqual([fileBlob(file.id)]);
+    expect(await all.storedBlobs()).toEqual([fileBlob(file.id)]);
   });
 
   it('deletes blobs without a record after a day', async () => {
@@ -121,7 +121,7 @@ describe('the cleanup', () => {
     await all.blob('files/file-young', DAY_S - 60);
     for (let at = 0; at < 502; at += 1) await all.blob(`files/file-lost${at}`, DAY_S + 60);
     await sweep(all);
-    expect(await all.held()).toEqual([fileBlob(known.id), 'files/file-young'].sort());
+    expect(await all.storedBlobs()).toEqual([fileBlob(known.id), 'files/file-young'].sort());
   });
 
   it('deletes old result parts of finished batches but not of open ones', async () => {
@@ -136,7 +136,7 @@ describe('the cleanup', () => {
     await all.blob('batches/batch_young/r-1.output.jsonl', 60);
     await sweep(all);
     const kept = [`${open.id}/r-1`, `${open.id}/r-2`, 'batch_young/r-1'];
-    expect(await all.held()).toEqual(kept.map((name) => `batches/${name}.output.jsonl`).sort());
+    expect(await all.storedBlobs()).toEqual(kept.map((name) => `batches/${name}.output.jsonl`).sort());
     expect((await readdir(join(all.folder, 'batches'))).sort()).toEqual([open.id, 'batch_young'].sort());
   });
 
@@ -146,7 +146,7 @@ describe('the cleanup', () => {
     await writeFile(left, 'x');
     await utimes(left, all.now - 7 * 3600, all.now - 7 * 3600);
     await sweep(all);
-    expect(await all.held()).toEqual([]);
+    expect(await all.storedBlobs()).toEqual([]);
     expect(all.log.lines).toMatchObject([{ message: 'files swept', fields: { unfinished: 1 } }]);
   });
 
@@ -170,7 +170,7 @@ describe('the cleanup', () => {
       error(...line);
       logged.resolve();
     };
-    all.files.expired = () => Promise.reject(new Error('database unavailable'));
+    all.files.listExpired = () => Promise.reject(new Error('database unavailable'));
     const running = scheduleFileCleanup(all);
     await logged.promise;
     await running.close();
@@ -193,7 +193,7 @@ describe('the cleanup', () => {
     const closed = running.close();
     goOn.resolve();
     await closed;
-    expect(await all.held()).toHaveLength(49);
+    expect(await all.storedBlobs()).toHaveLength(49);
     expect(all.log.lines).toEqual([]);
     await running.close();
   });

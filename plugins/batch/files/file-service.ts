@@ -167,7 +167,7 @@ export class Upload {
     };
     const content = JSON.stringify([purpose, filename, facts.sha256, expiresAfterS ?? null]);
     const fingerprint = new Bun.CryptoHasher('sha256').update(content).digest('hex');
-    // After an unexpected error the record may exist: the blob is kept, and the cleanup deletes it if there is no record.
+    // After an unexpected error the record may exist: the blob is kept, and the cleanup deletes it if it has no record.
     this.#unrecorded = undefined;
     try {
       const stored = await files.put(

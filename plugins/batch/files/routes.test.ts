@@ -12,7 +12,7 @@ const sha256 = (text: string) => new Bun.CryptoHasher('sha256').update(text).dig
 
 describe('an upload', () => {
   it('returns the file object', async () => {
-    const { upload, clock, send, held } = await fileApp();
+    const { upload, clock, send, storedBlobs } = await fileApp();
     const response = await upload([PURPOSE, ['file', lines(TEXT)]]);
     expect(response.status).toBe(200);
     const file = await response.json();
@@ -28,7 +28,7 @@ describe('an upload', () => {
       status_details: null,
     });
     expect(await (await send(`${FILES}/${file.id}`)).json()).toEqual(file);
-    expect(await held()).toHaveLength(1);
+    expect(await storedBlobs()).toHaveLength(1);
   });
 
   it.each([
@@ -116,13 +116,13 @@ describe('a rejected upload leaves no data behind', () => {
     ],
     ['a flat expiry', [PURPOSE, file, ['expires_after', '3600']], 'expires_after', 'invalid_type'],
   ] as [string, Entry[], string, string][])('%s', async (_, entries, param, code) => {
-    const { upload, send, held } = await fileApp();
+    const { upload, send, storedBlobs } = await fileApp();
     const response = await upload(entries);
     expect([response.status, await response.json()]).toMatchObject([
       400,
       { error: { param, code, type: 'invalid_request_error', message: expect.stringContaining(param) } },
     ]);
-    expect(await held()).toEqual([]);
+    expect(await storedBlobs()).toEqual([]);
     expect((await (await send(FILES)).json()).data).toEqual([]);
   });
 
@@ -133,7 +133,7 @@ describe('a rejected upload leaves no data behind', () => {
   });
 
   it('rejects a file that is too large, with any announced length', async () => {
-    const { upload, held } = await fileApp();
+    const { upload, storedBlobs } = await fileApp();
     const response = await upload([PURPOSE, ['file', lines('x'.repeat(FILE_BYTES + 1))]]);
     expect([response.status, await response.json()]).toMatchObject([
       413,
@@ -145,11 +145,11 @@ describe('a rejected upload leaves no data behind', () => {
         },
       },
     ]);
-    expect(await held()).toEqual([]);
+    expect(await storedBlobs()).toEqual([]);
   });
 
   it('rejects a request that announces too many bytes', async () => {
-    const { send, held } = await fileApp();
+    const { send, storedBlobs } = await fileApp();
     const body = formOf(PURPOSE, ['file', lines(TEXT)]);
     const headers = {
       'content-type': 'multipart/form-data; boundary=b',
@@ -157,30 +157,30 @@ describe('a rejected upload leaves no data behind', () => {
     };
     const response = await send(FILES, { method: 'POST', body, headers });
     expect([response.status, (await response.json()).error.code]).toEqual([413, 'payload_too_large']);
-    expect(await held()).toEqual([]);
+    expect(await storedBlobs()).toEqual([]);
   });
 
   it.each([
     ['JSON', 'application/json', '{}', 415],
     ['a truncated form', 'multipart/form-data; boundary=b', 'x', 400],
   ])('%s', async (_, type, body, status) => {
-    const { send, held } = await fileApp();
+    const { send, storedBlobs } = await fileApp();
     const response = await send(FILES, { method: 'POST', body, headers: { 'content-type': type } });
     expect(response.status).toBe(status);
     expect((await response.json()).error).toMatchObject({ type: 'invalid_request_error' });
-    expect(await held()).toEqual([]);
+    expect(await storedBlobs()).toEqual([]);
   });
 
   it('rejects compressed bytes', async () => {
-    const { upload, held } = await fileApp();
+    const { upload, storedBlobs } = await fileApp();
     const response = await upload([PURPOSE, ['file', lines(TEXT)]], { 'content-encoding': 'gzip' });
     expect([response.status, response.headers.get('accept-encoding')]).toEqual([415, 'identity']);
     expect((await response.json()).error.param).toBe('Content-Encoding');
-    expect(await held()).toEqual([]);
+    expect(await storedBlobs()).toEqual([]);
   });
 
   it('deletes the bytes when the client disconnects', async () => {
-    const { app, held, files } = await fileApp();
+    const { app, storedBlobs, files } = await fileApp();
     const left = new AbortController();
     const began = Promise.withResolvers<void>();
     const head = '--b\r\ncontent-disposition: form-data; name="file"; filename="x"\r\n\r\n';
@@ -200,23 +200,23 @@ describe('a rejected upload leaves no data behind', () => {
       signal: left.signal,
     });
     await began.promise;
-    await expect.poll(held).toHaveLength(1);
+    await expect.poll(storedBlobs).toHaveLength(1);
     left.abort();
     await answered;
-    expect(await held()).toEqual([]);
+    expect(await storedBlobs()).toEqual([]);
     // The upload slot is free again.
     await files.drain(AbortSignal.timeout(1000));
   });
 
   it('returns 503 when the disk is full', async () => {
     const full = Object.assign(new Error('ENOSPC'), { code: 'ENOSPC', syscall: 'write' });
-    const { upload, held } = await fileApp({
+    const { upload, storedBlobs } = await fileApp({
       blobs: (real) => withMethods(real, { write: () => Promise.reject(toDiskError(full)) }),
     });
     const response = await upload([PURPOSE, file]);
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '30']);
     expect(await response.json()).toMatchObject({ error: { code: 'server_overloaded' } });
-    expect(await held()).toEqual([]);
+    expect(await storedBlobs()).toEqual([]);
   });
 
   it('rejects an upload above the limit of the organization', async () => {
@@ -233,7 +233,7 @@ describe('a rejected upload leaves no data behind', () => {
   });
 
   it('aborts open uploads when the service stops', async () => {
-    const { app, files, held } = await fileApp();
+    const { app, files, storedBlobs } = await fileApp();
     const began = Promise.withResolvers<void>();
     const body = new ReadableStream({
       start: (controller) =>
@@ -255,18 +255,18 @@ describe('a rejected upload leaves no data behind', () => {
     until.abort();
     await drained;
     expect((await answered).status).toBe(503);
-    expect(await held()).toEqual([]);
+    expect(await storedBlobs()).toEqual([]);
   });
 });
 
 describe('an idempotency key', () => {
   const key = { 'idempotency-key': 'k' };
   it('returns the same file again and stores its bytes once', async () => {
-    const { upload, held, send } = await fileApp();
+    const { upload, storedBlobs, send } = await fileApp();
     const entries: Entry[] = [PURPOSE, ['file', lines(TEXT)]];
     const first = await (await upload(entries, key)).json();
     expect(await (await upload(entries, key)).json()).toEqual(first);
-    expect(await held()).toHaveLength(1);
+    expect(await storedBlobs()).toHaveLength(1);
     expect((await (await send(FILES)).json()).data).toEqual([first]);
     expect(await (await send(`${FILES}/${first.id}/content`)).text()).toBe(TEXT);
   });
@@ -275,12 +275,12 @@ describe('an idempotency key', () => {
     ['another content', [PURPOSE, ['file', lines(`${TEXT} `)]]],
     ['another file name', [PURPOSE, ['file', lines(TEXT, 'other.jsonl')]]],
   ] as [string, Entry[]][])('is rejected for %s, without retries', async (_, entries) => {
-    const { upload, held } = await fileApp();
+    const { upload, storedBlobs } = await fileApp();
     await upload([PURPOSE, ['file', lines(TEXT)]], key);
     const response = await upload(entries, key);
     expect([response.status, response.headers.get('x-should-retry')]).toEqual([409, 'false']);
     expect(await response.json()).toMatchObject({ error: { code: 'idempotency_conflict' } });
-    expect(await held()).toHaveLength(1);
+    expect(await storedBlobs()).toHaveLength(1);
   });
 
   it('is independent per organization', async () => {
@@ -292,10 +292,10 @@ describe('an idempotency key', () => {
   });
 
   it('has 1 to 255 characters', async () => {
-    const { upload, held } = await fileApp();
+    const { upload, storedBlobs } = await fileApp();
     const response = await upload([PURPOSE, ['file', lines()]], { 'idempotency-key': 'k'.repeat(256) });
     expect([response.status, (await response.json()).error.param]).toEqual([400, 'Idempotency-Key']);
-    expect(await held()).toEqual([]);
+    expect(await storedBlobs()).toEqual([]);
   });
 });
 
@@ -304,11 +304,11 @@ describe('an organization that has used up its storage quota', () => {
   const entries: Entry[] = [PURPOSE, ['file', lines(TEXT)]];
 
   it('receives an error, no data stays behind, and other organizations can upload', async () => {
-    const { upload, held, send, add } = await fileApp({ storedBytes: TEXT.length + 5 });
+    const { upload, storedBlobs, send, add } = await fileApp({ storedBytes: TEXT.length + 5 });
     const { id } = await add(TEXT);
     const response = await upload(entries);
     expect([response.status, await response.json()]).toMatchObject([400, { error: full }]);
-    expect(await held()).toHaveLength(1);
+    expect(await storedBlobs()).toHaveLength(1);
     expect((await upload(entries, {}, KEY_B)).status).toBe(200);
     await send(`${FILES}/${id}`, { method: 'DELETE' });
     expect((await upload(entries)).status).toBe(200);
@@ -341,14 +341,14 @@ describe('an organization that has used up its storage quota', () => {
 
 describe('bytes that may belong to a record', () => {
   it('are kept when the outcome of storing the record is unknown', async () => {
-    const { upload, store, held, log } = await fileApp();
+    const { upload, store, storedBlobs, log } = await fileApp();
     const put = store.put.bind(store);
     store.put = async (...asked) => {
       await put(...asked);
       throw new Error('the connection broke after COMMIT');
     };
     expect((await upload([PURPOSE, ['file', lines(TEXT)]])).status).toBe(500);
-    expect(await held()).toHaveLength(1);
+    expect(await storedBlobs()).toHaveLength(1);
     expect(log.lines.filter(({ level }) => level === 'error')).toEqual([]);
   });
 });
@@ -463,11 +463,11 @@ describe('the content', () => {
   it('ignores a range whose If-Range does not match', async () => {
     const { add, send } = await fileApp();
     const { id } = await add(digits);
-    const ask = async (tag: string) => {
+    const statusOf = async (tag: string) => {
       const headers = { range: 'bytes=0-1', 'if-range': tag };
       return (await send(`${FILES}/${id}/content`, { headers })).status;
     };
-    expect([await ask('"other"'), await ask(`"${sha256(digits)}"`)]).toEqual([200, 206]);
+    expect([await statusOf('"other"'), await statusOf(`"${sha256(digits)}"`)]).toEqual([200, 206]);
   });
 
   it('returns 304 for a matching etag, also with a range', async () => {
@@ -530,17 +530,17 @@ describe('the content', () => {
 
 describe('deleting', () => {
   it('deletes the record and the bytes', async () => {
-    const { add, send, held } = await fileApp();
+    const { add, send, storedBlobs } = await fileApp();
     const { id } = await add();
     const response = await send(`${FILES}/${id}`, { method: 'DELETE' });
     expect([response.status, await response.json()]).toEqual([200, { id, object: 'file', deleted: true }]);
-    expect(await held()).toEqual([]);
+    expect(await storedBlobs()).toEqual([]);
     for (const path of ['', '/content']) expect((await send(`${FILES}/${id}${path}`)).status).toBe(404);
     expect((await send(`${FILES}/${id}`, { method: 'DELETE' })).status).toBe(404);
   });
 
   it('is rejected while a batch reads the file, without retries', async () => {
-    const { add, send, records, held } = await fileApp();
+    const { add, send, records, storedBlobs } = await fileApp();
     const { id } = await add();
     await records.db
       .insertInto('batches')
@@ -553,7 +553,7 @@ describe('deleting', () => {
     const response = await send(`${FILES}/${id}`, { method: 'DELETE' });
     expect([response.status, response.headers.get('x-should-retry')]).toEqual([409, 'false']);
     expect(await response.json()).toMatchObject({ error: { param: 'id', code: 'file_in_use' } });
-    expect(await held()).toHaveLength(1);
+    expect(await storedBlobs()).toHaveLength(1);
   });
 
   it('succeeds when the bytes cannot be deleted, which the cleanup does later', async () => {

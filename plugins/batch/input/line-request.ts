@@ -1,7 +1,7 @@
-/** A line of an input file that was checked. */
+/** Parses a line of a validated input file. */
 
 import type { InputLine } from './line-splitter.ts';
-import { textOf } from './utf8.ts';
+import { decodeUtf8 } from './utf8.ts';
 
 export interface LineRequest {
   readonly number: number;
@@ -10,19 +10,19 @@ export interface LineRequest {
   readonly lengthBytes: number;
 }
 
-/** @throws Error when it is not what the check of the file let pass. */
+/** @throws Error if the line is invalid, which a validated file rules out. */
 export function lineRequest({ number, bytes }: InputLine): LineRequest {
-  if (bytes === undefined) throw new Error('a line of a checked file is too long');
+  if (bytes === undefined) throw new Error('a line of a validated file is too long');
   const { custom_id: customId, body } = parsed(bytes);
-  if (typeof customId !== 'string') throw new Error('a line of a checked file has no custom_id');
+  if (typeof customId !== 'string') throw new Error('a line of a validated file has no custom_id');
   return { number, customId, body, lengthBytes: bytes.length };
 }
 
 function parsed(bytes: Uint8Array<ArrayBuffer>): Readonly<Record<string, unknown>> {
   try {
-    return JSON.parse(textOf(bytes));
+    return JSON.parse(decodeUtf8(bytes));
   } catch {
-    // What the parser says quotes the line.
-    throw new Error('a line of a checked file is no JSON');
+    // The parser's message quotes the line, which must not be logged.
+    throw new Error('a line of a validated file is not a JSON object');
   }
 }

@@ -1,4 +1,4 @@
-/** Bytes of an input file to its lines, in whatever pieces the bytes come. */
+/** Splits the bytes of an input file into lines. The bytes may arrive in chunks of any size. */
 
 const NEWLINE = 10;
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const;
@@ -6,52 +6,55 @@ const SPACE = 0x20;
 const TAB = 0x09;
 const RETURN = 0x0d;
 
-/** A line that is not blank. */
+/** A non-blank line. */
 export interface InputLine {
-  /** From 1; blank lines count. */
+  /** 1-based; blank lines are counted. */
   readonly number: number;
-  /** Where it begins in the file. */
+  /** Offset of the line in the file, in bytes. */
   readonly startBytes: number;
-  /** Where the next one begins. */
+  /** Offset of the next line, in bytes. */
   readonly endBytes: number;
-  /** Without what ends it, perhaps with white space around it; undefined of one that is too long. Valid until the next line. */
+  /**
+   * The line without its terminator, possibly with surrounding whitespace; undefined if it is too long. Valid until the
+   * next line is read.
+   */
   readonly bytes: Uint8Array<ArrayBuffer> | undefined;
 }
 
-/** A place between two lines. */
-export interface LinePlace {
+/** A position between two lines. */
+export interface LinePosition {
   readonly offsetBytes: number;
-  /** Number of the line that begins there. */
+  /** Number of the line that starts at the offset. */
   readonly line: number;
 }
 
-export const FIRST_LINE: LinePlace = { offsetBytes: 0, line: 1 };
+export const FIRST_LINE: LinePosition = { offsetBytes: 0, line: 1 };
 
-/** Holds at most one line. A mark of the byte order at the beginning of the file belongs to no line. */
-export class LineCutter {
+/** Buffers at most one line. A byte order mark at the start of the file is removed. */
+export class LineSplitter {
   readonly #maxBytes: number;
-  /** Pieces of the line that has begun. */
-  #held: Uint8Array<ArrayBuffer>[] = [];
-  #heldBytes = 0;
+  /** Chunks of the incomplete line. */
+  #buffered: Uint8Array<ArrayBuffer>[] = [];
+  #bufferedBytes = 0;
   #start: number;
   #number: number;
 
   /**
-   * @param maxBytes a longer line is told without its bytes.
-   * @param from where the first bytes lie.
+   * @param maxBytes maximum length of a line. A longer line is yielded without its bytes.
+   * @param from position of the first bytes in the file.
    */
-  constructor(maxBytes: number, from: LinePlace = FIRST_LINE) {
+  constructor(maxBytes: number, from: LinePosition = FIRST_LINE) {
     this.#maxBytes = maxBytes;
     this.#start = from.offsetBytes;
     this.#number = from.line;
   }
 
-  /** The lines that end in these bytes, which follow those before; to be consumed before others are cut. */
-  *cut(bytes: Uint8Array<ArrayBuffer>): Generator<InputLine, void, undefined> {
+  /** Yields the lines that end in these bytes. The result must be consumed before the next call. */
+  *split(bytes: Uint8Array<ArrayBuffer>): Generator<InputLine, void, undefined> {
     let from = 0;
     for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, from)) {
-      // A file may be made of blank lines alone, so they cost next to nothing.
-      if (this.#heldBytes === 0 && end - from <= this.#maxBytes && isBlank(bytes, from, end)) {
+      // Fast path: a file may consist of blank lines only.
+      if (this.#bufferedBytes === 0 && end - from <= this.#maxBytes && isBlank(bytes, from, end)) {
         this.#start += end - from + 1;
         this.#number += 1;
         from = end + 1;
@@ -61,30 +64,30 @@ export class LineCutter {
       from = end + 1;
       if (line !== undefined) yield line;
     }
-    if (from < bytes.length) this.#hold(bytes.subarray(from));
+    if (from < bytes.length) this.#buffer(bytes.subarray(from));
   }
 
-  /** The last line, when no newline ends it. */
-  *end(): Generator<InputLine, void, undefined> {
-    if (this.#heldBytes === 0) return;
+  /** Yields the last line if the file does not end with a newline. */
+  *flush(): Generator<InputLine, void, undefined> {
+    if (this.#bufferedBytes === 0) return;
     const line = this.#line(new Uint8Array(), 0);
     if (line !== undefined) yield line;
   }
 
-  #hold(piece: Uint8Array<ArrayBuffer>): void {
-    this.#heldBytes += piece.length;
-    if (this.#heldBytes > this.#maxBytes) this.#held = [];
-    // A copy, since the bytes may be read over.
-    else this.#held.push(piece.slice());
+  #buffer(piece: Uint8Array<ArrayBuffer>): void {
+    this.#bufferedBytes += piece.length;
+    if (this.#bufferedBytes > this.#maxBytes) this.#buffered = [];
+    // Copied, because the caller may reuse the memory.
+    else this.#buffered.push(piece.slice());
   }
 
   #line(last: Uint8Array<ArrayBuffer>, endingBytes: number): InputLine | undefined {
-    const lengthBytes = this.#heldBytes + last.length;
+    const lengthBytes = this.#bufferedBytes + last.length;
     const startBytes = this.#start;
     const number = this.#number;
     const whole = lengthBytes > this.#maxBytes ? undefined : this.#whole(last);
-    this.#held = [];
-    this.#heldBytes = 0;
+    this.#buffered = [];
+    this.#bufferedBytes = 0;
     this.#start += lengthBytes + endingBytes;
     this.#number += 1;
     if (whole === undefined) return { number, startBytes, endBytes: this.#start, bytes: undefined };
@@ -93,17 +96,17 @@ export class LineCutter {
   }
 
   #whole(last: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
-    if (this.#held.length === 0) return last;
-    return Buffer.concat([...this.#held, last]);
+    if (this.#buffered.length === 0) return last;
+    return Buffer.concat([...this.#buffered, last]);
   }
 }
 
 function withoutMark(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
-  const isMarked = BYTE_ORDER_MARK.every((byte, place) => bytes[place] === byte);
+  const isMarked = BYTE_ORDER_MARK.every((byte, index) => bytes[index] === byte);
   return isMarked ? bytes.subarray(BYTE_ORDER_MARK.length) : bytes;
 }
 
-/** Whether there is nothing but what JSON calls white space. */
+/** Whether the range contains only JSON whitespace. */
 function isBlank(bytes: Uint8Array, from: number, end: number): boolean {
   for (let at = from; at < end; at += 1) {
     const byte = bytes[at];

@@ -1,4 +1,4 @@
-/** Text of bytes that are UTF-8: faster than a decoder, which would look whether they are. */
-export function textOf({ buffer, byteOffset, length }: Uint8Array<ArrayBuffer>): string {
+/** Decodes bytes that are known to be UTF-8. Faster than a `TextDecoder`, which validates them. */
+export function decodeUtf8({ buffer, byteOffset, length }: Uint8Array<ArrayBuffer>): string {
   return Buffer.from(buffer, byteOffset, length).toString();
 }

@@ -1,18 +1,23 @@
-/** Names of the blobs that a batch has while it runs. */
+/** Names of the blobs that store the results of a running batch. */
 
 import type { Id } from '../../../src/contract/core/id.ts';
 import type { BatchPart } from '../../../src/contract/stores/batch-store.ts';
 
-/** Begins the names of all parts of a batch, and of no other's. */
-export function partsPrefix(batch: Id<'batch'>): string {
+/** Common prefix of all result parts of a batch. */
+export function partBlobPrefix(batch: Id<'batch'>): string {
   return `batches/${batch}/`;
 }
 
 /**
- * The blob of a part.
- * @param runner a name that no other run has, so that a run that was taken for dead overwrites nothing.
- * @param place of the checkpoint in the run.
+ * Name of the blob of a result part.
+ * @param runner unique per run, so that a stalled run cannot overwrite blobs of its successor.
+ * @param sequence number of the checkpoint within the run.
  */
-export function partBlob(batch: Id<'batch'>, runner: string, place: number, kind: BatchPart['kind']): string {
-  return `${partsPrefix(batch)}${runner}-${place}.${kind}.jsonl`;
+export function partBlob(
+  batch: Id<'batch'>,
+  runner: string,
+  sequence: number,
+  kind: BatchPart['kind'],
+): string {
+  return `${partBlobPrefix(batch)}${runner}-${sequence}.${kind}.jsonl`;
 }

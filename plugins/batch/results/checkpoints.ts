@@ -102,7 +102,7 @@ export class CheckpointWriter {
 
   /** Whether unsaved results have reserved credits. A checkpoint releases the unused part of a reservation. */
   get hasReservedCredits(): boolean {
-    return this.isSaving || this.#pending.bills.some(({ hasReservation: held }) => held);
+    return this.isSaving || this.#pending.bills.some(({ hasReservation }) => hasReservation);
   }
 
   /**

@@ -1,21 +1,18 @@
-/** What `/metrics` tells of batches. */
+/** Metrics of batches. */
 
 import type { Metrics } from '../../../src/contract/core/metrics.ts';
 
-/** A batch knows the second of its creation. */
+/** Creation times have a resolution of one second. */
 const WAIT_SECONDS = [1, 5, 15, 60, 300, 1800, 7200, 43_200];
 
 export type BatchMetrics = ReturnType<typeof batchMetrics>;
 
 export function batchMetrics(metrics: Metrics) {
   return {
-    /** `result` is `completed` or `failed`; counted when it is saved. */
-    lines: metrics.counter('batch_lines_total', 'Lines of batches that have a result.', [
-      'endpoint',
-      'result',
-    ]),
-    ended: metrics.counter('batches_finished_total', 'Batches that have ended.', ['status']),
-    /** Observed when a runner has a batch that nobody had before. */
+    /** `result` is `completed` or `failed`. Counted when the result is saved. */
+    lines: metrics.counter('batch_lines_total', 'Batch lines with a saved result.', ['endpoint', 'result']),
+    ended: metrics.counter('batches_ended_total', 'Finished batches.', ['status']),
+    /** Observed when a batch is claimed for the first time. */
     wait: metrics.histogram(
       'batch_wait_seconds',
       'Time from the creation of a batch to its first runner, in whole seconds.',

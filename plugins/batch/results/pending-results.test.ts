@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
-import { type LineResult, UnsavedResults } from './pending-results.ts';
+import { type LineResult, PendingResults } from './pending-results.ts';
 
-const bytesOf = async (results: UnsavedResults, kind: LineResult['kind']) => {
+const bytesOf = async (results: PendingResults, kind: LineResult['kind']) => {
   const pieces: Uint8Array[] = [];
   for await (const piece of results.bytesOf(kind)) pieces.push(piece);
   return { text: Buffer.concat(pieces).toString(), pieces: pieces.length };
 };
 
-it('are given back as bytes, in their order and by kind, in pieces of many lines or of one that is long', async () => {
-  const results = new UnsavedResults();
+it('returns the results as bytes in order and by kind, several lines or one long line per chunk', async () => {
+  const results = new PendingResults();
   const short = Array.from({ length: 3000 }, (_, at) => `{"line":${at},"of":"Grüße €🙂"}\n`);
   const long = `${'x€'.repeat(300_000)}\n`;
   const outputs = [...short, long, ...short, 'last\n'];

@@ -1,20 +1,20 @@
-/** Results of lines that are in no part yet. */
+/** Results of lines that are not saved yet. */
 
 import type { LineBill } from '../../../src/contract/accounts/calls.ts';
 import type { BatchPart, BatchTokens } from '../../../src/contract/stores/batch-store.ts';
 
-/** What came of a line. */
+/** The result of a line. */
 export interface LineResult {
   readonly kind: BatchPart['kind'];
-  /** With what ends the line. */
+  /** The result line including the newline. */
   readonly text: string;
   readonly bills: readonly LineBill[];
 }
 
-/** Of one piece of a part; a line that is longer is a piece by itself. */
-const PIECE_BYTES = 256 * 1024;
+/** Size of a chunk. A longer line has its own chunk. */
+const CHUNK_BYTES = 256 * 1024;
 
-export class UnsavedResults {
+export class PendingResults {
   readonly bills: LineBill[] = [];
   readonly #lines: Record<BatchPart['kind'], LineBytes> = { output: new LineBytes(), error: new LineBytes() };
   #inputTokens = 0;
@@ -24,7 +24,7 @@ export class UnsavedResults {
     this.#lines[kind].add(text);
     for (const bill of bills) {
       this.bills.push(bill);
-      // Tokens of a batch are those of lines that succeeded.
+      // Only succeeded lines count towards the tokens of a batch.
       if (kind === 'error') continue;
       this.#inputTokens += bill.record.inputTokens;
       this.#outputTokens += bill.record.outputTokens;
@@ -35,7 +35,7 @@ export class UnsavedResults {
     return this.countOf('output') + this.countOf('error');
   }
 
-  /** Of all of it. */
+  /** Total length of the buffered lines, in bytes. */
   get lengthBytes(): number {
     return this.#lines.output.lengthBytes + this.#lines.error.lengthBytes;
   }
@@ -48,15 +48,15 @@ export class UnsavedResults {
     return this.#lines[kind].count;
   }
 
-  /** The bytes of a part, some lines at a time: one alone may be large, and there may be many small ones. */
+  /** Yields the bytes of a part in chunks of several lines: a single line may be large, and there may be many. */
   async *bytesOf(kind: BatchPart['kind']): AsyncGenerator<Uint8Array, void, undefined> {
-    yield* this.#lines[kind].pieces();
+    yield* this.#lines[kind].chunks();
   }
 }
 
-/** Lines as bytes. Thousands of texts that wait to be saved would outlive the young ones of the collector, and stay for long. */
+/** Lines as bytes. Thousands of buffered strings would survive young-generation garbage collection and stay in memory. */
 class LineBytes {
-  readonly #pieces: { readonly bytes: Buffer; usedBytes: number }[] = [];
+  readonly #chunks: { readonly bytes: Buffer; usedBytes: number }[] = [];
   #count = 0;
   #lengthBytes = 0;
 
@@ -70,18 +70,18 @@ class LineBytes {
 
   add(text: string): void {
     const lengthBytes = Buffer.byteLength(text);
-    let piece = this.#pieces.at(-1);
-    if (piece === undefined || piece.usedBytes + lengthBytes > piece.bytes.length) {
-      piece = { bytes: Buffer.allocUnsafeSlow(Math.max(PIECE_BYTES, lengthBytes)), usedBytes: 0 };
-      this.#pieces.push(piece);
+    let chunk = this.#chunks.at(-1);
+    if (chunk === undefined || chunk.usedBytes + lengthBytes > chunk.bytes.length) {
+      chunk = { bytes: Buffer.allocUnsafeSlow(Math.max(CHUNK_BYTES, lengthBytes)), usedBytes: 0 };
+      this.#chunks.push(chunk);
     }
-    piece.bytes.write(text, piece.usedBytes);
-    piece.usedBytes += lengthBytes;
+    chunk.bytes.write(text, chunk.usedBytes);
+    chunk.usedBytes += lengthBytes;
     this.#count += 1;
     this.#lengthBytes += lengthBytes;
   }
 
-  *pieces(): Generator<Uint8Array, void, undefined> {
-    for (const { bytes, usedBytes } of this.#pieces) yield bytes.subarray(0, usedBytes);
+  *chunks(): Generator<Uint8Array, void, undefined> {
+    for (const { bytes, usedBytes } of this.#chunks) yield bytes.subarray(0, usedBytes);
   }
 }

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type BatchProgress, MAX_LINES_AHEAD } from '../../../src/contract/stores/batch-store.ts';
-import { FIRST_LINE, type LinePlace } from '../input/line-splitter.ts';
-import { type LineSpan, LineWindow } from './progress-window.ts';
+import { FIRST_LINE, type LinePosition } from '../input/line-splitter.ts';
+import { type LineSpan, ProgressWindow } from './progress-window.ts';
 
 const START: BatchProgress = { ...FIRST_LINE, ahead: [] };
 
-/** A file by the lengths of its lines; one of length 0 is blank. */
+/** A file as the lengths of its lines. A length of 0 is a blank line. */
 function spansOf(lengths: readonly number[]): LineSpan[] {
   let startBytes = 0;
   return lengths.flatMap((length, index) => {
@@ -16,16 +16,16 @@ function spansOf(lengths: readonly number[]): LineSpan[] {
   });
 }
 
-/** Lines that lie at a place or behind it, which must be where one begins or the file ends. */
-function linesFrom(spans: readonly LineSpan[], place: LinePlace): LineSpan[] {
+/** Lines at or after an offset, which must be a line boundary or the end of the file. */
+function linesFrom(spans: readonly LineSpan[], position: LinePosition): LineSpan[] {
   for (const { number, startBytes } of spans) {
-    if (number === place.line) expect(startBytes).toBe(place.offsetBytes);
+    if (number === position.line) expect(startBytes).toBe(position.offsetBytes);
   }
-  return spans.filter(({ startBytes }) => startBytes >= place.offsetBytes);
+  return spans.filter(({ startBytes }) => startBytes >= position.offsetBytes);
 }
 
 describe('a line', () => {
-  it('is in exactly one saved part, whatever ends first and wherever runners die', () => {
+  it('is in exactly one saved part, independent of completion order and crashes', () => {
     const step = fc.oneof(
       { weight: 6, arbitrary: fc.constant({ kind: 'begin' as const }) },
       { weight: 6, arbitrary: fc.record({ kind: fc.constant('end' as const), which: fc.nat(1000) }) },
@@ -40,18 +40,18 @@ describe('a line', () => {
           const spans = spansOf(lengths);
           const saved: number[] = [];
           let progress = START;
-          let window = new LineWindow(progress);
-          let unread = linesFrom(spans, window.next);
+          let window = new ProgressWindow(progress);
+          let unread = linesFrom(spans, window.nextPosition);
           let open: number[] = [];
           let unsaved: number[] = [];
           const begin = () => {
             const line = unread.shift();
-            if (line !== undefined && window.begin(line)) open.push(line.number);
+            if (line !== undefined && window.startLine(line)) open.push(line.number);
           };
           const end = (which: number) => {
             const [number] = open.splice(which % Math.max(1, open.length), 1);
             if (number === undefined) return;
-            window.end(number);
+            window.finishLine(number);
             unsaved.push(number);
           };
           const save = () => {
@@ -65,8 +65,8 @@ describe('a line', () => {
             else if (kind === 'end') end(which);
             else if (kind === 'save') save();
             else {
-              window = new LineWindow(progress);
-              unread = linesFrom(spans, window.next);
+              window = new ProgressWindow(progress);
+              unread = linesFrom(spans, window.nextPosition);
               open = [];
               unsaved = [];
             }
@@ -82,19 +82,19 @@ describe('a line', () => {
     );
   });
 
-  it(`may not begin when it is more than ${MAX_LINES_AHEAD} ahead of one without a result`, () => {
-    const window = new LineWindow(START);
+  it(`cannot start more than ${MAX_LINES_AHEAD} lines ahead of an unfinished one`, () => {
+    const window = new ProgressWindow(START);
     const spans = spansOf(Array.from({ length: MAX_LINES_AHEAD + 2 }, () => 1));
     const last = spans.pop() as LineSpan;
     for (const span of spans) {
-      expect(window.hasRoomFor(span)).toBe(true);
-      window.begin(span);
-      if (span.number > 1) window.end(span.number);
+      expect(window.canStart(span)).toBe(true);
+      window.startLine(span);
+      if (span.number > 1) window.finishLine(span.number);
     }
     expect(window.progress().ahead).toHaveLength(MAX_LINES_AHEAD);
-    expect(window.hasRoomFor(last)).toBe(false);
-    window.end(1);
-    expect(window.hasRoomFor(last)).toBe(true);
+    expect(window.canStart(last)).toBe(false);
+    window.finishLine(1);
+    expect(window.canStart(last)).toBe(true);
     expect(window.progress()).toEqual({ offsetBytes: last.startBytes, line: last.number, ahead: [] });
   });
 });

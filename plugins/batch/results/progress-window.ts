@@ -1,54 +1,54 @@
-/** Which lines of a batch have results and which are worked on, pure: what a runner saves so that another can go on. */
+/** Tracks which lines of a batch are finished or in flight. Its progress lets another runner resume. Pure. */
 
 import { type BatchProgress, MAX_LINES_AHEAD } from '../../../src/contract/stores/batch-store.ts';
-import type { InputLine, LinePlace } from '../input/line-splitter.ts';
+import type { InputLine, LinePosition } from '../input/line-splitter.ts';
 
-/** Where a line lies; its bytes are no matter here. */
+/** The position of a line, without its bytes. */
 export type LineSpan = Pick<InputLine, 'number' | 'startBytes' | 'endBytes'>;
 
-export class LineWindow {
-  /** Lines that are worked on and where they begin, by number: they begin in order. */
-  readonly #open = new Map<number, number>();
-  /** Lines with a result that another one without it may precede. */
-  readonly #ended: Set<number>;
-  /** Behind the last line that was passed. */
-  #next: LinePlace;
+export class ProgressWindow {
+  /** Start offsets of the lines in flight, by line number in ascending order. */
+  readonly #inFlight = new Map<number, number>();
+  /** Finished lines. Unfinished lines may precede them. */
+  readonly #finished: Set<number>;
+  /** Position after the last started line. */
+  #nextPosition: LinePosition;
 
   constructor({ offsetBytes, line, ahead }: BatchProgress) {
-    this.#next = { offsetBytes, line };
-    this.#ended = new Set(ahead);
+    this.#nextPosition = { offsetBytes, line };
+    this.#finished = new Set(ahead);
   }
 
-  /** Where to read on. */
-  get next(): LinePlace {
-    return this.#next;
+  /** Position from which to continue reading. */
+  get nextPosition(): LinePosition {
+    return this.#nextPosition;
   }
 
-  /** Whether a line may begin without more of them being ahead than progress can tell. */
-  hasRoomFor({ number }: LineSpan): boolean {
-    const [first = number] = this.#open.keys();
+  /** Whether a line may start without exceeding the number of out-of-order lines that progress can represent. */
+  canStart({ number }: LineSpan): boolean {
+    const [first = number] = this.#inFlight.keys();
     return number - first <= MAX_LINES_AHEAD;
   }
 
-  /** Passes the next line of the file; false when an earlier run has its result. */
-  begin({ number, startBytes, endBytes }: LineSpan): boolean {
-    this.#next = { offsetBytes: endBytes, line: number + 1 };
-    if (this.#ended.has(number)) return false;
-    this.#open.set(number, startBytes);
+  /** Starts the next line of the file. Returns false if an earlier run has its result. */
+  startLine({ number, startBytes, endBytes }: LineSpan): boolean {
+    this.#nextPosition = { offsetBytes: endBytes, line: number + 1 };
+    if (this.#finished.has(number)) return false;
+    this.#inFlight.set(number, startBytes);
     return true;
   }
 
-  /** A line that is worked on has its result. */
-  end(number: number): void {
-    this.#open.delete(number);
-    this.#ended.add(number);
+  /** Marks a line in flight as finished. */
+  finishLine(number: number): void {
+    this.#inFlight.delete(number);
+    this.#finished.add(number);
   }
 
-  /** What is behind the batch once every result so far is saved. */
+  /** The progress of the batch once every result so far is saved. */
   progress(): BatchProgress {
-    const [first] = this.#open;
-    const [line, offsetBytes] = first ?? [this.#next.line, this.#next.offsetBytes];
-    for (const number of this.#ended) if (number < line) this.#ended.delete(number);
-    return { offsetBytes, line, ahead: [...this.#ended].sort((a, b) => a - b) };
+    const [first] = this.#inFlight;
+    const [line, offsetBytes] = first ?? [this.#nextPosition.line, this.#nextPosition.offsetBytes];
+    for (const number of this.#finished) if (number < line) this.#finished.delete(number);
+    return { offsetBytes, line, ahead: [...this.#finished].sort((a, b) => a - b) };
   }
 }

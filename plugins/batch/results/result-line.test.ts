@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { errorLine, outputLine } from './result-line.ts';
 
-it('an output line holds the body as it was answered', () => {
+it('an output line contains the body unchanged', () => {
   const body = '{"text":"a \\n b","list":[1,2.0,3e5]}';
   const line = outputLine('id "1" \u2028', 'req_1', body);
   expect(line).toContain(`"body":${body}}`);
@@ -14,7 +14,7 @@ it('an output line holds the body as it was answered', () => {
   });
 });
 
-it('a body of many lines becomes one line with the same values', () => {
+it('a body of several lines becomes one line with the same values', () => {
   const body = '{\r\n  "text": "a \\n b"\n}\n';
   const line = outputLine('1', 'req_1', body);
   expect(line.indexOf('\n')).toBe(line.length - 1);

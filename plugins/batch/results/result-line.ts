@@ -1,15 +1,15 @@
-/** Lines of result files as text (spec 2.2; openai-wire 3.3). */
+/** Serializes lines of result files (spec 2.2; openai-wire 3.3). */
 
 import { type Id, newId } from '../../../src/contract/core/id.ts';
 
-/** Why a line has no result of its own. */
+/** The error of a failed line. */
 export interface LineFailure {
   readonly code: string;
   readonly message: string;
 }
 
 /**
- * @param body JSON text. What ends lines may stand in it only between values, and is no part of them.
+ * @param body JSON text. Line breaks between its values are replaced by spaces; strings cannot contain unescaped ones.
  */
 export function outputLine(customId: string, requestId: Id<'request'>, body: string): string {
   const inOneLine = /[\n\r]/.test(body) ? body.replaceAll(/[\n\r]+/g, ' ') : body;

@@ -641,7 +641,7 @@ describe('a store that fails', () => {
     const work = await batchWork();
     const batch = await work.create(lines(2));
     const batches = withMethods(work.batches, { finalize: async () => false });
-    await expect(work.job(echo, { batches }).runJob(batch.id, never)).rejects.toThrow('add up');
+    await expect(work.job(echo, { batches }).runJob(batch.id, never)).rejects.toThrow('inconsistent');
   });
 });
 
@@ -728,7 +728,7 @@ describe('result files that cannot be stored', () => {
   it('leave no blobs behind after any number of attempts', async () => {
     const work = await batchWork();
     const batch = await work.create(
-      lines(2, (index) => (place === 0 ? {} : { fail: ['not_found', 'none'] })),
+      lines(2, (index) => (index === 0 ? {} : { fail: ['not_found', 'none'] })),
     );
     let writes = 0;
     const blobs = withMethods(work.blobs, {

@@ -1,15 +1,15 @@
 import { expect, it } from 'vitest';
-import { LinePace } from './concurrency.ts';
+import { ConcurrencyLimiter } from './concurrency.ts';
 
-/** Plays ends of attempts that begin right before: `+` a success, `-` a refusal. */
-function limitAfter(ends: string, most = 64): number {
-  const pace = new LinePace(most);
+/** Simulates attempts that finish immediately: `+` is a success, `-` a rejection. */
+function limitAfter(ends: string, max = 64): number {
+  const limiter = new ConcurrencyLimiter(max);
   for (const end of ends) {
-    const attempt = pace.begin();
-    if (end === '+') pace.succeeded(attempt);
-    else pace.refused(attempt);
+    const attempt = limiter.startAttempt();
+    if (end === '+') limiter.succeeded(attempt);
+    else limiter.rejected(attempt);
   }
-  return pace.limit;
+  return limiter.limit;
 }
 
 it.each([
@@ -21,34 +21,34 @@ it.each([
   ['--', 2],
   ['---', 1],
   ['------', 1],
-  // After a refusal, as many successes as may run let one more.
+  // After a rejection, a full window of successes raises the limit by 1.
   [`-${'+'.repeat(4)}`, 4],
   [`-${'+'.repeat(5)}`, 5],
   [`---${'+'.repeat(1)}`, 2],
   [`---${'+'.repeat(4)}`, 3],
   [`${'+'.repeat(24)}-`, 16],
-])('after %j so many run at once: %d', (ends, limit) => {
+])('after %j the limit is %d', (ends, limit) => {
   expect(limitAfter(ends)).toBe(limit);
 });
 
-it('never lets more run than may', () => {
+it('never exceeds the maximum', () => {
   expect(limitAfter('', 3)).toBe(3);
   expect(limitAfter('+++++', 3)).toBe(3);
 });
 
-it('halves once for all that were running together', () => {
-  const pace = new LinePace(64);
-  const together = Array.from({ length: 8 }, () => pace.begin());
-  for (const attempt of together) pace.refused(attempt);
-  expect(pace.limit).toBe(4);
-  pace.refused(pace.begin());
-  expect(pace.limit).toBe(2);
+it('halves once for attempts that ran concurrently', () => {
+  const limiter = new ConcurrencyLimiter(64);
+  const together = Array.from({ length: 8 }, () => limiter.startAttempt());
+  for (const attempt of together) limiter.rejected(attempt);
+  expect(limiter.limit).toBe(4);
+  limiter.rejected(limiter.startAttempt());
+  expect(limiter.limit).toBe(2);
 });
 
-it('does not rise by what began before it was halved', () => {
-  const pace = new LinePace(64);
-  const [refused = 0, ...others] = Array.from({ length: 60 }, () => pace.begin());
-  pace.refused(refused);
-  for (const attempt of others) pace.succeeded(attempt);
-  expect(pace.limit).toBe(4);
+it('ignores successes of attempts that started before the limit was halved', () => {
+  const limiter = new ConcurrencyLimiter(64);
+  const [firstAttempt = 0, ...others] = Array.from({ length: 60 }, () => limiter.startAttempt());
+  limiter.rejected(firstAttempt);
+  for (const attempt of others) limiter.succeeded(attempt);
+  expect(limiter.limit).toBe(4);
 });

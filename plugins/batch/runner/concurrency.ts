@@ -1,51 +1,51 @@
-/** How many lines of a batch run at once, pure: more while the engine takes them, half when it says that it is full. */
+/** Adapts the number of concurrent lines of a batch to the capacity of the engine. Pure. */
 
-/** An attempt at a line, by its number in the batch's run. */
+/** Sequence number of an attempt within a run. */
 export type Attempt = number;
 
-const FIRST_LIMIT = 8;
+const INITIAL_LIMIT = 8;
 
 /**
- * Begins as TCP does: each success lets one more run until the first refusal; after it, as many successes as may run
- * let one more run, and each refusal halves. Attempts that began before the limit was halved are no news about what it
- * is now.
+ * Limits concurrency by additive increase and multiplicative decrease, with slow start as in TCP (RFC 5681). Until the
+ * first rejection each success raises the limit by 1; afterwards a full window of successes does. Each rejection halves
+ * the limit. Outcomes of attempts that started before the last halving are ignored.
  */
-export class LinePace {
-  readonly #most: number;
+export class ConcurrencyLimiter {
+  readonly #max: number;
   #limit: number;
-  /** Whether nothing was refused yet. */
-  #isFirstRise = true;
+  /** Whether no attempt has been rejected yet. */
+  #isSlowStart = true;
   #attempts: Attempt = 0;
-  /** The last attempt that began before the limit was halved. */
-  #oldNews: Attempt = 0;
+  /** The last attempt that started before the limit was halved. */
+  #lastStaleAttempt: Attempt = 0;
 
-  /** @param most that may run at once. */
-  constructor(most: number) {
-    this.#most = most;
-    this.#limit = Math.min(FIRST_LIMIT, most);
+  /** @param max maximum number of concurrent attempts. */
+  constructor(max: number) {
+    this.#max = max;
+    this.#limit = Math.min(INITIAL_LIMIT, max);
   }
 
-  /** From 1. */
+  /** The current limit, at least 1. */
   get limit(): number {
     return Math.floor(this.#limit);
   }
 
-  begin(): Attempt {
+  startAttempt(): Attempt {
     this.#attempts += 1;
     return this.#attempts;
   }
 
   succeeded(attempt: Attempt): void {
-    if (attempt <= this.#oldNews) return;
-    const rise = this.#isFirstRise ? 1 : 1 / this.#limit;
-    this.#limit = Math.min(this.#most, this.#limit + rise);
+    if (attempt <= this.#lastStaleAttempt) return;
+    const rise = this.#isSlowStart ? 1 : 1 / this.#limit;
+    this.#limit = Math.min(this.#max, this.#limit + rise);
   }
 
-  /** The engine, or what is behind it, could not take it. */
-  refused(attempt: Attempt): void {
-    if (attempt <= this.#oldNews) return;
-    this.#isFirstRise = false;
+  /** Records that the engine or its upstream had no capacity for an attempt. */
+  rejected(attempt: Attempt): void {
+    if (attempt <= this.#lastStaleAttempt) return;
+    this.#isSlowStart = false;
     this.#limit = Math.max(1, this.#limit / 2);
-    this.#oldNews = this.#attempts;
+    this.#lastStaleAttempt = this.#attempts;
   }
 }

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
-import { LineShares } from './fair-share.ts';
+import { FairShares } from './fair-share.ts';
 
-it('gives equal shares to organizations, and inside of them to batches', () => {
-  const shares = new LineShares(64);
+it('gives equal shares to organizations, divided equally among their batches', () => {
+  const shares = new FairShares(64);
   const a1 = shares.join('a');
   expect(a1.limit).toBe(64);
   const b1 = shares.join('b');
@@ -17,13 +17,13 @@ it('gives equal shares to organizations, and inside of them to batches', () => {
 });
 
 it('gives each batch at least one line', () => {
-  const shares = new LineShares(2);
+  const shares = new FairShares(2);
   const all = Array.from({ length: 5 }, () => shares.join('a'));
   expect(all.map(({ limit }) => limit)).toEqual([1, 1, 1, 1, 1]);
 });
 
-it('parts the bytes of lines in the same way', () => {
-  const shares = new LineShares(64);
+it('divides the bytes of lines in the same way', () => {
+  const shares = new FairShares(64);
   const [a, b] = [shares.join('a'), shares.join('b')];
   const another = shares.join('b');
   expect([a.limitBytes, b.limitBytes, another.limitBytes]).toEqual([2 ** 23, 2 ** 22, 2 ** 22]);
@@ -32,10 +32,10 @@ it('parts the bytes of lines in the same way', () => {
   expect(b.limitBytes).toBe(2 ** 24);
 });
 
-it('is full when the lines of all batches are as many as may run', () => {
-  const shares = new LineShares(2);
+it('is full when all batches together run the maximum number of lines', () => {
+  const shares = new FairShares(2);
   const [a, b] = [shares.join('a'), shares.join('b')];
-  const ends = [a.begin(), a.begin()];
+  const ends = [a.startLine(), a.startLine()];
   expect(b.isFull).toBe(true);
   ends[0]?.();
   expect([a.isFull, b.isFull]).toEqual([false, false]);

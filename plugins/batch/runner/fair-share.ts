@@ -1,48 +1,48 @@
-/** How many lines of each batch may run at once in this process, and how long, so that nobody shuts out others. */
+/** Divides the line concurrency of this process fairly among organizations and their batches. */
 
-/** Bytes of input lines that are worked on at once, of all batches. */
+/** Maximum total size of the input lines in flight, in bytes, over all batches. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** What one batch may run. */
-export interface LineShare {
-  /** Lines at once, at least 1; changes when batches come and go. */
+/** The share of one batch. */
+export interface FairShare {
+  /** Maximum number of concurrent lines, at least 1. Changes when batches join or leave. */
   readonly limit: number;
-  /** Bytes of lines at once, changing likewise; one line alone may be longer. */
+  /** Maximum total size of concurrent lines, in bytes. Also changes. A single line may be longer. */
   readonly limitBytes: number;
-  /** Whether lines of all batches are as many as may run: another is let end before one more begins. */
+  /** Whether the process runs its maximum number of lines. A line must finish before the next one starts. */
   readonly isFull: boolean;
-  /** A line runs; the function that is returned says that it does no more. */
-  begin(): () => void;
-  /** The batch runs no more. Idempotent. */
+  /** Counts a running line. Call the returned function when it finishes. */
+  startLine(): () => void;
+  /** Removes the batch from the division. Idempotent. */
   leave(): void;
 }
 
-/** Organizations have equal shares, and inside of each its batches. */
-export class LineShares {
-  readonly #atOnce: number;
-  /** Batches of each organization that run. */
+/** Organizations have equal shares, which are divided equally among their batches. */
+export class FairShares {
+  readonly #maxLines: number;
+  /** Number of running batches per organization. */
   readonly #batches = new Map<string, number>();
-  /** Lines that run, of all batches: for a while more than the shares, when a batch comes and others have all. */
+  /** Running lines of all batches. Exceeds the limit for a while when a batch joins and all lines are in use. */
   #running = 0;
 
-  /** @param atOnce lines of all batches; one for each batch when there are more of them. */
-  constructor(atOnce: number) {
-    this.#atOnce = atOnce;
+  /** @param maxLines maximum number of lines over all batches. Each batch may run at least one. */
+  constructor(maxLines: number) {
+    this.#maxLines = maxLines;
   }
 
-  join(organization: string): LineShare {
+  join(organization: string): FairShare {
     const batches = this.#batches;
     batches.set(organization, (batches.get(organization) ?? 0) + 1);
-    const limit = () => Math.max(1, this.#shareOf(this.#atOnce, organization));
+    const limit = () => Math.max(1, this.#shareOf(this.#maxLines, organization));
     const limitBytes = () => this.#shareOf(MAX_BYTES, organization);
-    const isFull = () => this.#running >= this.#atOnce;
-    const begin = () => {
+    const isFull = () => this.#running >= this.#maxLines;
+    const startLine = () => {
       this.#running += 1;
       return () => {
         this.#running -= 1;
       };
     };
-    let isIn = true;
+    let hasJoined = true;
     return {
       get limit() {
         return limit();
@@ -53,10 +53,10 @@ export class LineShares {
       get isFull() {
         return isFull();
       },
-      begin,
+      startLine,
       leave() {
-        if (!isIn) return;
-        isIn = false;
+        if (!hasJoined) return;
+        hasJoined = false;
         const left = (batches.get(organization) ?? 1) - 1;
         if (left === 0) batches.delete(organization);
         else batches.set(organization, left);

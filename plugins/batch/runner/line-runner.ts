@@ -1,4 +1,4 @@
-/** Works on the lines of a batch: many at once, failing ones again and again, until all are done or it has to stop. */
+/** Runs the lines of a batch concurrently and retries failed ones, until all are finished or the run has to stop. */
 
 import type { LineBill, LineCalls } from '../../../src/contract/accounts/calls.ts';
 import type { Clock } from '../../../src/contract/core/clock.ts';
@@ -8,189 +8,189 @@ import type { BatchRecord } from '../../../src/contract/stores/batch-store.ts';
 import { untilAborted } from '../../../src/kit/async/until-aborted.ts';
 import { unixSeconds } from '../../../src/kit/clock.ts';
 import { type LineRequest, lineRequest } from '../input/line-request.ts';
-import type { InputLine, LinePlace } from '../input/line-splitter.ts';
-import type { Checkpoints } from '../results/checkpoints.ts';
+import type { InputLine, LinePosition } from '../input/line-splitter.ts';
+import type { CheckpointWriter } from '../results/checkpoints.ts';
 import type { LineResult } from '../results/pending-results.ts';
 import { errorLine, outputLine } from '../results/result-line.ts';
 import { attemptLine } from './attempt.ts';
-import { type Attempt, LinePace } from './concurrency.ts';
-import type { LineShare } from './fair-share.ts';
-import { isTransient, type LineRetries } from './retry-policy.ts';
-import { EventLoopTurns } from './yield.ts';
+import { type Attempt, ConcurrencyLimiter } from './concurrency.ts';
+import type { FairShare } from './fair-share.ts';
+import { isTransient, type RetryPolicy } from './retry-policy.ts';
+import { EventLoopYielder } from './yield.ts';
 
-/** A batch that has run for long has fewer checkpoints, so that its parts stay few: a hundredth of its time. */
+/** Share of the batch's run time after which a checkpoint is due, so that long batches have few parts. */
 const CHECKPOINT_SHARE = 0.01;
 const MAX_CHECKPOINT_MS = 10_000;
 
 /**
- * `all`: every line has its result. `stopped`: the batch is cancelled, or its time is over. `gave way`: it can go on
- * elsewhere or later. `lost`: another runner has it.
+ * `completed`: every line has a result. `stopped`: the batch is cancelled or expired. `yielded`: the batch can resume
+ * later or in another process. `lost`: another runner has claimed it.
  */
-export type LinesEnd = 'all' | 'stopped' | 'gave way' | 'lost';
+export type RunOutcome = 'completed' | 'stopped' | 'yielded' | 'lost';
 
-export interface LineTimes {
-  /** How often the store is asked whether the batch was cancelled. */
-  readonly beatMs: number;
-  /** After so long a batch gives way when others wait. */
-  readonly sliceMs: number;
-  /** What lines that run may still take when the process drains. */
+export interface LineRunnerTimes {
+  /** Interval for polling the status of the batch. */
+  readonly pollIntervalMs: number;
+  /** Run time after which a batch yields to waiting batches. */
+  readonly timeSliceMs: number;
+  /** Time for running lines to finish when the process drains. */
   readonly drainMs: number;
 }
 
-export interface LineRunnerParts {
+export interface LineRunnerDeps {
   readonly batch: BatchRecord;
   readonly operation: Operation;
   readonly lineCalls: LineCalls;
-  readonly checkpoints: Checkpoints;
-  readonly retries: LineRetries;
-  readonly share: LineShare;
-  /** Most lines that may run at once. */
-  readonly atOnce: number;
-  /** Reads the input from a place on. */
-  readonly read: (from: LinePlace, signal: AbortSignal) => AsyncIterable<readonly InputLine[]>;
-  /** Whether other batches may wait for this one. */
-  readonly othersWait: () => boolean;
-  /** Told what failed inside, for the log; it repeats itself. */
-  readonly failedInside: (error: ServiceError) => void;
+  readonly checkpoints: CheckpointWriter;
+  readonly retries: RetryPolicy;
+  readonly share: FairShare;
+  /** Maximum number of concurrent lines. */
+  readonly maxLines: number;
+  /** Reads the input from a position on. */
+  readonly read: (from: LinePosition, signal: AbortSignal) => AsyncIterable<readonly InputLine[]>;
+  /** Whether other batches may be waiting. */
+  readonly hasWaitingBatches: () => boolean;
+  /** Called for every internal error, for logging. May be called many times. */
+  readonly onInternalError: (error: ServiceError) => void;
   readonly clock: Clock;
-  readonly times: LineTimes;
+  readonly times: LineRunnerTimes;
 }
 
 export class LineRunner {
-  readonly #parts: LineRunnerParts;
-  readonly #pace: LinePace;
-  readonly #turns: EventLoopTurns;
-  /** Fires when no further line begins. */
+  readonly #deps: LineRunnerDeps;
+  readonly #limiter: ConcurrencyLimiter;
+  readonly #yielder: EventLoopYielder;
+  /** Fires when no further line must start. */
   readonly #stopping = new AbortController();
-  /** Fires when lines that run are given up. */
-  readonly #givingUp = new AbortController();
-  #end: Exclude<LinesEnd, 'all'> | undefined;
+  /** Fires when running lines are aborted. */
+  readonly #aborting = new AbortController();
+  #end: Exclude<RunOutcome, 'completed'> | undefined;
   #failure: { readonly error: unknown } | undefined;
   #running = 0;
-  /** Lines that wait to be tried again. */
-  readonly #asleep = new Map<LineRequest, ReturnType<typeof setTimeout>>();
-  /** Those whose time has come. */
+  /** Retry timers of lines in backoff. */
+  readonly #backingOff = new Map<LineRequest, ReturnType<typeof setTimeout>>();
+  /** Lines whose backoff is over. */
   readonly #due: LineRequest[] = [];
   #openBytes = 0;
   #changed: PromiseWithResolvers<void> | undefined;
   #savedMs: number;
-  #isLooking = false;
-  readonly #sinceMs: number;
+  #isPolling = false;
+  readonly #startedMs: number;
 
-  constructor(parts: LineRunnerParts) {
-    this.#parts = parts;
-    this.#pace = new LinePace(parts.atOnce);
-    this.#turns = new EventLoopTurns(parts.clock);
-    this.#sinceMs = parts.clock.monotonicMs();
-    this.#savedMs = this.#sinceMs;
+  constructor(deps: LineRunnerDeps) {
+    this.#deps = deps;
+    this.#limiter = new ConcurrencyLimiter(deps.maxLines);
+    this.#yielder = new EventLoopYielder(deps.clock);
+    this.#startedMs = deps.clock.monotonicMs();
+    this.#savedMs = this.#startedMs;
   }
 
   /**
-   * To be called once. What ended is saved when this resolves.
-   * @param signal fires when the process drains, or another one has the batch.
-   * @throws what the stores throw; then what has no checkpoint is run again.
+   * Must be called once. Finished lines are saved when it resolves.
+   * @param signal fires when the process drains or loses the job.
+   * @throws the errors of the stores. Lines without a checkpoint run again.
    */
-  async run(signal: AbortSignal): Promise<LinesEnd> {
-    let giveUp: ReturnType<typeof setTimeout> | undefined;
+  async run(signal: AbortSignal): Promise<RunOutcome> {
+    let abortTimer: ReturnType<typeof setTimeout> | undefined;
     const drain = () => {
-      this.#stop('gave way');
-      giveUp = setTimeout(() => this.#givingUp.abort(signal.reason), this.#parts.times.drainMs);
+      this.#stop('yielded');
+      abortTimer = setTimeout(() => this.#aborting.abort(signal.reason), this.#deps.times.drainMs);
     };
     signal.addEventListener('abort', drain, { once: true });
-    const beat = setInterval(() => this.#beat(), this.#parts.times.beatMs);
+    const timer = setInterval(() => this.#tick(), this.#deps.times.pollIntervalMs);
     if (signal.aborted) drain();
     try {
-      await this.#beginAll();
+      await this.#startAll();
       await this.#settle();
     } catch (error) {
       this.#fail(error);
       await this.#settle();
     } finally {
       signal.removeEventListener('abort', drain);
-      clearInterval(beat);
-      clearTimeout(giveUp);
+      clearInterval(timer);
+      clearTimeout(abortTimer);
     }
     return await this.#saveLast();
   }
 
-  async #saveLast(): Promise<LinesEnd> {
+  async #saveLast(): Promise<RunOutcome> {
     if (this.#end === 'lost') return 'lost';
-    const saving = this.#parts.checkpoints.save();
+    const saving = this.#deps.checkpoints.save();
     if (this.#failure !== undefined) {
       await saving.catch(() => undefined);
       throw this.#failure.error;
     }
-    return (await saving) === undefined ? 'lost' : (this.#end ?? 'all');
+    return (await saving) === undefined ? 'lost' : (this.#end ?? 'completed');
   }
 
-  async #beginAll(): Promise<void> {
-    const { checkpoints, read } = this.#parts;
+  async #startAll(): Promise<void> {
+    const { checkpoints, read } = this.#deps;
     const stopping = this.#stopping.signal;
     try {
-      for await (const lines of untilAborted(read(checkpoints.next, stopping), stopping)) {
+      for await (const lines of untilAborted(read(checkpoints.nextPosition, stopping), stopping)) {
         for (const line of lines) {
-          if (!this.#mayBegin(line) && !(await this.#room(line))) return;
-          if (checkpoints.begin(line)) this.#begin(lineRequest(line));
-          if (this.#turns.isDue(line.endBytes - line.startBytes)) await this.#turns.take();
+          if (!this.#canStart(line) && !(await this.#waitForCapacity(line))) return;
+          if (checkpoints.startLine(line)) this.#start(lineRequest(line));
+          if (this.#yielder.isDue(line.endBytes - line.startBytes)) await this.#yielder.yieldNow();
         }
       }
     } catch (error) {
-      // What reading throws because it was told to stop is no fault.
+      // Reading throws when it is stopped, which is not an error.
       if (!stopping.aborted) throw error;
     }
   }
 
-  /** Waits until a line may begin; false when none may any more. */
-  async #room(line: InputLine): Promise<boolean> {
+  /** Waits until a line may start. Returns false if the run stops. */
+  async #waitForCapacity(line: InputLine): Promise<boolean> {
     for (;;) {
       if (this.#stopping.signal.aborted) return false;
-      this.#tryAgain();
-      if (this.#mayBegin(line)) return true;
-      await this.#change();
+      this.#retryDue();
+      if (this.#canStart(line)) return true;
+      await this.#waitForChange();
     }
   }
 
-  #mayBegin(line: InputLine): boolean {
-    if (this.#stopping.signal.aborted || this.#due.length > 0 || !this.#mayRun()) return false;
-    const { share, checkpoints } = this.#parts;
-    const open = this.#running + this.#asleep.size;
+  #canStart(line: InputLine): boolean {
+    if (this.#stopping.signal.aborted || this.#due.length > 0 || !this.#canAttempt()) return false;
+    const { share, checkpoints } = this.#deps;
+    const open = this.#running + this.#backingOff.size;
     const bytes = this.#openBytes + (line.endBytes - line.startBytes);
     if (open >= share.limit || (open > 0 && bytes > share.limitBytes)) return false;
-    return checkpoints.hasRoomFor(line);
+    return checkpoints.canStart(line);
   }
 
-  #mayRun(): boolean {
-    const { share } = this.#parts;
-    // One of its own always may: with the end of that it is asked again.
+  #canAttempt(): boolean {
+    const { share } = this.#deps;
+    // A batch without running lines may always start one: otherwise nothing would trigger the next check.
     if (this.#running > 0 && share.isFull) return false;
-    return this.#running < Math.min(this.#pace.limit, share.limit);
+    return this.#running < Math.min(this.#limiter.limit, share.limit);
   }
 
-  #tryAgain(): void {
-    while (this.#mayRun()) {
+  #retryDue(): void {
+    while (this.#canAttempt()) {
       const request = this.#due.shift();
       if (request === undefined) return;
       void this.#attempt(request);
     }
   }
 
-  /** Waits until every line that has begun has ended, or is left to a later run. */
+  /** Waits until every started line has finished or is left to a later run. */
   async #settle(): Promise<void> {
     for (;;) {
       if (this.#stopping.signal.aborted) this.#dropWaiting();
-      else this.#tryAgain();
-      if (this.#running + this.#asleep.size + this.#due.length === 0) return;
-      await this.#change();
+      else this.#retryDue();
+      if (this.#running + this.#backingOff.size + this.#due.length === 0) return;
+      await this.#waitForChange();
     }
   }
 
   #dropWaiting(): void {
-    for (const timer of this.#asleep.values()) clearTimeout(timer);
-    this.#asleep.clear();
+    for (const timer of this.#backingOff.values()) clearTimeout(timer);
+    this.#backingOff.clear();
     this.#due.length = 0;
   }
 
-  #begin(request: LineRequest): void {
+  #start(request: LineRequest): void {
     this.#openBytes += request.lengthBytes;
     void this.#attempt(request);
   }
@@ -198,97 +198,97 @@ export class LineRunner {
   /** Never rejects. */
   async #attempt(request: LineRequest): Promise<void> {
     this.#running += 1;
-    const ended = this.#parts.share.begin();
-    const attempt = this.#pace.begin();
+    const finishLine = this.#deps.share.startLine();
+    const attempt = this.#limiter.startAttempt();
     try {
-      const end = await attemptLine(this.#parts, request.body, this.#givingUp.signal);
-      if (end.kind === 'answered') {
-        this.#pace.succeeded(attempt);
+      const end = await attemptLine(this.#deps, request.body, this.#aborting.signal);
+      if (end.kind === 'succeeded') {
+        this.#limiter.succeeded(attempt);
         const text = outputLine(request.customId, end.requestId, end.body);
-        this.#take(request, { kind: 'output', text, bills: end.bills });
+        this.#recordResult(request, { kind: 'output', text, bills: end.bills });
       } else if (end.kind === 'failed') {
-        await this.#takeFailure(request, attempt, end.error, end.bills);
-      } else await this.#parts.lineCalls.discard(end.bills);
+        await this.#handleFailure(request, attempt, end.error, end.bills);
+      } else await this.#deps.lineCalls.discard(end.bills);
     } catch (error) {
       this.#fail(error);
     }
     this.#running -= 1;
-    ended();
+    finishLine();
     this.#wake();
   }
 
-  async #takeFailure(
+  async #handleFailure(
     request: LineRequest,
     attempt: Attempt,
     error: ServiceError,
     bills: readonly LineBill[],
   ): Promise<void> {
-    const { retries, lineCalls, failedInside, checkpoints } = this.#parts;
-    const holdsCredits = this.#running > 1 || checkpoints.holdsCredits;
-    const waitMs = retries.failed(request.number, error, holdsCredits);
-    // Credits are short when too many lines hold some, too.
-    if (waitMs !== undefined || isTransient(error)) this.#pace.refused(attempt);
+    const { retries, lineCalls, onInternalError, checkpoints } = this.#deps;
+    const hasReservedCredits = this.#running > 1 || checkpoints.hasReservedCredits;
+    const waitMs = retries.recordFailure(request.number, error, hasReservedCredits);
+    // Missing credits also mean that too many lines hold reservations.
+    if (waitMs !== undefined || isTransient(error)) this.#limiter.rejected(attempt);
     if (waitMs === undefined) {
-      if (error.kind === 'internal') failedInside(error);
+      if (error.kind === 'internal') onInternalError(error);
       const failure = { code: error.code ?? error.type, message: error.message };
-      this.#take(request, { kind: 'error', text: errorLine(request.customId, failure), bills });
+      this.#recordResult(request, { kind: 'error', text: errorLine(request.customId, failure), bills });
       return;
     }
     if (error.kind === 'insufficient_quota' && !checkpoints.isSaving) this.#save();
-    // Only the last attempt counts.
+    // Only the last attempt is billed.
     await lineCalls.discard(bills);
     const timer = setTimeout(() => {
-      this.#asleep.delete(request);
+      this.#backingOff.delete(request);
       this.#due.push(request);
       this.#wake();
     }, waitMs);
-    this.#asleep.set(request, timer);
+    this.#backingOff.set(request, timer);
   }
 
-  #take(request: LineRequest, result: LineResult): void {
-    const { retries, checkpoints } = this.#parts;
+  #recordResult(request: LineRequest, result: LineResult): void {
+    const { retries, checkpoints } = this.#deps;
     this.#openBytes -= request.lengthBytes;
-    retries.forget(request.number);
-    checkpoints.end(request.number, result);
+    retries.clearLine(request.number);
+    checkpoints.finishLine(request.number, result);
     if (checkpoints.isDue) this.#save();
   }
 
-  #beat(): void {
-    const { batch, clock, times, othersWait } = this.#parts;
+  #tick(): void {
+    const { batch, clock, times, hasWaitingBatches } = this.#deps;
     const nowMs = clock.monotonicMs();
     if (unixSeconds(clock) >= batch.times.expires) this.#stopNow('stopped');
-    else if (nowMs - this.#sinceMs >= times.sliceMs && othersWait()) this.#stop('gave way');
+    else if (nowMs - this.#startedMs >= times.timeSliceMs && hasWaitingBatches()) this.#stop('yielded');
     if (nowMs - this.#savedMs >= this.#checkpointMs()) this.#save();
-    else this.#look();
+    else this.#poll();
   }
 
   #checkpointMs(): number {
-    const { batch, clock, times } = this.#parts;
+    const { batch, clock, times } = this.#deps;
     const ranMs = (unixSeconds(clock) - (batch.times.inProgress ?? batch.times.created)) * 1000;
-    return Math.min(MAX_CHECKPOINT_MS, Math.max(times.beatMs, ranMs * CHECKPOINT_SHARE));
+    return Math.min(MAX_CHECKPOINT_MS, Math.max(times.pollIntervalMs, ranMs * CHECKPOINT_SHARE));
   }
 
   #save(): void {
-    this.#savedMs = this.#parts.clock.monotonicMs();
-    this.#hear(this.#parts.checkpoints.save());
+    this.#savedMs = this.#deps.clock.monotonicMs();
+    this.#handleStatus(this.#deps.checkpoints.save());
   }
 
-  #look(): void {
-    if (this.#isLooking) return;
-    this.#isLooking = true;
-    const looking = this.#parts.checkpoints.look().finally(() => {
-      this.#isLooking = false;
+  #poll(): void {
+    if (this.#isPolling) return;
+    this.#isPolling = true;
+    const polling = this.#deps.checkpoints.poll().finally(() => {
+      this.#isPolling = false;
     });
-    this.#hear(looking);
+    this.#handleStatus(polling);
   }
 
-  /** Heeds what the store says of the batch. */
-  #hear(word: Promise<BatchRecord | undefined>): void {
-    word.then(
+  /** Handles the status of the batch that a poll or save returns. */
+  #handleStatus(pending: Promise<BatchRecord | undefined>): void {
+    pending.then(
       (batch) => {
         if (batch === undefined) this.#stopNow('lost');
         else if (batch.status !== 'in_progress') this.#stopNow('stopped');
-        else if (this.#parts.checkpoints.isDue) this.#save();
+        else if (this.#deps.checkpoints.isDue) this.#save();
         this.#wake();
       },
       (error: unknown) => this.#fail(error),
@@ -297,23 +297,23 @@ export class LineRunner {
 
   #fail(error: unknown): void {
     this.#failure ??= { error };
-    this.#stopNow('gave way');
+    this.#stopNow('yielded');
   }
 
-  /** Begins no further line; those that run may end. */
-  #stop(end: Exclude<LinesEnd, 'all'>): void {
-    // Who lost the batch cannot save, whatever else is the matter.
+  /** Starts no further line. Running lines may finish. */
+  #stop(end: Exclude<RunOutcome, 'completed'>): void {
+    // 'lost' has precedence: a runner that lost the batch cannot save.
     if (this.#end === undefined || end === 'lost') this.#end = end;
     this.#stopping.abort();
     this.#wake();
   }
 
-  #stopNow(end: Exclude<LinesEnd, 'all'>): void {
+  #stopNow(end: Exclude<RunOutcome, 'completed'>): void {
     this.#stop(end);
-    this.#givingUp.abort();
+    this.#aborting.abort();
   }
 
-  #change(): Promise<void> {
+  #waitForChange(): Promise<void> {
     this.#changed ??= Promise.withResolvers();
     return this.#changed.promise;
   }

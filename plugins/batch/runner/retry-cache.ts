@@ -1,32 +1,33 @@
 import type { Id } from '../../../src/contract/core/id.ts';
-import { LineRetries, type RetryParts } from './retry-policy.ts';
+import { RetryPolicy, type RetryPolicyDeps } from './retry-policy.ts';
 
-/** Batches that are remembered; the oldest is forgotten first. */
+/** Maximum number of batches. The oldest one is evicted. */
 const MAX_BATCHES = 256;
 
 /**
- * Since when lines fail, between the runs of a batch that gives way to others: otherwise no line would fail for as long
- * as it takes to be given up. Another process, which may go on with the batch, begins to count anew.
+ * Keeps the retry state of batches between their runs. Without it, a batch that yields often would never reach the retry
+ * deadline of its lines. A process that takes over a batch starts counting again.
  */
-export class RememberedRetries {
-  readonly #parts: RetryParts;
-  readonly #batches = new Map<Id<'batch'>, LineRetries>();
+export class RetryCache {
+  readonly #deps: RetryPolicyDeps;
+  readonly #policies = new Map<Id<'batch'>, RetryPolicy>();
 
-  constructor(parts: RetryParts) {
-    this.#parts = parts;
+  constructor(deps: RetryPolicyDeps) {
+    this.#deps = deps;
   }
 
-  take(batch: Id<'batch'>): LineRetries {
-    const retries = this.#batches.get(batch) ?? new LineRetries(this.#parts);
-    this.#batches.delete(batch);
+  /** Removes and returns the retry state of a batch, or creates it. */
+  takePolicy(batch: Id<'batch'>): RetryPolicy {
+    const retries = this.#policies.get(batch) ?? new RetryPolicy(this.#deps);
+    this.#policies.delete(batch);
     return retries;
   }
 
-  /** To be called when a run ends. */
-  keep(batch: Id<'batch'>, retries: LineRetries): void {
+  /** Must be called when a run ends. */
+  store(batch: Id<'batch'>, retries: RetryPolicy): void {
     if (retries.isEmpty) return;
-    this.#batches.set(batch, retries);
-    const [oldest] = this.#batches.keys();
-    if (this.#batches.size > MAX_BATCHES && oldest !== undefined) this.#batches.delete(oldest);
+    this.#policies.set(batch, retries);
+    const [oldest] = this.#policies.keys();
+    if (this.#policies.size > MAX_BATCHES && oldest !== undefined) this.#policies.delete(oldest);
   }
 }

@@ -1,72 +1,72 @@
-/** Which failures of a line are tried again, and when. */
+/** Decides which failed lines are retried, and when. */
 
 import type { Clock } from '../../../src/contract/core/clock.ts';
 import type { ServiceError } from '../../../src/contract/core/error.ts';
 
 export interface RetryTimes {
-  /** Before the first retry; doubled for each that follows. */
+  /** Delay before the first retry, in ms. Doubled for each further retry. */
   readonly firstMs: number;
   readonly maxMs: number;
-  /** A line that has failed for so long will fail. */
-  readonly givenUpAfterMs: number;
+  /** Time since the first failure, in ms, after which a line fails permanently. */
+  readonly giveUpAfterMs: number;
 }
 
-export const RETRY_TIMES: RetryTimes = { firstMs: 500, maxMs: 30_000, givenUpAfterMs: 600_000 };
+export const RETRY_TIMES: RetryTimes = { firstMs: 500, maxMs: 30_000, giveUpAfterMs: 600_000 };
 
-/** Failures that pass: the engine is full, or not there at the moment. */
+/** Errors that are temporary: the engine is overloaded or unavailable. */
 const TRANSIENT_KINDS: ReadonlySet<string> = new Set(['overloaded', 'rate_limited', 'upstream', 'timeout']);
 
 export function isTransient({ kind, code }: ServiceError): boolean {
   return TRANSIENT_KINDS.has(kind) || code === 'worker_crashed';
 }
 
-interface Failing {
+interface LineFailures {
   readonly sinceMs: number;
   readonly attempts: number;
 }
 
-export interface RetryParts {
+export interface RetryPolicyDeps {
   readonly clock: Clock;
-  /** In [0, 1). */
+  /** Returns a number in [0, 1). */
   readonly random: () => number;
   readonly times?: RetryTimes;
 }
 
-/** The lines of one batch that fail at the moment. It outlives the runs of a batch that gives way to others. */
-export class LineRetries {
-  readonly #parts: RetryParts;
-  readonly #failing = new Map<number, Failing>();
+/** The failing lines of one batch. Kept between the runs of a batch (retry-cache.ts). */
+export class RetryPolicy {
+  readonly #deps: RetryPolicyDeps;
+  readonly #failures = new Map<number, LineFailures>();
 
-  constructor(parts: RetryParts) {
-    this.#parts = parts;
+  constructor(deps: RetryPolicyDeps) {
+    this.#deps = deps;
   }
 
   /**
-   * Notes that a line failed.
-   * @param holdsCredits whether the batch holds credits for others of its lines, some of which may come back.
-   * @returns after how many ms it is to be tried again; undefined when it has failed for good.
+   * Records a failed attempt.
+   * @param hasReservedCredits whether other lines of the batch have reserved credits, some of which may be released.
+   * @returns the delay before the next attempt, in ms; undefined if the line fails permanently.
    */
-  failed(line: number, error: ServiceError, holdsCredits: boolean): number | undefined {
-    const mayPass = isTransient(error) || (error.kind === 'insufficient_quota' && holdsCredits);
+  recordFailure(line: number, error: ServiceError, hasReservedCredits: boolean): number | undefined {
+    const mayPass = isTransient(error) || (error.kind === 'insufficient_quota' && hasReservedCredits);
     if (!mayPass) return undefined;
-    const { clock, random, times = RETRY_TIMES } = this.#parts;
+    const { clock, random, times = RETRY_TIMES } = this.#deps;
     const nowMs = clock.monotonicMs();
-    const { sinceMs, attempts } = this.#failing.get(line) ?? { sinceMs: nowMs, attempts: 0 };
-    if (nowMs - sinceMs >= times.givenUpAfterMs) return undefined;
-    this.#failing.set(line, { sinceMs, attempts: attempts + 1 });
+    const { sinceMs, attempts } = this.#failures.get(line) ?? { sinceMs: nowMs, attempts: 0 };
+    if (nowMs - sinceMs >= times.giveUpAfterMs) return undefined;
+    this.#failures.set(line, { sinceMs, attempts: attempts + 1 });
     const waitMs = Math.min(times.maxMs, times.firstMs * 2 ** attempts);
-    const askedMs = Math.min(times.maxMs, (error.retryAfterS ?? 0) * 1000);
-    // Lines that failed together are not to come back together.
-    return Math.max(askedMs, waitMs / 2) + (random() * waitMs) / 2;
+    const requestedMs = Math.min(times.maxMs, (error.retryAfterS ?? 0) * 1000);
+    // Jitter, so that lines that failed together are not retried together.
+    return Math.max(requestedMs, waitMs / 2) + (random() * waitMs) / 2;
   }
 
-  /** Whether no line fails at the moment. */
+  /** Whether no line is failing. */
   get isEmpty(): boolean {
-    return this.#failing.size === 0;
+    return this.#failures.size === 0;
   }
 
-  /** The line has its result. */
-  forget(line: number): void {
-    this.#failing.delete(line);
+  /** Removes a line that has a result. */
+  clearLine(line: number): void {
+    this.#failures.delete(line);
   }
 }

@@ -1,36 +1,36 @@
 import { lineRequest } from '../input/line-request.ts';
 import type { InputLine } from '../input/line-splitter.ts';
-import type { Checkpoints } from '../results/checkpoints.ts';
+import type { CheckpointWriter } from '../results/checkpoints.ts';
 import { errorLine, type LineFailure } from '../results/result-line.ts';
-import type { EventLoopTurns } from './yield.ts';
+import type { EventLoopYielder } from './yield.ts';
 
-/** What lines are told that will never run (openai-wire 3.3). */
-export const WRITTEN_OFF: Readonly<Record<'cancelled' | 'expired', LineFailure>> = {
+/** Errors of lines that never ran (openai-wire 3.3). */
+export const SKIP_ERRORS: Readonly<Record<'cancelled' | 'expired', LineFailure>> = {
   cancelled: { code: 'batch_cancelled', message: 'The batch was cancelled before this request was run.' },
   expired: {
     code: 'batch_expired',
-    message: 'This request could not be run before the completion window of its batch was over.',
+    message: 'Batch expired before this request ran.',
   },
 };
 
 /**
  * Gives every line without a result an error, and saves it.
- * @returns false when another runner has the batch.
- * @throws what reading and saving throw.
+ * @returns false if another runner has claimed the batch.
+ * @throws the errors of reading and saving.
  */
-export async function writeOff(
+export async function skipRemaining(
   lines: AsyncIterable<readonly InputLine[]>,
-  checkpoints: Checkpoints,
+  checkpoints: CheckpointWriter,
   failure: LineFailure,
-  turns: EventLoopTurns,
+  yielder: EventLoopYielder,
 ): Promise<boolean> {
-  for await (const some of lines) {
-    for (const line of some) {
-      while (!checkpoints.hasRoomFor(line)) if ((await checkpoints.save()) === undefined) return false;
-      if (!checkpoints.begin(line)) continue;
+  for await (const chunk of lines) {
+    for (const line of chunk) {
+      while (!checkpoints.canStart(line)) if ((await checkpoints.save()) === undefined) return false;
+      if (!checkpoints.startLine(line)) continue;
       const { number, customId } = lineRequest(line);
-      checkpoints.end(number, { kind: 'error', text: errorLine(customId, failure), bills: [] });
-      if (turns.isDue(line.endBytes - line.startBytes)) await turns.take();
+      checkpoints.finishLine(number, { kind: 'error', text: errorLine(customId, failure), bills: [] });
+      if (yielder.isDue(line.endBytes - line.startBytes)) await yielder.yieldNow();
     }
   }
   return (await checkpoints.save()) !== undefined;

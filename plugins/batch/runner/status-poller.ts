@@ -1,49 +1,49 @@
 import type { BatchRecord } from '../../../src/contract/stores/batch-store.ts';
 
-export interface BatchWatch {
-  /** The batch as it is now; undefined when another runner has it. */
-  readonly look: () => Promise<BatchRecord | undefined>;
+export interface StatusPoller {
+  /** Returns the current batch; undefined if another runner has claimed it. */
+  readonly poll: () => Promise<BatchRecord | undefined>;
   readonly everyMs: number;
 }
 
 /**
- * Does work that is of no use any more once a batch leaves the state that it has.
- * @returns undefined when it left it.
- * @throws what the work throws, what a look throws, the signal's reason.
+ * Runs work that is aborted when the status of the batch changes.
+ * @returns undefined if the status changed.
+ * @throws the errors of the work and of polling; the reason of the signal.
  */
-export async function whileUnchanged<T>(
+export async function runWhileStatusUnchanged<T>(
   { status }: BatchRecord,
-  { look, everyMs }: BatchWatch,
+  { poll, everyMs }: StatusPoller,
   work: (signal: AbortSignal) => Promise<T>,
   signal: AbortSignal,
 ): Promise<T | undefined> {
-  const moved = new AbortController();
+  const changed = new AbortController();
   let failure: { readonly error: unknown } | undefined;
-  let looking: Promise<void> | undefined;
+  let polling: Promise<void> | undefined;
   const timer = setInterval(() => {
-    looking ??= look()
+    polling ??= poll()
       .then(
         (batch) => {
-          if (batch?.status !== status) moved.abort();
+          if (batch?.status !== status) changed.abort();
         },
         (error: unknown) => {
           failure = { error };
-          moved.abort();
+          changed.abort();
         },
       )
       .finally(() => {
-        looking = undefined;
+        polling = undefined;
       });
   }, everyMs);
   try {
-    return await work(AbortSignal.any([signal, moved.signal]));
+    return await work(AbortSignal.any([signal, changed.signal]));
   } catch (error) {
     signal.throwIfAborted();
     if (failure !== undefined) throw failure.error;
-    if (!moved.signal.aborted) throw error;
+    if (!changed.signal.aborted) throw error;
     return undefined;
   } finally {
     clearInterval(timer);
-    await looking;
+    await polling;
   }
 }

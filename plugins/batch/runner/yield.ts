@@ -1,15 +1,15 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../../../src/contract/core/clock.ts';
 
-/** Longest run of work between two turns of the event loop. */
+/** Maximum time without yielding to the event loop, in ms. */
 const MAX_MS = 4;
-/** Steps between two looks at the clock, */
-const STEPS = 16;
-/** and the bytes that they may work on: a step may be a line of some megabytes. */
-const STEP_BYTES = 256 * 1024;
+/** Number of steps between two reads of the clock. */
+const STEPS_PER_CHECK = 16;
+/** Number of bytes between two reads of the clock: a step may process a line of several MB. */
+const BYTES_PER_CHECK = 256 * 1024;
 
-/** Lets others have their turn during a loop of many short steps that wait for nothing. */
-export class EventLoopTurns {
+/** Yields to the event loop in a loop of many short synchronous steps. */
+export class EventLoopYielder {
   readonly #clock: Clock;
   #sinceMs: number;
   #steps = 0;
@@ -21,19 +21,19 @@ export class EventLoopTurns {
   }
 
   /**
-   * Counts a step; whether {@link take} is due.
-   * @param lengthBytes of what the step worked on.
+   * Counts a step. Returns whether {@link yieldNow} is due.
+   * @param lengthBytes number of bytes that the step processed.
    */
   isDue(lengthBytes: number): boolean {
     this.#steps += 1;
     this.#bytes += lengthBytes;
-    if (this.#steps < STEPS && this.#bytes < STEP_BYTES) return false;
+    if (this.#steps < STEPS_PER_CHECK && this.#bytes < BYTES_PER_CHECK) return false;
     this.#steps = 0;
     this.#bytes = 0;
     return this.#clock.monotonicMs() - this.#sinceMs >= MAX_MS;
   }
 
-  async take(): Promise<void> {
+  async yieldNow(): Promise<void> {
     await setImmediate();
     this.#sinceMs = this.#clock.monotonicMs();
   }

@@ -2,15 +2,15 @@ import { open, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { tempDir } from '../../../../test/harness/temp-dir.ts';
-import type { WholeInput } from '../line-reader.ts';
-import { type BatchInput, InputChecks, type InputChecksOptions } from './pool.ts';
-import type { InputCheckMessage } from './process.ts';
+import type { InputSource } from '../line-reader.ts';
+import { type BatchInput, ValidationPool, type ValidationPoolOptions } from './pool.ts';
+import type { ValidationMessage } from './process.ts';
 
 const LINE = (id: number) => `${JSON.stringify({ custom_id: `${id}`, body: { model: 'm', input: 'x' } })}\n`;
 const never = new AbortController().signal;
 
-function checks(options: Partial<InputChecksOptions> = {}) {
-  return new InputChecks({ maxLineBytes: 65_536, waiting: 8, ...options });
+function checks(options: Partial<ValidationPoolOptions> = {}) {
+  return new ValidationPool({ maxLineBytes: 65_536, waiting: 8, ...options });
 }
 
 const ORDER = { endpoint: '/v1/embeddings', organization: 'a' } as const;
@@ -19,12 +19,12 @@ function input(bytes: AsyncIterable<Uint8Array>): BatchInput {
   return { ...ORDER, open: async () => ({ kind: 'bytes', bytes }) };
 }
 
-/** An input that is a file of this machine, and whether it was closed. */
+/** An input that is a local file, and whether it was closed. */
 async function fileInput(text: string) {
   const path = join(await tempDir(), 'input.jsonl');
   await writeFile(path, text);
   let isClosed = false;
-  const openFile = async (): Promise<WholeInput> => {
+  const openFile = async (): Promise<InputSource> => {
     const handle = await open(path);
     const close = async () => {
       await handle.close();
@@ -39,134 +39,134 @@ async function* pieces(...texts: string[]) {
   for (const text of texts) yield new TextEncoder().encode(text);
 }
 
-/** A process that does as it is told instead of checking. */
+/** A process that runs a script instead of the worker. */
 async function script(text: string): Promise<string> {
   const path = join(await tempDir(), 'worker.ts');
   await writeFile(path, text);
   return path;
 }
 
-describe('a file', () => {
-  it('is judged wherever it is cut', async () => {
+describe('a byte stream', () => {
+  it('is validated independently of its chunk boundaries', async () => {
     const text = LINE(1) + LINE(2);
-    const verdict = await checks().check(input(pieces(text.slice(0, 7), text.slice(7))), never);
-    expect(verdict).toEqual({ kind: 'sound', total: 2, model: 'm' });
+    const result = await checks().validateInput(input(pieces(text.slice(0, 7), text.slice(7))), never);
+    expect(result).toEqual({ kind: 'valid', total: 2, model: 'm' });
   });
 
-  it('is read no further than its verdict needs', async () => {
+  it('is read only until the result is known', async () => {
     let read = 0;
-    let ended = false;
+    let finished = false;
     async function* faulty() {
       try {
         for (; read < 100_000; read += 1) yield* pieces('not json\n'.repeat(1000));
       } finally {
-        ended = true;
+        finished = true;
       }
     }
-    const verdict = await checks().check(input(faulty()), never);
-    expect(verdict).toMatchObject({ kind: 'faulty', faults: { length: 100 } });
+    const result = await checks().validateInput(input(faulty()), never);
+    expect(result).toMatchObject({ kind: 'invalid', errors: { length: 100 } });
     expect(read).toBeLessThan(100_000);
-    expect(ended).toBe(true);
+    expect(finished).toBe(true);
   });
 
-  it('that cannot be read fails the check as it failed', async () => {
-    const lost = new Error('the store is gone');
+  it('rejects with the error of reading', async () => {
+    const lost = new Error('blob store lost');
     async function* broken() {
       yield* pieces(LINE(1));
       throw lost;
     }
-    await expect(checks().check(input(broken()), never)).rejects.toBe(lost);
+    await expect(checks().validateInput(input(broken()), never)).rejects.toBe(lost);
   });
 });
 
-describe('a file of this machine', () => {
-  it('is read by the process itself, and closed', async () => {
+describe('a local file', () => {
+  it('is read by the worker process and closed', async () => {
     const { input: whole, isClosed } = await fileInput(LINE(1) + LINE(2) + LINE(1));
-    expect(await checks().check(whole, never)).toMatchObject({
-      kind: 'faulty',
-      faults: [{ code: 'duplicate_custom_id', line: 3 }],
+    expect(await checks().validateInput(whole, never)).toMatchObject({
+      kind: 'invalid',
+      errors: [{ code: 'duplicate_custom_id', line: 3 }],
     });
     expect(isClosed()).toBe(true);
   });
 
-  it('that is deleted meanwhile is read to its end', async () => {
+  it('is read completely when it is deleted during validation', async () => {
     const { input: whole, path } = await fileInput(LINE(1) + LINE(2));
     const deleted = async () => {
       const file = await whole.open();
       await rm(path);
       return file;
     };
-    const verdict = await checks().check({ ...whole, open: deleted }, never);
-    expect(verdict).toEqual({ kind: 'sound', total: 2, model: 'm' });
+    const result = await checks().validateInput({ ...whole, open: deleted }, never);
+    expect(result).toEqual({ kind: 'valid', total: 2, model: 'm' });
   });
 
-  it('that cannot be opened fails the check as it failed, and gives the turn back', async () => {
+  it('rejects with the error of opening it and releases the semaphore', async () => {
     const lost = new Error('gone');
     const all = checks();
     const failing = { ...ORDER, open: () => Promise.reject(lost) };
-    await expect(all.check(failing, never)).rejects.toBe(lost);
+    await expect(all.validateInput(failing, never)).rejects.toBe(lost);
     const { input: whole } = await fileInput(LINE(1));
-    expect(await all.check(whole, never)).toMatchObject({ kind: 'sound' });
+    expect(await all.validateInput(whole, never)).toMatchObject({ kind: 'valid' });
   });
 
-  it('is closed after an abort, and after a process that ends or hangs', async () => {
+  it('is closed after an abort and after a process that exits or hangs', async () => {
     const hanging = await script('setInterval(() => undefined, 1000);');
     const reason = new Error('cancelled');
     const controller = new AbortController();
     const left = await fileInput(LINE(1));
-    const leaving = checks({ entry: hanging }).check(left.input, controller.signal);
+    const leaving = checks({ entry: hanging }).validateInput(left.input, controller.signal);
     setImmediate(() => controller.abort(reason));
     await expect(leaving).rejects.toBe(reason);
     expect(left.isClosed()).toBe(true);
 
     const stalled = await fileInput(LINE(1));
-    const stalling = checks({ entry: hanging, stallLimitMs: 100 }).check(stalled.input, never);
+    const stalling = checks({ entry: hanging, stallTimeoutMs: 100 }).validateInput(stalled.input, never);
     await expect(stalling).rejects.toThrow('hangs');
     expect(stalled.isClosed()).toBe(true);
 
     const broken = await fileInput(LINE(1));
     const entry = await script('process.exit(3);');
-    await expect(checks({ entry }).check(broken.input, never)).rejects.toThrow('ended before');
+    await expect(checks({ entry }).validateInput(broken.input, never)).rejects.toThrow('exited without');
     expect(broken.isClosed()).toBe(true);
   });
 
-  it('may take longer than the limit while the process says that it reads', async () => {
+  it('may take longer than the stall timeout while the process reports progress', async () => {
     const entry = await script(`
       const until = performance.now() + 2500;
       const say = () => {
-        if (performance.now() > until) return process.send({ kind: 'sound', total: 7, model: 'm' });
-        process.send({ kind: 'reads' });
+        if (performance.now() > until) return process.send({ kind: 'valid', total: 7, model: 'm' });
+        process.send({ kind: 'progress' });
         setTimeout(say, 50);
       };
       say();
     `);
     const { input: whole } = await fileInput(LINE(1));
-    const verdict = await checks({ entry, stallLimitMs: 2000 }).check(whole, never);
-    expect(verdict).toMatchObject({ total: 7 });
+    const result = await checks({ entry, stallTimeoutMs: 2000 }).validateInput(whole, never);
+    expect(result).toMatchObject({ total: 7 });
   });
 });
 
-it('a process that reads says so every 8 MiB', async () => {
+it('the worker reports progress every 8 MiB', async () => {
   const { path } = await fileInput(`${' '.repeat(99)}\n`.repeat(200_000) + LINE(1));
-  const said: InputCheckMessage[] = [];
+  const said: ValidationMessage[] = [];
   const over = Promise.withResolvers<void>();
   const child = Bun.spawn({
     cmd: [process.execPath, join(import.meta.dirname, 'worker.ts'), ORDER.endpoint, '65536'],
     stdio: [Bun.file(path), 'ignore', 'ignore'],
     serialization: 'advanced',
-    ipc: (message: InputCheckMessage) => {
+    ipc: (message: ValidationMessage) => {
       said.push(message);
-      if (message.kind !== 'reads') over.resolve();
+      if (message.kind !== 'progress') over.resolve();
     },
   });
   await over.promise;
   child.kill('SIGKILL');
   await child.exited;
-  expect(said.map(({ kind }) => kind)).toEqual(['reads', 'reads', 'sound']);
+  expect(said.map(({ kind }) => kind)).toEqual(['progress', 'progress', 'valid']);
 });
 
 describe('an abort', () => {
-  it('ends a check that waits for bytes', async () => {
+  it('ends a validation that waits for bytes', async () => {
     const reason = new Error('cancelled');
     const controller = new AbortController();
     async function* endless() {
@@ -174,10 +174,10 @@ describe('an abort', () => {
       controller.abort(reason);
       await new Promise(() => undefined);
     }
-    await expect(checks().check(input(endless()), controller.signal)).rejects.toBe(reason);
+    await expect(checks().validateInput(input(endless()), controller.signal)).rejects.toBe(reason);
   });
 
-  it('ends a check that waits for its verdict', async () => {
+  it('ends a validation that waits for its result', async () => {
     const reason = new Error('cancelled');
     const controller = new AbortController();
     const entry = await script('setInterval(() => undefined, 1000);');
@@ -185,29 +185,31 @@ describe('an abort', () => {
       yield* pieces(LINE(1));
       setImmediate(() => controller.abort(reason));
     }
-    await expect(checks({ entry }).check(input(whole()), controller.signal)).rejects.toBe(reason);
+    await expect(checks({ entry }).validateInput(input(whole()), controller.signal)).rejects.toBe(reason);
   });
 });
 
 describe('a process', () => {
-  it('that ends without a verdict fails the check', async () => {
+  it('that exits without a result rejects', async () => {
     const entry = await script('process.exit(3);');
-    await expect(checks({ entry }).check(input(pieces(LINE(1))), never)).rejects.toThrow('ended before');
+    await expect(checks({ entry }).validateInput(input(pieces(LINE(1))), never)).rejects.toThrow(
+      'exited without',
+    );
   });
 
-  it.each(['takes nothing', 'says nothing'])('that %s is ended', async (what) => {
+  it.each(['reads nothing', 'sends nothing'])('that %s is killed', async (what) => {
     const entry = await script(
-      what === 'takes nothing'
+      what === 'reads nothing'
         ? 'setInterval(() => undefined, 1000);'
         : 'for await (const _ of Bun.stdin.stream()); setInterval(() => undefined, 1000);',
     );
     const much = pieces(...Array.from({ length: 64 }, () => LINE(1).repeat(1000)));
-    const checking = checks({ entry, stallLimitMs: 300 }).check(input(much), never);
+    const checking = checks({ entry, stallTimeoutMs: 300 }).validateInput(input(much), never);
     await expect(checking).rejects.toThrow('hangs');
   });
 
-  it('need not say anything while the store gives it nothing to read', async () => {
-    const entry = await script("process.send({ kind: 'reads' }); setInterval(() => undefined, 1000);");
+  it('does not time out while the store sends no bytes', async () => {
+    const entry = await script("process.send({ kind: 'progress' }); setInterval(() => undefined, 1000);");
     const reason = new Error('cancelled');
     const controller = new AbortController();
     async function* slow() {
@@ -215,12 +217,12 @@ describe('a process', () => {
       setTimeout(() => controller.abort(reason), 1000);
       await new Promise(() => undefined);
     }
-    const checking = checks({ entry, stallLimitMs: 300 }).check(input(slow()), controller.signal);
+    const checking = checks({ entry, stallTimeoutMs: 300 }).validateInput(input(slow()), controller.signal);
     await expect(checking).rejects.toBe(reason);
   });
 });
 
-it('checks one file of an organization at a time, and no more wait than may', async () => {
+it('validates one file per organization at a time and limits the queue', async () => {
   const controller = new AbortController();
   const gate = Promise.withResolvers<void>();
   const begun: string[] = [];
@@ -231,7 +233,7 @@ it('checks one file of an organization at a time, and no more wait than may', as
   }
   const all = checks({ waiting: 1 });
   const of = (name: string) =>
-    all.check({ ...input(slow(name)), organization: name[0] ?? '' }, controller.signal);
+    all.validateInput({ ...input(slow(name)), organization: name[0] ?? '' }, controller.signal);
   const first = of('a1');
   const second = of('a2');
   const other = of('b1');

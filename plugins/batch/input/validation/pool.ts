@@ -2,8 +2,8 @@
 
 import { join } from 'node:path';
 import type { OperationUrl } from '../../../../src/contract/engines/operation.ts';
-import { waitForAbort } from '../../../../src/kit/async/wait-for-abort.ts';
 import { untilAborted } from '../../../../src/kit/async/until-aborted.ts';
+import { waitForAbort } from '../../../../src/kit/async/wait-for-abort.ts';
 import { FairSemaphore } from '../../../../src/kit/limits/fair-semaphore.ts';
 import type { InputSource } from '../line-reader.ts';
 import { ValidationProcess } from './process.ts';

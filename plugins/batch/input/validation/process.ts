@@ -1,64 +1,64 @@
-/** A process that checks one input file, as the serving process holds it: what it reads, its verdict, its end. */
+/** The host side of a validation process: sends the file, receives the result and kills the process. */
 
 import type { FileSink, Subprocess } from 'bun';
 import type { BlobFile } from '../../../../src/contract/stores/blob-store.ts';
-import type { InputRules, InputVerdict } from './validator.ts';
+import type { ValidationResult, ValidationRules } from './validator.ts';
 
-export interface InputCheckProcessOptions extends InputRules {
-  /** Path of the entry file. */
+export interface ValidationProcessOptions extends ValidationRules {
+  /** Path of the worker's entry file. */
   readonly entry: string;
-  /** A process that says nothing for longer, neither that it reads nor its verdict, has hung. */
-  readonly stallLimitMs: number;
-  /** What it reads, which may be closed when the process is there; undefined where bytes are sent. */
+  /** Time without a message (progress or result), in ms, after which the process is considered hung. */
+  readonly stallTimeoutMs: number;
+  /** The file to read; may be closed once the process has started. Undefined if the bytes are sent. */
   readonly file: BlobFile | undefined;
 }
 
-/** What such a process says: that it has read some more, in the end its verdict. */
-export type InputCheckMessage = { readonly kind: 'reads' } | InputVerdict;
+/** A message of the process: progress while it reads, the result at the end. */
+export type ValidationMessage = { readonly kind: 'progress' } | ValidationResult;
 
-export class InputCheckProcess {
+export class ValidationProcess {
   readonly #child: Subprocess;
   readonly #pipe: FileSink | undefined;
-  readonly #stallLimitMs: number;
-  readonly #verdict = Promise.withResolvers<InputVerdict>();
-  #stall: ReturnType<typeof setTimeout> | undefined;
+  readonly #stallTimeoutMs: number;
+  readonly #result = Promise.withResolvers<ValidationResult>();
+  #stallTimer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor({ entry, endpoint, maxLineBytes, stallLimitMs, file }: InputCheckProcessOptions) {
-    this.#stallLimitMs = stallLimitMs;
+  constructor({ entry, endpoint, maxLineBytes, stallTimeoutMs, file }: ValidationProcessOptions) {
+    this.#stallTimeoutMs = stallTimeoutMs;
     const child = Bun.spawn({
       cmd: [process.execPath, entry, endpoint, String(maxLineBytes)],
       env: {},
-      // What a broken process writes may quote the file.
+      // Output of a faulty process may quote the file.
       stdio: [file?.fd ?? 'pipe', 'ignore', 'ignore'],
       serialization: 'advanced',
-      ipc: (message: InputCheckMessage) => this.#hear(message),
+      ipc: (message: ValidationMessage) => this.#receive(message),
     });
-    child.exited.then(() => this.#fail('ended before its verdict'));
+    child.exited.then(() => this.#fail('exited without a result'));
     this.#child = child;
     this.#pipe = typeof child.stdin === 'object' ? child.stdin : undefined;
-    if (file !== undefined) this.#watch();
+    if (file !== undefined) this.#startStallTimer();
   }
 
-  /** May come before all bytes were sent. Rejects when the process ends or hangs without one. */
-  get verdict(): Promise<InputVerdict> {
-    return this.#verdict.promise;
+  /** May resolve before all bytes are sent. Rejects if the process exits or hangs without a result. */
+  get result(): Promise<ValidationResult> {
+    return this.#result.promise;
   }
 
-  /** Sends bytes of the file; resolves when there is room for more, or when the process has gone. */
+  /** Sends bytes of the file. Resolves when the pipe accepts more, or when the process has exited. */
   async send(bytes: Uint8Array): Promise<void> {
-    this.#watch();
+    this.#startStallTimer();
     try {
       this.#pipe?.write(bytes);
       await this.#pipe?.flush();
     } catch {
-      // It reads no more: its verdict or its end is on the way.
+      // The process does not read any more: its result or its exit follows.
     }
-    this.#rest();
+    this.#stopStallTimer();
   }
 
-  /** Says that these were all bytes. */
+  /** Sends the end of the file. */
   async end(): Promise<void> {
-    this.#watch();
+    this.#startStallTimer();
     try {
       await this.#pipe?.end();
     } catch {
@@ -66,30 +66,30 @@ export class InputCheckProcess {
     }
   }
 
-  /** Resolves when the process is gone. */
+  /** Resolves when the process has exited. */
   async kill(): Promise<void> {
-    this.#rest();
+    this.#stopStallTimer();
     this.#child.kill('SIGKILL');
     await this.#child.exited;
   }
 
-  #hear(message: InputCheckMessage): void {
-    if (message.kind !== 'reads') this.#verdict.resolve(message);
-    else if (this.#stall !== undefined) this.#watch();
+  #receive(message: ValidationMessage): void {
+    if (message.kind !== 'progress') this.#result.resolve(message);
+    else if (this.#stallTimer !== undefined) this.#startStallTimer();
   }
 
-  #watch(): void {
-    this.#rest();
-    this.#stall = setTimeout(() => this.#fail('hangs'), this.#stallLimitMs);
+  #startStallTimer(): void {
+    this.#stopStallTimer();
+    this.#stallTimer = setTimeout(() => this.#fail('hangs'), this.#stallTimeoutMs);
   }
 
-  /** For as long as there is nothing that it should do. */
-  #rest(): void {
-    clearTimeout(this.#stall);
-    this.#stall = undefined;
+  /** The process cannot stall while it waits for bytes. */
+  #stopStallTimer(): void {
+    clearTimeout(this.#stallTimer);
+    this.#stallTimer = undefined;
   }
 
   #fail(how: string): void {
-    this.#verdict.reject(new Error(`The process that checks an input file ${how}.`));
+    this.#result.reject(new Error(`Input validation process ${how}.`));
   }
 }

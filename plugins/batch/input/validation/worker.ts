@@ -1,54 +1,54 @@
 /**
- * Entry of a process that checks one input file and ends. The file is its standard input, the rules as arguments,
- * the verdict goes to the parent. Never loaded by the serving process.
+ * Entry point of a process that validates one input file and exits. It reads the file from standard input, takes the
+ * rules from its arguments and sends the result to the parent process. Never imported by the serving process.
  */
 
 import { readSync } from 'node:fs';
 import type { OperationUrl } from '../../../../src/contract/engines/operation.ts';
 import { exitWithParent } from '../../../../src/kit/process/child-lifecycle.ts';
-import { type InputLine, LineCutter } from '../line-splitter.ts';
-import type { InputCheckMessage } from './process.ts';
-import { InputCheck, type InputVerdict } from './validator.ts';
+import { type InputLine, LineSplitter } from '../line-splitter.ts';
+import type { ValidationMessage } from './process.ts';
+import { InputValidator, type ValidationResult } from './validator.ts';
 
 const STANDARD_INPUT = 0;
-const PIECE_BYTES = 512 * 1024;
-/** How often it says that it reads. */
-const TELL_BYTES = 8 * 2 ** 20;
+const CHUNK_BYTES = 512 * 1024;
+/** Number of bytes after which progress is reported. */
+const PROGRESS_BYTES = 8 * 2 ** 20;
 
 const [, , endpoint, maxLineBytes] = process.argv;
 
-/** Reads without an event loop, because there is nothing else to do here: it would cost more than the check. */
-function check(): InputVerdict {
+/** Reads synchronously: the process has no other work, and asynchronous reads would take longer than the validation. */
+function validateInput(): ValidationResult {
   const rules = { endpoint: endpoint as OperationUrl, maxLineBytes: Number(maxLineBytes) };
-  const check = new InputCheck(rules);
-  const cutter = new LineCutter(rules.maxLineBytes);
-  const take = (lines: Iterable<InputLine>) => {
-    for (const line of lines) check.take(line);
+  const validator = new InputValidator(rules);
+  const splitter = new LineSplitter(rules.maxLineBytes);
+  const addLines = (lines: Iterable<InputLine>) => {
+    for (const line of lines) validator.addLine(line);
   };
-  const piece = new Uint8Array(PIECE_BYTES);
-  let untoldBytes = 0;
+  const chunk = new Uint8Array(CHUNK_BYTES);
+  let unreportedBytes = 0;
   for (;;) {
-    const lengthBytes = readSync(STANDARD_INPUT, piece);
+    const lengthBytes = readSync(STANDARD_INPUT, chunk);
     if (lengthBytes === 0) break;
-    untoldBytes += lengthBytes;
-    if (untoldBytes >= TELL_BYTES) {
-      say({ kind: 'reads' });
-      untoldBytes = 0;
+    unreportedBytes += lengthBytes;
+    if (unreportedBytes >= PROGRESS_BYTES) {
+      send({ kind: 'progress' });
+      unreportedBytes = 0;
     }
-    check.count(lengthBytes);
-    take(cutter.cut(piece.subarray(0, lengthBytes)));
-    if (check.isOver) return check.verdict();
+    validator.addBytes(lengthBytes);
+    addLines(splitter.split(chunk.subarray(0, lengthBytes)));
+    if (validator.isDecided) return validator.result();
   }
-  take(cutter.end());
-  return check.verdict();
+  addLines(splitter.flush());
+  return validator.result();
 }
 
-function say(message: InputCheckMessage): void {
+function send(message: ValidationMessage): void {
   process.send?.(message);
 }
 
 exitWithParent();
-// Standard error is not the log: what is thrown may quote the file. The parent sees the exit.
+// Standard error is not logged, because an error message may quote the file. The parent detects the exit.
 process.on('uncaughtException', () => process.exit(1));
 process.on('unhandledRejection', () => process.exit(1));
-say(check());
+send(validateInput());
