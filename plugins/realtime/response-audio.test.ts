@@ -14,11 +14,11 @@ import { RecordedCalls, type RecordedCallsOptions } from '../../test/harness/rec
 import { spokenVoice } from '../../test/media/spoken-voice.ts';
 import { ManualClock } from '../../tools/harness/doubles/manual-clock.ts';
 import { RecordingLogger } from '../../tools/harness/doubles/recording-logger.ts';
-import { type Flow, Speaking, type Speech } from './response-audio.ts';
-import type { SpeakingFact } from './state/response-machine.ts';
+import { type FlowControl, ResponseAudio, type SpeechRequest } from './response-audio.ts';
+import type { SynthesisEvent } from './state/response-machine.ts';
 
 const PCM_24K: AudioFormat = { encoding: 'pcm16', rateHz: 24_000 };
-const SPEECH: Speech = {
+const SPEECH: SpeechRequest = {
   responseId: 'resp_1',
   text: 'One sentence. And another one! A third?',
   model: 'svc-tts',
@@ -26,11 +26,11 @@ const SPEECH: Speech = {
   speed: 1,
   format: PCM_24K,
 };
-const OPEN_FLOW: Flow = { ready: async (signal) => signal.throwIfAborted() };
+const OPEN_FLOW: FlowControl = { ready: async (signal) => signal.throwIfAborted() };
 
 interface Options extends FakeTtsOptions, RecordedCallsOptions {
   readonly engine?: TtsEngine;
-  readonly flow?: Flow;
+  readonly flow?: FlowControl;
   readonly find?: StoredVoices['find'];
   readonly tracer?: Tracer;
 }
@@ -39,13 +39,13 @@ interface Options extends FakeTtsOptions, RecordedCallsOptions {
 function driver(options: Options = {}) {
   const fake = new FakeTtsEngine(options);
   const engine = options.engine ?? fake;
-  const happened: (SpeakingFact | (UsageEntry & { kind: 'row' }))[] = [];
+  const happened: (SynthesisEvent | (UsageEntry & { kind: 'row' }))[] = [];
   const log = new RecordingLogger();
   const calls = new RecordedCalls({
     ...options,
     stored: (row) => void happened.push({ kind: 'row', ...row }),
   });
-  const speaking = new Speaking({
+  const speaking = new ResponseAudio({
     tts: { ids: ['svc-tts'], get: (id): TtsEngine | undefined => (id === 'svc-tts' ? engine : undefined) },
     voices: { find: options.find ?? (async (id) => (id === ANNA.id ? ANNA : undefined)) },
     calls,
@@ -59,7 +59,7 @@ function driver(options: Options = {}) {
   const kinds = () => happened.map(({ kind }) => kind);
   const rows = () => happened.filter((each) => each.kind === 'row');
   const deltas = () =>
-    happened.flatMap((each) => (each.kind === 'audio_made' ? [Uint8Array.fromBase64(each.base64)] : []));
+    happened.flatMap((each) => (each.kind === 'audio_generated' ? [Uint8Array.fromBase64(each.base64)] : []));
   return { speaking, fake, happened, kinds, rows, deltas, calls, log };
 }
 
@@ -91,13 +91,13 @@ describe('a response', () => {
     expect(happened).toEqual([]);
     await settled();
     const base64 = Buffer.from(new Int16Array(2400).fill(8192).buffer).toString('base64');
-    const audio = { kind: 'audio_made', responseId: 'resp_1', base64 };
+    const audio = { kind: 'audio_generated', responseId: 'resp_1', base64 };
     expect(happened).toEqual([
-      { kind: 'sentence_begun', responseId: 'resp_1', text: 'One sentence. ' },
+      { kind: 'sentence_started', responseId: 'resp_1', text: 'One sentence. ' },
       audio,
-      { kind: 'sentence_begun', responseId: 'resp_1', text: 'And another one! ' },
+      { kind: 'sentence_started', responseId: 'resp_1', text: 'And another one! ' },
       audio,
-      { kind: 'sentence_begun', responseId: 'resp_1', text: 'A third?' },
+      { kind: 'sentence_started', responseId: 'resp_1', text: 'A third?' },
       audio,
       {
         kind: 'row',
@@ -112,7 +112,7 @@ describe('a response', () => {
         audioBytes: 14_400,
         audioSeconds: 0.3,
       },
-      { kind: 'synthesis_ended', responseId: 'resp_1', tokens: { input: 10, output: 8 } },
+      { kind: 'synthesis_completed', responseId: 'resp_1', tokens: { input: 10, output: 8 } },
     ]);
     for (const request of fake.requests) {
       expect(request).toMatchObject({ voice: ANNA, speed: 1.5, priority: 'realtime', delivery: 'stream' });
@@ -155,9 +155,9 @@ describe('a response', () => {
     const { speaking, happened } = driver();
     speaking.start({ ...SPEECH, text });
     await settled();
-    const begun = happened.flatMap((each) => (each.kind === 'sentence_begun' ? [each.text] : []));
+    const begun = happened.flatMap((each) => (each.kind === 'sentence_started' ? [each.text] : []));
     expect(begun.join('')).toBe(text);
-    expect(happened.at(-1)).toMatchObject({ kind: 'synthesis_ended' });
+    expect(happened.at(-1)).toMatchObject({ kind: 'synthesis_completed' });
   });
 
   it('sends what is there at once, in pieces of at most 200 ms', async () => {
@@ -211,7 +211,7 @@ describe('a response', () => {
 });
 
 describe('a response that fails', () => {
-  it.each<[string, Options, Partial<Speech>, object]>([
+  it.each<[string, Options, Partial<SpeechRequest>, object]>([
     ['because there is no such model', {}, { model: 'other' }, { code: 'upstream_error' }],
     [
       'because there is too much to do',
@@ -252,7 +252,7 @@ describe('a response that fails', () => {
     const { speaking, happened } = driver(options);
     speaking.start({ ...SPEECH, ...speech });
     await settled();
-    expect(happened.filter(({ kind }) => kind !== 'sentence_begun')).toMatchObject([
+    expect(happened.filter(({ kind }) => kind !== 'sentence_started')).toMatchObject([
       { kind: 'row', status: 'failed', audioBytes: 0, audioSeconds: 0, outputTokens: 0 },
       { kind: 'synthesis_failed', responseId: 'resp_1', error },
     ]);
@@ -277,8 +277,8 @@ describe('a response that fails', () => {
     await settled();
     expect(log.lines).toMatchObject([{ message: 'speech failed', fields: { request_id: 'req_1' } }]);
     expect(happened.slice(-4)).toMatchObject([
-      { kind: 'sentence_begun', text: 'And another one! ' },
-      { kind: 'audio_made' },
+      { kind: 'sentence_started', text: 'And another one! ' },
+      { kind: 'audio_generated' },
       { kind: 'row', status: 'failed', audioBytes: 9600, audioSeconds: 0.2 },
       {
         kind: 'synthesis_failed',
@@ -313,9 +313,9 @@ describe('a response that fails', () => {
     expect([fake.requests, kinds()]).toEqual([[], []]);
     step.pass();
     await settled();
-    expect(kinds().at(-1)).toBe('synthesis_ended');
+    expect(kinds().at(-1)).toBe('synthesis_completed');
     expect(calls.openings).toMatchObject([
-      { most: { characters: 4, audioSeconds: 13, inputTokens: 1, outputTokens: 325 } },
+      { maxUsage: { characters: 4, audioSeconds: 13, inputTokens: 1, outputTokens: 325 } },
     ]);
   });
 });
@@ -349,7 +349,7 @@ describe('a response that is stopped', () => {
     expect(happened.slice(told)).toMatchObject([
       { kind: 'row', status: 'cancelled', audioBytes: 480 * at, audioSeconds: at / 100 },
     ]);
-    expect(kinds().filter((kind) => kind === 'audio_made')).toHaveLength(at);
+    expect(kinds().filter((kind) => kind === 'audio_generated')).toHaveLength(at);
     expect(fake.leftEarly).toBe(1);
     expect(fake.runsMade).toBe(at);
   });
@@ -357,7 +357,7 @@ describe('a response that is stopped', () => {
   it('between the pieces of one run sends no more of it', async () => {
     const step = gate();
     let asked = 0;
-    const flow: Flow = {
+    const flow: FlowControl = {
       async ready(signal) {
         asked += 1;
         if (asked === 4) await step.wait();
@@ -392,7 +392,7 @@ describe('a response that is stopped', () => {
     speaking.stop('resp_1');
     step.pass();
     await speaking.close();
-    expect(kinds()).toEqual(['sentence_begun', 'row']);
+    expect(kinds()).toEqual(['sentence_started', 'row']);
     expect(rows()).toMatchObject([{ status: 'cancelled', audioBytes: 0 }]);
   });
 
@@ -404,7 +404,7 @@ describe('a response that is stopped', () => {
     speaking.stop('resp_1');
     step.pass();
     await speaking.close();
-    expect(kinds()).toEqual(['sentence_begun', 'audio_made', 'row']);
+    expect(kinds()).toEqual(['sentence_started', 'audio_generated', 'row']);
     expect(rows()).toMatchObject([{ status: 'completed' }]);
   });
 
@@ -418,7 +418,7 @@ describe('a response that is stopped', () => {
     speaking.stop('resp_1');
     speaking.start({ ...SPEECH, responseId: 'resp_2', text: 'Fast.' });
     await settled();
-    expect(happened.at(-1)).toMatchObject({ kind: 'synthesis_ended', responseId: 'resp_2' });
+    expect(happened.at(-1)).toMatchObject({ kind: 'synthesis_completed', responseId: 'resp_2' });
     speaking.stop('resp_2');
     step.pass();
     await speaking.close();
@@ -431,7 +431,7 @@ describe('a slow reader', () => {
   it('stops the synthesis until it has caught up', async () => {
     let room = Promise.withResolvers<void>();
     let asked = 0;
-    const flow: Flow = {
+    const flow: FlowControl = {
       async ready(signal) {
         asked += 1;
         await room.promise;
@@ -460,7 +460,7 @@ describe('a slow reader', () => {
   });
 
   it('may be left', async () => {
-    const flow: Flow = {
+    const flow: FlowControl = {
       ready: (signal) =>
         new Promise((_, reject) => {
           signal.addEventListener('abort', () => reject(signal.reason), { once: true });
@@ -491,7 +491,7 @@ describe('the end of a connection', () => {
     step.pass();
     await closing;
     expect(fake.leftEarly).toBe(2);
-    expect(kinds()).toEqual(['sentence_begun', 'sentence_begun', 'row', 'row']);
+    expect(kinds()).toEqual(['sentence_started', 'sentence_started', 'row', 'row']);
     await speaking.close();
   });
 });

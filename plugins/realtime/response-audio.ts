@@ -18,20 +18,20 @@ import { type AudioFormat, sampleBytes } from '../../src/listen/audio-format.ts'
 import type { StoredVoices } from '../../src/speak/stored-voices.ts';
 import { synthesizeText } from '../../src/speak/synthesize-text.ts';
 import { SpeechUsageMeter } from '../../src/usage/usage-meters.ts';
-import { type Failure, failureOf } from './protocol/errors.ts';
-import type { SpeakingFact } from './state/response-machine.ts';
+import { type WireError, toWireError } from './protocol/errors.ts';
+import type { SynthesisEvent } from './state/response-machine.ts';
 
 /** Longest audio of one delta. Short ones make playback smooth and let a cancel come between them. */
 const DELTA_MS = 200;
 
 /** Says when the reader has kept up so far that more may be made for it. */
-export interface Flow {
+export interface FlowControl {
   /** @throws the signal's reason after an abort. */
   ready(signal: AbortSignal): Promise<void>;
 }
 
 /** What to say, as the session was when the response was created. */
-export interface Speech {
+export interface SpeechRequest {
   readonly responseId: Id<'response'>;
   readonly text: string;
   readonly model: string;
@@ -42,12 +42,12 @@ export interface Speech {
   readonly format: AudioFormat;
 }
 
-export interface SpeakingParts extends Pick<Slots, 'tts' | 'calls' | 'clock' | 'log' | 'tracer'> {
+export interface ResponseAudioDeps extends Pick<Slots, 'tts' | 'calls' | 'clock' | 'log' | 'tracer'> {
   readonly voices: Pick<StoredVoices, 'find'>;
   readonly caller: Caller;
-  readonly flow: Flow;
+  readonly flow: FlowControl;
   /** Never called before the call that caused it has returned. */
-  readonly report: (fact: SpeakingFact) => void;
+  readonly report: (fact: SynthesisEvent) => void;
 }
 
 /**
@@ -55,19 +55,19 @@ export interface SpeakingParts extends Pick<Slots, 'tts' | 'calls' | 'clock' | '
  * stored before its end is reported. After {@link stop} it reports nothing more; its row follows when the engine
  * has let go.
  */
-export class Speaking {
-  readonly #parts: SpeakingParts;
+export class ResponseAudio {
+  readonly #parts: ResponseAudioDeps;
   readonly #runs = new TaskGroup<Id<'response'>>();
   /** The request that made the connection. */
   readonly #cause: Traceparent | undefined;
 
   /** To be called while the request is answered that makes the connection: traces of responses are linked to it. */
-  constructor(parts: SpeakingParts) {
+  constructor(parts: ResponseAudioDeps) {
     this.#parts = parts;
     this.#cause = parts.tracer.currentTraceparent();
   }
 
-  start(speech: Speech): void {
+  start(speech: SpeechRequest): void {
     const { tracer, caller } = this.#parts;
     const attributes = { request_id: caller.requestId, model: speech.model };
     this.#runs.start(speech.responseId, (signal) =>
@@ -86,51 +86,51 @@ export class Speaking {
     return this.#runs.close();
   }
 
-  async #run(speech: Speech, signal: AbortSignal): Promise<void> {
+  async #run(speech: SpeechRequest, signal: AbortSignal): Promise<void> {
     const { model, text, speed } = speech;
-    const tally = new SpeechUsageMeter({ model, characters: codePoints(text), speed }, this.#parts.caller);
-    const end = await this.#synthesizeText(speech, tally, signal);
-    await tally.close(
-      end === undefined ? 'cancelled' : end.kind === 'synthesis_ended' ? 'completed' : 'failed',
+    const usageMeter = new SpeechUsageMeter({ model, characters: codePoints(text), speed }, this.#parts.caller);
+    const end = await this.#synthesizeText(speech, usageMeter, signal);
+    await usageMeter.close(
+      end === undefined ? 'cancelled' : end.kind === 'synthesis_completed' ? 'completed' : 'failed',
     );
     if (end !== undefined) this.#report(end, signal);
   }
 
   /** Nothing is reported of a response that was stopped, however late its engine notices. */
-  #report(fact: SpeakingFact, signal: AbortSignal): void {
+  #report(fact: SynthesisEvent, signal: AbortSignal): void {
     if (!signal.aborted) this.#parts.report(fact);
   }
 
   /** Reports the audio; gives back how it ended, or undefined when it was stopped. */
   async #synthesizeText(
-    speech: Speech,
-    tally: SpeechUsageMeter,
+    speech: SpeechRequest,
+    usageMeter: SpeechUsageMeter,
     signal: AbortSignal,
-  ): Promise<SpeakingFact | undefined> {
+  ): Promise<SynthesisEvent | undefined> {
     const { responseId } = speech;
     try {
-      await tally.open(this.#parts.calls);
+      await usageMeter.open(this.#parts.calls);
       const voice = await this.#voice(speech);
       let spoken = false;
-      for await (const bytes of this.#audio(speech, voice, tally, signal)) {
+      for await (const bytes of this.#audio(speech, voice, usageMeter, signal)) {
         spoken = true;
         signal.throwIfAborted();
-        this.#report({ kind: 'audio_made', responseId, base64: bytes.toBase64() }, signal);
-        tally.addAudio(0, bytes.length);
+        this.#report({ kind: 'audio_generated', responseId, base64: bytes.toBase64() }, signal);
+        usageMeter.addAudio(0, bytes.length);
         await this.#parts.flow.ready(signal);
       }
       if (!spoken) return { kind: 'synthesis_failed', responseId, error: NOTHING_TO_SPEAK };
-      return { kind: 'synthesis_ended', responseId, tokens: tally.tokens };
+      return { kind: 'synthesis_completed', responseId, tokens: usageMeter.tokens };
     } catch (error) {
       if (signal.aborted) return undefined;
       const { log, caller } = this.#parts;
       logFailure(log, 'speech failed', error, { request_id: caller.requestId });
-      return { kind: 'synthesis_failed', responseId, error: failureOf(error) };
+      return { kind: 'synthesis_failed', responseId, error: toWireError(error) };
     }
   }
 
   /** As it is now: it may have become better since the session named it, or be gone. */
-  async #voice({ voice: id }: Speech): Promise<SpokenVoice | undefined> {
+  async #voice({ voice: id }: SpeechRequest): Promise<SpokenVoice | undefined> {
     if (id === undefined) return undefined;
     const voice = await this.#parts.voices.find(id, this.#parts.caller.organization);
     if (voice !== undefined) return voice;
@@ -139,9 +139,9 @@ export class Speaking {
 
   /** The speech in the output format, in pieces of at most {@link DELTA_MS}, as soon as each can be had. */
   async *#audio(
-    { responseId, text, model, speed, format }: Speech,
+    { responseId, text, model, speed, format }: SpeechRequest,
     voice: SpokenVoice | undefined,
-    tally: SpeechUsageMeter,
+    usageMeter: SpeechUsageMeter,
     signal: AbortSignal,
   ): AsyncGenerator<Uint8Array<ArrayBuffer>, void, undefined> {
     const { clock, flow, caller } = this.#parts;
@@ -155,7 +155,7 @@ export class Speaking {
       delivery: 'stream',
     } as const;
     const begun = (sentence: string) =>
-      this.#report({ kind: 'sentence_begun', responseId, text: sentence }, signal);
+      this.#report({ kind: 'sentence_started', responseId, text: sentence }, signal);
     const resampler =
       format.rateHz === SPEECH_RATE_HZ
         ? undefined
@@ -163,7 +163,7 @@ export class Speaking {
     try {
       await flow.ready(signal);
       for await (const run of synthesizeText(engine, ask, clock, signal, begun)) {
-        tally.addAudio(run.length, 0);
+        usageMeter.addAudio(run.length, 0);
         yield* pieces(resampler?.push(run) ?? run, format);
       }
       if (resampler) yield* pieces(resampler.flush(), format);
@@ -177,7 +177,7 @@ const VOICE_GONE =
   'The stored voice of this session does not exist any more; set another with session.update, or null for the default voice.';
 
 /** A response that has begun fails by one of two codes, whosever fault it is (openai-wire 8.7). */
-const NOTHING_TO_SPEAK: Failure = {
+const NOTHING_TO_SPEAK: WireError = {
   type: 'server_error',
   code: 'upstream_error',
   message: 'The text holds nothing that can be spoken.',

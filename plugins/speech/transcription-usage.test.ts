@@ -47,7 +47,7 @@ describe('usage', () => {
     expect(calls.openings).toMatchObject([
       {
         endpoint: TRANSCRIPTIONS,
-        most: { inputTokens: 7, outputTokens: 255, audioSeconds: 0.5 },
+        maxUsage: { inputTokens: 7, outputTokens: 255, audioSeconds: 0.5 },
       },
     ]);
     expect(calls.unended).toBe(0);

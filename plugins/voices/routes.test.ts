@@ -44,7 +44,7 @@ describe('an enrollment', () => {
     const app = await voiceApp({ speechS: 6 });
     await app.enroll();
     expect(app.speakers.asked.map(({ samples, work }) => [samples.length, work])).toEqual([
-      [6 * 16_000, { priority: 'interactive', owner: expect.stringMatching(/^[0-9a-f]{16}$/) }],
+      [6 * 16_000, { priority: 'interactive', fairnessKey: expect.stringMatching(/^[0-9a-f]{16}$/) }],
     ]);
     expect(app.fitter.begun).toHaveLength(1);
   });

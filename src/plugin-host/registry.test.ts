@@ -492,7 +492,7 @@ describe('a plugin that is switched', () => {
     const events: string[] = [];
     const opening = Promise.withResolvers<never>();
     const parts = {
-      fills: new Set(['stt', 'tts'] as const),
+      slotNames: new Set(['stt', 'tts'] as const),
       provide: (needs: ReadonlySet<SlotName>) =>
         needs.has('stt') ? opening.promise : Promise.resolve({ tts: {} }),
       close: async () => opening.reject(new Error('closed')),

@@ -40,7 +40,7 @@ describe('a call of a batch line', () => {
       ...{ endpoint, model, organization, requestId, ...DONE },
       characters: 20,
     };
-    expect(bills()).toEqual([{ record, cost: 22, held: true }]);
+    expect(bills()).toEqual([{ record, cost: 22, hasReservation: true }]);
     await checkpoint(bills());
     expect(await shared.rows()).toEqual([record]);
     expect(await shared.credits.balance('a')).toMatchObject({ available: 78, reserved: 0, revenue: 22 });
@@ -65,7 +65,7 @@ describe('a call of a batch line', () => {
     const call = await calls.openCall(speechCall(50, FREE));
     expect(await shared.journal.listOpenCalls(self.id, 5)).toEqual([]);
     await call.close({ ...DONE, characters: 20 });
-    expect(bills()).toMatchObject([{ cost: 0, held: false }]);
+    expect(bills()).toMatchObject([{ cost: 0, hasReservation: false }]);
     await checkpoint(bills());
     expect(await shared.rows()).toMatchObject([{ status: 'completed', characters: 20 }]);
     expect(await shared.credits.history('a', { limit: 5 })).toHaveLength(1);
@@ -96,7 +96,7 @@ describe('a call of a batch line', () => {
     const { calls, bills } = lines.forLine();
     const call = await calls.openCall(speechCall(50));
     await Promise.all([call.close({ ...DONE, characters: 1 }), call.close(DONE), call.discard()]);
-    expect(bills()).toMatchObject([{ record: { characters: 1 }, held: true }]);
+    expect(bills()).toMatchObject([{ record: { characters: 1 }, hasReservation: true }]);
     expect(await shared.credits.balance('a')).toMatchObject({ reserved: 52 });
   });
 

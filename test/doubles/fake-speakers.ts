@@ -54,7 +54,7 @@ export interface FakeFitterOptions {
 export class FakeFitter implements VoiceFitter {
   readonly isNeeded: boolean;
   readonly begun: SpeakerPrint[] = [];
-  readonly improved: { readonly from: string; readonly budgetMs: number; readonly owner: string }[] = [];
+  readonly improved: { readonly from: string; readonly budgetMs: number; readonly fairnessKey: string }[] = [];
   /** Improvements that were left in the middle. */
   leftEarly = 0;
   readonly #options: FakeFitterOptions;
@@ -77,10 +77,10 @@ export class FakeFitter implements VoiceFitter {
     _samples: Float32Samples,
     from: string,
     budgetMs: number,
-    owner: string,
+    fairnessKey: string,
     signal: AbortSignal,
   ): AsyncGenerator<string, void, undefined> {
-    this.improved.push({ from, budgetMs, owner });
+    this.improved.push({ from, budgetMs, fairnessKey });
     const first = Number(from.split(':')[1]) + 1;
     const { steps = 2, before } = this.#options;
     let isLeft = true;

@@ -198,7 +198,7 @@ describe('a turn of the customer', () => {
       prompt: undefined,
       timestamps: 'none',
       priority: 'realtime',
-      owner: 'key',
+      fairnessKey: 'key',
     });
     // Its prefix, its speech and its tail, all of the customer's channel.
     expect(turn?.samples).toEqual(new Array(1.4 * RATE_HZ).fill(CUSTOMER / 32_768));
@@ -299,7 +299,7 @@ describe('a turn of the customer', () => {
     const { start, talk, billing } = calling({ speech: [ONE_TURN] });
     start({ sampleRate: 8000 });
     await talk(1000, 8000);
-    expect(billing.openings).toMatchObject([{ most: { audioSeconds: MAX_BUFFERED_BYTES / 2 / 8000 } }]);
+    expect(billing.openings).toMatchObject([{ maxUsage: { audioSeconds: MAX_BUFFERED_BYTES / 2 / 8000 } }]);
   });
 });
 
@@ -316,7 +316,7 @@ describe('partials', () => {
     // From 200 ms on: known at 600, and again after each 400 ms.
     expect(engine.partials.map(({ samples }) => samples.length / 16)).toEqual([500, 900, 1300]);
     expect(engine.partials.flatMap(({ samples }) => samples).every((each) => each > 0)).toBe(true);
-    expect(engine.partials[0]?.request).toMatchObject({ priority: 'batch', owner: 'key' });
+    expect(engine.partials[0]?.request).toMatchObject({ priority: 'batch', fairnessKey: 'key' });
   });
 
   it('are not told when nothing has changed, and not when there are no words', async () => {

@@ -77,7 +77,7 @@ describe('the audio', () => {
       priority: 'realtime',
       delivery: 'stream',
       speed: 1,
-      owner: KEY_ID_A,
+      fairnessKey: KEY_ID_A,
     });
   });
 

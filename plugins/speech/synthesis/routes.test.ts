@@ -337,7 +337,7 @@ describe('usage', () => {
     gate.resolve();
     expect((await answer).status).toBe(200);
     expect(calls.openings).toMatchObject([
-      { most: { inputTokens: 3, outputTokens: 575, characters: 9, audioSeconds: 23 } },
+      { maxUsage: { inputTokens: 3, outputTokens: 575, characters: 9, audioSeconds: 23 } },
     ]);
   });
 

@@ -37,7 +37,7 @@ describe('formats', () => {
         temperature: 0,
         timestamps: 'none',
         priority: 'interactive',
-        owner: KEY_ID_A,
+        fairnessKey: KEY_ID_A,
       },
     ]);
     expect(engine.heard).toEqual([8000]);

@@ -87,29 +87,29 @@ export class Transcriber {
     caller: Caller,
     signal: AbortSignal,
   ): AsyncGenerator<TranscriptionEvent, void, undefined> {
-    const tally = new TranscriptionUsageMeter(ask, caller);
+    const usageMeter = new TranscriptionUsageMeter(ask, caller);
     let refused = false;
     try {
-      await tally.open(this.#parts.calls, file.declaredS);
+      await usageMeter.open(this.#parts.calls, file.declaredS);
       for await (const event of engine.transcribe(
-        counted(file, tally),
+        counted(file, usageMeter),
         requestOf(ask, caller.keyId),
         signal,
       )) {
-        tally.addEvent(event);
+        usageMeter.addEvent(event);
         // The row comes first: whoever has the final may look for it.
-        if (event.kind === 'final') await tally.close('completed');
+        if (event.kind === 'final') await usageMeter.close('completed');
         yield event;
       }
     } catch (error) {
-      refused = !signal.aborted && isRefusal(error, tally);
-      if (!refused) await tally.close(signal.aborted ? 'cancelled' : 'failed');
+      refused = !signal.aborted && isRefusal(error, usageMeter);
+      if (!refused) await usageMeter.close(signal.aborted ? 'cancelled' : 'failed');
       throw error;
     } finally {
       await file.samples.return();
       // Still open here: the consumer left in the middle.
-      if (tally.hasReceivedAudio && !refused) await tally.close('cancelled');
-      else await tally.discard();
+      if (usageMeter.hasReceivedAudio && !refused) await usageMeter.close('cancelled');
+      else await usageMeter.discard();
     }
   }
 
@@ -136,10 +136,10 @@ function requestOf(ask: TranscriptionAsk, fairnessKey: string) {
 
 async function* counted(
   { samples }: OpenAudioFile,
-  tally: TranscriptionUsageMeter,
+  usageMeter: TranscriptionUsageMeter,
 ): AsyncGenerator<AudioChunk, void, undefined> {
   for await (const run of samples) {
-    tally.addAudio(run.length);
+    usageMeter.addAudio(run.length);
     yield run;
   }
 }

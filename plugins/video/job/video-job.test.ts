@@ -82,7 +82,7 @@ describe('a run', () => {
           height: 720,
           audio: true,
         },
-        ...{ facts: { durationS: 4 }, remembered: undefined },
+        ...{ facts: { durationS: 4 }, savedState: undefined },
       },
     ]);
   });
@@ -213,7 +213,7 @@ describe('a run that is stopped', () => {
     expect(await app.blobNames()).toEqual([inputBlob(app.id)]);
     expect(await app.rows()).toEqual([]);
     await app.run(app.id);
-    expect(app.engine.requests.at(-1)).toMatchObject({ remembered: 'job 7 over there' });
+    expect(app.engine.requests.at(-1)).toMatchObject({ savedState: 'job 7 over there' });
     expect(await app.video()).toMatchObject({ status: 'completed' });
   });
 

@@ -78,7 +78,7 @@ describe('the job of a voice', () => {
       [2, 'v1:1', true],
     ]);
     expect(await voices.find(id)).toMatchObject({ adaptation: 'v1:2', isImproving: false });
-    expect(voiceFitter.improved).toEqual([{ from: 'v1:0', budgetMs: 20_000, owner: keyId }]);
+    expect(voiceFitter.improved).toEqual([{ from: 'v1:0', budgetMs: 20_000, fairnessKey: keyId }]);
     expect(await metricValue(metrics, 'voice_adaptations_total')).toBe(2);
   });
 
@@ -98,7 +98,7 @@ describe('the job of a voice', () => {
       expect(await voices.find(id)).toMatchObject({ adaptation: 'v1:0', isImproving: true });
       // The speech alone, at the rate of listening.
       expect(speakers.asked.map(({ samples, work }) => [samples.length, work])).toEqual([
-        [7 * LISTEN_RATE_HZ, { priority: 'batch', owner: keyId }],
+        [7 * LISTEN_RATE_HZ, { priority: 'batch', fairnessKey: keyId }],
       ]);
       expect(voiceFitter.begun).toHaveLength(1);
       expect(await run(id)).toEqual(DONE);

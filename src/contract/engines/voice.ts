@@ -57,7 +57,7 @@ export interface VoiceFitter {
     samples: Float32Samples,
     from: string,
     budgetMs: number,
-    owner: string,
+    fairnessKey: string,
     signal: AbortSignal,
   ): AsyncGenerator<string, void, undefined>;
 }

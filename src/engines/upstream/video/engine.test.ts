@@ -87,12 +87,12 @@ function open({
 function extend(
   engine: VideoEngine,
   {
-    remembered,
+    savedState,
     kept = [],
     signal = never,
     remember = async (state) => void kept.push(state),
   }: {
-    remembered?: string;
+    savedState?: string;
     kept?: string[];
     signal?: AbortSignal;
     remember?: (state: string) => Promise<void>;
@@ -107,7 +107,7 @@ function extend(
     width: 320,
     height: 320,
     audio: true,
-    savedState: remembered,
+    savedState,
   };
   return engine.extend(request, { to: join(place, 'segment'), saveState: remember }, signal);
 }
@@ -162,14 +162,14 @@ describe('a job that was remembered', () => {
   it('goes on, and nothing is asked for again', { timeout: 60_000 }, async () => {
     upstream.jobs.set('video_gen_9', { id: 'video_gen_9', looks: 0, deleted: false });
     const kept: string[] = [];
-    await extend(open(), { remembered: 'video_gen_9', kept });
+    await extend(open(), { savedState: 'video_gen_9', kept });
     expect(asked('POST')).toEqual([]);
     expect(kept).toEqual([]);
   });
 
   it('is asked for again by a server that has lost it', { timeout: 60_000 }, async () => {
     const kept: string[] = [];
-    await extend(open(), { remembered: 'video_gen_9', kept });
+    await extend(open(), { savedState: 'video_gen_9', kept });
     expect(kept).toEqual(['video_gen_1']);
   });
 
@@ -200,7 +200,7 @@ describe('a job that was remembered', () => {
     async (kind) => {
       const busy = { ...tools.cutter, cut: () => Promise.reject(new ServiceError(kind, 'Too much to do.')) };
       upstream.jobs.set('video_gen_9', { id: 'video_gen_9', looks: 2, deleted: false });
-      const remembered = { remembered: 'video_gen_9' };
+      const remembered = { savedState: 'video_gen_9' };
       await expect(extend(open({ cutter: busy }), remembered)).rejects.toMatchObject({ kind });
       expect(asked('DELETE')).toEqual([]);
       expect(await extend(open(), remembered)).toMatchObject({ seconds: 2 });
@@ -211,7 +211,7 @@ describe('a job that was remembered', () => {
   it('stays at a server that is away', { timeout: 60_000 }, async () => {
     upstream.jobs.set('video_gen_9', { id: 'video_gen_9', looks: 2, deleted: false });
     upstream.content = () => new Response(null, { status: 502 });
-    const gone = extend(open(), { remembered: 'video_gen_9' });
+    const gone = extend(open(), { savedState: 'video_gen_9' });
     await expect(gone).rejects.toMatchObject({ kind: 'overloaded' });
     expect(upstream.jobs.get('video_gen_9')?.deleted).toBe(false);
   });
@@ -220,13 +220,13 @@ describe('a job that was remembered', () => {
     // A device that has room for nothing.
     await symlink('/dev/full', join(place, 'segment.made'));
     upstream.jobs.set('video_gen_9', { id: 'video_gen_9', looks: 2, deleted: false });
-    const full = extend(open(), { remembered: 'video_gen_9' });
+    const full = extend(open(), { savedState: 'video_gen_9' });
     await expect(full).rejects.toMatchObject({
       kind: 'overloaded',
       message: expect.stringContaining('no room'),
     });
     expect(asked('DELETE')).toEqual([]);
-    expect(await extend(open(), { remembered: 'video_gen_9' })).toMatchObject({ seconds: 2 });
+    expect(await extend(open(), { savedState: 'video_gen_9' })).toMatchObject({ seconds: 2 });
   });
 
   it('that nobody knows is forgotten without a word', async () => {
@@ -314,7 +314,7 @@ describe('a failure', () => {
   it('is a job that takes too long', { timeout: 60_000 }, async () => {
     upstream.look(({ id }) => Response.json(videoRecord(id, 'in_progress')));
     upstream.jobs.set('video_gen_9', { id: 'video_gen_9', looks: 0, deleted: false });
-    const slow = extend(open({ timeLimitMs: 100 }), { remembered: 'video_gen_9' });
+    const slow = extend(open({ timeLimitMs: 100 }), { savedState: 'video_gen_9' });
     await expect(slow).rejects.toMatchObject({ kind: 'timeout' });
   });
 
