@@ -31,8 +31,8 @@ function models(
   };
 }
 
-describe('the pool', () => {
-  it('has every voice of CONFIG loaded, and weights that several ids name once', () => {
+describe('embeddedSpecs', () => {
+  it('has every voice of CONFIG, and weights of several model ids once', () => {
     const configured = models(
       {
         a: { kind: 'kokoro', voice: 'af_heart' },
@@ -58,19 +58,19 @@ describe('the pool', () => {
 });
 
 it.each([
-  ['large', /^CONFIG: 'large' are no weights of whisper; allowed: base, tiny\.en and the absolute path/],
-  ['', /no weights/],
-])('weights that nobody has are refused: %j', (weights, message) => {
+  ['large', /^CONFIG: unknown weights 'large' for whisper\. Allowed: base, tiny\.en, or the absolute path/],
+  ['', /unknown weights/],
+])('rejects unknown weights: %j', (weights, message) => {
   const configured = models({}, { d: { kind: 'whisper', weights } });
   expect(() => embeddedSpecs(configured, '/models')).toThrow(message);
   expect(() => entriesForModels(configured)).toThrow(message);
 });
 
-describe('the cache', () => {
+describe('entriesForModels', () => {
   const idsFor = (...args: Parameters<typeof entriesForModels>) =>
     entriesForModels(...args).map(({ id }) => id);
 
-  it('brings what the models need, and voice activity', () => {
+  it('returns the entries of the models and of voice activity detection', () => {
     const configured = models({ a: remote }, { d: { kind: 'whisper', weights: 'base' } });
     expect(idsFor(configured)).toEqual(['whisper-base-ct2', 'silero-vad']);
     expect(idsFor(models({}, { d: { kind: 'whisper', weights: 'tiny.en' } }))).toEqual([
@@ -79,17 +79,17 @@ describe('the cache', () => {
     ]);
   });
 
-  it('brings language models, and nothing for a file of somebody else', () => {
+  it('returns the entries of language models, and none for a file outside the catalog', () => {
     const own: TextModelSettings = { kind: 'llama', weights: '/srv/own.gguf', slots: 1, contextTokens: 512 };
     const shipped = { ...own, weights: 'smollm2-135m-instruct' };
     expect(idsFor(models({}, {}, { own, remote }))).toEqual(['silero-vad']);
     expect(idsFor(models({}, {}, { own, shipped }))).toEqual(['silero-vad', 'smollm2-135m-instruct']);
     expect(() => idsFor(models({}, {}, { it: { ...own, weights: 'other' } }))).toThrow(
-      /^CONFIG: 'other' are no weights of llama; allowed: smollm2-135m-instruct and the absolute path/,
+      /^CONFIG: unknown weights 'other' for llama\. Allowed: smollm2-135m-instruct, or the absolute path/,
     );
   });
 
-  it('brings the weights and the vocabulary of embeddings', () => {
+  it('returns the weights and the vocabulary of embedding models', () => {
     expect(idsFor(models({}, {}, {}, { a: { kind: 'minilm' }, b: remote }))).toEqual([
       'silero-vad',
       'all-minilm-l6-v2-int8',
@@ -97,13 +97,13 @@ describe('the cache', () => {
     ]);
   });
 
-  it('brings nothing for a folder of somebody else, and more when it is told to', () => {
+  it('returns no entry for a folder outside the catalog, and the entries of additional engines', () => {
     const configured = models({}, { d: { kind: 'whisper', weights: '/srv/small' } });
     expect(idsFor(configured)).toEqual(['silero-vad']);
     expect(idsFor(configured, ['piper'])).toEqual(['piper-en-us-joe', 'silero-vad']);
   });
 
-  it('brings what tells speakers apart where the plugin of voices is loaded', () => {
+  it('returns the speaker encoder when the voices plugin is loaded', () => {
     expect(idsFor(models({}, {}), enginesOfPlugins(undefined))).toEqual(['silero-vad', 'resemblyzer']);
     expect(idsFor(models({}, {}), enginesOfPlugins(['speech', 'voices']))).toEqual([
       'silero-vad',

@@ -1,4 +1,4 @@
-/** What the models of CONFIG mean to the pool and to the cache of model files. */
+/** Maps the models of CONFIG to specs of the inference pool and to entries of the model catalog. */
 
 import {
   type CatalogEntry,
@@ -19,7 +19,7 @@ import type {
 import { LLAMA_WEIGHTS, llamaKind } from './llama/shared/model-file.ts';
 import type { ModelSpec } from './pool/model-spec.ts';
 
-/** Name in the pool. Ids that differ in their voice only share the weights, and so the name. */
+/** Name of a model in the pool. Model ids that differ only in the voice share the weights and the name. */
 export function poolModel(
   settings: EmbeddedTtsSettings | EmbeddedSttSettings | EmbeddedEmbedSettings,
 ): string {
@@ -27,52 +27,52 @@ export function poolModel(
 }
 
 /**
- * One spec for each name in the pool; a kind of voices with every voice that CONFIG names.
- * @throws Error for a voice or weights that do not exist, or a missing file.
+ * Returns one spec for each name in the pool. The spec of a speech model contains every voice that CONFIG names.
+ * @throws Error for an unknown voice, unknown weights or a missing file.
  */
 export function embeddedSpecs(
   { tts, stt, embed }: Omit<ConfiguredModels, 'text'>,
   modelsDir: string,
 ): Readonly<Record<string, ModelSpec>> {
-  const speaking = [...tts.values()].filter((settings) => settings.kind !== 'upstream');
-  const hearing = [...stt.values()].filter((settings) => settings.kind !== 'upstream');
-  for (const settings of speaking) requireVoice(settings);
-  for (const settings of hearing) requireWeights(settings);
+  const embeddedTts = [...tts.values()].filter((settings) => settings.kind !== 'upstream');
+  const embeddedStt = [...stt.values()].filter((settings) => settings.kind !== 'upstream');
+  for (const settings of embeddedTts) requireVoice(settings);
+  for (const settings of embeddedStt) requireWeights(settings);
   const specs: Record<string, ModelSpec> = {};
-  for (const [kind, of] of Map.groupBy(speaking, (settings) => settings.kind)) {
-    specs[kind] = voicesSpec(kind, [...new Set(of.map(({ voice }) => voice))], modelsDir);
+  for (const [kind, models] of Map.groupBy(embeddedTts, (settings) => settings.kind)) {
+    specs[kind] = voicesSpec(kind, [...new Set(models.map(({ voice }) => voice))], modelsDir);
   }
-  for (const settings of hearing) specs[poolModel(settings)] = { ...settings, modelsDir };
+  for (const settings of embeddedStt) specs[poolModel(settings)] = { ...settings, modelsDir };
   if (embed.values().some(({ kind }) => kind === 'minilm')) specs.minilm = minilmSpec(modelsDir);
   return specs;
 }
 
 /**
- * Entries of the manifest that the models need, with the detector of voice activity.
- * @param more engines whose entries are wanted as well.
- * @throws StartError for weights that do not exist.
+ * Returns the catalog entries that the models need, and the entry of the voice activity detector.
+ * @param additional engines whose entries are needed as well.
+ * @throws StartError for unknown weights.
  */
 export function entriesForModels(
   { tts, stt, text, embed }: ConfiguredModels,
-  more: readonly string[] = [],
+  additional: readonly string[] = [],
 ): CatalogEntry[] {
   const pooled = [...tts.values(), ...stt.values(), ...embed.values()];
   const embedded = pooled.filter((settings) => settings.kind !== 'upstream');
   for (const settings of embedded) if (settings.kind === 'whisper') requireWeights(settings);
-  const writing = [...text.values()].filter((settings) => settings.kind === 'llama');
-  for (const settings of writing) requireLlamaWeights(settings);
-  const kinds = [...embedded.map(poolModel), ...writing.map(({ weights }) => llamaKind(weights))];
-  return entriesForEngines([...kinds, 'silero', ...more]);
+  const llama = [...text.values()].filter((settings) => settings.kind === 'llama');
+  for (const settings of llama) requireLlamaWeights(settings);
+  const kinds = [...embedded.map(poolModel), ...llama.map(({ weights }) => llamaKind(weights))];
+  return entriesForEngines([...kinds, 'silero', ...additional]);
 }
 
-/** Kinds of models that loaded plugins need whatever CONFIG says. @param plugins undefined: all. */
+/** Returns the engines that the loaded plugins need in addition to CONFIG. @param plugins undefined: all. */
 export function enginesOfPlugins(plugins: readonly string[] | undefined): string[] {
   return plugins === undefined || plugins.includes('voices') ? ['resemblyzer'] : [];
 }
 
 const VOICE_ENTRIES = { kokoro: 'kokoro-voices', piper: 'piper-en-us-joe' } as const;
 
-/** Names of the voices of an embedded model: its voice files, without `.bin`, `.onnx`. */
+/** Names of the voices of an embedded model: the names of its voice files without `.bin` or `.onnx`. */
 function voicesOf(kind: EmbeddedTtsSettings['kind']): string[] {
   const names = catalogEntry(VOICE_ENTRIES[kind]).files.map(({ name }) => name);
   return names.filter((name) => /\.(bin|onnx)$/.test(name)).map((name) => name.replace(/\.[a-z]+$/, ''));
@@ -81,22 +81,22 @@ function voicesOf(kind: EmbeddedTtsSettings['kind']): string[] {
 function requireVoice({ kind, voice }: EmbeddedTtsSettings): void {
   const voices = voicesOf(kind);
   if (voices.includes(voice)) return;
-  throw new Error(`CONFIG: '${voice}' is no voice of ${kind}; allowed: ${voices.join(', ')}.`);
+  throw new Error(`CONFIG: unknown voice '${voice}' for ${kind}. Allowed: ${voices.join(', ')}.`);
 }
 
-/** A path is left to what reads the folder. */
+/** Accepts any absolute path; the loader checks the folder. */
 function requireWeights({ weights }: EmbeddedSttSettings): void {
   if (weights.startsWith('/') || WHISPER_WEIGHTS.includes(weights)) return;
   throw new StartError(
-    `CONFIG: '${weights}' are no weights of whisper; allowed: ${WHISPER_WEIGHTS.join(', ')} and the absolute path of a folder.`,
+    `CONFIG: unknown weights '${weights}' for whisper. Allowed: ${WHISPER_WEIGHTS.join(', ')}, or the absolute path of a folder.`,
   );
 }
 
-/** A path is left to what opens the file. */
+/** Accepts any absolute path; the loader checks the file. */
 function requireLlamaWeights({ weights }: EmbeddedTextSettings): void {
   if (weights.startsWith('/') || LLAMA_WEIGHTS.includes(weights)) return;
   throw new StartError(
-    `CONFIG: '${weights}' are no weights of llama; allowed: ${LLAMA_WEIGHTS.join(', ')} and the absolute path of a GGUF file.`,
+    `CONFIG: unknown weights '${weights}' for llama. Allowed: ${LLAMA_WEIGHTS.join(', ')}, or the absolute path of a GGUF file.`,
   );
 }
 
@@ -117,7 +117,7 @@ function voicesSpec(
     case 'kokoro':
       return { kind, modelsDir, voices };
     case 'piper': {
-      // Weights and voice are one file, and the catalog lists one.
+      // A Piper file contains weights and voice, and the catalog has one voice.
       const [voice] = voices;
       const files = resolveModelFiles(modelsDir, VOICE_ENTRIES.piper);
       return { kind, model: files[`${voice}.onnx`] ?? '', settings: files[`${voice}.onnx.json`] ?? '' };

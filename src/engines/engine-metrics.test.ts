@@ -15,7 +15,7 @@ import { type EngineMetrics, engineMetrics } from './engine-metrics.ts';
 
 const never = new AbortController().signal;
 const SPEECH: SynthesisRequest = {
-  text: 'Nobody reads this.',
+  text: 'Confidential text.',
   speed: 1,
   priority: 'realtime',
   fairnessKey: 'a',
@@ -39,7 +39,7 @@ const metric = (series: string) => metricValue(metrics, series);
 const outcome = (task: string, label: string) =>
   metric(`model_calls_total{task="${task}",model="svc",outcome="${label}"}`);
 
-/** A second of audio in each run; runs take so long, in ms. */
+/** One second of audio per chunk; the generation time of each chunk is given in ms. */
 function timed(...tookMs: readonly number[]): FakeTtsOptions {
   return {
     runs: () => tookMs.map(() => new Array(24_000).fill(0.1)),
@@ -53,7 +53,7 @@ describe('speech', () => {
     return Array.fromAsync(engine.synthesize({ ...SPEECH, ...fields }, never));
   };
 
-  it('has its first audio, its length and its pace counted', async () => {
+  it('records time to first audio, duration and real-time factor', async () => {
     expect(await speak(timed(150, 100))).toHaveLength(2);
     expect(await metric(`speech_first_audio_seconds_sum${LABELS}`)).toBeCloseTo(0.15);
     expect(await metric(`speech_audio_seconds_total${LABELS}`)).toBe(2);
@@ -62,14 +62,14 @@ describe('speech', () => {
     expect(await outcome('speech', 'completed')).toBe(1);
   });
 
-  it('that comes slower than it is heard has gaps', async () => {
+  it('that is generated slower than real time records underruns', async () => {
     await speak(timed(100, 1300, 900, 1110));
-    // The second is 300 ms late, and so is all that follows; the last has 10 ms that nobody hears.
+    // The second chunk and all later ones are 300 ms late; the last has 10 ms that are below the threshold.
     expect(await metric(`speech_underruns_total${LABELS}`)).toBe(1);
     expect(await metric(`speech_underrun_seconds_total${LABELS}`)).toBeCloseTo(0.3);
   });
 
-  it('that goes on is late for those who have heard what came before', async () => {
+  it('that continues earlier speech records an underrun after the end of that speech', async () => {
     await speak(timed(500), { aheadMs: 200 });
     expect(await metric(`speech_underrun_seconds_total${LABELS}`)).toBeCloseTo(0.3);
     expect(await metric(`speech_first_audio_seconds_count${LABELS}`)).toBeUndefined();
@@ -77,13 +77,13 @@ describe('speech', () => {
     expect(await metric(`speech_underruns_total${LABELS}`)).toBe(1);
   });
 
-  it('of a reader who asks late has no gap of ours', async () => {
+  it('records no underrun when the consumer reads late', async () => {
     const engine = instrument.tts('svc', new FakeTtsEngine(timed(100, 0, 0)));
     for await (const _ of engine.synthesize(SPEECH, never)) clock.advance(5000);
     expect(await metric(`speech_underruns_total${LABELS}`)).toBeUndefined();
   });
 
-  it('that nobody hears before its end has neither first audio nor gaps', async () => {
+  it('that is delivered as a whole records neither time to first audio nor underruns', async () => {
     await speak(timed(2000, 3000), { delivery: 'whole' });
     expect(await metric(`speech_first_audio_seconds_count${LABELS}`)).toBeUndefined();
     expect(await metric(`speech_underruns_total${LABELS}`)).toBeUndefined();
@@ -92,22 +92,22 @@ describe('speech', () => {
 
   it.each([
     ['failed', new Error('why')],
-    ['failed', new ServiceError('upstream', 'It is away.')],
+    ['failed', new ServiceError('upstream', 'Unavailable.')],
     ['rejected', new ServiceError('overloaded', 'Full.')],
-  ])('has %s by %s', async (label, failure) => {
+  ])('counts the outcome %s for %s', async (label, failure) => {
     await expect(speak({ runs: () => [], failure: () => failure })).rejects.toBe(failure);
     expect(await outcome('speech', label)).toBe(1);
     expect(tracer.spans[0]).toMatchObject({ ended: true, failure });
   });
 
-  it('that is left stops, and counts as left', async () => {
+  it('that the consumer stops reading stops, and counts as cancelled', async () => {
     const engine = new FakeTtsEngine(timed(0, 0, 0));
     for await (const _ of instrument.tts('svc', engine).synthesize(SPEECH, never)) break;
     expect(engine).toMatchObject({ runsMade: 1, leftEarly: 1 });
     expect(await outcome('speech', 'cancelled')).toBe(1);
   });
 
-  it('is a span that says how much, and nothing of what', async () => {
+  it('is a span with sizes and without the text', async () => {
     await speak(timed(100));
     expect(tracer.spans).toMatchObject([
       {
@@ -116,14 +116,14 @@ describe('speech', () => {
         attributes: { model: 'svc', priority: 'realtime', characters: 18, audio_ms: 1000 },
       },
     ]);
-    expect(JSON.stringify(tracer.spans)).not.toContain('Nobody');
+    expect(JSON.stringify(tracer.spans)).not.toContain('Confidential');
   });
 
-  it('has voices forgotten by those engines that can', async () => {
+  it('exposes deleteVoice only if its engine has it', async () => {
     expect(instrument.tts('svc', new FakeTtsEngine()).deleteVoice).toBeUndefined();
     const deleted: string[] = [];
     const engine = Object.assign(new FakeTtsEngine(), {
-      async forget(voice: string) {
+      async deleteVoice(voice: string) {
         deleted.push(voice);
       },
     });
@@ -132,7 +132,7 @@ describe('speech', () => {
   });
 });
 
-describe('a transcription', () => {
+describe('transcription', () => {
   const request: TranscriptionRequest = {
     task: 'transcribe',
     timestamps: 'none',
@@ -150,7 +150,7 @@ describe('a transcription', () => {
     return Array.fromAsync(engine.transcribe(audio(), { ...request, ...fields }, never));
   };
 
-  it('has the time after its audio counted, and its pace', async () => {
+  it('records the time after the end of its audio, and its real-time factor', async () => {
     const events = await transcribe({ before: () => clock.advance(150) });
     expect(events.map(({ kind }) => kind)).toEqual(['delta', 'delta', 'final']);
     const labels = '{model="svc",priority="interactive"}';
@@ -161,13 +161,13 @@ describe('a transcription', () => {
     expect(tracer.spans).toMatchObject([{ name: 'transcription', attributes: { audio_ms: 2000 } }]);
   });
 
-  it('of live audio has no pace but that of who speaks', async () => {
+  it('of live audio records no real-time factor', async () => {
     await transcribe({}, { priority: 'realtime' });
     expect(await metric(`transcription_real_time_factor_count${LABELS}`)).toBeUndefined();
     expect(await metric(`transcription_final_seconds_count${LABELS}`)).toBe(1);
   });
 
-  it('that fails is no transcript', async () => {
+  it('that fails records no final transcript', async () => {
     await expect(transcribe({ failure: () => new Error('why') })).rejects.toThrow('why');
     expect(await outcome('transcription', 'failed')).toBe(1);
     expect(
@@ -175,17 +175,17 @@ describe('a transcription', () => {
     ).toBeUndefined();
   });
 
-  it('tells the languages of its engine', () => {
+  it('exposes the languages of its engine', () => {
     expect(instrument.stt('svc', new FakeSttEngine()).languages).toEqual(['en', 'de']);
   });
 });
 
-describe('a text', () => {
+describe('text generation', () => {
   const request = { messages: [], priority: 'realtime', fairnessKey: 'a' } as unknown as TextRequest;
   const generate = (options: FakeTextOptions) =>
     instrument.text('svc', new FakeTextEngine(options)).generate(request, never);
 
-  it('has its first word counted, once', async () => {
+  it('records the time to the first token once', async () => {
     await Array.fromAsync(generate({ before: () => clock.advance(80) }));
     expect(await metric(`chat_first_token_seconds_sum${LABELS}`)).toBeCloseTo(0.08);
     expect(await metric(`chat_first_token_seconds_count${LABELS}`)).toBe(1);
@@ -194,31 +194,31 @@ describe('a text', () => {
     ]);
   });
 
-  it('whose end was read is complete, though nobody asks for more', async () => {
+  it('counts as completed when the consumer stops after the end event', async () => {
     for await (const event of generate({})) if (event.kind === 'end') break;
     expect(await outcome('chat', 'completed')).toBe(1);
     for await (const _ of generate({})) break;
     expect(await outcome('chat', 'cancelled')).toBe(1);
   });
 
-  it('tells the context of its engine', () => {
+  it('exposes the context size of its engine', () => {
     expect(instrument.text('svc', new FakeTextEngine({ contextTokens: 7 })).contextTokens).toBe(7);
   });
 });
 
-describe('embeddings', () => {
+describe('embedding', () => {
   const request = { inputs: ['a', 'b'], priority: 'realtime', fairnessKey: 'a' } as const;
   const embed = (options: FakeEmbedOptions, signal = never) =>
     instrument.embed('svc', new FakeEmbedEngine(options)).embed(request, signal);
 
-  it('have their time counted', async () => {
+  it('records its duration', async () => {
     await embed({ before: () => clock.advance(40) });
     expect(await metric(`embedding_seconds_sum${LABELS}`)).toBeCloseTo(0.04);
     expect(await outcome('embedding', 'completed')).toBe(1);
     expect(tracer.spans).toMatchObject([{ name: 'embedding', attributes: { inputs: 2 } }]);
   });
 
-  it('that were refused, failed or left have none', async () => {
+  it('that is rejected, failed or cancelled records no duration', async () => {
     await expect(embed({ failure: () => new ServiceError('rate_limited', 'Full.') })).rejects.toThrow();
     await expect(embed({ failure: () => new Error('why') })).rejects.toThrow();
     await expect(embed({}, AbortSignal.abort())).rejects.toThrow();
@@ -229,19 +229,19 @@ describe('embeddings', () => {
   });
 });
 
-describe('a segment', () => {
+describe('video segment', () => {
   it('is a span', async () => {
     const engine = new FakeVideoEngine();
     engine.script.push(async () => ({ width: 2, height: 2, seconds: 4, audio: true }));
     const decorated = instrument.video('svc', engine);
     expect(decorated).toMatchObject({ audio: true, note: 'makes nothing up' });
-    const request = { video: 'video_a', prompt: 'Nobody reads this.' } as never;
+    const request = { video: 'video_a', prompt: 'Confidential text.' } as never;
     await decorated.extend(request, { to: '', saveState: async () => undefined }, never);
     expect(tracer.spans).toMatchObject([
       { name: 'segment', ended: true, attributes: { model: 'svc', video: 'video_a' } },
     ]);
-    expect(JSON.stringify(tracer.spans)).not.toContain('Nobody');
+    expect(JSON.stringify(tracer.spans)).not.toContain('Confidential');
     await decorated.deleteRemoteJob('there');
-    expect(engine.deleted).toEqual(['there']);
+    expect(engine.forgotten).toEqual(['there']);
   });
 });

@@ -8,7 +8,7 @@ import type { EmbedEngine } from '../contract/engines/embed.ts';
 import type { AudioChunk, Priority, SttEngine, TtsEngine } from '../contract/engines/engine.ts';
 import type { TextEngine } from '../contract/engines/text.ts';
 import type { VideoEngine } from '../contract/engines/video.ts';
-import { withSpan, iterateInSpan } from '../kit/logging/spans.ts';
+import { iterateInSpan, withSpan } from '../kit/logging/spans.ts';
 import { PlaybackClock } from '../kit/playback-clock.ts';
 
 const LATENCY_SECONDS_BUCKETS = [0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.3, 2.1, 3.4, 6.4, 12.8, 30];
@@ -133,7 +133,7 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
               const { durationS } = event.transcript;
               series.transcribedAudio.add(labels, durationS);
               if (audioEndedMs !== undefined) series.final.observe(labels, sinceS(audioEndedMs));
-              // Who speaks now is timedAudio no faster than that.
+              // Live audio arrives in real time, so its factor would measure the speaker.
               if (priority !== 'realtime' && durationS > 0) {
                 series.transcriptionRealTimeFactor.observe(labels, sinceS(startedMs) / durationS);
               }
@@ -217,11 +217,7 @@ export function engineMetrics({ clock, metrics, tracer }: EngineMetricsDeps): En
 function engineSeries(metrics: Metrics) {
   const labels = ['model', 'priority'];
   return {
-    calls: metrics.counter('model_calls_total', 'Finished model calls.', [
-      'task',
-      'model',
-      'outcome',
-    ]),
+    calls: metrics.counter('model_calls_total', 'Finished model calls.', ['task', 'model', 'outcome']),
     firstAudio: metrics.histogram(
       'speech_first_audio_seconds',
       'Time from the start of a streamed synthesis to its first audio, including queue time.',
@@ -235,12 +231,12 @@ function engineSeries(metrics: Metrics) {
       REAL_TIME_FACTOR_BUCKETS,
     ),
     audio: metrics.counter('speech_audio_seconds_total', 'Duration of synthesized audio.', labels),
-    underruns: metrics.counter(
-      'speech_underruns_total',
-      'Playback gaps of streamed speech.',
+    underruns: metrics.counter('speech_underruns_total', 'Playback gaps of streamed speech.', labels),
+    underrunSeconds: metrics.counter(
+      'speech_underrun_seconds_total',
+      'Duration of playback gaps of streamed speech.',
       labels,
     ),
-    underrunSeconds: metrics.counter('speech_underrun_seconds_total', 'Duration of playback gaps of streamed speech.', labels),
     final: metrics.histogram(
       'transcription_final_seconds',
       'Time from the end of the audio to its transcript.',
@@ -253,7 +249,11 @@ function engineSeries(metrics: Metrics) {
       labels,
       REAL_TIME_FACTOR_BUCKETS,
     ),
-    transcribedAudio: metrics.counter('transcription_audio_seconds_total', 'Duration of transcribed audio.', labels),
+    transcribedAudio: metrics.counter(
+      'transcription_audio_seconds_total',
+      'Duration of transcribed audio.',
+      labels,
+    ),
     firstToken: metrics.histogram(
       'chat_first_token_seconds',
       'Time from the start of a generation to its first text or tool call, including queue time.',

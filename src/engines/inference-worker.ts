@@ -1,4 +1,4 @@
-/** Entry of an inference process. The only file that the serving process never loads. */
+/** Entry file of an inference process. The serving process must not import it. */
 
 import { loadKokoro } from './kokoro/worker/model.ts';
 import { loadMinilm } from './minilm/worker/model.ts';

@@ -200,7 +200,13 @@ function openFitter(
   const names = { speech: poolModel(settings), speakers: SPEAKER_MODEL };
   const { modelsDir, clock, log } = options;
   const fitter = kokoroFitter({
-    ...{ models: names, pool, backgroundPool: backgroundPool ?? pool, defaultVoice: settings.voice, modelsDir },
+    ...{
+      models: names,
+      pool,
+      backgroundPool: backgroundPool ?? pool,
+      defaultVoice: settings.voice,
+      modelsDir,
+    },
     presets: englishPresetNames(),
     ...{ clock, log: log.child({ model: poolModel(settings) }) },
   });

@@ -2,7 +2,7 @@ import { appendFile, mkdir, readdir, readFile, rm, truncate, utimes, writeFile }
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { tempDir } from '../../../test/harness/temp-dir.ts';
-import { type ImportKey, type ImportOptions, imported } from './import-cache.ts';
+import { type ImportKey, type ImportOptions, importOnce } from './import-cache.ts';
 
 const key: ImportKey = {
   sources: ['a'.repeat(64)],
@@ -12,10 +12,10 @@ const key: ImportKey = {
   options: { floats: true, bits: 32 },
 };
 
-/** Imports with a builder that writes two files, and tells whether and why it had to. */
+/** Runs an import that writes two files, and records the reasons for building. */
 async function run(modelsDir: string, changes: Partial<ImportKey> = {}, options: ImportOptions = {}) {
   const reasons: string[] = [];
-  const dir = await imported(
+  const dir = await importOnce(
     modelsDir,
     { ...key, ...changes },
     async (draft) => {
@@ -27,7 +27,7 @@ async function run(modelsDir: string, changes: Partial<ImportKey> = {}, options:
   return { dir, reasons };
 }
 
-describe('imported', () => {
+describe('importOnce', () => {
   test('builds once for a key', async () => {
     const models = await tempDir();
     const first = await run(models);
@@ -43,7 +43,7 @@ describe('imported', () => {
     ['another provider', { provider: 'cuda' }],
     ['another option', { options: { floats: false, bits: 32 } }],
     ['no options', { options: undefined }],
-  ])('builds apart for %s', async (_name, changes) => {
+  ])('builds separately for %s', async (_name, changes) => {
     const models = await tempDir();
     const first = await run(models);
     const second = await run(models, changes);
@@ -64,9 +64,9 @@ describe('imported', () => {
     [
       'a manifest of another import',
       (dir) => writeFile(join(dir, 'manifest.json'), '{"key":"other","files":[{}]}'),
-      /for another/,
+      /belongs to another/,
     ],
-  ])('notices %s and builds again', async (_name, damage, reason) => {
+  ])('detects %s and builds again', async (_name, damage, reason) => {
     const models = await tempDir();
     const { dir } = await run(models);
     await damage(dir);
@@ -78,9 +78,9 @@ describe('imported', () => {
     expect((await run(models)).reasons).toEqual([]);
   });
 
-  test('leaves nothing of a failed build', async () => {
+  test('removes the files of a failed build', async () => {
     const models = await tempDir();
-    const failing = imported(models, key, async (draft) => {
+    const failing = importOnce(models, key, async (draft) => {
       await writeFile(join(draft, 'half'), 'half');
       throw new Error('out of memory');
     });
@@ -88,29 +88,31 @@ describe('imported', () => {
     expect(await readdir(join(models, 'imports', 'double'))).toEqual([]);
   });
 
-  test('refuses a build that wrote nothing', async () => {
+  test('rejects a build that wrote no file', async () => {
     const models = await tempDir();
-    await expect(imported(models, key, async () => undefined)).rejects.toThrow(
+    await expect(importOnce(models, key, async () => undefined)).rejects.toThrow(
       'The import step wrote no file.',
     );
   });
 
-  test('refuses a name that is not a plain folder name', async () => {
+  test('rejects an importer name that is not a plain folder name', async () => {
     const models = await tempDir();
-    await expect(run(models, { importer: '../elsewhere' })).rejects.toThrow(/must be lower-case letters/);
+    await expect(run(models, { importer: '../elsewhere' })).rejects.toThrow(
+      /must consist of lower-case letters/,
+    );
   });
 
-  test('builds once for many who ask at the same time', async () => {
+  test('builds once for concurrent calls', async () => {
     const models = await tempDir();
     const all = await Promise.all(Array.from({ length: 4 }, () => run(models)));
     expect(all.flatMap((one) => one.reasons)).toEqual(['not imported yet']);
     expect(new Set(all.map((one) => one.dir)).size).toBe(1);
   });
 
-  test('keeps the imports that were used last and removes the rest', async () => {
+  test('keeps the most recently used imports and removes the rest', async () => {
     const models = await tempDir();
     const home = join(models, 'imports', 'double');
-    await mkdir(join(home, 'draft-of-a-dead-process'), { recursive: true });
+    await mkdir(join(home, 'draft-of-a-crashed-process'), { recursive: true });
     const dirs: string[] = [];
     for (const version of [1, 2, 3]) {
       const { dir } = await run(models, { version });
@@ -124,7 +126,7 @@ describe('imported', () => {
     expect((await readdir(dirname(fourth))).sort()).toEqual([dirs[0], basename(fourth)].sort());
   });
 
-  test('stops with the reason of an abort', async () => {
+  test('rejects with the reason of an abort', async () => {
     const models = await tempDir();
     await run(models);
     const stopped = new Error('stopped by the test');

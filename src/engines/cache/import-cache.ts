@@ -5,13 +5,13 @@ import { systemClock } from '../../kit/clock.ts';
 import { sha256, sha256File } from '../../kit/storage/content-hash.ts';
 import { withFileLock } from '../../kit/storage/file-lock.ts';
 
-/** Everything that decides what an import step writes. */
+/** Everything that determines the output of an import step. */
 export interface ImportKey {
-  /** SHA-256 of each file that is read, in order. */
+  /** SHA-256 of each source file, in order. */
   readonly sources: readonly string[];
-  /** Name of the importer, a folder name: `a-z 0-9 -`. */
+  /** Name of the importer, used as a folder name: `a-z 0-9 -`. */
   readonly importer: string;
-  /** Raised with every change of the importer that changes its output. */
+  /** Increased with every change of the importer that changes its output. */
   readonly version: number;
   readonly provider: string;
   readonly options?: Readonly<Record<string, string | number | boolean>> | undefined;
@@ -19,9 +19,9 @@ export interface ImportKey {
 
 export interface ImportOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Called when the import has to run, with why. */
+  /** Called with the reason when the import has to run. */
   readonly onBuild?: ((reason: string) => void) | undefined;
-  /** Results of one importer that stay on disk, the newest used first; others are removed. */
+  /** Number of results of one importer to keep on disk. The least recently used are removed. */
   readonly keep?: number | undefined;
 }
 
@@ -31,76 +31,77 @@ interface Manifest {
 }
 
 const MANIFEST = 'manifest.json';
-/** The current version, another provider's, and one of an older checkout that shares the folder. */
+/** Enough for the current version, another provider, and an older checkout that shares the folder. */
 const KEEP = 3;
 
 /**
- * Runs an import step (for instance the rewrite of a quantised graph into float graphs) once for each key
- * and returns the folder with its outputs. `build` writes plain files into the empty folder it is given;
- * the folder then moves into place in one step, so nobody sees half an import. Each output's sha256 is
- * recorded and checked at every call: a damaged import is thrown away and built again. Processes that need
- * the same import wait for the first.
- * @returns absolute path of a folder under `modelsDir`/imports; its files must not be changed.
- * @throws what `build` throws, the system's errors, the signal's reason after an abort.
+ * Runs an import step (for example, the conversion of a quantised graph to float graphs) once for each key and returns
+ * the folder of its outputs. `build` writes plain files to the empty folder that it receives. The folder is then renamed
+ * to its final path, so an incomplete import is never visible. The sha256 of each output is recorded and verified on every
+ * call; a damaged import is deleted and built again. Concurrent processes that need the same import wait for the first.
+ * @returns absolute path of a folder under `modelsDir`/imports. Its files must not be modified.
+ * @throws errors of `build` and of the file system, and the reason of the signal after an abort.
  */
-export async function imported(
+export async function importOnce(
   modelsDir: string,
   key: ImportKey,
   build: (dir: string) => Promise<void>,
   options: ImportOptions = {},
 ): Promise<string> {
-  const { keyText, home, name, target } = placeOf(modelsDir, key);
+  const { keyText, importerDir, name, target } = importPaths(modelsDir, key);
   const { signal } = options;
 
-  if ((await fault(target, keyText, signal)) === undefined) {
+  if ((await importError(target, keyText, signal)) === undefined) {
     await markUsed(target);
     return target;
   }
-  return await withFileLock(join(home, 'lock'), { signal }, async () => {
-    // Another process may have built it while this one waited.
-    const reason = await fault(target, keyText, signal);
+  return await withFileLock(join(importerDir, 'lock'), { signal }, async () => {
+    // Another process may have built it while this one waited for the lock.
+    const reason = await importError(target, keyText, signal);
     if (reason !== undefined) {
       options.onBuild?.(reason);
-      await buildInto(home, target, keyText, build, signal);
+      await buildInto(importerDir, target, keyText, build, signal);
     }
     await markUsed(target);
-    await prune(home, name, options.keep ?? KEEP);
+    await prune(importerDir, name, options.keep ?? KEEP);
     return target;
   });
 }
 
-/** The folder of an import that was made before, undefined where there is none. It waits for nobody who makes one. */
-export async function importedBefore(modelsDir: string, key: ImportKey): Promise<string | undefined> {
-  const { keyText, target } = placeOf(modelsDir, key);
-  if ((await fault(target, keyText, undefined)) !== undefined) return undefined;
+/** Returns the folder of an existing valid import, or undefined. Does not wait for a running import. */
+export async function findImport(modelsDir: string, key: ImportKey): Promise<string | undefined> {
+  const { keyText, target } = importPaths(modelsDir, key);
+  if ((await importError(target, keyText, undefined)) !== undefined) return undefined;
   await markUsed(target);
   return target;
 }
 
-function placeOf(modelsDir: string, key: ImportKey) {
+function importPaths(modelsDir: string, key: ImportKey) {
   if (!/^[a-z0-9][a-z0-9-]*$/.test(key.importer)) {
-    throw new Error(`The importer's name '${key.importer}' must be lower-case letters, digits and hyphens.`);
+    throw new Error(
+      `The importer name '${key.importer}' must consist of lower-case letters, digits and hyphens.`,
+    );
   }
   const keyText = canonicalKey(key);
-  const home = join(modelsDir, 'imports', key.importer);
+  const importerDir = join(modelsDir, 'imports', key.importer);
   const name = `v${key.version}-${sha256(keyText).slice(0, 16)}`;
-  return { keyText, home, name, target: join(home, name) };
+  return { keyText, importerDir, name, target: join(importerDir, name) };
 }
 
-/** The same key gives the same text, whatever the order of its options. */
+/** Serializes a key independently of the order of its options. */
 function canonicalKey(key: ImportKey): string {
   const options = Object.entries(key.options ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
   return JSON.stringify([key.importer, key.version, key.provider, key.sources, options]);
 }
 
 async function buildInto(
-  home: string,
+  importerDir: string,
   target: string,
   key: string,
   build: (dir: string) => Promise<void>,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const draft = join(home, `draft-${randomUUID()}`);
+  const draft = join(importerDir, `draft-${randomUUID()}`);
   await mkdir(draft, { recursive: true });
   try {
     await build(draft);
@@ -118,8 +119,8 @@ async function buildInto(
   }
 }
 
-/** Why an import cannot be used; undefined when every file is as it was written. */
-async function fault(
+/** Verifies an import. Returns the reason why it cannot be used, or undefined if every file is intact. */
+async function importError(
   target: string,
   key: string,
   signal: AbortSignal | undefined,
@@ -127,9 +128,9 @@ async function fault(
   let manifest: Manifest;
   try {
     manifest = JSON.parse(await readFile(join(target, MANIFEST), 'utf8')) as Manifest;
-    if (manifest.key !== key || manifest.files.length === 0) return 'its manifest is for another import';
+    if (manifest.key !== key || manifest.files.length === 0) return 'the manifest belongs to another import';
   } catch (error) {
-    return isMissing(error) ? 'not imported yet' : 'its manifest cannot be read';
+    return isMissing(error) ? 'not imported yet' : 'the manifest cannot be read';
   }
   for (const file of manifest.files) {
     const path = join(target, file.name);
@@ -141,27 +142,27 @@ async function fault(
   return undefined;
 }
 
-/** The manifest's time says when an import was last used; {@link prune} goes by it. */
+/** Sets the modification time of the manifest, which {@link prune} reads as the time of the last use. */
 async function markUsed(target: string): Promise<void> {
   const nowS = systemClock.now() / 1000;
-  // A read-only cache works; it is only never pruned by use.
+  // Fails for a read-only cache, which is never pruned.
   await utimes(join(target, MANIFEST), nowS, nowS).catch(() => undefined);
 }
 
 /**
- * Leaves the `keep` imports that were used last and removes everything else: older ones, drafts of
- * processes that died, locks moved aside. Called by the owner of the lock.
+ * Keeps the `keep` most recently used imports and removes everything else: older imports, drafts of crashed processes and
+ * stale locks. The caller holds the lock.
  */
-async function prune(home: string, current: string, keep: number): Promise<void> {
+async function prune(importerDir: string, current: string, keep: number): Promise<void> {
   const others: { name: string; usedMs: number }[] = [];
-  for (const name of await readdir(home)) {
+  for (const name of await readdir(importerDir)) {
     if (name === current || name === 'lock') continue;
-    const manifest = await stat(join(home, name, MANIFEST)).catch(() => undefined);
+    const manifest = await stat(join(importerDir, name, MANIFEST)).catch(() => undefined);
     others.push({ name, usedMs: name.startsWith('draft-') || manifest === undefined ? 0 : manifest.mtimeMs });
   }
   others.sort((a, b) => b.usedMs - a.usedMs);
-  for (const [place, { name, usedMs }] of others.entries()) {
-    if (usedMs === 0 || place >= keep - 1) await rm(join(home, name), { recursive: true, force: true });
+  for (const [rank, { name, usedMs }] of others.entries()) {
+    if (usedMs === 0 || rank >= keep - 1) await rm(join(importerDir, name), { recursive: true, force: true });
   }
 }
 

@@ -1,4 +1,4 @@
-/** The discrete Fourier transform of 400 complex values, Whisper's window: four passes, 5 · 5 · 4 · 4. */
+/** The discrete Fourier transform of 400 complex values (the window length of Whisper) in four passes: 5 · 5 · 4 · 4. */
 
 export const TRANSFORM_LENGTH = 400;
 
@@ -8,29 +8,29 @@ const SIN_72 = Math.sin((2 * Math.PI) / 5);
 const SIN_144 = Math.sin((4 * Math.PI) / 5);
 
 /**
- * Transforms in place what stands in {@link real} and {@link imaginary}.
+ * Transforms {@link real} and {@link imaginary} in place.
  *
- * Stockham's self-sorting decimation in frequency: a pass of radix p over parts of length n takes values
- * n / p apart and leaves its p results beside each other, so no bit reversal follows. An even number of passes
- * brings the result back to where it began.
+ * Stockham's self-sorting decimation in frequency: a pass of radix p over parts of length n reads values at a distance of
+ * n / p and writes its p results next to each other, so no bit reversal is needed. After an even number of passes the
+ * result is in the original buffers.
  */
 export class FourierTransform400 {
   readonly real = new Float64Array(TRANSFORM_LENGTH);
   readonly imaginary = new Float64Array(TRANSFORM_LENGTH);
   readonly #real = new Float64Array(TRANSFORM_LENGTH);
   readonly #imaginary = new Float64Array(TRANSFORM_LENGTH);
-  readonly #cos = turns(Math.cos);
-  readonly #sin = turns(Math.sin);
+  readonly #cos = turnTable(Math.cos);
+  readonly #sin = turnTable(Math.sin);
 
   /** Forward transform, without scaling. */
-  run(): void {
+  transform(): void {
     this.#pass5(this.real, this.imaginary, this.#real, this.#imaginary, 400, 1);
     this.#pass5(this.#real, this.#imaginary, this.real, this.imaginary, 80, 5);
     this.#pass4(this.real, this.imaginary, this.#real, this.#imaginary, 16, 25);
     this.#pass4(this.#real, this.#imaginary, this.real, this.imaginary, 4, 100);
   }
 
-  /** @param length of the parts that are transformed. @param stride how many parts lie interleaved. */
+  /** @param length of the transformed parts. @param stride number of interleaved parts. */
   #pass5(
     inReal: Float64Array,
     inImaginary: Float64Array,
@@ -163,8 +163,8 @@ export class FourierTransform400 {
   }
 }
 
-/** A function at each 400th of a turn. */
-function turns(of: (angle: number) => number): Float64Array {
+/** Values of a function at each 400th of a turn. */
+function turnTable(of: (angle: number) => number): Float64Array {
   const step = (2 * Math.PI) / TRANSFORM_LENGTH;
   return Float64Array.from({ length: TRANSFORM_LENGTH }, (_, index) => of(step * index));
 }

@@ -1,21 +1,22 @@
 /**
- * Mel spectra of 16 kHz audio as the models here were trained on: frames of 400 samples under a periodic Hann
- * window every 160, power spectrum, mel filter bank 0–8 kHz with Slaney's scale and norm (`librosa.filters.mel`).
+ * Mel power spectra of 16 kHz audio, as used in the training of Whisper and Resemblyzer: frames of 400 samples under a
+ * periodic Hann window, hop of 160 samples, power spectrum, mel filter bank 0–8 kHz with Slaney's scale and norm
+ * (`librosa.filters.mel`).
  */
 
 import { LISTEN_RATE_HZ } from '../../contract/engines/audio.ts';
 import { FourierTransform400, TRANSFORM_LENGTH } from './fourier-400.ts';
 
-/** Samples from one frame to the next. */
+/** Distance between the starts of two frames, in samples. */
 export const HOP_LENGTH = 160;
-/** Samples of a frame. */
+/** Length of a frame, in samples. */
 export const FRAME_LENGTH = TRANSFORM_LENGTH;
 
 const BINS = TRANSFORM_LENGTH / 2 + 1;
 
-/** Holds its tables and buffers, so one object serves one thread. */
+/** Computes mel power spectra. Reuses its buffers, so an instance must not be shared between threads. */
 export class MelPower {
-  /** Power of each band of the frame that was asked for, and of the one a hop later; each call writes them anew. */
+  /** Power of each band of the measured frame and of the next one. Overwritten by each call of {@link measure}. */
   readonly first: Float64Array;
   readonly second: Float64Array;
   readonly #filters: FilterBank;
@@ -31,25 +32,25 @@ export class MelPower {
   }
 
   /**
-   * Measures the frames that begin at `offset` and one hop later.
-   * @param alone whether there is no second one.
+   * Measures the frame at `offset` and the frame one hop later.
+   * @param single whether to measure the first frame only.
    */
-  measure(samples: Float32Array, offset: number, alone: boolean): void {
-    this.#powers(samples, offset, alone);
+  measure(samples: Float32Array, offset: number, single: boolean): void {
+    this.#powers(samples, offset, single);
     this.#intoBands(this.#firstBins, this.first);
-    if (!alone) this.#intoBands(this.#secondBins, this.second);
+    if (!single) this.#intoBands(this.#secondBins, this.second);
   }
 
-  /** Power spectra: two real signals in one complex transform. */
-  #powers(samples: Float32Array, offset: number, alone: boolean): void {
+  /** Computes two power spectra with one complex transform: one frame as its real part, the other as its imaginary part. */
+  #powers(samples: Float32Array, offset: number, single: boolean): void {
     const { real, imaginary } = this.#transform;
     const window = this.#window;
     for (let index = 0; index < TRANSFORM_LENGTH; index++) {
       const weight = window[index] as number;
       real[index] = weight * (samples[offset + index] as number);
-      imaginary[index] = alone ? 0 : weight * (samples[offset + HOP_LENGTH + index] as number);
+      imaginary[index] = single ? 0 : weight * (samples[offset + HOP_LENGTH + index] as number);
     }
-    this.#transform.run();
+    this.#transform.transform();
     const first = this.#firstBins;
     const second = this.#secondBins;
     for (let bin = 0; bin < BINS; bin++) {
@@ -66,11 +67,11 @@ export class MelPower {
   #intoBands(powers: Float64Array, output: Float64Array): void {
     const { firstBin, offsets, weights } = this.#filters;
     for (let band = 0; band < this.bands; band++) {
-      const begin = offsets[band] as number;
+      const start = offsets[band] as number;
       const end = offsets[band + 1] as number;
-      const shift = (firstBin[band] as number) - begin;
+      const shift = (firstBin[band] as number) - start;
       let power = 0;
-      for (let index = begin; index < end; index++) {
+      for (let index = start; index < end; index++) {
         power += (weights[index] as number) * (powers[index + shift] as number);
       }
       output[band] = power;
@@ -83,15 +84,15 @@ function hannWindow(): Float64Array {
   return Float64Array.from({ length: TRANSFORM_LENGTH }, (_, index) => 0.5 - 0.5 * Math.cos(turn * index));
 }
 
-/** Rows of a filter bank without their zeros: row `b` weighs the bins from `firstBin[b]` on. */
+/** Rows of a filter bank without their zeros. Row `b` contains the weights of the bins from `firstBin[b]` on. */
 interface FilterBank {
   readonly firstBin: Int32Array;
-  /** Where each row begins in `weights`; one more at the end. */
+  /** Start of each row in `weights`, followed by the length of `weights`. */
   readonly offsets: Int32Array;
   readonly weights: Float64Array;
 }
 
-/** Triangles evenly spaced on Slaney's mel scale, each of area 1 in Hz (`librosa.filters.mel`). */
+/** Triangular filters, evenly spaced on Slaney's mel scale, each with an area of 1 in Hz (`librosa.filters.mel`). */
 function melFilters(bands: number): FilterBank {
   const top = hzToMel(LISTEN_RATE_HZ / 2);
   const edges = Array.from({ length: bands + 2 }, (_, index) => melToHz((top * index) / (bands + 1)));
@@ -114,7 +115,7 @@ function melFilters(bands: number): FilterBank {
   return { firstBin, offsets, weights: Float64Array.from(weights) };
 }
 
-/** Slaney's mel scale: linear up to 1 kHz, then 27 mels for each factor of 6.4. */
+/** Slaney's mel scale: linear up to 1 kHz, then logarithmic with 27 mels per factor of 6.4. */
 const HZ_PER_MEL = 200 / 3;
 const LOG_FROM_HZ = 1_000;
 const LOG_FROM_MEL = LOG_FROM_HZ / HZ_PER_MEL;

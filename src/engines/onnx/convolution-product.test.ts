@@ -49,9 +49,9 @@ function convolve(
     for (let o = 0; o < OUTPUTS; o++) {
       let sum = layer.bias?.[o] ?? 0;
       for (let k = 0; k < taps; k++) {
-        const at = t + k * dilation - margin;
-        if (at < 0 || at >= TIME) continue;
-        for (let i = 0; i < INPUTS; i++) sum += (x[at * INPUTS + i] ?? 0) * weight(o, i, k);
+        const time = t + k * dilation - margin;
+        if (time < 0 || time >= TIME) continue;
+        for (let i = 0; i < INPUTS; i++) sum += (x[time * INPUTS + i] ?? 0) * weight(o, i, k);
       }
       y[t * OUTPUTS + o] = sum;
     }
@@ -60,7 +60,7 @@ function convolve(
 }
 
 describe('convolutionProduct', () => {
-  // Products of float16 carry 11 bits; of integers, the 8 bits of the quantised input.
+  // Float16 products have 11 significant bits; integer products have the 8 bits of the quantised input.
   const forms: [Arithmetic, number][] = [
     ['int8', 0.05],
     ['uint8', 0.05],

@@ -1,6 +1,6 @@
 /**
- * A quantised convolution as one matrix product. ONNX Runtime 1.30 runs uint8 x int8 products at
- * 640–1,680 GFLOP/s on two AMX cores where its float convolutions reach 270–340, and its ConvInteger less.
+ * A quantised convolution as one matrix product. On two AMX cores, ONNX Runtime 1.30 runs uint8 x int8 products at
+ * 640–1,680 GFLOP/s, float convolutions at 270–340 GFLOP/s and ConvInteger slower than that.
  */
 
 import type { GraphBuilder } from './graph-builder.ts';
@@ -9,16 +9,16 @@ import type { QuantizedLayer } from './rewrite.ts';
 import { dequantize, floatsOf, valuesOf } from './tensors.ts';
 
 /**
- * Form of the weights, and with it the arithmetic of the product:
- * - `int8`: uint8 x int8, the fastest where the CPU has VNNI, AMX or ARM's dot product
- * - `uint8`: uint8 x uint8, for x86 CPUs without them, where ONNX Runtime's kernel for the other pair
+ * Format of the weights, which determines the arithmetic of the product:
+ * - `int8`: uint8 x int8, the fastest on CPUs with VNNI, AMX or the dot product of ARM
+ * - `uint8`: uint8 x uint8, for x86 CPUs without these instructions, where the uint8 x int8 kernel of ONNX Runtime
  *   saturates at 16 bits
  * - `float16`: for CUDA, whose provider has no integer products
  */
 export type Arithmetic = 'int8' | 'uint8' | 'float16';
 
 /**
- * Appends a convolution with stride 1 and an odd number of taps, which keeps the length.
+ * Appends a convolution with stride 1 and an odd number of taps. The output has the length of the input.
  * @param x float32 [1, time, in]
  * @returns float32 [1, time, out]
  */
@@ -83,7 +83,7 @@ function float16Convolution(g: GraphBuilder, x: string, layer: QuantizedLayer, d
   return layer.bias ? g.op('Add', [y, g.floats([outputs], layer.bias)]) : y;
 }
 
-/** [1, time, in] → [1, time, taps x in]: what each tap sees, with `silence` beyond both ends. */
+/** [1, time, in] → [1, time, taps x in]: the inputs of each tap, padded with `silence` at both ends. */
 function tapsSideBySide(g: GraphBuilder, x: string, silence: string, taps: number, dilation: number): string {
   if (taps === 1) return x;
   const padded = g.op('Concat', [silence, x, silence], { axis: 1 });
@@ -112,7 +112,7 @@ export function rearrangeTaps<A extends Uint8Array | Float32Array>(
   return to;
 }
 
-/** Appends `x[start:end]` on one axis; an end of undefined or 0 means the end of the axis. */
+/** Appends `x[start:end]` on one axis. An `end` of undefined or 0 is the end of the axis. */
 export function slice(g: GraphBuilder, x: string, axis: number, start: number, end?: number): string {
   const to = end === undefined || end === 0 ? 2 ** 31 - 1 : end;
   return g.op('Slice', [x, g.ints(start), g.ints(to), g.ints(axis)]);

@@ -1,4 +1,4 @@
-/** Undoes dynamic quantisation of the layers that have no integer kernel on a GPU. */
+/** Reverts the dynamic quantisation of layers that have no integer kernel on a GPU. */
 
 import { makeNode } from './graph-builder.ts';
 import type { Graph, Node, Tensor } from './onnx-proto.ts';
@@ -6,8 +6,8 @@ import { GraphIndex, readQuantizedLayer, replaceNodes } from './rewrite.ts';
 import { dequantize, floatTensor, valuesOf } from './tensors.ts';
 
 /**
- * Replaces every dynamically quantised matrix product and LSTM by the float layer that it was made from.
- * Layers may share a weight (ALBERT's twelve layers are one); it is restored once.
+ * Replaces every dynamically quantised matrix product and LSTM with the original float layer. A weight that several
+ * layers share (as the twelve layers of ALBERT do) is restored once.
  */
 export function restoreFloatLayers(graph: Graph): Graph {
   const index = new GraphIndex(graph);
@@ -40,8 +40,8 @@ function floatProduct(index: GraphIndex, node: Node) {
 }
 
 /**
- * onnxruntime's DynamicQuantizeLSTM [X, W, R, B, lengths, h0, c0, P, W scale, W zero, R scale, R zero] holds
- * W and R as [directions, inputs, 4 x hidden]; the standard LSTM wants [directions, 4 x hidden, inputs].
+ * The DynamicQuantizeLSTM of onnxruntime [X, W, R, B, lengths, h0, c0, P, W scale, W zero, R scale, R zero] stores W and R
+ * as [directions, inputs, 4 x hidden]; the standard LSTM requires [directions, 4 x hidden, inputs].
  */
 function floatLstm(index: GraphIndex, node: Node) {
   const restore = (weight: number, scale: number, zero: number): Tensor => {
@@ -62,7 +62,7 @@ function floatLstm(index: GraphIndex, node: Node) {
   return { node: [lstm], initializer: [w, r] };
 }
 
-/** Dequantises [directions, rows, columns] with a scale for each direction, or each column of each. */
+/** Dequantises and transposes [directions, rows, columns] with one scale per direction, or one per column of each. */
 function transposedFloats(tensor: Tensor, scale: Tensor, zeroPoint: Tensor): Float32Array {
   const [directions = 0, rows = 0, columns = 0] = tensor.dims;
   const q = valuesOf(tensor);

@@ -1,4 +1,4 @@
-/** Writing an ONNX graph by hand: each call appends one node and returns the name of its output. */
+/** Builder of ONNX graphs. Each call appends one node and returns the name of its output. */
 
 import {
   type Attribute,
@@ -11,7 +11,7 @@ import {
 } from './onnx-proto.ts';
 import { float16Tensor, floatTensor, int64Tensor } from './tensors.ts';
 
-/** Attribute values: an integer, a list of integers, a float in `{ f }` or text. */
+/** Attribute value: an integer, a list of integers, a float in `{ f }`, or a string. */
 export type AttributeValue = number | readonly number[] | { readonly f: number } | string;
 
 function attribute(name: string, value: AttributeValue): Attribute {
@@ -23,7 +23,7 @@ function attribute(name: string, value: AttributeValue): Attribute {
   return { name, type: AttributeType.INTS, ints: [...value] };
 }
 
-/** A node of the default operator set. */
+/** Creates a node of the default operator set. */
 export function makeNode(
   opType: string,
   input: readonly string[],
@@ -44,26 +44,30 @@ export class GraphBuilder {
   readonly #prefix: string;
   #count = 0;
 
-  /** @param prefix put before every generated name, so that parts of one graph can be built apart. */
+  /** @param prefix of every generated name, so that parts of one graph can be built separately. */
   constructor(name: string, prefix = '') {
     this.#prefix = prefix;
     this.#graph = { name, node: [], initializer: [], input: [], output: [] };
   }
 
-  /** Declares an input, float32 unless said; a dimension is a size or the name of one that varies. Returns its name. */
+  /**
+   * Declares an input.
+   * @param dims sizes of its dimensions, or the names of dimensions with a variable size.
+   * @returns its name.
+   */
   input(name: string, dims: readonly (number | string)[], elemType: number = DataType.FLOAT): string {
     const dim: Dimension[] = dims.map((d) => (typeof d === 'number' ? { dimValue: d } : { dimParam: d }));
     this.#graph.input.push({ name, type: { tensorType: { elemType, shape: { dim } } } });
     return name;
   }
 
-  /** Declares that a value, already computed, is a float32 output under `name`. */
+  /** Declares a computed value as the float32 output `name`. */
   output(name: string, value: string): void {
     this.alias(name, value);
     this.#graph.output.push({ name, type: { tensorType: { elemType: DataType.FLOAT } } });
   }
 
-  /** A node with one output. */
+  /** Appends a node with one output. */
   op(
     opType: string,
     input: readonly string[],
@@ -73,7 +77,7 @@ export class GraphBuilder {
     return output as string;
   }
 
-  /** A node with several outputs, of the default operator set or of another domain's. */
+  /** Appends a node with several outputs, of the default operator set or of another domain. */
   ops(
     opType: string,
     input: readonly string[],
@@ -90,29 +94,29 @@ export class GraphBuilder {
     return names;
   }
 
-  /** A float32 constant. */
+  /** Adds a float32 constant. */
   floats(dims: readonly number[], values: ArrayLike<number>): string {
     return this.constant((name) => floatTensor(name, dims, Float32Array.from(values)));
   }
 
-  /** A float16 constant, rounded from float32 values. */
+  /** Adds a float16 constant, rounded from float32 values. */
   float16s(dims: readonly number[], values: Float32Array): string {
     return this.constant((name) => float16Tensor(name, dims, values));
   }
 
-  /** A one-dimensional int64 constant. */
+  /** Adds a one-dimensional int64 constant. */
   ints(...values: number[]): string {
     return this.constant((name) => int64Tensor(name, values));
   }
 
-  /** Any constant, made under the name that it is given. */
-  constant(make: (name: string) => Tensor): string {
-    const tensor = make(`${this.#prefix}const_${this.#count++}`);
+  /** Adds any constant. `create` receives its name. */
+  constant(create: (name: string) => Tensor): string {
+    const tensor = create(`${this.#prefix}const_${this.#count++}`);
     this.#graph.initializer.push(tensor);
     return tensor.name;
   }
 
-  /** Gives a value, already computed, a second name. */
+  /** Adds a second name for a computed value. */
   alias(name: string, value: string): void {
     this.#graph.node.push(makeNode('Identity', [value], [name]));
   }

@@ -11,7 +11,7 @@ const OUTPUTS = 20;
 const wave = (length: number, seed: number) =>
   Float32Array.from({ length }, (_, i) => Math.sin(seed + i * 12.9898));
 
-/** Outputs of very different size, one of them nothing at all. */
+/** Outputs of very different magnitude, including zero. */
 const layer: LinearLayer = {
   outputs: OUTPUTS,
   inputs: INPUTS,
@@ -22,8 +22,8 @@ const layer: LinearLayer = {
 /** The definition, in float64. */
 function product(x: Float32Array, { weight, bias }: LinearLayer): Float64Array {
   const rows = x.length / INPUTS;
-  return Float64Array.from({ length: rows * OUTPUTS }, (_, at) => {
-    const [row, o] = [Math.floor(at / OUTPUTS), at % OUTPUTS];
+  return Float64Array.from({ length: rows * OUTPUTS }, (_, index) => {
+    const [row, o] = [Math.floor(index / OUTPUTS), index % OUTPUTS];
     let sum = bias?.[o] ?? 0;
     for (let i = 0; i < INPUTS; i++) sum += (x[row * INPUTS + i] ?? 0) * (weight[o * INPUTS + i] ?? 0);
     return sum;
@@ -51,8 +51,8 @@ async function run(
 }
 
 /**
- * The greatest error of each row, as a share of what the row can reach: its peak and the output's peak weight
- * times the root of the inputs.
+ * The maximum error of each row, relative to the product of its peak, the peak weight of the output and the square root
+ * of the number of inputs.
  */
 function errors(actual: Float32Array, x: Float32Array, of = layer): number[] {
   const expected = product(x, of);
@@ -61,15 +61,15 @@ function errors(actual: Float32Array, x: Float32Array, of = layer): number[] {
     let worst = 0;
     for (let o = 0; o < OUTPUTS; o++) {
       const weightPeak = Math.max(...of.weight.subarray(o * INPUTS, (o + 1) * INPUTS).map(Math.abs));
-      const reach = peak * weightPeak * Math.sqrt(INPUTS) + 1e-6;
-      const at = row * OUTPUTS + o;
-      worst = Math.max(worst, Math.abs((actual[at] ?? Number.NaN) - (expected[at] ?? 0)) / reach);
+      const range = peak * weightPeak * Math.sqrt(INPUTS) + 1e-6;
+      const index = row * OUTPUTS + o;
+      worst = Math.max(worst, Math.abs((actual[index] ?? Number.NaN) - (expected[index] ?? 0)) / range);
     }
     return worst;
   });
 }
 
-/** Rounding errors of half a step in inputs and weights, added up over random signs, stay under these. */
+/** Upper bounds of the sum of rounding errors of half a step in inputs and weights with random signs. */
 const BOUNDS: [LinearArithmetic, number][] = [
   ['float32', 1e-6],
   ['float16', 0.002],
@@ -80,7 +80,7 @@ const forms = { linearLayer, rowwiseLinearLayer };
 
 describe.each(BOUNDS)('%s', (arithmetic, bound) => {
   describe.each(Object.entries(forms))('%s', (_, append) => {
-    test('equals the definition, for outputs of any size', async () => {
+    test('equals the definition for outputs of any magnitude', async () => {
       const x = wave(7 * INPUTS, 3);
       const y = await run(append, arithmetic, x);
       expect(y.dims).toEqual([7, OUTPUTS]);
@@ -101,12 +101,12 @@ describe.each(BOUNDS)('%s', (arithmetic, bound) => {
       }
     });
 
-    test('gives the bias alone for rows of zeros', async () => {
+    test('returns the bias for rows of zeros', async () => {
       const y = await run(append, arithmetic, new Float32Array(2 * INPUTS));
       expect([...y.data]).toEqual([...(layer.bias ?? []), ...(layer.bias ?? [])]);
     });
 
-    test('needs no bias', async () => {
+    test('works without a bias', async () => {
       const x = wave(3 * INPUTS, 5);
       const bare = { ...layer, bias: undefined };
       const y = await run(append, arithmetic, x, [3], bare);
@@ -114,7 +114,7 @@ describe.each(BOUNDS)('%s', (arithmetic, bound) => {
     });
   });
 
-  test('row by row, quiet rows beside a loud one are as exact as alone', async () => {
+  test('row-wise: quiet rows keep their precision next to a loud row', async () => {
     const loudness = [1, 1e-3, 0, 300, 0.05];
     const x = wave(loudness.length * INPUTS, 6).map(
       (value, i) => value * (loudness[Math.floor(i / INPUTS)] ?? 0),
@@ -125,7 +125,7 @@ describe.each(BOUNDS)('%s', (arithmetic, bound) => {
   });
 });
 
-test('one scale for all rows leaves nothing of the quiet ones: what the row-wise form is for', async () => {
+test('a common scale for all rows loses the quiet rows', async () => {
   const x = wave(2 * INPUTS, 7).map((value, i) => value * (i < INPUTS ? 300 : 0.05));
   const bare = { ...layer, bias: undefined };
   const y = await run(linearLayer, 'int8', x, [2], bare);

@@ -1,25 +1,25 @@
-/** A linear layer `x · Wᵀ + b` in the arithmetic of the provider. */
+/** Linear layers `x · Wᵀ + b` in the arithmetic of the execution provider. */
 
 import type { Arithmetic } from './convolution-product.ts';
 import type { GraphBuilder } from './graph-builder.ts';
 import { DataType } from './onnx-proto.ts';
 import { transposed } from './tensors.ts';
 
-/** A layer as checkpoints keep it: the weight row-major [outputs, inputs]. */
+/** A layer in the layout of checkpoints: the weight is row-major [outputs, inputs]. */
 export interface LinearLayer {
   readonly outputs: number;
   readonly inputs: number;
   readonly weight: Float32Array;
-  /** One value for each output. */
+  /** One value per output. */
   readonly bias?: Float32Array | undefined;
 }
 
-/** Weights in float32 are for references and for values that are computed once. */
+/** `float32` is used for references and for values that are computed once. */
 export type LinearArithmetic = Arithmetic | 'float32';
 
 /**
- * Appends the layer. Integer weights have a scale for each output, and the activations one for each run, so
- * that a decoder's step, which is one row, is quantised on its own.
+ * Appends the layer. Integer weights have one scale per output. The activations have one scale per run, which is exact
+ * enough for a decoder step with its single row.
  * @param x float32 [..., inputs]
  * @returns float32 [..., outputs]
  */
@@ -48,7 +48,7 @@ export function linearLayer(
 function integerLayer(g: GraphBuilder, x: string, layer: LinearLayer, arithmetic: 'int8' | 'uint8'): string {
   const { inputs, outputs, bias } = layer;
   const { values, scales } = quantizedColumns(layer);
-  // The same steps as uint8, moved up by the zero point.
+  // uint8 uses the same quantisation steps, shifted by the zero point.
   const zero = arithmetic === 'uint8' ? 128 : 0;
   if (zero > 0) for (const [i, value] of values.entries()) values[i] = value ^ 0x80;
   const dataType = arithmetic === 'uint8' ? DataType.UINT8 : DataType.INT8;
@@ -65,8 +65,8 @@ function integerLayer(g: GraphBuilder, x: string, layer: LinearLayer, arithmetic
 }
 
 /**
- * The layer for many rows of different loudness: each row is brought to the same peak before it is quantised,
- * because one scale for all would leave few steps to the quiet ones.
+ * Appends the layer for inputs whose rows differ in level. Each row is normalized to the same peak before quantisation,
+ * because a common scale would leave few quantisation steps for quiet rows.
  */
 export function rowwiseLinearLayer(
   g: GraphBuilder,
@@ -81,7 +81,7 @@ export function rowwiseLinearLayer(
   return withBias(g, g.op('Mul', [product, scales]), layer);
 }
 
-/** Symmetric int8 for each output, as [inputs, outputs]. */
+/** Quantises to symmetric int8 with one scale per output, as [inputs, outputs]. */
 function quantizedColumns({ inputs, outputs, weight }: LinearLayer): {
   readonly values: Int8Array<ArrayBuffer>;
   readonly scales: Float32Array;

@@ -1,7 +1,6 @@
 /**
- * Reading and writing ONNX files. Only the messages and fields of onnx.proto3 that inference graphs use
- * are declared; protobufjs does the wire format. Field numbers are those of the ONNX IR specification,
- * version 9 (onnx/onnx.proto3).
+ * Reads and writes ONNX files. Declares only the messages and fields of onnx.proto3 that inference graphs use; protobufjs
+ * implements the wire format. Field numbers are those of the ONNX IR specification, version 9 (onnx/onnx.proto3).
  */
 
 import protobuf from 'protobufjs/light.js';
@@ -39,7 +38,7 @@ export interface Attribute {
   i?: number;
   s?: Uint8Array;
   t?: Tensor;
-  /** A branch or a loop's body. */
+  /** The body of a branch or of a loop. */
   g?: Graph;
   floats?: number[];
   ints?: number[];
@@ -151,8 +150,8 @@ const root = protobuf.Root.fromJSON({
 const modelType = root.lookupType('Model');
 
 /**
- * Parses an ONNX file. Tensor bytes are views of `bytes`, not copies. Integers are plain numbers: shapes
- * and opset versions are far below 2^53, and an int64 that is not (a slice end of INT64_MAX) is rounded.
+ * Parses an ONNX file. Tensor bytes are views of `bytes`, not copies. Integers are decoded as numbers: shapes and opset
+ * versions are far below 2^53, and a larger int64 (such as a slice end of INT64_MAX) is rounded.
  */
 export function decodeModel(bytes: Uint8Array): Model {
   const message = modelType.decode(bytes);

@@ -15,7 +15,7 @@ function forked(): { graph: Graph; long: string; short: string } {
 }
 
 describe('onnx files', () => {
-  test('a graph survives writing and reading', () => {
+  test('a graph is equal after writing and reading', () => {
     const { graph } = forked();
     const model = { irVersion: 9, producerName: 'test', opsetImport: [{ version: 20 }], graph };
     const read = decodeModel(encodeModel(model));
@@ -41,11 +41,11 @@ describe('tensors', () => {
     expect(Array.from(floatsOf(tensor))).toEqual([1.5, -2]);
   });
 
-  test('an element type that cannot be read is named', () => {
+  test('an unsupported element type is named in the error', () => {
     expect(() => valuesOf(int64Tensor('shape', [1]))).toThrow('tensor shape: element type 7');
   });
 
-  test('dequantisation takes one scale, or one for each channel of an axis', () => {
+  test('dequantisation uses one scale, or one per channel of an axis', () => {
     const q = { name: 'q', dims: [2, 2], dataType: DataType.INT8, rawData: Uint8Array.of(1, 2, 255, 254) };
     const zero = { name: 'z', dims: [], dataType: DataType.INT8, rawData: Uint8Array.of(1) };
     const scale = (values: number[]) => floatTensor('s', [values.length], Float32Array.from(values));
@@ -57,7 +57,7 @@ describe('tensors', () => {
 });
 
 describe('rewriting', () => {
-  test('a part keeps what it needs and nothing else', () => {
+  test('a subgraph contains only the nodes, constants and inputs that it needs', () => {
     const { graph, short } = forked();
     const part = extractSubgraph(graph, [{ name: 'y', value: short }]);
     expect(part.node.map((node) => node.opType)).toEqual(['Neg', 'Mul', 'Identity']);
@@ -66,7 +66,7 @@ describe('rewriting', () => {
     expect(part.output.map((output) => output.name)).toEqual(['y']);
   });
 
-  test('a replaced node leaves nothing of its own inputs behind', () => {
+  test('unused inputs of a replaced node are removed', () => {
     const { graph, long } = forked();
     const part = replaceNodes(graph, [{ name: 'y', value: long }], (node) => {
       if (node.opType !== 'Exp') return undefined;
@@ -77,7 +77,7 @@ describe('rewriting', () => {
     expect(part.node.map((node) => node.opType)).toEqual(['Sin', 'Identity', 'Add', 'Identity']);
   });
 
-  test('a chain that dynamic quantisation did not write is refused', () => {
+  test('a chain that is not of dynamic quantisation is rejected', () => {
     const g = new GraphBuilder('odd');
     const weight = g.constant(() => ({
       name: 'w_quantized',
@@ -95,10 +95,10 @@ describe('rewriting', () => {
     const product = g.op('MatMulInteger', [g.op('Abs', [g.input('a', [1])]), weight, '', zero]);
     g.op('Neg', [g.op('Abs', [product])]);
     const index = new GraphIndex(g.build());
-    expect(() => readQuantizedLayer(index, index.producer(product))).toThrow('not the chain');
+    expect(() => readQuantizedLayer(index, index.producer(product))).toThrow('not a chain');
   });
 
-  test('missing nodes and constants are named', () => {
+  test('missing nodes and constants are named in the error', () => {
     const index = new GraphIndex(forked().graph);
     expect(() => index.node('nowhere')).toThrow('no node nowhere');
     expect(() => index.initializer(undefined)).toThrow('no constant');

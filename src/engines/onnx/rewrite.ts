@@ -1,10 +1,10 @@
-/** Taking a finished graph apart: cutting out a part, and replacing integer arithmetic by float. */
+/** Transformations of ONNX graphs: extraction of subgraphs and replacement of nodes. */
 
 import { makeNode } from './graph-builder.ts';
 import type { Graph, Node, Tensor } from './onnx-proto.ts';
 import { floatsOf } from './tensors.ts';
 
-/** Nodes and constants by the names of their outputs, and who consumes a value. */
+/** Index of the nodes and constants of a graph by name, and of the consumers of each value. */
 export class GraphIndex {
   readonly #producers = new Map<string, Node>();
   readonly #consumers = new Map<string, Node[]>();
@@ -26,17 +26,17 @@ export class GraphIndex {
 
   /** @throws Error when the graph has no node of this name. */
   node(name: string): Node {
-    return found(this.#nodes.get(name), `node ${name}`);
+    return required(this.#nodes.get(name), `node ${name}`);
   }
 
   /** @throws Error when the value is not a constant of the graph. */
   initializer(name: string | undefined): Tensor {
-    return found(this.#initializers.get(name ?? ''), `constant ${name}`);
+    return required(this.#initializers.get(name ?? ''), `constant ${name}`);
   }
 
-  /** The node that makes a value. @throws Error when none does. */
+  /** The node that computes a value. @throws Error when there is none. */
   producer(value: string | undefined): Node {
-    return found(this.#producers.get(value ?? ''), `producer of ${value}`);
+    return required(this.#producers.get(value ?? ''), `producer of ${value}`);
   }
 
   producerIfAny(value: string): Node | undefined {
@@ -55,32 +55,32 @@ export class GraphIndex {
   }
 }
 
-function found<T>(value: T | undefined, what: string): T {
-  if (value === undefined) throw new Error(`the graph has no ${what}`);
+function required<T>(value: T | undefined, name: string): T {
+  if (value === undefined) throw new Error(`the graph has no ${name}`);
   return value;
 }
 
 /**
- * The part of a graph that computes `outputs`. Inputs of the whole graph that the part does not reach are
- * left out. Node order, which ONNX requires to be topological, is kept.
+ * Extracts the part of a graph that computes `outputs`. Unused inputs of the graph are omitted. The order of the nodes,
+ * which must be topological in ONNX, is preserved.
  */
 export function extractSubgraph(graph: Graph, outputs: readonly { name: string; value: string }[]): Graph {
   const index = new GraphIndex(graph);
   const needed = new Set<string>();
-  const kept = new Set<Node>();
+  const retained = new Set<Node>();
   const pending = outputs.map((output) => output.value);
   for (let value = pending.pop(); value !== undefined; value = pending.pop()) {
     if (needed.has(value)) continue;
     needed.add(value);
     const node = index.producerIfAny(value);
-    if (!node || kept.has(node)) continue;
-    kept.add(node);
+    if (!node || retained.has(node)) continue;
+    retained.add(node);
     pending.push(...node.input.filter((name) => name !== ''));
   }
   return {
     name: graph.name,
     node: [
-      ...graph.node.filter((node) => kept.has(node)),
+      ...graph.node.filter((node) => retained.has(node)),
       ...outputs.map(({ name, value }) => makeNode('Identity', [value], [name])),
     ],
     initializer: graph.initializer.filter((tensor) => needed.has(tensor.name)),
@@ -89,26 +89,27 @@ export function extractSubgraph(graph: Graph, outputs: readonly { name: string; 
   };
 }
 
-/** A layer of a dynamically quantised graph: the float layer that it was made from, still in integers. */
+/** The original layer of a dynamically quantised graph, with quantised weights. */
 export interface QuantizedLayer {
-  /** Value that enters, before quantisation. */
+  /** Name of the input value, before quantisation. */
   readonly input: string;
-  /** Value that leaves, after the scale was applied. */
+  /** Name of the output value, after scaling. */
   readonly output: string;
   /** Convolution `[out, in, taps]` or matrix `[in, out]`, 8 bits. */
   readonly weight: Tensor;
-  /** One value, or one for each output channel. */
+  /** One value, or one per output channel. */
   readonly scale: Tensor;
   readonly zeroPoint: Tensor;
-  /** Axis of `weight` that counts output channels. */
+  /** Axis of the output channels of `weight`. */
   readonly channelAxis: number;
   readonly bias: Float32Array | undefined;
 }
 
 /**
  * Reads `DynamicQuantizeLinear → ConvInteger | MatMulInteger [→ Add(bias)] → Cast → Mul(scale)` back into
- * the layer it stands for. Naming rules are those of onnxruntime's quantizer: weight `X_quantized` has its
- * scale in `X_scale`; a convolution's bias is `Reshape(Cast(Floor(Div(bias, scale))))`.
+ * the original layer. The naming rules are those of the quantizer of onnxruntime: the scale of weight `X_quantized` is
+ * `X_scale`; the bias of a convolution is `Reshape(Cast(Floor(Div(bias, scale))))`.
+ * @throws Error when the nodes do not form this chain.
  */
 export function readQuantizedLayer(index: GraphIndex, node: Node): QuantizedLayer {
   const quantize = index.producer(node.input[0]);
@@ -126,7 +127,7 @@ export function readQuantizedLayer(index: GraphIndex, node: Node): QuantizedLaye
   }
   const rescale = index.consumer(next);
   if (quantize.opType !== 'DynamicQuantizeLinear' || next.opType !== 'Cast' || rescale.opType !== 'Mul') {
-    throw new Error(`${node.name}: not the chain that dynamic quantisation writes`);
+    throw new Error(`${node.name}: not a chain of dynamic quantisation`);
   }
   return {
     input: quantize.input[0] as string,
@@ -140,9 +141,8 @@ export function readQuantizedLayer(index: GraphIndex, node: Node): QuantizedLaye
 }
 
 /**
- * Copies a graph with some of its nodes replaced: `replace` returns the nodes and constants that stand in
- * for a node and make values of the same names as its outputs, or undefined to keep it. What nothing needs
- * any more falls away.
+ * Copies a graph and replaces some of its nodes. `replace` returns the nodes and constants that compute the outputs of a
+ * node under the same names, or undefined to keep the node. Unused nodes and constants are removed.
  */
 export function replaceNodes(
   graph: Graph,

@@ -1,23 +1,23 @@
-/** Constants of ONNX graphs: making them, reading them, undoing their quantisation. */
+/** Tensors of ONNX graphs: creation, reading and dequantisation. */
 
 import { DataType, type Tensor } from './onnx-proto.ts';
 
-/** Bytes of a typed array as they lie in memory; every platform that runs this is little-endian. */
+/** The bytes of a typed array in memory order. All supported platforms are little-endian. */
 function bytesOf(array: ArrayBufferView): Uint8Array {
   return new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
 }
 
-/** A float32 tensor; `values` is not copied. */
+/** Creates a float32 tensor. `values` is not copied. */
 export function floatTensor(name: string, dims: readonly number[], values: Float32Array): Tensor {
   return { name, dims: [...dims], dataType: DataType.FLOAT, rawData: bytesOf(values) };
 }
 
-/** A float16 tensor; values are rounded to the nearest. */
+/** Creates a float16 tensor. Values are rounded to the nearest. */
 export function float16Tensor(name: string, dims: readonly number[], values: Float32Array): Tensor {
   return { name, dims: [...dims], dataType: DataType.FLOAT16, rawData: bytesOf(Float16Array.from(values)) };
 }
 
-/** A one-dimensional int64 tensor, or a scalar if `dims` is empty. */
+/** Creates a one-dimensional int64 tensor, or a scalar if `dims` is empty. */
 export function int64Tensor(name: string, values: readonly number[], dims = [values.length]): Tensor {
   return {
     name,
@@ -28,7 +28,7 @@ export function int64Tensor(name: string, values: readonly number[], dims = [val
 }
 
 /**
- * Elements of a float32, int8 or uint8 tensor as numbers, whichever field of the message they are in.
+ * Returns the elements of a float32, int8 or uint8 tensor, from any field of the message.
  * @throws Error for another element type.
  */
 export function valuesOf(tensor: Tensor): ArrayLike<number> {
@@ -36,7 +36,7 @@ export function valuesOf(tensor: Tensor): ArrayLike<number> {
   switch (tensor.dataType) {
     case DataType.FLOAT:
       if (!rawData?.length) return tensor.floatData ?? [];
-      // A copy, for alignment. Not rawData.slice(): a Node Buffer's is a view.
+      // Copied for alignment. Not with rawData.slice(), which returns a view for a Node Buffer.
       return new Float32Array(new Uint8Array(rawData).buffer);
     case DataType.UINT8:
       return rawData?.length ? rawData : (tensor.int32Data ?? []);
@@ -48,14 +48,15 @@ export function valuesOf(tensor: Tensor): ArrayLike<number> {
   }
 }
 
-/** Values of a float32 tensor. */
+/** Returns the elements as a new Float32Array. */
 export function floatsOf(tensor: Tensor): Float32Array {
   return Float32Array.from(valuesOf(tensor));
 }
 
 /**
- * Undoes linear quantisation: `(q - zeroPoint) * scale`. Scale and zero point hold one value for the whole
- * tensor or one per index of `axis`.
+ * Reverts linear quantisation: `(q - zeroPoint) * scale`. Scale and zero point contain one value for the whole tensor or
+ * one per index of `axis`.
+ * @throws Error when the number of scales does not match the axis.
  */
 export function dequantize(quantized: Tensor, scale: Tensor, zeroPoint: Tensor, axis: number): Float32Array {
   const q = valuesOf(quantized);
@@ -76,7 +77,7 @@ export function dequantize(quantized: Tensor, scale: Tensor, zeroPoint: Tensor, 
   return values;
 }
 
-/** A copy of a row-major matrix, [rows, columns] → [columns, rows]. */
+/** Returns the transpose of a row-major matrix, [rows, columns] → [columns, rows]. */
 export function transposed(matrix: Float32Array, rows: number, columns: number): Float32Array {
   const result = new Float32Array(matrix.length);
   for (let row = 0; row < rows; row++) {

@@ -13,7 +13,7 @@ import { type PiperVoice, parsePiperVoice } from './piper-voice.ts';
  * In latent frames, 86 a second: windows of 0.46 s to 3.7 s. The decoder's convolutions reach 11 frames:
  * with a context of 12 a window differs from the whole by 1e-6, with 10 by 2e-6, with 8 by 2e-3 (measured).
  */
-const WINDOWS: WindowPlan = { first: 40, longest: 320, context: 12 };
+const WINDOWS: WindowPlan = { first: 40, maxLength: 320, context: 12 };
 
 export interface PiperOptions {
   /** Path of the voice's graph, `*.onnx`. */

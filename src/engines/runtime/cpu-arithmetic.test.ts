@@ -10,6 +10,6 @@ test.each([
   ['cpu', cpu('x64'), 'uint8'],
   ['cpu', cpu('arm64'), 'int8'],
   ['cuda', cpu('x64', 'avx512_vnni'), 'float16'],
-] as const)('%s on %o multiplies as %s', (provider, description, arithmetic) => {
+] as const)('selects for %s on %o the arithmetic %s', (provider, description, arithmetic) => {
   expect(arithmeticFor(provider, description)).toBe(arithmetic);
 });

@@ -1,12 +1,12 @@
-/** Which integer arithmetic this processor does fast and right. */
+/** Selects the integer arithmetic that this processor computes fast and without saturation. */
 
 import { readFileSync } from 'node:fs';
 import type { Arithmetic } from '../onnx/convolution-product.ts';
 
-/** Names in /proc/cpuinfo of x86 instructions that multiply uint8 by int8 into 32 bits. */
+/** Flags in /proc/cpuinfo of x86 instructions that multiply uint8 by int8 into 32 bits. */
 const DOT_PRODUCT_FLAGS = ['avx512_vnni', 'avx_vnni', 'amx_int8'];
 
-/** Form of weights for the provider: see {@link Arithmetic}. */
+/** Returns the format of weights for the execution provider, see {@link Arithmetic}. */
 export function arithmeticFor(provider: 'cpu' | 'cuda', cpu = describeCpu()): Arithmetic {
   if (provider === 'cuda') return 'float16';
   if (cpu.architecture !== 'x64') return 'int8';
@@ -19,7 +19,7 @@ export interface CpuDescription {
   readonly flags: ReadonlySet<string>;
 }
 
-/** Reads the processor's flags where Linux shows them; elsewhere there are none, which is the safe side. */
+/** Reads the processor flags on Linux. On other systems there are none, which selects the arithmetic that is always exact. */
 function describeCpu(): CpuDescription {
   let info = '';
   try {

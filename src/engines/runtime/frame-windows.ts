@@ -1,18 +1,18 @@
-/** How the frames of an utterance are cut into decoder passes. */
+/** Splits the frames of an utterance into windows for the decoder. */
 
 import type { SynthesisRequest } from '../../contract/engines/engine.ts';
 
 /** A decoder's window lengths, in its own frames. */
 export interface WindowPlan {
-  /** Length of a stream's first window: short, so that the first audio is early. */
+  /** Length of the first window of a stream: short, for a low time to first audio. */
   readonly first: number;
-  /** Length that windows grow to. Longer ones gain nothing and would hold up other jobs and cancellation. */
-  readonly longest: number;
-  /** Frames on each side that the decoder's convolutions reach. */
+  /** Maximum length of a window. Longer windows are not more efficient and would delay other jobs and cancellation. */
+  readonly maxLength: number;
+  /** Frames on each side in the receptive field of the decoder's convolutions. */
   readonly context: number;
 }
 
-/** A run of frames to make audio of, and the run with context that the decoder gets. */
+/** A range of frames to decode, and the range with context that the decoder receives: start inclusive, end exclusive. */
 export interface FrameWindow {
   readonly start: number;
   readonly end: number;
@@ -20,7 +20,7 @@ export interface FrameWindow {
   readonly contextEnd: number;
 }
 
-/** Which frames of an utterance are to be heard: [from, to) of `frames`. */
+/** The audible frames of an utterance: [from, to) of `frames`. */
 export interface AudibleFrames {
   readonly frames: number;
   readonly from: number;
@@ -28,15 +28,15 @@ export interface AudibleFrames {
 }
 
 /**
- * Windows that cover the audible frames without gap or overlap. A stream's start short and double; a last
- * window that would be shorter than the context joins the one before.
+ * Yields windows that cover the audible frames without gap or overlap. The windows of a stream start short and double in
+ * length. A last window that would be shorter than the context is merged into the previous one.
  */
 export function* frameWindows(
   { frames, from, to }: AudibleFrames,
   plan: WindowPlan,
   delivery: SynthesisRequest['delivery'],
 ): Generator<FrameWindow> {
-  let length = delivery === 'stream' ? plan.first : plan.longest;
+  let length = delivery === 'stream' ? plan.first : plan.maxLength;
   let end = from;
   for (let start = from; start < to; start = end) {
     end = start + length;
@@ -47,6 +47,6 @@ export function* frameWindows(
       contextStart: Math.max(0, start - plan.context),
       contextEnd: Math.min(frames, end + plan.context),
     };
-    length = Math.min(plan.longest, length * 2);
+    length = Math.min(plan.maxLength, length * 2);
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { GraphBuilder } from '../onnx/graph-builder.ts';
 import { DataType, encodeModel, type Graph } from '../onnx/onnx-proto.ts';
-import { explainCudaFailure, type GraphSession, openGraph } from './runtime.ts';
+import { cudaError, type GraphSession, openGraph } from './runtime.ts';
 
 const CPU = { provider: 'cpu', threads: 1 } as const;
 
@@ -13,7 +13,7 @@ function doubling(): Uint8Array {
   return onnx(builder.build());
 }
 
-/** y = x + x in float16, zero where `mute` is true; `on` is what is left of `mute` in float32. */
+/** y = x + x in float16, zero where `mute` is true; `on` is the negation of `mute` in float32. */
 function doublingHalves(): Uint8Array {
   const builder = new GraphBuilder('doubling-halves');
   const x = builder.input('x', ['n'], DataType.FLOAT16);
@@ -43,30 +43,30 @@ const input = (...values: number[]) => ({
 });
 
 describe('a graph', () => {
-  it('gives its outputs with their shape', async () => {
+  it('returns its outputs with their shapes', async () => {
     const { y } = await (await open()).run(input(1, 2.5), ['y']);
     expect(y).toEqual({ dims: [2], data: Float32Array.of(2, 5) });
   });
 
-  it('gives arrays that later runs leave alone', async () => {
+  it('returns arrays that later runs do not change', async () => {
     const session = await open();
     const { y } = await session.run(input(1), ['y']);
     await session.run(input(7), ['y']);
     expect([...y.data]).toEqual([2]);
   });
 
-  it('throws for inputs and outputs that it lacks', async () => {
+  it('throws for missing inputs and unknown outputs', async () => {
     const session = await open();
     await expect(session.run({}, ['y'])).rejects.toThrow();
     await expect(session.run(input(1), ['z'])).rejects.toThrow();
   });
 
-  it('names what it takes', async () => {
+  it('exposes the names of its inputs', async () => {
     expect([...(await open()).inputs]).toEqual(['x']);
     expect([...(await open(doublingHalves())).inputs]).toEqual(['x', 'mute']);
   });
 
-  it('takes and gives float16 as floats', async () => {
+  it('converts float16 inputs and outputs from and to float32', async () => {
     const session = await open(doublingHalves());
     const mute = (value: number) => ({ type: 'bool' as const, dims: [1], data: Uint8Array.of(value) });
     const { y, on } = await session.run({ ...input(1, 2.5, 1.1), mute: mute(0) }, ['y', 'on']);
@@ -75,7 +75,7 @@ describe('a graph', () => {
     expect([...on.data]).toEqual([1]);
     expect((await session.run({ x: y, mute: mute(0) }, ['y'])).y.data[1]).toBe(10);
     expect([...(await session.run({ x: y, mute: mute(1) }, ['y'])).y.data]).toEqual([0, 0, 0]);
-    // What one graph gave in float16 another takes in float32.
+    // A float16 output of one graph is a valid float32 input of another.
     expect([...(await (await open()).run({ x: y }, ['y'])).y.data.slice(0, 2)]).toEqual([4, 10]);
     await expect(session.run({ x: y, mute: mute(0) }, ['mute_again'])).rejects.toThrow(
       'not a tensor of floats',
@@ -93,22 +93,22 @@ describe('a graph', () => {
     ['no bytes', new Uint8Array(0)],
     ['noise', Uint8Array.from({ length: 100 }, (_, at) => (at * 37) % 256)],
     ['half a graph', doubling().slice(0, 40)],
-  ])('is not made of %s', async (_, bytes) => {
+  ])('cannot be opened from %s', async (_, bytes) => {
     await expect(openGraph(bytes, CPU)).rejects.toThrow();
   });
 });
 
 describe('CUDA', () => {
-  it('names the library that the loader lacked', () => {
-    const words =
+  it('names the library that the dynamic loader did not find', () => {
+    const message =
       'Failed to load library libonnxruntime_providers_cuda.so with error: libcublasLt.so.13: cannot open shared object file: No such file or directory';
-    expect(explainCudaFailure(new Error(words)).message).toMatch(
+    expect(cudaError(new Error(message)).message).toMatch(
       /^ORT_PROVIDER=cuda, but .*the library libcublasLt\.so\.13 is missing\. CUDA 13's cublas/,
     );
   });
 
-  it('repeats other words of the runtime', () => {
-    expect(explainCudaFailure(new Error('no CUDA-capable device is detected')).message).toContain(
+  it('repeats other errors of the runtime', () => {
+    expect(cudaError(new Error('no CUDA-capable device is detected')).message).toContain(
       'no CUDA-capable device is detected',
     );
   });

@@ -1,6 +1,6 @@
 /**
- * The only importer of the ONNX runtime. Runs in inference processes alone: a run blocks its thread from
- * start to end, and a fault in native code ends the process.
+ * The only module that imports the ONNX runtime. Used in worker processes only: a run blocks its thread, and an error in
+ * native code terminates the process.
  */
 
 import { existsSync, readdirSync } from 'node:fs';
@@ -10,15 +10,15 @@ import { env, InferenceSession, Tensor } from 'onnxruntime-node';
 import type { Float32Samples } from '../../contract/engines/audio.ts';
 import type { RuntimeOptions } from '../pool/model.ts';
 
-/** A tensor of a graph's input, or what a graph made. Floats are rounded where the graph takes float16. */
+/** An input tensor of a graph, or an output of another graph. Floats are rounded if the input is float16. */
 export type GraphInput =
   | { readonly type: 'float32'; readonly dims: readonly number[]; readonly data: Float32Array }
   | { readonly type: 'int64'; readonly dims: readonly number[]; readonly data: BigInt64Array }
-  /** One byte for each element, 0 or 1. */
+  /** One byte per element, 0 or 1. */
   | { readonly type: 'bool'; readonly dims: readonly number[]; readonly data: Uint8Array }
   | GraphOutput;
 
-/** Floats that a graph made, float16 or float32; `data` belongs to the caller. */
+/** A float16 or float32 output of a graph. The caller owns `data`. */
 export interface GraphOutput {
   readonly dims: readonly number[];
   readonly data: Float32Samples;
@@ -26,11 +26,11 @@ export interface GraphOutput {
 
 /** A graph in memory, ready to run. */
 export interface GraphSession {
-  /** Names of what the graph takes. */
+  /** Names of the inputs of the graph. */
   readonly inputs: ReadonlySet<string>;
   /**
-   * Runs the graph once and blocks meanwhile.
-   * @throws Error when an output is missing or no tensor of floats, and what the runtime throws.
+   * Runs the graph once. Blocks the thread.
+   * @throws Error when an output is missing or is not a tensor of floats; errors of the runtime.
    */
   run<const Name extends string>(
     inputs: Readonly<Record<string, GraphInput>>,
@@ -40,19 +40,19 @@ export interface GraphSession {
   close(): Promise<void>;
 }
 
-/** How a graph is run. */
+/** Runtime options of a graph. */
 export interface GraphTuning {
   /**
-   * Whether threads wait for the next operator by spinning, as long as a run lasts. For graphs of many short
-   * operators, such as a decoder's step, which takes 2.2 ms instead of 3.1; others would only take the core that
-   * the serving thread needs.
+   * Whether threads wait for the next operator of a run by spinning. Useful for graphs of many short operators: a decoder
+   * step takes 2.2 ms instead of 3.1 ms. For other graphs, spinning only occupies the cores of the serving process.
+   * Default: false.
    */
   readonly spinning?: boolean;
 }
 
 /**
  * Loads a graph from a file or from its bytes.
- * @throws Error that says what is missing, when `cuda` is asked for and cannot be had.
+ * @throws Error that names the missing library when `cuda` is requested and not available.
  */
 export async function openGraph(
   model: string | Uint8Array,
@@ -60,13 +60,13 @@ export async function openGraph(
   tuning: GraphTuning = {},
 ): Promise<GraphSession> {
   const session = await createSession(model, options, tuning);
-  const halves = new Set(session.inputMetadata.filter(takesHalves).map(({ name }) => name));
+  const float16s = new Set(session.inputMetadata.filter(acceptsFloat16).map(({ name }) => name));
   let released = false;
   return {
     inputs: new Set(session.inputNames),
     async run(inputs, outputs) {
       const feeds = Object.fromEntries(
-        Object.entries(inputs).map(([name, input]) => [name, toTensor(input, halves.has(name))]),
+        Object.entries(inputs).map(([name, input]) => [name, toTensor(input, float16s.has(name))]),
       );
       const results = await session.run(feeds, [...outputs]);
       return Object.fromEntries(outputs.map((name) => [name, toOutput(name, results[name])])) as never;
@@ -91,7 +91,7 @@ async function createSession(
     interOpNumThreads: 1,
     executionMode: 'sequential',
     graphOptimizationLevel: 'all',
-    // Shapes differ from run to run, so remembered memory plans would never be used again.
+    // Shapes differ between runs, so memory plans could not be reused.
     enableMemPattern: false,
     extra: {
       session: { intra_op: { allow_spinning: spinning ? '1' : '0' }, force_spinning_stop: '1' },
@@ -102,81 +102,81 @@ async function createSession(
       ? await InferenceSession.create(model, settings)
       : await InferenceSession.create(model, settings);
   } catch (error) {
-    if (options.provider === 'cuda') throw explainCudaFailure(error);
+    if (options.provider === 'cuda') throw cudaError(error);
     throw error;
   }
 }
 
-function takesHalves(input: InferenceSession.ValueMetadata): boolean {
+function acceptsFloat16(input: InferenceSession.ValueMetadata): boolean {
   return input.isTensor && input.type === 'float16';
 }
 
-function toTensor(input: GraphInput, asHalves: boolean): Tensor {
+function toTensor(input: GraphInput, asFloat16: boolean): Tensor {
   const { dims } = input;
   if ('type' in input && input.type === 'int64') return new Tensor('int64', input.data, dims);
   if ('type' in input && input.type === 'bool') return new Tensor('bool', input.data, dims);
-  if (!asHalves) return new Tensor('float32', input.data, dims);
-  return halfTensor(input instanceof Halves ? input.halves : new Float16Array(input.data), dims);
+  if (!asFloat16) return new Tensor('float32', input.data, dims);
+  return float16Tensor(input instanceof HalfFloats ? input.float16s : new Float16Array(input.data), dims);
 }
 
-/** The runtime's addon reads nothing out of Bun's Float16Array, only out of the same bits as Uint16Array. */
-function halfTensor({ buffer, byteOffset, length }: Float16Array, dims: readonly number[]): Tensor {
+/** Creates a float16 tensor. The native addon cannot read Bun's Float16Array, only a Uint16Array of the same bits. */
+function float16Tensor({ buffer, byteOffset, length }: Float16Array, dims: readonly number[]): Tensor {
   const bits = new Uint16Array(buffer, byteOffset, length);
-  // A Tensor makes a Float16Array of them again, so they take its place.
+  // The constructor of Tensor converts the bits to a Float16Array; this restores them.
   return Object.defineProperty(new Tensor('float16', bits, dims), 'data', { value: bits });
 }
 
 function toOutput(name: string, tensor: Tensor | undefined): GraphOutput {
   if (tensor?.type === 'float32') return { dims: tensor.dims, data: tensor.data as Float32Samples };
-  // Bun has a Float16Array, so that is what this is, whatever the types say.
-  if (tensor?.type === 'float16') return new Halves(tensor.dims, tensor.data as unknown as Float16Array);
+  // Bun has Float16Array, so the runtime returns one, in contrast to its types.
+  if (tensor?.type === 'float16') return new HalfFloats(tensor.dims, tensor.data as unknown as Float16Array);
   throw new Error(`graph output ${name} is not a tensor of floats`);
 }
 
-/** A float16 output: widened when it is read, and left as it is when it only goes on into the next run. */
-class Halves implements GraphOutput {
+/** A float16 output. Converted to float32 on access, and passed unchanged to the next run. */
+class HalfFloats implements GraphOutput {
   readonly dims: readonly number[];
-  readonly halves: Float16Array;
+  readonly float16s: Float16Array;
   #data: Float32Samples | undefined;
 
-  constructor(dims: readonly number[], halves: Float16Array) {
+  constructor(dims: readonly number[], float16s: Float16Array) {
     this.dims = dims;
-    this.halves = halves;
+    this.float16s = float16s;
   }
 
   get data(): Float32Samples {
-    this.#data ??= new Float32Array(this.halves);
+    this.#data ??= new Float32Array(this.float16s);
     return this.#data;
   }
 }
 
 const CUDA_PROVIDER = 'libonnxruntime_providers_cuda.so';
 
-/** The npm package brings the CPU provider; CUDA's is put beside it by whoever builds for a GPU. */
+/** The npm package contains the CPU provider only. A build for a GPU adds the CUDA provider to the same folder. */
 function requireCudaProvider(): void {
-  const folder = runtimeLibraryFolder();
+  const folder = runtimeLibraryDir();
   const missing = [CUDA_PROVIDER, 'libonnxruntime_providers_shared.so'].filter(
     (file) => !existsSync(join(folder, file)),
   );
   if (missing.length === 0) return;
   throw new Error(
-    `ORT_PROVIDER=cuda, but ${missing.join(' and ')} cannot be found in ${folder}. Put it there from the ` +
-      `Python package onnxruntime-gpu ${env.versions.node}, which must be of this very version, or set ORT_PROVIDER=cpu.`,
+    `ORT_PROVIDER=cuda, but ${missing.join(' and ')} is missing in ${folder}. Copy it from the Python package ` +
+      `onnxruntime-gpu ${env.versions.node} (exactly this version), or set ORT_PROVIDER=cpu.`,
   );
 }
 
-/** What the runtime's own words mean for the operator: the library that the loader lacked. */
-export function explainCudaFailure(cause: unknown): Error {
-  const reason = cause instanceof Error ? cause.message : String(cause);
-  const library = /(lib[\w.+-]+\.so[.\d]*): cannot open shared object/.exec(reason)?.[1];
-  const needs = library
+/** Converts an error of the runtime to one that names the library that the dynamic loader did not find. */
+export function cudaError(cause: unknown): Error {
+  const message = cause instanceof Error ? cause.message : String(cause);
+  const library = /(lib[\w.+-]+\.so[.\d]*): cannot open shared object/.exec(message)?.[1];
+  const reason = library
     ? `the library ${library} is missing. CUDA 13's cublas, cuda-runtime, cudnn, cufft and curand must be on the library path`
-    : reason;
-  return new Error(`ORT_PROVIDER=cuda, but the CUDA provider could not be started: ${needs}.`, { cause });
+    : message;
+  return new Error(`ORT_PROVIDER=cuda, but the CUDA provider failed to start: ${reason}.`, { cause });
 }
 
-/** Where libonnxruntime lies: `bin/napi-v<N>/<platform>/<arch>` of the package. */
-function runtimeLibraryFolder(): string {
+/** Folder of libonnxruntime: `bin/napi-v<N>/<platform>/<arch>` of the package. */
+function runtimeLibraryDir(): string {
   const bin = join(dirname(createRequire(import.meta.url).resolve('onnxruntime-node/package.json')), 'bin');
   const abi = readdirSync(bin).find((name) => name.startsWith('napi-v')) ?? 'napi-v6';
   return join(bin, abi, process.platform, process.arch);

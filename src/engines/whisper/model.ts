@@ -1,7 +1,7 @@
 /** Whisper in the inference process: files to graphs, and one window of audio for each request. */
 
 import type { LinearArithmetic } from '../onnx/linear-layer.ts';
-import type { StepModel, RuntimeOptions } from '../pool/model.ts';
+import type { RuntimeOptions, StepModel } from '../pool/model.ts';
 import type { WhisperSpec } from '../pool/model-spec.ts';
 import { arithmeticFor } from '../runtime/cpu-arithmetic.ts';
 import { sileroFile } from '../silero/shared/file.ts';

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { resolveModelFiles } from '../../../models/model-files.ts';
 import { channelOf, recorded, soundsWithoutSpeech } from '../../../test/media/heard-audio.ts';
 import { transcriptWords } from '../../../test/reference/transcript-normalizer.ts';
@@ -98,18 +98,18 @@ function wordErrorRate(text: string, said: string): number {
 }
 
 describe('a speech', () => {
-  const heardJfk = async (context: TestContext, timestamps: TranscriptionRequest['timestamps']) =>
-    heard(await recorded(context, 'jfk.flac'), { timestamps });
+  const heardJfk = async (timestamps: TranscriptionRequest['timestamps']) =>
+    heard(await recorded('jfk.flac'), { timestamps });
 
-  test('is written word for word, in its language', async (context) => {
-    const { text, language, durationS } = await heardJfk(context, 'none');
+  test('is written word for word, in its language', async () => {
+    const { text, language, durationS } = await heardJfk('none');
     expect(transcriptWords(text)).toEqual(transcriptWords(JFK));
     expect(language).toBe('en');
     expect(durationS).toBeCloseTo(11, 1);
   });
 
-  test('has its words at their times', async (context) => {
-    const { words, segments, durationS } = await heardJfk(context, 'word');
+  test('has its words at their times', async () => {
+    const { words, segments, durationS } = await heardJfk('word');
     expect(transcriptWords(words.map(({ word }) => word).join(' '))).toEqual(transcriptWords(JFK));
     let lastS = 0;
     for (const { startS, endS } of words) {
@@ -135,34 +135,34 @@ describe('a speech', () => {
     }
   });
 
-  test('is the same to the bit in pieces, with pauses, and once more', async (context) => {
-    const speech = await recorded(context, 'jfk.flac');
+  test('is the same to the bit in pieces, with pauses, and once more', async () => {
+    const speech = await recorded('jfk.flac');
     const whole = await heard(speech, { timestamps: 'word' });
     for (const audio of [pieces(speech, 4_097), pieces(speech, 48_000, true), pieces(speech)]) {
       expect(await heard(audio, { timestamps: 'word' })).toEqual(whole);
     }
   });
 
-  test('of two people is heard a channel at a time', async (context) => {
-    const left = await heard(await channelOf(context, 'stereo_diarization.wav', 0), { language: 'en' });
-    const right = await heard(await channelOf(context, 'stereo_diarization.wav', 1), { language: 'en' });
+  test('of two people is heard a channel at a time', async () => {
+    const left = await heard(await channelOf('stereo_diarization.wav', 0), { language: 'en' });
+    const right = await heard(await channelOf('stereo_diarization.wav', 1), { language: 'en' });
     expect(wordErrorRate(left.text, LEFT)).toBeLessThan(0.15);
     expect(wordErrorRate(right.text, RIGHT)).toBeLessThan(0.25);
   });
 });
 
 describe('German', () => {
-  const german = (context: TestContext) => recorded(context, 'multilingual.mp3', 31, 58);
+  const german = () => recorded('multilingual.mp3', 31, 58);
 
-  test('is written in German', async (context) => {
-    const { text, language } = await heard(await german(context));
+  test('is written in German', async () => {
+    const { text, language } = await heard(await german());
     expect(language).toBe('de');
     expect(text).toMatch(/\bSoftware\b/);
     for (const word of ['und', 'der', 'die']) expect(transcriptWords(text)).toContain(word);
   });
 
-  test('is translated to English', async (context) => {
-    const { text, language } = await heard(await german(context), { task: 'translate' });
+  test('is translated to English', async () => {
+    const { text, language } = await heard(await german(), { task: 'translate' });
     expect(language).toBe('de');
     const words = transcriptWords(text);
     for (const word of ['software', 'the', 'and', 'to']) expect(words).toContain(word);
@@ -177,8 +177,8 @@ test('where nobody speaks nothing is written', async () => {
   }
 });
 
-test('a process that is killed in the middle costs its requests, and the next one is served', async (context) => {
-  const speech = await recorded(context, 'multilingual.mp3', 0, 25);
+test('a process that is killed in the middle costs its requests, and the next one is served', async () => {
+  const speech = await recorded('multilingual.mp3', 0, 25);
   const events = opened.engine
     .transcribe(
       pieces(speech),
@@ -196,7 +196,7 @@ test('a process that is killed in the middle costs its requests, and the next on
     while (!(await events.next()).done);
   };
   await expect(rest()).rejects.toMatchObject({ kind: 'internal', code: 'worker_crashed' });
-  const { text } = await heard(await recorded(context, 'jfk.flac'));
+  const { text } = await heard(await recorded('jfk.flac'));
   expect(transcriptWords(text)).toEqual(transcriptWords(JFK));
 });
 
@@ -209,7 +209,7 @@ test('the English model hears English and does not translate', async (context) =
   const english = await open('tiny.en');
   try {
     expect(english.engine.languages).toEqual(['en']);
-    const speech = await recorded(context, 'jfk.flac');
+    const speech = await recorded('jfk.flac');
     const { text, language } = await heard(speech, { timestamps: 'word' }, english);
     expect(wordErrorRate(text, JFK)).toBeLessThan(0.1);
     expect(language).toBe('en');

@@ -6,7 +6,7 @@
 import { join } from 'node:path';
 import { catalogEntry } from '../../../../models/model-files.ts';
 import type { Logger } from '../../../contract/core/logger.ts';
-import { imported } from '../../cache/import-cache.ts';
+import { importOnce } from '../../cache/import-cache.ts';
 import { speakerWeights } from '../../speakers/import/import.ts';
 import type { MeasuredPreset, VoiceMeasurement } from './mix-search.ts';
 
@@ -84,7 +84,7 @@ export class PresetTable {
       version: VERSION,
       provider: 'any',
     };
-    const folder = await imported(
+    const folder = await importOnce(
       modelsDir,
       key,
       async (dir) => {

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { catalogEntry, resolveModelFiles } from '../../../../models/model-files.ts';
-import { imported } from '../../cache/import-cache.ts';
+import { importOnce } from '../../cache/import-cache.ts';
 import type { Arithmetic } from '../../onnx/convolution-product.ts';
 import { restoreFloatLayers } from '../../onnx/float-layers.ts';
 import { decodeModel, encodeModel, type Graph } from '../../onnx/onnx-proto.ts';
@@ -36,7 +36,7 @@ export async function importKokoroGraphs(modelsDir: string, arithmetic: Arithmet
     provider: arithmetic === 'float16' ? 'cuda' : 'cpu',
     options: { arithmetic },
   };
-  const folder = await imported(modelsDir, key, async (dir) => {
+  const folder = await importOnce(modelsDir, key, async (dir) => {
     const published = decodeModel(await Bun.file(path).bytes()).graph;
     const write = (name: string, graph: Graph) =>
       Bun.write(

@@ -19,7 +19,7 @@ import { type KokoroVoice, loadStyle, loadVoice, prosodyOf, readCachedProfile } 
  * In text frames of 25 ms. The receptive field of the generator is 60 frames at 800 Hz, plus 60 at 4,800 Hz, plus a few:
  * just under four text frames of context.
  */
-const WINDOWS: WindowPlan = { first: 40, longest: 80, context: 4 };
+const WINDOWS: WindowPlan = { first: 40, maxLength: 80, context: 4 };
 
 /** Size of the cache of mixes. The norm statistics of each take 0.25 MB. */
 const MAX_CACHED_MIXES = 16;

@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { catalogEntry, resolveModelFiles } from '../../../../models/model-files.ts';
-import { type ImportKey, imported, importedBefore } from '../../cache/import-cache.ts';
+import { type ImportKey, importOnce, findImport } from '../../cache/import-cache.ts';
 import type { Arithmetic } from '../../onnx/convolution-product.ts';
 import { STATISTICS_LENGTH } from '../import/generator-graph.ts';
 import { type KokoroAcousticModel, STYLE_LENGTH, type Utterance, type VoiceStyle } from './acoustic-model.ts';
@@ -41,7 +41,7 @@ export interface ProfileDeps {
 export async function loadVoice(name: string, deps: ProfileDeps): Promise<KokoroVoice> {
   const { modelsDir, arithmetic } = deps;
   const style = await loadStyle(name, modelsDir);
-  const folder = await imported(
+  const folder = await importOnce(
     modelsDir,
     profileKey(name, arithmetic),
     async (dir) => {
@@ -63,7 +63,7 @@ export async function readCachedProfile(
   name: string,
   { modelsDir, arithmetic }: Pick<ProfileDeps, 'modelsDir' | 'arithmetic'>,
 ): Promise<NormProfile | undefined> {
-  const folder = await importedBefore(modelsDir, profileKey(name, arithmetic));
+  const folder = await findImport(modelsDir, profileKey(name, arithmetic));
   return folder === undefined ? undefined : await readProfile(folder);
 }
 

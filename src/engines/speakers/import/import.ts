@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { catalogEntry, resolveModelFiles } from '../../../../models/model-files.ts';
-import { imported } from '../../cache/import-cache.ts';
+import { importOnce } from '../../cache/import-cache.ts';
 import { speakerGraph } from './graph.ts';
 import { TorchCheckpoint } from './torch-checkpoint.ts';
 
@@ -23,7 +23,7 @@ export function speakerWeights(): string {
 export async function importSpeakers(modelsDir: string): Promise<string> {
   const { 'pretrained.pt': path = '' } = resolveModelFiles(modelsDir, ENTRY);
   const key = { sources: [speakerWeights()], importer: 'speakers', version: VERSION, provider: 'cpu' };
-  const folder = await imported(modelsDir, key, async (dir) => {
+  const folder = await importOnce(modelsDir, key, async (dir) => {
     const checkpoint = new TorchCheckpoint(await Bun.file(path).bytes(), 'model_state');
     await Bun.write(join(dir, GRAPH_FILE), speakerGraph(checkpoint));
   });

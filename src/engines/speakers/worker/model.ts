@@ -2,7 +2,7 @@
 
 import { Resampler } from '../../../audio/resampler.ts';
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../../contract/engines/audio.ts';
-import type { StepModel, RuntimeOptions } from '../../pool/model.ts';
+import type { RuntimeOptions, StepModel } from '../../pool/model.ts';
 import { type GraphSession, openGraph } from '../../runtime/runtime.ts';
 import { MEL_BANDS } from '../import/graph.ts';
 import { importSpeakers } from '../import/import.ts';

@@ -29,8 +29,8 @@ describe('hears nobody in', () => {
 });
 
 describe('hears somebody in', () => {
-  test('a speech, whole or any second of it', async (context) => {
-    const speech = await recorded(context, 'jfk.flac');
+  test('a speech, whole or any second of it', async () => {
+    const speech = await recorded('jfk.flac');
     expect(await gate.speechFromS(speech)).toBeGreaterThanOrEqual(0);
     // The first words, the pause after them included, and the last ones.
     for (const fromS of [0.3, 3.2, 5.3, 8.2, 9.5]) {
@@ -40,20 +40,14 @@ describe('hears somebody in', () => {
     }
   });
 
-  test('either of two who talk, and another language', async (context) => {
-    expect(
-      await gate.speechFromS(await channelOf(context, 'stereo_diarization.wav', 0)),
-    ).toBeGreaterThanOrEqual(0);
-    expect(
-      await gate.speechFromS(await channelOf(context, 'stereo_diarization.wav', 1)),
-    ).toBeGreaterThanOrEqual(0);
-    expect(
-      await gate.speechFromS(await recorded(context, 'multilingual.mp3', 31, 33)),
-    ).toBeGreaterThanOrEqual(0);
+  test('either of two who talk, and another language', async () => {
+    expect(await gate.speechFromS(await channelOf('stereo_diarization.wav', 0))).toBeGreaterThanOrEqual(0);
+    expect(await gate.speechFromS(await channelOf('stereo_diarization.wav', 1))).toBeGreaterThanOrEqual(0);
+    expect(await gate.speechFromS(await recorded('multilingual.mp3', 31, 33))).toBeGreaterThanOrEqual(0);
   });
 
-  test('a word at the end of a long silence, and a quiet one', async (context) => {
-    const word = (await recorded(context, 'jfk.flac')).slice(8 * RATE_HZ, 9 * RATE_HZ);
+  test('a word at the end of a long silence, and a quiet one', async () => {
+    const word = (await recorded('jfk.flac')).slice(8 * RATE_HZ, 9 * RATE_HZ);
     const late = await gate.speechFromS(joined([new Float32Array(25 * RATE_HZ), word]));
     expect(late).toBeGreaterThan(24.9);
     expect(late).toBeLessThan(25.5);
@@ -62,8 +56,8 @@ describe('hears somebody in', () => {
   });
 });
 
-test('what was heard before does not count', async (context) => {
-  const speech = (await recorded(context, 'jfk.flac')).slice(0, 2 * RATE_HZ);
+test('what was heard before does not count', async () => {
+  const speech = (await recorded('jfk.flac')).slice(0, 2 * RATE_HZ);
   const { silence, hum } = soundsWithoutSpeech();
   const heard: boolean[] = [];
   for (const samples of [speech, silence, speech, hum, hum, speech]) {

@@ -81,8 +81,8 @@ function largestDifference(a: Float32Samples, b: Float32Samples): number {
   return a.reduce((most, value, i) => Math.max(most, Math.abs(value - (b[i] ?? Number.NaN))), 0);
 }
 
-test('an export is heard like the checkpoint that it was made of', async (context) => {
-  const samples = await samplesOf(recording(context, 'jfk.flac'));
+test('an export is heard like the checkpoint that it was made of', async () => {
+  const samples = await samplesOf(recording('jfk.flac'));
   const folder = await tempDir();
   await writeOptimumExport(folder, 'merged');
   const { segments, words, language } = await transcribed(folder, samples);

@@ -72,7 +72,12 @@ describe('audio of several windows', () => {
   }
 
   async function transcript(audio: AsyncIterable<AudioChunk>): Promise<Transcript> {
-    const request = { task: 'transcribe', timestamps: 'word', priority: 'interactive', fairnessKey: 'a' } as const;
+    const request = {
+      task: 'transcribe',
+      timestamps: 'word',
+      priority: 'interactive',
+      fairnessKey: 'a',
+    } as const;
     for await (const event of subject.engine.transcribe(audio, request, never)) {
       if (event.kind === 'final') return event.transcript;
     }

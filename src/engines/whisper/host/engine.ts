@@ -122,7 +122,7 @@ class Transcription {
 
   /** Has the first samples that wait transcribed as a window. */
   #run(length: number, signal: AbortSignal): AsyncGenerator<WhisperResult, void, undefined> {
-    const { task, prompt, temperature, timestamps, priority, fairnessKey: fairnessKey } = this.#request;
+    const { task, prompt, temperature, timestamps, priority, fairnessKey } = this.#request;
     const request: WhisperRequest = {
       samples: this.#waiting.peek(length),
       task,

@@ -1,7 +1,7 @@
 /** The import step: a CTranslate2 Whisper checkpoint to ONNX graphs of our own, once for each provider. */
 
 import { join } from 'node:path';
-import { type ImportKey, imported } from '../../cache/import-cache.ts';
+import { type ImportKey, importOnce } from '../../cache/import-cache.ts';
 import type { LinearArithmetic } from '../../onnx/linear-layer.ts';
 import { encodeModel, type Graph } from '../../onnx/onnx-proto.ts';
 import type { RuntimeOptions } from '../../pool/model.ts';
@@ -57,7 +57,7 @@ export async function importWhisper(
     provider: arithmetic === 'float16' ? 'cuda' : 'cpu',
     options: { arithmetic, heads: JSON.stringify(source.alignmentHeads ?? null) },
   };
-  const folder = await imported(modelsDir, key, async (dir) => {
+  const folder = await importOnce(modelsDir, key, async (dir) => {
     const weights = whisperWeights(new Ct2Checkpoint(await Bun.file(source.checkpoint).bytes()));
     const rest = await silentRest(weights);
     const heads = source.alignmentHeads ?? upperHalf(weights);
