@@ -1,11 +1,10 @@
-/** Real recordings beside the repository, where a checkout has them: see `../shared/audio`. */
+/** Recordings of human speech: test/fixtures/recordings. */
 
-import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { runPeer } from '../python.ts';
 import type { Clip } from './clip.ts';
 
-const FOLDER = join(import.meta.dirname, '../../../shared/audio');
+const FOLDER = join(import.meta.dirname, '../../test/fixtures/recordings');
 
 /** English ends at 29.1 s, German begins at 31.0 s. */
 const LANGUAGES_PART_S = 30;
@@ -77,9 +76,8 @@ const RECORDINGS: readonly Recording[] = [
   },
 ];
 
-/** Decodes them into `folder`, and names the files there; none when the folder is not there. */
+/** Decodes the recordings into `folder` and returns the files there. */
 export async function recordings(folder: string): Promise<Clip[]> {
-  if (!existsSync(FOLDER)) return [];
   const wanted = RECORDINGS.map(({ id, file, channel, startS, endS }) => ({
     source: join(FOLDER, file),
     path: join(folder, `recording-${id}.wav`),

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import OpenAI from 'openai';
-import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../src/contract/engines/audio.ts';
 import { wavFile } from '../../tools/harness/media/wav-files.ts';
 import {
@@ -12,7 +12,7 @@ import {
   SERVICE_KEY,
 } from '../../tools/harness/services/launcher.ts';
 import { recorded } from '../media/heard-audio.ts';
-import { recording } from '../media/recordings.ts';
+import { type RecordingName, recording } from '../media/recordings.ts';
 
 /** The real process with the real recogniser, asked by the official SDK. */
 
@@ -35,7 +35,7 @@ beforeAll(async () => {
 afterAll(() => service?.stop());
 
 const client = () => new OpenAI({ apiKey: SERVICE_KEY, baseURL: `${service.baseUrl}/v1`, maxRetries: 0 });
-const file = (context: TestContext, name: string) => createReadStream(recording(context, name));
+const file = (name: RecordingName) => createReadStream(recording(name));
 const plain = (text: string) =>
   text
     .toLowerCase()
@@ -57,9 +57,9 @@ function wavOf(samples: Float32Samples): File {
 }
 
 describe('a real recording', () => {
-  test('in every format', async (context) => {
+  test('in every format', async () => {
     const { transcriptions } = client().audio;
-    const ask = () => ({ file: file(context, 'jfk.flac'), model: 'svc-stt' });
+    const ask = () => ({ file: file('jfk.flac'), model: 'svc-stt' });
     const json = await transcriptions.create(ask());
     expect(plain(json.text)).toBe(JFK);
     expect(json.usage).toMatchObject({ type: 'tokens' });
@@ -94,10 +94,10 @@ describe('a real recording', () => {
     expect(vtt).toMatch(/^WEBVTT\n\n00:00:0\d\.\d{3} --> 00:00:\d\d\.\d{3}\n\S/);
   }, 120_000);
 
-  test('of a minute is heard in pieces from its first words on', async (context) => {
+  test('of a minute is heard in pieces from its first words on', async () => {
     const startMs = performance.now();
     const stream = await client().audio.transcriptions.create({
-      file: file(context, 'multilingual.mp3'),
+      file: file('multilingual.mp3'),
       model: 'svc-stt',
       stream: true,
     });
@@ -115,8 +115,8 @@ describe('a real recording', () => {
     expect(firstMs).toBeLessThan((performance.now() - startMs) * 0.8);
   }, 120_000);
 
-  test('in German is written in German, and translated', async (context) => {
-    const german = wavOf(await recorded(context, 'multilingual.mp3', 31, 60));
+  test('in German is written in German, and translated', async () => {
+    const german = wavOf(await recorded('multilingual.mp3', 31, 60));
     const { transcriptions, translations } = client().audio;
     const heard = await transcriptions.create({
       file: german,
@@ -182,11 +182,11 @@ test('a language that the model lacks is refused', async () => {
 });
 
 /** A stream of the longest recording, read up to its first words. */
-async function beginStream(context: TestContext, signal?: AbortSignal) {
+async function beginStream(signal?: AbortSignal) {
   const body = new FormData();
   body.append('model', 'svc-stt');
   body.append('stream', 'true');
-  body.append('file', await Bun.file(recording(context, 'multilingual.mp3')));
+  body.append('file', await Bun.file(recording('multilingual.mp3')));
   const response = await service.fetch(PATH, {
     method: 'POST',
     headers: { 'x-api-key': SERVICE_KEY },
@@ -205,23 +205,23 @@ async function beginStream(context: TestContext, signal?: AbortSignal) {
   };
 }
 
-test('a killed inference process costs its requests, not the server', async (context) => {
-  const rest = await beginStream(context);
+test('a killed inference process costs its requests, not the server', async () => {
+  const rest = await beginStream();
   for (const pid of childrenOf(service.pid, INFERENCE)) process.kill(pid, 'SIGKILL');
   expect(await rest()).toMatch(/event: error\ndata: \{"error":\{"message":.*"code":"worker_crashed"/);
   expect((await service.fetch('/healthz')).status).toBe(200);
   expect((await rows(1))[0]).toMatchObject({ status: 'failed', endpoint: PATH });
   // Waits for the new process, and is then served.
   const { text } = await client().audio.transcriptions.create({
-    file: file(context, 'jfk.flac'),
+    file: file('jfk.flac'),
     model: 'svc-stt',
   });
   expect(plain(text)).toBe(JFK);
 }, 120_000);
 
-test('a client that leaves stops the recogniser', async (context) => {
+test('a client that leaves stops the recogniser', async () => {
   const controller = new AbortController();
-  await beginStream(context, controller.signal);
+  await beginStream(controller.signal);
   controller.abort();
   await expect.poll(async () => (await rows(1))[0]?.status, { timeout: 10_000 }).toBe('cancelled');
   const { data } = (await (await service.fetch('/v1/usage?limit=1')).json()) as {

@@ -1,20 +1,18 @@
 /** What a recogniser is given in tests: recordings, and sounds without speech, mono at 16 kHz. */
 
-import type { TestContext } from 'vitest';
 import { type Float32Samples, LISTEN_RATE_HZ } from '../../src/contract/engines/audio.ts';
 import { seededRandom } from '../../src/kit/math/seeded-random.ts';
 import { audioFileReader } from '../../src/media/audio/audio-file-reader.ts';
 import { joined } from '../../tools/harness/media/sample-runs.ts';
-import { recording } from './recordings.ts';
+import { type RecordingName, recording } from './recordings.ts';
 
-/** A stretch of a recording, its channels mixed; skips the test in a checkout without recordings. */
+/** A part of a recording, its channels mixed, at 16 kHz. */
 export async function recorded(
-  context: TestContext,
-  name: string,
+  name: RecordingName,
   fromS = 0,
   toS = Number.POSITIVE_INFINITY,
 ): Promise<Float32Samples> {
-  const path = recording(context, name);
+  const path = recording(name);
   const { PATH = '', HOME = '' } = process.env;
   const reader = audioFileReader({ environment: { PATH, HOME } });
   try {
@@ -26,9 +24,9 @@ export async function recorded(
 }
 
 /** One channel of a WAV file of 16 bit stereo at 16 kHz. */
-export async function channelOf(context: TestContext, name: string, channel: 0 | 1): Promise<Float32Samples> {
+export async function channelOf(name: RecordingName, channel: 0 | 1): Promise<Float32Samples> {
   const HEADER_BYTES = 44;
-  const bytes = await Bun.file(recording(context, name)).arrayBuffer();
+  const bytes = await Bun.file(recording(name)).arrayBuffer();
   const samples = new Int16Array(bytes.slice(HEADER_BYTES));
   return Float32Array.from(
     { length: samples.length / 2 },

@@ -1,12 +1,10 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { TestContext } from 'vitest';
 
-const FOLDER = join(import.meta.dirname, '../../../shared/audio');
+const FOLDER = join(import.meta.dirname, '../fixtures/recordings');
 
-/** Path of a real recording beside the repository; skips the test in a checkout that has none. */
-export function recording(context: TestContext, name: string): string {
-  const path = join(FOLDER, name);
-  if (!existsSync(path)) context.skip(`needs ${name} in ../shared/audio`);
-  return path;
+export type RecordingName = 'jfk.flac' | 'multilingual.mp3' | 'stereo_diarization.wav';
+
+/** Path of a recording of human speech; test/fixtures/recordings/README.md lists them. */
+export function recording(name: RecordingName): string {
+  return join(FOLDER, name);
 }

@@ -83,8 +83,8 @@ describe('one person', () => {
     expect(await warningsOf(noisy)).toEqual(codes);
   });
 
-  it('passes: the recording of a speech', async (context) => {
-    const speech = await recorded(context, 'jfk.flac');
+  it('passes: the recording of a speech', async () => {
+    const speech = await recorded('jfk.flac');
     await check(speech);
     expect(await warningsOf(speech)).toEqual([]);
     const loud = speech.map((sample) => Math.max(-1, Math.min(1, sample * 4)));
@@ -93,28 +93,28 @@ describe('one person', () => {
   });
 
   // English to 29 s, German from 31 s.
-  it.for([0, 8, 16, 32, 44])('passes: the recording of a reader, from %i s', async (fromS, context) => {
-    await check(await recorded(context, 'multilingual.mp3', fromS, fromS + 11));
+  it.for([0, 8, 16, 32, 44])('passes: the recording of a reader, from %i s', async (fromS) => {
+    await check(await recorded('multilingual.mp3', fromS, fromS + 11));
   });
 });
 
 describe('two people are refused', () => {
-  it('one after the other', async (context) => {
-    const speech = await recorded(context, 'jfk.flac');
+  it('one after the other', async () => {
+    const speech = await recorded('jfk.flac');
     const both = joined([seconds(speech, 0, 6), seconds(joe, 0, 6)]);
     expect(speakerGroups(await windowsOf(both)).likeness).toBeLessThan(0.7);
     await expect(check(both)).rejects.toThrow('single speaker');
   });
 
-  it('one for a short while', async (context) => {
-    const speech = await recorded(context, 'jfk.flac');
+  it('one for a short while', async () => {
+    const speech = await recorded('jfk.flac');
     await expect(check(joined([seconds(joe, 0, 8), seconds(speech, 0, 5)]))).rejects.toThrow(
       'single speaker',
     );
   });
 
-  it('in a conversation', async (context) => {
-    const [one, other] = [await channelOf(context, FILE, 0), await channelOf(context, FILE, 1)];
+  it('in a conversation', async () => {
+    const [one, other] = [await channelOf(FILE, 0), await channelOf(FILE, 1)];
     await expect(check(joined([one, other]))).rejects.toThrow('single speaker');
   });
 });

@@ -105,12 +105,12 @@ describe('compressed files', () => {
     expect(after).toEqual(before.subarray(1024));
   });
 
-  test('real recordings have their length', async (context) => {
-    const { info, samples, blocks } = await listen(recording(context, 'jfk.flac'));
+  test('real recordings have their length', async () => {
+    const { info, samples, blocks } = await listen(recording('jfk.flac'));
     expect(info).toEqual({ container: 'flac', codec: 'flac', rateHz: 44_100, channels: 2 });
     expect(samples).toHaveLength(11 * RATE_HZ);
     expect(Math.max(...blocks.map((block) => block.length))).toBe(RATE_HZ / 2);
-    const speech = await listen(recording(context, 'multilingual.mp3'));
+    const speech = await listen(recording('multilingual.mp3'));
     expect(speech.samples.length / RATE_HZ).toBeCloseTo(59.95, 2);
   });
 });
@@ -426,6 +426,8 @@ describe('ends', () => {
     const own = audioFileReader({ environment: {} });
     await own.close();
     await own.close();
-    await expect(own.openFile('/nowhere', RATE_HZ, 'file', never)).rejects.toMatchObject({ kind: 'overloaded' });
+    await expect(own.openFile('/nowhere', RATE_HZ, 'file', never)).rejects.toMatchObject({
+      kind: 'overloaded',
+    });
   });
 });
